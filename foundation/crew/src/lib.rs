@@ -1,0 +1,14 @@
+//! Who works on what, on how many cores, and what the run was bound by.
+//!
+//! Knows cores, threads and time; knows no file format and no flag. Engines bring their stages ([`pipeline::Stages`]);
+//! this crate brings order, bounds, staffing and honest books. Theory: `foundation/crew/README.md`.
+
+pub mod budget;
+pub mod clocks;
+pub mod forecast;
+pub mod measures;
+pub mod pipeline;
+pub mod plan;
+mod sync;
+pub mod tally;
+pub mod verdict;

@@ -1,0 +1,174 @@
+//! Streams on many cores: source -> workers -> ordered sink, any number of lanes sharing hands and slots.
+//!
+//! Engines implement [`Stages`]; [`run`] drives them, threaded or on a single core with the same results byte for byte.
+//! Theory (states, protocol, why nothing deadlocks or gets lost): `foundation/crew/README.md`.
+
+mod desk;
+mod single_core;
+mod threaded;
+
+use crate::budget::{Hand, Lease};
+use crate::clocks::{Clocks, OffCpu, StageClock, timed};
+use crate::measures::{Access, Measures, Slots};
+use crate::sync::Arc;
+use crate::tally::Tally;
+use std::time::Instant;
+
+/// What an engine brings: how a lane is opened, cut into chunks, worked on, put in order, written and closed.
+///
+/// A *lane* is one ordered stream from one source to one sink. Calls for one lane's [`cut`](Stages::cut) and
+/// [`place`](Stages::place) come one at a time and in order; everything else may run in many threads at once.
+pub trait Stages: Sync {
+    /// The serial front end of a lane: what comes next.
+    type Source: Send;
+    /// The far end of a lane.
+    type Sink: Send + Sync;
+    /// A chunk with its buffers. Made once a slot and used again and again.
+    type Chunk: Send;
+    /// What a worker keeps between chunks: codec contexts.
+    type Scratch: Send;
+    /// Why a lane failed.
+    type Error: Send;
+
+    /// Makes the chunk that a slot holds, with empty buffers.
+    fn new_chunk(&self) -> Self::Chunk;
+    /// Makes what one worker keeps between chunks.
+    fn new_scratch(&self) -> Self::Scratch;
+    /// The number of lanes, known before the run.
+    fn lanes(&self) -> usize;
+    /// Whether all lanes write to one place, one after another. Then a lane is opened only when the one before it has
+    /// been cut to its end, and written only when the one before it has been closed.
+    fn lanes_share_one_sink(&self) -> bool;
+    /// Opens lane `lane`. Called once each, in order, by one thread at a time or several.
+    fn open(&self, lane: usize) -> Result<OpenLane<Self>, Self::Error>;
+    /// Takes the next chunk off the source. Serial in its lane: what can be done in parallel belongs to `fetch`.
+    fn cut(&self, source: &mut Self::Source, chunk: &mut Self::Chunk, turn: &mut Turn<'_>) -> Result<Cut, Self::Error>;
+    /// Reads the chunk's bytes, where `cut` only noted where they are.
+    fn fetch(&self, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
+    /// Does the work.
+    fn work(&self, scratch: &mut Self::Scratch, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
+    /// Puts a finished chunk in its place in the output: offsets, running checks. In order, quick, must not sleep.
+    fn place(&self, sink: &Self::Sink, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
+    /// Writes the chunk and returns its bytes: at its offset and in parallel, or in order from one thread, as the lane's
+    /// [`Access`] says.
+    fn write(&self, sink: &Self::Sink, chunk: &Self::Chunk) -> Result<u64, Self::Error>;
+    /// Ends a waiting `cut` of this lane soon, because the lane has failed elsewhere.
+    fn interrupt(&self, sink: &Self::Sink);
+    /// Finishes a lane: commits its output, or discards it. `ends` is `None` when the lane could not be opened.
+    fn close(&self, lane: usize, ends: Option<(Self::Source, Self::Sink)>, outcome: Result<(), Self::Error>);
+    /// What the three stages are called in the report, once the run has shown what they did.
+    fn stage_names(&self) -> [&'static str; 3];
+}
+
+/// A lane just opened.
+pub struct OpenLane<S: Stages + ?Sized> {
+    /// Its front end.
+    pub source: S::Source,
+    /// Its far end.
+    pub sink: S::Sink,
+    /// How `cut` is to be called.
+    pub reading: Access,
+    /// How `write` is to be called; never [`Access::InTurns`].
+    pub writing: Access,
+}
+
+/// What [`Stages::cut`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// A chunk; the number of source bytes it took.
+    Chunk(u64),
+    /// The end of the source; the chunk was not used.
+    End,
+}
+
+/// What a source may ask for while it cuts.
+pub struct Turn<'a> {
+    lease: Option<&'a dyn Lease>,
+    waited: StageClock,
+}
+
+impl Turn<'_> {
+    /// Runs something that computes rather than waits, with a hand. A worker's turn has one already; a thread that reads
+    /// from a pipe takes one for as long as `compute` runs.
+    pub fn with_hand<T>(&mut self, compute: impl FnOnce() -> T) -> T {
+        let Some(lease) = self.lease else { return compute() };
+        let hand = timed(&mut self.waited, OffCpu::Unstaffed, || lease.take());
+        let result = compute();
+        lease.give_back(hand);
+        result
+    }
+}
+
+/// How many threads, how much room, and whether threads at all.
+#[derive(Clone, Copy, Debug)]
+pub struct Staffing {
+    /// The most workers.
+    pub width: usize,
+    /// Room for chunks. One is enough for any run; fewer than the workers need costs speed, never the run.
+    pub slots: Slots,
+    /// With threads or without.
+    pub mode: Mode,
+}
+
+/// Which of the two executors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Everything in the calling thread: the reference for what the threads must produce.
+    SingleCore,
+    /// Workers on demand, threads of their own for pipes.
+    Threaded,
+}
+
+/// Runs all lanes to their end and returns what was measured. Failures of lanes go to [`Stages::close`].
+///
+/// # Panics
+/// When a stage panics, and when the books do not balance at the end (a slot or a hand is missing): both are bugs.
+pub fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
+    let (begin, cpu_before) = (Instant::now(), sys::cpu_clock::process_cpu_ns());
+    let staffing = Staffing { width: staffing.width.max(1), ..*staffing };
+    let ran = match staffing.mode {
+        Mode::SingleCore => single_core::run(stages, lease, tally),
+        Mode::Threaded => threaded::run(stages, &staffing, lease, tally),
+    };
+    let books = lease.books();
+    assert_eq!(books.taken, books.returned, "every hand taken must have been given back");
+    Measures {
+        wall_ns: crate::clocks::nanoseconds(begin.elapsed()),
+        reading: ran.reading,
+        writing: ran.writing,
+        stage_names: stages.stage_names(),
+        width: staffing.width,
+        workers: ran.workers,
+        slots: staffing.slots,
+        chunks: tally.chunks(),
+        lanes: stages.lanes(),
+        bytes_in: tally.bytes_in(),
+        bytes_out: tally.bytes_out(),
+        clocks: ran.clocks,
+        process_cpu_ns: sys::cpu_clock::process_cpu_ns() - cpu_before,
+    }
+}
+
+/// What an executor knows at its end.
+struct Ran {
+    clocks: Clocks,
+    workers: usize,
+    reading: Access,
+    writing: Access,
+}
+
+/// Takes a hand and shows it in the tally.
+fn take_hand(lease: &dyn Lease, tally: &Tally) -> Hand {
+    let hand = lease.take();
+    tally.hand_taken();
+    hand
+}
+
+/// Gives a hand back and takes it out of the tally.
+fn give_back_hand(lease: &dyn Lease, tally: &Tally, hand: Hand) {
+    tally.hand_given_back();
+    lease.give_back(hand);
+}
+
+/// The far end of a lane as several threads hold it.
+type SharedSink<S> = Arc<<S as Stages>::Sink>;

@@ -1,0 +1,407 @@
+//! The pipeline's desk: who may do what next, as a state machine without threads, clocks or I/O.
+//!
+//! `threaded` holds it under one lock and carries out the tasks. Every rule that keeps the run bounded, ordered and free
+//! of deadlock is in this file; `foundation/crew/README.md` argues why they suffice.
+
+use super::{Cut, OpenLane, SharedSink, Stages};
+use crate::measures::Access;
+use crate::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+
+/// A chunk's order number in its lane.
+pub(super) type Ticket = u64;
+
+/// A chunk on its way, with what is needed to go on with it.
+pub(super) struct Piece<S: Stages> {
+    pub lane: usize,
+    pub ticket: Ticket,
+    pub chunk: S::Chunk,
+    pub sink: SharedSink<S>,
+}
+
+/// Something a worker can do now.
+pub(super) enum Task<S: Stages> {
+    Open { lane: usize },
+    Cut { source: S::Source, piece: Piece<S>, reading: Access },
+    Work(Piece<S>),
+    Write(Piece<S>),
+    Close { lane: usize, source: S::Source, sink: SharedSink<S>, outcome: Result<(), S::Error> },
+}
+
+/// Why a worker has nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Idle {
+    /// There is nothing to work on yet.
+    Starved,
+    /// There is no free slot: later stages hold them all.
+    Blocked,
+}
+
+struct Lane<S: Stages> {
+    /// At home between cuts; a worker or the lane's own thread has it otherwise.
+    source: Option<S::Source>,
+    sink: SharedSink<S>,
+    reading: Access,
+    writing: Access,
+    /// Nothing more will be cut.
+    cut_to_end: bool,
+    next_ticket: Ticket,
+    next_to_place: Ticket,
+    /// Worked on, waiting for earlier tickets.
+    parked: BTreeMap<Ticket, S::Chunk>,
+    /// Placed, waiting for the lane's writing thread.
+    outbox: VecDeque<(Ticket, S::Chunk)>,
+    /// Slots that this lane holds.
+    held: usize,
+    /// The error of the lowest ticket so far.
+    failure: Option<(Ticket, S::Error)>,
+}
+
+/// All state of a threaded run.
+pub(super) struct Desk<S: Stages> {
+    free: Vec<S::Chunk>,
+    slots: usize,
+    lanes: BTreeMap<usize, Lane<S>>,
+    next_lane: usize,
+    lane_count: usize,
+    /// Lanes that a worker is opening right now.
+    opening: usize,
+    /// Lanes that a worker is closing right now.
+    closing: usize,
+    in_order: bool,
+    open_lanes_max: usize,
+    ready: VecDeque<Piece<S>>,
+    writable: VecDeque<Piece<S>>,
+    /// A thread panicked: everybody goes home.
+    alarm: bool,
+}
+
+impl<S: Stages> Desk<S> {
+    pub fn new(stages: &S, slots: usize, width: usize) -> Self {
+        let slots = slots.max(1);
+        Self {
+            free: (0..slots).map(|_| stages.new_chunk()).collect(),
+            slots,
+            lanes: BTreeMap::new(),
+            next_lane: 0,
+            lane_count: stages.lanes(),
+            opening: 0,
+            closing: 0,
+            in_order: stages.lanes_share_one_sink(),
+            // LIMIT: open files. One more than the workers lets the next file open while each has one; never more than
+            // the slots, so that a lane that waits for a producer cannot hold the only one.
+            open_lanes_max: (width + 1).min(slots),
+            ready: VecDeque::new(),
+            writable: VecDeque::new(),
+            alarm: false,
+        }
+    }
+
+    /// The next task for a worker. `cutting` is the lane whose source this worker has just used: a source that computes
+    /// stays with its worker (its state is in that core's cache) as long as slots are free.
+    pub fn take_task(&mut self, cutting: Option<usize>) -> Option<Task<S>> {
+        if let Some(piece) = self.writable.pop_front() {
+            return Some(Task::Write(piece));
+        }
+        if let Some(lane) = self.closable() {
+            return Some(self.take_close(lane));
+        }
+        if let Some(lane) = cutting.filter(|lane| self.can_cut(*lane)) {
+            return Some(self.take_cut(lane));
+        }
+        if let Some(piece) = self.ready.pop_front() {
+            return Some(Task::Work(piece));
+        }
+        if let Some(lane) = self.cuttable() {
+            return Some(self.take_cut(lane));
+        }
+        if self.can_open() {
+            self.opening += 1;
+            self.next_lane += 1;
+            return Some(Task::Open { lane: self.next_lane - 1 });
+        }
+        None
+    }
+
+    /// Whether [`Desk::take_task`] would find something.
+    pub fn has_task(&self) -> bool {
+        !self.writable.is_empty()
+            || !self.ready.is_empty()
+            || self.can_open()
+            || self.closable().is_some()
+            || self.cuttable().is_some()
+    }
+
+    pub fn is_finished(&self) -> bool {
+        let nothing_open = self.lanes.is_empty() && self.opening == 0 && self.closing == 0;
+        self.alarm || (self.next_lane == self.lane_count && nothing_open)
+    }
+
+    pub fn why_idle(&self) -> Idle {
+        if self.free.is_empty() { Idle::Blocked } else { Idle::Starved }
+    }
+
+    /// Sends everybody home after a panic: nothing is waited for any more.
+    pub fn raise_alarm(&mut self, stages: &S) {
+        self.alarm = true;
+        self.lanes.values().for_each(|lane| stages.interrupt(&lane.sink));
+    }
+
+    /// At the end every slot must be home.
+    pub fn assert_balanced(&self) {
+        if self.alarm {
+            return;
+        }
+        assert_eq!(self.free.len(), self.slots, "every slot must have come back");
+    }
+
+    fn can_open(&self) -> bool {
+        let open = self.lanes.len() + self.opening + self.closing;
+        let room = self.next_lane < self.lane_count && open < self.open_lanes_max;
+        if !self.in_order {
+            return room && !self.free.is_empty();
+        }
+        let previous_is_cut = self.lanes.values().next_back().is_none_or(|lane| lane.cut_to_end);
+        room && previous_is_cut && self.opening == 0
+    }
+
+    fn can_cut(&self, lane: usize) -> bool {
+        let reading_in_workers = |lane: &Lane<S>| lane.reading != Access::OwnThread && lane.source.is_some();
+        !self.free.is_empty() && self.lanes.get(&lane).is_some_and(|lane| reading_in_workers(lane) && !lane.cut_to_end)
+    }
+
+    fn cuttable(&self) -> Option<usize> {
+        if self.free.is_empty() {
+            return None;
+        }
+        self.lanes.keys().copied().find(|&lane| self.can_cut(lane))
+    }
+
+    fn closable(&self) -> Option<usize> {
+        let is_closable = |lane: &Lane<S>| lane.cut_to_end && lane.source.is_some() && lane.held == 0;
+        let mut open = self.lanes.iter();
+        if self.in_order {
+            return open.next().filter(|(_, lane)| is_closable(lane)).map(|(&number, _)| number);
+        }
+        open.find(|(_, lane)| is_closable(lane)).map(|(&number, _)| number)
+    }
+
+    fn take_cut(&mut self, number: usize) -> Task<S> {
+        let chunk = self.free.pop().expect("a cut is offered only while a slot is free");
+        let lane = self.lanes.get_mut(&number).expect("a cut is offered only for an open lane");
+        let source = lane.source.take().expect("a cut is offered only while the source is home");
+        let reading = lane.reading;
+        Task::Cut { source, piece: lane.issue(number, chunk), reading }
+    }
+
+    fn take_close(&mut self, number: usize) -> Task<S> {
+        self.closing += 1;
+        let lane = self.lanes.remove(&number).expect("a close is offered only for an open lane");
+        let source = lane.source.expect("a close is offered only while the source is home");
+        let outcome = lane.failure.map_or(Ok(()), |(_, error)| Err(error));
+        Task::Close { lane: number, source, sink: lane.sink, outcome }
+    }
+
+    /// A slot for the thread that reads lane `number`, or why not.
+    pub fn take_slot(&mut self, number: usize) -> SlotAnswer<S> {
+        let lane = self.lanes.get_mut(&number).filter(|lane| !lane.cut_to_end && !self.alarm);
+        let Some(lane) = lane else { return SlotAnswer::Stop };
+        match self.free.pop() {
+            Some(chunk) => SlotAnswer::Slot(lane.issue(number, chunk)),
+            None => SlotAnswer::Wait,
+        }
+    }
+
+    /// Takes the source of a lane that reads in its own thread.
+    pub fn take_source(&mut self, number: usize) -> Option<S::Source> {
+        self.lanes.get_mut(&number)?.source.take()
+    }
+
+    /// Brings it back, with nothing more to cut.
+    pub fn return_source(&mut self, number: usize, source: S::Source) {
+        let lane = self.lanes.get_mut(&number).expect("a lane stays open while its source is away");
+        lane.source = Some(source);
+        lane.cut_to_end = true;
+    }
+
+    pub fn opened(&mut self, number: usize, open: OpenLane<S>) -> SharedSink<S> {
+        self.opening -= 1;
+        let sink = Arc::new(open.sink);
+        self.lanes.insert(number, Lane {
+            source: Some(open.source),
+            sink: Arc::clone(&sink),
+            reading: open.reading,
+            writing: open.writing,
+            cut_to_end: false,
+            next_ticket: 0,
+            next_to_place: 0,
+            parked: BTreeMap::new(),
+            outbox: VecDeque::new(),
+            held: 0,
+            failure: None,
+        });
+        sink
+    }
+
+    /// A lane could not be opened; its failure has been reported.
+    pub fn open_failed(&mut self) {
+        self.opening -= 1;
+    }
+
+    /// A lane was closed. The next one in line may be placed now.
+    pub fn closed(&mut self, stages: &S) {
+        self.closing -= 1;
+        if self.in_order && let Some(&oldest) = self.lanes.keys().next() {
+            self.place_what_is_in_order(stages, oldest);
+        }
+    }
+
+    /// What came of a cut, without its source. Gives the piece back to be worked on at once, when there is one.
+    pub fn after_cut(&mut self, stages: &S, piece: Piece<S>, outcome: Result<Cut, S::Error>) -> Option<Piece<S>> {
+        match outcome {
+            Ok(Cut::Chunk(_)) if self.is_wanted(&piece) => return Some(piece),
+            Ok(Cut::Chunk(_)) => self.release(piece),
+            Ok(Cut::End) => {
+                let lane = self.lanes.get_mut(&piece.lane).expect("a lane stays open while it holds a slot");
+                lane.cut_to_end = true;
+                self.release(piece);
+            }
+            Err(error) => self.fail(stages, piece, error),
+        }
+        None
+    }
+
+    /// Brings a source back after a cut by a worker.
+    pub fn source_is_home(&mut self, lane: usize, source: S::Source) {
+        self.lanes.get_mut(&lane).expect("a lane stays open while its source is away").source = Some(source);
+    }
+
+    /// Queues a piece for any worker.
+    pub fn queue(&mut self, piece: Piece<S>) {
+        self.ready.push_back(piece);
+    }
+
+    pub fn worked(&mut self, stages: &S, piece: Piece<S>, outcome: Result<(), S::Error>) {
+        match outcome {
+            Ok(()) if self.is_wanted(&piece) => {
+                let (number, ticket) = (piece.lane, piece.ticket);
+                let lane = self.lanes.get_mut(&number).expect("a lane stays open while it holds a slot");
+                lane.parked.insert(ticket, piece.chunk);
+                self.place_what_is_in_order(stages, number);
+            }
+            Ok(()) => self.release(piece),
+            Err(error) => self.fail(stages, piece, error),
+        }
+    }
+
+    pub fn written(&mut self, stages: &S, piece: Piece<S>, outcome: Result<u64, S::Error>) {
+        match outcome {
+            Ok(_) => self.release(piece),
+            Err(error) => self.fail(stages, piece, error),
+        }
+    }
+
+    /// The next piece for the thread that writes lane `number`.
+    pub fn take_outbox(&mut self, number: usize) -> OutboxAnswer<S> {
+        let lane = self.lanes.get_mut(&number).filter(|_| !self.alarm);
+        let Some(lane) = lane else { return OutboxAnswer::Stop };
+        match lane.outbox.pop_front() {
+            Some((ticket, chunk)) => {
+                OutboxAnswer::Piece(Piece { lane: number, ticket, chunk, sink: Arc::clone(&lane.sink) })
+            }
+            None if lane.cut_to_end && lane.held == 0 => OutboxAnswer::Stop,
+            None => OutboxAnswer::Wait,
+        }
+    }
+
+    /// Moves parked chunks whose turn has come on to their writer.
+    fn place_what_is_in_order(&mut self, stages: &S, number: usize) {
+        let in_line = self.closing == 0 && self.lanes.keys().next() == Some(&number);
+        if self.in_order && !in_line {
+            return;
+        }
+        loop {
+            let Some(lane) = self.lanes.get_mut(&number) else { return };
+            let ticket = lane.next_to_place;
+            let Some(mut chunk) = lane.parked.remove(&ticket) else { return };
+            match stages.place(&lane.sink, &mut chunk) {
+                Ok(()) => {
+                    lane.next_to_place += 1;
+                    if lane.writing == Access::OwnThread {
+                        lane.outbox.push_back((ticket, chunk));
+                    } else {
+                        let sink = Arc::clone(&lane.sink);
+                        self.writable.push_back(Piece { lane: number, ticket, chunk, sink });
+                    }
+                }
+                Err(error) => {
+                    let sink = Arc::clone(&lane.sink);
+                    self.fail(stages, Piece { lane: number, ticket, chunk, sink }, error);
+                }
+            }
+        }
+    }
+
+    /// Whether a piece comes before its lane's failure, if there is one.
+    fn is_wanted(&self, piece: &Piece<S>) -> bool {
+        let lane = self.lanes.get(&piece.lane).expect("a lane stays open while it holds a slot");
+        lane.failure.as_ref().is_none_or(|(ticket, _)| piece.ticket < *ticket)
+    }
+
+    /// Notes the failure of a piece, unless an earlier ticket has failed, and frees everything that came after it.
+    fn fail(&mut self, stages: &S, piece: Piece<S>, error: S::Error) {
+        let (number, ticket) = (piece.lane, piece.ticket);
+        self.release(piece);
+        let lane = self.lanes.get_mut(&number).expect("a lane stays open until all its slots are home");
+        if lane.failure.as_ref().is_some_and(|(earlier, _)| *earlier <= ticket) {
+            return;
+        }
+        lane.failure = Some((ticket, error));
+        lane.cut_to_end = true;
+        stages.interrupt(&lane.sink);
+        let mut freed: Vec<S::Chunk> = lane.parked.split_off(&ticket).into_values().collect();
+        let (kept, unwanted): (VecDeque<_>, VecDeque<_>) =
+            lane.outbox.drain(..).partition(|(queued, _)| *queued < ticket);
+        lane.outbox = kept;
+        freed.extend(unwanted.into_iter().map(|(_, chunk)| chunk));
+        let comes_after = |piece: &Piece<S>| piece.lane == number && piece.ticket > ticket;
+        for queue in [&mut self.ready, &mut self.writable] {
+            let (unwanted, kept): (VecDeque<_>, VecDeque<_>) = queue.drain(..).partition(comes_after);
+            *queue = kept;
+            freed.extend(unwanted.into_iter().map(|piece| piece.chunk));
+        }
+        lane.held -= freed.len();
+        self.free.append(&mut freed);
+    }
+
+    /// Brings a piece's slot home.
+    fn release(&mut self, piece: Piece<S>) {
+        let lane = self.lanes.get_mut(&piece.lane).expect("a lane stays open while it holds a slot");
+        lane.held -= 1;
+        self.free.push(piece.chunk);
+    }
+}
+
+/// What the desk tells a reading thread.
+pub(super) enum SlotAnswer<S: Stages> {
+    Slot(Piece<S>),
+    Wait,
+    Stop,
+}
+
+/// What the desk tells a writing thread.
+pub(super) enum OutboxAnswer<S: Stages> {
+    Piece(Piece<S>),
+    Wait,
+    Stop,
+}
+
+impl<S: Stages> Lane<S> {
+    /// Gives out the next ticket together with the slot that carries it, so that tickets are never without one.
+    fn issue(&mut self, number: usize, chunk: S::Chunk) -> Piece<S> {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.held += 1;
+        Piece { lane: number, ticket, chunk, sink: Arc::clone(&self.sink) }
+    }
+}

@@ -1,0 +1,69 @@
+//! The pipeline without threads: one lane after another, one chunk at a time, in the calling thread.
+//! The reference that every threaded run must equal byte for byte, and the executor for work too small to share.
+
+use super::{Cut, Ran, Stages, Turn, give_back_hand, take_hand};
+use crate::budget::Lease;
+use crate::clocks::{Clocks, OffCpu, timed};
+use crate::measures::Access;
+use crate::tally::Tally;
+
+/// Runs all lanes to their end.
+pub(super) fn run<S: Stages>(stages: &S, lease: &dyn Lease, tally: &Tally) -> Ran {
+    let mut ran = Ran { clocks: Clocks::default(), workers: 1, reading: Access::InTurns, writing: Access::InTurns };
+    let mut chunk = stages.new_chunk();
+    let mut scratch = stages.new_scratch();
+    let mut hand = take_hand(lease, tally);
+    for lane in 0..stages.lanes() {
+        match timed(&mut ran.clocks.lanes, OffCpu::Blocked, || stages.open(lane)) {
+            Err(error) => stages.close(lane, None, Err(error)),
+            Ok(open) => {
+                (ran.reading, ran.writing) = (open.reading, open.writing);
+                let (mut source, sink) = (open.source, open.sink);
+                let outcome = loop {
+                    match one_chunk(stages, &mut source, &sink, &mut chunk, &mut scratch, &mut ran.clocks, tally) {
+                        Ok(Cut::Chunk(_)) => {}
+                        Ok(Cut::End) => break Ok(()),
+                        Err(error) => break Err(error),
+                    }
+                    if lease.must_return() {
+                        give_back_hand(lease, tally, hand);
+                        hand = take_hand(lease, tally);
+                    }
+                };
+                timed(&mut ran.clocks.lanes, OffCpu::Blocked, || stages.close(lane, Some((source, sink)), outcome));
+            }
+        }
+    }
+    give_back_hand(lease, tally, hand);
+    ran
+}
+
+fn one_chunk<S: Stages>(
+    stages: &S,
+    source: &mut S::Source,
+    sink: &S::Sink,
+    chunk: &mut S::Chunk,
+    scratch: &mut S::Scratch,
+    clocks: &mut Clocks,
+    tally: &Tally,
+) -> Result<Cut, S::Error> {
+    let mut turn = Turn { lease: None, waited: Default::default() };
+    let cut = timed(&mut clocks.read, OffCpu::Starved, || {
+        let cut = stages.cut(source, chunk, &mut turn)?;
+        if let Cut::Chunk(bytes) = cut {
+            tally.took(bytes);
+            stages.fetch(chunk)?;
+        }
+        Ok(cut)
+    })?;
+    if cut == Cut::End {
+        return Ok(cut);
+    }
+    timed(&mut clocks.work, OffCpu::Unstaffed, || stages.work(scratch, chunk))?;
+    timed(&mut clocks.write, OffCpu::Blocked, || {
+        stages.place(sink, chunk)?;
+        tally.gave(stages.write(sink, chunk)?);
+        Ok(())
+    })?;
+    Ok(cut)
+}

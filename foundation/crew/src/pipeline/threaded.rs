@@ -1,0 +1,393 @@
+//! Carries out the desk's tasks with threads: workers hired while work waits, and threads of their own for pipes.
+//! Decides nothing about order or bounds; `desk` does, under the one lock that is held only between stages.
+
+use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task};
+use super::{Cut, Ran, SharedSink, Staffing, Stages, Turn, give_back_hand, take_hand};
+use crate::budget::{Hand, Lease};
+use crate::clocks::{Clocks, OffCpu, StageClock, nanoseconds, timed};
+use crate::measures::Access;
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, wait};
+use crate::tally::Tally;
+use std::time::Instant;
+
+/// Runs all lanes to their end.
+pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Ran {
+    let floor = Floor {
+        desk: Desk::new(stages, staffing.slots.given, staffing.width),
+        workers: 1,
+        workers_most: 1,
+        workers_resting: 0,
+        readers_waiting: 0,
+        writers_waiting: 0,
+        clocks: Clocks::default(),
+        access: (Access::AtOffsets, Access::AtOffsets),
+    };
+    let crew = Crew {
+        stages,
+        lease,
+        tally,
+        width: staffing.width,
+        floor: Mutex::new(floor),
+        work_waits: Condvar::new(),
+        slot_waits: Condvar::new(),
+        outbox_waits: Condvar::new(),
+    };
+    scope(|scope| crew.work(scope));
+    let floor = lock(&crew.floor);
+    floor.desk.assert_balanced();
+    let (reading, writing) = floor.access;
+    Ran { clocks: floor.clocks, workers: floor.workers_most, reading, writing }
+}
+
+/// What all threads of a run share.
+struct Crew<'a, S: Stages> {
+    stages: &'a S,
+    lease: &'a dyn Lease,
+    tally: &'a Tally,
+    width: usize,
+    floor: Mutex<Floor<S>>,
+    /// Workers without a task.
+    work_waits: Condvar,
+    /// Reading threads without a slot.
+    slot_waits: Condvar,
+    /// Writing threads without a chunk.
+    outbox_waits: Condvar,
+}
+
+/// Everything under the lock.
+struct Floor<S: Stages> {
+    desk: Desk<S>,
+    workers: usize,
+    workers_most: usize,
+    workers_resting: usize,
+    readers_waiting: usize,
+    writers_waiting: usize,
+    clocks: Clocks,
+    access: (Access, Access),
+}
+
+/// What a worker carries from task to task.
+struct Worker<S: Stages> {
+    scratch: S::Scratch,
+    clocks: Clocks,
+    hand: Option<Hand>,
+    /// The lane whose computing source this worker has just used.
+    cutting: Option<usize>,
+}
+
+/// Wakes everybody when its thread panics, so that nobody waits for what will never come.
+struct Alarm<'a, 'b, S: Stages>(&'a Crew<'b, S>);
+
+impl<S: Stages> Drop for Alarm<'_, '_, S> {
+    fn drop(&mut self) {
+        if panicking() {
+            let mut floor = lock(&self.0.floor);
+            floor.desk.raise_alarm(self.0.stages);
+            self.0.wake_everybody();
+        }
+    }
+}
+
+impl<S: Stages> Crew<'_, S> {
+    /// A worker's life: take a hand, take a task, carry it out; rest without a hand when there is none.
+    fn work<'scope, 'env>(&'env self, scope: &'scope Scope<'scope, 'env>)
+    where
+        'env: 'scope,
+    {
+        let _alarm = Alarm(self);
+        let scratch = self.stages.new_scratch();
+        let mut worker = Worker { scratch, clocks: Clocks::default(), hand: None, cutting: None };
+        let mut floor = lock(&self.floor);
+        while !floor.desk.is_finished() {
+            if !floor.desk.has_task() {
+                floor = self.rest(floor, &mut worker);
+            } else if worker.hand.is_none() {
+                drop(floor);
+                let take = || take_hand(self.lease, self.tally);
+                worker.hand = Some(timed(&mut worker.clocks.work, OffCpu::Unstaffed, take));
+                floor = lock(&self.floor);
+            } else {
+                let task = floor.desk.take_task(worker.cutting.take()).expect("has_task promised one");
+                self.call_for(&mut floor, scope);
+                drop(floor);
+                self.carry_out(task, &mut worker, scope);
+                self.yield_point(&mut worker);
+                floor = lock(&self.floor);
+            }
+        }
+        floor.clocks.add(&worker.clocks);
+        floor.workers -= 1;
+        self.wake_everybody();
+        drop(floor);
+        self.put_hand_down(&mut worker);
+    }
+
+    /// Sleeps without a hand until somebody calls.
+    fn rest<'a>(&'a self, mut floor: MutexGuard<'a, Floor<S>>, worker: &mut Worker<S>) -> MutexGuard<'a, Floor<S>> {
+        self.put_hand_down(worker);
+        let (since, reason) = (Instant::now(), floor.desk.why_idle());
+        floor.workers_resting += 1;
+        floor = wait(&self.work_waits, floor);
+        floor.workers_resting -= 1;
+        let rested_ns = nanoseconds(since.elapsed());
+        match reason {
+            Idle::Starved => worker.clocks.work.starved_ns += rested_ns,
+            Idle::Blocked => worker.clocks.work.blocked_ns += rested_ns,
+        }
+        floor
+    }
+
+    fn yield_point(&self, worker: &mut Worker<S>) {
+        if self.lease.must_return() {
+            self.put_hand_down(worker);
+        }
+    }
+
+    fn put_hand_down(&self, worker: &mut Worker<S>) {
+        if let Some(hand) = worker.hand.take() {
+            give_back_hand(self.lease, self.tally, hand);
+        }
+    }
+
+    /// After any change at the desk: wakes, or hires, whoever can use it. One worker at a time; each that finds a task
+    /// calls again while more remain, so a burst staffs itself in a chain.
+    fn call_for<'scope, 'env>(&'env self, floor: &mut Floor<S>, scope: &'scope Scope<'scope, 'env>)
+    where
+        'env: 'scope,
+    {
+        if floor.desk.is_finished() {
+            self.wake_everybody();
+            return;
+        }
+        if floor.desk.has_task() {
+            if floor.workers_resting > 0 {
+                self.work_waits.notify_one();
+            } else if floor.workers < self.width {
+                floor.workers += 1;
+                floor.workers_most = floor.workers_most.max(floor.workers);
+                scope.spawn(move || self.work(scope));
+            }
+        }
+        if floor.readers_waiting > 0 {
+            self.slot_waits.notify_all();
+        }
+        if floor.writers_waiting > 0 {
+            self.outbox_waits.notify_all();
+        }
+    }
+
+    fn wake_everybody(&self) {
+        self.work_waits.notify_all();
+        self.slot_waits.notify_all();
+        self.outbox_waits.notify_all();
+    }
+
+    fn carry_out<'scope, 'env>(
+        &'env self,
+        task: Task<S>,
+        worker: &mut Worker<S>,
+        scope: &'scope Scope<'scope, 'env>,
+    ) where
+        'env: 'scope,
+    {
+        match task {
+            Task::Open { lane } => self.open(lane, &mut worker.clocks, scope),
+            Task::Cut { source, piece, reading } => self.cut(source, piece, reading, worker, scope),
+            Task::Work(piece) => self.work_on(piece, worker, scope),
+            Task::Write(piece) => {
+                let outcome = self.write(&piece, &mut worker.clocks);
+                let mut floor = lock(&self.floor);
+                floor.desk.written(self.stages, piece, outcome);
+                self.call_for(&mut floor, scope);
+            }
+            Task::Close { lane, source, sink, outcome } => {
+                let sink = Arc::into_inner(sink).expect("no piece of a lane is left when it is closed");
+                timed(&mut worker.clocks.lanes, OffCpu::Blocked, || {
+                    self.stages.close(lane, Some((source, sink)), outcome);
+                });
+                let mut floor = lock(&self.floor);
+                floor.desk.closed(self.stages);
+                self.call_for(&mut floor, scope);
+            }
+        }
+    }
+
+    fn open<'scope, 'env>(&'env self, lane: usize, clocks: &mut Clocks, scope: &'scope Scope<'scope, 'env>)
+    where
+        'env: 'scope,
+    {
+        match timed(&mut clocks.lanes, OffCpu::Blocked, || self.stages.open(lane)) {
+            Ok(open) => {
+                let (reading, writing) = (open.reading, open.writing);
+                let mut floor = lock(&self.floor);
+                floor.access = (reading, writing);
+                let sink = floor.desk.opened(lane, open);
+                if reading == Access::OwnThread {
+                    let source = floor.desk.take_source(lane).expect("a lane just opened has its source");
+                    scope.spawn(move || self.read_lane(lane, source, scope));
+                }
+                if writing == Access::OwnThread {
+                    scope.spawn(move || self.write_lane(lane, scope));
+                }
+                drop(sink);
+                self.call_for(&mut floor, scope);
+            }
+            Err(error) => {
+                self.stages.close(lane, None, Err(error));
+                let mut floor = lock(&self.floor);
+                floor.desk.open_failed();
+                self.call_for(&mut floor, scope);
+            }
+        }
+    }
+
+    /// A cut in a worker's turn. Where the source only notes offsets the worker goes on with the chunk itself, warm in its
+    /// cache; where the source computes, the worker stays with the source and leaves the chunk to others.
+    fn cut<'scope, 'env>(
+        &'env self,
+        mut source: S::Source,
+        mut piece: Piece<S>,
+        reading: Access,
+        worker: &mut Worker<S>,
+        scope: &'scope Scope<'scope, 'env>,
+    ) where
+        'env: 'scope,
+    {
+        let mut turn = Turn { lease: None, waited: StageClock::default() };
+        let outcome = timed(&mut worker.clocks.read, OffCpu::Starved, || {
+            self.stages.cut(&mut source, &mut piece.chunk, &mut turn)
+        });
+        self.count(&outcome);
+        let lane = piece.lane;
+        let mut floor = lock(&self.floor);
+        floor.desk.source_is_home(lane, source);
+        let kept = match floor.desk.after_cut(self.stages, piece, outcome) {
+            Some(piece) if reading == Access::InTurns && self.width > 1 => {
+                floor.desk.queue(piece);
+                worker.cutting = Some(lane);
+                None
+            }
+            other => other,
+        };
+        self.call_for(&mut floor, scope);
+        drop(floor);
+        if let Some(piece) = kept {
+            self.work_on(piece, worker, scope);
+        }
+    }
+
+    fn count(&self, outcome: &Result<Cut, S::Error>) {
+        if let Ok(Cut::Chunk(bytes)) = outcome {
+            self.tally.took(*bytes);
+        }
+    }
+
+    fn work_on<'scope, 'env>(
+        &'env self,
+        mut piece: Piece<S>,
+        worker: &mut Worker<S>,
+        scope: &'scope Scope<'scope, 'env>,
+    ) where
+        'env: 'scope,
+    {
+        let fetched = timed(&mut worker.clocks.read, OffCpu::Starved, || self.stages.fetch(&mut piece.chunk));
+        let outcome = fetched.and_then(|()| {
+            timed(&mut worker.clocks.work, OffCpu::Unstaffed, || {
+                self.stages.work(&mut worker.scratch, &mut piece.chunk)
+            })
+        });
+        let mut floor = lock(&self.floor);
+        floor.desk.worked(self.stages, piece, outcome);
+        self.call_for(&mut floor, scope);
+    }
+
+    fn write(&self, piece: &Piece<S>, clocks: &mut Clocks) -> Result<u64, S::Error> {
+        let sink: &SharedSink<S> = &piece.sink;
+        let outcome = timed(&mut clocks.write, OffCpu::Blocked, || self.stages.write(sink, &piece.chunk));
+        if let Ok(bytes) = outcome {
+            self.tally.gave(bytes);
+        }
+        outcome
+    }
+
+    /// The life of a thread that reads a pipe: a slot, a chunk, a slot, a chunk. It mostly waits, so it holds no hand.
+    fn read_lane<'scope, 'env>(&'env self, lane: usize, mut source: S::Source, scope: &'scope Scope<'scope, 'env>)
+    where
+        'env: 'scope,
+    {
+        let _alarm = Alarm(self);
+        let mut clocks = Clocks::default();
+        let mut floor = lock(&self.floor);
+        loop {
+            let mut piece = match floor.desk.take_slot(lane) {
+                SlotAnswer::Slot(piece) => piece,
+                SlotAnswer::Stop => break,
+                SlotAnswer::Wait => {
+                    let since = Instant::now();
+                    floor.readers_waiting += 1;
+                    floor = wait(&self.slot_waits, floor);
+                    floor.readers_waiting -= 1;
+                    clocks.read.blocked_ns += nanoseconds(since.elapsed());
+                    continue;
+                }
+            };
+            drop(floor);
+            let outcome = self.read_chunk(&mut source, &mut piece, &mut clocks.read);
+            self.count(&outcome);
+            floor = lock(&self.floor);
+            if let Some(piece) = floor.desk.after_cut(self.stages, piece, outcome) {
+                floor.desk.queue(piece);
+            }
+            self.call_for(&mut floor, scope);
+        }
+        floor.desk.return_source(lane, source);
+        floor.clocks.add(&clocks);
+        self.call_for(&mut floor, scope);
+    }
+
+    fn read_chunk(
+        &self,
+        source: &mut S::Source,
+        piece: &mut Piece<S>,
+        clock: &mut StageClock,
+    ) -> Result<Cut, S::Error> {
+        let mut turn = Turn { lease: Some(self.lease), waited: StageClock::default() };
+        let outcome = timed(clock, OffCpu::Starved, || self.stages.cut(source, &mut piece.chunk, &mut turn));
+        // Time without a hand was inside the cut, off the CPU: it belongs to its own column.
+        let unstaffed_ns = turn.waited.unstaffed_ns.min(clock.starved_ns);
+        clock.starved_ns -= unstaffed_ns;
+        clock.unstaffed_ns += unstaffed_ns;
+        outcome
+    }
+
+    /// The life of a thread that writes a pipe, in order. It mostly waits, so it holds no hand.
+    fn write_lane<'scope, 'env>(&'env self, lane: usize, scope: &'scope Scope<'scope, 'env>)
+    where
+        'env: 'scope,
+    {
+        let _alarm = Alarm(self);
+        let mut clocks = Clocks::default();
+        let mut floor = lock(&self.floor);
+        loop {
+            match floor.desk.take_outbox(lane) {
+                OutboxAnswer::Stop => break,
+                OutboxAnswer::Wait => {
+                    let since = Instant::now();
+                    floor.writers_waiting += 1;
+                    floor = wait(&self.outbox_waits, floor);
+                    floor.writers_waiting -= 1;
+                    clocks.write.starved_ns += nanoseconds(since.elapsed());
+                }
+                OutboxAnswer::Piece(piece) => {
+                    drop(floor);
+                    let outcome = self.write(&piece, &mut clocks);
+                    floor = lock(&self.floor);
+                    floor.desk.written(self.stages, piece, outcome);
+                    self.call_for(&mut floor, scope);
+                }
+            }
+        }
+        floor.clocks.add(&clocks);
+        self.call_for(&mut floor, scope);
+    }
+}

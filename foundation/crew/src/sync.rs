@@ -1,0 +1,22 @@
+//! Threads, locks and condition variables: the standard library's, or shuttle's in the model tests.
+//! Nothing in this crate may use `std::sync` locks or `std::thread` past this file.
+
+#[cfg(not(feature = "model"))]
+pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+#[cfg(not(feature = "model"))]
+pub(crate) use std::thread::{Scope, panicking, scope};
+
+#[cfg(feature = "model")]
+pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
+#[cfg(feature = "model")]
+pub(crate) use shuttle::thread::{Scope, panicking, scope};
+
+/// Locks, also where another thread panicked while it held the lock: the pipeline's own alarm ends the run then.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Waits, also where another thread panicked while it held the lock.
+pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condvar.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,264 @@
+//! What bound a run, with the evidence and the next step that is not already taken. Pure data; text and JSON render it.
+//! Says "cannot tell" where the books do not allow a claim.
+
+use crate::clocks::StageClock;
+use crate::forecast::{Forecast, forecast};
+use crate::measures::{Access, Measures};
+use serde::Serialize;
+
+/// The verdict on a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// What bound it.
+    pub bound: Bound,
+    /// What to do about it, if something is left to do.
+    pub next_step: Option<NextStep>,
+    /// Expected times at other core counts; none when the run was too short.
+    pub forecast: Option<Forecast>,
+}
+
+/// What a run was bound by. Shares are of the time of those who waited or worked, 0 to 1.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+pub enum Bound {
+    /// Input did not come faster: the named stage was occupied or waiting for this share of the wall time.
+    Source {
+        /// The reading stage.
+        stage: &'static str,
+        /// Share of the wall time that it was occupied.
+        occupied: f64,
+        /// Share of that occupation in which it waited for its own input: a producer, a disk.
+        waiting: f64,
+    },
+    /// The hands were busy working.
+    Work {
+        /// The working stage.
+        stage: &'static str,
+        /// How many worked at most.
+        hands: usize,
+        /// Share of their time that they were busy.
+        busy: f64,
+    },
+    /// Output was not taken faster.
+    Sink {
+        /// The writing stage.
+        stage: &'static str,
+        /// Share of the wall time that it was occupied.
+        occupied: f64,
+        /// Share of that occupation in which it waited for room: a consumer, a disk, a file's lock.
+        waiting: f64,
+    },
+    /// There was work, but no hand for it, or another program had the core.
+    Unstaffed {
+        /// Share of the workers' time without a core.
+        share: f64,
+    },
+    /// The memory cap left too few slots.
+    Memory {
+        /// Share of the workers' time spent waiting for a slot.
+        share: f64,
+        /// Slots there were.
+        slots: usize,
+        /// Slots there would have been.
+        slots_wanted: usize,
+    },
+    /// The books do not allow a claim.
+    CannotTell {
+        /// Why.
+        reason: Doubt,
+    },
+}
+
+/// Why no verdict is given.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "why", rename_all = "kebab-case")]
+pub enum Doubt {
+    /// Too short to measure.
+    TooShort {
+        /// How long it took.
+        wall_ns: u64,
+    },
+    /// No stage stands out.
+    NothingStandsOut {
+        /// Share of the workers' time that they were busy.
+        busy: f64,
+        /// Share of the workers' time that they waited for input.
+        starved: f64,
+        /// Share of the workers' time that they waited for room.
+        blocked: f64,
+        /// Share of the workers' time that they had no core.
+        unstaffed: f64,
+    },
+}
+
+/// An action, offered only when it is not already in force.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub enum NextStep {
+    /// `-j` held it to fewer hands than the machine allows.
+    AllowMoreHands {
+        /// As asked for.
+        asked: usize,
+        /// As the machine allows.
+        allowed: usize,
+    },
+    /// Give it more memory.
+    AllowMoreMemory {
+        /// Slots there would have been.
+        slots_wanted: usize,
+        /// Slots there were.
+        slots: usize,
+    },
+    /// Other programs held the cores: a higher priority, or another hour.
+    RaisePriority,
+    /// The input comes through a pipe; a file would be read in parallel.
+    ReadFromFile,
+    /// The output goes through a pipe; a file would be written in parallel.
+    WriteToFile,
+}
+
+/// What the user asked for and the machine allows: it decides which next step is still open.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Circumstances {
+    /// Hands that the machine allows this process.
+    pub hands_allowed: usize,
+    /// Hands that the user asked for (`-j`).
+    pub hands_asked: Option<usize>,
+    /// Whether the priority is already the highest.
+    pub priority_is_highest: bool,
+}
+
+/// LIMIT: below this wall time start-up, clock steps and scheduling outweigh the stages.
+const SHORTEST_JUDGED_NS: u64 = 100_000_000;
+
+/// A serial stage that is occupied for this share of the wall time is what everybody waits for. Larger would miss stages
+/// that the scheduler disturbed, smaller would blame a stage that merely runs along.
+const OCCUPIED: f64 = 0.85;
+
+/// Workers that spend this share of their time in one way are described by it.
+const STANDS_OUT: f64 = 0.5;
+
+/// Judges a run.
+pub fn verdict(measures: &Measures, circumstances: &Circumstances) -> Verdict {
+    if measures.wall_ns < SHORTEST_JUDGED_NS || measures.chunks == 0 {
+        let bound = Bound::CannotTell { reason: Doubt::TooShort { wall_ns: measures.wall_ns } };
+        return Verdict { bound, next_step: None, forecast: None };
+    }
+    let bound = bound_of(measures);
+    let next_step = next_step(&bound, measures, circumstances);
+    Verdict { bound, next_step, forecast: forecast(measures) }
+}
+
+/// The workers' time by kind: the work stage, and reading and writing where they happen in the workers' time.
+struct Workers {
+    total_ns: f64,
+    busy: f64,
+    starved: f64,
+    blocked: f64,
+    unstaffed: f64,
+}
+
+fn bound_of(measures: &Measures) -> Bound {
+    let [read_name, work_name, write_name] = measures.stage_names;
+    let clocks = &measures.clocks;
+    let workers = workers_time(measures);
+    let reading = Occupation::of(&clocks.read, clocks.read.starved_ns, measures.wall_ns);
+    let writing = Occupation::of(&clocks.write, clocks.write.blocked_ns, measures.wall_ns);
+    let short_of_slots = measures.slots.given < measures.slots.wanted;
+
+    if measures.reading != Access::AtOffsets && measures.workers > 1 && reading.share >= OCCUPIED
+        || measures.reading == Access::OwnThread && reading.share >= OCCUPIED && workers.busy < OCCUPIED
+    {
+        return Bound::Source { stage: read_name, occupied: reading.share, waiting: reading.waiting };
+    }
+    if measures.writing == Access::OwnThread && writing.share >= OCCUPIED && workers.busy < OCCUPIED {
+        return Bound::Sink { stage: write_name, occupied: writing.share, waiting: writing.waiting };
+    }
+    if workers.unstaffed >= STANDS_OUT {
+        return Bound::Unstaffed { share: workers.unstaffed };
+    }
+    if short_of_slots && slot_wait_share(measures, &workers) >= 0.25 {
+        return Bound::Memory {
+            share: slot_wait_share(measures, &workers),
+            slots: measures.slots.given,
+            slots_wanted: measures.slots.wanted,
+        };
+    }
+    if workers.starved >= STANDS_OUT {
+        return Bound::Source { stage: read_name, occupied: reading.share.min(1.0), waiting: reading.waiting };
+    }
+    if workers.blocked >= STANDS_OUT {
+        return Bound::Sink { stage: write_name, occupied: writing.share.min(1.0), waiting: writing.waiting };
+    }
+    if workers.busy >= STANDS_OUT {
+        return Bound::Work { stage: work_name, hands: measures.workers, busy: workers.busy };
+    }
+    Bound::CannotTell {
+        reason: Doubt::NothingStandsOut {
+            busy: workers.busy,
+            starved: workers.starved,
+            blocked: workers.blocked,
+            unstaffed: workers.unstaffed,
+        },
+    }
+}
+
+/// How long a serial stage was at its own work or waiting for its own outside, as a share of the wall time.
+struct Occupation {
+    share: f64,
+    waiting: f64,
+}
+
+impl Occupation {
+    fn of(clock: &StageClock, outside_ns: u64, wall_ns: u64) -> Self {
+        let occupied = (clock.busy_ns + outside_ns) as f64;
+        Self { share: occupied / wall_ns as f64, waiting: outside_ns as f64 / occupied.max(1.0) }
+    }
+}
+
+fn workers_time(measures: &Measures) -> Workers {
+    let clocks = &measures.clocks;
+    let mut stages = vec![clocks.work, clocks.lanes];
+    if measures.reading != Access::OwnThread {
+        stages.push(clocks.read);
+    }
+    if measures.writing != Access::OwnThread {
+        stages.push(clocks.write);
+    }
+    let total_ns = (stages.iter().map(StageClock::total_ns).sum::<u64>() as f64).max(1.0);
+    let share = |of: fn(&StageClock) -> u64| stages.iter().map(of).sum::<u64>() as f64 / total_ns;
+    Workers {
+        total_ns,
+        busy: share(|clock| clock.busy_ns),
+        starved: share(|clock| clock.starved_ns),
+        blocked: share(|clock| clock.blocked_ns),
+        unstaffed: share(|clock| clock.unstaffed_ns),
+    }
+}
+
+/// Share of the time of the hands there could have been that went by waiting for a slot.
+fn slot_wait_share(measures: &Measures, workers: &Workers) -> f64 {
+    let never_hired = measures.width.saturating_sub(measures.workers) as f64 * measures.wall_ns as f64;
+    (measures.clocks.work.blocked_ns as f64 + never_hired) / (workers.total_ns + never_hired)
+}
+
+fn next_step(bound: &Bound, measures: &Measures, circumstances: &Circumstances) -> Option<NextStep> {
+    match bound {
+        Bound::Work { .. } => {
+            let asked = circumstances.hands_asked.filter(|&asked| asked < circumstances.hands_allowed)?;
+            Some(NextStep::AllowMoreHands { asked, allowed: circumstances.hands_allowed })
+        }
+        Bound::Memory { slots, slots_wanted, .. } => {
+            Some(NextStep::AllowMoreMemory { slots: *slots, slots_wanted: *slots_wanted })
+        }
+        Bound::Unstaffed { .. } => (!circumstances.priority_is_highest).then_some(NextStep::RaisePriority),
+        // A producer that is itself the limit would not be faster as a file; one that is merely copied through a pipe would.
+        Bound::Source { waiting, .. } => {
+            (measures.reading == Access::OwnThread && *waiting < 0.5).then_some(NextStep::ReadFromFile)
+        }
+        Bound::Sink { waiting, .. } => {
+            (measures.writing == Access::OwnThread && *waiting < 0.5).then_some(NextStep::WriteToFile)
+        }
+        Bound::CannotTell { .. } => None,
+    }
+}

@@ -1,0 +1,132 @@
+//! Model tests: shuttle steers every lock, wait and thread start of the pipeline through random schedules and reports a
+//! deadlock, a lost slot, a lost hand or a broken order with the schedule that showed it.
+//!
+//! `MH_MODEL_ITERATIONS` sets the schedules per case (default 2,000). Run by `cargo xtask test`.
+
+#[path = "synthetic.rs"]
+mod synthetic;
+
+use crew::budget::{Budget, InProcess, Priority, Request};
+use crew::measures::{Access, Slots};
+use crew::pipeline::{Mode, Staffing, run};
+use crew::tally::Tally;
+use synthetic::{Costs, Fault, LanePlan, Synthetic, product_of};
+
+#[derive(Clone)]
+struct Case {
+    lanes: Vec<LanePlan>,
+    one_sink: bool,
+    width: usize,
+    slots: usize,
+    hands: usize,
+}
+
+fn schedules() -> usize {
+    std::env::var("MH_MODEL_ITERATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000)
+}
+
+fn lane(chunks: u64, reading: Access, writing: Access, faults: &[Fault]) -> LanePlan {
+    LanePlan { chunks, reading, writing, faults: faults.to_vec() }
+}
+
+/// Runs a case under many schedules: half of them uniformly random, half with few preemptions in unlikely places.
+fn explore(case: Case, check: fn(&Synthetic)) {
+    let body = move || {
+        let stages = Synthetic::new(case.lanes.clone(), case.one_sink, Costs::default());
+        let budget = InProcess::new(case.hands);
+        let what = "a model".to_owned();
+        let lease = budget.lease(Request { priority: Priority::Normal, useful_width: case.width, what });
+        let slots = Slots { given: case.slots, wanted: case.slots };
+        let staffing = Staffing { width: case.width, slots, mode: Mode::Threaded };
+        run(&stages, &staffing, lease.as_ref(), &Tally::default());
+        assert_eq!(stages.closed.lock().expect("over").len(), stages.lanes.len());
+        check(&stages);
+    };
+    shuttle::check_random(body.clone(), schedules() / 2);
+    shuttle::check_pct(body, schedules() / 2, 3);
+}
+
+fn everything_arrived(stages: &Synthetic) {
+    let written = stages.written.lock().expect("over");
+    for (number, plan) in stages.lanes.iter().enumerate() {
+        let expected: Vec<u64> = (0..plan.chunks).map(product_of).collect();
+        let values: Vec<u64> = written.get(&number).map(|lane| lane.values().copied().collect()).unwrap_or_default();
+        assert_eq!(values, expected, "lane {number}");
+    }
+}
+
+#[test]
+fn files_to_files_with_two_slots_for_three_workers() {
+    let file = lane(5, Access::AtOffsets, Access::AtOffsets, &[]);
+    explore(Case { lanes: vec![file.clone(), file], one_sink: false, width: 3, slots: 2, hands: 3 }, everything_arrived);
+}
+
+#[test]
+fn a_pipe_to_a_pipe_with_one_slot() {
+    let pipe = lane(4, Access::OwnThread, Access::OwnThread, &[]);
+    explore(Case { lanes: vec![pipe], one_sink: true, width: 2, slots: 1, hands: 2 }, everything_arrived);
+}
+
+#[test]
+fn a_computing_source_keeps_its_worker_and_loses_nothing() {
+    let stream = lane(5, Access::InTurns, Access::AtOffsets, &[]);
+    explore(Case { lanes: vec![stream], one_sink: false, width: 2, slots: 3, hands: 2 }, everything_arrived);
+}
+
+#[test]
+fn many_lanes_into_one_sink_stay_in_line() {
+    let lanes = vec![
+        lane(2, Access::AtOffsets, Access::OwnThread, &[]),
+        lane(0, Access::AtOffsets, Access::OwnThread, &[]),
+        lane(3, Access::InTurns, Access::OwnThread, &[]),
+    ];
+    explore(Case { lanes, one_sink: true, width: 2, slots: 2, hands: 2 }, |stages| {
+        everything_arrived(stages);
+        let stream = stages.stream.lock().expect("over");
+        assert!(stream.is_sorted_by_key(|(lane, _)| *lane), "lanes follow one another: {stream:?}");
+    });
+}
+
+#[test]
+fn one_hand_for_two_workers_is_enough() {
+    let pipe = lane(3, Access::OwnThread, Access::AtOffsets, &[]);
+    explore(Case { lanes: vec![pipe], one_sink: false, width: 2, slots: 3, hands: 1 }, everything_arrived);
+}
+
+#[test]
+fn a_failure_anywhere_ends_its_lane_and_no_other() {
+    for fault in [Fault::Open, Fault::Cut(2), Fault::Fetch(1), Fault::Work(1), Fault::Place(2), Fault::Write(1)] {
+        for reading in [Access::AtOffsets, Access::InTurns, Access::OwnThread] {
+            let lanes = vec![
+                lane(4, reading, Access::OwnThread, &[fault]),
+                lane(3, reading, Access::AtOffsets, &[]),
+            ];
+            let mut case = Case { lanes, one_sink: false, width: 2, slots: 3, hands: 2 };
+            explore_quickly(&mut case);
+        }
+    }
+}
+
+/// A tenth of the schedules: for tests that loop over many cases.
+fn explore_quickly(case: &mut Case) {
+    let case = case.clone();
+    let body = move || {
+        let stages = Synthetic::new(case.lanes.clone(), case.one_sink, Costs::default());
+        let budget = InProcess::new(case.hands);
+        let what = "a model".to_owned();
+        let lease = budget.lease(Request { priority: Priority::Normal, useful_width: case.width, what });
+        let slots = Slots { given: case.slots, wanted: case.slots };
+        run(
+            &stages,
+            &Staffing { width: case.width, slots, mode: Mode::Threaded },
+            lease.as_ref(),
+            &Tally::default(),
+        );
+        let closed = stages.closed.lock().expect("over");
+        assert!(closed[&0].is_err());
+        assert_eq!(closed[&1], Ok(()));
+        let written = stages.written.lock().expect("over");
+        assert_eq!(written[&1].values().copied().collect::<Vec<_>>(), (0..3).map(product_of).collect::<Vec<_>>());
+    };
+    shuttle::check_random(body, schedules() / 10);
+}

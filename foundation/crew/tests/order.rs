@@ -1,0 +1,142 @@
+//! Properties of the pipeline over random lanes, faults, widths and slots: order kept, nothing lost, nothing twice, the
+//! first failure by ticket wins, and the threads agree with the single core.
+
+#[path = "synthetic.rs"]
+mod synthetic;
+
+use crew::budget::{Budget, InProcess, Priority, Request};
+use crew::measures::{Access, Slots};
+use crew::pipeline::{Mode, Staffing, run};
+use crew::tally::Tally;
+use proptest::prelude::*;
+use synthetic::{Costs, Fault, LanePlan, Synthetic, product_of};
+
+fn drive(stages: &Synthetic, width: usize, slots: usize, mode: Mode) {
+    let budget = InProcess::new(width);
+    let lease = budget.lease(Request { priority: Priority::Normal, useful_width: width, what: "a test".to_owned() });
+    let staffing = Staffing { width, slots: Slots { given: slots, wanted: slots }, mode };
+    run(stages, &staffing, lease.as_ref(), &Tally::default());
+}
+
+fn access() -> impl Strategy<Value = Access> {
+    prop_oneof![Just(Access::AtOffsets), Just(Access::InTurns), Just(Access::OwnThread)]
+}
+
+fn writing() -> impl Strategy<Value = Access> {
+    prop_oneof![Just(Access::AtOffsets), Just(Access::OwnThread)]
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    let chunk = 0..24_u64;
+    prop_oneof![
+        Just(Fault::Open),
+        chunk.clone().prop_map(Fault::Cut),
+        chunk.clone().prop_map(Fault::Fetch),
+        chunk.clone().prop_map(Fault::Work),
+        chunk.clone().prop_map(Fault::Place),
+        chunk.prop_map(Fault::Write),
+    ]
+}
+
+fn lane() -> impl Strategy<Value = LanePlan> {
+    let faults = prop_oneof![3 => Just(Vec::new()), 2 => prop::collection::vec(fault(), 1..3)];
+    (0..24_u64, access(), writing(), faults).prop_map(|(chunks, reading, writing, faults)| LanePlan {
+        chunks,
+        reading,
+        writing,
+        faults,
+    })
+}
+
+/// The chunk at which a lane must fail: the lowest at which any stage was told to.
+fn first_failing_chunk(plan: &LanePlan) -> Option<u64> {
+    let reached = |fault: &Fault| match *fault {
+        Fault::Open => Some(0),
+        // The end of the source is a cut, too: it can fail there.
+        Fault::Cut(chunk) => (chunk <= plan.chunks).then_some(chunk),
+        Fault::Fetch(chunk) | Fault::Work(chunk) | Fault::Place(chunk) | Fault::Write(chunk) => {
+            (chunk < plan.chunks).then_some(chunk)
+        }
+    };
+    plan.faults.iter().filter_map(reached).min()
+}
+
+fn check(stages: &Synthetic) -> Result<(), TestCaseError> {
+    let closed = stages.closed.lock().expect("the run is over");
+    let written = stages.written.lock().expect("the run is over");
+    prop_assert_eq!(closed.len(), stages.lanes.len(), "every lane is closed");
+    for (number, plan) in stages.lanes.iter().enumerate() {
+        let empty = Default::default();
+        let values = written.get(&number).unwrap_or(&empty);
+        match first_failing_chunk(plan) {
+            None => {
+                prop_assert_eq!(&closed[&number], &Ok(()));
+                let expected: Vec<u64> = (0..plan.chunks).map(product_of).collect();
+                prop_assert_eq!(values.values().copied().collect::<Vec<_>>(), expected);
+            }
+            Some(failing) => {
+                prop_assert!(closed[&number].is_err());
+                // What comes before the failing chunk is written and whole; what is written is right.
+                for chunk in 0..failing {
+                    prop_assert_eq!(values.get(&chunk).copied(), Some(product_of(chunk)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn order_is_kept_and_the_first_failure_by_ticket_wins(
+        lanes in prop::collection::vec(lane(), 0..6),
+        one_sink in any::<bool>(),
+        width in prop_oneof![Just(1_usize), Just(2), Just(3), Just(64)],
+        slots in 1..9_usize,
+    ) {
+        let threaded = Synthetic::new(lanes.clone(), one_sink, Costs::default());
+        drive(&threaded, width, slots, Mode::Threaded);
+        check(&threaded)?;
+        let single = Synthetic::new(lanes, one_sink, Costs::default());
+        drive(&single, 1, 1, Mode::SingleCore);
+        check(&single)?;
+        if single.lanes.iter().all(|plan| first_failing_chunk(plan).is_none()) {
+            prop_assert_eq!(&*threaded.written.lock().expect("over"), &*single.written.lock().expect("over"));
+        }
+    }
+
+    #[test]
+    fn lanes_with_one_sink_are_written_one_after_another(
+        chunks in prop::collection::vec(0..12_u64, 1..6),
+        width in 1..5_usize,
+        slots in 1..7_usize,
+        reading in access(),
+    ) {
+        let plan = |chunks: &u64| LanePlan { chunks: *chunks, reading, writing: Access::OwnThread, faults: Vec::new() };
+        let stages = Synthetic::new(chunks.iter().map(plan).collect(), true, Costs::default());
+        drive(&stages, width, slots, Mode::Threaded);
+        let expected: Vec<(usize, u64)> = chunks
+            .iter()
+            .enumerate()
+            .flat_map(|(lane, chunks)| (0..*chunks).map(move |chunk| (lane, product_of(chunk))))
+            .collect();
+        prop_assert_eq!(&*stages.stream.lock().expect("over"), &expected);
+    }
+}
+
+#[test]
+fn sixty_four_threads_and_a_thousand_chunks_lose_nothing() {
+    for round in 0..20 {
+        let plan = |lane: u64| LanePlan {
+            chunks: 150 + lane,
+            reading: [Access::AtOffsets, Access::InTurns, Access::OwnThread][lane as usize % 3],
+            writing: [Access::AtOffsets, Access::OwnThread][lane as usize % 2],
+            faults: if lane == round % 7 { vec![Fault::Work(90), Fault::Write(33)] } else { Vec::new() },
+        };
+        let stages = Synthetic::new((0..7).map(plan).collect(), false, Costs::default());
+        drive(&stages, 64, 80, Mode::Threaded);
+        check(&stages).expect("the properties hold");
+    }
+}

@@ -1,0 +1,193 @@
+//! Stages without files or formats, for the tests: each lane is a vector of numbers, the work is arithmetic.
+//! Every stage can be made slow or made to fail at one chunk.
+
+use crew::measures::Access;
+use crew::pipeline::{Cut, OpenLane, Stages, Turn};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Where a lane is told to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Open,
+    Cut(u64),
+    Fetch(u64),
+    Work(u64),
+    Place(u64),
+    Write(u64),
+}
+
+/// One lane's plan.
+#[derive(Clone, Debug)]
+pub struct LanePlan {
+    pub chunks: u64,
+    pub reading: Access,
+    pub writing: Access,
+    pub faults: Vec<Fault>,
+}
+
+/// What each stage costs in sleep (waiting) or spin (CPU).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Costs {
+    pub read_sleep: Duration,
+    pub work_spin: Duration,
+    pub write_sleep: Duration,
+}
+
+/// The stages and what came out of them.
+pub struct Synthetic {
+    pub lanes: Vec<LanePlan>,
+    pub one_sink: bool,
+    pub costs: Costs,
+    /// Lane -> what was written at which place.
+    pub written: Mutex<BTreeMap<usize, BTreeMap<u64, u64>>>,
+    /// The order of lanes and values as a shared sink saw them.
+    pub stream: Mutex<Vec<(usize, u64)>>,
+    pub closed: Mutex<BTreeMap<usize, Result<(), Fault>>>,
+}
+
+pub struct Source {
+    lane: usize,
+    next: u64,
+}
+
+pub struct Sink {
+    lane: usize,
+    placed: Mutex<u64>,
+}
+
+#[derive(Default)]
+pub struct Chunk {
+    lane: usize,
+    number: u64,
+    value: u64,
+    place: u64,
+}
+
+/// What the work makes of a chunk's number.
+pub fn product_of(number: u64) -> u64 {
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17)
+}
+
+impl Synthetic {
+    pub fn new(lanes: Vec<LanePlan>, one_sink: bool, costs: Costs) -> Self {
+        Self {
+            lanes,
+            one_sink,
+            costs,
+            written: Mutex::default(),
+            stream: Mutex::default(),
+            closed: Mutex::default(),
+        }
+    }
+
+    fn fails(&self, lane: usize, fault: Fault) -> Result<(), Fault> {
+        if self.lanes[lane].faults.contains(&fault) { Err(fault) } else { Ok(()) }
+    }
+}
+
+impl Stages for Synthetic {
+    type Source = Source;
+    type Sink = Sink;
+    type Chunk = Chunk;
+    type Scratch = u64;
+    type Error = Fault;
+
+    fn new_chunk(&self) -> Chunk {
+        Chunk::default()
+    }
+
+    fn new_scratch(&self) -> u64 {
+        0
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    fn lanes_share_one_sink(&self) -> bool {
+        self.one_sink
+    }
+
+    fn open(&self, lane: usize) -> Result<OpenLane<Self>, Fault> {
+        self.fails(lane, Fault::Open)?;
+        Ok(OpenLane {
+            source: Source { lane, next: 0 },
+            sink: Sink { lane, placed: Mutex::new(0) },
+            reading: self.lanes[lane].reading,
+            writing: self.lanes[lane].writing,
+        })
+    }
+
+    fn cut(&self, source: &mut Source, chunk: &mut Chunk, turn: &mut Turn<'_>) -> Result<Cut, Fault> {
+        self.fails(source.lane, Fault::Cut(source.next))?;
+        if source.next == self.lanes[source.lane].chunks {
+            return Ok(Cut::End);
+        }
+        if self.lanes[source.lane].reading != Access::AtOffsets {
+            sleep(self.costs.read_sleep);
+        }
+        *chunk = turn.with_hand(|| Chunk { lane: source.lane, number: source.next, value: 0, place: 0 });
+        source.next += 1;
+        Ok(Cut::Chunk(8))
+    }
+
+    fn fetch(&self, chunk: &mut Chunk) -> Result<(), Fault> {
+        if self.lanes[chunk.lane].reading == Access::AtOffsets {
+            sleep(self.costs.read_sleep);
+        }
+        self.fails(chunk.lane, Fault::Fetch(chunk.number))
+    }
+
+    fn work(&self, scratch: &mut u64, chunk: &mut Chunk) -> Result<(), Fault> {
+        *scratch += 1;
+        spin(self.costs.work_spin);
+        chunk.value = product_of(chunk.number);
+        self.fails(chunk.lane, Fault::Work(chunk.number))
+    }
+
+    fn place(&self, sink: &Sink, chunk: &mut Chunk) -> Result<(), Fault> {
+        let mut placed = sink.placed.lock().expect("no panic under this lock");
+        assert_eq!(chunk.number, *placed, "chunks must be placed in order");
+        self.fails(chunk.lane, Fault::Place(chunk.number))?;
+        chunk.place = *placed;
+        *placed += 1;
+        Ok(())
+    }
+
+    fn write(&self, sink: &Sink, chunk: &Chunk) -> Result<u64, Fault> {
+        assert_eq!(sink.lane, chunk.lane, "a chunk must reach its own lane's sink");
+        sleep(self.costs.write_sleep);
+        self.fails(chunk.lane, Fault::Write(chunk.number))?;
+        let mut written = self.written.lock().expect("no panic under this lock");
+        let earlier = written.entry(chunk.lane).or_default().insert(chunk.place, chunk.value);
+        assert_eq!(earlier, None, "nothing may be written twice");
+        self.stream.lock().expect("no panic under this lock").push((chunk.lane, chunk.value));
+        Ok(8)
+    }
+
+    fn interrupt(&self, _sink: &Sink) {}
+
+    fn close(&self, lane: usize, _ends: Option<(Source, Sink)>, outcome: Result<(), Fault>) {
+        let earlier = self.closed.lock().expect("no panic under this lock").insert(lane, outcome);
+        assert_eq!(earlier, None, "a lane must be closed once");
+    }
+
+    fn stage_names(&self) -> [&'static str; 3] {
+        ["read", "work", "write"]
+    }
+}
+
+fn sleep(duration: Duration) {
+    if !duration.is_zero() {
+        std::thread::sleep(duration);
+    }
+}
+
+fn spin(duration: Duration) {
+    let begin = std::time::Instant::now();
+    while begin.elapsed() < duration {
+        std::hint::spin_loop();
+    }
+}

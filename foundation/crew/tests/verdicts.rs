@@ -1,0 +1,109 @@
+//! Verdicts on real runs of synthetic stages, each made slow in one place: the books must show where.
+
+#[path = "synthetic.rs"]
+mod synthetic;
+
+use crew::budget::{Budget, InProcess, Priority, Request};
+use crew::measures::{Access, Slots};
+use crew::pipeline::{Mode, Staffing, run};
+use crew::tally::Tally;
+use crew::verdict::{Bound, Circumstances, Doubt, NextStep, Verdict, verdict};
+use std::time::Duration;
+use synthetic::{Costs, LanePlan, Synthetic};
+
+struct Scene {
+    chunks: u64,
+    reading: Access,
+    writing: Access,
+    costs: Costs,
+    width: usize,
+    hands: usize,
+    slots: Slots,
+}
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+fn scene() -> Scene {
+    Scene {
+        chunks: 60,
+        reading: Access::OwnThread,
+        writing: Access::OwnThread,
+        costs: Costs::default(),
+        width: 2,
+        hands: 2,
+        slots: Slots { given: 8, wanted: 8 },
+    }
+}
+
+fn play(scene: &Scene, circumstances: &Circumstances) -> Verdict {
+    let lane = LanePlan { chunks: scene.chunks, reading: scene.reading, writing: scene.writing, faults: Vec::new() };
+    let stages = Synthetic::new(vec![lane], false, scene.costs);
+    let budget = InProcess::new(scene.hands);
+    let what = "a verdict".to_owned();
+    let lease = budget.lease(Request { priority: Priority::Normal, useful_width: scene.width, what });
+    let staffing = Staffing { width: scene.width, slots: scene.slots, mode: Mode::Threaded };
+    verdict(&run(&stages, &staffing, lease.as_ref(), &Tally::default()), circumstances)
+}
+
+#[test]
+fn a_slow_source_is_named() {
+    let costs = Costs { read_sleep: ms(5), ..Costs::default() };
+    let verdict = play(&Scene { costs, ..scene() }, &Circumstances::default());
+    match verdict.bound {
+        Bound::Source { stage: "read", occupied, waiting } => assert!(occupied > 0.85 && waiting > 0.9),
+        other => panic!("not source-bound: {other:?}"),
+    }
+    assert_eq!(verdict.next_step, None, "the producer is the limit: no flag helps");
+    let forecast = verdict.forecast.expect("long enough");
+    assert_eq!(forecast.pays_until_cores, Some(1), "more cores gain nothing: {forecast:?}");
+}
+
+#[test]
+fn slow_reads_at_offsets_are_the_sources_fault_too() {
+    let costs = Costs { read_sleep: ms(5), ..Costs::default() };
+    let verdict = play(&Scene { costs, reading: Access::AtOffsets, ..scene() }, &Circumstances::default());
+    assert!(matches!(verdict.bound, Bound::Source { waiting, .. } if waiting > 0.9), "{:?}", verdict.bound);
+}
+
+#[test]
+fn slow_work_is_named_and_more_hands_offered_when_the_user_held_them_back() {
+    let costs = Costs { work_spin: ms(6), ..Costs::default() };
+    let held_back = Circumstances { hands_allowed: 8, hands_asked: Some(1), priority_is_highest: false };
+    let verdict = play(&Scene { costs, width: 1, hands: 1, ..scene() }, &held_back);
+    assert!(matches!(verdict.bound, Bound::Work { stage: "work", hands: 1, busy } if busy > 0.7), "{:?}", verdict.bound);
+    assert_eq!(verdict.next_step, Some(NextStep::AllowMoreHands { asked: 1, allowed: 8 }));
+    assert!(verdict.forecast.expect("long enough").one_more_core_saves > 0.4);
+}
+
+#[test]
+fn a_slow_sink_is_named() {
+    let costs = Costs { write_sleep: ms(5), ..Costs::default() };
+    let verdict = play(&Scene { costs, ..scene() }, &Circumstances::default());
+    assert!(matches!(verdict.bound, Bound::Sink { stage: "write", occupied, .. } if occupied > 0.85), "{:?}", verdict.bound);
+}
+
+#[test]
+fn too_few_hands_are_named() {
+    let costs = Costs { work_spin: ms(6), ..Costs::default() };
+    let verdict = play(&Scene { costs, width: 4, hands: 1, ..scene() }, &Circumstances::default());
+    assert!(matches!(verdict.bound, Bound::Unstaffed { share } if share > 0.5), "{:?}", verdict.bound);
+    assert_eq!(verdict.next_step, Some(NextStep::RaisePriority));
+}
+
+#[test]
+fn tiny_memory_is_named() {
+    let costs = Costs { work_spin: ms(2), read_sleep: ms(2), write_sleep: ms(2) };
+    let slots = Slots { given: 1, wanted: 8 };
+    let verdict = play(&Scene { costs, slots, ..scene() }, &Circumstances::default());
+    assert!(matches!(verdict.bound, Bound::Memory { slots: 1, slots_wanted: 8, .. }), "{:?}", verdict.bound);
+    assert_eq!(verdict.next_step, Some(NextStep::AllowMoreMemory { slots: 1, slots_wanted: 8 }));
+}
+
+#[test]
+fn a_run_too_short_to_measure_gets_no_verdict() {
+    let verdict = play(&Scene { chunks: 2, ..scene() }, &Circumstances::default());
+    assert!(matches!(verdict.bound, Bound::CannotTell { reason: Doubt::TooShort { .. } }), "{:?}", verdict.bound);
+    assert_eq!(verdict.forecast, None);
+}

@@ -1,0 +1,12 @@
+//! The Linux facilities the house needs, one file each, with its fallback beside it.
+//!
+//! This is the only crate of the foundation in which `unsafe` may stand. It knows no file format, no flag and no policy:
+//! each function does one kernel thing and returns the kernel's own error.
+
+pub mod at_offset;
+pub mod cpu_clock;
+pub mod metadata;
+pub mod pipe_end;
+pub mod scheduling;
+pub mod signals;
+pub mod wake;

@@ -1,0 +1,58 @@
+//! What kind of thing a descriptor is, and making a pipe hold more.
+//! Does not open or read anything.
+
+use rustix::fs::{FileType, fstat};
+use std::io;
+use std::os::fd::AsFd;
+
+/// What a descriptor leads to, as far as reading and writing care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file: has offsets, can be read and written anywhere by many threads.
+    RegularFile,
+    /// A directory.
+    Directory,
+    /// A pipe, socket, terminal or device: bytes come and go in one order only.
+    Stream,
+}
+
+/// Tells what `descriptor` leads to, by `fstat(2)`.
+pub fn kind_of(descriptor: impl AsFd) -> io::Result<Kind> {
+    let status = fstat(descriptor)?;
+    Ok(match FileType::from_raw_mode(status.st_mode) {
+        FileType::RegularFile => Kind::RegularFile,
+        FileType::Directory => Kind::Directory,
+        _ => Kind::Stream,
+    })
+}
+
+/// Asks for a pipe that holds `bytes`. What the kernel refuses (not a pipe, over the user's limit) stays as it was.
+pub fn widen(descriptor: impl AsFd, bytes: usize) {
+    // LIMIT: /proc/sys/fs/pipe-max-size, 1 MiB unless root raised it; a smaller pipe only costs more system calls.
+    let _kept_as_it_was = rustix::pipe::fcntl_setpipe_size(descriptor, bytes);
+}
+
+/// Whether writes to `descriptor` go to the end of the file whatever offset is given (`O_APPEND`).
+///
+/// LIE: `pwrite(2)` on such a descriptor ignores its offset on Linux, so parallel writing is out of the question.
+pub fn appends(descriptor: impl AsFd) -> io::Result<bool> {
+    Ok(rustix::fs::fcntl_getfl(descriptor)?.contains(rustix::fs::OFlags::APPEND))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_folders_and_pipes_are_told_apart() {
+        let file = tempfile::tempfile().expect("a file");
+        let folder = std::fs::File::open("/").expect("a folder");
+        let (reader, _writer) = rustix::pipe::pipe().expect("a pipe");
+        assert_eq!(kind_of(&file).expect("fstat"), Kind::RegularFile);
+        assert_eq!(kind_of(&folder).expect("fstat"), Kind::Directory);
+        assert_eq!(kind_of(&reader).expect("fstat"), Kind::Stream);
+        assert!(!appends(&file).expect("fcntl"));
+        widen(&reader, 1 << 20);
+        widen(&file, 1 << 20);
+    }
+}
