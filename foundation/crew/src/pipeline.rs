@@ -50,7 +50,7 @@ pub trait Stages: Sync {
     /// Puts a finished chunk in its place in the output: offsets, running checks. In order, quick, must not sleep.
     fn place(&self, sink: &Self::Sink, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
     /// Writes the chunk and returns its bytes: at its offset and in parallel, or in order from one thread, as the lane's
-    /// [`Access`] says.
+    /// [`OpenLane::writing`] says.
     fn write(&self, sink: &Self::Sink, chunk: &Self::Chunk) -> Result<u64, Self::Error>;
     /// Ends a waiting `cut` of this lane soon, because the lane has failed elsewhere.
     fn interrupt(&self, sink: &Self::Sink);
@@ -66,17 +66,28 @@ pub struct OpenLane<S: Stages + ?Sized> {
     pub source: S::Source,
     /// Its far end.
     pub sink: S::Sink,
-    /// How `cut` is to be called.
-    pub reading: Access,
-    /// How `write` is to be called; never [`Access::InTurns`].
-    pub writing: Access,
+    /// Who calls `cut`.
+    pub reading: By,
+    /// Who calls `write`: workers in parallel, or one thread in order.
+    pub writing: By,
+}
+
+/// Who reads or writes a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The workers: regular files.
+    Workers,
+    /// A thread of its own, which may sleep as long as it likes: pipes, sockets, terminals.
+    OwnThread,
 }
 
 /// What [`Stages::cut`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// A chunk; the number of source bytes it took.
-    Chunk(u64),
+    /// Where a chunk is, to be fetched by its worker; the number of source bytes it takes.
+    Noted(u64),
+    /// A chunk, read or computed by the source itself; the number of source bytes it took.
+    Taken(u64),
     /// The end of the source; the chunk was not used.
     End,
 }
@@ -134,8 +145,8 @@ pub fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease, tally:
     assert_eq!(books.taken, books.returned, "every hand taken must have been given back");
     Measures {
         wall_ns: crate::clocks::nanoseconds(begin.elapsed()),
-        reading: ran.reading,
-        writing: ran.writing,
+        reading: ran.access.reading(),
+        writing: ran.access.writing(),
         stage_names: stages.stage_names(),
         width: staffing.width,
         workers: ran.workers,
@@ -153,8 +164,53 @@ pub fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease, tally:
 struct Ran {
     clocks: Clocks,
     workers: usize,
-    reading: Access,
-    writing: Access,
+    access: AccessCounts,
+}
+
+/// How the chunks of a run were read and written: the report names what held for most of them.
+#[derive(Clone, Copy, Default)]
+struct AccessCounts {
+    noted: u64,
+    taken: u64,
+    read_by_own_thread: bool,
+    written_by_own_thread: bool,
+}
+
+impl AccessCounts {
+    fn lane(&mut self, reading: By, writing: By) {
+        self.read_by_own_thread |= reading == By::OwnThread;
+        self.written_by_own_thread |= writing == By::OwnThread;
+    }
+
+    fn cut(&mut self, cut: Cut) {
+        match cut {
+            Cut::Noted(_) => self.noted += 1,
+            Cut::Taken(_) => self.taken += 1,
+            Cut::End => {}
+        }
+    }
+
+    fn reading(&self) -> Access {
+        match (self.read_by_own_thread, self.noted >= self.taken) {
+            (true, _) => Access::OwnThread,
+            (false, true) => Access::AtOffsets,
+            (false, false) => Access::InTurns,
+        }
+    }
+
+    fn writing(&self) -> Access {
+        if self.written_by_own_thread { Access::OwnThread } else { Access::AtOffsets }
+    }
+}
+
+impl Cut {
+    /// Source bytes of the chunk, if there is one.
+    fn bytes(self) -> Option<u64> {
+        match self {
+            Self::Noted(bytes) | Self::Taken(bytes) => Some(bytes),
+            Self::End => None,
+        }
+    }
 }
 
 /// Takes a hand and shows it in the tally.

@@ -2,7 +2,7 @@
 //! Every stage can be made slow or made to fail at one chunk.
 
 use crew::measures::Access;
-use crew::pipeline::{Cut, OpenLane, Stages, Turn};
+use crew::pipeline::{By, Cut, OpenLane, Stages, Turn};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -115,8 +115,8 @@ impl Stages for Synthetic {
         Ok(OpenLane {
             source: Source { lane, next: 0 },
             sink: Sink { lane, placed: Mutex::new(0) },
-            reading: self.lanes[lane].reading,
-            writing: self.lanes[lane].writing,
+            reading: by(self.lanes[lane].reading),
+            writing: by(self.lanes[lane].writing),
         })
     }
 
@@ -130,7 +130,10 @@ impl Stages for Synthetic {
         }
         *chunk = turn.with_hand(|| Chunk { lane: source.lane, number: source.next, value: 0, place: 0 });
         source.next += 1;
-        Ok(Cut::Chunk(8))
+        Ok(match self.lanes[source.lane].reading {
+            Access::AtOffsets => Cut::Noted(8),
+            Access::InTurns | Access::OwnThread => Cut::Taken(8),
+        })
     }
 
     fn fetch(&self, chunk: &mut Chunk) -> Result<(), Fault> {
@@ -177,6 +180,10 @@ impl Stages for Synthetic {
     fn stage_names(&self) -> [&'static str; 3] {
         ["read", "work", "write"]
     }
+}
+
+fn by(access: Access) -> By {
+    if access == Access::OwnThread { By::OwnThread } else { By::Workers }
 }
 
 fn sleep(duration: Duration) {

@@ -9,4 +9,5 @@ pub mod metadata;
 pub mod pipe_end;
 pub mod scheduling;
 pub mod signals;
+pub mod staged_file;
 pub mod wake;

@@ -37,6 +37,20 @@ pub fn carry_over(from: impl AsFd, to: impl AsFd) -> io::Result<Vec<NotCarried>>
     Ok(refused)
 }
 
+/// Gives a file that stands for no other the mode that `open(2)` would have given it: 0666 less the umask.
+pub fn give_default_mode(to: impl AsFd) -> io::Result<()> {
+    Ok(fchmod(to, Mode::from_raw_mode(0o666) - umask()?)?)
+}
+
+/// The umask, from `/proc`: asking `umask(2)` would change it for a moment, for all threads.
+fn umask() -> io::Result<Mode> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let field = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    let octal = field.and_then(|text| u32::from_str_radix(text.trim(), 8).ok());
+    // Linux before 4.7 does not tell: then nobody else gets rights.
+    Ok(Mode::from_raw_mode(octal.unwrap_or(0o077)))
+}
+
 /// Whether owner and group both arrived; the group alone is tried when the owner is refused.
 fn carry_owner(to: &impl AsFd, uid: u32, gid: u32) -> bool {
     let group = Some(Gid::from_raw(gid));

@@ -50,6 +50,13 @@ impl Wake {
     }
 }
 
+/// Whether a read of `descriptor` would not sleep, asked without waiting. A failed question counts as yes: the read tells.
+pub fn is_readable(descriptor: impl AsFd) -> bool {
+    let mut watched = [PollFd::new(&descriptor, PollFlags::IN)];
+    let at_once = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut watched, Some(&at_once)).map_or(true, |count| count > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

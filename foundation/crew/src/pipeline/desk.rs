@@ -3,8 +3,7 @@
 //! `threaded` holds it under one lock and carries out the tasks. Every rule that keeps the run bounded, ordered and free
 //! of deadlock is in this file; `foundation/crew/README.md` argues why they suffice.
 
-use super::{Cut, OpenLane, SharedSink, Stages};
-use crate::measures::Access;
+use super::{By, Cut, OpenLane, SharedSink, Stages};
 use crate::sync::Arc;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,7 +21,7 @@ pub(super) struct Piece<S: Stages> {
 /// Something a worker can do now.
 pub(super) enum Task<S: Stages> {
     Open { lane: usize },
-    Cut { source: S::Source, piece: Piece<S>, reading: Access },
+    Cut { source: S::Source, piece: Piece<S> },
     Work(Piece<S>),
     Write(Piece<S>),
     Close { lane: usize, source: S::Source, sink: SharedSink<S>, outcome: Result<(), S::Error> },
@@ -41,8 +40,8 @@ struct Lane<S: Stages> {
     /// At home between cuts; a worker or the lane's own thread has it otherwise.
     source: Option<S::Source>,
     sink: SharedSink<S>,
-    reading: Access,
-    writing: Access,
+    reading: By,
+    writing: By,
     /// Nothing more will be cut.
     cut_to_end: bool,
     next_ticket: Ticket,
@@ -166,7 +165,7 @@ impl<S: Stages> Desk<S> {
     }
 
     fn can_cut(&self, lane: usize) -> bool {
-        let reading_in_workers = |lane: &Lane<S>| lane.reading != Access::OwnThread && lane.source.is_some();
+        let reading_in_workers = |lane: &Lane<S>| lane.reading == By::Workers && lane.source.is_some();
         !self.free.is_empty() && self.lanes.get(&lane).is_some_and(|lane| reading_in_workers(lane) && !lane.cut_to_end)
     }
 
@@ -190,8 +189,7 @@ impl<S: Stages> Desk<S> {
         let chunk = self.free.pop().expect("a cut is offered only while a slot is free");
         let lane = self.lanes.get_mut(&number).expect("a cut is offered only for an open lane");
         let source = lane.source.take().expect("a cut is offered only while the source is home");
-        let reading = lane.reading;
-        Task::Cut { source, piece: lane.issue(number, chunk), reading }
+        Task::Cut { source, piece: lane.issue(number, chunk) }
     }
 
     fn take_close(&mut self, number: usize) -> Task<S> {
@@ -259,8 +257,8 @@ impl<S: Stages> Desk<S> {
     /// What came of a cut, without its source. Gives the piece back to be worked on at once, when there is one.
     pub fn after_cut(&mut self, stages: &S, piece: Piece<S>, outcome: Result<Cut, S::Error>) -> Option<Piece<S>> {
         match outcome {
-            Ok(Cut::Chunk(_)) if self.is_wanted(&piece) => return Some(piece),
-            Ok(Cut::Chunk(_)) => self.release(piece),
+            Ok(Cut::Noted(_) | Cut::Taken(_)) if self.is_wanted(&piece) => return Some(piece),
+            Ok(Cut::Noted(_) | Cut::Taken(_)) => self.release(piece),
             Ok(Cut::End) => {
                 let lane = self.lanes.get_mut(&piece.lane).expect("a lane stays open while it holds a slot");
                 lane.cut_to_end = true;
@@ -327,7 +325,7 @@ impl<S: Stages> Desk<S> {
             match stages.place(&lane.sink, &mut chunk) {
                 Ok(()) => {
                     lane.next_to_place += 1;
-                    if lane.writing == Access::OwnThread {
+                    if lane.writing == By::OwnThread {
                         lane.outbox.push_back((ticket, chunk));
                     } else {
                         let sink = Arc::clone(&lane.sink);

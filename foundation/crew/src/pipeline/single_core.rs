@@ -1,15 +1,14 @@
 //! The pipeline without threads: one lane after another, one chunk at a time, in the calling thread.
 //! The reference that every threaded run must equal byte for byte, and the executor for work too small to share.
 
-use super::{Cut, Ran, Stages, Turn, give_back_hand, take_hand};
+use super::{AccessCounts, Cut, Ran, Stages, Turn, give_back_hand, take_hand};
 use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, timed};
-use crate::measures::Access;
 use crate::tally::Tally;
 
 /// Runs all lanes to their end.
 pub(super) fn run<S: Stages>(stages: &S, lease: &dyn Lease, tally: &Tally) -> Ran {
-    let mut ran = Ran { clocks: Clocks::default(), workers: 1, reading: Access::InTurns, writing: Access::InTurns };
+    let mut ran = Ran { clocks: Clocks::default(), workers: 1, access: AccessCounts::default() };
     let mut chunk = stages.new_chunk();
     let mut scratch = stages.new_scratch();
     let mut hand = take_hand(lease, tally);
@@ -17,12 +16,12 @@ pub(super) fn run<S: Stages>(stages: &S, lease: &dyn Lease, tally: &Tally) -> Ra
         match timed(&mut ran.clocks.lanes, OffCpu::Blocked, || stages.open(lane)) {
             Err(error) => stages.close(lane, None, Err(error)),
             Ok(open) => {
-                (ran.reading, ran.writing) = (open.reading, open.writing);
+                ran.access.lane(open.reading, open.writing);
                 let (mut source, sink) = (open.source, open.sink);
                 let outcome = loop {
                     match one_chunk(stages, &mut source, &sink, &mut chunk, &mut scratch, &mut ran.clocks, tally) {
-                        Ok(Cut::Chunk(_)) => {}
                         Ok(Cut::End) => break Ok(()),
+                        Ok(cut) => ran.access.cut(cut),
                         Err(error) => break Err(error),
                     }
                     if lease.must_return() {
@@ -50,7 +49,7 @@ fn one_chunk<S: Stages>(
     let mut turn = Turn { lease: None, waited: Default::default() };
     let cut = timed(&mut clocks.read, OffCpu::Starved, || {
         let cut = stages.cut(source, chunk, &mut turn)?;
-        if let Cut::Chunk(bytes) = cut {
+        if let Some(bytes) = cut.bytes() {
             tally.took(bytes);
             stages.fetch(chunk)?;
         }

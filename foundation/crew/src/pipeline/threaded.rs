@@ -2,10 +2,9 @@
 //! Decides nothing about order or bounds; `desk` does, under the one lock that is held only between stages.
 
 use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task};
-use super::{Cut, Ran, SharedSink, Staffing, Stages, Turn, give_back_hand, take_hand};
+use super::{AccessCounts, By, Cut, Ran, SharedSink, Staffing, Stages, Turn, give_back_hand, take_hand};
 use crate::budget::{Hand, Lease};
 use crate::clocks::{Clocks, OffCpu, StageClock, nanoseconds, timed};
-use crate::measures::Access;
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, wait};
 use crate::tally::Tally;
 use std::time::Instant;
@@ -20,7 +19,7 @@ pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease,
         readers_waiting: 0,
         writers_waiting: 0,
         clocks: Clocks::default(),
-        access: (Access::AtOffsets, Access::AtOffsets),
+        access: AccessCounts::default(),
     };
     let crew = Crew {
         stages,
@@ -35,8 +34,7 @@ pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease,
     scope(|scope| crew.work(scope));
     let floor = lock(&crew.floor);
     floor.desk.assert_balanced();
-    let (reading, writing) = floor.access;
-    Ran { clocks: floor.clocks, workers: floor.workers_most, reading, writing }
+    Ran { clocks: floor.clocks, workers: floor.workers_most, access: floor.access }
 }
 
 /// What all threads of a run share.
@@ -63,7 +61,7 @@ struct Floor<S: Stages> {
     readers_waiting: usize,
     writers_waiting: usize,
     clocks: Clocks,
-    access: (Access, Access),
+    access: AccessCounts,
 }
 
 /// What a worker carries from task to task.
@@ -192,7 +190,7 @@ impl<S: Stages> Crew<'_, S> {
     {
         match task {
             Task::Open { lane } => self.open(lane, &mut worker.clocks, scope),
-            Task::Cut { source, piece, reading } => self.cut(source, piece, reading, worker, scope),
+            Task::Cut { source, piece } => self.cut(source, piece, worker, scope),
             Task::Work(piece) => self.work_on(piece, worker, scope),
             Task::Write(piece) => {
                 let outcome = self.write(&piece, &mut worker.clocks);
@@ -220,13 +218,13 @@ impl<S: Stages> Crew<'_, S> {
             Ok(open) => {
                 let (reading, writing) = (open.reading, open.writing);
                 let mut floor = lock(&self.floor);
-                floor.access = (reading, writing);
+                floor.access.lane(reading, writing);
                 let sink = floor.desk.opened(lane, open);
-                if reading == Access::OwnThread {
+                if reading == By::OwnThread {
                     let source = floor.desk.take_source(lane).expect("a lane just opened has its source");
                     scope.spawn(move || self.read_lane(lane, source, scope));
                 }
-                if writing == Access::OwnThread {
+                if writing == By::OwnThread {
                     scope.spawn(move || self.write_lane(lane, scope));
                 }
                 drop(sink);
@@ -247,7 +245,6 @@ impl<S: Stages> Crew<'_, S> {
         &'env self,
         mut source: S::Source,
         mut piece: Piece<S>,
-        reading: Access,
         worker: &mut Worker<S>,
         scope: &'scope Scope<'scope, 'env>,
     ) where
@@ -257,12 +254,13 @@ impl<S: Stages> Crew<'_, S> {
         let outcome = timed(&mut worker.clocks.read, OffCpu::Starved, || {
             self.stages.cut(&mut source, &mut piece.chunk, &mut turn)
         });
-        self.count(&outcome);
         let lane = piece.lane;
+        let computes = matches!(outcome, Ok(Cut::Taken(_)));
         let mut floor = lock(&self.floor);
+        self.count(&outcome, &mut floor.access);
         floor.desk.source_is_home(lane, source);
         let kept = match floor.desk.after_cut(self.stages, piece, outcome) {
-            Some(piece) if reading == Access::InTurns && self.width > 1 => {
+            Some(piece) if computes && self.width > 1 => {
                 floor.desk.queue(piece);
                 worker.cutting = Some(lane);
                 None
@@ -276,9 +274,10 @@ impl<S: Stages> Crew<'_, S> {
         }
     }
 
-    fn count(&self, outcome: &Result<Cut, S::Error>) {
-        if let Ok(Cut::Chunk(bytes)) = outcome {
-            self.tally.took(*bytes);
+    fn count(&self, outcome: &Result<Cut, S::Error>, access: &mut AccessCounts) {
+        if let Ok(cut) = outcome {
+            access.cut(*cut);
+            cut.bytes().inspect(|&bytes| self.tally.took(bytes));
         }
     }
 
@@ -333,8 +332,8 @@ impl<S: Stages> Crew<'_, S> {
             };
             drop(floor);
             let outcome = self.read_chunk(&mut source, &mut piece, &mut clocks.read);
-            self.count(&outcome);
             floor = lock(&self.floor);
+            self.count(&outcome, &mut floor.access);
             if let Some(piece) = floor.desk.after_cut(self.stages, piece, outcome) {
                 floor.desk.queue(piece);
             }

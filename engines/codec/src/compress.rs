@@ -1,0 +1,299 @@
+//! Compression as pipeline stages: cut a lane into chunks, encode each as a unit, put the units in order.
+//! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
+
+use crate::ends::{Extent, InputEnd, OutputEnd};
+use crate::error::CodecError;
+use crate::format::{EncodeOptions, Encoder, Format, StreamEncoder, Tail};
+use crate::lane::{Lane, LaneOutcome, Totals};
+use crate::packed_reader::read_stream;
+use crate::plain_buffer::PlainBuffer;
+use crew::budget::Lease;
+use crew::measures::Measures;
+use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
+use crew::tally::Tally;
+use std::fs::File;
+use std::sync::{Arc, Mutex, PoisonError};
+use sys::at_offset::read_full_at;
+use sys::staged_file::Unfinished;
+
+/// What to do.
+pub struct Compression<'a> {
+    /// The lanes.
+    pub lanes: &'a [Lane],
+    /// Whether all lanes go to standard output, one after another.
+    pub one_output: bool,
+    /// The format.
+    pub format: &'static dyn Format,
+    /// How to encode.
+    pub options: EncodeOptions,
+    /// Where temporary names are noted.
+    pub unfinished: &'a Unfinished,
+    /// Told of each lane as it ends, from any thread.
+    pub on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
+}
+
+/// Compresses all lanes.
+pub fn compress(what: &Compression<'_>, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
+    run(what, staffing, lease, tally)
+}
+
+/// Bytes that one slot may hold at most: plain and packed side by side.
+pub fn slot_bytes(format: &dyn Format, options: &EncodeOptions) -> u64 {
+    let chunk_bytes = format.chunk_bytes(options);
+    (chunk_bytes + format.packed_bound(chunk_bytes)) as u64
+}
+
+/// Front end of a lane.
+pub struct CompressSource {
+    file: Arc<File>,
+    reading: Reading,
+    wake: Arc<sys::wake::Wake>,
+    any_chunk: bool,
+    ended: bool,
+    /// Encodes the whole lane as one unit, in order.
+    one_unit: Option<Box<dyn StreamEncoder>>,
+}
+
+enum Reading {
+    /// The next offset, and where the file ended when it was opened.
+    AtOffsets(Extent),
+    Stream {
+        position: u64,
+    },
+}
+
+/// Far end of a lane.
+pub struct CompressSink {
+    output: OutputEnd,
+    input: Arc<File>,
+    wake: Arc<sys::wake::Wake>,
+    fold: Mutex<Fold>,
+}
+
+/// What is known of a lane's output up to the chunk placed last.
+struct Fold {
+    offset: u64,
+    totals: Totals,
+    tail: Box<dyn Tail>,
+}
+
+/// A chunk and its unit.
+#[derive(Default)]
+pub struct CompressChunk {
+    /// Where the plain bytes are to be fetched from, when `cut` only noted it.
+    to_fetch: Option<(Arc<File>, u64, usize)>,
+    plain: PlainBuffer,
+    plain_bytes: u64,
+    packed: Vec<u8>,
+    /// Encoded already, as part of one unit.
+    is_encoded: bool,
+    offset: u64,
+}
+
+impl Stages for Compression<'_> {
+    type Source = CompressSource;
+    type Sink = CompressSink;
+    type Chunk = CompressChunk;
+    type Scratch = Option<Box<dyn Encoder>>;
+    type Error = CodecError;
+
+    fn new_chunk(&self) -> CompressChunk {
+        CompressChunk::default()
+    }
+
+    fn new_scratch(&self) -> Self::Scratch {
+        None
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    fn lanes_share_one_sink(&self) -> bool {
+        self.one_output
+    }
+
+    fn open(&self, lane: usize) -> Result<OpenLane<Self>, CodecError> {
+        let lane = &self.lanes[lane];
+        let input = InputEnd::open(&lane.input)?;
+        let output = OutputEnd::open(&lane.output, self.unfinished)?;
+        let one_unit = self.format.stream_encoder(&self.options)?;
+        let (reading, by) = match input.extent {
+            Some(extent) => (Reading::AtOffsets(extent), By::Workers),
+            None => (Reading::Stream { position: 0 }, By::OwnThread),
+        };
+        let fold = Fold { offset: 0, totals: Totals::default(), tail: self.format.tail(&self.options) };
+        Ok(OpenLane {
+            writing: output.writing,
+            reading: by,
+            sink: CompressSink {
+                output,
+                input: Arc::clone(&input.file),
+                wake: Arc::clone(&input.wake),
+                fold: Mutex::new(fold),
+            },
+            source: CompressSource {
+                file: input.file,
+                reading,
+                wake: input.wake,
+                any_chunk: false,
+                ended: false,
+                one_unit,
+            },
+        })
+    }
+
+    fn cut(
+        &self,
+        source: &mut CompressSource,
+        chunk: &mut CompressChunk,
+        turn: &mut Turn<'_>,
+    ) -> Result<Cut, CodecError> {
+        if source.ended {
+            return Ok(Cut::End);
+        }
+        let chunk_bytes = self.format.chunk_bytes(&self.options);
+        chunk.to_fetch = None;
+        chunk.is_encoded = source.one_unit.is_some();
+        chunk.plain.clear();
+        let count = source.next(chunk, chunk_bytes)?;
+        // An empty input is one empty unit, so that it decompresses to an empty file again.
+        if count == 0 && source.any_chunk && source.one_unit.is_none() {
+            return Ok(Cut::End);
+        }
+        source.any_chunk = true;
+        source.ended = count < chunk_bytes && chunk.to_fetch.is_none();
+        chunk.plain_bytes = count as u64;
+        if source.one_unit.is_some() {
+            fetch(chunk)?;
+            source.ended |= count == 0;
+            chunk.packed.clear();
+            let (encoder, plain, packed, ends) = (&mut source.one_unit, &chunk.plain, &mut chunk.packed, source.ended);
+            turn.with_hand(|| {
+                encoder.as_mut().map_or(Ok(()), |encoder| encoder.encode(plain.content(), ends, packed))
+            })?;
+        }
+        Ok(if chunk.to_fetch.is_some() { Cut::Noted(count as u64) } else { Cut::Taken(count as u64) })
+    }
+
+    fn fetch(&self, chunk: &mut CompressChunk) -> Result<(), CodecError> {
+        fetch(chunk)
+    }
+
+    fn work(&self, encoder: &mut Self::Scratch, chunk: &mut CompressChunk) -> Result<(), CodecError> {
+        if chunk.is_encoded {
+            return Ok(());
+        }
+        let encoder = match encoder {
+            Some(encoder) => encoder,
+            None => encoder.insert(self.format.encoder(&self.options)?),
+        };
+        encoder.encode(chunk.plain.content(), &mut chunk.packed)
+    }
+
+    fn place(&self, sink: &CompressSink, chunk: &mut CompressChunk) -> Result<(), CodecError> {
+        sink.output.begin()?;
+        let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        let packed_bytes = chunk.packed.len() as u64;
+        chunk.offset = fold.offset;
+        fold.offset += packed_bytes;
+        fold.totals.bytes_in += chunk.plain_bytes;
+        if !chunk.is_encoded {
+            fold.totals.units += 1;
+            fold.tail.unit(packed_bytes, chunk.plain_bytes);
+        }
+        Ok(())
+    }
+
+    fn write(&self, sink: &CompressSink, chunk: &CompressChunk) -> Result<u64, CodecError> {
+        sink.output.write(&chunk.packed, chunk.offset)?;
+        Ok(chunk.packed.len() as u64)
+    }
+
+    fn interrupt(&self, sink: &CompressSink) {
+        sink.wake.ring();
+    }
+
+    fn close(&self, lane: usize, ends: Option<(CompressSource, CompressSink)>, outcome: Result<(), CodecError>) {
+        let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), outcome };
+        if let Some((source, sink)) = ends {
+            let is_one_unit = source.one_unit.is_some();
+            drop(source);
+            let fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
+            closed.totals = Totals { bytes_out: fold.offset, ..fold.totals };
+            closed.totals.units += u64::from(is_one_unit);
+            if closed.outcome.is_ok() {
+                let finished = finish(&self.lanes[lane], sink.output, &sink.input, fold, &mut closed.totals);
+                closed.outcome = finished.map(|not_carried| closed.not_carried = not_carried);
+            }
+        }
+        (self.on_close)(lane, closed);
+    }
+
+    fn stage_names(&self) -> [&'static str; 3] {
+        ["read", "compress", "write"]
+    }
+}
+
+/// Writes what follows the last unit and commits.
+fn finish(
+    lane: &Lane,
+    output: OutputEnd,
+    input: &File,
+    mut fold: Fold,
+    totals: &mut Totals,
+) -> Result<Vec<sys::metadata::NotCarried>, CodecError> {
+    let tail = fold.tail.finish();
+    output.write(&tail, fold.offset)?;
+    totals.bytes_out += tail.len() as u64;
+    output.commit(lane, input, totals.bytes_out)
+}
+
+/// Reads what `cut` noted.
+fn fetch(chunk: &mut CompressChunk) -> Result<(), CodecError> {
+    let Some((file, offset, bytes)) = chunk.to_fetch.take() else { return Ok(()) };
+    let room = chunk.plain.room(bytes);
+    let read = read_full_at(&file, room, offset).map_err(|cause| CodecError::Read { offset, cause })?;
+    chunk.plain.grow(read);
+    if read < bytes {
+        return Err(CodecError::Shrank { expected: offset + bytes as u64, found: offset + read as u64 });
+    }
+    Ok(())
+}
+
+impl CompressSource {
+    /// Notes or reads the next chunk; returns its plain size, 0 at the end.
+    fn next(&mut self, chunk: &mut CompressChunk, chunk_bytes: usize) -> Result<usize, CodecError> {
+        match &mut self.reading {
+            Reading::AtOffsets(extent) if extent.from < extent.end => {
+                let left = extent.end - extent.from;
+                let count = usize::try_from(left).unwrap_or(usize::MAX).min(chunk_bytes);
+                chunk.to_fetch = Some((Arc::clone(&self.file), extent.from, count));
+                extent.from += count as u64;
+                Ok(count)
+            }
+            // The file is read to the end that it had. It may have grown (a log), or it never told its size (/proc).
+            Reading::AtOffsets(extent) => {
+                let offset = extent.from;
+                let read = read_full_at(&self.file, chunk.plain.room(chunk_bytes), offset)
+                    .map_err(|cause| CodecError::Read { offset, cause })?;
+                chunk.plain.grow(read);
+                extent.from += read as u64;
+                Ok(read)
+            }
+            Reading::Stream { position } => {
+                while chunk.plain.len() < chunk_bytes {
+                    let room = chunk.plain.room(chunk_bytes - chunk.plain.len());
+                    let read = read_stream(&self.file, &self.wake, room)
+                        .map_err(|cause| CodecError::Read { offset: *position, cause })?;
+                    if read == 0 {
+                        break;
+                    }
+                    chunk.plain.grow(read);
+                    *position += read as u64;
+                }
+                Ok(chunk.plain.len())
+            }
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! Decompression as pipeline stages: units of known length go to the workers whole; a unit whose end only decoding finds is
+//! decoded in the source's turn, and the workers check and write its pieces.
+//! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
+
+use crate::ends::{InputEnd, OutputEnd};
+use crate::error::{CodecError, Defect, Unrecognised};
+use crate::format::{Claim, CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, StreamDecoder};
+use crate::lane::{Lane, LaneOutcome, Totals};
+use crate::packed_reader::PackedReader;
+use crate::plain_buffer::PlainBuffer;
+use crate::registry::{self, HEAD_BYTES};
+use crc_fast::{CrcAlgorithm, checksum, checksum_combine};
+use crew::budget::Lease;
+use crew::measures::Measures;
+use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
+use crew::tally::Tally;
+use std::fs::File;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use sys::at_offset::read_full_at;
+use sys::staged_file::Unfinished;
+
+/// What to do.
+pub struct Decompression<'a> {
+    /// The lanes.
+    pub lanes: &'a [Lane],
+    /// Whether all lanes go to standard output, one after another.
+    pub one_output: bool,
+    /// What one unit may hold.
+    pub limits: DecodeLimits,
+    /// Where temporary names are noted.
+    pub unfinished: &'a Unfinished,
+    /// Told of each lane as it ends, from any thread.
+    pub on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
+    /// Plain bytes that came from streams and from whole units: what the stages are called depends on it.
+    pub(crate) plain_bytes: PlainBytes,
+}
+
+#[derive(Default)]
+pub(crate) struct PlainBytes {
+    streamed: AtomicU64,
+    in_units: AtomicU64,
+}
+
+impl<'a> Decompression<'a> {
+    /// Puts together what to do.
+    pub fn new(
+        lanes: &'a [Lane],
+        one_output: bool,
+        limits: DecodeLimits,
+        unfinished: &'a Unfinished,
+        on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
+    ) -> Self {
+        Self { lanes, one_output, limits, unfinished, on_close, plain_bytes: PlainBytes::default() }
+    }
+}
+
+/// Decompresses all lanes.
+pub fn decompress(what: &Decompression<'_>, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
+    run(what, staffing, lease, tally)
+}
+
+/// Plain bytes of a streamed unit that go through the pipeline at a time. Smaller costs hand-overs, larger leaves the
+/// second-level cache before it is written. Chosen in docs/journal/0001-tamp-first-slice.md.
+pub const PIECE_BYTES: usize = 512 << 10;
+
+/// Packed bytes of small units (BGZF blocks) that are handed to a worker together.
+const GROUP_BYTES: u64 = 256 << 10;
+
+/// Front end of a lane.
+pub struct DecompressSource {
+    reader: PackedReader,
+    found: Option<Found>,
+    streaming: Option<(Box<dyn StreamDecoder>, UnitNumber)>,
+    units: u64,
+    ended: bool,
+    /// Found while there was still sound data to pass on: told at the next cut.
+    failed: Option<CodecError>,
+}
+
+/// The format that the content told, and its cutter.
+struct Found {
+    facts: &'static Facts,
+    format: &'static dyn Format,
+    cutter: Box<dyn Cutter>,
+}
+
+/// A unit, for messages.
+#[derive(Clone, Copy, Debug)]
+struct UnitNumber {
+    unit_name: &'static str,
+    unit: u64,
+    offset: u64,
+}
+
+impl UnitNumber {
+    fn damaged(self, defect: Defect) -> CodecError {
+        CodecError::Damaged { unit_name: self.unit_name, unit: self.unit, offset: self.offset, defect }
+    }
+
+    fn at(self, error: CutError, reader: &PackedReader) -> CodecError {
+        match error {
+            CutError::Read(cause) => CodecError::Read { offset: reader.position(), cause },
+            CutError::Defect(defect) => self.damaged(defect),
+            CutError::Garbage => self.damaged(Defect::Header("it does not begin as one")),
+        }
+    }
+}
+
+/// Far end of a lane.
+pub struct DecompressSink {
+    output: OutputEnd,
+    input: Arc<File>,
+    wake: Arc<sys::wake::Wake>,
+    fold: Mutex<Fold>,
+}
+
+#[derive(Default)]
+struct Fold {
+    offset: u64,
+    totals: Totals,
+    crc32: u64,
+    length: u64,
+    /// A unit before was found damaged: nothing after it is placed.
+    broken_in: Option<UnitNumber>,
+}
+
+/// A chunk: whole units to be decoded, or a piece of a stream that is decoded already.
+#[derive(Default)]
+pub struct DecompressChunk {
+    content: Content,
+    packed: Vec<u8>,
+    plain: PlainBuffer,
+    offset: u64,
+    /// A defect behind the sound data in `plain`: told once those are written.
+    failure: Mutex<Option<CodecError>>,
+}
+
+#[derive(Default)]
+enum Content {
+    #[default]
+    Nothing,
+    Units {
+        format: Option<&'static dyn Format>,
+        /// Where the packed bytes are to be fetched from, when `cut` only noted it.
+        to_fetch: Option<(Arc<File>, u64)>,
+        units: Vec<(UnitNumber, usize)>,
+    },
+    Piece {
+        unit: UnitNumber,
+        last: Option<Filled>,
+        crc32: Option<u64>,
+    },
+}
+
+/// A worker's decoder, made for the format it met first.
+#[derive(Default)]
+pub struct DecoderSlot {
+    made: Option<(&'static str, Box<dyn Decoder>)>,
+}
+
+impl Stages for Decompression<'_> {
+    type Source = DecompressSource;
+    type Sink = DecompressSink;
+    type Chunk = DecompressChunk;
+    type Scratch = DecoderSlot;
+    type Error = CodecError;
+
+    fn new_chunk(&self) -> DecompressChunk {
+        DecompressChunk::default()
+    }
+
+    fn new_scratch(&self) -> DecoderSlot {
+        DecoderSlot::default()
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    fn lanes_share_one_sink(&self) -> bool {
+        self.one_output
+    }
+
+    fn open(&self, lane: usize) -> Result<OpenLane<Self>, CodecError> {
+        let lane = &self.lanes[lane];
+        let input = InputEnd::open(&lane.input)?;
+        let output = OutputEnd::open(&lane.output, self.unfinished)?;
+        let (reader, reading) = match input.extent {
+            Some(extent) => (PackedReader::file(Arc::clone(&input.file), extent.from), By::Workers),
+            None => (PackedReader::stream(Arc::clone(&input.file), Arc::clone(&input.wake)), By::OwnThread),
+        };
+        Ok(OpenLane {
+            reading,
+            writing: output.writing,
+            source: DecompressSource { reader, found: None, streaming: None, units: 0, ended: false, failed: None },
+            sink: DecompressSink { output, input: input.file, wake: input.wake, fold: Mutex::default() },
+        })
+    }
+
+    fn cut(
+        &self,
+        source: &mut DecompressSource,
+        chunk: &mut DecompressChunk,
+        turn: &mut Turn<'_>,
+    ) -> Result<Cut, CodecError> {
+        let from = source.reader.position();
+        chunk.plain.clear();
+        let any = source.next(&self.limits, chunk, turn)?;
+        let bytes = source.reader.position() - from;
+        Ok(match (any, &chunk.content) {
+            (false, _) => Cut::End,
+            (true, Content::Units { to_fetch: Some(_), .. }) => Cut::Noted(bytes),
+            (true, _) => Cut::Taken(bytes),
+        })
+    }
+
+    fn fetch(&self, chunk: &mut DecompressChunk) -> Result<(), CodecError> {
+        let Content::Units { to_fetch, units, .. } = &mut chunk.content else { return Ok(()) };
+        let Some((file, offset)) = to_fetch.take() else { return Ok(()) };
+        let bytes = units.iter().map(|(_, packed_bytes)| packed_bytes).sum();
+        if chunk.packed.len() < bytes {
+            chunk.packed.resize(bytes, 0);
+        }
+        let read = read_full_at(&file, &mut chunk.packed[..bytes], offset)
+            .map_err(|cause| CodecError::Read { offset, cause })?;
+        if read < bytes {
+            return Err(CodecError::Shrank { expected: offset + bytes as u64, found: offset + read as u64 });
+        }
+        Ok(())
+    }
+
+    fn work(&self, decoder: &mut DecoderSlot, chunk: &mut DecompressChunk) -> Result<(), CodecError> {
+        match &mut chunk.content {
+            Content::Nothing => {}
+            Content::Piece { crc32, .. } => {
+                if let Some(crc32) = crc32 {
+                    *crc32 = checksum(CrcAlgorithm::Crc32IsoHdlc, chunk.plain.content());
+                }
+                self.plain_bytes.streamed.fetch_add(chunk.plain.len() as u64, Ordering::Relaxed);
+            }
+            Content::Units { format, units, .. } => {
+                let decoder = decoder.for_format(format.expect("units have a format"));
+                let mut at = 0;
+                for (unit, packed_bytes) in units {
+                    let packed = &chunk.packed[at..at + *packed_bytes];
+                    let decoded = decoder.decode(packed, self.limits.unit_plain_bytes, &mut chunk.plain);
+                    if let Err(defect) = decoded {
+                        *chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(unit.damaged(defect));
+                        break;
+                    }
+                    at += *packed_bytes;
+                }
+                self.plain_bytes.in_units.fetch_add(chunk.plain.len() as u64, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&self, sink: &DecompressSink, chunk: &mut DecompressChunk) -> Result<(), CodecError> {
+        sink.output.begin()?;
+        let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        let plain_bytes = chunk.plain.len() as u64;
+        chunk.offset = fold.offset;
+        fold.offset += plain_bytes;
+        if let Some(unit) = fold.broken_in {
+            // Never shown: the chunk before, which is about to be written, fails with the true cause.
+            return Err(unit.damaged(Defect::Truncated));
+        }
+        if chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner).is_some() {
+            fold.broken_in = Some(UnitNumber { unit_name: "unit", unit: fold.totals.units, offset: 0 });
+        }
+        match &chunk.content {
+            Content::Nothing => {}
+            Content::Units { units, .. } => fold.totals.units += units.len() as u64,
+            Content::Piece { unit, last, crc32 } => fold.take_piece(*unit, plain_bytes, *crc32, *last)?,
+        }
+        Ok(())
+    }
+
+    fn write(&self, sink: &DecompressSink, chunk: &DecompressChunk) -> Result<u64, CodecError> {
+        sink.output.write(chunk.plain.content(), chunk.offset)?;
+        match chunk.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(failure) => Err(failure),
+            None => Ok(chunk.plain.len() as u64),
+        }
+    }
+
+    fn interrupt(&self, sink: &DecompressSink) {
+        sink.wake.ring();
+    }
+
+    fn close(&self, lane: usize, ends: Option<(DecompressSource, DecompressSink)>, outcome: Result<(), CodecError>) {
+        let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), outcome };
+        if let Some((source, sink)) = ends {
+            let fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
+            closed.totals =
+                Totals { bytes_in: source.reader.position(), bytes_out: fold.offset, ..fold.totals };
+            if closed.outcome.is_ok() {
+                let committed = sink.output.commit(&self.lanes[lane], &sink.input, fold.offset);
+                closed.outcome = committed.map(|not_carried| closed.not_carried = not_carried);
+            }
+        }
+        (self.on_close)(lane, closed);
+    }
+
+    fn stage_names(&self) -> [&'static str; 3] {
+        let streamed = self.plain_bytes.streamed.load(Ordering::Relaxed);
+        if streamed > self.plain_bytes.in_units.load(Ordering::Relaxed) {
+            ["decompress", "check", "write"]
+        } else {
+            ["read", "decompress", "write"]
+        }
+    }
+}
+
+impl Fold {
+    /// Adds a piece's check to its unit's, and compares with the trailer at the unit's end.
+    fn take_piece(
+        &mut self,
+        unit: UnitNumber,
+        plain_bytes: u64,
+        crc32: Option<u64>,
+        last: Option<Filled>,
+    ) -> Result<(), CodecError> {
+        if let Some(crc32) = crc32 {
+            self.crc32 = checksum_combine(CrcAlgorithm::Crc32IsoHdlc, self.crc32, crc32, plain_bytes);
+        }
+        self.length += plain_bytes;
+        let Some(Filled::Last(claim)) = last else { return Ok(()) };
+        let (crc32, length) = (std::mem::take(&mut self.crc32), std::mem::take(&mut self.length));
+        self.totals.units += 1;
+        self.totals.streamed_units += 1;
+        let Some(Claim { crc32: stored, length_modulo }) = claim else { return Ok(()) };
+        // 32-bit values: the checksum by its definition, the length by RFC 1952's.
+        if crc32 as u32 != stored {
+            return Err(unit.damaged(Defect::Checksum { stored, computed: crc32 as u32 }));
+        }
+        if length as u32 != length_modulo {
+            return Err(unit.damaged(Defect::Length { stored: u64::from(length_modulo), actual: length }));
+        }
+        Ok(())
+    }
+}
+
+impl DecoderSlot {
+    fn for_format(&mut self, format: &'static dyn Format) -> &mut Box<dyn Decoder> {
+        let name = format.facts().name;
+        if self.made.as_ref().is_none_or(|(made_for, _)| *made_for != name) {
+            self.made = None;
+        }
+        &mut self.made.get_or_insert_with(|| (name, format.decoder())).1
+    }
+}
+
+impl DecompressSource {
+    /// Fills `chunk` with what comes next. Returns whether there was anything.
+    fn next(
+        &mut self,
+        limits: &DecodeLimits,
+        chunk: &mut DecompressChunk,
+        turn: &mut Turn<'_>,
+    ) -> Result<bool, CodecError> {
+        chunk.content = Content::Nothing;
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let mut group = Group { from: self.reader.position(), units: Vec::new(), bytes: 0, plain_bytes: 0 };
+        while !self.ended && self.streaming.is_none() && group.bytes < GROUP_BYTES {
+            let next = match self.look(limits) {
+                Ok(next) => next,
+                Err(error) if group.units.is_empty() => return Err(error),
+                Err(error) => {
+                    self.failed = Some(error);
+                    break;
+                }
+            };
+            match next {
+                Next::Unit(place) => {
+                    let plain_bytes = place.plain_bytes.unwrap_or(limits.unit_plain_bytes);
+                    if !group.units.is_empty() && group.plain_bytes + plain_bytes > limits.unit_plain_bytes {
+                        self.units -= 1;
+                        break;
+                    }
+                    group.plain_bytes += plain_bytes;
+                    self.take_unit(place.packed_bytes, chunk, &mut group)?;
+                }
+                Next::Stream(decoder) => self.streaming = Some((decoder, self.number())),
+                // Padding between units would tear a group's bytes apart: what is gathered goes first.
+                Next::Padding { bytes } if group.units.is_empty() => {
+                    self.skip(bytes)?;
+                    group.from = self.reader.position();
+                }
+                Next::Padding { .. } => break,
+                Next::End => self.ended = true,
+            }
+        }
+        if !group.units.is_empty() {
+            let to_fetch = self.reader.regular_file().map(|file| (Arc::clone(file), group.from));
+            let format = self.found.as_ref().map(|found| found.format);
+            chunk.content = Content::Units { format, to_fetch, units: group.units };
+            return Ok(true);
+        }
+        self.piece(chunk, turn)
+    }
+
+    /// Looks at what comes next, finding out the format first.
+    fn look(&mut self, limits: &DecodeLimits) -> Result<Next, CodecError> {
+        if self.found.is_none() {
+            let head = self.reader.peek(HEAD_BYTES, HEAD_BYTES).map_err(|cause| CodecError::Read { offset: 0, cause })?;
+            let format = registry::by_content(head);
+            let reason = if head.is_empty() { Unrecognised::Empty } else { Unrecognised::Foreign };
+            let format = format.ok_or(CodecError::NotRecognised(reason))?;
+            self.found = Some(Found { facts: format.facts(), format, cutter: format.cutter(limits) });
+        }
+        let found = self.found.as_mut().expect("found above");
+        let outcome = found.cutter.next(&mut self.reader);
+        let unit_name = found.facts.unit_name;
+        if matches!(outcome, Ok(Next::Unit(_) | Next::Stream(_)) | Err(CutError::Defect(_))) {
+            self.units += 1;
+        }
+        match outcome {
+            Err(CutError::Garbage) => Err(self.garbage(unit_name)),
+            other => other.map_err(|error| self.number().at(error, &self.reader)),
+        }
+    }
+
+    fn garbage(&mut self, unit_name: &'static str) -> CodecError {
+        let offset = self.reader.position();
+        // How much there is matters to a person; a failed read on the way only makes the number smaller.
+        let bytes = self.reader.skip(u64::MAX).unwrap_or(0);
+        CodecError::TrailingGarbage { unit_name, unit: self.units, offset, bytes }
+    }
+
+    fn number(&self) -> UnitNumber {
+        let unit_name = self.found.as_ref().map_or("unit", |found| found.facts.unit_name);
+        UnitNumber { unit_name, unit: self.units, offset: self.reader.position() }
+    }
+
+    fn take_unit(
+        &mut self,
+        packed_bytes: u64,
+        chunk: &mut DecompressChunk,
+        group: &mut Group,
+    ) -> Result<(), CodecError> {
+        let unit = self.number();
+        let count = usize::try_from(packed_bytes).expect("bounded by the limits");
+        let offset = self.reader.position();
+        let read_error = |cause| CodecError::Read { offset, cause };
+        if self.reader.regular_file().is_some() {
+            self.reader.skip(packed_bytes).map_err(read_error)?;
+        } else {
+            if group.units.is_empty() {
+                chunk.packed.clear();
+            }
+            self.reader.take_into(count, &mut chunk.packed).map_err(read_error)?;
+        }
+        group.units.push((unit, count));
+        group.bytes += packed_bytes;
+        Ok(())
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<(), CodecError> {
+        let unit = self.number();
+        let skipped = self
+            .reader
+            .skip(bytes)
+            .map_err(|cause| CodecError::Read { offset: unit.offset, cause })?;
+        if skipped < bytes {
+            return Err(UnitNumber { unit: unit.unit + 1, ..unit }.damaged(Defect::Truncated));
+        }
+        Ok(())
+    }
+
+    /// The next piece of the unit that is being streamed.
+    fn piece(&mut self, chunk: &mut DecompressChunk, turn: &mut Turn<'_>) -> Result<bool, CodecError> {
+        let Some((decoder, unit)) = &mut self.streaming else { return Ok(false) };
+        let unit = *unit;
+        let filled = match decoder.fill(&mut self.reader, &mut chunk.plain, PIECE_BYTES, turn) {
+            Ok(filled) => filled,
+            Err(error) => {
+                self.failed = Some(unit.at(error, &self.reader));
+                Filled::More
+            }
+        };
+        if matches!(filled, Filled::Last(_)) {
+            self.streaming = None;
+        }
+        let has_crc32 = self.found.as_ref().is_some_and(|found| found.facts.check == "crc32");
+        chunk.content = Content::Piece { unit, last: Some(filled), crc32: has_crc32.then_some(0) };
+        Ok(true)
+    }
+}
+
+/// Neighbouring units that go to a worker together.
+struct Group {
+    from: u64,
+    units: Vec<(UnitNumber, usize)>,
+    bytes: u64,
+    plain_bytes: u64,
+}

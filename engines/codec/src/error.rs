@@ -1,0 +1,214 @@
+//! Everything that can go wrong between an input and its output, with offset and cause.
+//! Texts are fragments that read after `could not compress 'x':`; the name and the operation are the caller's to add.
+
+use crate::formats::gzip::kernel::InflateError;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a lane failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// The input could not be opened.
+    #[error("cannot open it")]
+    Open(#[source] io::Error),
+    /// The input is a directory.
+    #[error("it is a directory")]
+    Directory,
+    /// Reading failed.
+    #[error("reading failed at byte {}", Grouped(*offset))]
+    Read {
+        /// Where.
+        offset: u64,
+        /// The kernel's answer.
+        #[source]
+        cause: io::Error,
+    },
+    /// The file became shorter while it was read.
+    #[error("the file shrank while it was read: it had {} bytes, now it ends at {}", Grouped(*expected), Grouped(*found))]
+    Shrank {
+        /// Size when opened.
+        expected: u64,
+        /// Where it ends now.
+        found: u64,
+    },
+    /// The output exists and may not be replaced.
+    #[error("{} already exists", quoted(path))]
+    Exists {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The output could not be created.
+    #[error("cannot create {}", quoted(path))]
+    Create {
+        /// The output.
+        path: PathBuf,
+        /// The kernel's answer.
+        #[source]
+        cause: io::Error,
+    },
+    /// Writing failed.
+    #[error("writing failed at byte {}", Grouped(*offset))]
+    Write {
+        /// Where.
+        offset: u64,
+        /// The kernel's answer.
+        #[source]
+        cause: io::Error,
+    },
+    /// The finished output could not be given its name.
+    #[error("cannot give the finished file its name {}", quoted(path))]
+    Commit {
+        /// The output.
+        path: PathBuf,
+        /// The kernel's answer.
+        #[source]
+        cause: io::Error,
+    },
+    /// The source could not be removed after its output was complete.
+    #[error("the output is complete, but the source cannot be removed")]
+    RemoveSource(#[source] io::Error),
+    /// The input is in no format that is known.
+    #[error("{0}")]
+    NotRecognised(Unrecognised),
+    /// The packed input is damaged, or asks for what is not allowed.
+    #[error("{unit_name} {unit} at byte {}: {defect}", Grouped(*offset))]
+    Damaged {
+        /// `member` or `frame`.
+        unit_name: &'static str,
+        /// Its number in the file, from 1.
+        unit: u64,
+        /// Where it begins in the packed file.
+        offset: u64,
+        /// What is wrong with it.
+        defect: Defect,
+    },
+    /// Bytes follow the last unit that belong to no unit.
+    #[error("{} bytes at byte {} follow {unit_name} {unit} and belong to nothing", Grouped(*bytes), Grouped(*offset))]
+    TrailingGarbage {
+        /// `member` or `frame`.
+        unit_name: &'static str,
+        /// The last unit.
+        unit: u64,
+        /// Where the garbage begins.
+        offset: u64,
+        /// How much there is, as far as it was read.
+        bytes: u64,
+    },
+    /// The codec library refused to compress.
+    #[error("the {library} library failed: {message}")]
+    Library {
+        /// Which.
+        library: &'static str,
+        /// Its words.
+        message: String,
+    },
+}
+
+impl CodecError {
+    /// Whether the reader of our output went away: not worth a message.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Write { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// Why an input was not recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Unrecognised {
+    /// No byte at all.
+    #[error("it is empty: no compressed file is")]
+    Empty,
+    /// The first bytes are nobody's.
+    #[error("it is in no format known here (gz, zst)")]
+    Foreign,
+}
+
+/// What is wrong with a unit.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Defect {
+    /// It ends too early.
+    #[error("the file ends in the middle of it")]
+    Truncated,
+    /// Its header is not one.
+    #[error("{0}")]
+    Header(&'static str),
+    /// The stored checksum is another than the data's.
+    #[error("checksum is {stored:08x}, data say {computed:08x}")]
+    Checksum {
+        /// As stored.
+        stored: u32,
+        /// As the data say.
+        computed: u32,
+    },
+    /// The stored length is another than the data's.
+    #[error("length is {}, data have {}", Grouped(*stored), Grouped(*actual))]
+    Length {
+        /// As stored.
+        stored: u64,
+        /// As decoded.
+        actual: u64,
+    },
+    /// The packed length in the header is another than that of the data.
+    #[error("header says {} packed bytes, data end after {}", Grouped(*stored), Grouped(*actual))]
+    PackedLength {
+        /// As stored.
+        stored: u64,
+        /// As found.
+        actual: u64,
+    },
+    /// The deflate data are broken.
+    #[error("{0}")]
+    Deflate(#[source] InflateError),
+    /// The zstd data are broken.
+    #[error("{0}")]
+    Zstd(&'static str),
+    /// The frame needs a larger window than is allowed.
+    #[error("it needs a window of {} MiB, {} MiB are allowed; --long={log} allows it", need_bytes >> 20, allowed_bytes >> 20)]
+    Window {
+        /// Bytes needed.
+        need_bytes: u64,
+        /// Bytes allowed.
+        allowed_bytes: u64,
+        /// The binary logarithm of the need.
+        log: u32,
+    },
+    /// The frame was made with a dictionary.
+    #[error("it needs dictionary {0}")]
+    Dictionary(u32),
+}
+
+/// An integer with separators every three digits.
+pub(crate) struct Grouped(pub u64);
+
+impl fmt::Display for Grouped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (index, digit) in digits.chars().enumerate() {
+            if index > 0 && (digits.len() - index).is_multiple_of(3) {
+                formatter.write_str(",")?;
+            }
+            write!(formatter, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+fn quoted(path: &std::path::Path) -> String {
+    // A name may hold anything but must not steer a terminal: the debug form escapes control characters and quotes.
+    format!("'{}'", path.to_string_lossy().escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_defect_reads_as_in_the_documentation() {
+        let defect = Defect::Checksum { stored: 0x1c29_1ca3, computed: 0x8f0e_2b11 };
+        let error = CodecError::Damaged { unit_name: "member", unit: 3, offset: 18_874_368, defect };
+        assert_eq!(error.to_string(), "member 3 at byte 18,874,368: checksum is 1c291ca3, data say 8f0e2b11");
+    }
+}

@@ -1,0 +1,4 @@
+//! One folder a format, with the same questions answered in each: container, cut, encode, decode.
+
+pub mod gzip;
+pub mod zstd;

@@ -1,0 +1,74 @@
+//! gzip (RFC 1952): members that carry their own length, so that they can be decoded in parallel, or BGZF blocks.
+//! Members of other tools have no length: they are decoded as a stream, on one core, by the kernel.
+
+mod container;
+mod cut;
+mod decode;
+mod encode;
+pub mod kernel;
+
+use crate::error::CodecError;
+use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Layout, StreamEncoder, Tail};
+
+/// The format.
+#[derive(Debug)]
+pub struct Gzip;
+
+static FACTS: Facts = Facts {
+    name: "gz",
+    suffixes: &[(".gz", ""), (".tgz", ".tar"), (".taz", ".tar"), (".bgz", ""), (".svgz", ".svg")],
+    unit_name: "member",
+    levels: 0..=12,
+    level_before_ultra: 9,
+    default_level: 6,
+    best_level: 9,
+    check: "crc32",
+};
+
+/// Plain bytes in one member. Smaller loses ratio (each member starts without history: 1 MiB costs 0.5 % on source code),
+/// larger costs memory and starves many hands on small files. Chosen in docs/journal/0001-tamp-first-slice.md.
+const MEMBER_BYTES: usize = 1 << 20;
+
+impl Format for Gzip {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        head.starts_with(&container::MAGIC)
+    }
+
+    fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
+        match options.layout {
+            Layout::Bgzf => encode::BGZF_BLOCKS_A_CHUNK * encode::BGZF_PLAIN_BYTES,
+            Layout::ParallelUnits | Layout::SingleUnit => MEMBER_BYTES,
+        }
+    }
+
+    fn packed_bound(&self, plain_bytes: usize) -> usize {
+        encode::packed_bound(plain_bytes)
+    }
+
+    fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
+        Ok(match options.layout {
+            Layout::Bgzf => Box::new(encode::BgzfEncoder::new(options.level)),
+            Layout::ParallelUnits | Layout::SingleUnit => Box::new(encode::MemberEncoder::new(options.level)),
+        })
+    }
+
+    fn stream_encoder(&self, _options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
+        Ok(None)
+    }
+
+    fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail> {
+        Box::new(encode::GzipTail { bgzf: options.layout == Layout::Bgzf })
+    }
+
+    fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
+        Box::new(cut::GzipCutter::new(limits.unit_plain_bytes))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(decode::MemberDecoder::new())
+    }
+}

@@ -1,0 +1,89 @@
+//! Finds the members of a gzip file: by the length in their header where there is one, else by decoding.
+//!
+//! Policy after the last member: zero bytes to the end are padding (as on tapes; gzip does the same), anything else is an
+//! error. gzip only warns there; but a member whose magic was hit by a flipped bit looks exactly like garbage.
+
+use super::container::{HEADER_BYTES_MAX, MAGIC, TRAILER_BYTES, parse_header};
+use super::decode::MemberStream;
+use crate::error::Defect;
+use crate::format::{CutError, Cutter, Next, UnitPlace};
+use crate::packed_reader::PackedReader;
+
+/// Bytes read to look at one header: more than almost every header has.
+const GLANCE_BYTES: usize = 512;
+
+pub(super) struct GzipCutter {
+    unit_plain_bytes: u64,
+    members: u64,
+}
+
+impl GzipCutter {
+    pub fn new(unit_plain_bytes: u64) -> Self {
+        Self { unit_plain_bytes, members: 0 }
+    }
+
+    /// The length of padding that reaches to the end of the input; 0 where something else comes.
+    fn padding_to_the_end(input: &mut PackedReader) -> Result<u64, CutError> {
+        let mut seen: u64 = 0;
+        let mut block = [0; GLANCE_BYTES];
+        loop {
+            let count = input.peek_at(seen, &mut block)?;
+            if block[..count].iter().any(|&byte| byte != 0) {
+                return Ok(0);
+            }
+            seen += count as u64;
+            if count < block.len() {
+                return Ok(seen);
+            }
+            // LIMIT: from a pipe, padding is kept in memory while it is looked at; no tape block is longer.
+            if input.regular_file().is_none() && seen > 16 << 20 {
+                return Ok(0);
+            }
+        }
+    }
+
+    /// The plain length in the trailer of a member that ends `member_bytes` ahead, if it is there.
+    fn claimed_plain_bytes(input: &mut PackedReader, member_bytes: u64) -> Result<Option<u64>, CutError> {
+        let mut length = [0; 4];
+        let read = input.peek_at(member_bytes - length.len() as u64, &mut length)?;
+        Ok((read == length.len()).then(|| u64::from(u32::from_le_bytes(length))))
+    }
+}
+
+impl Cutter for GzipCutter {
+    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+        let mut glance = GLANCE_BYTES;
+        let header = loop {
+            let (head, at_end) = input.ahead(glance, glance)?;
+            if head.is_empty() {
+                return Ok(Next::End);
+            }
+            if self.members > 0 && !head.starts_with(&MAGIC[..head.len().min(MAGIC.len())]) {
+                let bytes = Self::padding_to_the_end(input)?;
+                return if bytes > 0 { Ok(Next::Padding { bytes }) } else { Err(CutError::Garbage) };
+            }
+            match parse_header(head)? {
+                Some(header) => break header,
+                None if at_end => return Err(Defect::Truncated.into()),
+                None => glance = (glance * 8).min(HEADER_BYTES_MAX),
+            }
+        };
+        self.members += 1;
+        let Some(packed_bytes) = header.member_bytes else { return Ok(Next::Stream(Box::new(MemberStream::new()))) };
+        // A unit that does not fit into what a worker may hold, or that the file is too short for, is decoded as a stream:
+        // in bounded memory, and up to where it breaks off. Deflate expands at most 1032-fold, and a packed unit is not
+        // larger than its plain bytes but for a little.
+        if packed_bytes > self.unit_plain_bytes + self.unit_plain_bytes / 8 + (64 << 10) {
+            return Ok(Next::Stream(Box::new(MemberStream::new())));
+        }
+        match Self::claimed_plain_bytes(input, packed_bytes)? {
+            Some(plain) if plain <= self.unit_plain_bytes => {
+                Ok(Next::Unit(UnitPlace { packed_bytes, plain_bytes: Some(plain) }))
+            }
+            _ => Ok(Next::Stream(Box::new(MemberStream::new()))),
+        }
+    }
+}
+
+/// The smallest member there is: header, an empty block, trailer.
+const _: () = assert!(GLANCE_BYTES > 10 + 2 + TRAILER_BYTES);

@@ -1,0 +1,137 @@
+//! Decodes gzip members: whole ones for a worker, endless ones as a stream with the check left to other cores.
+//! Deflate itself is the kernel's business.
+
+use super::container::{HEADER_BYTES_MAX, TRAILER_BYTES, crc32, parse_header, parse_trailer};
+use super::kernel::{Inflater, SLACK_BYTES, Status};
+use crate::error::Defect;
+use crate::format::{Claim, CutError, Decoder, Filled, StreamDecoder};
+use crate::packed_reader::PackedReader;
+use crate::plain_buffer::PlainBuffer;
+use crew::pipeline::Turn;
+
+/// How far deflate refers back (RFC 1951 section 3.2.5).
+const WINDOW_BYTES: usize = 32 << 10;
+
+/// Packed bytes given to the kernel at a time. Larger leaves the cache, smaller costs calls.
+const INPUT_BYTES: usize = 256 << 10;
+
+/// Decodes members whose length is known.
+pub(super) struct MemberDecoder {
+    inflater: Box<Inflater>,
+}
+
+impl MemberDecoder {
+    pub fn new() -> Self {
+        Self { inflater: Inflater::boxed() }
+    }
+}
+
+impl Decoder for MemberDecoder {
+    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut PlainBuffer) -> Result<(), Defect> {
+        let header = parse_header(packed)?.ok_or(Defect::Truncated)?;
+        let data_end = packed.len().checked_sub(TRAILER_BYTES).filter(|end| *end > header.bytes);
+        let (body, trailer) = packed.split_at(data_end.ok_or(Defect::Truncated)?);
+        let (crc_stored, length_stored) = parse_trailer(trailer.try_into().expect("split at its size"));
+        let plain_bytes = u64::from(length_stored);
+        if plain_bytes > plain_limit {
+            return Err(Defect::Length { stored: plain_bytes, actual: plain_limit });
+        }
+        let deflated = &body[header.bytes..];
+        let from = plain.len();
+        let wanted = usize::try_from(plain_bytes).expect("bounded by the limit");
+        self.inflater.reset();
+        // One byte more than claimed may come out before the kernel stops: enough to catch a length that is too small.
+        let (buffer, filled) = plain.with_history(wanted + 1 + SLACK_BYTES);
+        let step = self.inflater.inflate(deflated, true, buffer, filled, filled + wanted + 1).map_err(Defect::Deflate)?;
+        if step.produced != wanted || step.status != Status::Finished {
+            return Err(Defect::Length { stored: plain_bytes, actual: step.produced as u64 });
+        }
+        if step.consumed != deflated.len() {
+            let (stored, actual) = (deflated.len() as u64, step.consumed as u64);
+            return Err(Defect::PackedLength { stored, actual });
+        }
+        plain.grow(wanted);
+        let computed = crc32(&plain.content()[from..]);
+        if computed != crc_stored {
+            return Err(Defect::Checksum { stored: crc_stored, computed });
+        }
+        Ok(())
+    }
+}
+
+/// Decodes one member of unknown length, piece by piece.
+pub(super) struct MemberStream {
+    inflater: Box<Inflater>,
+    header_read: bool,
+    history: Vec<u8>,
+}
+
+impl MemberStream {
+    pub fn new() -> Self {
+        Self { inflater: Inflater::boxed(), header_read: false, history: Vec::with_capacity(WINDOW_BYTES) }
+    }
+
+    fn read_header(&mut self, input: &mut PackedReader) -> Result<(), CutError> {
+        let mut glance = 512;
+        loop {
+            let (head, at_end) = input.ahead(glance, glance)?;
+            match parse_header(head)? {
+                Some(header) => {
+                    input.consume(header.bytes);
+                    self.header_read = true;
+                    return Ok(());
+                }
+                None if at_end => return Err(Defect::Truncated.into()),
+                None => glance = (glance * 8).min(HEADER_BYTES_MAX),
+            }
+        }
+    }
+
+    fn read_trailer(input: &mut PackedReader) -> Result<Filled, CutError> {
+        let (ahead, _) = input.ahead(TRAILER_BYTES, TRAILER_BYTES)?;
+        let trailer = ahead.first_chunk().ok_or(Defect::Truncated)?;
+        let (crc32, length_modulo) = parse_trailer(*trailer);
+        input.consume(TRAILER_BYTES);
+        Ok(Filled::Last(Some(Claim { crc32, length_modulo })))
+    }
+}
+
+impl StreamDecoder for MemberStream {
+    fn fill(
+        &mut self,
+        input: &mut PackedReader,
+        plain: &mut PlainBuffer,
+        piece_bytes: usize,
+        turn: &mut Turn<'_>,
+    ) -> Result<Filled, CutError> {
+        if !self.header_read {
+            self.read_header(input)?;
+        }
+        plain.restart_with(&self.history);
+        let mut at_least = 1;
+        loop {
+            let (packed, at_end) = input.ahead(at_least, INPUT_BYTES)?;
+            let shown = packed.len();
+            let (buffer, filled) = plain.with_history(piece_bytes.saturating_sub(plain.len()) + SLACK_BYTES);
+            let soft_end = buffer.len() - SLACK_BYTES;
+            let inflater = &mut self.inflater;
+            // Told of no end, the kernel hands out what it has decoded up to where the data break off.
+            let step = turn
+                .with_hand(|| inflater.inflate(packed, false, buffer, filled, soft_end))
+                .map_err(|error| CutError::Defect(Defect::Deflate(error)))?;
+            input.consume(step.consumed);
+            plain.grow(step.produced);
+            match step.status {
+                Status::Finished => return Self::read_trailer(input),
+                Status::OutputFull => break,
+                Status::NeedsInput if at_end => return Err(Defect::Truncated.into()),
+                Status::NeedsInput if !plain.is_empty() && input.would_wait() => break,
+                // What is left was too little to go on with: one byte more than it, at least.
+                Status::NeedsInput => at_least = shown - step.consumed + 1,
+            }
+        }
+        self.history.clear();
+        self.history.extend_from_slice(plain.last(WINDOW_BYTES));
+        Ok(Filled::More)
+    }
+}

@@ -1,0 +1,163 @@
+//! Encodes gzip members with libdeflate, one whole member at a time, each with its length in an extra field.
+//! Writes no name and no time: the same input gives the same output, whenever and wherever it is made.
+
+use super::container::{TRAILER_BYTES, crc32};
+use crate::error::CodecError;
+use crate::format::{Encoder, Tail};
+use libdeflater::{CompressionLvl, Compressor};
+
+/// Plain bytes in a BGZF block: what htslib uses, so that even incompressible data fit into 64 KiB.
+pub(super) const BGZF_PLAIN_BYTES: usize = 0xff00;
+
+/// Blocks handed to a worker together: about 1 MiB, since a single block is too little work.
+pub(super) const BGZF_BLOCKS_A_CHUNK: usize = 16;
+
+/// The empty block that ends a BGZF file (SAM/BAM format specification, section 4.1.2).
+const BGZF_END: [u8; 28] = [
+    0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0, 0x1b, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+];
+
+const SIZED_HEADER: [u8; 16] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 8, 0, b'M', b'Z', 4, 0];
+const BGZF_HEADER: [u8; 16] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0];
+
+/// Largest size of members for `plain_bytes`: deflate's stored blocks cost 5 bytes each, headers and trailers 28 each.
+pub(super) fn packed_bound(plain_bytes: usize) -> usize {
+    let blocks = plain_bytes / BGZF_PLAIN_BYTES + 1;
+    plain_bytes + plain_bytes / 1000 + blocks * 64
+}
+
+/// libdeflate's effort for a gzip level.
+///
+/// libdeflate's 7 packs as small as zlib's 9 and its 8 smaller, in half the time; 9 gains 0.2 % for 33 % more time. So
+/// 8 and 9 mean 7 and 8 there, and 10 to 12 are its own. Measured in docs/journal/0001-tamp-first-slice.md.
+fn effort(level: i32) -> CompressionLvl {
+    let effort = match level {
+        8 | 9 => level - 1,
+        other => other,
+    };
+    CompressionLvl::new(effort).expect("the facts bound the level to 0..=12")
+}
+
+/// Members of one chunk each.
+pub(super) struct MemberEncoder {
+    compressor: Compressor,
+}
+
+impl MemberEncoder {
+    pub fn new(level: i32) -> Self {
+        Self { compressor: Compressor::new(effort(level)) }
+    }
+}
+
+impl Encoder for MemberEncoder {
+    fn encode(&mut self, plain: &[u8], packed: &mut Vec<u8>) -> Result<(), CodecError> {
+        packed.clear();
+        packed.extend(SIZED_HEADER);
+        let deflate_bytes = append_member(&mut self.compressor, plain, 4, packed)?;
+        let length = u32::try_from(deflate_bytes).expect("a chunk is far below 4 GiB");
+        packed[16..20].copy_from_slice(&length.to_le_bytes());
+        Ok(())
+    }
+}
+
+/// BGZF blocks, several a chunk.
+pub(super) struct BgzfEncoder {
+    compressor: Compressor,
+}
+
+impl BgzfEncoder {
+    pub fn new(level: i32) -> Self {
+        Self { compressor: Compressor::new(effort(level)) }
+    }
+}
+
+impl Encoder for BgzfEncoder {
+    fn encode(&mut self, plain: &[u8], packed: &mut Vec<u8>) -> Result<(), CodecError> {
+        packed.clear();
+        for block in plain.chunks(BGZF_PLAIN_BYTES) {
+            let from = packed.len();
+            packed.extend(BGZF_HEADER);
+            append_member(&mut self.compressor, block, 2, packed)?;
+            let length = u16::try_from(packed.len() - from - 1).expect("a block of this size fits into 64 KiB");
+            packed[from + 16..from + 18].copy_from_slice(&length.to_le_bytes());
+        }
+        Ok(())
+    }
+}
+
+/// Appends room for a length of `length_bytes`, the deflate data and the trailer. Returns the size of the deflate data.
+fn append_member(
+    compressor: &mut Compressor,
+    plain: &[u8],
+    length_bytes: usize,
+    packed: &mut Vec<u8>,
+) -> Result<usize, CodecError> {
+    let from = packed.len() + length_bytes;
+    packed.resize(from + compressor.deflate_compress_bound(plain.len()), 0);
+    let deflate_bytes = compressor
+        .deflate_compress(plain, &mut packed[from..])
+        .map_err(|error| CodecError::Library { library: "libdeflate", message: error.to_string() })?;
+    packed.truncate(from + deflate_bytes);
+    packed.reserve(TRAILER_BYTES);
+    packed.extend(crc32(plain).to_le_bytes());
+    // RFC 1952: the length modulo 2^32.
+    packed.extend((plain.len() as u32).to_le_bytes());
+    Ok(deflate_bytes)
+}
+
+/// Nothing follows the last member, but BGZF's end mark.
+pub(super) struct GzipTail {
+    pub bgzf: bool,
+}
+
+impl Tail for GzipTail {
+    fn unit(&mut self, _packed_bytes: u64, _plain_bytes: u64) {}
+
+    fn finish(&mut self) -> Vec<u8> {
+        if self.bgzf { BGZF_END.to_vec() } else { Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::container::parse_header;
+    use super::*;
+    use std::io::Read;
+
+    fn encoded(encoder: &mut dyn Encoder, plain: &[u8]) -> Vec<u8> {
+        let mut packed = vec![9; 3];
+        encoder.encode(plain, &mut packed).expect("encode");
+        packed
+    }
+
+    #[test]
+    fn members_tell_their_length_and_zlib_reads_them() {
+        let plain = testkit::data::mixed(300_000, 7);
+        for level in [0, 1, 6, 9, 12] {
+            for (mut encoder, name) in [
+                (Box::new(MemberEncoder::new(level)) as Box<dyn Encoder>, "member"),
+                (Box::new(BgzfEncoder::new(level)) as Box<dyn Encoder>, "bgzf"),
+            ] {
+                let packed = encoded(encoder.as_mut(), &plain);
+                assert!(packed.len() <= packed_bound(plain.len()), "{name} -{level}");
+                let mut at = 0;
+                while at < packed.len() {
+                    let header = parse_header(&packed[at..]).expect("valid").expect("whole");
+                    at += usize::try_from(header.member_bytes.expect("a length")).expect("small");
+                }
+                assert_eq!(at, packed.len(), "{name} -{level}: the lengths add up");
+                let mut back = Vec::new();
+                flate2::read::MultiGzDecoder::new(packed.as_slice()).read_to_end(&mut back).expect("zlib reads it");
+                assert!(back == plain, "{name} -{level}");
+            }
+        }
+    }
+
+    #[test]
+    fn incompressible_blocks_fit() {
+        let plain = testkit::data::random(BGZF_PLAIN_BYTES * 3, 1);
+        for level in 0..=12 {
+            encoded(&mut BgzfEncoder::new(level), &plain);
+        }
+    }
+}

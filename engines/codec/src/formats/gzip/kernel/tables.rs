@@ -1,0 +1,298 @@
+//! What one look-up answers: packed entries, the tables that hold them, and the two alphabets (RFC 1951 section 3.2.5).
+//! An entry carries every bit count and base that decoding needs, so that a symbol costs one load and a few shifts; entries
+//! of the main symbol table hold as much as fits its index: up to two literals, or a literal and a length.
+//! How the tables are filled is in `build`.
+
+use std::sync::LazyLock;
+
+/// Bits of look-ahead that index the main symbol table. 12 would hold more pairs but takes half of a 64 KiB cache's way;
+/// 10 sends more symbols to subtables.
+pub(super) const SYMBOL_BITS: u32 = 11;
+/// Bits of look-ahead that index the main distance table.
+pub(super) const DISTANCE_BITS: u32 = 8;
+/// The longest code (RFC 1951 section 3.2.7).
+pub(super) const CODE_BITS_MAX: u32 = 15;
+/// Symbols in the literal/length alphabet, the two that never occur in valid data among them.
+pub(super) const SYMBOLS: usize = 288;
+/// Symbols in the distance alphabet, likewise.
+pub(super) const DISTANCES: usize = 32;
+/// Symbol that ends a block.
+pub(super) const END_OF_BLOCK: usize = 256;
+
+/// LIMIT: room for subtables. A subtable of 2^b entries takes in at least b + 1 symbols of a complete code; at b = 15 - 11 = 4
+/// that is at most 288 / 5 * 16 = 912 entries for symbols; at b = 15 - 8 = 7 at most 32 / 8 * 128 = 512 for distances (and
+/// less for smaller b in both cases). Filling checks its indices, so an error here would be a panic and no wild write.
+const SYMBOL_ENTRIES: usize = (1 << SYMBOL_BITS) + 1024;
+const DISTANCE_ENTRIES: usize = (1 << DISTANCE_BITS) + 512;
+
+/// An answer of the symbol table.
+///
+/// - bits 0..8: bits taken in all, codes and extra bits (0 for a link to a subtable);
+/// - bits 8..16: bits taken by codes alone, so where a length's extra bits begin (for a link: index bits of the subtable);
+/// - bits 16..28: a length's base (for a link: where the subtable begins);
+/// - bit 28: link; bit 29: invalid; bit 30: any of end of block, link, invalid; bit 31: holds no length;
+/// - bits 32..56: literals, first one lowest; bits 56..64: how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct SymbolEntry(pub u64);
+
+const LINK: u64 = 1 << 28;
+const INVALID: u64 = 1 << 29;
+const EXCEPTIONAL: u64 = 1 << 30;
+const NO_LENGTH: u64 = 1 << 31;
+const ONE_LITERAL: u64 = 1 << 56;
+/// One bit more in both bit counts.
+const ONE_CODE_BIT: u64 = 0x0101;
+
+/// An answer of the distance table.
+///
+/// - bits 0..8: bits taken in all (0 for a link); bits 8..16: bits taken by the code alone (for a link: index bits);
+/// - bits 16..31: base (for a link: where the subtable begins; for an invalid one: 0); bit 31: link or invalid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct DistanceEntry(pub u32);
+
+const DISTANCE_EXCEPTIONAL: u32 = 1 << 31;
+
+/// What the two kinds of entry have in common: what filling tables needs.
+pub(super) trait Entry: Copy {
+    /// The entry for a code that is `code_bits` longer.
+    fn lengthened(self, code_bits: u32) -> Self;
+    /// A link to `1 << index_bits` entries at `start`.
+    fn link(start: usize, index_bits: u32) -> Self;
+    /// An entry for bits that are no code.
+    fn invalid() -> Self;
+}
+
+impl Entry for SymbolEntry {
+    #[inline]
+    fn lengthened(self, code_bits: u32) -> Self {
+        Self(self.0 + u64::from(code_bits) * ONE_CODE_BIT)
+    }
+
+    fn link(start: usize, index_bits: u32) -> Self {
+        Self(NO_LENGTH | EXCEPTIONAL | LINK | (start as u64) << 16 | u64::from(index_bits) << 8)
+    }
+
+    fn invalid() -> Self {
+        Self(NO_LENGTH | EXCEPTIONAL | INVALID)
+    }
+}
+
+impl Entry for DistanceEntry {
+    #[inline]
+    fn lengthened(self, code_bits: u32) -> Self {
+        Self(self.0 + code_bits * ONE_CODE_BIT as u32)
+    }
+
+    fn link(start: usize, index_bits: u32) -> Self {
+        Self(DISTANCE_EXCEPTIONAL | (start as u32) << 16 | index_bits << 8)
+    }
+
+    fn invalid() -> Self {
+        Self(DISTANCE_EXCEPTIONAL)
+    }
+}
+
+impl SymbolEntry {
+    const fn literal(byte: u8) -> Self {
+        Self(NO_LENGTH | ONE_LITERAL | (byte as u64) << 32)
+    }
+
+    /// Bits taken, extra bits included.
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        self.0 as u32 & 0xff
+    }
+
+    /// Bits of codes alone.
+    #[inline(always)]
+    pub fn code_bits(self) -> u32 {
+        (self.0 >> 8) as u32 & 0xff
+    }
+
+    /// Whether a distance follows.
+    #[inline(always)]
+    pub fn is_match(self) -> bool {
+        (self.0 as u32).cast_signed() >= 0
+    }
+
+    /// Whether it is anything but literals and lengths.
+    #[inline(always)]
+    pub fn is_exceptional(self) -> bool {
+        self.0 & EXCEPTIONAL != 0
+    }
+
+    #[inline(always)]
+    pub fn is_link(self) -> bool {
+        self.0 & LINK != 0
+    }
+
+    /// Whether an exceptional entry is the end of the block.
+    #[inline(always)]
+    pub fn is_end(self) -> bool {
+        self.0 & (LINK | INVALID | EXCEPTIONAL) == EXCEPTIONAL
+    }
+
+    /// Whether it is one literal and nothing more.
+    #[inline(always)]
+    pub fn is_one_literal(self) -> bool {
+        self.0 & (NO_LENGTH | EXCEPTIONAL) == NO_LENGTH && self.0 >> 56 == 1
+    }
+
+    /// Up to three literals; what stands behind their count is zero.
+    #[inline(always)]
+    pub fn literals(self) -> [u8; 4] {
+        let mut literals = ((self.0 >> 32) as u32).to_le_bytes();
+        literals[3] = 0;
+        literals
+    }
+
+    #[inline(always)]
+    pub fn literal_count(self) -> usize {
+        (self.0 >> 56) as usize
+    }
+
+    /// The length, where `ahead` is what the entry was looked up with. Only of an entry that holds a length.
+    #[inline(always)]
+    pub fn length(self, ahead: u64) -> usize {
+        let extra = (ahead & ((1 << (self.0 & 63)) - 1)) >> ((self.0 >> 8) & 63);
+        (self.0 as u32 >> 16) as usize + extra as usize
+    }
+
+    /// A literal's entry with what `next` holds behind it.
+    #[inline(always)]
+    pub fn followed_by(self, next: Self) -> Self {
+        let literals = (next.0 >> 32 & 0xff) << 40 | (self.0 & 0xff << 32);
+        let counts = (next.0 >> 56 << 56) + ONE_LITERAL;
+        Self((next.0 & 0xffff_ffff) + u64::from(self.bits()) * ONE_CODE_BIT + literals + counts)
+    }
+}
+
+impl DistanceEntry {
+    /// Bits taken, extra bits included.
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        self.0 & 0xff
+    }
+
+    /// Whether it is no distance.
+    #[inline(always)]
+    pub fn is_exceptional(self) -> bool {
+        self.0.cast_signed() < 0
+    }
+
+    /// Whether it stands for bits that are no distance; links take no bits.
+    #[inline(always)]
+    pub fn is_invalid(self) -> bool {
+        self.is_exceptional() && self.bits() > 0
+    }
+
+    /// The distance, where `ahead` is what the entry was looked up with. Only of an entry that is not exceptional.
+    #[inline(always)]
+    pub fn distance(self, ahead: u64) -> usize {
+        let extra = (ahead & ((1 << (self.0 & 63)) - 1)) >> ((self.0 >> 8) & 63);
+        (self.0 >> 16) as usize + extra as usize
+    }
+}
+
+/// The two tables of a block: a main part indexed by the next bits, subtables behind it.
+#[derive(Debug)]
+pub(super) struct Tables {
+    pub symbols: [SymbolEntry; SYMBOL_ENTRIES],
+    pub distances: [DistanceEntry; DISTANCE_ENTRIES],
+}
+
+impl Tables {
+    /// Without any code.
+    pub fn new() -> Self {
+        let symbols = [SymbolEntry::invalid().lengthened(1); SYMBOL_ENTRIES];
+        let distances = [DistanceEntry::invalid().lengthened(1); DISTANCE_ENTRIES];
+        Self { symbols, distances }
+    }
+
+    /// Those of blocks with fixed codes (RFC 1951 section 3.2.6).
+    pub fn fixed() -> &'static Self {
+        static FIXED: LazyLock<Box<Tables>> = LazyLock::new(|| {
+            let mut lengths = [8; SYMBOLS + DISTANCES];
+            lengths[144..256].fill(9);
+            lengths[256..280].fill(7);
+            lengths[SYMBOLS..].fill(5);
+            let mut tables = Box::new(Tables::new());
+            tables.build(&lengths[..SYMBOLS], &lengths[SYMBOLS..]).expect("the fixed codes are codes");
+            tables
+        });
+        &FIXED
+    }
+
+    /// The answer to the bits `ahead`, never a link.
+    #[inline(always)]
+    pub fn symbol(&self, ahead: u64) -> SymbolEntry {
+        let entry = self.symbols[ahead as usize & ((1 << SYMBOL_BITS) - 1)];
+        if entry.is_link() { self.linked_symbol(entry, ahead) } else { entry }
+    }
+
+    /// What a link leads to.
+    #[inline(always)]
+    pub fn linked_symbol(&self, link: SymbolEntry, ahead: u64) -> SymbolEntry {
+        let index = (ahead >> SYMBOL_BITS) as usize & ((1 << link.code_bits()) - 1);
+        self.symbols[(link.0 >> 16 & 0xfff) as usize + index]
+    }
+
+    /// The answer to the bits `ahead`, never a link.
+    #[inline(always)]
+    pub fn distance(&self, ahead: u64) -> DistanceEntry {
+        let entry = self.distances[ahead as usize & ((1 << DISTANCE_BITS) - 1)];
+        if entry.is_exceptional() { self.linked_distance(entry, ahead) } else { entry }
+    }
+
+    /// What an exceptional entry leads to: itself, if it is invalid.
+    #[inline(always)]
+    pub fn linked_distance(&self, link: DistanceEntry, ahead: u64) -> DistanceEntry {
+        if link.is_invalid() {
+            return link;
+        }
+        let index = (ahead >> DISTANCE_BITS) as usize & ((1 << ((link.0 >> 8) & 0xff)) - 1);
+        self.distances[(link.0 >> 16 & 0x7fff) as usize + index]
+    }
+}
+
+/// Entries of all literal/length symbols, for codes of no bits.
+pub(super) static SYMBOL_ALPHABET: [SymbolEntry; SYMBOLS] = symbol_alphabet();
+
+/// Entries of all distance symbols, for codes of no bits.
+pub(super) static DISTANCE_ALPHABET: [DistanceEntry; DISTANCES] = distance_alphabet();
+
+const fn symbol_alphabet() -> [SymbolEntry; SYMBOLS] {
+    let mut entries = [SymbolEntry(NO_LENGTH | EXCEPTIONAL | INVALID); SYMBOLS];
+    let mut symbol = 0;
+    while symbol < END_OF_BLOCK {
+        entries[symbol] = SymbolEntry::literal(symbol as u8);
+        symbol += 1;
+    }
+    entries[END_OF_BLOCK] = SymbolEntry(NO_LENGTH | EXCEPTIONAL);
+    // Symbols 257..285: eight lengths of their own, then four to every number of extra bits; 285 is the longest match.
+    let (mut symbol, mut length) = (257, 3);
+    while symbol < 285 {
+        let group = (symbol - 257) / 4;
+        let extra_bits = if group < 2 { 0 } else { group as u64 - 1 };
+        entries[symbol] = SymbolEntry(length << 16 | extra_bits);
+        length += 1 << extra_bits;
+        symbol += 1;
+    }
+    entries[285] = SymbolEntry(258 << 16);
+    entries
+}
+
+const fn distance_alphabet() -> [DistanceEntry; DISTANCES] {
+    let mut entries = [DistanceEntry(DISTANCE_EXCEPTIONAL); DISTANCES];
+    let (mut symbol, mut distance) = (0, 1);
+    while symbol < 30 {
+        let pair = symbol as u32 / 2;
+        let extra_bits = if pair < 2 { 0 } else { pair - 1 };
+        entries[symbol] = DistanceEntry(distance << 16 | extra_bits);
+        distance += 1 << extra_bits;
+        symbol += 1;
+    }
+    entries
+}

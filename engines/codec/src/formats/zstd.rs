@@ -1,0 +1,75 @@
+//! Zstandard (RFC 8878): independent frames with a seek table behind them, or one frame by the library's own threads.
+//! Frames whose header tells a bearable size are decoded in parallel, whoever made them; larger ones as a stream.
+
+mod container;
+mod cut;
+mod decode;
+mod encode;
+
+use crate::error::CodecError;
+use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Layout, StreamEncoder, Tail};
+
+/// The format.
+#[derive(Debug)]
+pub struct Zstd;
+
+static FACTS: Facts = Facts {
+    name: "zst",
+    suffixes: &[(".zst", ""), (".tzst", ".tar"), (".zstd", "")],
+    unit_name: "frame",
+    levels: -131_072..=22,
+    level_before_ultra: 19,
+    default_level: 1,
+    best_level: 19,
+    check: "xxh64",
+};
+
+const MIB: usize = 1 << 20;
+
+impl Format for Zstd {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        head.starts_with(&container::MAGIC) || container::is_skippable(head)
+    }
+
+    /// Each frame starts without history, so a frame must be long against the window for the ratio to hold: within 1 % of
+    /// one single frame. Larger frames cost memory and leave hands idle on small files. Chosen in
+    /// docs/journal/0001-tamp-first-slice.md.
+    fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
+        match options.level {
+            ..=2 => 4 * MIB,
+            3..=8 => 8 * MIB,
+            _ => 16 * MIB,
+        }
+    }
+
+    fn packed_bound(&self, plain_bytes: usize) -> usize {
+        zstd_safe::compress_bound(plain_bytes)
+    }
+
+    fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
+        Ok(Box::new(encode::FrameEncoder::new(options)?))
+    }
+
+    fn stream_encoder(&self, options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
+        match options.layout {
+            Layout::SingleUnit => Ok(Some(Box::new(encode::FrameStreamEncoder::new(options)?))),
+            Layout::ParallelUnits | Layout::Bgzf => Ok(None),
+        }
+    }
+
+    fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
+        Box::new(encode::SeekTable::default())
+    }
+
+    fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
+        Box::new(cut::FrameCutter::new(limits))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(decode::FrameDecoder::new())
+    }
+}

@@ -1,0 +1,97 @@
+//! Decodes zstd frames with libzstd: whole ones for a worker, long ones as a stream. The library checks the checksums.
+
+use super::container::parse_frame_header;
+use crate::error::Defect;
+use crate::format::{CutError, DecodeLimits, Decoder, Filled, StreamDecoder};
+use crate::packed_reader::PackedReader;
+use crate::plain_buffer::PlainBuffer;
+use crew::pipeline::Turn;
+use zstd_safe::{DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, get_error_name};
+
+/// Packed bytes given to the library at a time.
+const INPUT_BYTES: usize = 256 << 10;
+
+fn defect(code: ErrorCode) -> Defect {
+    Defect::Zstd(get_error_name(code))
+}
+
+/// Decodes frames whose length is known.
+pub(super) struct FrameDecoder {
+    context: DCtx<'static>,
+}
+
+impl FrameDecoder {
+    pub fn new() -> Self {
+        Self { context: DCtx::create() }
+    }
+}
+
+impl Decoder for FrameDecoder {
+    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut PlainBuffer) -> Result<(), Defect> {
+        let header = parse_frame_header(packed)?.ok_or(Defect::Truncated)?;
+        let claimed = header.content_bytes.ok_or(Defect::Header("its header does not tell its size"))?;
+        if claimed > plain_limit {
+            return Err(Defect::Length { stored: claimed, actual: plain_limit });
+        }
+        let wanted = usize::try_from(claimed).expect("bounded by the limit");
+        let decoded = self.context.decompress(plain.room(wanted), packed).map_err(defect)?;
+        if decoded != wanted {
+            return Err(Defect::Length { stored: claimed, actual: decoded as u64 });
+        }
+        plain.grow(decoded);
+        Ok(())
+    }
+}
+
+/// Decodes one frame piece by piece.
+pub(super) struct FrameStream {
+    context: DCtx<'static>,
+}
+
+impl FrameStream {
+    pub fn new(limits: &DecodeLimits) -> Result<Self, Defect> {
+        let mut context = DCtx::create();
+        // The header was checked against the limit already; the library's own limit (128 MiB) must not be lower.
+        let log = 63 - limits.window_bytes.max(1 << 10).leading_zeros();
+        context.set_parameter(DParameter::WindowLogMax(log.min(31))).map_err(defect)?;
+        Ok(Self { context })
+    }
+}
+
+impl StreamDecoder for FrameStream {
+    fn fill(
+        &mut self,
+        input: &mut PackedReader,
+        plain: &mut PlainBuffer,
+        piece_bytes: usize,
+        turn: &mut Turn<'_>,
+    ) -> Result<Filled, CutError> {
+        plain.clear();
+        let mut at_least = 1;
+        loop {
+            let (packed, at_end) = input.ahead(at_least, INPUT_BYTES)?;
+            let mut source = InBuffer::around(packed);
+            let shown = packed.len();
+            let mut target = OutBuffer::around(plain.room(piece_bytes - plain.len()));
+            let context = &mut self.context;
+            let left = turn.with_hand(|| context.decompress_stream(&mut target, &mut source)).map_err(defect)?;
+            let (consumed, produced) = (source.pos, target.pos());
+            plain.grow(produced);
+            input.consume(consumed);
+            if left == 0 {
+                return Ok(Filled::Last(None));
+            }
+            if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
+                return Ok(Filled::More);
+            }
+            if consumed == 0 && produced == 0 {
+                if at_end {
+                    return Err(Defect::Truncated.into());
+                }
+                at_least = shown + 1;
+            } else {
+                at_least = 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Encodes zstd frames with libzstd: independent ones with content size and checksum, or one long frame.
+
+use super::container::{SEEK_FOOTER_MAGIC, SEEK_TABLE_MAGIC};
+use crate::error::CodecError;
+use crate::format::{EncodeOptions, Encoder, StreamEncoder, Tail};
+use zstd_safe::zstd_sys::ZSTD_EndDirective;
+use zstd_safe::{CCtx, CParameter, ErrorCode, InBuffer, OutBuffer, get_error_name};
+
+fn library_error(code: ErrorCode) -> CodecError {
+    CodecError::Library { library: "zstd", message: get_error_name(code).to_owned() }
+}
+
+fn context(options: &EncodeOptions) -> Result<CCtx<'static>, CodecError> {
+    let mut context = CCtx::create();
+    let mut set = |parameter| context.set_parameter(parameter).map(drop).map_err(library_error);
+    set(CParameter::CompressionLevel(options.level))?;
+    set(CParameter::ChecksumFlag(true))?;
+    if let Some(log) = options.window_log {
+        set(CParameter::WindowLog(log))?;
+        set(CParameter::EnableLongDistanceMatching(true))?;
+    }
+    Ok(context)
+}
+
+/// One frame a chunk.
+pub(super) struct FrameEncoder {
+    context: CCtx<'static>,
+}
+
+impl FrameEncoder {
+    pub fn new(options: &EncodeOptions) -> Result<Self, CodecError> {
+        Ok(Self { context: context(options)? })
+    }
+}
+
+impl Encoder for FrameEncoder {
+    fn encode(&mut self, plain: &[u8], packed: &mut Vec<u8>) -> Result<(), CodecError> {
+        let bound = zstd_safe::compress_bound(plain.len());
+        if packed.len() < bound {
+            packed.resize(bound, 0);
+        }
+        let size = self.context.compress2(packed.as_mut_slice(), plain).map_err(library_error)?;
+        packed.truncate(size);
+        Ok(())
+    }
+}
+
+/// One frame for the whole input; the library divides it among threads of its own.
+pub(super) struct FrameStreamEncoder {
+    context: CCtx<'static>,
+}
+
+impl FrameStreamEncoder {
+    pub fn new(options: &EncodeOptions) -> Result<Self, CodecError> {
+        let mut context = context(options)?;
+        if options.library_threads > 1 {
+            context.set_parameter(CParameter::NbWorkers(options.library_threads)).map_err(library_error)?;
+        }
+        Ok(Self { context })
+    }
+}
+
+impl StreamEncoder for FrameStreamEncoder {
+    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut Vec<u8>) -> Result<(), CodecError> {
+        let mut input = InBuffer::around(plain);
+        let directive = if ends { ZSTD_EndDirective::ZSTD_e_end } else { ZSTD_EndDirective::ZSTD_e_continue };
+        loop {
+            let from = packed.len();
+            packed.resize(from + CCtx::out_size(), 0);
+            let mut output = OutBuffer::around(&mut packed[from..]);
+            let left = self.context.compress_stream2(&mut output, &mut input, directive).map_err(library_error)?;
+            let written = output.pos();
+            packed.truncate(from + written);
+            let is_done = if ends { left == 0 } else { input.pos == plain.len() };
+            if is_done {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Collects the sizes of all frames and writes them as the seek table of the zstd seekable format, version 0.1.0
+/// (contrib/seekable_format in the zstd sources): a skippable frame that every decoder steps over.
+#[derive(Default)]
+pub(super) struct SeekTable {
+    frames: Vec<(u32, u32)>,
+    /// A frame too large for the table's 32-bit fields: then there is no table.
+    overflows: bool,
+}
+
+/// LIMIT: the format's own bound on the number of frames.
+const FRAMES_MAX: usize = 0x0800_0000;
+
+impl Tail for SeekTable {
+    fn unit(&mut self, packed_bytes: u64, plain_bytes: u64) {
+        match (u32::try_from(packed_bytes), u32::try_from(plain_bytes)) {
+            (Ok(packed), Ok(plain)) if self.frames.len() < FRAMES_MAX => self.frames.push((packed, plain)),
+            _ => self.overflows = true,
+        }
+    }
+
+    /// A table for a single frame would tell nothing that the frame does not tell itself.
+    fn finish(&mut self) -> Vec<u8> {
+        if self.frames.len() < 2 || self.overflows {
+            return Vec::new();
+        }
+        let footer_bytes = 9;
+        let content_bytes = self.frames.len() * 8 + footer_bytes;
+        let count = u32::try_from(self.frames.len()).expect("bounded by FRAMES_MAX");
+        let mut table = Vec::with_capacity(content_bytes + 8);
+        table.extend(SEEK_TABLE_MAGIC.to_le_bytes());
+        table.extend(u32::try_from(content_bytes).expect("bounded by FRAMES_MAX").to_le_bytes());
+        for (packed, plain) in &self.frames {
+            table.extend(packed.to_le_bytes());
+            table.extend(plain.to_le_bytes());
+        }
+        table.extend(count.to_le_bytes());
+        // Descriptor: no checksums in the table; each frame carries its own.
+        table.push(0);
+        table.extend(SEEK_FOOTER_MAGIC.to_le_bytes());
+        table
+    }
+}

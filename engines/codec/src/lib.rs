@@ -1,0 +1,18 @@
+//! Compression formats, and how each of them becomes parallel: many files and many chunks on the same hands.
+//!
+//! [`compress`](compress::compress) and [`decompress`](decompress::decompress) turn lanes (one input, one output each) into the stages of `crew`'s
+//! pipeline. What a format is (magic, units, checks, levels) stands behind the [`Format`](format::Format) trait.
+//! Theory: `engines/codec/README.md`.
+
+pub mod compress;
+pub mod decompress;
+pub mod error;
+pub mod format;
+pub mod formats;
+pub mod lane;
+pub mod list;
+mod ends;
+pub mod packed_reader;
+pub mod plain_buffer;
+pub mod registry;
+pub mod sample;

@@ -1,0 +1,98 @@
+//! What a packed file holds, from its headers alone: for `--list`.
+//! Decodes nothing; where a unit does not tell its size the survey says so, and the caller may decode to find out.
+
+use crate::ends::InputEnd;
+use crate::error::{CodecError, Defect, Unrecognised};
+use crate::format::{CutError, DecodeLimits, Next};
+use crate::lane::Input;
+use crate::packed_reader::PackedReader;
+use crate::registry::{self, HEAD_BYTES};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What the headers of a packed file tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Survey {
+    /// Name of the format.
+    pub format: &'static str,
+    /// Name of the check that its units carry.
+    pub check: &'static str,
+    /// Size of the packed file.
+    pub packed_bytes: u64,
+    /// Plain size, where every unit tells its own.
+    pub plain_bytes: Option<u64>,
+    /// Members or frames; where some do not tell their length, those before the first such.
+    pub units: u64,
+    /// The largest unit that tells its plain size.
+    pub largest_unit_bytes: u64,
+}
+
+impl Survey {
+    /// Whether more than one core can decode the file: it has several units and all of them tell their length and are
+    /// small enough to be held.
+    pub fn is_parallel(&self, limits: &DecodeLimits) -> bool {
+        self.plain_bytes.is_some() && self.units > 1 && self.largest_unit_bytes <= limits.unit_plain_bytes
+    }
+}
+
+/// Surveys one input.
+pub fn survey(input: &Input) -> Result<Survey, CodecError> {
+    let end = InputEnd::open(input)?;
+    let mut reader = match end.extent {
+        Some(extent) => PackedReader::file(Arc::clone(&end.file), extent.from),
+        None => PackedReader::stream(Arc::clone(&end.file), Arc::clone(&end.wake)),
+    };
+    survey_reader(&mut reader)
+}
+
+/// Surveys what a reader gives, from its position to its end or to the first unit that does not tell its length.
+pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
+    let read_error = |offset| move |cause| CodecError::Read { offset, cause };
+    let head = reader.peek(HEAD_BYTES, HEAD_BYTES).map_err(read_error(0))?;
+    let reason = if head.is_empty() { Unrecognised::Empty } else { Unrecognised::Foreign };
+    let format = registry::by_content(head).ok_or(CodecError::NotRecognised(reason))?;
+    let facts = format.facts();
+    // No limit: nothing is held, only headers are looked at.
+    let limits = DecodeLimits { unit_plain_bytes: u64::from(u32::MAX) << 16, window_bytes: u64::MAX };
+    let mut cutter = format.cutter(&limits);
+    let mut survey = Survey {
+        format: facts.name,
+        check: facts.check,
+        packed_bytes: 0,
+        plain_bytes: Some(0),
+        units: 0,
+        largest_unit_bytes: 0,
+    };
+    loop {
+        let offset = reader.position();
+        let damaged = |unit, defect| CodecError::Damaged { unit_name: facts.unit_name, unit, offset, defect };
+        let bytes = match cutter.next(reader) {
+            Ok(Next::End) => break,
+            Ok(Next::Unit(place)) => {
+                survey.units += 1;
+                let plain = place.plain_bytes.unwrap_or(0);
+                survey.largest_unit_bytes = survey.largest_unit_bytes.max(plain);
+                survey.plain_bytes = survey.plain_bytes.map(|sum| sum.saturating_add(plain));
+                place.packed_bytes
+            }
+            Ok(Next::Padding { bytes }) => bytes,
+            Ok(Next::Stream(_)) => {
+                survey.plain_bytes = None;
+                u64::MAX
+            }
+            Err(CutError::Read(cause)) => return Err(CodecError::Read { offset, cause }),
+            Err(CutError::Defect(defect)) => return Err(damaged(survey.units + 1, defect)),
+            Err(CutError::Garbage) => {
+                let bytes = reader.skip(u64::MAX).unwrap_or(0);
+                let (unit_name, unit) = (facts.unit_name, survey.units);
+                return Err(CodecError::TrailingGarbage { unit_name, unit, offset, bytes });
+            }
+        };
+        let skipped = reader.skip(bytes).map_err(read_error(offset))?;
+        if skipped < bytes && bytes != u64::MAX {
+            return Err(damaged(survey.units, Defect::Truncated));
+        }
+    }
+    survey.packed_bytes = reader.position();
+    Ok(survey)
+}

@@ -1,0 +1,90 @@
+//! A recycled buffer for plain bytes that may keep history in front of them.
+//! Grows to what was ever needed and never shrinks: touching fresh memory costs more than keeping it.
+
+/// Bytes `start..end` of a buffer are the content; what stands before `start` is history that decoders may refer to.
+#[derive(Debug, Default)]
+pub struct PlainBuffer {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl PlainBuffer {
+    /// The content.
+    pub fn content(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// Bytes of content.
+    pub fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether there is no content.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Empties it and puts `history` in front of what comes.
+    pub fn restart_with(&mut self, history: &[u8]) {
+        self.reserve(history.len());
+        self.bytes[..history.len()].copy_from_slice(history);
+        self.start = history.len();
+        self.end = history.len();
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        (self.start, self.end) = (0, 0);
+    }
+
+    /// Room for `more` bytes behind the content, as a slice to write into; [`PlainBuffer::grow`] then takes them in.
+    pub fn room(&mut self, more: usize) -> &mut [u8] {
+        let end = self.end;
+        self.reserve(more);
+        &mut self.bytes[end..end + more]
+    }
+
+    /// The whole buffer with `more` bytes of room, and where the content ends: for decoders that refer back.
+    pub fn with_history(&mut self, more: usize) -> (&mut [u8], usize) {
+        self.reserve(more);
+        let total = self.end + more;
+        (&mut self.bytes[..total], self.end)
+    }
+
+    /// Takes in `count` bytes that were written behind the content.
+    pub fn grow(&mut self, count: usize) {
+        assert!(self.end + count <= self.bytes.len(), "content cannot grow past the room that was asked for");
+        self.end += count;
+    }
+
+    /// The last `count` bytes of history and content together, or fewer if there are fewer.
+    pub fn last(&self, count: usize) -> &[u8] {
+        &self.bytes[self.end.saturating_sub(count)..self.end]
+    }
+
+    fn reserve(&mut self, more: usize) {
+        let needed = self.end + more;
+        if self.bytes.len() < needed {
+            self.bytes.resize(needed, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_follows_history_and_the_tail_reaches_into_it() {
+        let mut buffer = PlainBuffer::default();
+        buffer.restart_with(b"abc");
+        buffer.room(2).copy_from_slice(b"de");
+        buffer.grow(2);
+        assert_eq!(buffer.content(), b"de");
+        assert_eq!(buffer.last(4), b"bcde");
+        assert_eq!(buffer.last(99), b"abcde");
+        buffer.clear();
+        assert!(buffer.is_empty());
+    }
+}

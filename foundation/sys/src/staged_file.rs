@@ -1,0 +1,168 @@
+//! A file that is written under a temporary name in its final folder and appears under its own name only when complete.
+//! Dropped without [`StagedFile::commit`], it vanishes. [`Unfinished`] lets a signal handler's thread remove what is under way.
+
+use rustix::fs::{AtFlags, CWD, RenameFlags, renameat_with, unlinkat};
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The temporary names of this process that are on disk now.
+#[derive(Clone, Debug, Default)]
+pub struct Unfinished {
+    paths: Arc<Mutex<BTreeSet<PathBuf>>>,
+}
+
+impl Unfinished {
+    /// Removes every unfinished file and holds the list, so that no new one can be created: for the moment before the
+    /// process ends by a signal.
+    pub fn remove_all_and_hold(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        let paths = self.lock();
+        for path in paths.iter() {
+            // Renamed or removed meanwhile: then there is nothing left to remove under this name.
+            let _gone_already = unlinkat(CWD, path, AtFlags::empty());
+        }
+        paths
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a file that is already there may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replace {
+    /// Never: committing over an existing name fails with `AlreadyExists`.
+    Never,
+    /// Yes, in one step: a reader sees the old file or the new one, nothing between.
+    Yes,
+}
+
+/// A file on its way to its name.
+#[derive(Debug)]
+pub struct StagedFile {
+    file: File,
+    staged: PathBuf,
+    target: PathBuf,
+    unfinished: Unfinished,
+    committed: bool,
+}
+
+impl StagedFile {
+    /// Creates the temporary file beside `target`, readable by its owner only until metadata are carried over.
+    pub fn create(target: &Path, unfinished: &Unfinished) -> io::Result<Self> {
+        // LIMIT: names that somebody else left behind (a killed process with our number): a few are stepped over.
+        for _ in 0..100 {
+            let staged = temporary_name(target);
+            let mut paths = unfinished.lock();
+            match File::options().read(true).write(true).create_new(true).mode(0o600).open(&staged) {
+                Ok(file) => {
+                    paths.insert(staged.clone());
+                    drop(paths);
+                    let (target, unfinished) = (target.to_owned(), unfinished.clone());
+                    return Ok(Self { file, staged, target, unfinished, committed: false });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::AlreadyExists))
+    }
+
+    /// The file itself.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives the file its name. On failure the temporary file is removed.
+    pub fn commit(mut self, replace: Replace) -> io::Result<()> {
+        match replace {
+            Replace::Yes => std::fs::rename(&self.staged, &self.target)?,
+            Replace::Never => rename_to_a_free_name(&self.staged, &self.target)?,
+        }
+        self.committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for StagedFile {
+    fn drop(&mut self) {
+        let mut paths = self.unfinished.lock();
+        if !self.committed {
+            let _gone_already = unlinkat(CWD, &self.staged, AtFlags::empty());
+        }
+        paths.remove(&self.staged);
+    }
+}
+
+/// `rename` that refuses to replace: in one step where the file system can, by a hard link where it cannot.
+fn rename_to_a_free_name(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            std::fs::hard_link(from, to)?;
+            std::fs::remove_file(from)
+        }
+        other => Ok(other?),
+    }
+}
+
+fn temporary_name(target: &Path) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    // Not derived from the target's name: that may be as long as a name can be.
+    target.with_file_name(format!(".mh-{}-{number}.tmp", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_committed_file_has_its_name_and_a_dropped_one_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let unfinished = Unfinished::default();
+        let kept = StagedFile::create(&folder.path().join("kept"), &unfinished).expect("create");
+        let dropped = StagedFile::create(&folder.path().join("dropped"), &unfinished).expect("create");
+        assert_eq!(names(folder.path()).len(), 2);
+        kept.commit(Replace::Never).expect("commit");
+        drop(dropped);
+        assert_eq!(names(folder.path()), ["kept"]);
+    }
+
+    #[test]
+    fn an_existing_file_is_replaced_only_on_request() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("name");
+        std::fs::write(&target, "old").expect("write");
+        let unfinished = Unfinished::default();
+        let refused = StagedFile::create(&target, &unfinished).expect("create").commit(Replace::Never);
+        assert_eq!(refused.expect_err("it exists").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read(&target).expect("read"), b"old");
+        StagedFile::create(&target, &unfinished).expect("create").commit(Replace::Yes).expect("commit");
+        assert_eq!(std::fs::read(&target).expect("read"), b"");
+        assert_eq!(names(folder.path()), ["name"]);
+    }
+
+    #[test]
+    fn a_signal_removes_what_is_under_way() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let unfinished = Unfinished::default();
+        let staged = StagedFile::create(&folder.path().join("name"), &unfinished).expect("create");
+        drop(unfinished.remove_all_and_hold());
+        assert!(names(folder.path()).is_empty());
+        drop(staged);
+    }
+}
