@@ -1,0 +1,150 @@
+//! A folder with one input, and ways to send bytes through the engine there. For the tests of lanes.
+
+use codec::compress::{Compression, compress};
+use codec::decompress::{Decompression, decompress};
+use codec::error::CodecError;
+use codec::format::{DecodeLimits, EncodeOptions, Layout};
+use codec::lane::{Input, Lane, LaneOutcome, Output, Source};
+use codec::registry;
+use crew::budget::{Budget, InProcess, Priority, Request};
+use crew::measures::Slots;
+use crew::pipeline::{Mode, Staffing};
+use crew::tally::Tally;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use sys::staged_file::Unfinished;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    pub format: &'static str,
+    pub level: i32,
+    pub layout: Layout,
+}
+
+pub struct Bench {
+    folder: tempfile::TempDir,
+}
+
+/// As gzip writes it: one member, no length.
+pub fn foreign_gzip(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
+    encoder.write_all(plain).expect("to memory");
+    encoder.finish().expect("to memory")
+}
+
+/// As `zstd < file` writes it: one frame without a size.
+pub fn foreign_zstd(plain: &[u8]) -> Vec<u8> {
+    let mut context = zstd_safe::CCtx::create();
+    context.set_parameter(zstd_safe::CParameter::ContentSizeFlag(false)).expect("a parameter");
+    context.set_parameter(zstd_safe::CParameter::ChecksumFlag(true)).expect("a parameter");
+    let mut packed = vec![0; zstd_safe::compress_bound(plain.len())];
+    let size = context.compress2(packed.as_mut_slice(), plain).expect("compress");
+    packed.truncate(size);
+    packed
+}
+
+impl Bench {
+    pub fn new(plain: &[u8]) -> Self {
+        let bench = Self { folder: tempfile::tempdir().expect("a folder") };
+        std::fs::write(bench.path("plain"), plain).expect("write");
+        bench
+    }
+
+    pub fn compress(&self, way: Way, hands: usize) -> Result<Vec<u8>, CodecError> {
+        run_compress(&[self.lane("plain", "packed")], way, hands)?;
+        Ok(std::fs::read(self.path("packed")).expect("the output is there"))
+    }
+
+    pub fn decompress(&self, packed: &[u8], hands: usize) -> Result<Vec<u8>, CodecError> {
+        std::fs::write(self.path("packed"), packed).expect("write");
+        let _none_yet = std::fs::remove_file(self.path("back"));
+        run_decompress(&[self.lane("packed", "back")], false, hands)?;
+        Ok(std::fs::read(self.path("back")).expect("the output is there"))
+    }
+
+    /// Neither an output nor a temporary file.
+    pub fn assert_nothing_left(&self) {
+        let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
+        let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["packed", "plain"]);
+    }
+
+    /// Packs each of `plains`, unpacks all of them into one FIFO in order, and returns what came out.
+    pub fn through_one_output(plains: &[Vec<u8>], way: Way, hands: usize) -> Vec<u8> {
+        let bench = Self::new(b"");
+        let mut lanes = Vec::new();
+        let fifo = bench.path("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a FIFO");
+        for (number, plain) in plains.iter().enumerate() {
+            std::fs::write(bench.path("plain"), plain).expect("write");
+            let packed = bench.compress(way, 1).expect("compress");
+            let path = bench.path(&format!("packed-{number}"));
+            std::fs::write(&path, packed).expect("write");
+            let output = Output::Path { path: fifo.clone(), replace: false };
+            lanes.push(Lane { input: Input::Path(path), output, source: Source::Keep });
+        }
+        std::thread::scope(|scope| {
+            // Held open for writing, so that the reader does not see an end between two lanes.
+            let reader = scope.spawn(|| std::fs::read(&fifo).expect("read"));
+            let held = std::fs::File::options().write(true).open(&fifo).expect("open");
+            run_decompress(&lanes, true, hands).expect("decompress");
+            drop(held);
+            reader.join().expect("no panic")
+        })
+    }
+
+    fn lane(&self, from: &str, to: &str) -> Lane {
+        let output = Output::Path { path: self.path(to), replace: true };
+        Lane { input: Input::Path(self.path(from)), output, source: Source::Keep }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+fn staffing(hands: usize) -> Staffing {
+    let slots = 2 * hands + 2;
+    let mode = if hands == 1 { Mode::SingleCore } else { Mode::Threaded };
+    Staffing { width: hands, slots: Slots { given: slots, wanted: slots }, mode }
+}
+
+fn request(hands: usize) -> Request {
+    Request { priority: Priority::Normal, useful_width: hands, what: "a test".to_owned() }
+}
+
+fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError> {
+    let first_error = Mutex::new(None);
+    let on_close = |_: usize, closed: LaneOutcome| note(&first_error, closed);
+    let unfinished = Unfinished::default();
+    let what = Compression {
+        lanes,
+        one_output: false,
+        format: registry::by_name(way.format).expect("a format"),
+        options: EncodeOptions { level: way.level, layout: way.layout, window_log: None, library_threads: hands as u32 },
+        unfinished: &unfinished,
+        on_close: &on_close,
+    };
+    let budget = InProcess::new(hands);
+    compress(&what, &staffing(hands), budget.lease(request(hands)).as_ref(), &Tally::default());
+    first_error.into_inner().expect("no panic").map_or(Ok(()), Err)
+}
+
+fn run_decompress(lanes: &[Lane], one_output: bool, hands: usize) -> Result<(), CodecError> {
+    let first_error = Mutex::new(None);
+    let on_close = |_: usize, closed: LaneOutcome| note(&first_error, closed);
+    let unfinished = Unfinished::default();
+    let limits = DecodeLimits { unit_plain_bytes: 8 << 20, window_bytes: 1 << 27 };
+    let what = Decompression::new(lanes, one_output, limits, &unfinished, &on_close);
+    let budget = InProcess::new(hands);
+    decompress(&what, &staffing(hands), budget.lease(request(hands)).as_ref(), &Tally::default());
+    first_error.into_inner().expect("no panic").map_or(Ok(()), Err)
+}
+
+fn note(first_error: &Mutex<Option<CodecError>>, closed: LaneOutcome) {
+    if let Err(error) = closed.outcome {
+        first_error.lock().expect("no panic").get_or_insert(error);
+    }
+}

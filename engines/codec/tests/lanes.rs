@@ -1,0 +1,206 @@
+//! Whole lanes through the engine: round trips of every format and layout, threads against the single core, foreign files,
+//! damaged files. Files in, files out; the tools of other people are in the acceptance tests.
+
+mod bench_of_lanes;
+
+use bench_of_lanes::{Bench, Way, foreign_gzip, foreign_zstd};
+use codec::error::{CodecError, Defect};
+use codec::format::Layout;
+use proptest::prelude::*;
+
+/// Sizes around every border: empty, one byte, a chunk, one more and one less.
+fn sizes(chunk: usize) -> Vec<usize> {
+    vec![0, 1, 100, 65_279, 65_280, 65_281, chunk - 1, chunk, chunk + 1, 3 * chunk + 17]
+}
+
+#[test]
+fn every_layout_round_trips_and_threads_equal_the_single_core() {
+    let ways = [
+        Way { format: "gz", level: 1, layout: Layout::ParallelUnits },
+        Way { format: "gz", level: 6, layout: Layout::ParallelUnits },
+        Way { format: "gz", level: 1, layout: Layout::Bgzf },
+        Way { format: "zst", level: 1, layout: Layout::ParallelUnits },
+        Way { format: "zst", level: -5, layout: Layout::ParallelUnits },
+    ];
+    for way in ways {
+        for size in sizes(1 << 20) {
+            let plain = testkit::data::mixed(size, size as u64);
+            let bench = Bench::new(&plain);
+            let single = bench.compress(way, 1).expect("compress");
+            for hands in [2, 3, 64] {
+                assert!(bench.compress(way, hands).expect("compress") == single, "{way:?} {size} on {hands}");
+            }
+            for hands in [1, 2, 3, 64] {
+                assert!(bench.decompress(&single, hands).expect("decompress") == plain, "{way:?} {size} on {hands}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_long_frame_round_trips() {
+    let plain = testkit::data::mixed(9 << 20, 5);
+    let bench = Bench::new(&plain);
+    let way = Way { format: "zst", level: 3, layout: Layout::SingleUnit };
+    for hands in [1, 2] {
+        let packed = bench.compress(way, hands).expect("compress");
+        assert!(bench.decompress(&packed, hands).expect("decompress") == plain);
+    }
+}
+
+#[test]
+fn foreign_files_and_any_mixture_of_units_are_read() {
+    let (one, two) = (testkit::data::text(700_000, 1), testkit::data::random(300_000, 2));
+    let both = [one.as_slice(), two.as_slice()].concat();
+    let bench = Bench::new(&one);
+    for (format, foreign, skippable) in [
+        ("gz", foreign_gzip as fn(&[u8]) -> Vec<u8>, &[][..]),
+        ("zst", foreign_zstd as fn(&[u8]) -> Vec<u8>, &[0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9][..]),
+    ] {
+        let own = bench.compress(Way { format, level: 1, layout: Layout::ParallelUnits }, 2).expect("compress");
+        for hands in [1, 2, 3] {
+            let bench_decompress = |packed: &[u8]| bench.decompress(packed, hands).expect("decompress");
+            assert!(bench_decompress(&foreign(&both)) == both);
+            assert!(bench_decompress(&[own.as_slice(), skippable, &foreign(&two)].concat()) == both);
+            let mixed = [foreign(&one), foreign(&[]), own.clone(), foreign(&two)].concat();
+            assert!(bench_decompress(&mixed) == [one.as_slice(), &one, &two].concat());
+        }
+    }
+}
+
+#[test]
+fn zeros_after_the_last_gz_member_are_padding_and_anything_else_is_not() {
+    let plain = testkit::data::text(10_000, 3);
+    let bench = Bench::new(&plain);
+    let packed = foreign_gzip(&plain);
+    for zeros in [1, 7, 512, 10_240, 70_000] {
+        let padded = [packed.as_slice(), &vec![0; zeros]].concat();
+        assert!(bench.decompress(&padded, 2).expect("padding is fine") == plain);
+    }
+    for garbage in [&b"x"[..], b"\0\0\0x", b"\x1f\x8c", &[9; 600]] {
+        let error = bench.decompress(&[packed.as_slice(), garbage].concat(), 2).expect_err("garbage is not");
+        let offset_found = match error {
+            CodecError::TrailingGarbage { offset, unit: 1, .. } => offset,
+            other => panic!("not garbage: {other:?}"),
+        };
+        assert_eq!(offset_found, packed.len() as u64);
+    }
+    let frame = foreign_zstd(&plain);
+    assert!(bench.decompress(&[frame.as_slice(), &[0; 512]].concat(), 2).is_err(), "zstd has no padding");
+}
+
+#[test]
+fn every_truncation_is_an_error_and_leaves_no_file() {
+    let plain = testkit::data::text(3_000, 4);
+    let bench = Bench::new(&plain);
+    for packed in [
+        foreign_gzip(&plain),
+        foreign_zstd(&plain),
+        bench.compress(Way { format: "gz", level: 6, layout: Layout::ParallelUnits }, 1).expect("compress"),
+        bench.compress(Way { format: "gz", level: 6, layout: Layout::Bgzf }, 1).expect("compress"),
+        bench.compress(Way { format: "zst", level: 1, layout: Layout::ParallelUnits }, 1).expect("compress"),
+    ] {
+        for length in 0..packed.len() {
+            // BGZF without its end mark is a whole gzip file: every member is there.
+            match bench.decompress(&packed[..length], 1) {
+                Err(_) => bench.assert_nothing_left(),
+                Ok(back) => assert!(back == plain && packed.len() - length == 28, "cut at {length}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn checks_that_lie_are_told_with_unit_and_offset() {
+    let plain = testkit::data::text(3 << 20, 4);
+    let bench = Bench::new(&plain);
+    let way = Way { format: "gz", level: 1, layout: Layout::ParallelUnits };
+    let mut packed = bench.compress(way, 1).expect("compress");
+    let last = packed.len();
+    packed[last - 8] ^= 1;
+    for hands in [1, 2] {
+        match bench.decompress(&packed, hands).expect_err("a wrong checksum") {
+            CodecError::Damaged { unit: 3, unit_name: "member", defect: Defect::Checksum { .. }, offset } => {
+                assert!(offset > 0);
+            }
+            other => panic!("not a checksum: {other:?}"),
+        }
+    }
+    let mut foreign = foreign_gzip(&plain);
+    let last = foreign.len();
+    foreign[last - 5] ^= 0x80;
+    match bench.decompress(&foreign, 2).expect_err("a wrong checksum") {
+        CodecError::Damaged { unit: 1, defect: Defect::Checksum { .. }, .. } => {}
+        other => panic!("not a checksum: {other:?}"),
+    }
+    let mut foreign = foreign_gzip(&plain);
+    foreign[last - 1] ^= 0x01;
+    match bench.decompress(&foreign, 2).expect_err("a wrong length") {
+        CodecError::Damaged { unit: 1, defect: Defect::Length { .. }, .. } => {}
+        other => panic!("not a length: {other:?}"),
+    }
+}
+
+#[test]
+fn empty_and_foreign_inputs_are_not_recognised() {
+    let bench = Bench::new(b"");
+    assert!(matches!(bench.decompress(b"", 2), Err(CodecError::NotRecognised(_))));
+    assert!(matches!(bench.decompress(b"#!/bin/sh\n", 2), Err(CodecError::NotRecognised(_))));
+}
+
+#[test]
+fn a_bomb_is_decoded_in_bounded_memory_and_a_false_size_is_not_believed() {
+    // A gz member that claims to be small and is large: the decoder stops where the claim ends.
+    let plain = vec![0; 8 << 20];
+    let bench = Bench::new(&plain);
+    let way = Way { format: "gz", level: 9, layout: Layout::ParallelUnits };
+    let mut packed = bench.compress(way, 1).expect("compress");
+    let header = u32::from_le_bytes(packed[16..20].try_into().expect("four bytes")) as usize;
+    let length_at = 20 + header + 4;
+    packed[length_at..length_at + 4].copy_from_slice(&100_u32.to_le_bytes());
+    assert!(matches!(
+        bench.decompress(&packed, 2),
+        Err(CodecError::Damaged { unit: 1, defect: Defect::Length { stored: 100, .. }, .. })
+    ));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn flipped_bits_never_give_wrong_bytes(
+        seed in any::<u64>(),
+        size in 1..200_000_usize,
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8_u8), 1..4),
+        which in 0..4_usize,
+        hands in 1..4_usize,
+    ) {
+        let plain = testkit::data::mixed(size, seed);
+        let bench = Bench::new(&plain);
+        let mut packed = match which {
+            0 => foreign_gzip(&plain),
+            1 => bench.compress(Way { format: "gz", level: 1, layout: Layout::Bgzf }, 1).expect("compress"),
+            2 => bench.compress(Way { format: "gz", level: 1, layout: Layout::ParallelUnits }, 1).expect("compress"),
+            _ => bench.compress(Way { format: "zst", level: 1, layout: Layout::ParallelUnits }, 1).expect("compress"),
+        };
+        for (index, bit) in &flips {
+            let at = index.index(packed.len());
+            packed[at] ^= 1 << bit;
+        }
+        // Some bits carry no data (time stamps, unused header bits): then the bytes are right. Else it is an error.
+        match bench.decompress(&packed, hands) {
+            Ok(back) => prop_assert!(back == plain),
+            Err(_) => bench.assert_nothing_left(),
+        }
+    }
+
+    #[test]
+    fn lanes_into_one_output_follow_one_another(
+        sizes in prop::collection::vec(0..300_000_usize, 1..6),
+        hands in 1..5_usize,
+    ) {
+        let plains: Vec<Vec<u8>> = sizes.iter().map(|&size| testkit::data::mixed(size, size as u64)).collect();
+        let back = Bench::through_one_output(&plains, Way { format: "gz", level: 1, layout: Layout::ParallelUnits }, hands);
+        prop_assert!(back == plains.concat());
+    }
+}
