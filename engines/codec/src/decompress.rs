@@ -294,8 +294,7 @@ impl Stages for Decompression<'_> {
         let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), outcome };
         if let Some((source, sink)) = ends {
             let fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
-            closed.totals =
-                Totals { bytes_in: source.reader.position(), bytes_out: fold.offset, ..fold.totals };
+            closed.totals = Totals { bytes_in: source.reader.position(), bytes_out: fold.offset, ..fold.totals };
             if closed.outcome.is_ok() {
                 let committed = sink.output.commit(&self.lanes[lane], &sink.input, fold.offset);
                 closed.outcome = committed.map(|not_carried| closed.not_carried = not_carried);
@@ -407,7 +406,8 @@ impl DecompressSource {
     /// Looks at what comes next, finding out the format first.
     fn look(&mut self, limits: &DecodeLimits) -> Result<Next, CodecError> {
         if self.found.is_none() {
-            let head = self.reader.peek(HEAD_BYTES, HEAD_BYTES).map_err(|cause| CodecError::Read { offset: 0, cause })?;
+            let head =
+                self.reader.peek(HEAD_BYTES, HEAD_BYTES).map_err(|cause| CodecError::Read { offset: 0, cause })?;
             let format = registry::by_content(head);
             let reason = if head.is_empty() { Unrecognised::Empty } else { Unrecognised::Foreign };
             let format = format.ok_or(CodecError::NotRecognised(reason))?;
@@ -462,10 +462,7 @@ impl DecompressSource {
 
     fn skip(&mut self, bytes: u64) -> Result<(), CodecError> {
         let unit = self.number();
-        let skipped = self
-            .reader
-            .skip(bytes)
-            .map_err(|cause| CodecError::Read { offset: unit.offset, cause })?;
+        let skipped = self.reader.skip(bytes).map_err(|cause| CodecError::Read { offset: unit.offset, cause })?;
         if skipped < bytes {
             return Err(UnitNumber { unit: unit.unit + 1, ..unit }.damaged(Defect::Truncated));
         }

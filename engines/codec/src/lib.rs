@@ -6,12 +6,12 @@
 
 pub mod compress;
 pub mod decompress;
+mod ends;
 pub mod error;
 pub mod format;
 pub mod formats;
 pub mod lane;
 pub mod list;
-mod ends;
 pub mod packed_reader;
 pub mod plain_buffer;
 pub mod registry;

@@ -123,7 +123,12 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
         lanes,
         one_output: false,
         format: registry::by_name(way.format).expect("a format"),
-        options: EncodeOptions { level: way.level, layout: way.layout, window_log: None, library_threads: hands as u32 },
+        options: EncodeOptions {
+            level: way.level,
+            layout: way.layout,
+            window_log: None,
+            library_threads: hands as u32,
+        },
         unfinished: &unfinished,
         on_close: &on_close,
     };

@@ -83,8 +83,7 @@ fn parts_of(measures: &Measures) -> Parts {
         Access::AtOffsets => clocks.write.blocked_ns,
         Access::InTurns | Access::OwnThread => clocks.write.busy_ns + clocks.write.blocked_ns,
     };
-    let (serial_ns, serial_name) =
-        if reading >= writing { (reading, read_name) } else { (writing, write_name) };
+    let (serial_ns, serial_name) = if reading >= writing { (reading, read_name) } else { (writing, write_name) };
     Parts {
         cpu: seconds(measures.process_cpu_ns),
         serial: seconds(serial_ns).max(f64::MIN_POSITIVE),

@@ -30,10 +30,6 @@ impl Plan {
 
     /// Adds a choice with its reason.
     pub fn choose(&mut self, subject: &str, decision: impl Into<String>, reason: impl Into<String>) {
-        self.choices.push(Choice {
-            subject: subject.to_owned(),
-            decision: decision.into(),
-            reason: reason.into(),
-        });
+        self.choices.push(Choice { subject: subject.to_owned(), decision: decision.into(), reason: reason.into() });
     }
 }

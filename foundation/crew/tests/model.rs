@@ -58,7 +58,10 @@ fn everything_arrived(stages: &Synthetic) {
 #[test]
 fn files_to_files_with_two_slots_for_three_workers() {
     let file = lane(5, Access::AtOffsets, Access::AtOffsets, &[]);
-    explore(Case { lanes: vec![file.clone(), file], one_sink: false, width: 3, slots: 2, hands: 3 }, everything_arrived);
+    explore(
+        Case { lanes: vec![file.clone(), file], one_sink: false, width: 3, slots: 2, hands: 3 },
+        everything_arrived,
+    );
 }
 
 #[test]
@@ -97,10 +100,7 @@ fn one_hand_for_two_workers_is_enough() {
 fn a_failure_anywhere_ends_its_lane_and_no_other() {
     for fault in [Fault::Open, Fault::Cut(2), Fault::Fetch(1), Fault::Work(1), Fault::Place(2), Fault::Write(1)] {
         for reading in [Access::AtOffsets, Access::InTurns, Access::OwnThread] {
-            let lanes = vec![
-                lane(4, reading, Access::OwnThread, &[fault]),
-                lane(3, reading, Access::AtOffsets, &[]),
-            ];
+            let lanes = vec![lane(4, reading, Access::OwnThread, &[fault]), lane(3, reading, Access::AtOffsets, &[])];
             let mut case = Case { lanes, one_sink: false, width: 2, slots: 3, hands: 2 };
             explore_quickly(&mut case);
         }
@@ -116,12 +116,7 @@ fn explore_quickly(case: &mut Case) {
         let what = "a model".to_owned();
         let lease = budget.lease(Request { priority: Priority::Normal, useful_width: case.width, what });
         let slots = Slots { given: case.slots, wanted: case.slots };
-        run(
-            &stages,
-            &Staffing { width: case.width, slots, mode: Mode::Threaded },
-            lease.as_ref(),
-            &Tally::default(),
-        );
+        run(&stages, &Staffing { width: case.width, slots, mode: Mode::Threaded }, lease.as_ref(), &Tally::default());
         let closed = stages.closed.lock().expect("over");
         assert!(closed[&0].is_err());
         assert_eq!(closed[&1], Ok(()));

@@ -72,14 +72,7 @@ pub fn product_of(number: u64) -> u64 {
 
 impl Synthetic {
     pub fn new(lanes: Vec<LanePlan>, one_sink: bool, costs: Costs) -> Self {
-        Self {
-            lanes,
-            one_sink,
-            costs,
-            written: Mutex::default(),
-            stream: Mutex::default(),
-            closed: Mutex::default(),
-        }
+        Self { lanes, one_sink, costs, written: Mutex::default(), stream: Mutex::default(), closed: Mutex::default() }
     }
 
     fn fails(&self, lane: usize, fault: Fault) -> Result<(), Fault> {

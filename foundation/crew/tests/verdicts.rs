@@ -72,7 +72,11 @@ fn slow_work_is_named_and_more_hands_offered_when_the_user_held_them_back() {
     let costs = Costs { work_spin: ms(6), ..Costs::default() };
     let held_back = Circumstances { hands_allowed: 8, hands_asked: Some(1), priority_is_highest: false };
     let verdict = play(&Scene { costs, width: 1, hands: 1, ..scene() }, &held_back);
-    assert!(matches!(verdict.bound, Bound::Work { stage: "work", hands: 1, busy } if busy > 0.7), "{:?}", verdict.bound);
+    assert!(
+        matches!(verdict.bound, Bound::Work { stage: "work", hands: 1, busy } if busy > 0.7),
+        "{:?}",
+        verdict.bound
+    );
     assert_eq!(verdict.next_step, Some(NextStep::AllowMoreHands { asked: 1, allowed: 8 }));
     assert!(verdict.forecast.expect("long enough").one_more_core_saves > 0.4);
 }
@@ -81,7 +85,11 @@ fn slow_work_is_named_and_more_hands_offered_when_the_user_held_them_back() {
 fn a_slow_sink_is_named() {
     let costs = Costs { write_sleep: ms(5), ..Costs::default() };
     let verdict = play(&Scene { costs, ..scene() }, &Circumstances::default());
-    assert!(matches!(verdict.bound, Bound::Sink { stage: "write", occupied, .. } if occupied > 0.85), "{:?}", verdict.bound);
+    assert!(
+        matches!(verdict.bound, Bound::Sink { stage: "write", occupied, .. } if occupied > 0.85),
+        "{:?}",
+        verdict.bound
+    );
 }
 
 #[test]

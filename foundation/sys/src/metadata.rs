@@ -1,7 +1,9 @@
 //! Copying what a file carries besides its bytes, from descriptor to descriptor: owner, mode, extended attributes, times.
 //! Never goes by name, so a file swapped meanwhile cannot receive another's rights (CVE-2005-0953's class).
 
-use rustix::fs::{Gid, Mode, Timestamps, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fsetxattr, fstat, futimens};
+use rustix::fs::{
+    Gid, Mode, Timestamps, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fsetxattr, fstat, futimens,
+};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 use std::io;
@@ -73,10 +75,8 @@ fn carry_attributes(from: &impl AsFd, to: &impl AsFd, refused: &mut Vec<NotCarri
         match copied {
             // COMPAT: cp -a passes over what the target cannot hold or what only the system may set.
             Ok(()) | Err(Errno::NOTSUP | Errno::PERM | Errno::NODATA) => {}
-            Err(cause) => refused.push(NotCarried {
-                what: format!("attribute {}", String::from_utf8_lossy(name)),
-                cause: cause.into(),
-            }),
+            Err(cause) => refused
+                .push(NotCarried { what: format!("attribute {}", String::from_utf8_lossy(name)), cause: cause.into() }),
         }
     }
 }

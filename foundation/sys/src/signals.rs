@@ -63,8 +63,7 @@ fn is_ignored(signal: i32) -> bool {
     // SAFETY: an all-zero sigaction is a valid object to be overwritten; a null new action only asks.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, std::ptr::null(), &mut action) == 0
-            && action.sa_sigaction == libc::SIG_IGN
+        libc::sigaction(signal, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
     }
 }
 

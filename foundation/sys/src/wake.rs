@@ -35,10 +35,7 @@ impl Wake {
 
     /// Sleeps until `descriptor` can be read without sleeping, or until the bell rings.
     pub fn readable(&self, descriptor: impl AsFd) -> io::Result<Waited> {
-        let mut watched = [
-            PollFd::new(&descriptor, PollFlags::IN),
-            PollFd::new(&self.event, PollFlags::IN),
-        ];
+        let mut watched = [PollFd::new(&descriptor, PollFlags::IN), PollFd::new(&self.event, PollFlags::IN)];
         loop {
             match poll(&mut watched, None) {
                 Ok(_) if !watched[1].revents().is_empty() => return Ok(Waited::Rung),

@@ -8,7 +8,9 @@ mod encode;
 pub mod kernel;
 
 use crate::error::CodecError;
-use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Layout, StreamEncoder, Tail};
+use crate::format::{
+    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Layout, StreamEncoder, Tail,
+};
 
 /// The format.
 #[derive(Debug)]

@@ -7,7 +7,9 @@ mod decode;
 mod encode;
 
 use crate::error::CodecError;
-use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Layout, StreamEncoder, Tail};
+use crate::format::{
+    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Layout, StreamEncoder, Tail,
+};
 
 /// The format.
 #[derive(Debug)]

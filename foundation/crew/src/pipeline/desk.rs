@@ -225,19 +225,22 @@ impl<S: Stages> Desk<S> {
     pub fn opened(&mut self, number: usize, open: OpenLane<S>) -> SharedSink<S> {
         self.opening -= 1;
         let sink = Arc::new(open.sink);
-        self.lanes.insert(number, Lane {
-            source: Some(open.source),
-            sink: Arc::clone(&sink),
-            reading: open.reading,
-            writing: open.writing,
-            cut_to_end: false,
-            next_ticket: 0,
-            next_to_place: 0,
-            parked: BTreeMap::new(),
-            outbox: VecDeque::new(),
-            held: 0,
-            failure: None,
-        });
+        self.lanes.insert(
+            number,
+            Lane {
+                source: Some(open.source),
+                sink: Arc::clone(&sink),
+                reading: open.reading,
+                writing: open.writing,
+                cut_to_end: false,
+                next_ticket: 0,
+                next_to_place: 0,
+                parked: BTreeMap::new(),
+                outbox: VecDeque::new(),
+                held: 0,
+                failure: None,
+            },
+        );
         sink
     }
 
@@ -249,7 +252,9 @@ impl<S: Stages> Desk<S> {
     /// A lane was closed. The next one in line may be placed now.
     pub fn closed(&mut self, stages: &S) {
         self.closing -= 1;
-        if self.in_order && let Some(&oldest) = self.lanes.keys().next() {
+        if self.in_order
+            && let Some(&oldest) = self.lanes.keys().next()
+        {
             self.place_what_is_in_order(stages, oldest);
         }
     }

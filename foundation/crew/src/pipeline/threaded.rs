@@ -180,12 +180,8 @@ impl<S: Stages> Crew<'_, S> {
         self.outbox_waits.notify_all();
     }
 
-    fn carry_out<'scope, 'env>(
-        &'env self,
-        task: Task<S>,
-        worker: &mut Worker<S>,
-        scope: &'scope Scope<'scope, 'env>,
-    ) where
+    fn carry_out<'scope, 'env>(&'env self, task: Task<S>, worker: &mut Worker<S>, scope: &'scope Scope<'scope, 'env>)
+    where
         'env: 'scope,
     {
         match task {

@@ -148,7 +148,11 @@ mod tests {
     #[test]
     fn both_lengths_are_found_behind_other_fields() {
         let bgzf = with_extra(b"XY\x01\x00zBC\x02\x00\x1b\x00");
-        assert_eq!(parse_header(&bgzf).expect("valid").expect("whole").member_bytes, None, "27 + 1 bytes cannot hold it");
+        assert_eq!(
+            parse_header(&bgzf).expect("valid").expect("whole").member_bytes,
+            None,
+            "27 + 1 bytes cannot hold it"
+        );
         let bgzf = with_extra(b"BC\x02\x00\x1b\x00");
         assert_eq!(parse_header(&bgzf).expect("valid").expect("whole").member_bytes, Some(28));
         let migz = with_extra(b"MZ\x04\x00\x00\x01\x00\x00");

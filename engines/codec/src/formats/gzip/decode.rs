@@ -42,7 +42,8 @@ impl Decoder for MemberDecoder {
         self.inflater.reset();
         // One byte more than claimed may come out before the kernel stops: enough to catch a length that is too small.
         let (buffer, filled) = plain.with_history(wanted + 1 + SLACK_BYTES);
-        let step = self.inflater.inflate(deflated, true, buffer, filled, filled + wanted + 1).map_err(Defect::Deflate)?;
+        let step =
+            self.inflater.inflate(deflated, true, buffer, filled, filled + wanted + 1).map_err(Defect::Deflate)?;
         if step.produced != wanted || step.status != Status::Finished {
             return Err(Defect::Length { stored: plain_bytes, actual: step.produced as u64 });
         }

@@ -13,9 +13,8 @@ pub(super) const BGZF_PLAIN_BYTES: usize = 0xff00;
 pub(super) const BGZF_BLOCKS_A_CHUNK: usize = 16;
 
 /// The empty block that ends a BGZF file (SAM/BAM format specification, section 4.1.2).
-const BGZF_END: [u8; 28] = [
-    0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0, 0x1b, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-];
+const BGZF_END: [u8; 28] =
+    [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0, 0x1b, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 const SIZED_HEADER: [u8; 16] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 8, 0, b'M', b'Z', 4, 0];
 const BGZF_HEADER: [u8; 16] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0];

@@ -67,11 +67,7 @@ impl Cutter for FrameCutter {
 
 /// The packed length of the frame at the reader's position. `None` when it breaks off, or is longer than any encoder makes
 /// it for its content: the stream decoder then tells what is wrong, in bounded memory.
-fn frame_length(
-    input: &mut PackedReader,
-    header: &FrameHeader,
-    plain_bytes: u64,
-) -> Result<Option<u64>, CutError> {
+fn frame_length(input: &mut PackedReader, header: &FrameHeader, plain_bytes: u64) -> Result<Option<u64>, CutError> {
     let blocks = plain_bytes / BLOCK_BYTES_MAX + 1;
     // LIMIT: stored blocks of full size, and as many again that are small or empty.
     let longest = plain_bytes + plain_bytes / 64 + blocks * 64 + (1 << 10);

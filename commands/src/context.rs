@@ -1,0 +1,60 @@
+//! What a command receives: the machine, the messages, the list of unfinished files, and a thread that tidies up when a
+//! signal ends the process. The only place that reads the environment.
+
+use crate::failure::Failure;
+use machine::{Host, Machine};
+use std::io::IsTerminal;
+use sys::signals::{ENDING, SignalSet, die_by};
+use sys::staged_file::Unfinished;
+use terminal::{Messages, Verbosity};
+
+/// What a command receives.
+pub struct Context {
+    /// Where the facts about the machine come from.
+    pub host: Host,
+    /// The machine as it was at the start.
+    pub machine: Machine,
+    /// To the user.
+    pub messages: Messages,
+    /// Temporary files; removed when a signal ends the process.
+    pub unfinished: Unfinished,
+    /// The standard streams.
+    pub terminals: Terminals,
+}
+
+/// Which standard streams are terminals.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminals {
+    /// Standard input.
+    pub stdin: bool,
+    /// Standard output.
+    pub stdout: bool,
+}
+
+impl Context {
+    /// Looks at the machine and sets up what every command needs. Called once, before any other thread exists.
+    pub fn new() -> Result<Self, Failure> {
+        let host = Host::real();
+        let machine = Machine::look(&host);
+        let unfinished = Unfinished::default();
+        tidy_up_on_signals(unfinished.clone()).map_err(|error| Failure::Environment {
+            command: "mh",
+            message: format!("set up signal handling: {error}"),
+        })?;
+        let terminals = Terminals { stdin: std::io::stdin().is_terminal(), stdout: std::io::stdout().is_terminal() };
+        Ok(Self { host, machine, messages: Messages::standard_error(Verbosity::Normal), unfinished, terminals })
+    }
+}
+
+/// From here on the ending signals arrive in a thread of their own. It removes unfinished files and lets the signal have
+/// its way, whatever the other threads are waiting for.
+fn tidy_up_on_signals(unfinished: Unfinished) -> std::io::Result<()> {
+    let signals = SignalSet::hold_back(ENDING)?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if let Ok(signal) = signals.wait() {
+            let _no_new_ones = unfinished.remove_all_and_hold();
+            die_by(signal);
+        }
+    })?;
+    Ok(())
+}

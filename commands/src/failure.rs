@@ -1,0 +1,105 @@
+//! How a command ends: the exit codes, the one place where an error becomes lines on stderr, and silence for broken pipes.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use terminal::{Messages, Verbosity};
+
+/// How a command ended that did not fail as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All that was asked.
+    Done,
+    /// Some of it; each failure has been told.
+    Partial,
+}
+
+impl Outcome {
+    /// The process's exit code: 0 done, 1 partial or failed, 2 usage.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Partial => 1,
+        }
+    }
+}
+
+/// Why a command could not do what was asked at all.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line was wrong; clap's own text, ready to print (help and version are such texts too).
+    CommandLine(clap::Error),
+    /// The command line asks for what does not go together.
+    Usage {
+        /// `mh tamp`.
+        command: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The environment refused.
+    Environment {
+        /// `mh tamp`.
+        command: &'static str,
+        /// What could not be done, after `could not`.
+        message: String,
+    },
+    /// Nobody reads our output any more: the shell sees the signal, the user nothing.
+    BrokenPipe,
+}
+
+impl Failure {
+    /// Tells the user and turns into an exit code.
+    pub fn end(self) -> ExitCode {
+        match self {
+            Self::CommandLine(error) => {
+                // Printing fails only when nobody listens.
+                let _unheard = error.print();
+                ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+            }
+            Self::Usage { command, message } => {
+                let messages = Messages::standard_error(Verbosity::Normal);
+                messages.conclusion(command, &format!("{message} ({command} -h shows the options)"));
+                ExitCode::from(2)
+            }
+            Self::Environment { command, message } => {
+                Messages::standard_error(Verbosity::Normal).error(command, &message, &[]);
+                ExitCode::from(1)
+            }
+            Self::BrokenPipe => sys::signals::die_by(sys::signals::BROKEN_PIPE),
+        }
+    }
+}
+
+/// An error with its causes, each once, outermost first: `cannot open it: Permission denied`.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = plain_words(error);
+        // An enum that shows its cause in its own text would tell it twice.
+        if !text.ends_with(&words) {
+            write!(text, ": {words}").expect("writing to a string");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// The kernel's errors without the number that Rust appends.
+fn plain_words(error: &dyn std::error::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_told_once_and_without_numbers() {
+        let cause = std::io::Error::from_raw_os_error(13);
+        assert_eq!(with_causes(&codec::error::CodecError::Open(cause)), "cannot open it: Permission denied");
+    }
+}

@@ -1,0 +1,22 @@
+//! `mh`: looks up the command by name, runs it, ends with its exit code. Nothing else happens here.
+//! The commands are in `registry.rs`, one file each beside this one.
+
+mod context;
+mod failure;
+mod generate;
+mod registry;
+mod report;
+mod shared_args;
+mod tamp;
+mod tour;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    match registry::dispatch(arguments) {
+        Ok(outcome) => ExitCode::from(outcome.exit_code()),
+        Err(failure) => failure.end(),
+    }
+}

@@ -1,0 +1,103 @@
+//! The table of commands. A new command is a file beside this one and a line in `COMMANDS`; help, man pages and
+//! completions come from the same table.
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::{generate, tamp, tour};
+use clap::{ArgMatches, Command};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// One command.
+pub struct Entry {
+    /// Its name, also as a link to the binary.
+    pub name: &'static str,
+    /// Where it stands in the overview.
+    pub group: Group,
+    /// Its options.
+    pub command: fn() -> Command,
+    /// Turns what was typed into what clap can read: digits as levels, say.
+    pub rewrite: fn(Vec<OsString>) -> Vec<OsString>,
+    /// Runs it.
+    pub run: fn(&mut Context, &ArgMatches) -> Result<Outcome, Failure>,
+}
+
+/// The three parts of the overview, and what it does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Utilities on all cores.
+    Do,
+    /// Learning about the program itself.
+    Learn,
+    /// For the project's own tools.
+    Hidden,
+}
+
+/// All commands, in the order of the overview.
+pub const COMMANDS: &[Entry] = &[tamp::ENTRY, tour::ENTRY, generate::ENTRY];
+
+/// Finds and runs the command that `arguments` (program name first) ask for.
+pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
+    let called_as = arguments.first().and_then(|name| Path::new(name).file_name()).map(OsStr::to_owned);
+    let linked = called_as.as_deref().and_then(|name| find(name));
+    let (entry, rest) = match linked {
+        Some(entry) => (entry, arguments.split_off(1)),
+        None => match arguments.get(1).and_then(|name| find(name)) {
+            Some(entry) => (entry, arguments.split_off(2)),
+            None => return Err(Failure::CommandLine(overview(arguments))),
+        },
+    };
+    let mut typed = vec![OsString::from(format!("mh {}", entry.name))];
+    typed.extend((entry.rewrite)(rest));
+    let command = (entry.command)().bin_name(format!("mh {}", entry.name));
+    let matches = command.try_get_matches_from(typed).map_err(Failure::CommandLine)?;
+    let mut context = Context::new()?;
+    (entry.run)(&mut context, &matches)
+}
+
+fn find(name: &OsStr) -> Option<&'static Entry> {
+    COMMANDS.iter().find(|entry| name == entry.name)
+}
+
+/// No command, an unknown one, `--help` or `--version`: clap's answer to the whole command line.
+fn overview(arguments: Vec<OsString>) -> clap::Error {
+    match program().try_get_matches_from(arguments) {
+        Err(error) => error,
+        // `mh` alone is a question, not a mistake.
+        Ok(_) => {
+            let help = program().render_help();
+            clap::Error::raw(clap::error::ErrorKind::DisplayHelp, help)
+        }
+    }
+}
+
+/// The program as a whole: for the overview and for what is generated.
+pub fn program() -> Command {
+    let mut program = Command::new("mh")
+        .about("Everyday Unix utilities on every core, sharing the machine sensibly")
+        .version(env!("CARGO_PKG_VERSION"))
+        .help_template("{name} {version}: {about}\n\nusage: mh COMMAND [OPTIONS]\n{after-help}")
+        .after_help(overview_text())
+        .disable_help_subcommand(true);
+    for entry in COMMANDS {
+        let command = (entry.command)().hide(entry.group == Group::Hidden);
+        program = program.subcommand(command);
+    }
+    program
+}
+
+fn overview_text() -> String {
+    let mut text = String::new();
+    for (group, heading) in [(Group::Do, "do"), (Group::Learn, "learn")] {
+        text.push_str(&format!("\n{heading}:\n"));
+        for entry in COMMANDS.iter().filter(|entry| entry.group == group) {
+            let about = (entry.command)().get_about().map(ToString::to_string).unwrap_or_default();
+            text.push_str(&format!("  {:<10} {about}\n", entry.name));
+        }
+    }
+    text.push_str(
+        "\nmh COMMAND -h shows its options. Every command that works takes --explain (the plan, nothing done)",
+    );
+    text.push_str("\nand --report (what bound the run). Start with: mh tour");
+    text
+}

@@ -1,0 +1,251 @@
+//! Plans, verdicts and forecasts as people and programs read them. The data come from `crew`; nothing is decided here.
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::shared_args::ReportFormat;
+use codec::lane::Totals;
+use crew::clocks::StageClock;
+use crew::forecast::Forecast;
+use crew::measures::{Access, Measures};
+use crew::plan::Plan;
+use crew::verdict::{Bound, Circumstances, Doubt, NextStep, Verdict, verdict};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::time::Duration;
+use terminal::{Align, Delivery, Output, Table};
+
+/// A finished run, as the report tells it.
+#[derive(Serialize)]
+pub struct Finished<'a> {
+    /// What was worked on.
+    pub subject: &'a str,
+    /// Bytes and units.
+    pub totals: Totals,
+    /// Which way.
+    #[serde(skip)]
+    pub is_compression: bool,
+    /// What was measured.
+    pub measures: &'a Measures,
+    /// What decides which next step is still open.
+    #[serde(skip)]
+    pub circumstances: Circumstances,
+}
+
+/// Prints to standard output; a reader that left ends the command silently.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut output = Output::standard();
+    match output.put(text.as_bytes()).and_then(|_| output.finish()) {
+        Ok(Delivery::Taken) => Ok(()),
+        Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
+        Err(error) => {
+            let message = format!("write to standard output: {error}");
+            Err(Failure::Environment { command: "mh", message })
+        }
+    }
+}
+
+/// `--explain`.
+pub fn show_plan(_context: &Context, plan: &Plan, format: Option<ReportFormat>) -> Result<(), Failure> {
+    match format {
+        Some(ReportFormat::Json) => print(&(serde_json::to_string(plan).expect("plain data") + "\n")),
+        _ => print(&plan_text(plan)),
+    }
+}
+
+fn plan_text(plan: &Plan) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Left]).indented(2);
+    for choice in &plan.choices {
+        table.row([&choice.subject, &choice.decision, &choice.reason]);
+    }
+    format!("plan: {}\n{table}", terminal::printable(&plan.purpose))
+}
+
+/// `--report`: on standard error, since standard output may be data.
+pub fn show_report(context: &Context, finished: &Finished<'_>, format: ReportFormat) {
+    let verdict = verdict(finished.measures, &finished.circumstances);
+    let text = match format {
+        ReportFormat::Text => report_text(finished, &verdict),
+        ReportFormat::Json => report_json(finished, &verdict),
+    };
+    context.messages.report(&text);
+}
+
+#[derive(Serialize)]
+struct JsonReport<'a> {
+    #[serde(flatten)]
+    finished: &'a Finished<'a>,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+}
+
+fn report_json(finished: &Finished<'_>, verdict: &Verdict) -> String {
+    serde_json::to_string(&JsonReport { finished, verdict }).expect("plain data") + "\n"
+}
+
+/// `41.2 GB -> 13.9 GB (66.2 % smaller)`.
+pub fn sizes(totals: &Totals, is_compression: bool) -> String {
+    let (from, to) = (totals.bytes_in, totals.bytes_out);
+    let change = match is_compression {
+        true if from > 0 && to <= from => format!(" ({} smaller)", terminal::percentage(1.0 - to as f64 / from as f64)),
+        true if from > 0 => format!(" ({} larger)", terminal::percentage(to as f64 / from as f64 - 1.0)),
+        _ => String::new(),
+    };
+    format!("{} -> {}{change}", terminal::bytes(from), terminal::bytes(to))
+}
+
+fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
+    let measures = finished.measures;
+    let seconds = measures.wall_ns as f64 / 1e9;
+    let plain = if finished.is_compression { finished.totals.bytes_in } else { finished.totals.bytes_out };
+    let mut text = format!(
+        "{}: {} in {}, {}\n\nwhere the time went\n{}",
+        finished.subject,
+        sizes(&finished.totals, finished.is_compression),
+        seconds_text(seconds),
+        terminal::rate(plain as f64 / seconds.max(1e-9)),
+        stage_table(measures),
+    );
+    writeln!(text, "{}", bound_sentence(verdict, measures)).expect("writing to a string");
+    if let Some(forecast) = &verdict.forecast {
+        writeln!(text, "{}", forecast_sentence(forecast)).expect("writing to a string");
+    }
+    if let Some(step) = &verdict.next_step {
+        writeln!(text, "hint: {}", hint(step)).expect("writing to a string");
+    }
+    text
+}
+
+fn stage_table(measures: &Measures) -> String {
+    let clocks = &measures.clocks;
+    let [read, work, write] = measures.stage_names;
+    let hands = counted(measures.workers as u64, "hand");
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
+    table.row(["", "busy", "starved", "blocked", "unstaffed"]);
+    let in_workers = |access: Access| {
+        if access == Access::OwnThread { "" } else { " (in the workers)" }
+    };
+    let mut rows = vec![
+        (format!("{read}{}", in_workers(measures.reading)), &clocks.read),
+        (format!("{work} ({hands})"), &clocks.work),
+        (format!("{write}{}", in_workers(measures.writing)), &clocks.write),
+    ];
+    let whole = rows.iter().map(|(_, clock)| clock.total_ns()).sum::<u64>() + clocks.lanes.total_ns();
+    if clocks.lanes.total_ns() * 100 > whole {
+        rows.push(("open, close".to_owned(), &clocks.lanes));
+    }
+    // Shares are of the time that the threads which did the stage had: workers share theirs among all stages they do.
+    for (name, clock) in rows {
+        let base = stage_base(measures, clock);
+        let share = |nanoseconds: u64| terminal::percentage_whole(nanoseconds as f64 / base);
+        let StageClock { busy_ns, starved_ns, blocked_ns, unstaffed_ns } = *clock;
+        table.row([name, share(busy_ns), share(starved_ns), share(blocked_ns), share(unstaffed_ns)]);
+    }
+    table.to_string()
+}
+
+/// The time that shares of a stage are of: a thread's own for the ends of pipes, the workers' for all else.
+fn stage_base(measures: &Measures, clock: &StageClock) -> f64 {
+    let clocks = &measures.clocks;
+    let own_thread = (measures.reading == Access::OwnThread && std::ptr::eq(clock, &clocks.read))
+        || (measures.writing == Access::OwnThread && std::ptr::eq(clock, &clocks.write));
+    if own_thread {
+        return (clock.total_ns() as f64).max(1.0);
+    }
+    let mut workers = clocks.work.total_ns() + clocks.lanes.total_ns();
+    if measures.reading != Access::OwnThread {
+        workers += clocks.read.total_ns();
+    }
+    if measures.writing != Access::OwnThread {
+        workers += clocks.write.total_ns();
+    }
+    (workers as f64).max(1.0)
+}
+
+fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
+    match &verdict.bound {
+        Bound::Source { stage, occupied, waiting } if *waiting >= 0.5 => format!(
+            "bound by the source: {stage} was occupied for {} of {}, and waited for its input for {} of that.",
+            terminal::percentage(*occupied),
+            seconds_text(measures.wall_ns as f64 / 1e9),
+            terminal::percentage(*waiting)
+        ),
+        Bound::Source { stage, occupied, .. } => format!(
+            "bound by {stage}: it runs on one core, which was occupied for {} of {}.",
+            terminal::percentage(*occupied),
+            seconds_text(measures.wall_ns as f64 / 1e9)
+        ),
+        Bound::Work { stage, hands, busy } => format!(
+            "bound by {stage}: its {} busy {} of the time.",
+            if *hands == 1 { "one hand was".to_owned() } else { format!("{hands} hands were") },
+            terminal::percentage(*busy)
+        ),
+        Bound::Sink { stage, occupied, waiting } => format!(
+            "bound by the sink: {stage} was occupied for {} of the time, {} of that waiting for room.",
+            terminal::percentage(*occupied),
+            terminal::percentage(*waiting)
+        ),
+        Bound::Unstaffed { share } => format!(
+            "bound by too few cores: for {} of their time the workers had none; other programs used them.",
+            terminal::percentage(*share)
+        ),
+        Bound::Memory { share, slots, slots_wanted } => format!(
+            "bound by memory: {slots} of {slots_wanted} slots; the hands waited for one for {} of their time.",
+            terminal::percentage(*share)
+        ),
+        Bound::CannotTell { reason: Doubt::TooShort { wall_ns } } => {
+            format!("cannot tell: the run took {}, too short to measure.", seconds_text(*wall_ns as f64 / 1e9))
+        }
+        Bound::CannotTell { reason: Doubt::NothingStandsOut { busy, starved, blocked, unstaffed } } => format!(
+            "cannot tell: nothing stands out; the workers were busy {}, starved {}, blocked {}, unstaffed {}.",
+            terminal::percentage(*busy),
+            terminal::percentage(*starved),
+            terminal::percentage(*blocked),
+            terminal::percentage(*unstaffed)
+        ),
+    }
+}
+
+fn forecast_sentence(forecast: &Forecast) -> String {
+    let points: Vec<String> = forecast
+        .points
+        .iter()
+        .map(|point| {
+            let measured = if point.measured { " (measured)" } else { "" };
+            let cores = counted(point.cores as u64, "core");
+            format!("{cores} {}{measured}", seconds_text(point.seconds))
+        })
+        .collect();
+    let buys = terminal::percentage(forecast.one_more_core_saves);
+    let end = match (forecast.pays_until_cores, forecast.then_bound_by) {
+        (Some(cores), Some(stage)) => {
+            format!("; from {} nothing is gained, then {stage} binds", counted(cores as u64, "core"))
+        }
+        _ => String::new(),
+    };
+    format!("one more core buys {buys}. Expected: {}{end}.", points.join(", "))
+}
+
+fn hint(step: &NextStep) -> String {
+    match step {
+        NextStep::AllowMoreHands { asked, allowed } => {
+            format!("-j {asked} held it back; {allowed} cores are allowed")
+        }
+        NextStep::AllowMoreMemory { slots_wanted, slots } => {
+            format!("a larger --memory gives room for {slots_wanted} slots instead of {slots}")
+        }
+        NextStep::RaisePriority => "--priority high, or another hour, gets more of the cores".to_owned(),
+        NextStep::ReadFromFile => "read from a file: a pipe is read on one core".to_owned(),
+        NextStep::WriteToFile => "write to a file: a pipe is written on one core".to_owned(),
+    }
+}
+
+/// `1 core`, `64 cores`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", terminal::integer(count))
+}
+
+/// A time in seconds, as people read it.
+pub fn seconds_text(seconds: f64) -> String {
+    terminal::duration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}

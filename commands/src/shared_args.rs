@@ -1,0 +1,88 @@
+//! The options that every command that works has: hands, priority, memory, plan and report.
+
+use clap::{Args, ValueEnum};
+use crew::budget::Priority;
+
+/// Hands, priority, memory, plan and report.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Cores and memory")]
+pub struct SharedArgs {
+    /// Use at most N cores (default: all that this process may use)
+    #[arg(short = 'j', long = "hands", value_name = "N", value_parser = parse_hands)]
+    pub hands: Option<usize>,
+
+    /// Who goes first when runs share the machine
+    #[arg(long, value_enum, default_value = "normal", value_name = "CLASS", hide_short_help = true)]
+    pub priority: PriorityArg,
+
+    /// Hold at most SIZE in buffers; fewer cores are used where it is tight (64M, 1.5GiB)
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<u64>,
+
+    /// Print the plan with its reasons and do nothing
+    #[arg(long)]
+    pub explain: bool,
+
+    /// After the run, print what bound it and what more cores would buy
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub report: Option<ReportFormat>,
+}
+
+/// How a report is rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people.
+    Text,
+    /// For programs: one JSON object on one line.
+    Json,
+}
+
+/// The classes as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PriorityArg {
+    /// Served first
+    High,
+    /// Everyday work
+    Normal,
+    /// Gives way to normal work
+    Low,
+    /// Gets what nobody else wants
+    Idle,
+}
+
+impl PriorityArg {
+    /// The class.
+    pub fn class(self) -> Priority {
+        match self {
+            Self::High => Priority::High,
+            Self::Normal => Priority::Normal,
+            Self::Low => Priority::Low,
+            Self::Idle => Priority::Idle,
+        }
+    }
+
+    /// How much nicer the process becomes: the kernel's scheduler is the only judge between runs until the machine-wide
+    /// table exists. Rising above others needs rights, so `high` is `normal` for the kernel.
+    pub fn nicer_by(self) -> u8 {
+        match self {
+            Self::High | Self::Normal => 0,
+            Self::Low => 10,
+            Self::Idle => 19,
+        }
+    }
+}
+
+/// LIMIT: more hands than this are a typing mistake; each costs a thread and its buffers.
+const HANDS_MAX: usize = 4096;
+
+fn parse_hands(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("at least one core is needed".to_owned()),
+        Ok(hands) if hands <= HANDS_MAX => Ok(hands),
+        _ => Err(format!("a number from 1 to {HANDS_MAX} is needed")),
+    }
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    terminal::parse_bytes(text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,317 @@
+//! `mh tamp`: compress or decompress files and streams on all cores.
+//! Does not compress (engines/codec), order or staff (foundation/crew), or name outputs (`names`). Reading order:
+//! TampArgs -> plan -> run -> show.
+
+mod levels;
+mod list;
+mod names;
+mod plan;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome, with_causes};
+use crate::registry::{Entry, Group};
+use crate::report::{self, Finished};
+use crate::shared_args::SharedArgs;
+use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use codec::compress::{Compression, compress};
+use codec::decompress::{Decompression, decompress};
+use codec::error::CodecError;
+use codec::lane::{Input, Lane, LaneOutcome, Totals};
+use crew::budget::{Budget, InProcess, Request};
+use crew::measures::Measures;
+use crew::tally::Tally;
+use plan::{Direction, Job};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use terminal::{Messages, Progress, ProgressSample, Verbosity, quote};
+
+/// How messages begin.
+const NAME: &str = "mh tamp";
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry { name: "tamp", group: Group::Do, command, rewrite: levels::rewrite, run };
+
+/// Compress or decompress files and streams on all cores
+///
+/// With no FILE, or with -, standard input goes to standard output. Otherwise each FILE gets a packed file beside it
+/// (FILE.zst, or FILE.gz with --format gz), complete or not at all; sources are kept unless --rm is given. What is packed
+/// is recognised by its content, and the checksums are always verified.
+#[derive(Args, Debug)]
+pub struct TampArgs {
+    /// Files to work on; - is standard input
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Compress: the default
+    #[arg(short = 'z', long, hide_short_help = true, overrides_with_all = ["decompress", "test", "list"])]
+    pub compress: bool,
+
+    /// Decompress
+    #[arg(short = 'd', long, visible_alias = "uncompress")]
+    pub decompress: bool,
+
+    /// Decompress to nowhere: verify every checksum
+    #[arg(short = 't', long)]
+    pub test: bool,
+
+    /// List sizes, ratio, check and blocks, and whether the file can be decoded in parallel
+    #[arg(short = 'l', long)]
+    pub list: bool,
+
+    /// Write to standard output, keep the files
+    #[arg(short = 'c', long, visible_alias = "to-stdout")]
+    pub stdout: bool,
+
+    /// Write to FILE
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Replace files that exist; write packed data to a terminal if asked to
+    #[arg(short = 'f', long)]
+    pub force: bool,
+
+    /// Keep the sources: the default
+    #[arg(short = 'k', long, hide_short_help = true, overrides_with = "remove")]
+    pub keep: bool,
+
+    /// Remove each source once its output is complete
+    #[arg(long = "rm", overrides_with = "keep")]
+    pub remove: bool,
+
+    /// Go through folders
+    #[arg(short = 'r', long)]
+    pub recursive: bool,
+
+    /// Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19)
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub level: Option<i32>,
+
+    /// Fastest; for zst N makes it faster still
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          conflicts_with_all = ["level", "best"], hide_short_help = true)]
+    pub fast: Option<i32>,
+
+    /// Smallest without --ultra
+    #[arg(long, conflicts_with = "level", hide_short_help = true)]
+    pub best: bool,
+
+    /// Allow levels that need much time and memory (gz 10 to 12, zst 20 to 22)
+    #[arg(long, hide_short_help = true)]
+    pub ultra: bool,
+
+    /// Format to write: gz or zst (default: zst, or what the ending of -o or -S tells)
+    #[arg(long, short = 'F', value_name = "FORMAT", value_parser = ["gz", "zst", "gzip", "zstd"], hide_possible_values = true)]
+    pub format: Option<String>,
+
+    /// Ending to add or to take away
+    #[arg(short = 'S', long, value_name = "ENDING", hide_short_help = true)]
+    pub suffix: Option<String>,
+
+    /// zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows
+    #[arg(long, value_name = "LOG", num_args = 0..=1, require_equals = true, default_missing_value = "27",
+          value_parser = clap::value_parser!(u32).range(10..=31), hide_short_help = true)]
+    pub long: Option<u32>,
+
+    /// zst: one frame for the whole input instead of frames that can be decoded in parallel
+    #[arg(long, hide_short_help = true)]
+    pub single_frame: bool,
+
+    /// gz: write BGZF blocks, as genome tools want them
+    #[arg(long, hide_short_help = true)]
+    pub bgzf: bool,
+
+    /// Print the list as JSON
+    #[arg(long, requires = "list", hide_short_help = true)]
+    pub json: bool,
+
+    /// Say nothing but errors; twice: nothing
+    #[arg(short = 'q', long, action = ArgAction::Count)]
+    pub quiet: u8,
+
+    /// Say what was done with each file
+    #[arg(short = 'v', long, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Hands, priority, memory, plan and report.
+    #[command(flatten)]
+    pub shared: SharedArgs,
+}
+
+fn command() -> Command {
+    TampArgs::augment_args(Command::new("tamp")).after_help(
+        "Examples:\n  mh tamp db.export                    db.export.zst beside it, on all cores\n  \
+         pg_dump db | mh tamp -3 > db.zst     as fast as the dump comes\n  \
+         mh tamp -d --report db.export.zst    back again, and what bound it\n  \
+         tar -I 'mh tamp' -cf src.tar.zst src under tar, both ways",
+    )
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = TampArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    context.messages = Messages::standard_error(verbosity(&args));
+    let job = plan::plan(context, &args)?;
+    if args.shared.explain {
+        report::show_plan(context, &plan::expectation(&job), args.shared.report)?;
+        return Ok(Outcome::Done);
+    }
+    if args.list {
+        return list::list(context, &job, args.json);
+    }
+    lower_priority(context, &args.shared);
+    let finished = carry_out(context, &job);
+    show(context, &args, &job, &finished)
+}
+
+fn verbosity(args: &TampArgs) -> Verbosity {
+    match (args.quiet, args.verbose) {
+        (0, 0) => Verbosity::Normal,
+        (0, _) => Verbosity::Verbose,
+        _ => Verbosity::Quiet,
+    }
+}
+
+/// A refusal costs politeness, not the run.
+fn lower_priority(context: &Context, shared: &SharedArgs) {
+    let steps = shared.priority.nicer_by();
+    if steps > 0
+        && let Err(error) = sys::scheduling::be_nicer(steps)
+    {
+        context.messages.warning(NAME, &format!("could not lower its priority: {error}"), &[]);
+    }
+}
+
+/// What came of all lanes.
+pub struct Ran {
+    measures: Measures,
+    totals: Totals,
+    failed: usize,
+    broken_pipe: bool,
+}
+
+/// Runs the engine; lanes tell of their end as they end.
+fn carry_out(context: &Context, job: &Job) -> Ran {
+    let budget = InProcess::new(job.staffing.width);
+    let lease = budget.lease(Request {
+        priority: job.priority,
+        useful_width: job.staffing.width,
+        what: job.plan.purpose.clone(),
+    });
+    let tally = Arc::new(Tally::default());
+    let ran = Mutex::new((Totals::default(), 0, false));
+    let on_close = |number: usize, closed: LaneOutcome| {
+        let lane = &job.lanes[number];
+        let broken_pipe = closed.outcome.as_ref().is_err_and(CodecError::is_broken_pipe);
+        let failed = closed.outcome.is_err();
+        if !broken_pipe {
+            tell(context, job, lane, &closed);
+        }
+        let mut ran = ran.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        ran.0.add(&closed.totals);
+        ran.1 += usize::from(failed);
+        ran.2 |= broken_pipe;
+    };
+    let progress = show_progress(context, job, &tally);
+    let measures = match &job.direction {
+        Direction::Compress { format, options } => {
+            let what = Compression {
+                lanes: &job.lanes,
+                one_output: job.one_output,
+                format: *format,
+                options: *options,
+                unfinished: &context.unfinished,
+                on_close: &on_close,
+            };
+            compress(&what, &job.staffing, lease.as_ref(), &tally)
+        }
+        Direction::Decompress { limits } => {
+            let what = Decompression::new(&job.lanes, job.one_output, *limits, &context.unfinished, &on_close);
+            decompress(&what, &job.staffing, lease.as_ref(), &tally)
+        }
+    };
+    drop(progress);
+    let (totals, failed, broken_pipe) = ran.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    Ran { measures, totals, failed, broken_pipe }
+}
+
+/// The progress line, unless the data go to the same terminal.
+fn show_progress(context: &Context, job: &Job, tally: &Arc<Tally>) -> Option<Progress> {
+    if job.one_output && context.terminals.stdout {
+        return None;
+    }
+    let (tally, label, total_bytes) = (Arc::clone(tally), job.label.clone(), job.total_bytes);
+    Some(Progress::start(&context.messages, move || ProgressSample {
+        label: label.clone(),
+        done_bytes: tally.bytes_in(),
+        total_bytes,
+        hands: tally.hands(),
+    }))
+}
+
+/// Tells what came of one lane: an error always, success only when asked for.
+fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
+    let name = input_name(&lane.input);
+    match &closed.outcome {
+        Ok(()) => {
+            for lost in &closed.not_carried {
+                let words = with_causes(&lost.cause);
+                context.messages.warning(NAME, &format!("could not carry over {} of {name}: {words}", lost.what), &[]);
+            }
+            let totals = report::sizes(&closed.totals, job.direction.is_compression());
+            context.messages.detail(NAME, &format!("{name}: {totals}"));
+        }
+        Err(error) => {
+            let verb = job.direction.verb(job.is_test);
+            let message = format!("{verb} {name}: {}", with_causes(error));
+            context.messages.error(NAME, &message, &hints(error, job));
+        }
+    }
+}
+
+/// What to do about an error, where something can be done.
+fn hints(error: &CodecError, job: &Job) -> Vec<String> {
+    match error {
+        CodecError::Exists { .. } => {
+            vec!["-f replaces it, -c writes to standard output".to_owned()]
+        }
+        CodecError::Directory => vec!["-r goes through folders".to_owned()],
+        CodecError::Damaged { unit, .. } | CodecError::TrailingGarbage { unit, .. }
+            if !job.is_test && !job.one_output && *unit > 1 =>
+        {
+            vec!["nothing was kept; mh tamp -dc writes what stands before the damage".to_owned()]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// An input as messages name it.
+fn input_name(input: &Input) -> String {
+    match input {
+        Input::Stdin => "standard input".to_owned(),
+        Input::Path(path) => quote(path),
+    }
+}
+
+/// Totals, the report if asked for, and the exit.
+fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outcome, Failure> {
+    if let Some(format) = args.shared.report {
+        let finished = Finished {
+            subject: &job.label,
+            totals: ran.totals,
+            is_compression: job.direction.is_compression(),
+            measures: &ran.measures,
+            circumstances: job.circumstances,
+        };
+        report::show_report(context, &finished, format);
+    }
+    let failed = ran.failed + job.left_alone;
+    if failed > 0 && job.lanes.len() + job.left_alone > 1 {
+        let asked = job.lanes.len() + job.left_alone;
+        let done = if job.is_test { "found sound" } else { job.direction.done() };
+        context.messages.conclusion(NAME, &format!("{failed} of {asked} files were not {done}"));
+    }
+    match (ran.broken_pipe, failed) {
+        (true, _) => Err(Failure::BrokenPipe),
+        (false, 0) => Ok(Outcome::Done),
+        (false, _) => Ok(Outcome::Partial),
+    }
+}

@@ -1,0 +1,116 @@
+//! `mh tamp -l`: what packed files hold. Headers tell most of it; a file that does not tell its size is decoded to nowhere,
+//! so that the figures are true (gzip's own trailer gives the size of the last member modulo 4 GiB).
+
+use super::plan::{Direction, Job};
+use super::{NAME, input_name};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome, with_causes};
+use crate::report::print;
+use codec::decompress::{Decompression, decompress};
+use codec::error::CodecError;
+use codec::lane::{Lane, LaneOutcome};
+use codec::list::{Survey, survey};
+use crew::budget::{Budget, InProcess, Request};
+use crew::tally::Tally;
+use serde::Serialize;
+use std::sync::Mutex;
+use terminal::{Align, Table};
+
+/// One line of the list.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    format: &'static str,
+    packed_bytes: u64,
+    plain_bytes: u64,
+    /// Share saved, 0 to 1; negative when the packed file is larger.
+    saved: f64,
+    check: &'static str,
+    units: u64,
+    parallel: bool,
+}
+
+/// Lists all files of the job.
+pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure> {
+    let Direction::Decompress { limits } = &job.direction else {
+        unreachable!("-l is planned as decompression");
+    };
+    let mut rows = Vec::new();
+    let mut failed = job.left_alone;
+    for lane in &job.lanes {
+        let listed = survey(&lane.input).and_then(|survey| match survey.plain_bytes {
+            Some(plain_bytes) => Ok((survey.units, plain_bytes, survey)),
+            None => decode(context, job, lane).map(|(units, plain_bytes)| (units, plain_bytes, survey)),
+        });
+        match listed {
+            Ok((units, plain_bytes, survey)) => {
+                rows.push(row(lane, units, plain_bytes, &survey, survey.is_parallel(limits)));
+            }
+            Err(error) => {
+                failed += 1;
+                let message = format!("list {}: {}", input_name(&lane.input), with_causes(&error));
+                context.messages.error(NAME, &message, &[]);
+            }
+        }
+    }
+    let text = if json { as_json(&rows) } else { as_table(&rows) };
+    print(&text)?;
+    Ok(if failed == 0 { Outcome::Done } else { Outcome::Partial })
+}
+
+fn row(lane: &Lane, units: u64, plain_bytes: u64, survey: &Survey, parallel: bool) -> Row {
+    Row {
+        name: input_name(&lane.input),
+        format: survey.format,
+        packed_bytes: survey.packed_bytes,
+        plain_bytes,
+        saved: if plain_bytes == 0 { 0.0 } else { 1.0 - survey.packed_bytes as f64 / plain_bytes as f64 },
+        check: survey.check,
+        units,
+        parallel,
+    }
+}
+
+/// Decodes one lane to nowhere and tells its units and plain bytes.
+fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), CodecError> {
+    let Direction::Decompress { limits } = &job.direction else {
+        unreachable!("-l is planned as decompression");
+    };
+    let result = Mutex::new(None);
+    let on_close = |_: usize, closed: LaneOutcome| {
+        *result.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(closed);
+    };
+    let lanes = [lane.clone()];
+    let what = Decompression::new(&lanes, false, *limits, &context.unfinished, &on_close);
+    let budget = InProcess::new(job.staffing.width);
+    let request = Request { priority: job.priority, useful_width: job.staffing.width, what: job.label.clone() };
+    decompress(&what, &job.staffing, budget.lease(request).as_ref(), &Tally::default());
+    drop(what);
+    let closed = result.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let closed = closed.expect("every lane is closed");
+    closed.outcome.map(|()| (closed.totals.units, closed.totals.bytes_out))
+}
+
+fn as_table(rows: &[Row]) -> String {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[Right, Right, Right, Left, Left, Right, Left, Left]);
+    table.row(["packed", "plain", "saved", "format", "check", "units", "parallel", "name"]);
+    for row in rows {
+        table.row([
+            terminal::integer(row.packed_bytes),
+            terminal::integer(row.plain_bytes),
+            terminal::percentage(row.saved),
+            row.format.to_owned(),
+            row.check.to_owned(),
+            terminal::integer(row.units),
+            if row.parallel { "yes" } else { "no" }.to_owned(),
+            row.name.clone(),
+        ]);
+    }
+    table.to_string()
+}
+
+fn as_json(rows: &[Row]) -> String {
+    let lines: Vec<String> = rows.iter().map(|row| serde_json::to_string(row).expect("plain data")).collect();
+    lines.join("\n") + if rows.is_empty() { "" } else { "\n" }
+}

@@ -1,0 +1,138 @@
+//! Which files, and what their outputs are called.
+//! Opens nothing: an unreadable file is the lane's own failure, told when its turn comes.
+
+use codec::format::Facts;
+use codec::registry::{is_packed_name, plain_name};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Why a file gets no output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeftAlone {
+    /// Compressing: it ends like a packed file already.
+    PackedAlready {
+        /// The ending.
+        ending: String,
+    },
+    /// Decompressing: its name does not tell what the plain file is called.
+    UnknownEnding,
+    /// A folder, without `-r`.
+    Directory,
+    /// A folder that could not be read.
+    Unreadable(String),
+}
+
+/// A file to work on, and how it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The file.
+    pub path: PathBuf,
+    /// Found inside a folder rather than named.
+    pub by_walking: bool,
+}
+
+/// All files under `paths`, folders gone through in name order when `recursive`; symbolic links inside folders are left
+/// alone, as gzip -r does.
+pub fn expand(paths: &[PathBuf], recursive: bool, left_alone: &mut Vec<(PathBuf, LeftAlone)>) -> Vec<Found> {
+    let mut found = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            found.push(Found { path: path.clone(), by_walking: false });
+        } else if recursive {
+            walk(path, &mut found, left_alone);
+        } else {
+            left_alone.push((path.clone(), LeftAlone::Directory));
+        }
+    }
+    found
+}
+
+fn walk(folder: &Path, found: &mut Vec<Found>, left_alone: &mut Vec<(PathBuf, LeftAlone)>) {
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        let read = std::fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut entries = match read {
+            Ok(entries) => entries,
+            Err(error) => {
+                left_alone.push((folder, LeftAlone::Unreadable(error.to_string())));
+                continue;
+            }
+        };
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in &entries {
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                found.push(Found { path: entry.path(), by_walking: true });
+            }
+        }
+        // The stack is popped from its end: folders come out in name order.
+        let folders = entries.iter().rev().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(folders.map(std::fs::DirEntry::path));
+    }
+}
+
+/// The name of the packed file: the plain one's with an ending more.
+pub fn packed(path: &Path, facts: &Facts, suffix: Option<&str>, force: bool) -> Result<PathBuf, LeftAlone> {
+    let ending = suffix.unwrap_or(facts.suffixes[0].0);
+    let name = path.file_name().unwrap_or_default();
+    let ends_packed = match suffix {
+        Some(suffix) => name.as_bytes().ends_with(suffix.as_bytes()),
+        None => is_packed_name(facts, &name.to_string_lossy()),
+    };
+    if ends_packed && !force {
+        return Err(LeftAlone::PackedAlready { ending: ending.to_owned() });
+    }
+    let mut longer = name.to_owned();
+    longer.push(ending);
+    Ok(path.with_file_name(longer))
+}
+
+/// The name of the plain file: the packed one's without its ending.
+pub fn plain(path: &Path, suffix: Option<&str>) -> Result<PathBuf, LeftAlone> {
+    let name = path.file_name().unwrap_or_default();
+    let by_suffix = suffix
+        .and_then(|suffix| name.as_bytes().strip_suffix(suffix.as_bytes()))
+        .filter(|shorter| !shorter.is_empty())
+        .map(|shorter| OsStr::from_bytes(shorter).to_owned());
+    // A name that is not UTF-8 still ends in plain ASCII: the part before is put back byte for byte.
+    let by_ending = || {
+        let text = name.to_string_lossy();
+        let shorter = plain_name(&text)?;
+        if let Some(name) = name.to_str() {
+            return plain_name(name).map(OsString::from);
+        }
+        let cut = text.len() - shorter.len();
+        let kept = name.as_bytes().len().checked_sub(cut)?;
+        text.starts_with(&shorter).then(|| OsStr::from_bytes(&name.as_bytes()[..kept]).to_owned())
+    };
+    by_suffix.or_else(by_ending).map(|name| path.with_file_name(name)).ok_or(LeftAlone::UnknownEnding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use codec::registry::by_name;
+
+    fn facts(name: &str) -> &'static Facts {
+        by_name(name).expect("a format").facts()
+    }
+
+    #[test]
+    fn endings_are_added_once() {
+        let name = |path: &str, format| packed(Path::new(path), facts(format), None, false);
+        assert_eq!(name("dir/a", "gz"), Ok("dir/a.gz".into()));
+        assert_eq!(name("dir/a", "zst"), Ok("dir/a.zst".into()));
+        assert_eq!(name("a.tgz", "gz"), Err(LeftAlone::PackedAlready { ending: ".gz".to_owned() }));
+        assert_eq!(name("a.gz", "zst"), Ok("a.gz.zst".into()));
+        assert_eq!(packed(Path::new("a.gz"), facts("gz"), None, true), Ok("a.gz.gz".into()));
+    }
+
+    #[test]
+    fn endings_are_taken_away_byte_for_byte() {
+        assert_eq!(plain(Path::new("d/a.tgz"), None), Ok("d/a.tar".into()));
+        assert_eq!(plain(Path::new("a.x"), None), Err(LeftAlone::UnknownEnding));
+        assert_eq!(plain(Path::new("a.x"), Some(".x")), Ok("a".into()));
+        let strange = Path::new(OsStr::from_bytes(b"\xff\xfe.gz"));
+        assert_eq!(plain(strange, None), Ok(PathBuf::from(OsStr::from_bytes(b"\xff\xfe"))));
+    }
+}

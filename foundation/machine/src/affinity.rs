@@ -1,0 +1,78 @@
+//! Which CPUs there are, and on how many of them this thread may run. Quotas are read in
+//! `cgroup`; nothing here changes a mask.
+
+use crate::host::{Host, HostError, parse_number};
+use crate::memory::field;
+use std::path::Path;
+
+/// Counts the CPUs that the calling thread, and threads it starts, may run on.
+///
+/// Asks `sched_getaffinity(2)`; a fake host answers from its `/proc/self/status`.
+pub fn allowed_cpus(host: &Host) -> Result<usize, HostError> {
+    if !host.is_real() {
+        return allowed_cpus_in_status(host);
+    }
+    match rustix::thread::sched_getaffinity(None) {
+        Ok(set) => Ok((set.count() as usize).max(1)),
+        // LIMIT: rustix asks for 1024 CPUs; a kernel built for more refuses with EINVAL, but lists them in status.
+        Err(rustix::io::Errno::INVAL) => allowed_cpus_in_status(host),
+        Err(error) => Err(HostError::Ask { question: "the allowed CPUs", cause: error.into() }),
+    }
+}
+
+/// The same from the file, which speaks for the process's first thread only.
+fn allowed_cpus_in_status(host: &Host) -> Result<usize, HostError> {
+    let path = Path::new("/proc/self/status");
+    let text = host.read(path)?;
+    let list = field(&text, "Cpus_allowed_list").ok_or_else(|| HostError::absent(path, "Cpus_allowed_list"))?;
+    count_list(path, "Cpus_allowed_list", list)
+}
+
+/// Counts the CPUs that are switched on, whoever may use them.
+pub fn online_cpus(host: &Host) -> Result<usize, HostError> {
+    let path = Path::new("/sys/devices/system/cpu/online");
+    count_list(path, "the list of CPUs", host.read(path)?.trim())
+}
+
+/// Counts what a list names, such as `0-3,8,10-11` (cpuset(7), "List format").
+fn count_list(path: &Path, field: &'static str, list: &str) -> Result<usize, HostError> {
+    let mut count: u64 = 0;
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (parse_number(path, field, first)?, parse_number(path, field, last)?);
+        let named = last.checked_sub(first).and_then(|more| more.checked_add(1));
+        let named = named.ok_or_else(|| HostError::not_a_number(path, field, part))?;
+        count = count.saturating_add(named);
+    }
+    usize::try_from(count).ok().ok_or_else(|| HostError::not_a_number(path, field, list))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_host::FakeHost;
+
+    #[test]
+    fn lists_of_cpus_are_counted() {
+        let fake = FakeHost::new();
+        fake.file("/sys/devices/system/cpu/online", "0-3,8,10-11\n");
+        fake.file("/proc/self/status", "Cpus_allowed:\t3\nCpus_allowed_list:\t0-1\n");
+        assert_eq!(online_cpus(&fake.host()).expect("a good list"), 7);
+        assert_eq!(allowed_cpus(&fake.host()).expect("a good list"), 2);
+    }
+
+    #[test]
+    fn malformed_lists_are_refused() {
+        for bad in ["", "a", "3-1", "1-", "0-18446744073709551615", "1,,2"] {
+            let fake = FakeHost::new();
+            fake.file("/sys/devices/system/cpu/online", bad);
+            assert!(online_cpus(&fake.host()).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_kernel_and_its_status_file_agree_on_the_real_host() {
+        let host = Host::real();
+        assert_eq!(allowed_cpus(&host).expect("asked"), allowed_cpus_in_status(&host).expect("read"));
+    }
+}

@@ -1,0 +1,24 @@
+//! What this host offers this process: CPUs, quota, memory, storage.
+//! Reads `/proc`, `/sys` and cgroup files into typed values; knows no file format of users, no flag, and prints nothing.
+//! Every reader takes a [`Host`], whose root a test may move to a fake tree. [`Machine::look`] never fails: what could not
+//! be read is guessed safely and listed as a [`Doubt`].
+
+mod affinity;
+mod cgroup;
+#[cfg(test)]
+mod fake_host;
+mod host;
+mod memory;
+mod mounts;
+mod processor_time;
+mod snapshot;
+mod storage;
+
+pub use affinity::{allowed_cpus, online_cpus};
+pub use cgroup::{Controller, GroupMemory, Membership, cpu_quota_millicores, group_memory, memberships};
+pub use host::{FieldFault, Host, HostError};
+pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
+pub use mounts::{DeviceNumber, Mount, mounts};
+pub use processor_time::{ProcessorTime, processor_time};
+pub use snapshot::{Doubt, Machine};
+pub use storage::{Storage, StorageKind, storage_of, storage_of_device};

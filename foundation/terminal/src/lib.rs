@@ -1,0 +1,21 @@
+//! The only crate that writes to a terminal: messages, progress, tables, units, quoted names.
+//! Seen by `commands` alone. Knows no command and reads no environment: what `NO_COLOR` or a flag says arrives as a value.
+//! Whatever a file name contains, no escape sequence of it reaches a terminal through here.
+
+mod display_width;
+mod messages;
+mod output;
+mod progress;
+mod quote;
+mod screen;
+mod table;
+mod units;
+
+pub use messages::{Messages, Verbosity};
+pub use output::{Colour, Delivery, Destination, Output};
+pub use progress::{Progress, ProgressSample, render_line};
+pub use quote::{printable, quote};
+pub use table::{Align, Table};
+pub use units::{
+    SizeError, bytes, bytes_of, duration, duration_coarse, integer, parse_bytes, percentage, percentage_whole, rate,
+};

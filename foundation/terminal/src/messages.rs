@@ -1,0 +1,146 @@
+//! What a run tells a person besides its data, on standard error: errors, warnings, notes, reports, with hints.
+//! Chooses no words and no exit code; control characters in any text are escaped.
+
+use crate::quote::printable;
+use crate::screen::Screen;
+use std::fmt;
+use std::sync::Arc;
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Errors and final counts only, no progress.
+    Quiet,
+    /// Warnings and notes too.
+    #[default]
+    Normal,
+    /// Details too.
+    Verbose,
+}
+
+/// Standard error, shared by all who speak on it: clones write to the same one.
+#[derive(Clone)]
+pub struct Messages {
+    verbosity: Verbosity,
+    screen: Arc<Screen>,
+}
+
+/// LIMIT: more hints than this are a manual page.
+const HINTS_SHOWN: usize = 2;
+
+impl Messages {
+    /// Messages on standard error.
+    pub fn standard_error(verbosity: Verbosity) -> Self {
+        Self { verbosity, screen: Arc::new(Screen::standard_error()) }
+    }
+
+    /// Says `command: could not fragment`, then the first two hints. Said at every verbosity.
+    ///
+    /// `fragment` is an operation, its quoted object and the cause: `decompress 'a.gz': the file ends early`.
+    pub fn error(&self, command: &str, fragment: &str, hints: &[String]) {
+        self.say(&format!("{command}: could not {}", printable(fragment)), hints);
+    }
+
+    /// Says `command: text` at every verbosity: the count at the end of a run that went on after errors.
+    pub fn conclusion(&self, command: &str, text: &str) {
+        self.say(&format!("{command}: {}", printable(text)), &[]);
+    }
+
+    /// Says `command: warning: text`, then the first two hints, unless quiet.
+    pub fn warning(&self, command: &str, text: &str, hints: &[String]) {
+        if self.verbosity >= Verbosity::Normal {
+            self.say(&format!("{command}: warning: {}", printable(text)), hints);
+        }
+    }
+
+    /// Says `command: text`, unless quiet.
+    pub fn note(&self, command: &str, text: &str) {
+        if self.verbosity >= Verbosity::Normal {
+            self.say(&format!("{command}: {}", printable(text)), &[]);
+        }
+    }
+
+    /// Says `command: text` when verbose.
+    pub fn detail(&self, command: &str, text: &str) {
+        if self.verbosity >= Verbosity::Verbose {
+            self.say(&format!("{command}: {}", printable(text)), &[]);
+        }
+    }
+
+    /// Writes the lines of a plan or a report, which was asked for and therefore is shown at every verbosity.
+    pub fn report(&self, text: &str) {
+        let mut lines = String::with_capacity(text.len() + 1);
+        for line in text.lines() {
+            lines.push_str(&printable(line));
+            lines.push('\n');
+        }
+        self.screen.write_above(&lines);
+    }
+
+    fn say(&self, line: &str, hints: &[String]) {
+        let mut lines = format!("{line}\n");
+        for hint in hints.iter().take(HINTS_SHOWN) {
+            lines.extend(["  hint: ", &printable(hint), "\n"]);
+        }
+        self.screen.write_above(&lines);
+    }
+
+    /// Where progress may be shown; none when nobody would see it or wants to.
+    pub(crate) fn screen_for_progress(&self) -> Option<Arc<Screen>> {
+        let wanted = self.verbosity >= Verbosity::Normal && self.screen.is_terminal();
+        wanted.then(|| Arc::clone(&self.screen))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn on(screen: Screen, verbosity: Verbosity) -> Self {
+        Self { verbosity, screen: Arc::new(screen) }
+    }
+}
+
+impl fmt::Debug for Messages {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Messages").field("verbosity", &self.verbosity).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::fake;
+
+    fn said(verbosity: Verbosity, speak: impl Fn(&Messages)) -> String {
+        let (screen, written) = fake::screen(None);
+        speak(&Messages::on(screen, verbosity));
+        written.text()
+    }
+
+    #[test]
+    fn an_error_has_at_most_two_hints() {
+        let hints = ["first".to_owned(), "second".to_owned(), "third".to_owned()];
+        let text = said(Verbosity::Normal, |messages| messages.error("mh tamp", "read 'a.gz': no such file", &hints));
+        assert_eq!(text, "mh tamp: could not read 'a.gz': no such file\n  hint: first\n  hint: second\n");
+    }
+
+    #[test]
+    fn verbosity_decides_what_is_said() {
+        let speak = |messages: &Messages| {
+            messages.error("mh", "e", &[]);
+            messages.conclusion("mh", "c");
+            messages.warning("mh", "w", &[]);
+            messages.note("mh", "n");
+            messages.detail("mh", "d");
+        };
+        assert_eq!(said(Verbosity::Quiet, speak), "mh: could not e\nmh: c\n");
+        assert_eq!(said(Verbosity::Normal, speak), "mh: could not e\nmh: c\nmh: warning: w\nmh: n\n");
+        assert_eq!(said(Verbosity::Verbose, speak), "mh: could not e\nmh: c\nmh: warning: w\nmh: n\nmh: d\n");
+    }
+
+    #[test]
+    fn no_text_can_steer_the_terminal_or_forge_a_line() {
+        let text = said(Verbosity::Normal, |messages| {
+            messages.error("mh", "read \x1b[2J\nmh: all is well", &["\x07".to_owned()]);
+            messages.report("one\ntwo\x1b[0m");
+        });
+        assert_eq!(text, "mh: could not read \\x1b[2J\\nmh: all is well\n  hint: \\x07\none\ntwo\\x1b[0m\n");
+    }
+}

@@ -1,0 +1,158 @@
+//! Data and tables on standard output. A reader that has gone away (`| head`) is an outcome, not an error.
+//! Not for file contents in bulk: those go through an engine's own sink.
+
+use std::ffi::OsStr;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+/// What became of something written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a reader that is gone should end the work"]
+pub enum Delivery {
+    /// It was taken.
+    Taken,
+    /// Nobody reads any more: end quietly.
+    ReaderGone,
+}
+
+/// Buffered output that knows a broken pipe. Dropping it instead of calling [`Output::finish`] loses errors.
+#[derive(Debug)]
+pub struct Output<Sink: Write> {
+    sink: BufWriter<Sink>,
+    reader_is_gone: bool,
+}
+
+/// Larger saves no more system calls worth having, smaller makes long lists slow.
+const BUFFER_BYTES: usize = 64 << 10;
+
+impl Output<StdoutLock<'static>> {
+    /// Standard output, held until the end.
+    pub fn standard() -> Self {
+        Self::to(io::stdout().lock())
+    }
+}
+
+impl<Sink: Write> Output<Sink> {
+    /// Output to anything.
+    pub fn to(sink: Sink) -> Self {
+        Self { sink: BufWriter::with_capacity(BUFFER_BYTES, sink), reader_is_gone: false }
+    }
+
+    /// Writes bytes as they are.
+    pub fn put(&mut self, bytes: &[u8]) -> io::Result<Delivery> {
+        self.attempt(|sink| sink.write_all(bytes))
+    }
+
+    /// Writes a text and a line end.
+    pub fn line(&mut self, text: &str) -> io::Result<Delivery> {
+        self.attempt(|sink| writeln!(sink, "{text}"))
+    }
+
+    /// Hands over what is buffered: after each record of a live list.
+    pub fn flush(&mut self) -> io::Result<Delivery> {
+        self.attempt(Write::flush)
+    }
+
+    /// Hands over the rest.
+    pub fn finish(mut self) -> io::Result<Delivery> {
+        self.flush()
+    }
+
+    fn attempt(&mut self, write: impl FnOnce(&mut BufWriter<Sink>) -> io::Result<()>) -> io::Result<Delivery> {
+        if self.reader_is_gone {
+            return Ok(Delivery::ReaderGone);
+        }
+        match write(&mut self.sink) {
+            Ok(()) => Ok(Delivery::Taken),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.reader_is_gone = true;
+                Ok(Delivery::ReaderGone)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Where a text goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// A terminal, where a person looks.
+    Terminal,
+    /// A file, a pipe, another program.
+    Elsewhere,
+}
+
+impl Destination {
+    /// Asks whether `stream` is a terminal.
+    pub fn of(stream: &impl IsTerminal) -> Self {
+        if stream.is_terminal() { Self::Terminal } else { Self::Elsewhere }
+    }
+}
+
+/// Whether to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// Use colour.
+    On,
+    /// Plain text.
+    Off,
+}
+
+impl Colour {
+    /// Decides from the value of `NO_COLOR` (any but an empty one forbids it, no-color.org) and from where the text goes.
+    pub fn decide(no_color: Option<&OsStr>, destination: Destination) -> Self {
+        let is_forbidden = no_color.is_some_and(|value| !value.is_empty());
+        if destination == Destination::Terminal && !is_forbidden { Self::On } else { Self::Off }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, pipe};
+    use std::os::fd::OwnedFd;
+
+    #[test]
+    fn everything_arrives_in_order() {
+        let (mut reader, writer) = pipe().expect("a pipe");
+        let mut output = Output::to(writer);
+        assert_eq!(output.line("one").expect("written"), Delivery::Taken);
+        assert_eq!(output.put(b"two\0").expect("written"), Delivery::Taken);
+        assert_eq!(output.finish().expect("written"), Delivery::Taken);
+        let mut read = String::new();
+        reader.read_to_string(&mut read).expect("readable");
+        assert_eq!(read, "one\ntwo\0");
+    }
+
+    #[test]
+    fn a_reader_that_left_is_an_outcome_and_stays_one() {
+        let (reader, writer) = pipe().expect("a pipe");
+        drop(reader);
+        let mut output = Output::to(writer);
+        assert_eq!(output.line("buffered").expect("only buffered"), Delivery::Taken);
+        assert_eq!(output.flush().expect("no error"), Delivery::ReaderGone);
+        assert_eq!(output.line("more").expect("no error"), Delivery::ReaderGone);
+        assert_eq!(output.finish().expect("no error"), Delivery::ReaderGone);
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error() {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has /dev/full");
+        let mut output = Output::to(full);
+        assert_eq!(output.line("x").expect("only buffered"), Delivery::Taken);
+        assert_eq!(output.finish().expect_err("no space").kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn colour_needs_a_terminal_and_no_objection() {
+        assert_eq!(Colour::decide(None, Destination::Terminal), Colour::On);
+        assert_eq!(Colour::decide(Some(OsStr::new("")), Destination::Terminal), Colour::On);
+        assert_eq!(Colour::decide(Some(OsStr::new("1")), Destination::Terminal), Colour::Off);
+        assert_eq!(Colour::decide(None, Destination::Elsewhere), Colour::Off);
+    }
+
+    #[test]
+    fn a_pipe_is_not_a_terminal() {
+        let (reader, _writer) = pipe().expect("a pipe");
+        assert_eq!(Destination::of(&OwnedFd::from(reader)), Destination::Elsewhere);
+    }
+}

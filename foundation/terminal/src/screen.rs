@@ -1,0 +1,191 @@
+//! The one place that writes to standard error: text above, at most one progress line below it, never mixed.
+//! Decides nothing about what is written. A standard error that cannot be written to is nobody's failure: there is no
+//! better place to say so.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Standard error, or what a test puts in its place.
+pub(crate) struct Screen {
+    surface: Mutex<Surface>,
+    view: View,
+}
+
+struct Surface {
+    sink: Box<dyn Write + Send>,
+    /// The progress line that stands on the terminal now; empty when none does.
+    line: String,
+}
+
+/// Where a progress line could be drawn.
+enum View {
+    /// Nowhere: not a terminal.
+    None,
+    /// On the terminal that is standard error, as wide as it is at the moment.
+    StandardError,
+    /// On a pretended terminal.
+    #[cfg(test)]
+    Pretended { columns: usize },
+}
+
+/// Ends a drawn line: erases what a longer one left behind (ECMA-48 EL, known to every terminal Linux has).
+const ERASE_TO_END: &str = "\x1b[K";
+
+impl Screen {
+    pub(crate) fn standard_error() -> Self {
+        let view = if io::stderr().is_terminal() { View::StandardError } else { View::None };
+        Self::new(Box::new(io::stderr()), view)
+    }
+
+    fn new(sink: Box<dyn Write + Send>, view: View) -> Self {
+        Self { surface: Mutex::new(Surface { sink, line: String::new() }), view }
+    }
+
+    /// Whether a progress line can be seen at all.
+    pub(crate) fn is_terminal(&self) -> bool {
+        !matches!(self.view, View::None)
+    }
+
+    /// How wide a line may be just now; none when nothing should be drawn.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        match self.view {
+            View::None => None,
+            View::StandardError => in_foreground().then(terminal_columns),
+            #[cfg(test)]
+            View::Pretended { columns } => Some(columns),
+        }
+    }
+
+    /// Writes whole lines above the progress line.
+    pub(crate) fn write_above(&self, text: &str) {
+        let mut surface = self.lock();
+        let text = match surface.line.as_str() {
+            "" => text.to_owned(),
+            line => format!("\r{ERASE_TO_END}{text}{line}"),
+        };
+        surface.put(&text);
+    }
+
+    /// Draws or replaces the progress line.
+    pub(crate) fn draw(&self, line: &str) {
+        let mut surface = self.lock();
+        surface.put(&format!("\r{line}{ERASE_TO_END}"));
+        line.clone_into(&mut surface.line);
+    }
+
+    /// Removes the progress line.
+    pub(crate) fn clear(&self) {
+        let mut surface = self.lock();
+        if !surface.line.is_empty() {
+            surface.put(&format!("\r{ERASE_TO_END}"));
+            surface.line.clear();
+        }
+    }
+
+    /// Leaves the progress line where it stands, as others now own the terminal.
+    pub(crate) fn abandon(&self) {
+        self.lock().line.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Surface> {
+        self.surface.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Surface {
+    /// One write for all, so that other processes on the terminal cannot come between.
+    fn put(&mut self, text: &str) {
+        let _nowhere_to_complain = self.sink.write_all(text.as_bytes()).and_then(|()| self.sink.flush());
+    }
+}
+
+/// Whether this process may draw: in the background it would write across the shell's prompt, or be stopped for trying.
+fn in_foreground() -> bool {
+    // A terminal that is not this session's has no foreground of ours, and refuses the question.
+    rustix::termios::tcgetpgrp(rustix::stdio::stderr()).map_or(true, |group| group == rustix::process::getpgrp())
+}
+
+fn terminal_columns() -> usize {
+    // LIE: serial lines and some emulators say 0 for "not known".
+    const USUAL: usize = 80;
+    match rustix::termios::tcgetwinsize(rustix::stdio::stderr()) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
+        _ => USUAL,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fake {
+    //! A screen that keeps what is written to it.
+
+    use super::{Screen, View};
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    /// What was written.
+    #[derive(Clone, Default)]
+    pub(crate) struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Written {
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().expect("no panic").clone()).expect("text")
+        }
+    }
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("no panic").write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A terminal of so many columns, or none.
+    pub(crate) fn screen(columns: Option<usize>) -> (Screen, Written) {
+        let written = Written::default();
+        let view = columns.map_or(View::None, |columns| View::Pretended { columns });
+        (Screen::new(Box::new(written.clone()), view), written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stands_above_the_line_which_is_drawn_again() {
+        let (screen, written) = fake::screen(Some(80));
+        screen.draw("38 %");
+        screen.write_above("a message\n");
+        screen.clear();
+        screen.clear();
+        screen.write_above("another\n");
+        assert_eq!(written.text(), "\r38 %\x1b[K\r\x1b[Ka message\n38 %\r\x1b[Kanother\n");
+    }
+
+    #[test]
+    fn an_abandoned_line_is_neither_erased_nor_drawn_again() {
+        let (screen, written) = fake::screen(Some(80));
+        screen.draw("38 %");
+        screen.abandon();
+        screen.write_above("a message\n");
+        screen.clear();
+        assert_eq!(written.text(), "\r38 %\x1b[Ka message\n");
+    }
+
+    #[test]
+    fn a_broken_sink_is_silence() {
+        struct Broken;
+        impl Write for Broken {
+            fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        Screen::new(Box::new(Broken), View::None).write_above("lost\n");
+    }
+}

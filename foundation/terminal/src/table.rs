@@ -1,0 +1,114 @@
+//! Plain text in aligned columns, for plans, reports and lists.
+//! No lines, no colour, no wrapping, no trailing blanks.
+
+use crate::display_width::columns;
+use crate::quote::printable;
+use std::fmt;
+
+/// Which side of its column a cell stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// Rows of cells. `Display` writes them, each row with a line end.
+#[derive(Clone, Debug)]
+pub struct Table {
+    aligns: Vec<Align>,
+    indent: usize,
+    rows: Vec<Vec<String>>,
+}
+
+/// Blanks between two columns: one would join words of neighbouring cells.
+const GAP: usize = 2;
+
+impl Table {
+    /// A table without rows, with these columns.
+    pub fn new(aligns: &[Align]) -> Self {
+        Self { aligns: aligns.to_vec(), indent: 0, rows: Vec::new() }
+    }
+
+    /// Starts every row with this many blanks.
+    #[must_use]
+    pub fn indented(mut self, blanks: usize) -> Self {
+        self.indent = blanks;
+        self
+    }
+
+    /// Adds a row; a heading is a row like others. Missing cells stay empty; control characters are escaped.
+    ///
+    /// # Panics
+    /// When there are more cells than columns.
+    pub fn row<Cell: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        let cells: Vec<String> = cells.into_iter().map(|cell| printable(cell.as_ref()).into_owned()).collect();
+        assert!(cells.len() <= self.aligns.len(), "a row has no more cells than the table has columns");
+        self.rows.push(cells);
+    }
+
+    fn width_of(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| columns(cell)).max().unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let widths: Vec<usize> = (0..self.aligns.len()).map(|column| self.width_of(column)).collect();
+        for row in &self.rows {
+            let mut line = " ".repeat(self.indent);
+            for ((cell, align), width) in row.iter().zip(&self.aligns).zip(&widths) {
+                let blanks = " ".repeat(width - columns(cell));
+                match align {
+                    Align::Left => line.extend([cell.as_str(), &blanks]),
+                    Align::Right => line.extend([&blanks, cell.as_str()]),
+                }
+                line.push_str(&" ".repeat(GAP));
+            }
+            writeln!(formatter, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_to_their_side() {
+        let mut table = Table::new(&[Align::Right, Align::Left, Align::Right, Align::Left]);
+        table.row(["PID", "CLASS", "HOLDS", "WHAT"]);
+        table.row(["8123", "high", "40", "tamp -9 db.export"]);
+        table.row(["9001", "idle", "0"]);
+        let expected = " PID  CLASS  HOLDS  WHAT\n\
+                        8123  high      40  tamp -9 db.export\n\
+                        9001  idle       0\n";
+        assert_eq!(table.to_string(), expected);
+    }
+
+    #[test]
+    fn indented_rows_have_no_trailing_blanks() {
+        let mut table = Table::new(&[Align::Left, Align::Left, Align::Left]).indented(2);
+        table.row(["format", "gz members of 1 MiB, level 9", "given"]);
+        table.row(["read", "in each worker", ""]);
+        let expected = "  format  gz members of 1 MiB, level 9  given\n  read    in each worker\n";
+        assert_eq!(table.to_string(), expected);
+    }
+
+    #[test]
+    fn wide_and_hostile_cells_keep_the_columns() {
+        let mut table = Table::new(&[Align::Left, Align::Right]);
+        table.row(["数据", "1"]);
+        table.row(["a\nb", "22"]);
+        assert_eq!(table.to_string(), "数据   1\na\\nb  22\n");
+    }
+
+    #[test]
+    #[should_panic(expected = "no more cells")]
+    fn a_cell_too_many_is_a_bug() {
+        Table::new(&[Align::Left]).row(["one", "two"]);
+    }
+}

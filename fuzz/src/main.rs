@@ -1,0 +1,2 @@
+//! Runs the fuzz targets.
+fn main() {}
