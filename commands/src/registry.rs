@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::report::print;
 use crate::{generate, tamp, tour};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
@@ -44,7 +45,7 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
         Some(entry) => (entry, arguments.split_off(1)),
         None => match arguments.get(1).and_then(|name| find(name)) {
             Some(entry) => (entry, arguments.split_off(2)),
-            None => return Err(Failure::CommandLine(overview(arguments))),
+            None => return overview(arguments),
         },
     };
     let mut typed = vec![OsString::from(format!("mh {}", entry.name))];
@@ -59,16 +60,11 @@ fn find(name: &OsStr) -> Option<&'static Entry> {
     COMMANDS.iter().find(|entry| name == entry.name)
 }
 
-/// No command, an unknown one, `--help` or `--version`: clap's answer to the whole command line.
-fn overview(arguments: Vec<OsString>) -> clap::Error {
-    match program().try_get_matches_from(arguments) {
-        Err(error) => error,
-        // `mh` alone is a question, not a mistake.
-        Ok(_) => {
-            let help = program().render_help();
-            clap::Error::raw(clap::error::ErrorKind::DisplayHelp, help)
-        }
-    }
+/// `mh` alone shows the overview; an unknown command, `--help` and `--version` get clap's answer.
+fn overview(arguments: Vec<OsString>) -> Result<Outcome, Failure> {
+    program().try_get_matches_from(arguments).map_err(Failure::CommandLine)?;
+    print(&program().render_help().to_string())?;
+    Ok(Outcome::Done)
 }
 
 /// The program as a whole: for the overview and for what is generated.
@@ -76,7 +72,7 @@ pub fn program() -> Command {
     let mut program = Command::new("mh")
         .about("Everyday Unix utilities on every core, sharing the machine sensibly")
         .version(env!("CARGO_PKG_VERSION"))
-        .help_template("{name} {version}: {about}\n\nusage: mh COMMAND [OPTIONS]\n{after-help}")
+        .help_template("{name} {version}: {about}\n\nusage: mh COMMAND [OPTIONS]{after-help}\n")
         .after_help(overview_text())
         .disable_help_subcommand(true);
     for entry in COMMANDS {

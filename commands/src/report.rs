@@ -174,10 +174,11 @@ fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
             terminal::percentage(*occupied),
             seconds_text(measures.wall_ns as f64 / 1e9)
         ),
-        Bound::Work { stage, hands, busy } => format!(
-            "bound by {stage}: its {} busy {} of the time.",
-            if *hands == 1 { "one hand was".to_owned() } else { format!("{hands} hands were") },
-            terminal::percentage(*busy)
+        Bound::Work { stage, hands, busy, of_busy } => format!(
+            "bound by {stage}: {} busy {} of the time, {} of that with {stage}.",
+            if *hands == 1 { "the one hand was".to_owned() } else { format!("the {hands} hands were") },
+            terminal::percentage_whole(*busy),
+            terminal::percentage_whole(*of_busy)
         ),
         Bound::Sink { stage, occupied, waiting } => format!(
             "bound by the sink: {stage} was occupied for {} of the time, {} of that waiting for room.",

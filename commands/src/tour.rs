@@ -6,6 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group};
 use crate::report::print;
 use clap::{Arg, ArgMatches, Command, ValueHint};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -69,8 +70,8 @@ impl Scratch {
         Ok(Self { folder })
     }
 
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+    fn files(&self) -> [PathBuf; 4] {
+        ["all-cores.gz", "one-core.gz", "plain", "default.zst"].map(|name| self.folder.join(name))
     }
 }
 
@@ -89,82 +90,74 @@ struct Tour {
 
 impl Tour {
     fn walk(&self) -> Result<Outcome, Failure> {
-        let packed = self.scratch.file("packed.zst");
-        let packed_by_one = self.scratch.file("packed-by-one.zst");
-        let members = self.scratch.file("packed.gz");
-        let plain = self.scratch.file("plain");
-        let source = self.path.as_path();
-
-        say(&format!(
-            "A tour of manyhands on {} ({}).\nEvery line after $ is a real command; outputs go to {} and are removed at the end.\n",
-            quote(source),
+        let source = arg(&self.path);
+        let [packed, packed_by_one, plain, frames] = self.scratch.files().map(|file| arg(&file));
+        print(&format!(
+            "A tour of manyhands on {} ({}). Every line after $ is a real command;\n\
+             what it writes goes to {} and is gone at the end.\n",
+            quote(&self.path),
             terminal::bytes(self.bytes),
             self.scratch.folder.display()
         ))?;
-        say("\n1. The plan. --explain tells what would be done and why, and does nothing.\n")?;
-        self.step(&[word("tamp"), word("--explain"), arg(source)])?;
-        say(
-            "\n2. Compress on all cores. --report tells where the time went, what bound the run and what more cores would buy.\n",
+        self.step(
+            "1. The plan: what would be done and why. --explain does nothing else.",
+            &["tamp", "--format", "gz", "-9", "--explain", &source],
         )?;
-        self.step(&[word("tamp"), word("-9"), word("--report"), arg(source), word("-o"), arg(&packed)])?;
-        say("\n3. The same on one core. The bytes are the same: output never depends on the number of cores.\n")?;
-        self.step(&[
-            word("tamp"),
-            word("-9"),
-            word("-j1"),
-            word("--report"),
-            arg(source),
-            word("-o"),
-            arg(&packed_by_one),
-        ])?;
-        self.compare(&packed, &packed_by_one, "many cores and one core wrote")?;
-        say(
-            "\n4. What is in it. Frames that tell their length can be decoded in parallel, and every zstd reads them.\n",
+        self.step(
+            "2. Compress on all cores. --report says where the time went, what bound the run, what one more core would buy.",
+            &["tamp", "--format", "gz", "-9", "--report", &source, "-o", &packed],
         )?;
-        self.step(&[word("tamp"), word("-l"), arg(&packed)])?;
-        say("\n5. Back again, every checksum verified.\n")?;
-        self.step(&[word("tamp"), word("-d"), word("--report"), arg(&packed), word("-o"), arg(&plain)])?;
-        self.compare(source, &plain, "the source and what came back are")?;
-        say(
-            "\n6. gz for everybody else: members with their length, which every gzip reads and we decode in parallel.\n",
+        self.step(
+            "3. The same on one core. Its forecast for more cores can be held against the run before.",
+            &["tamp", "--format", "gz", "-9", "-j1", "--report", &source, "-o", &packed_by_one],
         )?;
-        self.step(&[word("tamp"), word("--format"), word("gz"), arg(source), word("-o"), arg(&members)])?;
-        self.step(&[word("tamp"), word("-t"), word("-v"), arg(&members)])?;
-        say("\nThat is all there is so far. mh tamp -h shows the options; docs/commands/tamp.md has more examples.\n")?;
+        self.compare(&packed, &packed_by_one, "what many cores and what one core wrote is")?;
+        self.step(
+            "4. What is in it: members that tell their length. Every gzip reads them; mh decodes them in parallel.",
+            &["tamp", "-l", &packed],
+        )?;
+        self.step(
+            "5. Back again, every checksum verified before the file gets its name.",
+            &["tamp", "-d", "--report", &packed, "-o", &plain],
+        )?;
+        self.compare(&source, &plain, "the source and what came back is")?;
+        self.step(
+            "6. The default is zst at a fast level: for dumps and backups that must not wait for their compressor.",
+            &["tamp", "-v", &source, "-o", &frames],
+        )?;
+        self.step("7. -t verifies without writing.", &["tamp", "-t", "-v", &frames])?;
+        print(
+            "\nThat is all there is so far. mh tamp -h shows the options; docs/commands/tamp.md has more examples.\n",
+        )?;
         Ok(Outcome::Done)
     }
 
-    /// Shows a command and runs it; its own output goes where ours goes.
-    fn step(&self, words: &[String]) -> Result<(), Failure> {
-        say(&format!("\n$ mh {}\n", words.join(" ")))?;
+    /// Says what comes, shows the command and runs it; its own output goes where ours goes.
+    fn step(&self, explanation: &str, words: &[&str]) -> Result<(), Failure> {
+        print(&format!("\n{explanation}\n$ mh {}\n", words.join(" ")))?;
         let program = std::env::current_exe().map_err(|error| failure(&format!("find mh: {error}")))?;
-        let arguments = words.iter().map(|word| self.unquote(word));
+        let arguments = words.iter().map(|word| self.meant_by(word));
         let status = process::Command::new(program)
             .args(arguments)
             .status()
             .map_err(|error| failure(&format!("run mh: {error}")))?;
-        if status.success() { Ok(()) } else { Err(failure(&format!("finish: the command above ended with {status}"))) }
+        if status.success() { Ok(()) } else { Err(failure(&format!("go on: the command above ended with {status}"))) }
     }
 
-    /// A shown word as the argument it stands for.
-    fn unquote(&self, word: &str) -> std::ffi::OsString {
-        let known = [
-            self.path.clone(),
-            self.scratch.file("packed.zst"),
-            self.scratch.file("packed-by-one.zst"),
-            self.scratch.file("packed.gz"),
-            self.scratch.file("plain"),
-        ];
-        let path = known.into_iter().find(|path| arg(path) == word);
-        path.map_or_else(|| word.into(), PathBuf::into_os_string)
+    /// A shown word as the argument it stands for: a name that had to be quoted is itself again.
+    fn meant_by(&self, word: &str) -> OsString {
+        let files = self.scratch.files();
+        let path = files.iter().chain([&self.path]).find(|path| arg(path) == word);
+        path.map_or_else(|| word.into(), |path| path.clone().into_os_string())
     }
 
-    fn compare(&self, one: &Path, other: &Path, subject: &str) -> Result<(), Failure> {
-        let equal = same_bytes(one, other).map_err(|error| failure(&format!("compare: {error}")))?;
+    fn compare(&self, one: &str, other: &str, subject: &str) -> Result<(), Failure> {
+        let equal = same_bytes(self.meant_by(one).as_ref(), self.meant_by(other).as_ref())
+            .map_err(|error| failure(&format!("compare: {error}")))?;
         if !equal {
             return Err(failure(&format!("go on: {subject} not the same, which is a bug")));
         }
-        say(&format!("compared: {subject} the same, byte for byte.\n"))
+        print(&format!("Compared: {subject} the same, byte for byte.\n"))
     }
 }
 
@@ -184,14 +177,7 @@ fn same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-fn say(text: &str) -> Result<(), Failure> {
-    print(text)
-}
-
-fn word(text: &str) -> String {
-    text.to_owned()
-}
-
+/// A name as a shell would want it typed, or quoted for the eye where that takes more.
 fn arg(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = text.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-+".contains(letter));

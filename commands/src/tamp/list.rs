@@ -85,7 +85,6 @@ fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), Codec
     let budget = InProcess::new(job.staffing.width);
     let request = Request { priority: job.priority, useful_width: job.staffing.width, what: job.label.clone() };
     decompress(&what, &job.staffing, budget.lease(request).as_ref(), &Tally::default());
-    drop(what);
     let closed = result.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let closed = closed.expect("every lane is closed");
     closed.outcome.map(|()| (closed.totals.units, closed.totals.bytes_out))

@@ -305,7 +305,8 @@ fn purpose(context: &Context, direction: &Direction, args: &TampArgs, lanes: &[L
     let size = sizes.total_bytes.map_or("size unknown".to_owned(), terminal::bytes);
     match lanes {
         [Lane { input: Input::Path(path), .. }] => {
-            let place = machine::storage_of(&context.host, path).map_or(String::new(), |storage| {
+            let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+            let place = machine::storage_of(&context.host, &whole).map_or(String::new(), |storage| {
                 let device = storage.device.map_or(String::new(), |device| format!(" on {device}"));
                 format!(", {}{device}", storage.filesystem)
             });

@@ -30,14 +30,16 @@ pub enum Bound {
         /// Share of that occupation in which it waited for its own input: a producer, a disk.
         waiting: f64,
     },
-    /// The hands were busy working.
+    /// The hands were busy.
     Work {
-        /// The working stage.
+        /// The stage that took most of their busy time.
         stage: &'static str,
         /// How many worked at most.
         hands: usize,
         /// Share of their time that they were busy.
         busy: f64,
+        /// Share of their busy time that `stage` took.
+        of_busy: f64,
     },
     /// Output was not taken faster.
     Sink {
@@ -159,7 +161,7 @@ struct Workers {
 }
 
 fn bound_of(measures: &Measures) -> Bound {
-    let [read_name, work_name, write_name] = measures.stage_names;
+    let [read_name, _, write_name] = measures.stage_names;
     let clocks = &measures.clocks;
     let workers = workers_time(measures);
     let reading = Occupation::of(&clocks.read, clocks.read.starved_ns, measures.wall_ns);
@@ -191,7 +193,8 @@ fn bound_of(measures: &Measures) -> Bound {
         return Bound::Sink { stage: write_name, occupied: writing.share.min(1.0), waiting: writing.waiting };
     }
     if workers.busy >= STANDS_OUT {
-        return Bound::Work { stage: work_name, hands: measures.workers, busy: workers.busy };
+        let (stage, of_busy) = busiest_stage(measures);
+        return Bound::Work { stage, hands: measures.workers, busy: workers.busy, of_busy };
     }
     Bound::CannotTell {
         reason: Doubt::NothingStandsOut {
@@ -201,6 +204,22 @@ fn bound_of(measures: &Measures) -> Bound {
             unstaffed: workers.unstaffed,
         },
     }
+}
+
+/// The stage that the workers were busiest with, and its share of their busy time.
+fn busiest_stage(measures: &Measures) -> (&'static str, f64) {
+    let clocks = &measures.clocks;
+    let [read_name, work_name, write_name] = measures.stage_names;
+    let in_workers = |access: Access, clock: &StageClock| if access == Access::OwnThread { 0 } else { clock.busy_ns };
+    let stages = [
+        (read_name, in_workers(measures.reading, &clocks.read)),
+        (work_name, clocks.work.busy_ns),
+        (write_name, in_workers(measures.writing, &clocks.write)),
+        ("opening and closing files", clocks.lanes.busy_ns),
+    ];
+    let whole: u64 = stages.iter().map(|(_, busy_ns)| busy_ns).sum();
+    let (name, busy_ns) = stages.into_iter().max_by_key(|(_, busy_ns)| *busy_ns).expect("there are stages");
+    (name, busy_ns as f64 / whole.max(1) as f64)
 }
 
 /// How long a serial stage was at its own work or waiting for its own outside, as a share of the wall time.

@@ -73,7 +73,7 @@ fn slow_work_is_named_and_more_hands_offered_when_the_user_held_them_back() {
     let held_back = Circumstances { hands_allowed: 8, hands_asked: Some(1), priority_is_highest: false };
     let verdict = play(&Scene { costs, width: 1, hands: 1, ..scene() }, &held_back);
     assert!(
-        matches!(verdict.bound, Bound::Work { stage: "work", hands: 1, busy } if busy > 0.7),
+        matches!(verdict.bound, Bound::Work { stage: "work", hands: 1, busy, .. } if busy > 0.7),
         "{:?}",
         verdict.bound
     );
