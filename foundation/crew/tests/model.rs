@@ -86,7 +86,26 @@ fn many_lanes_into_one_sink_stay_in_line() {
     explore(Case { lanes, one_sink: true, width: 2, slots: 2, hands: 2 }, |stages| {
         everything_arrived(stages);
         let stream = stages.stream.lock().expect("over");
-        assert!(stream.is_sorted_by_key(|(lane, _)| *lane), "lanes follow one another: {stream:?}");
+        assert!(stream.is_sorted_by_key(|(lane, _)| *lane), "a lane is closed before the next one writes: {stream:?}");
+    });
+}
+
+#[test]
+fn a_greedy_reader_of_the_next_lane_cannot_take_the_slots_of_the_one_before() {
+    let lanes = vec![
+        lane(4, Access::AtOffsets, Access::OwnThread, &[]),
+        lane(4, Access::OwnThread, Access::AtOffsets, &[]),
+        lane(2, Access::OwnThread, Access::OwnThread, &[]),
+    ];
+    explore(Case { lanes, one_sink: true, width: 2, slots: 2, hands: 2 }, everything_arrived);
+}
+
+#[test]
+fn the_failure_of_the_lowest_ticket_wins_in_every_schedule() {
+    let faults = [Fault::Work(1), Fault::Work(2), Fault::Write(3)];
+    let lanes = vec![lane(5, Access::AtOffsets, Access::AtOffsets, &faults)];
+    explore(Case { lanes, one_sink: false, width: 3, slots: 4, hands: 3 }, |stages| {
+        assert_eq!(stages.closed.lock().expect("over")[&0], Err(Fault::Work(1)));
     });
 }
 

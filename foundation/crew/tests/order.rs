@@ -9,7 +9,7 @@ use crew::measures::{Access, Slots};
 use crew::pipeline::{Mode, Staffing, run};
 use crew::tally::Tally;
 use proptest::prelude::*;
-use synthetic::{Costs, Fault, LanePlan, Synthetic, product_of};
+use synthetic::{Costs, Fault, LanePlan, Seen, Synthetic, product_of};
 
 fn drive(stages: &Synthetic, width: usize, slots: usize, mode: Mode) {
     let budget = InProcess::new(width);
@@ -48,17 +48,33 @@ fn lane() -> impl Strategy<Value = LanePlan> {
     })
 }
 
-/// The chunk at which a lane must fail: the lowest at which any stage was told to.
-fn first_failing_chunk(plan: &LanePlan) -> Option<u64> {
-    let reached = |fault: &Fault| match *fault {
-        Fault::Open => Some(0),
-        // The end of the source is a cut, too: it can fail there.
-        Fault::Cut(chunk) => (chunk <= plan.chunks).then_some(chunk),
-        Fault::Fetch(chunk) | Fault::Work(chunk) | Fault::Place(chunk) | Fault::Write(chunk) => {
-            (chunk < plan.chunks).then_some(chunk)
-        }
+/// Where a fault strikes: at which chunk, and at which of its stages. Faults behind the end never do.
+fn strikes(plan: &LanePlan, fault: Fault) -> Option<(u64, u8)> {
+    let (chunk, stage) = match fault {
+        Fault::Open => (0, 0),
+        Fault::Cut(chunk) => (chunk, 1),
+        Fault::Fetch(chunk) => (chunk, 2),
+        Fault::Work(chunk) => (chunk, 3),
+        Fault::Place(chunk) => (chunk, 4),
+        Fault::Write(chunk) => (chunk, 5),
     };
-    plan.faults.iter().filter_map(reached).min()
+    // The end of the source is a cut, too, and opening comes before all.
+    let reached = chunk < plan.chunks || (stage == 1 && chunk == plan.chunks) || stage == 0;
+    reached.then_some((chunk, stage))
+}
+
+/// The fault that a lane must fail with: that of the lowest ticket, and of its earliest stage.
+fn first_fault(plan: &LanePlan) -> Option<Fault> {
+    plan.faults
+        .iter()
+        .copied()
+        .filter(|&fault| strikes(plan, fault).is_some())
+        .min_by_key(|&fault| strikes(plan, fault))
+}
+
+/// The chunk at which a lane must fail.
+fn first_failing_chunk(plan: &LanePlan) -> Option<u64> {
+    first_fault(plan).and_then(|fault| strikes(plan, fault)).map(|(chunk, _)| chunk)
 }
 
 fn check(stages: &Synthetic) -> Result<(), TestCaseError> {
@@ -75,7 +91,7 @@ fn check(stages: &Synthetic) -> Result<(), TestCaseError> {
                 prop_assert_eq!(values.values().copied().collect::<Vec<_>>(), expected);
             }
             Some(failing) => {
-                prop_assert!(closed[&number].is_err());
+                prop_assert_eq!(&closed[&number], &Err(first_fault(plan).expect("it fails")));
                 // What comes before the failing chunk is written and whole; what is written is right.
                 for chunk in 0..failing {
                     prop_assert_eq!(values.get(&chunk).copied(), Some(product_of(chunk)));
@@ -117,11 +133,11 @@ proptest! {
         let plan = |chunks: &u64| LanePlan { chunks: *chunks, reading, writing: Access::OwnThread, faults: Vec::new() };
         let stages = Synthetic::new(chunks.iter().map(plan).collect(), true, Costs::default());
         drive(&stages, width, slots, Mode::Threaded);
-        let expected: Vec<(usize, u64)> = chunks
-            .iter()
-            .enumerate()
-            .flat_map(|(lane, chunks)| (0..*chunks).map(move |chunk| (lane, product_of(chunk))))
-            .collect();
+        let lane_seen = |(lane, chunks): (usize, &u64)| {
+            let values = (0..*chunks).map(move |chunk| (lane, Seen::Value(product_of(chunk))));
+            values.chain([(lane, Seen::Closed)])
+        };
+        let expected: Vec<(usize, Seen)> = chunks.iter().enumerate().flat_map(lane_seen).collect();
         prop_assert_eq!(&*stages.stream.lock().expect("over"), &expected);
     }
 }

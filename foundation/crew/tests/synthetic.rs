@@ -18,6 +18,13 @@ pub enum Fault {
     Write(u64),
 }
 
+/// What a shared sink saw of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    Value(u64),
+    Closed,
+}
+
 /// One lane's plan.
 #[derive(Clone, Debug)]
 pub struct LanePlan {
@@ -42,8 +49,8 @@ pub struct Synthetic {
     pub costs: Costs,
     /// Lane -> what was written at which place.
     pub written: Mutex<BTreeMap<usize, BTreeMap<u64, u64>>>,
-    /// The order of lanes and values as a shared sink saw them.
-    pub stream: Mutex<Vec<(usize, u64)>>,
+    /// What a shared sink saw, in order: values of lanes, and lanes being closed.
+    pub stream: Mutex<Vec<(usize, Seen)>>,
     pub closed: Mutex<BTreeMap<usize, Result<(), Fault>>>,
 }
 
@@ -159,13 +166,14 @@ impl Stages for Synthetic {
         let mut written = self.written.lock().expect("no panic under this lock");
         let earlier = written.entry(chunk.lane).or_default().insert(chunk.place, chunk.value);
         assert_eq!(earlier, None, "nothing may be written twice");
-        self.stream.lock().expect("no panic under this lock").push((chunk.lane, chunk.value));
+        self.stream.lock().expect("no panic under this lock").push((chunk.lane, Seen::Value(chunk.value)));
         Ok(8)
     }
 
     fn interrupt(&self, _sink: &Sink) {}
 
     fn close(&self, lane: usize, _ends: Option<(Source, Sink)>, outcome: Result<(), Fault>) {
+        self.stream.lock().expect("no panic under this lock").push((lane, Seen::Closed));
         let earlier = self.closed.lock().expect("no panic under this lock").insert(lane, outcome);
         assert_eq!(earlier, None, "a lane must be closed once");
     }

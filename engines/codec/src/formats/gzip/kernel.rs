@@ -14,11 +14,11 @@ mod tests;
 
 use bits::BitReader;
 use header::BlockKind;
-use tables::{SymbolEntry, Tables};
+use tables::{Portable, SymbolEntry, Tables};
 use thiserror::Error;
 
-/// Bytes of room the buffer must have behind `soft_end`: three literals, a match of 258, and what word-wise copies write
-/// past a match (64). Larger wastes memory only, smaller would be unsound.
+/// Bytes of room the buffer must have behind `soft_end`: two literals, a match of 258, and the 64 that word-wise copies may
+/// write past it. Larger wastes memory only, smaller would be unsound (and is refused at compile time).
 pub const SLACK_BYTES: usize = 384;
 
 /// Why a call of [`Inflater::inflate`] returned.
@@ -142,7 +142,7 @@ struct Output<'a> {
     soft_end: usize,
 }
 
-/// A decoder of one DEFLATE stream at a time: tables and what must be remembered between calls. About 30 KiB.
+/// A decoder of one DEFLATE stream at a time: tables and what must be remembered between calls. About 16 KiB.
 #[derive(Debug)]
 pub struct Inflater {
     tables: Tables,
@@ -177,7 +177,7 @@ impl Inflater {
     /// or the stream is finished.
     ///
     /// `buffer[..filled]` is history: it ends with the last 32 KiB this stream produced, or all of it when that is less.
-    /// Up to [`SLACK_BYTES`] behind `soft_end` may be overwritten, and the output may end up to 260 bytes behind it: no symbol
+    /// Up to [`SLACK_BYTES`] behind `soft_end` may be overwritten, and the output may end up to 258 bytes behind it: no symbol
     /// is split. `input_ends` says that nothing follows `input`. With `input_ends` or 1 KiB of input, every call that may
     /// produce something makes progress: a block's header needs less than that, and is read again as a whole if it was cut.
     /// After an error only [`Inflater::reset`] leads on.
@@ -309,7 +309,7 @@ fn careful_symbol(tables: &Tables, bits: &mut BitReader<'_>, output: &mut Output
         if distance.is_invalid() {
             return Err(InflateError::DistanceSymbol.into());
         }
-        reference = Some((symbol.length(ahead), distance.distance(ahead_of_distance)));
+        reference = Some((symbol.length::<Portable>(ahead), distance.distance::<Portable>(ahead_of_distance)));
     }
     bits.take(taken);
     output.put_literals(symbol);

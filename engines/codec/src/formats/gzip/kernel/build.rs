@@ -51,7 +51,7 @@ impl Tables {
         let order = CodeOrder::of(symbol_lengths);
         fill(&mut self.symbols, SYMBOL_BITS, &SYMBOL_ALPHABET, symbol_lengths, &order)
             .ok_or(InflateError::LiteralCode)?;
-        self.pair();
+        self.pair(symbol_lengths, &order);
         let order = CodeOrder::of(distance_lengths);
         if order.count == 0 {
             self.distances[..1 << DISTANCE_BITS].fill(Entry::lengthened(Entry::invalid(), 1));
@@ -62,16 +62,45 @@ impl Tables {
     }
 
     /// Lets literals of the main table take in the symbol behind them where the index holds all of its code.
-    fn pair(&mut self) {
+    /// Costs in proportion to what it changes: with long codes, which pair rarely, it does next to nothing.
+    fn pair(&mut self, lengths: &[u8], order: &CodeOrder) {
+        if order.space != FULL_SPACE {
+            return;
+        }
+        let symbols = &order.symbols[..order.count];
+        let shortest = u32::from(lengths[usize::from(symbols[0])]);
         let main: &mut [SymbolEntry; 1 << SYMBOL_BITS] =
             self.symbols.first_chunk_mut().expect("the main table comes first");
-        // Downwards, because what follows an index's first code is always at a lower index, and must not be a pair yet.
-        for index in (1..main.len()).rev() {
-            let first = main[index];
-            let next = main[index >> (first.bits() & 31)];
-            let fits = first.code_bits() + next.code_bits() <= SYMBOL_BITS;
-            let pair = first.followed_by(next);
-            main[index] = if first.is_one_literal() & fits & !next.is_exceptional() { pair } else { first };
+        // Where the codes are that can be part of a pair: their first index and their entry.
+        let mut codes = [(0u32, SymbolEntry::default()); SYMBOLS];
+        let (mut count, mut code) = (0, 0);
+        for &symbol in symbols {
+            let bits = u32::from(lengths[usize::from(symbol)]);
+            if bits + shortest > SYMBOL_BITS {
+                break;
+            }
+            codes[count] = (code as u32, main[code]);
+            count += 1;
+            code = next_code(code, bits);
+        }
+        let codes = &codes[..count];
+        for &(first_code, first) in codes.iter().filter(|(_, first)| first.is_one_literal()) {
+            let first_bits = first.bits();
+            for &(next_code, next) in codes {
+                let bits = first_bits + next.code_bits();
+                if bits > SYMBOL_BITS {
+                    break;
+                }
+                if next.is_exceptional() {
+                    continue;
+                }
+                let pair = first.followed_by(next);
+                let mut index = (first_code | next_code << first_bits) as usize;
+                while index < main.len() {
+                    main[index] = pair;
+                    index += 1 << bits;
+                }
+            }
         }
     }
 }
