@@ -1,2 +1,54 @@
-//! Entry point.
-fn main() {}
+//! `cargo xtask`: the project's only scripts, in its own language. One file a task; this one only dispatches.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a script talks to whoever runs it")]
+
+mod bench;
+mod generate;
+mod test;
+mod tidy;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's scripts")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Check the project's own rules (also a test)
+    Tidy,
+    /// Run everything that must hold; the one test command
+    Test(test::TestArguments),
+    /// Measure against rivals and leave a run folder
+    Bench(bench::BenchArguments),
+    /// Write man pages and completions into docs/generated
+    Generate(generate::GenerateArguments),
+    /// A producer for benches: BYTES of FILE, over and over, at RATE bytes a second
+    #[command(hide = true)]
+    Produce(bench::pace::PaceArguments),
+    /// A consumer for benches: reads standard input at RATE bytes a second
+    #[command(hide = true)]
+    Consume(bench::pace::PaceArguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().task {
+        Task::Tidy => tidy::run(),
+        Task::Test(arguments) => test::run(&arguments),
+        Task::Bench(arguments) => bench::run(&arguments),
+        Task::Generate(arguments) => generate::run(&arguments),
+        Task::Produce(arguments) => bench::pace::produce(&arguments),
+        Task::Consume(arguments) => bench::pace::consume(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -316,6 +316,15 @@ fn purpose(context: &Context, direction: &Direction, args: &TampArgs, lanes: &[L
     }
 }
 
+/// What is at the two ends of all lanes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// Regular files only.
+    Files,
+    /// A pipe, socket or terminal at one end at least.
+    Pipe,
+}
+
 /// Decides hands, slots and executor, and writes all choices into the plan.
 fn staff(
     context: &Context,
@@ -341,7 +350,9 @@ fn staff(
     );
     let chunks = chunks(&direction, sizes);
     let width = hands.min(usize::try_from(chunks.unwrap_or(u64::MAX)).unwrap_or(usize::MAX)).max(1);
-    let (width, slots, direction) = fit_into_memory(direction, width, memory);
+    let to_files = lanes.iter().all(|lane| !matches!(lane.output, Output::Stdout)) || stdout_is_file();
+    let ends = if from_files && to_files { Ends::Files } else { Ends::Pipe };
+    let (width, slots, direction) = fit_into_memory(direction, width, ends, memory);
     let reason = match (args.shared.hands, chunks) {
         (_, Some(chunks)) if (chunks as usize) < hands => {
             format!("there are no more than {} to work on", counted(chunks, "chunk"))
@@ -358,7 +369,6 @@ fn staff(
     };
     let work = direction.verb(false);
     plan.choose(work, format!("up to {}", counted(width as u64, "hand")), reason);
-    let to_files = lanes.iter().all(|lane| !matches!(lane.output, Output::Stdout)) || stdout_is_file();
     plan.choose(
         "write",
         if args.test {
@@ -376,7 +386,7 @@ fn staff(
             "a pipe takes bytes in one order only"
         },
     );
-    let mode = choose_mode(width, from_files && to_files);
+    let mode = choose_mode(width, ends);
     let slot = slot_size(&direction);
     plan.choose(
         "memory",
@@ -432,8 +442,8 @@ fn chunks(direction: &Direction, sizes: &Sizes) -> Option<u64> {
 }
 
 /// Gives up slots first, then hands, until what is held fits. One hand and one slot always remain.
-fn fit_into_memory(direction: Direction, width: usize, memory: u64) -> (usize, Slots, Direction) {
-    let wanted = slots_wanted(width);
+fn fit_into_memory(direction: Direction, width: usize, ends: Ends, memory: u64) -> (usize, Slots, Direction) {
+    let wanted = slots_wanted(width, ends);
     let direction = match direction {
         // A unit takes its packed and its plain bytes; the cap divides into that many.
         Direction::Decompress { limits } => {
@@ -453,9 +463,13 @@ fn fit_into_memory(direction: Direction, width: usize, memory: u64) -> (usize, S
     (width, Slots { given, wanted }, direction)
 }
 
-/// Two slots a hand keep every hand working while finished chunks wait for their turn; two more serve the ends.
-fn slots_wanted(width: usize) -> usize {
-    2 * width + 2
+/// Between files two slots more than hands are enough: chunks end almost in order. A pipe at either end is read ahead and
+/// written behind, so that it and the hands do not wait for each other: twice as many, and two.
+fn slots_wanted(width: usize, ends: Ends) -> usize {
+    match ends {
+        Ends::Files => width + 2,
+        Ends::Pipe => 2 * width + 2,
+    }
 }
 
 fn slot_size(direction: &Direction) -> u64 {
@@ -466,8 +480,8 @@ fn slot_size(direction: &Direction) -> u64 {
 }
 
 /// One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work.
-fn choose_mode(width: usize, only_files: bool) -> Mode {
-    if width == 1 && only_files { Mode::SingleCore } else { Mode::Threaded }
+fn choose_mode(width: usize, ends: Ends) -> Mode {
+    if width == 1 && ends == Ends::Files { Mode::SingleCore } else { Mode::Threaded }
 }
 
 fn stdout_is_file() -> bool {

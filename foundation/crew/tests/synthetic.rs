@@ -145,6 +145,7 @@ impl Stages for Synthetic {
 
     fn work(&self, scratch: &mut u64, chunk: &mut Chunk) -> Result<(), Fault> {
         *scratch += 1;
+        switch_point();
         spin(self.costs.work_spin);
         chunk.value = product_of(chunk.number);
         self.fails(chunk.lane, Fault::Work(chunk.number))
@@ -161,6 +162,7 @@ impl Stages for Synthetic {
 
     fn write(&self, sink: &Sink, chunk: &Chunk) -> Result<u64, Fault> {
         assert_eq!(sink.lane, chunk.lane, "a chunk must reach its own lane's sink");
+        switch_point();
         sleep(self.costs.write_sleep);
         self.fails(chunk.lane, Fault::Write(chunk.number))?;
         let mut written = self.written.lock().expect("no panic under this lock");
@@ -173,6 +175,7 @@ impl Stages for Synthetic {
     fn interrupt(&self, _sink: &Sink) {}
 
     fn close(&self, lane: usize, _ends: Option<(Source, Sink)>, outcome: Result<(), Fault>) {
+        switch_point();
         self.stream.lock().expect("no panic under this lock").push((lane, Seen::Closed));
         let earlier = self.closed.lock().expect("no panic under this lock").insert(lane, outcome);
         assert_eq!(earlier, None, "a lane must be closed once");
@@ -181,6 +184,12 @@ impl Stages for Synthetic {
     fn stage_names(&self) -> [&'static str; 3] {
         ["read", "work", "write"]
     }
+}
+
+/// A place where the model may switch threads: between the locks there is none otherwise.
+fn switch_point() {
+    #[cfg(feature = "model")]
+    shuttle::thread::yield_now();
 }
 
 fn by(access: Access) -> By {

@@ -267,7 +267,7 @@ mod tests {
     fn the_line_is_gone_at_the_end_and_the_end_does_not_wait() {
         let (screen, written) = fake::screen(Some(80));
         let messages = Messages::on(screen, Verbosity::Normal);
-        let (drawn, was_drawn) = mpsc::channel();
+        let (drawn, was_drawn) = mpsc::sync_channel(64);
         let mut calls = 0;
         let progress = Progress::start(&messages, move || {
             calls += 1;

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -126,7 +126,7 @@ pub fn run_to_end(mut command: Command, stdin: &[u8], time_limit: Duration) -> i
     let deadline = Instant::now() + time_limit;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
-    let (closed, all_closed) = mpsc::channel();
+    let (closed, all_closed) = mpsc::sync_channel(2);
     feed(child.stdin.take(), stdin.to_vec());
     let stdout = collect(child.stdout.take(), closed.clone());
     let stderr = collect(child.stderr.take(), closed);
@@ -199,7 +199,7 @@ fn feed(pipe: Option<impl Write + Send + 'static>, bytes: Vec<u8>) {
 type Collected = Arc<Mutex<Vec<u8>>>;
 
 /// Reads `pipe` to its end; dropping `closed` tells that it is there.
-fn collect(pipe: Option<impl Read + Send + 'static>, closed: Sender<()>) -> Collected {
+fn collect(pipe: Option<impl Read + Send + 'static>, closed: SyncSender<()>) -> Collected {
     let collected = Collected::default();
     let bytes = Arc::clone(&collected);
     std::thread::spawn(move || {

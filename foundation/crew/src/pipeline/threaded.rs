@@ -191,7 +191,7 @@ impl<S: Stages> Crew<'_, S> {
             Task::Write(piece) => {
                 let outcome = self.write(&piece, &mut worker.clocks);
                 let mut floor = lock(&self.floor);
-                floor.desk.written(self.stages, piece, outcome);
+                floor.desk.written_by_worker(self.stages, piece, outcome);
                 self.call_for(&mut floor, scope);
             }
             Task::Close { lane, source, sink, outcome } => {

@@ -13,6 +13,9 @@ use crate::error::Defect;
 use crate::format::{CutError, Cutter, DecodeLimits, Next, UnitPlace};
 use crate::packed_reader::PackedReader;
 
+/// A frame from this size on is worth writing while it is decoded. Smaller ones are done before another core wakes up.
+const LONG_FRAME_BYTES: u64 = 1 << 20;
+
 pub(super) struct FrameCutter {
     limits: DecodeLimits,
     frames: u64,
@@ -30,6 +33,7 @@ impl FrameCutter {
         let bearable = header.content_bytes.filter(|&bytes| bytes <= self.limits.unit_plain_bytes);
         if let Some(plain_bytes) = bearable
             && let Some(packed_bytes) = frame_length(input, header, plain_bytes)?
+            && !self.is_alone(input, packed_bytes, plain_bytes)?
         {
             return Ok(Next::Unit(UnitPlace { packed_bytes, plain_bytes: Some(plain_bytes) }));
         }
@@ -37,6 +41,17 @@ impl FrameCutter {
             return Err(window_defect(header.window_bytes, self.limits.window_bytes).into());
         }
         Ok(Next::Stream(Box::new(FrameStream::new(&self.limits)?)))
+    }
+}
+
+impl FrameCutter {
+    /// Whether a frame is the only one of its file and long: then one core decodes it either way, and as a stream another
+    /// can write what is decoded meanwhile. A pipe is not asked: it would have to be waited for.
+    fn is_alone(&self, input: &mut PackedReader, packed_bytes: u64, plain_bytes: u64) -> Result<bool, CutError> {
+        if self.frames > 1 || plain_bytes < LONG_FRAME_BYTES || input.regular_file().is_none() {
+            return Ok(false);
+        }
+        Ok(input.peek_at(packed_bytes, &mut [0; 1])? == 0)
     }
 }
 
