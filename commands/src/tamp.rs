@@ -20,6 +20,8 @@ use codec::lane::{Input, Lane, LaneOutcome, Totals};
 use crew::budget::{Budget, InProcess, Request};
 use crew::measures::Measures;
 use crew::tally::Tally;
+use crew::verdict::Circumstances;
+use machine::ProcessorTime;
 use plan::{Direction, Job};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -183,6 +185,7 @@ fn lower_priority(context: &Context, shared: &SharedArgs) {
 /// What came of all lanes.
 pub struct Ran {
     measures: Measures,
+    others_cpu_ns: u64,
     totals: Totals,
     failed: usize,
     broken_pipe: bool,
@@ -210,6 +213,7 @@ fn carry_out(context: &Context, job: &Job) -> Ran {
         ran.1 += usize::from(failed);
         ran.2 |= broken_pipe;
     };
+    let before = machine::processor_time(&context.host).ok();
     let progress = show_progress(context, job, &tally);
     let measures = match &job.direction {
         Direction::Compress { format, options } => {
@@ -230,7 +234,16 @@ fn carry_out(context: &Context, job: &Job) -> Ran {
     };
     drop(progress);
     let (totals, failed, broken_pipe) = ran.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    Ran { measures, totals, failed, broken_pipe }
+    let others_cpu_ns = others_cpu_ns(context, before, &measures);
+    Ran { measures, others_cpu_ns, totals, failed, broken_pipe }
+}
+
+/// What other programs used of the CPUs since `before`; 0 where the kernel does not tell.
+fn others_cpu_ns(context: &Context, before: Option<ProcessorTime>, measures: &Measures) -> u64 {
+    let now = machine::processor_time(&context.host).ok();
+    let busy_ticks = before.zip(now).map_or(0, |(before, now)| now.busy_ticks.saturating_sub(before.busy_ticks));
+    let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+    (busy_ticks * tick_ns).saturating_sub(measures.process_cpu_ns)
 }
 
 /// The progress line, unless the data go to the same terminal.
@@ -299,7 +312,7 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
             totals: ran.totals,
             is_compression: job.direction.is_compression(),
             measures: &ran.measures,
-            circumstances: job.circumstances,
+            circumstances: Circumstances { others_cpu_ns: ran.others_cpu_ns, ..job.circumstances },
         };
         report::show_report(context, &finished, format);
     }

@@ -92,6 +92,7 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
         hands_allowed: context.machine.hands_allowed(),
         hands_asked: args.shared.hands,
         priority_is_highest: args.shared.priority.class() == Priority::High,
+        others_cpu_ns: 0,
     };
     Ok(Job {
         plan,

@@ -64,8 +64,9 @@ pub fn decompress(what: &Decompression<'_>, staffing: &Staffing, lease: &dyn Lea
 /// second-level cache before it is written. Chosen in docs/journal/0001-tamp-first-slice.md.
 pub const PIECE_BYTES: usize = 512 << 10;
 
-/// Packed bytes of small units (BGZF blocks) that are handed to a worker together.
-const GROUP_BYTES: u64 = 256 << 10;
+/// Plain bytes of small units (BGZF blocks) that are handed to a worker together: a block alone is too little work. Larger
+/// groups cost memory and divide less evenly.
+const GROUP_PLAIN_BYTES: u64 = 1 << 20;
 
 /// Front end of a lane.
 pub struct DecompressSource {
@@ -364,8 +365,8 @@ impl DecompressSource {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let mut group = Group { from: self.reader.position(), units: Vec::new(), bytes: 0, plain_bytes: 0 };
-        while !self.ended && self.streaming.is_none() && group.bytes < GROUP_BYTES {
+        let mut group = Group { from: self.reader.position(), units: Vec::new(), plain_bytes: 0 };
+        while !self.ended && self.streaming.is_none() && group.plain_bytes < GROUP_PLAIN_BYTES {
             let next = match self.look(limits) {
                 Ok(next) => next,
                 Err(error) if group.units.is_empty() => return Err(error),
@@ -377,7 +378,7 @@ impl DecompressSource {
             match next {
                 Next::Unit(place) => {
                     let plain_bytes = place.plain_bytes.unwrap_or(limits.unit_plain_bytes);
-                    if !group.units.is_empty() && group.plain_bytes + plain_bytes > limits.unit_plain_bytes {
+                    if !group.units.is_empty() && group.plain_bytes + plain_bytes > GROUP_PLAIN_BYTES {
                         self.units -= 1;
                         break;
                     }
@@ -456,7 +457,6 @@ impl DecompressSource {
             self.reader.take_into(count, &mut chunk.packed).map_err(read_error)?;
         }
         group.units.push((unit, count));
-        group.bytes += packed_bytes;
         Ok(())
     }
 
@@ -493,6 +493,5 @@ impl DecompressSource {
 struct Group {
     from: u64,
     units: Vec<(UnitNumber, usize)>,
-    bytes: u64,
     plain_bytes: u64,
 }

@@ -1,8 +1,9 @@
 //! Expected time at other core counts, from the rates that a run measured. Pure data and arithmetic.
 //!
 //! Model: a run takes as long as its slowest serial part, or as all CPU work divided by the cores, whichever is longer, plus
-//! what the model did not explain of the run that was measured. The model knows nothing of caches, memory bandwidth or
-//! clock frequency; it is checked against real runs in `docs/journal`.
+//! what the model did not explain of the run that was measured. At the end of a pipe the work of other programs counts as
+//! ours: the producer's and consumer's is needed for every byte. The model knows nothing of caches, memory bandwidth or
+//! clock frequency; `cargo xtask bench` holds it against real runs.
 
 use crate::measures::{Access, Measures};
 use serde::Serialize;
@@ -43,14 +44,15 @@ struct Parts {
     unexplained: f64,
 }
 
-/// Makes the forecast of a run. `None` when nothing went through.
-pub fn forecast(measures: &Measures) -> Option<Forecast> {
+/// Makes the forecast of a run. `others_cpu_ns` is the CPU time that other programs used meanwhile, as far as it is known.
+/// `None` when nothing went through.
+pub fn forecast(measures: &Measures, others_cpu_ns: u64) -> Option<Forecast> {
     if measures.chunks == 0 || measures.wall_ns == 0 {
         return None;
     }
     let measured_cores = measures.workers.max(1);
     let wall = seconds(measures.wall_ns);
-    let mut parts = parts_of(measures);
+    let mut parts = parts_of(measures, others_cpu_ns);
     parts.unexplained = (wall - parts.expected(measured_cores)).max(0.0);
     let trusted_to_cores = measured_cores * 4;
     let at = |cores: usize| Point {
@@ -70,7 +72,7 @@ pub fn forecast(measures: &Measures) -> Option<Forecast> {
     })
 }
 
-fn parts_of(measures: &Measures) -> Parts {
+fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
     let clocks = &measures.clocks;
     let [read_name, _, write_name] = measures.stage_names;
     // Off-CPU time of reading and writing at offsets is a disk's or an inode lock's: it does not shrink with more cores
@@ -84,8 +86,10 @@ fn parts_of(measures: &Measures) -> Parts {
         Access::InTurns | Access::OwnThread => clocks.write.busy_ns + clocks.write.blocked_ns,
     };
     let (serial_ns, serial_name) = if reading >= writing { (reading, read_name) } else { (writing, write_name) };
+    let is_piped = measures.reading == Access::OwnThread || measures.writing == Access::OwnThread;
+    let partners_ns = if is_piped { others_cpu_ns } else { 0 };
     Parts {
-        cpu: seconds(measures.process_cpu_ns),
+        cpu: seconds(measures.process_cpu_ns + partners_ns),
         serial: seconds(serial_ns).max(f64::MIN_POSITIVE),
         serial_name,
         chunks: measures.chunks as f64,
@@ -143,7 +147,7 @@ mod tests {
 
     #[test]
     fn time_falls_with_cores_until_the_serial_part_binds() {
-        let forecast = forecast(&one_core_run(9_000, 3_000)).expect("a run with chunks");
+        let forecast = forecast(&one_core_run(9_000, 3_000), 0).expect("a run with chunks");
         let at = |cores| forecast.points.iter().find(|point| point.cores == cores).expect("a point").seconds;
         assert!((at(1) - 12.0).abs() < 1e-9);
         assert!((at(2) - 6.0).abs() < 1e-9);
@@ -153,8 +157,20 @@ mod tests {
     }
 
     #[test]
+    fn the_producers_work_counts_at_the_end_of_a_pipe_only() {
+        let two_cores = |measures: &Measures| {
+            let forecast = forecast(measures, 2_000_000_000).expect("a run with chunks");
+            forecast.points.iter().find(|point| point.cores == 2).expect("a point").seconds
+        };
+        let mut measures = one_core_run(8_000, 0);
+        assert!((two_cores(&measures) - 5.0).abs() < 1e-9);
+        measures.reading = Access::AtOffsets;
+        assert!((two_cores(&measures) - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn nothing_is_claimed_beyond_four_times_what_was_measured() {
-        let forecast = forecast(&one_core_run(9_000, 1)).expect("a run with chunks");
+        let forecast = forecast(&one_core_run(9_000, 1), 0).expect("a run with chunks");
         assert_eq!(forecast.points.last().expect("points").cores, 4);
         assert_eq!((forecast.pays_until_cores, forecast.then_bound_by), (None, None));
     }
@@ -163,7 +179,7 @@ mod tests {
     fn three_chunks_do_not_keep_four_cores_busy() {
         let mut measures = one_core_run(3_000, 0);
         measures.chunks = 3;
-        let forecast = forecast(&measures).expect("a run with chunks");
+        let forecast = forecast(&measures, 0).expect("a run with chunks");
         let at = |cores| forecast.points.iter().find(|point| point.cores == cores).expect("a point").seconds;
         assert!((at(2) - 2.0).abs() < 1e-9, "two rounds");
         assert!((at(4) - 1.0).abs() < 1e-9, "one round, one core idle");

@@ -128,6 +128,8 @@ pub struct Circumstances {
     pub hands_asked: Option<usize>,
     /// Whether the priority is already the highest.
     pub priority_is_highest: bool,
+    /// CPU time that other programs used during the run, as far as it is known: for the forecast.
+    pub others_cpu_ns: u64,
 }
 
 /// LIMIT: below this wall time start-up, clock steps and scheduling outweigh the stages.
@@ -148,7 +150,7 @@ pub fn verdict(measures: &Measures, circumstances: &Circumstances) -> Verdict {
     }
     let bound = bound_of(measures);
     let next_step = next_step(&bound, measures, circumstances);
-    Verdict { bound, next_step, forecast: forecast(measures) }
+    Verdict { bound, next_step, forecast: forecast(measures, circumstances.others_cpu_ns) }
 }
 
 /// The workers' time by kind: the work stage, and reading and writing where they happen in the workers' time.

@@ -70,7 +70,7 @@ fn slow_reads_at_offsets_are_the_sources_fault_too() {
 #[test]
 fn slow_work_is_named_and_more_hands_offered_when_the_user_held_them_back() {
     let costs = Costs { work_spin: ms(6), ..Costs::default() };
-    let held_back = Circumstances { hands_allowed: 8, hands_asked: Some(1), priority_is_highest: false };
+    let held_back = Circumstances { hands_allowed: 8, hands_asked: Some(1), ..Circumstances::default() };
     let verdict = play(&Scene { costs, width: 1, hands: 1, ..scene() }, &held_back);
     assert!(
         matches!(verdict.bound, Bound::Work { stage: "work", hands: 1, busy, .. } if busy > 0.7),
