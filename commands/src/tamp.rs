@@ -6,6 +6,7 @@ mod levels;
 mod list;
 mod names;
 mod plan;
+mod staffing;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};

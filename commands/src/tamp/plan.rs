@@ -2,17 +2,15 @@
 //! Looks at files and at the machine; changes nothing.
 
 use super::names::{self, Found, LeftAlone};
-use super::{NAME, TampArgs};
+use super::{NAME, TampArgs, staffing};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::report::{counted, seconds_text};
-use codec::compress::slot_bytes;
+use crate::report::seconds_text;
 use codec::format::{DecodeLimits, EncodeOptions, Format, Layout};
 use codec::lane::{Input, Lane, Output, Source};
 use codec::registry;
 use crew::budget::Priority;
-use crew::measures::Slots;
-use crew::pipeline::{Mode, Staffing};
+use crew::pipeline::Staffing;
 use crew::plan::Plan;
 use crew::verdict::Circumstances;
 use std::fs::Metadata;
@@ -65,14 +63,7 @@ impl Direction {
 
 /// The largest unit that a worker decodes as a whole. Larger ones are decoded as a stream on one core. Larger: files of
 /// long frames decode in parallel, at twice this much memory a slot. Smaller: less memory. pzstd's longest frames are 32 MiB.
-const UNIT_BYTES_MAX: u64 = 32 << 20;
-
-/// The smallest such unit that a memory cap may force: our gz members.
-const UNIT_BYTES_MIN: u64 = 1 << 20;
-
-/// The share of the memory at hand that a run takes without being told otherwise: an eighth leaves room for its producer
-/// and consumer, and for other runs.
-const MEMORY_SHARE: u64 = 8;
+pub const UNIT_BYTES_MAX: u64 = 32 << 20;
 
 /// Makes the plan.
 pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
@@ -87,7 +78,9 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
     let sizes = look_at_inputs(&lanes);
     let one_output = lanes.iter().all(|lane| lane.output == Output::Stdout);
     let mut plan = Plan::new(purpose(context, &direction, args, &lanes, &sizes));
-    let (direction, staffing) = staff(context, args, direction, &lanes, &sizes, &mut plan);
+    let (_, reason) = format_of(args)?;
+    staffing::explain_format(&direction, reason, &mut plan);
+    let (direction, staffing) = staffing::staff(context, args, direction, &lanes, &sizes, &mut plan);
     let circumstances = Circumstances {
         hands_allowed: context.machine.hands_allowed(),
         hands_asked: args.shared.hands,
@@ -232,7 +225,7 @@ fn lanes(
 fn output_of_stdin(args: &TampArgs) -> Output {
     match &args.output {
         _ if args.test => Output::Discard,
-        Some(path) => Output::Path { path: path.clone(), replace: args.force },
+        Some(path) => to_name(path, args),
         None => Output::Stdout,
     }
 }
@@ -246,11 +239,19 @@ fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Outp
     }
     let suffix = args.suffix.as_deref();
     let name = match (&args.output, direction) {
-        (Some(path), _) => path.clone(),
+        (Some(path), _) => return Ok(to_name(path, args)),
         (None, Direction::Compress { format, .. }) => names::packed(path, format.facts(), suffix, args.force)?,
         (None, Direction::Decompress { .. }) => names::plain(path, suffix)?,
     };
     Ok(Output::Path { path: name, replace: args.force })
+}
+
+/// What `-o` says: `-` is standard output, as for zstd.
+fn to_name(path: &Path, args: &TampArgs) -> Output {
+    match path == Path::new("-") {
+        true => Output::Stdout,
+        false => Output::Path { path: path.to_owned(), replace: args.force },
+    }
 }
 
 fn tell_left_alone(context: &Context, direction: &Direction, path: &Path, why: &LeftAlone) {
@@ -270,10 +271,10 @@ fn tell_left_alone(context: &Context, direction: &Direction, path: &Path, why: &
 }
 
 /// What could be learnt of the inputs without reading them.
-struct Sizes {
+pub struct Sizes {
     /// Of each lane; `None` for streams and for what cannot be looked at.
-    of_lanes: Vec<Option<u64>>,
-    total_bytes: Option<u64>,
+    pub of_lanes: Vec<Option<u64>>,
+    pub total_bytes: Option<u64>,
 }
 
 fn look_at_inputs(lanes: &[Lane]) -> Sizes {
@@ -315,178 +316,6 @@ fn purpose(context: &Context, direction: &Direction, args: &TampArgs, lanes: &[L
         }
         _ => format!("{verb} {} ({size})", label(lanes)),
     }
-}
-
-/// What is at the two ends of all lanes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ends {
-    /// Regular files only.
-    Files,
-    /// A pipe, socket or terminal at one end at least.
-    Pipe,
-}
-
-/// Decides hands, slots and executor, and writes all choices into the plan.
-fn staff(
-    context: &Context,
-    args: &TampArgs,
-    direction: Direction,
-    lanes: &[Lane],
-    sizes: &Sizes,
-    plan: &mut Plan,
-) -> (Direction, Staffing) {
-    let allowed = context.machine.hands_allowed();
-    let hands = args.shared.hands.unwrap_or(allowed);
-    let memory = args.shared.memory.unwrap_or(context.machine.memory_budget_bytes() / MEMORY_SHARE);
-    choose_format(args, &direction, plan);
-    let from_files = sizes.of_lanes.iter().all(Option::is_some);
-    plan.choose(
-        "read",
-        if from_files { "in each worker, at offsets" } else { "in a thread of its own" },
-        if from_files {
-            "the source is a regular file: no serial reader"
-        } else {
-            "a pipe gives its bytes in one order only"
-        },
-    );
-    let chunks = chunks(&direction, sizes);
-    let width = hands.min(usize::try_from(chunks.unwrap_or(u64::MAX)).unwrap_or(usize::MAX)).max(1);
-    let to_files = lanes.iter().all(|lane| !matches!(lane.output, Output::Stdout)) || stdout_is_file();
-    let ends = if from_files && to_files { Ends::Files } else { Ends::Pipe };
-    let (width, slots, direction) = fit_into_memory(direction, width, ends, memory);
-    let reason = match (args.shared.hands, chunks) {
-        (_, Some(chunks)) if (chunks as usize) < hands => {
-            format!("there are no more than {} to work on", counted(chunks, "chunk"))
-        }
-        (Some(asked), _) if width == asked => format!("-j; {allowed} allowed"),
-        (None, _) if width == allowed => {
-            let quota = context
-                .machine
-                .cpu_quota_millicores
-                .map_or("none".to_owned(), |quota| format!("{}.{:02} cores", quota / 1000, quota % 1000 / 10));
-            format!("{}; quota {quota}", counted(context.machine.allowed_cpus as u64, "allowed CPU"))
-        }
-        _ => "memory allows no more".to_owned(),
-    };
-    let work = direction.verb(false);
-    plan.choose(work, format!("up to {}", counted(width as u64, "hand")), reason);
-    plan.choose(
-        "write",
-        if args.test {
-            "nowhere"
-        } else if to_files {
-            "in each worker, at offsets"
-        } else {
-            "in a thread of its own, in order"
-        },
-        if args.test {
-            "-t only verifies"
-        } else if to_files {
-            "order fixed by the sizes of earlier chunks"
-        } else {
-            "a pipe takes bytes in one order only"
-        },
-    );
-    let mode = choose_mode(width, ends);
-    let slot = slot_size(&direction);
-    plan.choose(
-        "memory",
-        format!("{} of {} allowed", terminal::bytes(slots.given as u64 * slot), terminal::bytes(memory)),
-        format!("{} of {}", counted(slots.given as u64, "slot"), terminal::bytes(slot)),
-    );
-    let nicer = args.shared.priority.nicer_by();
-    if args.shared.priority.class() != Priority::Normal {
-        let reason = if nicer > 0 {
-            format!("given; the kernel is asked for nice {nicer}")
-        } else {
-            "given; other runs do not see it yet".to_owned()
-        };
-        plan.choose("priority", format!("{:?}", args.shared.priority).to_lowercase(), reason);
-    }
-    (direction, Staffing { width, slots, mode })
-}
-
-fn choose_format(args: &TampArgs, direction: &Direction, plan: &mut Plan) {
-    match direction {
-        Direction::Compress { format, options } => {
-            let facts = format.facts();
-            let chunk = chunk_text(format.chunk_bytes(options));
-            let units_text = match options.layout {
-                Layout::SingleUnit => format!("one {}", facts.unit_name),
-                Layout::Bgzf => "BGZF blocks".to_owned(),
-                Layout::ParallelUnits => format!("{}s of {chunk}", facts.unit_name),
-            };
-            let (_, reason) = format_of(args).unwrap_or((*format, "the default"));
-            plan.choose("format", format!("{} {units_text}, level {}", facts.name, options.level), reason);
-        }
-        Direction::Decompress { .. } => {
-            plan.choose("format", "as the content tells", "names lie");
-        }
-    }
-}
-
-/// Chunk sizes are powers of two.
-fn chunk_text(bytes: usize) -> String {
-    if bytes.is_multiple_of(1 << 20) { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
-}
-
-/// Chunks that there will be, where the sizes are known. Packed files do not tell before they are cut.
-fn chunks(direction: &Direction, sizes: &Sizes) -> Option<u64> {
-    let Direction::Compress { format, options } = direction else {
-        return None;
-    };
-    if options.layout == Layout::SingleUnit {
-        return None;
-    }
-    let chunk_bytes = format.chunk_bytes(options) as u64;
-    sizes.of_lanes.iter().map(|size| size.map(|bytes| bytes.div_ceil(chunk_bytes).max(1))).sum()
-}
-
-/// Gives up slots first, then hands, until what is held fits. One hand and one slot always remain.
-fn fit_into_memory(direction: Direction, width: usize, ends: Ends, memory: u64) -> (usize, Slots, Direction) {
-    let wanted = slots_wanted(width, ends);
-    let direction = match direction {
-        // A unit takes its packed and its plain bytes; the cap divides into that many.
-        Direction::Decompress { limits } => {
-            let unit_plain_bytes = (memory / (2 * wanted as u64)).clamp(UNIT_BYTES_MIN, UNIT_BYTES_MAX);
-            Direction::Decompress { limits: DecodeLimits { unit_plain_bytes, ..limits } }
-        }
-        Direction::Compress { format, options } => {
-            let library_threads = if options.layout == Layout::SingleUnit { width as u32 } else { 1 };
-            Direction::Compress { format, options: EncodeOptions { library_threads, ..options } }
-        }
-    };
-    let slot = slot_size(&direction);
-    let affordable = usize::try_from(memory / slot.max(1)).unwrap_or(usize::MAX).max(1);
-    let given = wanted.min(affordable);
-    // A worker without a slot of its own and one to spare for the chunk that waits to be written is no help.
-    let width = width.min(given.saturating_sub(1).max(1));
-    (width, Slots { given, wanted }, direction)
-}
-
-/// Between files two slots more than hands are enough: chunks end almost in order. A pipe at either end is read ahead and
-/// written behind, so that it and the hands do not wait for each other: twice as many, and two.
-fn slots_wanted(width: usize, ends: Ends) -> usize {
-    match ends {
-        Ends::Files => width + 2,
-        Ends::Pipe => 2 * width + 2,
-    }
-}
-
-fn slot_size(direction: &Direction) -> u64 {
-    match direction {
-        Direction::Compress { format, options } => slot_bytes(*format, options),
-        Direction::Decompress { limits } => 2 * limits.unit_plain_bytes,
-    }
-}
-
-/// One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work.
-fn choose_mode(width: usize, ends: Ends) -> Mode {
-    if width == 1 && ends == Ends::Files { Mode::SingleCore } else { Mode::Threaded }
-}
-
-fn stdout_is_file() -> bool {
-    std::fs::metadata("/proc/self/fd/1").is_ok_and(|metadata| metadata.is_file())
 }
 
 /// The plan with what is to be expected, found out by compressing a little of the source in memory.

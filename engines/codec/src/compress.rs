@@ -1,12 +1,12 @@
 //! Compression as pipeline stages: cut a lane into chunks, encode each as a unit, put the units in order.
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
+use crate::byte_buffer::ByteBuffer;
 use crate::ends::{Extent, InputEnd, OutputEnd};
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Encoder, Format, StreamEncoder, Tail};
 use crate::lane::{Lane, LaneOutcome, Totals};
 use crate::packed_reader::read_stream;
-use crate::plain_buffer::PlainBuffer;
 use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
@@ -82,9 +82,9 @@ struct Fold {
 pub struct CompressChunk {
     /// Where the plain bytes are to be fetched from, when `cut` only noted it.
     to_fetch: Option<(Arc<File>, u64, usize)>,
-    plain: PlainBuffer,
+    plain: ByteBuffer,
     plain_bytes: u64,
-    packed: Vec<u8>,
+    packed: ByteBuffer,
     /// Encoded already, as part of one unit.
     is_encoded: bool,
     offset: u64,
@@ -206,7 +206,7 @@ impl Stages for Compression<'_> {
     }
 
     fn write(&self, sink: &CompressSink, chunk: &CompressChunk) -> Result<u64, CodecError> {
-        sink.output.write(&chunk.packed, chunk.offset)?;
+        sink.output.write(chunk.packed.content(), chunk.offset)?;
         Ok(chunk.packed.len() as u64)
     }
 

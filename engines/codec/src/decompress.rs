@@ -2,12 +2,12 @@
 //! decoded in the source's turn, and the workers check and write its pieces.
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
+use crate::byte_buffer::ByteBuffer;
 use crate::ends::{InputEnd, OutputEnd};
 use crate::error::{CodecError, Defect, Unrecognised};
 use crate::format::{Claim, CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, StreamDecoder};
 use crate::lane::{Lane, LaneOutcome, Totals};
 use crate::packed_reader::PackedReader;
-use crate::plain_buffer::PlainBuffer;
 use crate::registry::{self, HEAD_BYTES};
 use crc_fast::{CrcAlgorithm, checksum, checksum_combine};
 use crew::budget::Lease;
@@ -60,9 +60,8 @@ pub fn decompress(what: &Decompression<'_>, staffing: &Staffing, lease: &dyn Lea
     run(what, staffing, lease, tally)
 }
 
-/// Plain bytes of a streamed unit that go through the pipeline at a time. Smaller costs hand-overs (256 KiB: 8 % on gz),
-/// larger leaves the
-/// second-level cache before it is written. Chosen in docs/journal/0001-tamp-first-slice.md.
+/// Plain bytes of a streamed unit that go through the pipeline at a time. Smaller costs hand-overs (256 KiB: 8 % on gz), larger
+/// leaves the second-level cache before it is written. Chosen in docs/journal/0001-tamp-first-slice.md.
 pub const PIECE_BYTES: usize = 1 << 20;
 
 /// Plain bytes of small units (BGZF blocks) that are handed to a worker together: a block alone is too little work. Larger
@@ -132,7 +131,7 @@ struct Fold {
 pub struct DecompressChunk {
     content: Content,
     packed: Vec<u8>,
-    plain: PlainBuffer,
+    plain: ByteBuffer,
     offset: u64,
     /// A defect behind the sound data in `plain`: told once those are written.
     failure: Mutex<Option<CodecError>>,
@@ -455,7 +454,10 @@ impl DecompressSource {
             if group.units.is_empty() {
                 chunk.packed.clear();
             }
-            self.reader.take_into(count, &mut chunk.packed).map_err(read_error)?;
+            let taken = self.reader.take_into(count, &mut chunk.packed).map_err(read_error)?;
+            if taken < count {
+                return Err(unit.damaged(Defect::Truncated));
+            }
         }
         group.units.push((unit, count));
         Ok(())

@@ -3,9 +3,9 @@
 //! A *unit* is what the format calls member or frame: a part of the packed file that is decoded by itself. A new format
 //! implements [`Format`] and gets a line in `registry`; nothing else knows it by name.
 
+use crate::byte_buffer::ByteBuffer;
 use crate::error::{CodecError, Defect};
 use crate::packed_reader::PackedReader;
-use crate::plain_buffer::PlainBuffer;
 use crew::pipeline::Turn;
 use std::io;
 use std::ops::RangeInclusive;
@@ -90,13 +90,13 @@ pub trait Format: Send + Sync {
 /// Encodes whole units.
 pub trait Encoder: Send {
     /// Encodes `plain` as one unit into `packed`, which is overwritten.
-    fn encode(&mut self, plain: &[u8], packed: &mut Vec<u8>) -> Result<(), CodecError>;
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError>;
 }
 
 /// Encodes one unit piece by piece.
 pub trait StreamEncoder: Send {
     /// Takes `plain` in and appends what came out to `packed`; `ends` finishes the unit.
-    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut Vec<u8>) -> Result<(), CodecError>;
+    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError>;
 }
 
 /// Learns the sizes of all units in order and writes what follows the last one.
@@ -164,7 +164,7 @@ impl From<Defect> for CutError {
 pub trait Decoder: Send {
     /// Decodes the unit `packed` and adds it to `plain`; checks its checksum and both lengths. `plain_limit` bounds what
     /// it may add, whatever the unit claims.
-    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut PlainBuffer) -> Result<(), Defect>;
+    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect>;
 }
 
 /// Decodes one unit piece by piece, in order.
@@ -174,7 +174,7 @@ pub trait StreamDecoder: Send {
     fn fill(
         &mut self,
         input: &mut PackedReader,
-        plain: &mut PlainBuffer,
+        plain: &mut ByteBuffer,
         piece_bytes: usize,
         turn: &mut Turn<'_>,
     ) -> Result<Filled, CutError>;

@@ -4,6 +4,7 @@
 //! pipeline. What a format is (magic, units, checks, levels) stands behind the [`Format`](format::Format) trait.
 //! Theory: `engines/codec/README.md`.
 
+pub mod byte_buffer;
 pub mod compress;
 pub mod decompress;
 mod ends;
@@ -13,6 +14,5 @@ pub mod formats;
 pub mod lane;
 pub mod list;
 pub mod packed_reader;
-pub mod plain_buffer;
 pub mod registry;
 pub mod sample;

@@ -1,6 +1,7 @@
 //! Compresses a little of a file in memory, to tell what the whole would take: for a plan's expectation.
 //! Writes nothing and keeps nothing.
 
+use crate::byte_buffer::ByteBuffer;
 use crate::format::{EncodeOptions, Format};
 use std::fs::File;
 use std::path::Path;
@@ -34,7 +35,7 @@ pub fn sample(path: &Path, format: &dyn Format, options: &EncodeOptions) -> Opti
     for place in places {
         let mut plain = vec![0; usize::try_from(PLACE_BYTES.min(metadata.len())).ok()?];
         let read = read_full_at(&file, &mut plain, place).ok()?;
-        let mut packed = Vec::new();
+        let mut packed = ByteBuffer::default();
         let begin = Instant::now();
         encoder.encode(&plain[..read], &mut packed).ok()?;
         seconds += begin.elapsed().as_secs_f64();

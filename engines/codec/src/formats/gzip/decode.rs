@@ -3,10 +3,10 @@
 
 use super::container::{HEADER_BYTES_MAX, TRAILER_BYTES, crc32, parse_header, parse_trailer};
 use super::kernel::{Inflater, SLACK_BYTES, Status};
+use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
 use crate::format::{Claim, CutError, Decoder, Filled, StreamDecoder};
 use crate::packed_reader::PackedReader;
-use crate::plain_buffer::PlainBuffer;
 use crew::pipeline::Turn;
 
 /// How far deflate refers back (RFC 1951 section 3.2.5).
@@ -27,7 +27,7 @@ impl MemberDecoder {
 }
 
 impl Decoder for MemberDecoder {
-    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut PlainBuffer) -> Result<(), Defect> {
+    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect> {
         let header = parse_header(packed)?.ok_or(Defect::Truncated)?;
         let data_end = packed.len().checked_sub(TRAILER_BYTES).filter(|end| *end > header.bytes);
         let (body, trailer) = packed.split_at(data_end.ok_or(Defect::Truncated)?);
@@ -101,7 +101,7 @@ impl StreamDecoder for MemberStream {
     fn fill(
         &mut self,
         input: &mut PackedReader,
-        plain: &mut PlainBuffer,
+        plain: &mut ByteBuffer,
         piece_bytes: usize,
         turn: &mut Turn<'_>,
     ) -> Result<Filled, CutError> {

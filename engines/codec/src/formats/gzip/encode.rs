@@ -1,7 +1,8 @@
 //! Encodes gzip members with libdeflate, one whole member at a time, each with its length in an extra field.
 //! Writes no name and no time: the same input gives the same output, whenever and wherever it is made.
 
-use super::container::{TRAILER_BYTES, crc32};
+use super::container::crc32;
+use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::{Encoder, Tail};
 use libdeflater::{CompressionLvl, Compressor};
@@ -49,12 +50,12 @@ impl MemberEncoder {
 }
 
 impl Encoder for MemberEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut Vec<u8>) -> Result<(), CodecError> {
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
         packed.clear();
-        packed.extend(SIZED_HEADER);
+        packed.append(&SIZED_HEADER);
         let deflate_bytes = append_member(&mut self.compressor, plain, 4, packed)?;
         let length = u32::try_from(deflate_bytes).expect("a chunk is far below 4 GiB");
-        packed[16..20].copy_from_slice(&length.to_le_bytes());
+        packed.content_mut()[16..20].copy_from_slice(&length.to_le_bytes());
         Ok(())
     }
 }
@@ -71,14 +72,14 @@ impl BgzfEncoder {
 }
 
 impl Encoder for BgzfEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut Vec<u8>) -> Result<(), CodecError> {
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
         packed.clear();
         for block in plain.chunks(BGZF_PLAIN_BYTES) {
             let from = packed.len();
-            packed.extend(BGZF_HEADER);
+            packed.append(&BGZF_HEADER);
             append_member(&mut self.compressor, block, 2, packed)?;
             let length = u16::try_from(packed.len() - from - 1).expect("a block of this size fits into 64 KiB");
-            packed[from + 16..from + 18].copy_from_slice(&length.to_le_bytes());
+            packed.content_mut()[from + 16..from + 18].copy_from_slice(&length.to_le_bytes());
         }
         Ok(())
     }
@@ -89,18 +90,17 @@ fn append_member(
     compressor: &mut Compressor,
     plain: &[u8],
     length_bytes: usize,
-    packed: &mut Vec<u8>,
+    packed: &mut ByteBuffer,
 ) -> Result<usize, CodecError> {
-    let from = packed.len() + length_bytes;
-    packed.resize(from + compressor.deflate_compress_bound(plain.len()), 0);
+    packed.append(&[0; 4][..length_bytes]);
+    let room = packed.room(compressor.deflate_compress_bound(plain.len()));
     let deflate_bytes = compressor
-        .deflate_compress(plain, &mut packed[from..])
+        .deflate_compress(plain, room)
         .map_err(|error| CodecError::Library { library: "libdeflate", message: error.to_string() })?;
-    packed.truncate(from + deflate_bytes);
-    packed.reserve(TRAILER_BYTES);
-    packed.extend(crc32(plain).to_le_bytes());
+    packed.grow(deflate_bytes);
+    packed.append(&crc32(plain).to_le_bytes());
     // RFC 1952: the length modulo 2^32.
-    packed.extend((plain.len() as u32).to_le_bytes());
+    packed.append(&(plain.len() as u32).to_le_bytes());
     Ok(deflate_bytes)
 }
 
@@ -124,9 +124,10 @@ mod tests {
     use std::io::Read;
 
     fn encoded(encoder: &mut dyn Encoder, plain: &[u8]) -> Vec<u8> {
-        let mut packed = vec![9; 3];
+        let mut packed = ByteBuffer::default();
+        packed.append(&[9; 3]);
         encoder.encode(plain, &mut packed).expect("encode");
-        packed
+        packed.content().to_vec()
     }
 
     #[test]

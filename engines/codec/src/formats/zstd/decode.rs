@@ -1,10 +1,10 @@
 //! Decodes zstd frames with libzstd: whole ones for a worker, long ones as a stream. The library checks the checksums.
 
 use super::container::parse_frame_header;
+use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
 use crate::format::{CutError, DecodeLimits, Decoder, Filled, StreamDecoder};
 use crate::packed_reader::PackedReader;
-use crate::plain_buffer::PlainBuffer;
 use crew::pipeline::Turn;
 use zstd_safe::{DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, get_error_name};
 
@@ -27,7 +27,7 @@ impl FrameDecoder {
 }
 
 impl Decoder for FrameDecoder {
-    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut PlainBuffer) -> Result<(), Defect> {
+    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect> {
         let header = parse_frame_header(packed)?.ok_or(Defect::Truncated)?;
         let claimed = header.content_bytes.ok_or(Defect::Header("its header does not tell its size"))?;
         if claimed > plain_limit {
@@ -62,7 +62,7 @@ impl StreamDecoder for FrameStream {
     fn fill(
         &mut self,
         input: &mut PackedReader,
-        plain: &mut PlainBuffer,
+        plain: &mut ByteBuffer,
         piece_bytes: usize,
         turn: &mut Turn<'_>,
     ) -> Result<Filled, CutError> {

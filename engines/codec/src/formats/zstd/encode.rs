@@ -1,6 +1,7 @@
 //! Encodes zstd frames with libzstd: independent ones with content size and checksum, or one long frame.
 
 use super::container::{SEEK_FOOTER_MAGIC, SEEK_TABLE_MAGIC};
+use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Encoder, StreamEncoder, Tail};
 use zstd_safe::zstd_sys::ZSTD_EndDirective;
@@ -34,13 +35,11 @@ impl FrameEncoder {
 }
 
 impl Encoder for FrameEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut Vec<u8>) -> Result<(), CodecError> {
-        let bound = zstd_safe::compress_bound(plain.len());
-        if packed.len() < bound {
-            packed.resize(bound, 0);
-        }
-        let size = self.context.compress2(packed.as_mut_slice(), plain).map_err(library_error)?;
-        packed.truncate(size);
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
+        packed.clear();
+        let room = packed.room(zstd_safe::compress_bound(plain.len()));
+        let size = self.context.compress2(room, plain).map_err(library_error)?;
+        packed.grow(size);
         Ok(())
     }
 }
@@ -61,16 +60,14 @@ impl FrameStreamEncoder {
 }
 
 impl StreamEncoder for FrameStreamEncoder {
-    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut Vec<u8>) -> Result<(), CodecError> {
+    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError> {
         let mut input = InBuffer::around(plain);
         let directive = if ends { ZSTD_EndDirective::ZSTD_e_end } else { ZSTD_EndDirective::ZSTD_e_continue };
         loop {
-            let from = packed.len();
-            packed.resize(from + CCtx::out_size(), 0);
-            let mut output = OutBuffer::around(&mut packed[from..]);
+            let mut output = OutBuffer::around(packed.room(CCtx::out_size()));
             let left = self.context.compress_stream2(&mut output, &mut input, directive).map_err(library_error)?;
             let written = output.pos();
-            packed.truncate(from + written);
+            packed.grow(written);
             let is_done = if ends { left == 0 } else { input.pos == plain.len() };
             if is_done {
                 return Ok(());

@@ -1,15 +1,15 @@
-//! A recycled buffer for plain bytes that may keep history in front of them.
-//! Grows to what was ever needed and never shrinks: touching fresh memory costs more than keeping it.
+//! A recycled buffer for plain or packed bytes, which may keep history in front of them.
+//! Grows to what was ever needed and never shrinks: touching fresh memory, or clearing old, costs more than keeping it.
 
 /// Bytes `start..end` of a buffer are the content; what stands before `start` is history that decoders may refer to.
 #[derive(Debug, Default)]
-pub struct PlainBuffer {
+pub struct ByteBuffer {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
 }
 
-impl PlainBuffer {
+impl ByteBuffer {
     /// The content.
     pub fn content(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
@@ -38,7 +38,7 @@ impl PlainBuffer {
         (self.start, self.end) = (0, 0);
     }
 
-    /// Room for `more` bytes behind the content, as a slice to write into; [`PlainBuffer::grow`] then takes them in.
+    /// Room for `more` bytes behind the content, as a slice to write into; [`ByteBuffer::grow`] then takes them in.
     pub fn room(&mut self, more: usize) -> &mut [u8] {
         let end = self.end;
         self.reserve(more);
@@ -50,6 +50,17 @@ impl PlainBuffer {
         self.reserve(more);
         let total = self.end + more;
         (&mut self.bytes[..total], self.end)
+    }
+
+    /// Adds bytes.
+    pub fn append(&mut self, bytes: &[u8]) {
+        self.room(bytes.len()).copy_from_slice(bytes);
+        self.grow(bytes.len());
+    }
+
+    /// The content, to be changed in place.
+    pub fn content_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.end]
     }
 
     /// Takes in `count` bytes that were written behind the content.
@@ -77,7 +88,7 @@ mod tests {
 
     #[test]
     fn content_follows_history_and_the_tail_reaches_into_it() {
-        let mut buffer = PlainBuffer::default();
+        let mut buffer = ByteBuffer::default();
         buffer.restart_with(b"abc");
         buffer.room(2).copy_from_slice(b"de");
         buffer.grow(2);

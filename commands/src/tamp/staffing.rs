@@ -1,0 +1,182 @@
+//! How many hands, how much room, threads or none: decided from the machine, the options and the inputs, each choice written
+//! into the plan with its reason.
+
+use super::TampArgs;
+use super::plan::{Direction, Sizes, UNIT_BYTES_MAX};
+use crate::context::Context;
+use crate::report::counted;
+use codec::compress::slot_bytes;
+use codec::format::{DecodeLimits, EncodeOptions, Layout};
+use codec::lane::{Lane, Output};
+use crew::budget::Priority;
+use crew::measures::Slots;
+use crew::pipeline::{Mode, Staffing};
+use crew::plan::Plan;
+
+/// The smallest unit that a memory cap may force on a decoding worker: our gz members.
+const UNIT_BYTES_MIN: u64 = 1 << 20;
+
+/// The share of the memory at hand that a run takes without being told otherwise: an eighth leaves room for its producer
+/// and consumer, and for other runs.
+const MEMORY_SHARE: u64 = 8;
+
+/// What is at the two ends of all lanes.
+#[derive(Clone, Copy)]
+struct Ends {
+    from_files: bool,
+    to_files: bool,
+}
+
+impl Ends {
+    fn of(lanes: &[Lane], sizes: &Sizes) -> Self {
+        let stdout_is_file = || std::fs::metadata("/proc/self/fd/1").is_ok_and(|metadata| metadata.is_file());
+        Self {
+            from_files: sizes.of_lanes.iter().all(Option::is_some),
+            to_files: lanes.iter().all(|lane| !matches!(lane.output, Output::Stdout)) || stdout_is_file(),
+        }
+    }
+
+    fn are_files(self) -> bool {
+        self.from_files && self.to_files
+    }
+}
+
+/// Decides hands, slots and executor.
+pub fn staff(
+    context: &Context,
+    args: &TampArgs,
+    direction: Direction,
+    lanes: &[Lane],
+    sizes: &Sizes,
+    plan: &mut Plan,
+) -> (Direction, Staffing) {
+    let ends = Ends::of(lanes, sizes);
+    let memory = args.shared.memory.unwrap_or(context.machine.memory_budget_bytes() / MEMORY_SHARE);
+    let asked = args.shared.hands.unwrap_or(context.machine.hands_allowed());
+    let chunks = chunks(&direction, sizes);
+    let useful = chunks.map_or(asked, |chunks| usize::try_from(chunks).unwrap_or(usize::MAX).min(asked)).max(1);
+    let (width, slots, direction) = fit_into_memory(direction, useful, ends, memory);
+    // One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work.
+    let mode = if width == 1 && ends.are_files() { Mode::SingleCore } else { Mode::Threaded };
+
+    explain_reading(ends, plan);
+    let reason = reason_for_width(context, args, width, useful, chunks);
+    plan.choose(direction.verb(false), format!("up to {}", counted(width as u64, "hand")), reason);
+    explain_writing(ends, args.test, plan);
+    explain_memory(&direction, slots, memory, plan);
+    explain_priority(args, plan);
+    (direction, Staffing { width, slots, mode })
+}
+
+/// Chunks that there will be, where the sizes are known. Packed files do not tell before they are cut.
+fn chunks(direction: &Direction, sizes: &Sizes) -> Option<u64> {
+    let Direction::Compress { format, options } = direction else { return None };
+    if options.layout == Layout::SingleUnit {
+        return None;
+    }
+    let chunk_bytes = format.chunk_bytes(options) as u64;
+    sizes.of_lanes.iter().map(|size| size.map(|bytes| bytes.div_ceil(chunk_bytes).max(1))).sum()
+}
+
+/// Gives up slots first, then hands, until what is held fits. One hand and one slot always remain.
+fn fit_into_memory(direction: Direction, width: usize, ends: Ends, memory: u64) -> (usize, Slots, Direction) {
+    let wanted = slots_wanted(width, ends);
+    let direction = match direction {
+        // A unit takes its packed and its plain bytes; the cap divides into that many.
+        Direction::Decompress { limits } => {
+            let unit_plain_bytes = (memory / (2 * wanted as u64)).clamp(UNIT_BYTES_MIN, UNIT_BYTES_MAX);
+            Direction::Decompress { limits: DecodeLimits { unit_plain_bytes, ..limits } }
+        }
+        Direction::Compress { format, options } => {
+            let library_threads = if options.layout == Layout::SingleUnit { width as u32 } else { 1 };
+            Direction::Compress { format, options: EncodeOptions { library_threads, ..options } }
+        }
+    };
+    let affordable = usize::try_from(memory / slot_size(&direction).max(1)).unwrap_or(usize::MAX).max(1);
+    let given = wanted.min(affordable);
+    // A worker without a slot of its own and one to spare for the chunk that waits to be written is no help.
+    let width = width.min(given.saturating_sub(1).max(1));
+    (width, Slots { given, wanted }, direction)
+}
+
+/// Between files two slots more than hands are enough: chunks end almost in order. A pipe at either end is read ahead and
+/// written behind, so that it and the hands do not wait for each other: twice as many, and two.
+fn slots_wanted(width: usize, ends: Ends) -> usize {
+    if ends.are_files() { width + 2 } else { 2 * width + 2 }
+}
+
+fn slot_size(direction: &Direction) -> u64 {
+    match direction {
+        Direction::Compress { format, options } => slot_bytes(*format, options),
+        Direction::Decompress { limits } => 2 * limits.unit_plain_bytes,
+    }
+}
+
+/// The format's line of the plan; `reason` says why this format.
+pub fn explain_format(direction: &Direction, reason: &str, plan: &mut Plan) {
+    let Direction::Compress { format, options } = direction else {
+        plan.choose("format", "as the content tells", "names lie");
+        return;
+    };
+    let facts = format.facts();
+    let units = match options.layout {
+        Layout::SingleUnit => format!("one {}", facts.unit_name),
+        Layout::Bgzf => "BGZF blocks".to_owned(),
+        Layout::ParallelUnits => format!("{}s of {} MiB", facts.unit_name, format.chunk_bytes(options) >> 20),
+    };
+    plan.choose("format", format!("{} {units}, level {}", facts.name, options.level), reason);
+}
+
+fn explain_reading(ends: Ends, plan: &mut Plan) {
+    match ends.from_files {
+        true => plan.choose("read", "in each worker, at offsets", "the source is a regular file: no serial reader"),
+        false => plan.choose("read", "in a thread of its own", "a pipe gives its bytes in one order only"),
+    }
+}
+
+fn explain_writing(ends: Ends, is_test: bool, plan: &mut Plan) {
+    match (is_test, ends.to_files) {
+        (true, _) => plan.choose("write", "nowhere", "-t only verifies"),
+        (_, true) => {
+            plan.choose("write", "in the workers, at offsets", "order fixed by the sizes of earlier chunks");
+        }
+        (_, false) => {
+            plan.choose("write", "in a thread of its own, in order", "a pipe takes bytes in one order only");
+        }
+    }
+}
+
+fn reason_for_width(context: &Context, args: &TampArgs, width: usize, useful: usize, chunks: Option<u64>) -> String {
+    let allowed = context.machine.hands_allowed();
+    let asked = args.shared.hands.unwrap_or(allowed);
+    if width < useful {
+        return "memory allows no more".to_owned();
+    }
+    if useful < asked {
+        return format!("there is no more than {} to work on", counted(chunks.unwrap_or(1), "chunk"));
+    }
+    if args.shared.hands.is_some() {
+        return format!("-j; {allowed} allowed");
+    }
+    let quota = context.machine.cpu_quota_millicores;
+    let quota = quota.map_or("none".to_owned(), |quota| format!("{}.{:02} cores", quota / 1000, quota % 1000 / 10));
+    format!("{}; quota {quota}", counted(context.machine.allowed_cpus as u64, "allowed CPU"))
+}
+
+fn explain_memory(direction: &Direction, slots: Slots, memory: u64, plan: &mut Plan) {
+    let slot = slot_size(direction);
+    let held = format!("{} of {} allowed", terminal::bytes(slots.given as u64 * slot), terminal::bytes(memory));
+    plan.choose("memory", held, format!("{} of {}", counted(slots.given as u64, "slot"), terminal::bytes(slot)));
+}
+
+fn explain_priority(args: &TampArgs, plan: &mut Plan) {
+    let class = args.shared.priority.class();
+    if class == Priority::Normal {
+        return;
+    }
+    let reason = match args.shared.priority.nicer_by() {
+        0 => "given; other runs do not see it yet".to_owned(),
+        nicer => format!("given; the kernel is asked for nice {nicer}"),
+    };
+    plan.choose("priority", format!("{class:?}").to_lowercase(), reason);
+}
