@@ -26,8 +26,6 @@ static FACTS: Facts = Facts {
     check: "xxh64",
 };
 
-const MIB: usize = 1 << 20;
-
 impl Format for Zstd {
     fn facts(&self) -> &'static Facts {
         &FACTS
@@ -37,15 +35,8 @@ impl Format for Zstd {
         head.starts_with(&container::MAGIC) || container::is_skippable(head)
     }
 
-    /// Each frame starts without history, so a frame must be long against the window for the ratio to hold: within 1 % of
-    /// one single frame. Larger frames cost memory and leave hands idle on small files. Chosen in
-    /// docs/journal/0001-tamp-first-slice.md.
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
-        match options.level {
-            ..=2 => 4 * MIB,
-            3..=8 => 8 * MIB,
-            _ => 16 * MIB,
-        }
+        encode::frame_bytes(options.level)
     }
 
     fn packed_bound(&self, plain_bytes: usize) -> usize {
