@@ -99,6 +99,11 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
+    /// The turn of a caller that holds a hand already, or needs none: a worker, a test.
+    pub fn with_a_hand() -> Self {
+        Turn { lease: None, waited: StageClock::default() }
+    }
+
     /// Runs something that computes rather than waits, with a hand. A worker's turn has one already; a thread that reads
     /// from a pipe takes one for as long as `compute` runs.
     pub fn with_hand<T>(&mut self, compute: impl FnOnce() -> T) -> T {

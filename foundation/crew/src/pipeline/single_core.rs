@@ -46,7 +46,7 @@ fn one_chunk<S: Stages>(
     clocks: &mut Clocks,
     tally: &Tally,
 ) -> Result<Cut, S::Error> {
-    let mut turn = Turn { lease: None, waited: Default::default() };
+    let mut turn = Turn::with_a_hand();
     let cut = timed(&mut clocks.read, OffCpu::Starved, || {
         let cut = stages.cut(source, chunk, &mut turn)?;
         if let Some(bytes) = cut.bytes() {

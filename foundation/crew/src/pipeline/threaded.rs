@@ -246,7 +246,7 @@ impl<S: Stages> Crew<'_, S> {
     ) where
         'env: 'scope,
     {
-        let mut turn = Turn { lease: None, waited: StageClock::default() };
+        let mut turn = Turn::with_a_hand();
         let outcome = timed(&mut worker.clocks.read, OffCpu::Starved, || {
             self.stages.cut(&mut source, &mut piece.chunk, &mut turn)
         });
