@@ -1,5 +1,5 @@
 //! What a command receives: the machine, the messages, the list of unfinished files, and a thread that tidies up when a
-//! signal ends the process. The only place that reads the environment.
+//! signal ends the process. Reads the environment for all commands.
 
 use crate::failure::Failure;
 use machine::{Host, Machine};
@@ -34,6 +34,8 @@ pub struct Terminals {
 impl Context {
     /// Looks at the machine and sets up what every command needs. Called once, before any other thread exists.
     pub fn new() -> Result<Self, Failure> {
+        raise_the_limit_of_open_files();
+        sys::signals::file_size_limit_is_an_error();
         let host = Host::real();
         let machine = Machine::look(&host);
         let unfinished = Unfinished::default();
@@ -44,6 +46,14 @@ impl Context {
         let terminals = Terminals { stdin: std::io::stdin().is_terminal(), stdout: std::io::stdout().is_terminal() };
         Ok(Self { host, machine, messages: Messages::standard_error(Verbosity::Normal), unfinished, terminals })
     }
+}
+
+/// Many files at once on many cores need many descriptors; the soft limit of 1024 is for programs that use select(2). Where
+/// it cannot be raised, opening fails with a clear error.
+fn raise_the_limit_of_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _stays_as_it_was = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
 /// From here on the ending signals arrive in a thread of their own. It removes unfinished files and lets the signal have

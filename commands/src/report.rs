@@ -193,6 +193,9 @@ fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
             "bound by memory: {slots} of {slots_wanted} slots; the hands waited for one for {} of their time.",
             terminal::percentage(*share)
         ),
+        Bound::CannotTell { reason: Doubt::LibraryThreads } => {
+            "cannot tell: the codec's library divided the work among threads of its own.".to_owned()
+        }
         Bound::CannotTell { reason: Doubt::TooShort { wall_ns } } => {
             format!("cannot tell: the run took {}, too short to measure.", seconds_text(*wall_ns as f64 / 1e9))
         }
@@ -234,7 +237,7 @@ fn hint(step: &NextStep) -> String {
         NextStep::AllowMoreMemory { slots_wanted, slots } => {
             format!("a larger --memory gives room for {slots_wanted} slots instead of {slots}")
         }
-        NextStep::RaisePriority => "--priority high, or another hour, gets more of the cores".to_owned(),
+        NextStep::RaisePriority => "--priority was lowered; normal gets more of the cores".to_owned(),
         NextStep::ReadFromFile => "read from a file: a pipe is read on one core".to_owned(),
         NextStep::WriteToFile => "write to a file: a pipe is written on one core".to_owned(),
     }

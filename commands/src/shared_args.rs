@@ -7,8 +7,9 @@ use crew::budget::Priority;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Cores and memory")]
 pub struct SharedArgs {
-    /// Use at most N cores (default: all that this process may use)
-    #[arg(short = 'j', long = "hands", value_name = "N", value_parser = parse_hands)]
+    /// Use at most N cores (default, and 0: all that this process may use)
+    // COMPAT: -T is zstd's and xz's, -p pigz's name for it.
+    #[arg(short = 'j', long = "hands", short_aliases = ['T', 'p'], alias = "threads", value_name = "N", value_parser = parse_hands)]
     pub hands: Option<usize>,
 
     /// Who goes first when runs share the machine
@@ -72,14 +73,20 @@ impl PriorityArg {
     }
 }
 
+impl SharedArgs {
+    /// Hands that were asked for; none where all that are allowed will do.
+    pub fn hands_asked(&self) -> Option<usize> {
+        self.hands.filter(|&hands| hands > 0)
+    }
+}
+
 /// LIMIT: more hands than this are a typing mistake; each costs a thread and its buffers.
 const HANDS_MAX: usize = 4096;
 
 fn parse_hands(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("at least one core is needed".to_owned()),
         Ok(hands) if hands <= HANDS_MAX => Ok(hands),
-        _ => Err(format!("a number from 1 to {HANDS_MAX} is needed")),
+        _ => Err(format!("a number from 0 to {HANDS_MAX} is needed")),
     }
 }
 

@@ -91,6 +91,7 @@ pub struct TampArgs {
 
     /// Fastest; for zst N makes it faster still
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          value_parser = clap::value_parser!(i32).range(1..=131_072),
           conflicts_with_all = ["level", "best"], hide_short_help = true)]
     pub fast: Option<i32>,
 
@@ -123,6 +124,10 @@ pub struct TampArgs {
     #[arg(long, hide_short_help = true)]
     pub bgzf: bool,
 
+    /// Write no name into gz files: as always here; for scripts that ask for it
+    #[arg(short = 'n', long, hide = true)]
+    pub no_name: bool,
+
     /// Print the list as JSON
     #[arg(long, requires = "list", hide_short_help = true)]
     pub json: bool,
@@ -141,7 +146,7 @@ pub struct TampArgs {
 }
 
 fn command() -> Command {
-    TampArgs::augment_args(Command::new("tamp")).after_help(
+    TampArgs::augment_args(Command::new("tamp")).args_override_self(true).version(env!("CARGO_PKG_VERSION")).after_help(
         "Examples:\n  mh tamp db.export                    db.export.zst beside it, on all cores\n  \
          pg_dump db | mh tamp -3 > db.zst     as fast as the dump comes\n  \
          mh tamp -d --report db.export.zst    back again, and what bound it\n  \
@@ -155,7 +160,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let job = plan::plan(context, &args)?;
     if args.shared.explain {
         report::show_plan(context, &plan::expectation(&job), args.shared.report)?;
-        return Ok(Outcome::Done);
+        return Ok(if job.left_alone == 0 { Outcome::Done } else { Outcome::Partial });
     }
     if args.list {
         return list::list(context, &job, args.json);
@@ -169,7 +174,8 @@ fn verbosity(args: &TampArgs) -> Verbosity {
     match (args.quiet, args.verbose) {
         (0, 0) => Verbosity::Normal,
         (0, _) => Verbosity::Verbose,
-        _ => Verbosity::Quiet,
+        (1, _) => Verbosity::Quiet,
+        _ => Verbosity::Silent,
     }
 }
 
@@ -307,6 +313,9 @@ fn input_name(input: &Input) -> String {
 
 /// Totals, the report if asked for, and the exit.
 fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outcome, Failure> {
+    if ran.broken_pipe {
+        return Err(Failure::BrokenPipe);
+    }
     if let Some(format) = args.shared.report {
         let finished = Finished {
             subject: &job.label,
@@ -323,9 +332,5 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
         let done = if job.is_test { "found sound" } else { job.direction.done() };
         context.messages.conclusion(NAME, &format!("{failed} of {asked} files were not {done}"));
     }
-    match (ran.broken_pipe, failed) {
-        (true, _) => Err(Failure::BrokenPipe),
-        (false, 0) => Ok(Outcome::Done),
-        (false, _) => Ok(Outcome::Partial),
-    }
+    Ok(if failed == 0 { Outcome::Done } else { Outcome::Partial })
 }

@@ -26,7 +26,7 @@ fn command() -> Command {
     Command::new("tour").about("See on a real file what the commands do, step by step").arg(path)
 }
 
-fn run(_context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let path = match matches.get_one::<PathBuf>("path") {
         Some(path) => path.clone(),
         None => default_file().ok_or_else(|| failure("find a file to show; give one"))?,
@@ -36,6 +36,7 @@ fn run(_context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure>
         return Err(Failure::Usage { command: NAME, message: format!("{} is not a regular file", quote(&path)) });
     }
     let scratch = Scratch::new(metadata.len())?;
+    context.unfinished.note_folder(&scratch.folder);
     Tour { path, bytes: metadata.len(), scratch }.walk()
 }
 

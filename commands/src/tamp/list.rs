@@ -8,7 +8,7 @@ use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::print;
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
-use codec::lane::{Lane, LaneOutcome};
+use codec::lane::{Input, Lane, LaneOutcome};
 use codec::list::{Survey, survey};
 use crew::budget::{Budget, InProcess, Request};
 use crew::tally::Tally;
@@ -60,7 +60,10 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
 
 fn row(lane: &Lane, units: u64, plain_bytes: u64, survey: &Survey, parallel: bool) -> Row {
     Row {
-        name: input_name(&lane.input),
+        name: match &lane.input {
+            Input::Stdin => "-".to_owned(),
+            Input::Path(path) => path.to_string_lossy().into_owned(),
+        },
         format: survey.format,
         packed_bytes: survey.packed_bytes,
         plain_bytes,
@@ -103,7 +106,7 @@ fn as_table(rows: &[Row]) -> String {
             row.check.to_owned(),
             terminal::integer(row.units),
             if row.parallel { "yes" } else { "no" }.to_owned(),
-            row.name.clone(),
+            terminal::quote(&row.name),
         ]);
     }
     table.to_string()

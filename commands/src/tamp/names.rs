@@ -19,6 +19,13 @@ pub enum LeftAlone {
     UnknownEnding,
     /// A folder, without `-r`.
     Directory,
+    /// A FIFO, socket or device, whose output would get a name of its own beside it.
+    NotAFile,
+    /// Another file's output has the name that its own would get.
+    SameOutput {
+        /// The other file.
+        other: PathBuf,
+    },
     /// A folder that could not be read.
     Unreadable(String),
 }
@@ -61,7 +68,9 @@ fn walk(folder: &Path, found: &mut Vec<Found>, left_alone: &mut Vec<(PathBuf, Le
         };
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in &entries {
-            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let name = entry.file_name();
+            let is_ours = name.as_bytes().starts_with(b".mh-") && name.as_bytes().ends_with(b".tmp");
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) && !is_ours {
                 found.push(Found { path: entry.path(), by_walking: true });
             }
         }

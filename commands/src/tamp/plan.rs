@@ -13,7 +13,7 @@ use crew::budget::Priority;
 use crew::pipeline::Staffing;
 use crew::plan::Plan;
 use crew::verdict::Circumstances;
-use std::fs::Metadata;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use terminal::quote;
 
@@ -45,6 +45,11 @@ pub enum Direction {
 impl Direction {
     pub fn is_compression(&self) -> bool {
         matches!(self, Self::Compress { .. })
+    }
+
+    /// Whether a library divides the work among threads of its own.
+    fn uses_library_threads(&self) -> bool {
+        matches!(self, Self::Compress { options: EncodeOptions { layout: Layout::SingleUnit, .. }, .. })
     }
 
     /// For `could not ... 'x'`.
@@ -83,8 +88,9 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
     let (direction, staffing) = staffing::staff(context, args, direction, &lanes, &sizes, &mut plan);
     let circumstances = Circumstances {
         hands_allowed: context.machine.hands_allowed(),
-        hands_asked: args.shared.hands,
-        priority_is_highest: args.shared.priority.class() == Priority::High,
+        hands_asked: args.shared.hands_asked(),
+        priority_is_lowered: args.shared.priority.class() < Priority::Normal,
+        library_threads: direction.uses_library_threads(),
         others_cpu_ns: 0,
     };
     Ok(Job {
@@ -115,6 +121,12 @@ fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure>
     let to_stdout = args.stdout || (reads_stdin && args.output.is_none());
     if args.output.is_some() && (args.files.len() > 1 || args.recursive) {
         return Err(usage("-o takes one file; -c puts several into standard output"));
+    }
+    if args.suffix.as_ref().is_some_and(|suffix| suffix.is_empty() || suffix.contains('/')) {
+        return Err(usage("-S needs an ending without /"));
+    }
+    if args.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(usage("standard input can be read once; - is given twice"));
     }
     if args.output.is_some() && args.stdout {
         return Err(usage("give either -o or -c"));
@@ -204,10 +216,11 @@ fn lanes(
         return vec![Lane { input: Input::Stdin, output, source: Source::Keep }];
     }
     let mut lanes = Vec::with_capacity(files.len());
+    let mut names = HashMap::new();
     for file in files {
         let is_stdin = file.path == Path::new("-");
         let output = if is_stdin { Ok(output_of_stdin(args)) } else { output_of(args, direction, &file.path) };
-        match output {
+        match output.and_then(|output| claim_name(&mut names, output, &file.path)) {
             Ok(output) => {
                 let removes = args.remove && matches!(output, Output::Path { .. }) && !is_stdin;
                 let source = if removes { Source::Remove } else { Source::Keep };
@@ -220,6 +233,17 @@ fn lanes(
         }
     }
     lanes
+}
+
+/// Two files must not get the same output: they would be written at the same time, and one would be lost.
+fn claim_name(names: &mut HashMap<PathBuf, PathBuf>, output: Output, input: &Path) -> Result<Output, LeftAlone> {
+    if let Output::Path { path, .. } = &output
+        && let Some(other) = names.insert(path.clone(), input.to_owned())
+    {
+        names.insert(path.clone(), other.clone());
+        return Err(LeftAlone::SameOutput { other });
+    }
+    Ok(output)
 }
 
 fn output_of_stdin(args: &TampArgs) -> Output {
@@ -236,6 +260,12 @@ fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Outp
     }
     if args.stdout {
         return Ok(Output::Stdout);
+    }
+    match std::fs::metadata(path) {
+        // Opening it will tell why.
+        Err(_) => return Ok(Output::Discard),
+        Ok(metadata) if !metadata.is_file() && args.output.is_none() => return Err(LeftAlone::NotAFile),
+        Ok(_) => {}
     }
     let suffix = args.suffix.as_deref();
     let name = match (&args.output, direction) {
@@ -264,6 +294,10 @@ fn tell_left_alone(context: &Context, direction: &Direction, path: &Path, why: &
             ("its name does not tell what to call the plain file".to_owned(), Some("-o or -c tells where to"))
         }
         LeftAlone::Directory => ("it is a directory".to_owned(), Some("-r goes through folders")),
+        LeftAlone::NotAFile => ("it is not a regular file".to_owned(), Some("-c or -o reads it all the same")),
+        LeftAlone::SameOutput { other } => {
+            (format!("its output would have the same name as that of {}", quote(other)), None)
+        }
         LeftAlone::Unreadable(error) => (error.clone(), None),
     };
     let hints: Vec<String> = hint.into_iter().map(str::to_owned).collect();
@@ -285,10 +319,11 @@ fn look_at_inputs(lanes: &[Lane]) -> Sizes {
 
 fn size_of(input: &Input) -> Option<u64> {
     let metadata = match input {
-        Input::Path(path) => std::fs::metadata(path).ok(),
-        Input::Stdin => std::fs::metadata("/proc/self/fd/0").ok(),
+        Input::Path(path) => std::fs::metadata(path),
+        Input::Stdin => std::fs::metadata("/proc/self/fd/0"),
     };
-    metadata.filter(Metadata::is_file).map(|metadata| metadata.len())
+    // What cannot be looked at will not be read: it adds nothing.
+    metadata.map_or(Some(0), |metadata| metadata.is_file().then_some(metadata.len()))
 }
 
 fn label(lanes: &[Lane]) -> String {
@@ -337,7 +372,7 @@ pub fn expectation(job: &Job) -> Plan {
             "expect",
             format!("about {}, {} packed", seconds_text(seconds), terminal::bytes(packed)),
             format!(
-                "a sample of {} went at {} a hand; bound by compress",
+                "a sample of {} went at {} a hand",
                 terminal::bytes(sample.bytes),
                 terminal::rate(sample.bytes_per_second)
             ),

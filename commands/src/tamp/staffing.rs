@@ -1,8 +1,8 @@
 //! How many hands, how much room, threads or none: decided from the machine, the options and the inputs, each choice written
 //! into the plan with its reason.
 
-use super::TampArgs;
 use super::plan::{Direction, Sizes, UNIT_BYTES_MAX};
+use super::{NAME, TampArgs};
 use crate::context::Context;
 use crate::report::counted;
 use codec::compress::slot_bytes;
@@ -52,10 +52,15 @@ pub fn staff(
 ) -> (Direction, Staffing) {
     let ends = Ends::of(lanes, sizes);
     let memory = args.shared.memory.unwrap_or(context.machine.memory_budget_bytes() / MEMORY_SHARE);
-    let asked = args.shared.hands.unwrap_or(context.machine.hands_allowed());
+    let asked = args.shared.hands_asked().unwrap_or(context.machine.hands_allowed());
     let chunks = chunks(&direction, sizes);
     let useful = chunks.map_or(asked, |chunks| usize::try_from(chunks).unwrap_or(usize::MAX).min(asked)).max(1);
     let (width, slots, direction) = fit_into_memory(direction, useful, ends, memory);
+    if let Some(asked) = args.shared.memory.filter(|&asked| asked < slot_size(&direction)) {
+        let least = terminal::bytes(slot_size(&direction));
+        let text = format!("--memory {} is less than one slot takes; {least} are used", terminal::bytes(asked));
+        context.messages.warning(NAME, &text, &[]);
+    }
     // One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work.
     let mode = if width == 1 && ends.are_files() { Mode::SingleCore } else { Mode::Threaded };
 
@@ -148,14 +153,14 @@ fn explain_writing(ends: Ends, is_test: bool, plan: &mut Plan) {
 
 fn reason_for_width(context: &Context, args: &TampArgs, width: usize, useful: usize, chunks: Option<u64>) -> String {
     let allowed = context.machine.hands_allowed();
-    let asked = args.shared.hands.unwrap_or(allowed);
+    let asked = args.shared.hands_asked().unwrap_or(allowed);
     if width < useful {
         return "memory allows no more".to_owned();
     }
     if useful < asked {
         return format!("there is no more than {} to work on", counted(chunks.unwrap_or(1), "chunk"));
     }
-    if args.shared.hands.is_some() {
+    if args.shared.hands_asked().is_some() {
         return format!("-j; {allowed} allowed");
     }
     let quota = context.machine.cpu_quota_millicores;

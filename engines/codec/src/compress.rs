@@ -2,7 +2,7 @@
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
 use crate::byte_buffer::ByteBuffer;
-use crate::ends::{Extent, InputEnd, OutputEnd};
+use crate::ends::{Extent, InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Encoder, Format, StreamEncoder, Tail};
 use crate::lane::{Lane, LaneOutcome, Totals};
@@ -116,6 +116,7 @@ impl Stages for Compression<'_> {
     fn open(&self, lane: usize) -> Result<OpenLane<Self>, CodecError> {
         let lane = &self.lanes[lane];
         let input = InputEnd::open(&lane.input)?;
+        check_not_the_same(&input, &lane.output)?;
         let output = OutputEnd::open(&lane.output, self.unfinished)?;
         let one_unit = self.format.stream_encoder(&self.options)?;
         let (reading, by) = match input.extent {
@@ -217,17 +218,24 @@ impl Stages for Compression<'_> {
     fn close(&self, lane: usize, ends: Option<(CompressSource, CompressSink)>, outcome: Result<(), CodecError>) {
         let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), outcome };
         if let Some((source, sink)) = ends {
-            let is_one_unit = source.one_unit.is_some();
-            drop(source);
             let fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
-            closed.totals = Totals { bytes_out: fold.offset, ..fold.totals };
-            closed.totals.units += u64::from(is_one_unit);
-            if closed.outcome.is_ok() {
-                let finished = finish(&self.lanes[lane], sink.output, &sink.input, fold, &mut closed.totals);
-                closed.outcome = finished.map(|not_carried| closed.not_carried = not_carried);
-            }
+            closed.totals = fold.totals;
+            closed.totals.units += u64::from(source.one_unit.is_some());
+            leave_stdin_at(&self.lanes[lane], &sink.input, source.position());
+            let finished = match closed.outcome {
+                Ok(()) => finish(&self.lanes[lane], sink.output, &sink.input, fold, &mut closed.totals),
+                Err(error) => {
+                    closed.totals.bytes_out = sink.output.written();
+                    sink.output.abandon(error)
+                }
+            };
+            closed.outcome = finished.map(|not_carried| closed.not_carried = not_carried);
         }
         (self.on_close)(lane, closed);
+    }
+
+    fn no_thread(&self, cause: std::io::Error) -> CodecError {
+        CodecError::NoThread(cause)
     }
 
     fn stage_names(&self) -> [&'static str; 3] {
@@ -244,9 +252,12 @@ fn finish(
     totals: &mut Totals,
 ) -> Result<Vec<sys::metadata::NotCarried>, CodecError> {
     let tail = fold.tail.finish();
-    output.write(&tail, fold.offset)?;
-    totals.bytes_out += tail.len() as u64;
-    output.commit(lane, input, totals.bytes_out)
+    let written = output.begin().and_then(|()| output.write(&tail, fold.offset));
+    totals.bytes_out = output.written();
+    match written {
+        Ok(()) => output.commit(lane, input),
+        Err(error) => output.abandon(error),
+    }
 }
 
 /// Reads what `cut` noted.
@@ -262,6 +273,14 @@ fn fetch(chunk: &mut CompressChunk) -> Result<(), CodecError> {
 }
 
 impl CompressSource {
+    /// How far it has been read.
+    fn position(&self) -> u64 {
+        match &self.reading {
+            Reading::AtOffsets(extent) => extent.from,
+            Reading::Stream { position } => *position,
+        }
+    }
+
     /// Notes or reads the next chunk; returns its plain size, 0 at the end.
     fn next(&mut self, chunk: &mut CompressChunk, chunk_bytes: usize) -> Result<usize, CodecError> {
         match &mut self.reading {

@@ -3,7 +3,7 @@
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
 use crate::byte_buffer::ByteBuffer;
-use crate::ends::{InputEnd, OutputEnd};
+use crate::ends::{InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
 use crate::error::{CodecError, Defect, Unrecognised};
 use crate::format::{Claim, CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, StreamDecoder};
 use crate::lane::{Lane, LaneOutcome, Totals};
@@ -64,13 +64,18 @@ pub fn decompress(what: &Decompression<'_>, staffing: &Staffing, lease: &dyn Lea
 /// leaves the second-level cache before it is written. Chosen in docs/journal/0001-tamp-first-slice.md.
 pub const PIECE_BYTES: usize = 1 << 20;
 
-/// Plain bytes of small units (BGZF blocks) that are handed to a worker together: a block alone is too little work. Larger
-/// groups cost memory and divide less evenly.
-const GROUP_PLAIN_BYTES: u64 = 1 << 20;
+/// Bytes of small units (BGZF blocks) that are handed to a worker together, plain or packed: a block alone is too little
+/// work. Larger groups cost memory and divide less evenly.
+const GROUP_BYTES: u64 = 1 << 20;
+
+/// LIMIT: units in a group; a file of empty ones would otherwise be one group.
+const GROUP_UNITS: usize = 1024;
 
 /// Front end of a lane.
 pub struct DecompressSource {
     reader: PackedReader,
+    /// Where it began: not at 0 where standard input is a file that was read before.
+    from: u64,
     found: Option<Found>,
     streaming: Option<(Box<dyn StreamDecoder>, UnitNumber)>,
     units: u64,
@@ -186,6 +191,7 @@ impl Stages for Decompression<'_> {
     fn open(&self, lane: usize) -> Result<OpenLane<Self>, CodecError> {
         let lane = &self.lanes[lane];
         let input = InputEnd::open(&lane.input)?;
+        check_not_the_same(&input, &lane.output)?;
         let output = OutputEnd::open(&lane.output, self.unfinished)?;
         let (reader, reading) = match input.extent {
             Some(extent) => (PackedReader::file(Arc::clone(&input.file), extent.from), By::Workers),
@@ -194,7 +200,15 @@ impl Stages for Decompression<'_> {
         Ok(OpenLane {
             reading,
             writing: output.writing,
-            source: DecompressSource { reader, found: None, streaming: None, units: 0, ended: false, failed: None },
+            source: DecompressSource {
+                from: reader.position(),
+                reader,
+                found: None,
+                streaming: None,
+                units: 0,
+                ended: false,
+                failed: None,
+            },
             sink: DecompressSink { output, input: input.file, wake: input.wake, fold: Mutex::default() },
         })
     }
@@ -207,6 +221,8 @@ impl Stages for Decompression<'_> {
     ) -> Result<Cut, CodecError> {
         let from = source.reader.position();
         chunk.plain.clear();
+        // A slot that was freed unwritten still carries the failure of the lane that had it.
+        *chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         let any = source.next(&self.limits, chunk, turn)?;
         let bytes = source.reader.position() - from;
         Ok(match (any, &chunk.content) {
@@ -295,13 +311,20 @@ impl Stages for Decompression<'_> {
         let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), outcome };
         if let Some((source, sink)) = ends {
             let fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
-            closed.totals = Totals { bytes_in: source.reader.position(), bytes_out: fold.offset, ..fold.totals };
-            if closed.outcome.is_ok() {
-                let committed = sink.output.commit(&self.lanes[lane], &sink.input, fold.offset);
-                closed.outcome = committed.map(|not_carried| closed.not_carried = not_carried);
-            }
+            let bytes_in = source.reader.position() - source.from;
+            closed.totals = Totals { bytes_in, bytes_out: sink.output.written(), ..fold.totals };
+            leave_stdin_at(&self.lanes[lane], &sink.input, source.reader.position());
+            let finished = match closed.outcome {
+                Ok(()) => sink.output.commit(&self.lanes[lane], &sink.input),
+                Err(error) => sink.output.abandon(error),
+            };
+            closed.outcome = finished.map(|not_carried| closed.not_carried = not_carried);
         }
         (self.on_close)(lane, closed);
+    }
+
+    fn no_thread(&self, cause: std::io::Error) -> CodecError {
+        CodecError::NoThread(cause)
     }
 
     fn stage_names(&self) -> [&'static str; 3] {
@@ -365,8 +388,8 @@ impl DecompressSource {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let mut group = Group { from: self.reader.position(), units: Vec::new(), plain_bytes: 0 };
-        while !self.ended && self.streaming.is_none() && group.plain_bytes < GROUP_PLAIN_BYTES {
+        let mut group = Group { from: self.reader.position(), units: Vec::new(), plain_bytes: 0, packed_bytes: 0 };
+        while !self.ended && self.streaming.is_none() && group.has_room(&self.reader) {
             let next = match self.look(limits) {
                 Ok(next) => next,
                 Err(error) if group.units.is_empty() => return Err(error),
@@ -378,7 +401,7 @@ impl DecompressSource {
             match next {
                 Next::Unit(place) => {
                     let plain_bytes = place.plain_bytes.unwrap_or(limits.unit_plain_bytes);
-                    if !group.units.is_empty() && group.plain_bytes + plain_bytes > GROUP_PLAIN_BYTES {
+                    if !group.units.is_empty() && !group.takes(plain_bytes, place.packed_bytes) {
                         self.units -= 1;
                         break;
                     }
@@ -426,11 +449,8 @@ impl DecompressSource {
         }
     }
 
-    fn garbage(&mut self, unit_name: &'static str) -> CodecError {
-        let offset = self.reader.position();
-        // How much there is matters to a person; a failed read on the way only makes the number smaller.
-        let bytes = self.reader.skip(u64::MAX).unwrap_or(0);
-        CodecError::TrailingGarbage { unit_name, unit: self.units, offset, bytes }
+    fn garbage(&self, unit_name: &'static str) -> CodecError {
+        CodecError::TrailingGarbage { unit_name, unit: self.units, offset: self.reader.position() }
     }
 
     fn number(&self) -> UnitNumber {
@@ -460,6 +480,7 @@ impl DecompressSource {
             }
         }
         group.units.push((unit, count));
+        group.packed_bytes += packed_bytes;
         Ok(())
     }
 
@@ -497,4 +518,18 @@ struct Group {
     from: u64,
     units: Vec<(UnitNumber, usize)>,
     plain_bytes: u64,
+    packed_bytes: u64,
+}
+
+impl Group {
+    /// Whether another unit may be looked for. A pipe that has nothing at hand is not waited for with units gathered.
+    fn has_room(&self, reader: &PackedReader) -> bool {
+        let is_full =
+            self.plain_bytes >= GROUP_BYTES || self.packed_bytes >= GROUP_BYTES || self.units.len() >= GROUP_UNITS;
+        self.units.is_empty() || !(is_full || reader.would_wait())
+    }
+
+    fn takes(&self, plain_bytes: u64, packed_bytes: u64) -> bool {
+        self.plain_bytes + plain_bytes <= GROUP_BYTES && self.packed_bytes + packed_bytes <= GROUP_BYTES
+    }
 }

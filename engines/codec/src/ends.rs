@@ -4,14 +4,16 @@
 use crate::error::CodecError;
 use crate::lane::{Input, Lane, Output, Source};
 use crew::pipeline::By;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use sys::at_offset::write_all_at;
-use sys::metadata::{NotCarried, carry_over};
-use sys::pipe_end::{Kind, appends, kind_of, widen};
+use sys::at_offset::{report_late_errors, write_all_at};
+use sys::metadata::{NotCarried, carry_over, give_default_mode};
+use sys::pipe_end::{Kind, appends, kind_of, was_closed, widen};
 use sys::staged_file::{Replace, StagedFile, Unfinished};
 use sys::wake::Wake;
 
@@ -40,9 +42,18 @@ impl InputEnd {
         let (mut file, is_stdin) = match input {
             Input::Stdin => {
                 let descriptor = io::stdin().as_fd().try_clone_to_owned().map_err(CodecError::Open)?;
-                (File::from(descriptor), true)
+                let file = File::from(descriptor);
+                if was_closed(&file) {
+                    return Err(CodecError::Open(io::Error::other("it is closed")));
+                }
+                (file, true)
             }
-            Input::Path(path) => (File::open(path).map_err(CodecError::Open)?, false),
+            // Opening a FIFO would sleep until somebody writes to it; reading waits for that instead, and can be interrupted.
+            Input::Path(path) => {
+                let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+                let file = File::options().read(true).custom_flags(flags).open(path).map_err(CodecError::Open)?;
+                (file, false)
+            }
         };
         let extent = match kind_of(&file).map_err(CodecError::Open)? {
             Kind::Directory => return Err(CodecError::Directory),
@@ -69,10 +80,14 @@ fn advise_sequential(file: &File) {
 /// An open output.
 pub(crate) struct OutputEnd {
     destination: Destination,
+    /// For messages.
+    name: PathBuf,
     /// At offsets by the workers, or in order by a thread of its own.
     pub writing: By,
     /// Where the output begins in the file: known when the first byte is placed, since an earlier lane may still write.
     base: OnceLock<u64>,
+    /// Bytes from there to the end of what was written so far.
+    written: AtomicU64,
 }
 
 enum Destination {
@@ -85,27 +100,31 @@ impl OutputEnd {
     /// Opens the output.
     pub fn open(output: &Output, unfinished: &Unfinished) -> Result<Self, CodecError> {
         match output {
-            Output::Discard => Ok(Self::new(Destination::Discard, By::Workers)),
+            Output::Discard => Ok(Self::new(Destination::Discard, Path::new("nowhere"), By::Workers)),
             Output::Stdout => {
                 let create_error = |cause| CodecError::Create { path: "standard output".into(), cause };
                 let file = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(create_error)?);
-                Self::direct(file).map_err(create_error)
+                if was_closed(&file) {
+                    return Err(create_error(io::Error::other("it is closed")));
+                }
+                Self::direct(file, Path::new("standard output")).map_err(create_error)
             }
             Output::Path { path, replace } => Self::named(path, *replace, unfinished),
         }
     }
 
-    fn new(destination: Destination, writing: By) -> Self {
-        Self { destination, writing, base: OnceLock::new() }
+    fn new(destination: Destination, name: &Path, writing: By) -> Self {
+        let base = OnceLock::new();
+        Self { destination, name: name.to_owned(), writing, base, written: AtomicU64::new(0) }
     }
 
-    fn direct(file: File) -> io::Result<Self> {
+    fn direct(file: File, name: &Path) -> io::Result<Self> {
         let at_offsets = kind_of(&file)? == Kind::RegularFile && !appends(&file)?;
         if !at_offsets {
             widen(&file, PIPE_BYTES);
         }
         let writing = if at_offsets { By::Workers } else { By::OwnThread };
-        Ok(Self::new(Destination::Direct(file), writing))
+        Ok(Self::new(Destination::Direct(file), name, writing))
     }
 
     /// A name that is a FIFO or device is written directly: there is nothing to stage beside it.
@@ -114,7 +133,7 @@ impl OutputEnd {
         match std::fs::metadata(path) {
             Ok(there) if !there.is_file() && !there.is_dir() => {
                 let file = File::options().write(true).open(path).map_err(create_error)?;
-                return Self::direct(file).map_err(create_error);
+                return Self::direct(file, path).map_err(create_error);
             }
             Ok(there) if there.is_dir() => return Err(create_error(io::ErrorKind::IsADirectory.into())),
             _ => {}
@@ -123,7 +142,8 @@ impl OutputEnd {
             return Err(CodecError::Exists { path: path.to_owned() });
         }
         let staged = StagedFile::create(path, unfinished).map_err(create_error)?;
-        Ok(Self::new(Destination::Staged { staged, path: path.to_owned(), replace }, By::Workers))
+        let destination = Destination::Staged { staged, path: path.to_owned(), replace };
+        Ok(Self::new(destination, path, By::Workers))
     }
 
     /// Fixes where the output begins, when the first byte is placed.
@@ -131,7 +151,7 @@ impl OutputEnd {
         if self.base.get().is_none() {
             let base = match &self.destination {
                 Destination::Direct(file) if self.writing == By::Workers => {
-                    (&*file).stream_position().map_err(|cause| CodecError::Write { offset: 0, cause })?
+                    (&*file).stream_position().map_err(|cause| self.write_error(0, cause))?
                 }
                 _ => 0,
             };
@@ -149,37 +169,107 @@ impl OutputEnd {
             Destination::Direct(file) if self.writing == By::Workers => write_all_at(file, bytes, base + offset),
             Destination::Direct(file) => (&*file).write_all(bytes),
         };
-        outcome.map_err(|cause| CodecError::Write { offset, cause })
+        outcome.map_err(|cause| self.write_error(offset, cause))?;
+        // ORDER: a plain maximum; whoever reads it has closed the lane, behind the pipeline's lock.
+        self.written.fetch_max(offset + bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn write_error(&self, offset: u64, cause: io::Error) -> CodecError {
+        CodecError::Write { path: self.name.clone(), offset, cause }
+    }
+
+    /// Bytes of output so far.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// The lane failed: nothing is committed, and whoever writes next through the same descriptor goes on behind our bytes.
+    pub fn abandon<T>(self, error: CodecError) -> Result<T, CodecError> {
+        // The lane's own error is the one to tell.
+        let _told_already = self.leave_behind_our_bytes();
+        Err(error)
+    }
+
+    fn leave_behind_our_bytes(&self) -> Result<(), CodecError> {
+        let (Destination::Direct(file), By::Workers, Some(base)) = (&self.destination, self.writing, self.base.get())
+        else {
+            return Ok(());
+        };
+        let offset = self.written();
+        let end = SeekFrom::Start(base + offset);
+        (&*file).seek(end).map(drop).map_err(|cause| self.write_error(offset, cause))
     }
 
     /// Everything is written: carries the source's metadata over, gives the file its name, removes the source if asked.
-    pub fn commit(self, lane: &Lane, input: &File, bytes: u64) -> Result<Vec<NotCarried>, CodecError> {
-        let mut not_carried = Vec::new();
+    pub fn commit(self, lane: &Lane, input: &File) -> Result<Vec<NotCarried>, CodecError> {
+        self.leave_behind_our_bytes()?;
+        let (written, name) = (self.written(), self.name.clone());
+        let flush_error = |cause| CodecError::Write { path: name.clone(), offset: written, cause };
         match self.destination {
-            Destination::Discard => {}
-            Destination::Direct(mut file) => {
-                // Whoever writes after us through the same descriptor goes on behind our bytes.
-                if let (By::Workers, Some(base)) = (self.writing, self.base.get()) {
-                    let end = SeekFrom::Start(base + bytes);
-                    file.seek(end).map_err(|cause| CodecError::Write { offset: bytes, cause })?;
-                }
+            Destination::Discard => Ok(Vec::new()),
+            Destination::Direct(file) => {
+                report_late_errors(&file).map_err(flush_error)?;
+                Ok(Vec::new())
             }
             Destination::Staged { staged, path, replace } => {
+                report_late_errors(staged.file()).map_err(flush_error)?;
                 let commit_error = |cause: io::Error| match cause.kind() {
                     io::ErrorKind::AlreadyExists => CodecError::Exists { path: path.clone() },
                     _ => CodecError::Commit { path: path.clone(), cause },
                 };
-                if matches!(lane.input, Input::Path(_)) && kind_of(input).is_ok_and(|kind| kind == Kind::RegularFile) {
-                    not_carried = carry_over(input, staged.file()).map_err(commit_error)?;
+                let is_from_file =
+                    matches!(lane.input, Input::Path(_)) && kind_of(input).is_ok_and(|kind| kind == Kind::RegularFile);
+                let not_carried = if is_from_file {
+                    carry_over(input, staged.file()).map_err(commit_error)?
                 } else {
-                    sys::metadata::give_default_mode(staged.file()).map_err(commit_error)?;
+                    give_default_mode(staged.file()).map_err(commit_error)?;
+                    Vec::new()
+                };
+                if lane.source == Source::Remove {
+                    // The last copy of the bytes goes: the new one must be on the disk before.
+                    staged.file().sync_data().map_err(flush_error)?;
                 }
                 staged.commit(if replace { Replace::Yes } else { Replace::Never }).map_err(commit_error)?;
-                if let (Source::Remove, Input::Path(source)) = (lane.source, &lane.input) {
-                    std::fs::remove_file(source).map_err(CodecError::RemoveSource)?;
-                }
+                remove_source(lane, input)?;
+                Ok(not_carried)
             }
         }
-        Ok(not_carried)
+    }
+}
+
+/// Removes the source if asked, and if its name still means the file that was read.
+fn remove_source(lane: &Lane, input: &File) -> Result<(), CodecError> {
+    let (Source::Remove, Input::Path(source)) = (lane.source, &lane.input) else { return Ok(()) };
+    let named = std::fs::symlink_metadata(source).map_err(CodecError::RemoveSource)?;
+    if !named.is_file() && !named.is_symlink() {
+        return Err(CodecError::RemoveSource(io::Error::other("it is not a regular file")));
+    }
+    // A link stands for the file behind it: the link goes, the file stays.
+    let named = if named.is_symlink() { std::fs::metadata(source).map_err(CodecError::RemoveSource)? } else { named };
+    let read = input.metadata().map_err(CodecError::RemoveSource)?;
+    if !is_same_file(&named, &read) {
+        return Err(CodecError::RemoveSource(io::Error::other("its name now means another file")));
+    }
+    std::fs::remove_file(source).map_err(CodecError::RemoveSource)
+}
+
+fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Refuses to write a file over the one that is being read.
+pub(crate) fn check_not_the_same(input: &InputEnd, output: &Output) -> Result<(), CodecError> {
+    let Output::Path { path, .. } = output else { return Ok(()) };
+    let (Ok(there), Ok(read)) = (std::fs::metadata(path), input.file.metadata()) else { return Ok(()) };
+    if there.is_file() && is_same_file(&there, &read) { Err(CodecError::OutputIsInput) } else { Ok(()) }
+}
+
+/// Whoever reads on from the same descriptor begins where we ended: our reads at offsets have not moved it.
+pub(crate) fn leave_stdin_at(lane: &Lane, input: &File, position: u64) {
+    if lane.input == Input::Stdin && kind_of(input).is_ok_and(|kind| kind == Kind::RegularFile) {
+        let mut input = input;
+        // Only a convenience to the next reader; what we read is read.
+        let _stays_where_it_was = input.seek(SeekFrom::Start(position));
     }
 }

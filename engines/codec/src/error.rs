@@ -34,6 +34,15 @@ pub enum CodecError {
         /// Where it ends now.
         found: u64,
     },
+    /// The output would replace the very file that is being read.
+    #[error("input and output are the same file")]
+    OutputIsInput,
+    /// Only a regular file can be listed: a stream would be used up.
+    #[error("it is not a regular file")]
+    NotAFile,
+    /// The system gave no thread to read or write a pipe with.
+    #[error("no thread can be started for it")]
+    NoThread(#[source] io::Error),
     /// The output exists and may not be replaced.
     #[error("{} already exists", quoted(path))]
     Exists {
@@ -50,8 +59,10 @@ pub enum CodecError {
         cause: io::Error,
     },
     /// Writing failed.
-    #[error("writing failed at byte {}", Grouped(*offset))]
+    #[error("writing {} failed at byte {}", quoted(path), Grouped(*offset))]
     Write {
+        /// The output.
+        path: PathBuf,
         /// Where.
         offset: u64,
         /// The kernel's answer.
@@ -86,7 +97,7 @@ pub enum CodecError {
         defect: Defect,
     },
     /// Bytes follow the last unit that belong to no unit.
-    #[error("{} bytes at byte {} follow {unit_name} {unit} and belong to nothing", Grouped(*bytes), Grouped(*offset))]
+    #[error("what follows {unit_name} {unit} at byte {} belongs to nothing", Grouped(*offset))]
     TrailingGarbage {
         /// `member` or `frame`.
         unit_name: &'static str,
@@ -94,8 +105,6 @@ pub enum CodecError {
         unit: u64,
         /// Where the garbage begins.
         offset: u64,
-        /// How much there is, as far as it was read.
-        bytes: u64,
     },
     /// The codec library refused to compress.
     #[error("the {library} library failed: {message}")]
@@ -166,7 +175,7 @@ pub enum Defect {
     #[error("{0}")]
     Zstd(&'static str),
     /// The frame needs a larger window than is allowed.
-    #[error("it needs a window of {} MiB, {} MiB are allowed; --long={log} allows it", need_bytes >> 20, allowed_bytes >> 20)]
+    #[error("it needs a window of {} MiB, {} MiB are allowed{}", need_bytes >> 20, allowed_bytes >> 20, remedy(*log))]
     Window {
         /// Bytes needed.
         need_bytes: u64,
@@ -178,6 +187,11 @@ pub enum Defect {
     /// The frame was made with a dictionary.
     #[error("it needs dictionary {0}")]
     Dictionary(u32),
+}
+
+/// LIMIT: no decoder takes windows above 2 GiB.
+fn remedy(log: u32) -> String {
+    if log <= 31 { format!("; --long={log} allows it") } else { String::new() }
 }
 
 /// An integer with separators every three digits.

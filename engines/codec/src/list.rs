@@ -38,11 +38,8 @@ impl Survey {
 /// Surveys one input.
 pub fn survey(input: &Input) -> Result<Survey, CodecError> {
     let end = InputEnd::open(input)?;
-    let mut reader = match end.extent {
-        Some(extent) => PackedReader::file(Arc::clone(&end.file), extent.from),
-        None => PackedReader::stream(Arc::clone(&end.file), Arc::clone(&end.wake)),
-    };
-    survey_reader(&mut reader)
+    let extent = end.extent.ok_or(CodecError::NotAFile)?;
+    survey_reader(&mut PackedReader::file(Arc::clone(&end.file), extent.from))
 }
 
 /// Surveys what a reader gives, from its position to its end or to the first unit that does not tell its length.
@@ -83,9 +80,8 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
             Err(CutError::Read(cause)) => return Err(CodecError::Read { offset, cause }),
             Err(CutError::Defect(defect)) => return Err(damaged(survey.units + 1, defect)),
             Err(CutError::Garbage) => {
-                let bytes = reader.skip(u64::MAX).unwrap_or(0);
                 let (unit_name, unit) = (facts.unit_name, survey.units);
-                return Err(CodecError::TrailingGarbage { unit_name, unit, offset, bytes });
+                return Err(CodecError::TrailingGarbage { unit_name, unit, offset });
             }
         };
         let skipped = reader.skip(bytes).map_err(read_error(offset))?;

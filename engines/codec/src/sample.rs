@@ -25,6 +25,8 @@ const PLACE_BYTES: u64 = 1 << 20;
 
 /// Tries three places of a regular file: begin, middle, end. `None` where it cannot be read or is empty.
 pub fn sample(path: &Path, format: &dyn Format, options: &EncodeOptions) -> Option<Sample> {
+    // Looked at before it is opened: opening a FIFO would wait for somebody to write.
+    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let file = File::open(path).ok()?;
     let metadata = file.metadata().ok().filter(|metadata| metadata.is_file() && metadata.len() > 0)?;
     let mut encoder = format.encoder(options).ok()?;

@@ -39,6 +39,8 @@ pub struct Point {
 struct Parts {
     cpu: f64,
     serial: f64,
+    /// Lanes that can do their serial parts at the same time.
+    serial_lanes: f64,
     serial_name: &'static str,
     chunks: f64,
     unexplained: f64,
@@ -50,8 +52,10 @@ pub fn forecast(measures: &Measures, others_cpu_ns: u64) -> Option<Forecast> {
     if measures.chunks == 0 || measures.wall_ns == 0 {
         return None;
     }
-    let measured_cores = measures.workers.max(1);
     let wall = seconds(measures.wall_ns);
+    // Threads that read and write pipes use cores, too.
+    let used_cores = (seconds(measures.process_cpu_ns) / wall).round() as usize;
+    let measured_cores = measures.workers.max(used_cores).max(1);
     let mut parts = parts_of(measures, others_cpu_ns);
     parts.unexplained = (wall - parts.expected(measured_cores)).max(0.0);
     let trusted_to_cores = measured_cores * 4;
@@ -60,9 +64,9 @@ pub fn forecast(measures: &Measures, others_cpu_ns: u64) -> Option<Forecast> {
         seconds: if cores == measured_cores { wall } else { parts.expected(cores) },
         measured: cores == measured_cores,
     };
-    let ends = (parts.cpu / parts.serial).ceil();
+    let ends = if parts.serial_lanes > 1.0 { f64::INFINITY } else { (parts.cpu / parts.serial).ceil() };
     let pays_until_cores = (ends <= trusted_to_cores as f64).then_some((ends as usize).max(1));
-    let saved = 1.0 - parts.expected(measured_cores + 1) / parts.expected(measured_cores).max(f64::MIN_POSITIVE);
+    let saved = 1.0 - parts.expected(measured_cores + 1) / wall;
     Some(Forecast {
         points: core_counts(measured_cores, trusted_to_cores).into_iter().map(at).collect(),
         trusted_to_cores,
@@ -91,6 +95,7 @@ fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
     Parts {
         cpu: seconds(measures.process_cpu_ns + partners_ns),
         serial: seconds(serial_ns).max(f64::MIN_POSITIVE),
+        serial_lanes: measures.parallel_lanes() as f64,
         serial_name,
         chunks: measures.chunks as f64,
         unexplained: 0.0,
@@ -102,7 +107,8 @@ impl Parts {
     fn expected(&self, cores: usize) -> f64 {
         let rounds = (self.chunks / cores as f64).ceil();
         let shared = self.cpu * rounds / self.chunks;
-        shared.max(self.serial) + self.unexplained
+        let serial = self.serial / self.serial_lanes.min(cores as f64);
+        shared.max(serial) + self.unexplained
     }
 }
 

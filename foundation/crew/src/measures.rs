@@ -46,6 +46,15 @@ pub struct Measures {
     pub process_cpu_ns: u64,
 }
 
+impl Measures {
+    /// Lanes whose serial parts can run at the same time: all of them where workers read files in turns, one where a pipe
+    /// is at either end.
+    pub fn parallel_lanes(&self) -> usize {
+        let is_piped = self.reading == Access::OwnThread || self.writing == Access::OwnThread;
+        if is_piped { 1 } else { self.lanes.max(1) }
+    }
+}
+
 /// Room for chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Slots {

@@ -56,6 +56,8 @@ pub trait Stages: Sync {
     fn interrupt(&self, sink: &Self::Sink);
     /// Finishes a lane: commits its output, or discards it. `ends` is `None` when the lane could not be opened.
     fn close(&self, lane: usize, ends: Option<(Self::Source, Self::Sink)>, outcome: Result<(), Self::Error>);
+    /// The error of a lane for which the system gave no thread to read or write a pipe with.
+    fn no_thread(&self, cause: std::io::Error) -> Self::Error;
     /// What the three stages are called in the report, once the run has shown what they did.
     fn stage_names(&self) -> [&'static str; 3];
 }
@@ -108,10 +110,8 @@ impl Turn<'_> {
     /// from a pipe takes one for as long as `compute` runs.
     pub fn with_hand<T>(&mut self, compute: impl FnOnce() -> T) -> T {
         let Some(lease) = self.lease else { return compute() };
-        let hand = timed(&mut self.waited, OffCpu::Unstaffed, || lease.take());
-        let result = compute();
-        lease.give_back(hand);
-        result
+        let _held = timed(&mut self.waited, OffCpu::Unstaffed, || Held::take(lease, None));
+        compute()
     }
 }
 
@@ -177,14 +177,16 @@ struct Ran {
 struct AccessCounts {
     noted: u64,
     taken: u64,
-    read_by_own_thread: bool,
-    written_by_own_thread: bool,
+    lanes: u64,
+    read_by_own_thread: u64,
+    written_by_own_thread: u64,
 }
 
 impl AccessCounts {
     fn lane(&mut self, reading: By, writing: By) {
-        self.read_by_own_thread |= reading == By::OwnThread;
-        self.written_by_own_thread |= writing == By::OwnThread;
+        self.lanes += 1;
+        self.read_by_own_thread += u64::from(reading == By::OwnThread);
+        self.written_by_own_thread += u64::from(writing == By::OwnThread);
     }
 
     fn cut(&mut self, cut: Cut) {
@@ -196,7 +198,7 @@ impl AccessCounts {
     }
 
     fn reading(&self) -> Access {
-        match (self.read_by_own_thread, self.noted >= self.taken) {
+        match (self.read_by_own_thread * 2 > self.lanes, self.noted >= self.taken) {
             (true, _) => Access::OwnThread,
             (false, true) => Access::AtOffsets,
             (false, false) => Access::InTurns,
@@ -204,7 +206,7 @@ impl AccessCounts {
     }
 
     fn writing(&self) -> Access {
-        if self.written_by_own_thread { Access::OwnThread } else { Access::AtOffsets }
+        if self.written_by_own_thread * 2 > self.lanes { Access::OwnThread } else { Access::AtOffsets }
     }
 }
 
@@ -218,17 +220,26 @@ impl Cut {
     }
 }
 
-/// Takes a hand and shows it in the tally.
-fn take_hand(lease: &dyn Lease, tally: &Tally) -> Hand {
-    let hand = lease.take();
-    tally.hand_taken();
-    hand
+/// A hand, shown in the tally; goes back when dropped, also while a panic unwinds.
+struct Held<'a> {
+    lease: &'a dyn Lease,
+    tally: Option<&'a Tally>,
+    hand: Option<Hand>,
 }
 
-/// Gives a hand back and takes it out of the tally.
-fn give_back_hand(lease: &dyn Lease, tally: &Tally, hand: Hand) {
-    tally.hand_given_back();
-    lease.give_back(hand);
+impl<'a> Held<'a> {
+    fn take(lease: &'a dyn Lease, tally: Option<&'a Tally>) -> Self {
+        let hand = Some(lease.take());
+        tally.inspect(|tally| tally.hand_taken());
+        Self { lease, tally, hand }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.tally.inspect(|tally| tally.hand_given_back());
+        self.hand.take().into_iter().for_each(|hand| self.lease.give_back(hand));
+    }
 }
 
 /// The far end of a lane as several threads hold it.

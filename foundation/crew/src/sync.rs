@@ -6,10 +6,29 @@ pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 #[cfg(not(feature = "model"))]
 pub(crate) use std::thread::{Scope, panicking, scope};
 
+/// Starts a thread in `scope`; the system may refuse.
+#[cfg(not(feature = "model"))]
+pub(crate) fn spawn<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    body: impl FnOnce() + Send + 'scope,
+) -> std::io::Result<()> {
+    std::thread::Builder::new().spawn_scoped(scope, body).map(drop)
+}
+
 #[cfg(feature = "model")]
 pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
 #[cfg(feature = "model")]
 pub(crate) use shuttle::thread::{Scope, panicking, scope};
+
+/// Starts a thread in `scope`; the model never refuses.
+#[cfg(feature = "model")]
+pub(crate) fn spawn<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    body: impl FnOnce() + Send + 'scope,
+) -> std::io::Result<()> {
+    scope.spawn(body);
+    Ok(())
+}
 
 /// Locks, also where another thread panicked while it held the lock: the pipeline's own alarm ends the run then.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

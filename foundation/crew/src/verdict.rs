@@ -80,6 +80,8 @@ pub enum Doubt {
         /// How long it took.
         wall_ns: u64,
     },
+    /// A library divided the work among threads of its own, which the clocks do not see.
+    LibraryThreads,
     /// No stage stands out.
     NothingStandsOut {
         /// Share of the workers' time that they were busy.
@@ -126,8 +128,10 @@ pub struct Circumstances {
     pub hands_allowed: usize,
     /// Hands that the user asked for (`-j`).
     pub hands_asked: Option<usize>,
-    /// Whether the priority is already the highest.
-    pub priority_is_highest: bool,
+    /// Whether the user lowered the priority, so that raising it again would help.
+    pub priority_is_lowered: bool,
+    /// Whether a library divided the work among threads of its own.
+    pub library_threads: bool,
     /// CPU time that other programs used during the run, as far as it is known: for the forecast.
     pub others_cpu_ns: u64,
 }
@@ -148,6 +152,10 @@ pub fn verdict(measures: &Measures, circumstances: &Circumstances) -> Verdict {
         let bound = Bound::CannotTell { reason: Doubt::TooShort { wall_ns: measures.wall_ns } };
         return Verdict { bound, next_step: None, forecast: None };
     }
+    if circumstances.library_threads {
+        let bound = Bound::CannotTell { reason: Doubt::LibraryThreads };
+        return Verdict { bound, next_step: None, forecast: None };
+    }
     let bound = bound_of(measures);
     let next_step = next_step(&bound, measures, circumstances);
     Verdict { bound, next_step, forecast: forecast(measures, circumstances.others_cpu_ns) }
@@ -166,7 +174,8 @@ fn bound_of(measures: &Measures) -> Bound {
     let [read_name, _, write_name] = measures.stage_names;
     let clocks = &measures.clocks;
     let workers = workers_time(measures);
-    let reading = Occupation::of(&clocks.read, clocks.read.starved_ns, measures.wall_ns);
+    let lanes_at_once = measures.parallel_lanes().min(measures.workers).max(1) as u64;
+    let reading = Occupation::of(&clocks.read, clocks.read.starved_ns, measures.wall_ns * lanes_at_once);
     let writing = Occupation::of(&clocks.write, clocks.write.blocked_ns, measures.wall_ns);
     let short_of_slots = measures.slots.given < measures.slots.wanted;
 
@@ -272,7 +281,7 @@ fn next_step(bound: &Bound, measures: &Measures, circumstances: &Circumstances) 
         Bound::Memory { slots, slots_wanted, .. } => {
             Some(NextStep::AllowMoreMemory { slots: *slots, slots_wanted: *slots_wanted })
         }
-        Bound::Unstaffed { .. } => (!circumstances.priority_is_highest).then_some(NextStep::RaisePriority),
+        Bound::Unstaffed { .. } => circumstances.priority_is_lowered.then_some(NextStep::RaisePriority),
         // A producer that is itself the limit would not be faster as a file; one that is merely copied through a pipe would.
         Bound::Source { waiting, .. } => {
             (measures.reading == Access::OwnThread && *waiting < 0.5).then_some(NextStep::ReadFromFile)

@@ -95,7 +95,8 @@ fn a_slow_sink_is_named() {
 #[test]
 fn too_few_hands_are_named() {
     let costs = Costs { work_spin: ms(6), ..Costs::default() };
-    let verdict = play(&Scene { costs, width: 4, hands: 1, ..scene() }, &Circumstances::default());
+    let lowered = Circumstances { priority_is_lowered: true, ..Circumstances::default() };
+    let verdict = play(&Scene { costs, width: 4, hands: 1, ..scene() }, &lowered);
     assert!(matches!(verdict.bound, Bound::Unstaffed { share } if share > 0.5), "{:?}", verdict.bound);
     assert_eq!(verdict.next_step, Some(NextStep::RaisePriority));
 }

@@ -20,14 +20,17 @@ pub struct NotCarried {
 
 /// Carries owner, mode, extended attributes and times of `from` over to `to`, in that order, and goes on past a refusal.
 ///
-/// COMPAT: as gzip does, a refused owner is no error (only root may give files away), but the set-id bits then go, so that
-/// a program never runs as somebody else's. Other refusals are returned.
+/// COMPAT: as for gzip and xz, a refused owner is no error (only root may give files away), set-id bits are not carried, and
+/// where the group is refused it gets no more rights than everybody has. Other refusals are returned.
 pub fn carry_over(from: impl AsFd, to: impl AsFd) -> io::Result<Vec<NotCarried>> {
     let status = fstat(&from)?;
     let mut refused = Vec::new();
-    let mut mode = Mode::from_raw_mode(status.st_mode);
+    // Set-id bits are for the program that was there, not for what was made from it.
+    let mut mode = Mode::from_raw_mode(status.st_mode) & Mode::from_raw_mode(0o777);
     if !carry_owner(&to, status.st_uid, status.st_gid) {
-        mode -= Mode::SUID | Mode::SGID;
+        // The file stays in our group: that group gets no more than everybody.
+        let others = mode.as_raw_mode() & 0o007;
+        mode &= Mode::from_raw_mode(0o707 | others << 3);
     }
     carry_attributes(&from, &to, &mut refused);
     note(&mut refused, "mode", fchmod(&to, mode));
@@ -41,26 +44,22 @@ pub fn carry_over(from: impl AsFd, to: impl AsFd) -> io::Result<Vec<NotCarried>>
 
 /// Gives a file that stands for no other the mode that `open(2)` would have given it: 0666 less the umask.
 pub fn give_default_mode(to: impl AsFd) -> io::Result<()> {
-    Ok(fchmod(to, Mode::from_raw_mode(0o666) - umask()?)?)
+    Ok(fchmod(to, Mode::from_raw_mode(0o666) - umask())?)
 }
 
 /// The umask, from `/proc`: asking `umask(2)` would change it for a moment, for all threads.
-fn umask() -> io::Result<Mode> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
+fn umask() -> Mode {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     let octal = field.and_then(|text| u32::from_str_radix(text.trim(), 8).ok());
-    // Linux before 4.7 does not tell: then nobody else gets rights.
-    Ok(Mode::from_raw_mode(octal.unwrap_or(0o077)))
+    // Linux before 4.7 does not tell, nor does a system without /proc: then nobody else gets rights.
+    Mode::from_raw_mode(octal.unwrap_or(0o077))
 }
 
-/// Whether owner and group both arrived; the group alone is tried when the owner is refused.
+/// Whether the group arrived; it is tried alone when the owner is refused.
 fn carry_owner(to: &impl AsFd, uid: u32, gid: u32) -> bool {
     let group = Some(Gid::from_raw(gid));
-    if fchown(to, Some(Uid::from_raw(uid)), group).is_ok() {
-        return true;
-    }
-    let _group_refused_too = fchown(to, None, group);
-    false
+    fchown(to, Some(Uid::from_raw(uid)), group).is_ok() || fchown(to, None, group).is_ok()
 }
 
 fn carry_attributes(from: &impl AsFd, to: &impl AsFd, refused: &mut Vec<NotCarried>) {
@@ -68,7 +67,9 @@ fn carry_attributes(from: &impl AsFd, to: &impl AsFd, refused: &mut Vec<NotCarri
     let mut names = vec![0_u8; 64 << 10];
     let Ok(length) = flistxattr(from, &mut names) else { return };
     let mut value = Vec::new();
-    for name in names[..length].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+    // What security modules attach (capabilities) belongs to the program that was there.
+    let is_wanted = |name: &&[u8]| !name.is_empty() && !name.starts_with(b"security.");
+    for name in names[..length].split(|&byte| byte == 0).filter(is_wanted) {
         value.resize(64 << 10, 0);
         let copied = fgetxattr(from, name, value.as_mut_slice())
             .and_then(|bytes| fsetxattr(to, name, &value[..bytes], XattrFlags::empty()));

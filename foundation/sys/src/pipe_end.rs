@@ -29,7 +29,24 @@ pub fn kind_of(descriptor: impl AsFd) -> io::Result<Kind> {
 /// Asks for a pipe that holds `bytes`. What the kernel refuses (not a pipe, over the user's limit) stays as it was.
 pub fn widen(descriptor: impl AsFd, bytes: usize) {
     // LIMIT: /proc/sys/fs/pipe-max-size, 1 MiB unless root raised it; a smaller pipe only costs more system calls.
-    let _kept_as_it_was = rustix::pipe::fcntl_setpipe_size(descriptor, bytes);
+    let holds_less = rustix::pipe::fcntl_getpipe_size(&descriptor).is_ok_and(|now| now < bytes);
+    if holds_less {
+        let _kept_as_it_was = rustix::pipe::fcntl_setpipe_size(&descriptor, bytes);
+    }
+}
+
+/// Whether a standard stream was closed when the program began.
+///
+/// LIE: Rust's runtime then opens the null device for reading and writing in its place, so that no file of ours gets its
+/// number; a shell's redirection opens it for one of them only.
+pub fn was_closed(descriptor: impl AsFd) -> bool {
+    let is_null = fstat(&descriptor).is_ok_and(|status| {
+        let device = status.st_rdev;
+        FileType::from_raw_mode(status.st_mode) == FileType::CharacterDevice
+            && (rustix::fs::major(device), rustix::fs::minor(device)) == (1, 3)
+    });
+    let flags = rustix::fs::fcntl_getfl(&descriptor);
+    is_null && flags.is_ok_and(|flags| flags & rustix::fs::OFlags::ACCMODE == rustix::fs::OFlags::RDWR)
 }
 
 /// Whether writes to `descriptor` go to the end of the file whatever offset is given (`O_APPEND`).

@@ -7,11 +7,10 @@ use std::io;
 #[derive(Clone, Copy)]
 pub struct SignalSet {
     set: libc::sigset_t,
-    members: &'static [i32],
 }
 
 /// Interrupt, terminate, hang-up and quit: what a person or a system sends to end a program.
-pub const ENDING: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+pub const ENDING: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 /// The signal of a write to a pipe that nobody reads.
 pub const BROKEN_PIPE: i32 = libc::SIGPIPE;
@@ -36,7 +35,7 @@ impl SignalSet {
         // SAFETY: both pointers are valid for the call; a null old set is allowed.
         let status = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
         match status {
-            0 => Ok(Self { set, members }),
+            0 => Ok(Self { set }),
             error => Err(io::Error::from_raw_os_error(error)),
         }
     }
@@ -50,13 +49,6 @@ impl SignalSet {
             error => Err(io::Error::from_raw_os_error(error)),
         }
     }
-
-    /// Lets the signals through again in the calling thread: for the moment before a child program is started.
-    pub fn let_through(&self) {
-        debug_assert!(!self.members.is_empty(), "a set of nothing holds nothing back");
-        // SAFETY: the set is valid; a null old set is allowed; failure is impossible with a valid `how`.
-        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &self.set, std::ptr::null_mut()) };
-    }
 }
 
 fn is_ignored(signal: i32) -> bool {
@@ -65,6 +57,12 @@ fn is_ignored(signal: i32) -> bool {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
     }
+}
+
+/// Makes a write beyond the file size limit (`ulimit -f`) an error like others instead of the end of the program.
+pub fn file_size_limit_is_an_error() {
+    // SAFETY: setting a disposition to ignore is a plain system call on this process.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// Ends this process by `signal` as if it had never been caught, so that the parent sees the true cause.

@@ -18,13 +18,21 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
+    /// Notes a folder of temporary files, to be removed with all that is in it.
+    pub fn note_folder(&self, folder: &Path) {
+        self.lock().insert(folder.to_owned());
+    }
+
     /// Removes every unfinished file and holds the list, so that no new one can be created: for the moment before the
     /// process ends by a signal.
     pub fn remove_all_and_hold(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
         let paths = self.lock();
         for path in paths.iter() {
             // Renamed or removed meanwhile: then there is nothing left to remove under this name.
-            let _gone_already = unlinkat(CWD, path, AtFlags::empty());
+            let _gone_already = match unlinkat(CWD, path, AtFlags::empty()) {
+                Err(Errno::ISDIR | Errno::PERM) => std::fs::remove_dir_all(path),
+                other => other.map_err(io::Error::from),
+            };
         }
         paths
     }
@@ -103,10 +111,14 @@ impl Drop for StagedFile {
 /// `rename` that refuses to replace: in one step where the file system can, by a hard link where it cannot.
 fn rename_to_a_free_name(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            std::fs::hard_link(from, to)?;
-            std::fs::remove_file(from)
-        }
+        Err(Errno::INVAL | Errno::NOSYS) => match std::fs::hard_link(from, to) {
+            Ok(()) => std::fs::remove_file(from),
+            // Neither the one nor the other: then between looking and renaming there is a moment, and no way to close it.
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists && std::fs::symlink_metadata(to).is_err() => {
+                std::fs::rename(from, to)
+            }
+            Err(error) => Err(error),
+        },
         other => Ok(other?),
     }
 }

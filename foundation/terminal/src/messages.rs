@@ -9,6 +9,8 @@ use std::sync::Arc;
 /// How much is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
+    /// Nothing but reports that were asked for.
+    Silent,
     /// Errors and final counts only, no progress.
     Quiet,
     /// Warnings and notes too.
@@ -78,6 +80,9 @@ impl Messages {
     }
 
     fn say(&self, line: &str, hints: &[String]) {
+        if self.verbosity == Verbosity::Silent {
+            return;
+        }
         let mut lines = format!("{line}\n");
         for hint in hints.iter().take(HINTS_SHOWN) {
             lines.extend(["  hint: ", &printable(hint), "\n"]);

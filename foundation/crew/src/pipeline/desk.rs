@@ -228,9 +228,9 @@ impl<S: Stages> Desk<S> {
         }
     }
 
-    /// Takes the source of a lane that reads in its own thread.
+    /// Takes the source of a lane that reads in its own thread; `None` where the lane has ended already.
     pub fn take_source(&mut self, number: usize) -> Option<S::Source> {
-        self.lanes.get_mut(&number)?.source.take()
+        self.lanes.get_mut(&number).filter(|lane| !lane.cut_to_end)?.source.take()
     }
 
     /// Brings it back, with nothing more to cut.
@@ -240,14 +240,20 @@ impl<S: Stages> Desk<S> {
         lane.cut_to_end = true;
     }
 
-    pub fn opened(&mut self, number: usize, open: OpenLane<S>) -> SharedSink<S> {
+    /// A lane just opened cannot go on: there is no thread for its pipe. Nothing of it has been cut yet.
+    pub fn fail_at_once(&mut self, number: usize, error: S::Error) {
+        let lane = self.lanes.get_mut(&number).expect("a lane just opened is open");
+        lane.failure = Some((0, error));
+        lane.cut_to_end = true;
+    }
+
+    pub fn opened(&mut self, number: usize, open: OpenLane<S>) {
         self.opening -= 1;
-        let sink = Arc::new(open.sink);
         self.lanes.insert(
             number,
             Lane {
                 source: Some(open.source),
-                sink: Arc::clone(&sink),
+                sink: Arc::new(open.sink),
                 reading: open.reading,
                 writing: open.writing,
                 cut_to_end: false,
@@ -260,7 +266,6 @@ impl<S: Stages> Desk<S> {
                 failure: None,
             },
         );
-        sink
     }
 
     /// A lane could not be opened; its failure has been reported.

@@ -1,7 +1,7 @@
 //! The pipeline without threads: one lane after another, one chunk at a time, in the calling thread.
 //! The reference that every threaded run must equal byte for byte, and the executor for work too small to share.
 
-use super::{AccessCounts, Cut, Ran, Stages, Turn, give_back_hand, take_hand};
+use super::{AccessCounts, Cut, Held, Ran, Stages, Turn};
 use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, timed};
 use crate::tally::Tally;
@@ -11,7 +11,7 @@ pub(super) fn run<S: Stages>(stages: &S, lease: &dyn Lease, tally: &Tally) -> Ra
     let mut ran = Ran { clocks: Clocks::default(), workers: 1, access: AccessCounts::default() };
     let mut chunk = stages.new_chunk();
     let mut scratch = stages.new_scratch();
-    let mut hand = take_hand(lease, tally);
+    let mut held = Some(Held::take(lease, Some(tally)));
     for lane in 0..stages.lanes() {
         match timed(&mut ran.clocks.lanes, OffCpu::Blocked, || stages.open(lane)) {
             Err(error) => stages.close(lane, None, Err(error)),
@@ -25,15 +25,15 @@ pub(super) fn run<S: Stages>(stages: &S, lease: &dyn Lease, tally: &Tally) -> Ra
                         Err(error) => break Err(error),
                     }
                     if lease.must_return() {
-                        give_back_hand(lease, tally, hand);
-                        hand = take_hand(lease, tally);
+                        drop(held.take());
+                        held = Some(Held::take(lease, Some(tally)));
                     }
                 };
                 timed(&mut ran.clocks.lanes, OffCpu::Blocked, || stages.close(lane, Some((source, sink)), outcome));
             }
         }
     }
-    give_back_hand(lease, tally, hand);
+    drop(held);
     ran
 }
 

@@ -2,10 +2,10 @@
 //! Decides nothing about order or bounds; `desk` does, under the one lock that is held only between stages.
 
 use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task};
-use super::{AccessCounts, By, Cut, Ran, SharedSink, Staffing, Stages, Turn, give_back_hand, take_hand};
-use crate::budget::{Hand, Lease};
+use super::{AccessCounts, By, Cut, Held, Ran, SharedSink, Staffing, Stages, Turn};
+use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, StageClock, nanoseconds, timed};
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, wait};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
 use crate::tally::Tally;
 use std::time::Instant;
 
@@ -65,10 +65,10 @@ struct Floor<S: Stages> {
 }
 
 /// What a worker carries from task to task.
-struct Worker<S: Stages> {
+struct Worker<'a, S: Stages> {
     scratch: S::Scratch,
     clocks: Clocks,
-    hand: Option<Hand>,
+    hand: Option<Held<'a>>,
     /// The lane whose computing source this worker has just used.
     cutting: Option<usize>,
 }
@@ -101,7 +101,7 @@ impl<S: Stages> Crew<'_, S> {
                 floor = self.rest(floor, &mut worker);
             } else if worker.hand.is_none() {
                 drop(floor);
-                let take = || take_hand(self.lease, self.tally);
+                let take = || Held::take(self.lease, Some(self.tally));
                 worker.hand = Some(timed(&mut worker.clocks.work, OffCpu::Unstaffed, take));
                 floor = lock(&self.floor);
             } else {
@@ -117,12 +117,11 @@ impl<S: Stages> Crew<'_, S> {
         floor.workers -= 1;
         self.wake_everybody();
         drop(floor);
-        self.put_hand_down(&mut worker);
     }
 
     /// Sleeps without a hand until somebody calls.
-    fn rest<'a>(&'a self, mut floor: MutexGuard<'a, Floor<S>>, worker: &mut Worker<S>) -> MutexGuard<'a, Floor<S>> {
-        self.put_hand_down(worker);
+    fn rest<'a>(&'a self, mut floor: MutexGuard<'a, Floor<S>>, worker: &mut Worker<'_, S>) -> MutexGuard<'a, Floor<S>> {
+        worker.hand = None;
         let (since, reason) = (Instant::now(), floor.desk.why_idle());
         floor.workers_resting += 1;
         floor = wait(&self.work_waits, floor);
@@ -135,15 +134,9 @@ impl<S: Stages> Crew<'_, S> {
         floor
     }
 
-    fn yield_point(&self, worker: &mut Worker<S>) {
+    fn yield_point(&self, worker: &mut Worker<'_, S>) {
         if self.lease.must_return() {
-            self.put_hand_down(worker);
-        }
-    }
-
-    fn put_hand_down(&self, worker: &mut Worker<S>) {
-        if let Some(hand) = worker.hand.take() {
-            give_back_hand(self.lease, self.tally, hand);
+            worker.hand = None;
         }
     }
 
@@ -161,9 +154,11 @@ impl<S: Stages> Crew<'_, S> {
             if floor.workers_resting > 0 {
                 self.work_waits.notify_one();
             } else if floor.workers < self.width {
-                floor.workers += 1;
-                floor.workers_most = floor.workers_most.max(floor.workers);
-                scope.spawn(move || self.work(scope));
+                // Where the system gives no more threads, those there are do the work.
+                if spawn(scope, move || self.work(scope)).is_ok() {
+                    floor.workers += 1;
+                    floor.workers_most = floor.workers_most.max(floor.workers);
+                }
             }
         }
         if floor.readers_waiting > 0 {
@@ -180,8 +175,12 @@ impl<S: Stages> Crew<'_, S> {
         self.outbox_waits.notify_all();
     }
 
-    fn carry_out<'scope, 'env>(&'env self, task: Task<S>, worker: &mut Worker<S>, scope: &'scope Scope<'scope, 'env>)
-    where
+    fn carry_out<'scope, 'env>(
+        &'env self,
+        task: Task<S>,
+        worker: &mut Worker<'_, S>,
+        scope: &'scope Scope<'scope, 'env>,
+    ) where
         'env: 'scope,
     {
         match task {
@@ -215,15 +214,18 @@ impl<S: Stages> Crew<'_, S> {
                 let (reading, writing) = (open.reading, open.writing);
                 let mut floor = lock(&self.floor);
                 floor.access.lane(reading, writing);
-                let sink = floor.desk.opened(lane, open);
-                if reading == By::OwnThread {
-                    let source = floor.desk.take_source(lane).expect("a lane just opened has its source");
-                    scope.spawn(move || self.read_lane(lane, source, scope));
+                floor.desk.opened(lane, open);
+                let writer = match writing {
+                    By::Workers => Ok(()),
+                    By::OwnThread => spawn(scope, move || self.write_lane(lane, scope)),
+                };
+                let reader = match reading {
+                    By::Workers => Ok(()),
+                    By::OwnThread => spawn(scope, move || self.read_lane(lane, scope)),
+                };
+                if let Err(cause) = writer.and(reader) {
+                    floor.desk.fail_at_once(lane, self.stages.no_thread(cause));
                 }
-                if writing == By::OwnThread {
-                    scope.spawn(move || self.write_lane(lane, scope));
-                }
-                drop(sink);
                 self.call_for(&mut floor, scope);
             }
             Err(error) => {
@@ -241,7 +243,7 @@ impl<S: Stages> Crew<'_, S> {
         &'env self,
         mut source: S::Source,
         mut piece: Piece<S>,
-        worker: &mut Worker<S>,
+        worker: &mut Worker<'_, S>,
         scope: &'scope Scope<'scope, 'env>,
     ) where
         'env: 'scope,
@@ -280,7 +282,7 @@ impl<S: Stages> Crew<'_, S> {
     fn work_on<'scope, 'env>(
         &'env self,
         mut piece: Piece<S>,
-        worker: &mut Worker<S>,
+        worker: &mut Worker<'_, S>,
         scope: &'scope Scope<'scope, 'env>,
     ) where
         'env: 'scope,
@@ -306,13 +308,14 @@ impl<S: Stages> Crew<'_, S> {
     }
 
     /// The life of a thread that reads a pipe: a slot, a chunk, a slot, a chunk. It mostly waits, so it holds no hand.
-    fn read_lane<'scope, 'env>(&'env self, lane: usize, mut source: S::Source, scope: &'scope Scope<'scope, 'env>)
+    fn read_lane<'scope, 'env>(&'env self, lane: usize, scope: &'scope Scope<'scope, 'env>)
     where
         'env: 'scope,
     {
         let _alarm = Alarm(self);
         let mut clocks = Clocks::default();
         let mut floor = lock(&self.floor);
+        let Some(mut source) = floor.desk.take_source(lane) else { return };
         loop {
             let mut piece = match floor.desk.take_slot(lane) {
                 SlotAnswer::Slot(piece) => piece,

@@ -37,7 +37,6 @@ impl Decoder for MemberDecoder {
             return Err(Defect::Length { stored: plain_bytes, actual: plain_limit });
         }
         let deflated = &body[header.bytes..];
-        let from = plain.len();
         let wanted = usize::try_from(plain_bytes).expect("bounded by the limit");
         self.inflater.reset();
         // One byte more than claimed may come out before the kernel stops: enough to catch a length that is too small.
@@ -51,11 +50,11 @@ impl Decoder for MemberDecoder {
             let (stored, actual) = (deflated.len() as u64, step.consumed as u64);
             return Err(Defect::PackedLength { stored, actual });
         }
-        plain.grow(wanted);
-        let computed = crc32(&plain.content()[from..]);
+        let computed = crc32(&buffer[filled..filled + wanted]);
         if computed != crc_stored {
             return Err(Defect::Checksum { stored: crc_stored, computed });
         }
+        plain.grow(wanted);
         Ok(())
     }
 }

@@ -72,9 +72,9 @@ pub(super) struct FrameStreamEncoder {
 impl FrameStreamEncoder {
     pub fn new(options: &EncodeOptions) -> Result<Self, CodecError> {
         let mut context = context(options)?;
-        if options.library_threads > 1 {
-            context.set_parameter(CParameter::NbWorkers(options.library_threads)).map_err(library_error)?;
-        }
+        // Never none: without workers the library divides the input differently, and the output would depend on the cores.
+        let workers = options.library_threads.max(1);
+        context.set_parameter(CParameter::NbWorkers(workers)).map_err(library_error)?;
         Ok(Self { context })
     }
 }
