@@ -1,1 +1,10 @@
-//! The acceptance binary.
+//! The acceptance tests: the program as it is shipped, on real files, against the tools that people have.
+//! Everything that needs only a library's functions is tested beside those.
+
+mod cli;
+mod corpus;
+mod corpus_made;
+mod faults;
+mod interop;
+mod many;
+mod place;

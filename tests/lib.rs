@@ -1,1 +1,2 @@
+//! The acceptance binary.
 //! Empty: the tests are in `acceptance.rs`.

@@ -71,7 +71,7 @@ impl Failure {
 
 /// An error with its causes, each once, outermost first: `cannot open it: Permission denied`.
 pub fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
+    let mut text = plain_words(error);
     let mut cause = error.source();
     while let Some(error) = cause {
         let words = plain_words(error);

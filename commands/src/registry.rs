@@ -85,7 +85,8 @@ pub fn program() -> Command {
 fn overview_text() -> String {
     let mut text = String::new();
     for (group, heading) in [(Group::Do, "do"), (Group::Learn, "learn")] {
-        text.push_str(&format!("\n{heading}:\n"));
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("{gap}{heading}:\n"));
         for entry in COMMANDS.iter().filter(|entry| entry.group == group) {
             let about = (entry.command)().get_about().map(ToString::to_string).unwrap_or_default();
             text.push_str(&format!("  {:<10} {about}\n", entry.name));

@@ -1,7 +1,7 @@
 //! Plans, verdicts and forecasts as people and programs read them. The data come from `crew`; nothing is decided here.
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, with_causes};
 use crate::shared_args::ReportFormat;
 use codec::lane::Totals;
 use crew::clocks::StageClock;
@@ -38,7 +38,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
         Ok(Delivery::Taken) => Ok(()),
         Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
         Err(error) => {
-            let message = format!("write to standard output: {error}");
+            let message = format!("write to standard output: {}", with_causes(&error));
             Err(Failure::Environment { command: "mh", message })
         }
     }

@@ -1,23 +1,89 @@
-//! Decodes a packed file in memory through the same traits as the product: cutter, decoders, checks of streamed pieces.
-//! Bounded: stops when more than a limit has come out.
+//! Encodes and decodes in memory through the same traits as the product: cutter, decoders, pieces of streams.
+//! Bounded: stops when more than a limit has come out. What the pipeline adds (files, threads, checks of pieces) is not here.
 
 use codec::byte_buffer::ByteBuffer;
-use codec::format::{CutError, DecodeLimits, Filled, Format, Next};
+use codec::format::{CutError, DecodeLimits, EncodeOptions, Filled, Format, Layout, Next, StreamDecoder};
 use codec::packed_reader::PackedReader;
+use codec::registry;
 use crew::pipeline::Turn;
+use std::ops::Range;
 
 /// What came of it.
 pub enum Decoded {
-    /// Everything, with the claims of streamed units' trailers and where in the plain bytes those units begin and end.
-    Whole { plain: Vec<u8>, claims: Vec<(std::ops::Range<usize>, u32, u32)> },
+    /// Everything.
+    Whole {
+        /// The plain bytes.
+        plain: Vec<u8>,
+        /// Where each streamed unit with a trailer stands in them, and the checksum and length that its trailer claims.
+        claims: Vec<(Range<usize>, u32, u32)>,
+    },
     /// It was refused.
     Refused,
-    /// More came out than the limit.
+    /// More came out than [`PLAIN_BYTES`].
     TooMuch,
 }
 
+/// LIMIT: the largest unit that is held at once, small enough that mutated claims go beyond it.
 const UNIT_BYTES: u64 = 1 << 20;
-const PLAIN_BYTES: usize = 8 << 20;
+
+/// LIMIT: what an input may come to before it is left.
+pub const PLAIN_BYTES: usize = 8 << 20;
+
+/// LIMIT: what a decoder may add to a piece beyond its size: one match.
+const OVERSHOOT_BYTES: usize = 258;
+
+/// A registered format.
+pub fn format(name: &str) -> &'static dyn Format {
+    registry::by_name(name).expect("a registered format")
+}
+
+/// Options of one core.
+pub fn options(level: i32, layout: Layout) -> EncodeOptions {
+    EncodeOptions { level, layout, window_log: None, library_threads: 1 }
+}
+
+/// Packs everything as one chunk.
+pub fn encode(name: &str, plain: &[u8], level: i32, layout: Layout) -> Vec<u8> {
+    let mut encoder = format(name).encoder(&options(level, layout)).expect("valid options");
+    let mut packed = ByteBuffer::default();
+    encoder.encode(plain, &mut packed).expect("any bytes can be packed");
+    packed.content().to_vec()
+}
+
+/// A piece size chosen by the input itself: odd, and often tiny.
+pub fn piece_bytes(input: &[u8]) -> usize {
+    1 + usize::from(input.last().copied().unwrap_or(0)) * 7
+}
+
+/// The size of pieces may decide when too much is noticed, and nothing else.
+///
+/// # Panics
+/// When it did.
+pub fn assert_agreement(large: &Decoded, small: &Decoded) {
+    match (large, small) {
+        (Decoded::Whole { plain, .. }, Decoded::Whole { plain: again, .. }) => {
+            assert!(plain == again, "the size of pieces changes the bytes");
+        }
+        (Decoded::Whole { .. }, Decoded::Refused) | (Decoded::Refused, Decoded::Whole { .. }) => {
+            panic!("the size of pieces decides whether it is accepted");
+        }
+        _ => {}
+    }
+}
+
+/// What was packed comes back, in large pieces and in small ones.
+///
+/// # Panics
+/// When it does not.
+pub fn assert_comes_back(name: &str, packed: &[u8], plain: &[u8]) {
+    for piece in [1 << 20, piece_bytes(packed)] {
+        match decode(format(name), packed, piece) {
+            Decoded::Whole { plain: back, .. } => assert!(back == plain, "other bytes come back"),
+            Decoded::Refused => panic!("we refuse what we wrote"),
+            Decoded::TooMuch => assert!(plain.len() >= PLAIN_BYTES, "more comes back than was packed"),
+        }
+    }
+}
 
 /// Decodes `packed`, in pieces of `piece_bytes` where it is a stream.
 pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded {
@@ -26,11 +92,12 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
     let mut cutter = format.cutter(&limits);
     let mut decoder = format.decoder();
     let (mut plain, mut claims) = (Vec::new(), Vec::new());
-    while plain.len() < PLAIN_BYTES {
-        let mut buffer = ByteBuffer::default();
+    while plain.len() <= PLAIN_BYTES {
+        let before = reader.position();
         match cutter.next(&mut reader) {
             Ok(Next::End) => return Decoded::Whole { plain, claims },
             Ok(Next::Padding { bytes }) => {
+                assert!(bytes > 0, "padding of nothing would never end");
                 if reader.skip(bytes).expect("memory can be read") < bytes {
                     return Decoded::Refused;
                 }
@@ -40,36 +107,57 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
                 let count = usize::try_from(place.packed_bytes).expect("bounded by the limits");
                 let taken = reader.take_into(count, &mut unit).expect("memory can be read");
                 assert_eq!(taken, count, "a unit that was found is whole");
+                let mut buffer = ByteBuffer::default();
                 if decoder.decode(&unit, UNIT_BYTES, &mut buffer).is_err() {
                     return Decoded::Refused;
                 }
                 assert!(buffer.len() as u64 <= UNIT_BYTES, "no unit may exceed its limit");
                 plain.extend_from_slice(buffer.content());
             }
-            Ok(Next::Stream(mut stream)) => {
+            Ok(Next::Stream(stream)) => {
                 let from = plain.len();
-                loop {
-                    match stream.fill(&mut reader, &mut buffer, piece_bytes, &mut Turn::with_a_hand()) {
-                        Err(_) => return Decoded::Refused,
-                        Ok(filled) => {
-                            plain.extend_from_slice(buffer.content());
-                            match filled {
-                                Filled::More if plain.len() > PLAIN_BYTES => return Decoded::TooMuch,
-                                Filled::More => {}
-                                Filled::Last(claim) => {
-                                    claims.extend(
-                                        claim.map(|claim| (from..plain.len(), claim.crc32, claim.length_modulo)),
-                                    );
-                                    break;
-                                }
-                            }
-                        }
+                match decode_stream(stream, &mut reader, &mut plain, piece_bytes) {
+                    Streamed::Refused => return Decoded::Refused,
+                    Streamed::TooMuch => return Decoded::TooMuch,
+                    Streamed::Whole(claim) => {
+                        claims.extend(claim.map(|(crc32, length)| (from..plain.len(), crc32, length)));
                     }
                 }
             }
             Err(CutError::Read(error)) => panic!("memory can be read: {error}"),
             Err(CutError::Defect(_) | CutError::Garbage) => return Decoded::Refused,
         }
+        assert!(reader.position() > before, "every step goes on");
     }
     Decoded::TooMuch
+}
+
+/// What came of one streamed unit, with the checksum and length that its trailer claims.
+enum Streamed {
+    Whole(Option<(u32, u32)>),
+    Refused,
+    TooMuch,
+}
+
+fn decode_stream(
+    mut stream: Box<dyn StreamDecoder>,
+    reader: &mut PackedReader,
+    plain: &mut Vec<u8>,
+    piece_bytes: usize,
+) -> Streamed {
+    let mut buffer = ByteBuffer::default();
+    loop {
+        let filled = match stream.fill(reader, &mut buffer, piece_bytes, &mut Turn::with_a_hand()) {
+            Ok(filled) => filled,
+            Err(CutError::Read(error)) => panic!("memory can be read: {error}"),
+            Err(CutError::Defect(_) | CutError::Garbage) => return Streamed::Refused,
+        };
+        assert!(buffer.len() <= piece_bytes + OVERSHOOT_BYTES, "no piece may exceed what was asked for");
+        plain.extend_from_slice(buffer.content());
+        match filled {
+            Filled::Last(claim) => return Streamed::Whole(claim.map(|claim| (claim.crc32, claim.length_modulo))),
+            Filled::More if plain.len() > PLAIN_BYTES => return Streamed::TooMuch,
+            Filled::More => assert!(!buffer.is_empty(), "memory has no pauses: every piece brings something"),
+        }
+    }
 }

@@ -2,52 +2,49 @@
 //! Not guided by coverage; `fuzz/README.md` says how to hang a target into libFuzzer.
 #![expect(clippy::print_stdout, reason = "a driver tells its user what it did")]
 
-mod decode;
-mod mutate;
-mod targets;
-
 use clap::Parser;
+use fuzz::mutate::mutated;
+use fuzz::seeds::files_in;
+use fuzz::targets::{TARGETS, Target};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use targets::{TARGETS, Target};
 use testkit::random::Random;
 
 #[derive(Parser)]
 #[command(name = "fuzz", about = "Feeds mutated files to the parsers and compares what comes out with other decoders")]
 struct Arguments {
-    /// Which targets; all without any
-    targets: Vec<String>,
+    /// Which target
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(TARGETS.iter().map(|target| target.name)))]
+    target: Option<String>,
     /// All targets
-    #[arg(long)]
+    #[arg(long, conflicts_with = "target", required_unless_present = "target")]
     all: bool,
-    /// How long for each
+    /// How long for each target
     #[arg(long, default_value_t = 10)]
     seconds: u64,
     /// Begin of the random sequence; the same seed gives the same inputs
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Only this input, once: to see a find again
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "target")]
     one: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let wanted = |target: &&Target| {
-        arguments.all || arguments.targets.is_empty() || arguments.targets.iter().any(|name| name == target.name)
-    };
-    let mut sound = true;
-    for target in TARGETS.iter().filter(wanted) {
-        sound &= match &arguments.one {
+    let mut is_sound = true;
+    for target in TARGETS.iter().filter(|target| arguments.all || arguments.target.as_deref() == Some(target.name)) {
+        is_sound &= match &arguments.one {
             Some(file) => run_one(target, file),
             None => run(target, Duration::from_secs(arguments.seconds), arguments.seed),
         };
     }
-    if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// One input, without a net: the panic is what one wants to see.
 fn run_one(target: &Target, file: &Path) -> bool {
     match std::fs::read(file) {
         Ok(bytes) => {
@@ -62,47 +59,53 @@ fn run_one(target: &Target, file: &Path) -> bool {
     }
 }
 
-/// Mutates until the time is up or something panics.
+/// All seeds as they are, then mutations until the time is up or something panics.
 fn run(target: &Target, time: Duration, seed: u64) -> bool {
-    let mut random = Random::seeded(seed);
     let mut seeds = (target.seeds)();
-    seeds.extend(corpus(target.name));
+    seeds.extend(files_in(&folder().join("corpus").join(target.name), None));
+    let mut random = Random::seeded(seed);
     let (begin, mut executions) = (Instant::now(), 0_u64);
-    while begin.elapsed() < time {
-        let input = mutate::mutated(&seeds, &mut random);
+    for input in &seeds {
         executions += 1;
-        if catch_unwind(AssertUnwindSafe(|| (target.run)(&input))).is_err() {
-            keep(target.name, &input);
+        if !is_handled(target, input) {
             return false;
         }
-        // An input that got far is worth mutating further: among many, some.
-        if executions.is_multiple_of(64) && seeds.len() < 512 && input.len() < 1 << 16 {
-            seeds.push(input);
+    }
+    while begin.elapsed() < time {
+        executions += 1;
+        let input = mutated(&seeds, &mut random);
+        if !is_handled(target, &input) {
+            return false;
         }
     }
-    println!("{}: {executions} inputs, nothing found", target.name);
+    println!("{}: {executions} executions in {:.1} s, nothing found", target.name, begin.elapsed().as_secs_f64());
     true
+}
+
+fn is_handled(target: &Target, input: &[u8]) -> bool {
+    let is_sound = catch_unwind(AssertUnwindSafe(|| (target.run)(input))).is_ok();
+    if !is_sound {
+        keep(target.name, input);
+    }
+    is_sound
 }
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Finds of the past, kept for ever.
-fn corpus(name: &str) -> Vec<Vec<u8>> {
-    let Ok(entries) = std::fs::read_dir(folder().join("corpus").join(name)) else { return Vec::new() };
-    entries.flatten().filter_map(|entry| std::fs::read(entry.path()).ok()).collect()
-}
-
+/// Writes the input that made a target panic.
 fn keep(name: &str, input: &[u8]) {
     let folder = folder().join("finds");
+    // FNV-1a: the same input has the same name on every machine.
     let digest = input
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     let path = folder.join(format!("{name}-{digest:016x}"));
-    let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, input));
-    match written {
-        Ok(()) => println!("{name}: panicked; see it again with: cargo run -p fuzz -- {name} --one {}", path.display()),
+    match std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, input)) {
+        Ok(()) => {
+            println!("{name}: panicked; see it again with: cargo run -p fuzz -- {name} --one {}", path.display());
+        }
         Err(error) => println!("{name}: panicked, and the input could not be kept: {error}"),
     }
 }

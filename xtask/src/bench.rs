@@ -1,8 +1,10 @@
 //! `cargo xtask bench`: our commands against the tools of today, interleaved, outputs verified, written into a run folder.
-//! Suites say what is run; this file orders rounds, judges rows and writes what came out.
+//! Suites say what is run; this file orders rounds. It judges nothing: record.rs does.
 
 mod corpus;
 mod forecast;
+mod judge;
+mod machine;
 mod measure;
 pub mod pace;
 mod plot;
@@ -10,9 +12,11 @@ mod record;
 mod tamp;
 mod throttle;
 
-use crate::workspace::{self, release_binary};
+use crate::workspace::{self, Packaged, has_program, release_binary};
 use clap::Args;
+use corpus::Data;
 use measure::{Run, Tool};
+use record::Recorder;
 use std::path::PathBuf;
 
 /// What to measure.
@@ -24,21 +28,24 @@ pub struct BenchArguments {
     /// 64 MiB instead of 512, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
     quick: bool,
-    /// Only cases whose name contains TEXT
+    /// Only cases whose name or corpus contains TEXT
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Name the cases and do nothing
     #[arg(long)]
     list: bool,
-    /// Rounds; medians are taken over them
-    #[arg(long, default_value_t = 7)]
-    rounds: usize,
-    /// Where the data lie; a folder in memory
-    #[arg(long, default_value = "/dev/shm/mh-bench")]
+    /// Rounds; medians are taken over them [default: 7, or 3 with --quick]
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..))]
+    rounds: Option<u8>,
+    /// Where the data are made; a folder in memory
+    #[arg(long, value_name = "DIR", default_value = "/dev/shm/mh-bench")]
     data: PathBuf,
     /// Keep the data for the next run
     #[arg(long)]
     keep: bool,
+    /// Measure this program instead of building ours
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
 }
 
 /// One row to be: our tool, its rivals, and how outputs are verified.
@@ -48,15 +55,14 @@ pub struct Case {
     pub ours: Tool,
     pub rivals: Vec<Rival>,
     pub verify: measure::Verify,
+    /// Files that must be there first.
+    pub needs: Vec<corpus::Made>,
 }
 
 /// A rival, and what the ratio of our time to its should be.
 pub struct Rival {
     pub tool: Tool,
-    /// At most this; none where the comparison only informs.
-    pub must: Option<f64>,
-    /// Hoped for.
-    pub aim: Option<f64>,
+    pub target: judge::Target,
 }
 
 /// All runs of a case: ours first, then each rival's, round by round.
@@ -65,52 +71,123 @@ pub struct Measured {
     pub runs: Vec<Vec<Run>>,
 }
 
+/// What the suites compare with, and what measures.
+const PACKAGES: &[Packaged] = &[
+    ("time", "time"),
+    ("gzip", "gzip"),
+    ("pigz", "pigz"),
+    ("zstd", "zstd"),
+    ("bgzip", "tabix"),
+    ("igzip", "isal"),
+    ("libdeflate-gzip", "libdeflate-tools"),
+    ("xz", "xz-utils"),
+];
+
+/// Rounds of what is slow by itself.
+const SLOW_ROUNDS_MAX: usize = 3;
+const FORECAST_ROUNDS_MAX: usize = 5;
+
+impl BenchArguments {
+    fn wants(&self, name: &str, corpus: &str) -> bool {
+        let has = |text: &String| name.contains(text.as_str()) || corpus.contains(text.as_str());
+        self.only.as_ref().is_none_or(has)
+    }
+
+    fn rounds(&self) -> usize {
+        self.rounds.map_or(if self.quick { 3 } else { 7 }, usize::from)
+    }
+
+    /// The command that repeats this run.
+    fn command_line(&self) -> String {
+        let mut words = format!("cargo xtask bench {} --rounds {}", self.suite, self.rounds());
+        if self.quick {
+            words += " --quick";
+        }
+        if let Some(text) = &self.only {
+            words += &format!(" --only '{text}'");
+        }
+        words
+    }
+}
+
 /// Runs the suite.
 pub fn run(arguments: &BenchArguments) -> Result<(), String> {
-    let rounds = if arguments.quick { 3 } else { arguments.rounds };
-    let program = release_binary();
-    if !arguments.list {
-        workspace::run("cargo", &["build", "--quiet", "--release", "--package", "manyhands"])?;
-    }
-    let data = corpus::Data::at(&arguments.data, arguments.quick, arguments.keep)?;
-    let wanted = |name: &str| arguments.only.as_ref().is_none_or(|text| name.contains(text.as_str()));
-    let cases = tamp::cases(&program, &data, arguments.list)?;
-    let cases: Vec<Case> = cases.into_iter().filter(|case| wanted(&case.name)).collect();
+    let program = arguments.program.clone().map_or_else(release_binary, Ok)?;
+    let mut data = Data::at(&arguments.data, arguments.quick, arguments.keep);
+    let cases = tamp::cases(&program, &data)?;
+    let cases: Vec<Case> = cases.into_iter().filter(|case| arguments.wants(&case.name, case.corpus)).collect();
+    let mut checks = tamp::forecasts(&program, &data)?;
+    checks.retain(|check| arguments.wants(&check.name, tamp::SOURCE));
+    let wants_slow_disk = arguments.wants(throttle::NAME, throttle::CORPUS);
     if arguments.list {
         cases.iter().for_each(|case| println!("{} ({})", case.name, case.corpus));
+        checks.iter().for_each(|check| println!("{} ({})", check.name, tamp::SOURCE));
+        if wants_slow_disk {
+            println!("{} ({})", throttle::NAME, throttle::CORPUS);
+        }
         return Ok(());
     }
-    let mut recorder = record::Recorder::begin(&arguments.suite, arguments.quick, data.source_name)?;
+    let _named_row_by_row = workspace::install(PACKAGES);
+    if arguments.program.is_none() {
+        workspace::run("cargo", &["build", "--quiet", "--release", "--package", "manyhands"])?;
+    }
+    let described = data.make()?;
+    println!("{described}");
+    let mut recorder = Recorder::begin(&arguments.suite, arguments.command_line(), described);
     for case in cases {
-        println!("{} ({})", case.name, case.corpus);
-        let measured = measure_case(case, rounds)?;
-        recorder.row(&measured)?;
+        let case = without_missing_rivals(case, &mut recorder);
+        measure_and_record(case, arguments.rounds(), &mut recorder);
     }
-    for check in tamp::forecasts(&program, &data) {
-        if wanted(&check.name) {
-            println!("{}", check.name);
-            recorder.forecast(forecast::check(&check, rounds.min(5))?);
+    for check in checks {
+        println!("{}", check.name);
+        match forecast::check(&check, arguments.rounds().min(FORECAST_ROUNDS_MAX)) {
+            Ok(checked) => recorder.forecast(&checked),
+            Err(message) => recorder.failed(&check.name, tamp::SOURCE, &message),
         }
     }
-    for (name, outcome) in throttle::cases(&program, &data, &wanted) {
-        match outcome {
-            Ok(case) => {
-                println!("{name}");
-                let measured = measure_case(case.case, rounds.min(3))?;
-                recorder.row(&measured)?;
+    if wants_slow_disk {
+        match throttle::SlowDisk::new(&data) {
+            Ok(disk) => {
+                let case = disk.case(&program, &data);
+                measure_and_record(case, arguments.rounds().min(SLOW_ROUNDS_MAX), &mut recorder);
             }
-            Err(reason) => recorder.left_out(&name, &reason),
+            Err(reason) => recorder.left_out(throttle::NAME, &reason),
         }
     }
-    recorder.finish()
+    let suffix = if arguments.only.is_some() { "-part" } else { "" };
+    recorder.finish(&format!("{}{suffix}", if arguments.quick { "-quick" } else { "" }))
+}
+
+/// A rival that is not installed must be missed in the table, not forgotten.
+fn without_missing_rivals(mut case: Case, recorder: &mut Recorder) -> Case {
+    case.rivals.retain(|rival| {
+        let is_there = has_program(&rival.tool.arguments[0]);
+        if !is_there {
+            recorder.left_out(&format!("{} ({}) against {}", case.name, case.corpus, rival.tool.name), "not installed");
+        }
+        is_there
+    });
+    case
+}
+
+fn measure_and_record(case: Case, rounds: usize, recorder: &mut Recorder) {
+    let (name, corpus) = (case.name.clone(), case.corpus);
+    println!("{name} ({corpus})");
+    match measure_case(case, rounds) {
+        Ok(measured) => recorder.row(&measured),
+        Err(message) => recorder.failed(&name, corpus, &message),
+    }
 }
 
 /// Interleaves: ours, rival, rival, ours, rival, rival, ... after one round that is not counted and verifies everything.
 fn measure_case(case: Case, rounds: usize) -> Result<Measured, String> {
+    for made in &case.needs {
+        made.make()?;
+    }
     let tools: Vec<&Tool> = std::iter::once(&case.ours).chain(case.rivals.iter().map(|rival| &rival.tool)).collect();
     for tool in &tools {
         let run = tool.run()?;
-        tool.verify(&case.verify, &run).map_err(|error| format!("{}, {}: {error}", case.name, tool.name))?;
+        tool.verify(&case.verify, run).map_err(|error| format!("{}: {error}", tool.name))?;
     }
     let mut runs: Vec<Vec<Run>> = tools.iter().map(|_| Vec::with_capacity(rounds)).collect();
     for _ in 0..rounds {
@@ -118,12 +195,47 @@ fn measure_case(case: Case, rounds: usize) -> Result<Measured, String> {
             runs.push(tool.run()?);
         }
     }
-    // What was timed last is looked at, too: a tool that is right once need not be right again.
-    let last = runs[0].last().ok_or("no rounds")?;
-    case.ours.run()?;
-    case.ours.verify(&case.verify, last).map_err(|error| format!("{}, after timing: {error}", case.name))?;
+    // Once more: a program that was right the first time need not be right again.
+    let again = case.ours.run()?;
+    case.ours.verify(&case.verify, again).map_err(|error| format!("{}, after timing: {error}", case.ours.name))?;
     for tool in tools {
         tool.clean_up();
     }
     Ok(Measured { case, runs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn case(folder: &Path, ours: &str) -> Case {
+        let (plain, out) = (folder.join("plain"), folder.join("out"));
+        std::fs::write(&plain, "some text\n").expect("a file");
+        let copying = |name: &str, script: &str| {
+            Tool::new(name, &["sh", "-c", script, "sh", plain.to_str().expect("text")], &out).into_stdout()
+        };
+        let rival = Rival { tool: copying("cat", "cat \"$1\""), target: judge::Target::none() };
+        let verify = measure::Verify::Plain(plain.clone());
+        let ours = copying("ours", ours);
+        Case { name: "copy".into(), corpus: "text", ours, rivals: vec![rival], verify, needs: Vec::new() }
+    }
+
+    #[test]
+    fn ours_and_rivals_run_in_turn_and_are_verified() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let measured = measure_case(case(folder.path(), "cat \"$1\""), 2).expect("both copy");
+        assert_eq!(measured.runs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
+        assert!(measured.runs.iter().flatten().all(|run| run.output_bytes == 10 && run.wall_s > 0.0));
+        assert!(!folder.path().join("out").exists(), "outputs are removed");
+    }
+
+    #[test]
+    fn a_wrong_output_or_a_failing_tool_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let wrong = measure_case(case(folder.path(), "echo other txt"), 1).err().expect("it is not the input");
+        assert!(wrong.starts_with("ours: "), "{wrong}");
+        let failing = measure_case(case(folder.path(), "cat \"$1\"; exit 3"), 1).err().expect("it fails");
+        assert!(failing.contains("exit status: 3"), "{failing}");
+    }
 }

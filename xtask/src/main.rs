@@ -1,4 +1,5 @@
-//! `cargo xtask`: the project's only scripts, in its own language. One file a task; this one only dispatches.
+//! `cargo xtask`: the project's only scripts, in its own language.
+//! One file a task; this one only dispatches.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a script talks to whoever runs it")]
 
 mod bench;
@@ -46,6 +47,8 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
+        // A task that has said all it had to say ends without a message.
+        Err(message) if message.is_empty() => ExitCode::FAILURE,
         Err(message) => {
             eprintln!("xtask: {message}");
             ExitCode::FAILURE

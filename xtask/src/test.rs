@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the project's one test command. Runs step after step, stops at the first that fails, names what it had
-//! to leave out, and ends in the totals of all test runners.
+//! to leave out, and ends in the totals of all test runners. Holds no test itself.
 
-use crate::workspace::{self, has_program, release_binary, root};
+use crate::workspace::{self, Packaged, has_program, release_binary, root};
 use clap::Args;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -17,16 +17,22 @@ pub struct TestArguments {
 }
 
 /// Tools whose files must be read, and read ours; and what the tests' scripts need. Debian's names.
-const PACKAGES: &[(&str, &str)] = &[
+const PACKAGES: &[Packaged] = &[
     ("gzip", "gzip"),
     ("pigz", "pigz"),
     ("zstd", "zstd"),
+    ("lz4", "lz4"),
     ("bgzip", "tabix"),
     ("igzip", "isal"),
     ("libdeflate-gzip", "libdeflate-tools"),
     ("setfattr", "attr"),
-    ("tar", "tar"),
+    ("setfacl", "acl"),
+    ("strace", "strace"),
+    ("ps", "procps"),
 ];
+
+/// Schedules of each model in the second tier.
+const MODEL_ITERATIONS_LONG: &str = "100000";
 
 /// One step: a heading and a program.
 struct Step {
@@ -36,8 +42,24 @@ struct Step {
     environment: Vec<(&'static str, String)>,
 }
 
+/// What can be run here.
+#[derive(Clone, Copy)]
+struct Tools {
+    fmt: bool,
+    clippy: bool,
+    deny: Deny,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Deny {
+    Missing,
+    /// The advisories cannot be fetched.
+    Offline,
+    Whole,
+}
+
 /// What all test runners said together.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
     passed: u64,
     failed: u64,
@@ -47,26 +69,16 @@ struct Totals {
 /// Runs all steps.
 pub fn run(arguments: &TestArguments) -> Result<(), String> {
     let begin = Instant::now();
-    let mut left_out = install_rivals();
+    let missing = workspace::install(PACKAGES);
+    let mut left_out: Vec<String> =
+        missing.into_iter().map(|program| format!("tests that need {program}, which is not installed")).collect();
+    let tools = Tools::here();
+    left_out.extend(tools.left_out().into_iter().map(str::to_owned));
     let notes = tempfile::NamedTempFile::new().map_err(|error| format!("could not make a file: {error}"))?;
-    let steps = steps(arguments.long, notes.path(), &mut left_out);
+    let mut steps = steps(arguments.long, tools);
+    set_environment(&mut steps, arguments.long, &release_binary()?, notes.path());
     let mut totals = Totals::default();
-    let mut failure = None;
-    for (number, step) in steps.iter().enumerate() {
-        println!("\n=== {} ({} of {})", step.heading, number + 1, steps.len());
-        let step_begin = Instant::now();
-        let outcome = run_step(step, &mut totals);
-        println!("=== {}: {:.0} s", step.heading, step_begin.elapsed().as_secs_f64());
-        if let Err(message) = outcome {
-            let remaining: Vec<&str> = steps[number + 1..].iter().map(|step| step.heading).collect();
-            println!(
-                "=== stopped here; not run: {}",
-                if remaining.is_empty() { "-".into() } else { remaining.join(", ") }
-            );
-            failure = Some(message);
-            break;
-        }
-    }
+    let outcome = run_all(&steps, &mut totals);
     left_out.extend(std::fs::read_to_string(notes.path()).unwrap_or_default().lines().map(str::to_owned));
     left_out.sort();
     left_out.dedup();
@@ -74,77 +86,98 @@ pub fn run(arguments: &TestArguments) -> Result<(), String> {
     for reason in &left_out {
         println!("left out: {reason}");
     }
-    println!(
-        "test summary: {} passed, {} failed, {} ignored, {} left out in {:.0} s",
-        totals.passed,
-        totals.failed,
-        totals.ignored,
-        left_out.len(),
-        begin.elapsed().as_secs_f64()
-    );
-    failure.map_or(Ok(()), Err)
+    if let Err(message) = &outcome {
+        println!("test failure: {message}");
+    }
+    println!("{}", totals.summary(left_out.len(), begin.elapsed().as_secs()));
+    // Said above already; the summary is to be the last line.
+    outcome.map_err(|_said| String::new())
 }
 
-/// Installs what is missing where that is allowed; names what stays missing.
-fn install_rivals() -> Vec<String> {
-    let missing = || PACKAGES.iter().filter(|(program, _)| !has_program(program));
-    let packages: Vec<&str> = missing().map(|(_, package)| *package).collect();
-    if !packages.is_empty() && rustix::process::getuid().is_root() && has_program("apt-get") {
-        println!("=== installing {}", packages.join(" "));
-        // Without a network both fail, and the tests that need the tools are left out.
-        let _offline = workspace::run("apt-get", &["update", "-qq"]);
-        let install = [&["install", "-y", "-qq", "--no-install-recommends"], packages.as_slice()].concat();
-        let _offline = workspace::run("apt-get", &install);
-    }
-    missing().map(|(program, _)| format!("tests against {program}, which is not installed")).collect()
-}
-
-fn steps(long: bool, notes: &Path, left_out: &mut Vec<String>) -> Vec<Step> {
-    let mut steps = Vec::new();
-    let mut step = |heading, program, arguments: &[&'static str]| {
-        steps.push(Step { heading, program, arguments: arguments.to_vec(), environment: Vec::new() });
-    };
-    if has_component("fmt") {
-        step("format", "cargo", &["fmt", "--all", "--check"]);
-    } else {
-        left_out.push("cargo fmt, which is not installed".to_owned());
-    }
-    if has_component("clippy") {
-        step("lints", "cargo", &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]);
-    } else {
-        left_out.push("cargo clippy, which is not installed".to_owned());
-    }
-    if has_program("cargo-deny") {
-        step("licences and advisories", "cargo", &["deny", "--offline", "check", "licenses", "bans", "sources"]);
-    } else {
-        left_out.push("cargo deny, which is not installed".to_owned());
-    }
-    step("the program", "cargo", &["build", "--release", "--package", "manyhands"]);
-    step("tests", "cargo", &["test", "--workspace"]);
-    step(
-        "models of the pipeline",
-        "cargo",
-        &["test", "--package", "crew", "--features", "model", "--release", "--test", "model"],
-    );
-    let seconds = if long { "60" } else { "2" };
-    step("fuzzing", "cargo", &["run", "--release", "--package", "fuzz", "--", "--all", "--seconds", seconds]);
-    if long {
-        step("long tests", "cargo", &["test", "--workspace", "--release", "--", "--ignored"]);
-    }
-    for step in &mut steps {
-        step.environment.push(("MH_BINARY", release_binary().display().to_string()));
-        step.environment.push(("MH_LEFT_OUT", notes.display().to_string()));
-        if long {
-            step.environment.push(("MH_MODEL_ITERATIONS", "100000".to_owned()));
+/// Stops at the first that fails, and names those not reached.
+fn run_all(steps: &[Step], totals: &mut Totals) -> Result<(), String> {
+    for (index, step) in steps.iter().enumerate() {
+        println!("\n=== {} ({} of {})", step.heading, index + 1, steps.len());
+        let begin = Instant::now();
+        let outcome = run_step(step, totals);
+        println!("=== {}: {:.0} s", step.heading, begin.elapsed().as_secs_f64());
+        if let Err(message) = outcome {
+            let remaining: Vec<&str> = steps[index + 1..].iter().map(|step| step.heading).collect();
+            let remaining = if remaining.is_empty() { "nothing".to_owned() } else { remaining.join(", ") };
+            println!("=== stopped here; not run: {remaining}");
+            return Err(message);
         }
+    }
+    Ok(())
+}
+
+impl Tools {
+    fn here() -> Self {
+        let deny = match (has_program("cargo-deny"), has_program("cargo-deny") && is_quietly_fine(&["deny", "fetch"])) {
+            (false, _) => Deny::Missing,
+            (true, false) => Deny::Offline,
+            (true, true) => Deny::Whole,
+        };
+        Self { fmt: is_quietly_fine(&["fmt", "--version"]), clippy: is_quietly_fine(&["clippy", "--version"]), deny }
+    }
+
+    fn left_out(self) -> Vec<&'static str> {
+        let reasons = [
+            (!self.fmt, "cargo fmt, which is not installed"),
+            (!self.clippy, "cargo clippy, which is not installed"),
+            (self.deny == Deny::Missing, "cargo deny, which is not installed"),
+            (self.deny == Deny::Offline, "cargo deny check advisories, which could not be fetched"),
+        ];
+        reasons.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
+    }
+}
+
+/// Components of the toolchain may be missing on a bare machine.
+fn is_quietly_fine(arguments: &[&str]) -> bool {
+    let mut cargo = Command::new("cargo");
+    let quiet = cargo.args(arguments).current_dir(root()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    quiet.is_ok_and(|status| status.success())
+}
+
+fn steps(long: bool, tools: Tools) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut cargo = |heading, arguments: &[&'static str]| {
+        steps.push(Step { heading, program: "cargo", arguments: arguments.to_vec(), environment: Vec::new() });
+    };
+    if tools.fmt {
+        cargo("format", &["fmt", "--all", "--check"]);
+    }
+    if tools.clippy {
+        cargo("lints", &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+    }
+    match tools.deny {
+        Deny::Missing => {}
+        Deny::Offline => {
+            cargo("licences and sources", &["deny", "--offline", "check", "licenses", "bans", "sources"]);
+        }
+        Deny::Whole => cargo("licences, sources and advisories", &["deny", "check"]),
+    }
+    cargo("the program", &["build", "--release", "--package", "manyhands"]);
+    // The documents' examples are among them: cargo runs those of all libraries unless targets are named.
+    cargo("tests", &["test", "--workspace"]);
+    // On its own, or the other tests would be built with the model's locks: features unify within one call of cargo.
+    cargo("models", &["test", "--package", "crew", "--features", "model", "--release", "--test", "model"]);
+    let seconds = if long { "60" } else { "2" };
+    cargo("fuzzing", &["run", "--release", "--package", "fuzz", "--", "--all", "--seconds", seconds]);
+    if long {
+        cargo("long tests", &["test", "--workspace", "--release", "--", "--ignored"]);
     }
     steps
 }
 
-/// A component of the toolchain may be missing on a bare machine.
-fn has_component(name: &str) -> bool {
-    let quiet = Command::new("cargo").args([name, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    quiet.is_ok_and(|status| status.success())
+fn set_environment(steps: &mut [Step], long: bool, binary: &Path, notes: &Path) {
+    for step in steps {
+        step.environment.push(("MH_BINARY", binary.display().to_string()));
+        step.environment.push(("MH_LEFT_OUT", notes.display().to_string()));
+        if long {
+            step.environment.push(("MH_MODEL_ITERATIONS", MODEL_ITERATIONS_LONG.to_owned()));
+        }
+    }
 }
 
 /// Runs a step, passing its output on line by line and adding up what test runners say.
@@ -164,7 +197,12 @@ fn run_step(step: &Step, totals: &mut Totals) -> Result<(), String> {
         totals.add(&line);
     }
     let status = child.wait().map_err(|error| format!("could not wait for {}: {error}", step.program))?;
-    if status.success() { Ok(()) } else { Err(format!("{} failed ({status})", step.heading)) }
+    let said = step.arguments.join(" ");
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{}: {} {said} ended with {status}", step.heading, step.program))
+    }
 }
 
 impl Totals {
@@ -185,11 +223,27 @@ impl Totals {
             }
         }
     }
+
+    fn summary(self, left_out: usize, seconds: u64) -> String {
+        let Self { passed, failed, ignored } = self;
+        format!("test summary: {passed} passed, {failed} failed, {ignored} ignored, {left_out} left out in {seconds} s")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ALL: Tools = Tools { fmt: true, clippy: true, deny: Deny::Whole };
+    const NONE: Tools = Tools { fmt: false, clippy: false, deny: Deny::Missing };
+
+    fn headings(long: bool, tools: Tools) -> Vec<&'static str> {
+        steps(long, tools).iter().map(|step| step.heading).collect()
+    }
+
+    fn shell(heading: &'static str, script: &'static str) -> Step {
+        Step { heading, program: "sh", arguments: vec!["-c", script], environment: Vec::new() }
+    }
 
     #[test]
     fn totals_are_added_up() {
@@ -197,6 +251,39 @@ mod tests {
         totals.add("test result: ok. 4 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s");
         totals.add("test result: FAILED. 2 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s");
         totals.add("test something ... ok");
-        assert_eq!((totals.passed, totals.failed, totals.ignored), (6, 3, 1));
+        assert_eq!(totals, Totals { passed: 6, failed: 3, ignored: 1 });
+        assert_eq!(totals.summary(2, 214), "test summary: 6 passed, 3 failed, 1 ignored, 2 left out in 214 s");
+    }
+
+    #[test]
+    fn a_bare_toolchain_leaves_steps_out_by_name() {
+        assert_eq!(headings(false, NONE), ["the program", "tests", "models", "fuzzing"]);
+        assert_eq!(NONE.left_out().len(), 3);
+        assert_eq!(headings(false, ALL).len(), 7);
+        assert_eq!(ALL.left_out(), Vec::<&str>::new());
+        let offline = Tools { deny: Deny::Offline, ..ALL };
+        assert_eq!((headings(false, offline).len(), offline.left_out().len()), (7, 1));
+    }
+
+    #[test]
+    fn the_long_tier_adds_time_and_the_ignored_tests() {
+        assert_eq!(headings(true, NONE).last(), Some(&"long tests"));
+        let mut steps = steps(true, NONE);
+        assert_eq!(steps[3].arguments.last(), Some(&"60"));
+        set_environment(&mut steps, true, Path::new("/b/mh"), Path::new("/notes"));
+        let environment = &steps[2].environment;
+        for expected in [("MH_BINARY", "/b/mh"), ("MH_LEFT_OUT", "/notes"), ("MH_MODEL_ITERATIONS", "100000")] {
+            assert!(environment.iter().any(|(name, value)| (*name, value.as_str()) == expected), "{expected:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_failure_stops_and_what_ran_is_counted() {
+        let line = "echo 'test result: ok. 1 passed; 0 failed; 0 ignored'";
+        let steps = [shell("a", line), shell("b", "exit 3"), shell("c", line)];
+        let mut totals = Totals::default();
+        let message = run_all(&steps, &mut totals).expect_err("b fails");
+        assert!(message.starts_with("b: sh -c exit 3"), "{message}");
+        assert_eq!(totals.passed, 1, "c is not run");
     }
 }

@@ -1,4 +1,4 @@
-//! Where the project is, which files it has, and running a program in it.
+//! Where the project is, which files it has, running a program in it, and installing one from Debian's packages.
 //! Knows no task.
 
 use std::path::{Path, PathBuf};
@@ -69,12 +69,63 @@ pub fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{program} {} ended with {status}", arguments.join(" "))) }
 }
 
-/// The program of this project, built for release.
-pub fn release_binary() -> PathBuf {
-    target_folder().join("release/mh")
+/// A program, and Debian's package that has it.
+pub type Packaged = (&'static str, &'static str);
+
+/// Installs what is missing where that is allowed and works; returns the programs that stay missing.
+pub fn install(wanted: &[Packaged]) -> Vec<&'static str> {
+    let missing = || wanted.iter().filter(|(program, _)| !has_program(program));
+    if missing().next().is_some() && rustix::process::getuid().is_root() && has_program("apt-get") {
+        // Without a network all of it fails, and what needs the programs is left out by whoever asked.
+        let apt_get = ["DEBIAN_FRONTEND=noninteractive", "apt-get"];
+        let _offline = run("env", &[&apt_get[..], &["update", "-qq"]].concat());
+        // One by one: a package that this release does not have must not keep the others away.
+        for (_, package) in missing().collect::<Vec<_>>() {
+            println!("=== installing {package}");
+            let install = ["install", "-y", "-qq", "--no-install-recommends", package];
+            let _unavailable = run("env", &[&apt_get[..], &install].concat());
+        }
+    }
+    missing().map(|(program, _)| *program).collect()
 }
 
-/// Where cargo builds.
-pub fn target_folder() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+/// The program of this project, built for release.
+pub fn release_binary() -> Result<PathBuf, String> {
+    Ok(target_folder()?.join("release/mh"))
+}
+
+/// Where cargo builds, whichever way it was told.
+fn target_folder() -> Result<PathBuf, String> {
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .map_err(|error| format!("could not ask cargo for its metadata: {error}"))?;
+    Ok(metadata.target_directory.into_std_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_projects_files_are_listed_from_its_root() {
+        let files = files().expect("they can be listed");
+        assert!(files.contains(&PathBuf::from("xtask/src/workspace.rs")));
+        assert!(!files.iter().any(|path| path.starts_with("target") || path.starts_with(".git")));
+    }
+
+    #[test]
+    fn programs_are_found_in_path() {
+        assert!(has_program("sh"));
+        assert!(!has_program("no-such-program-anywhere"));
+        assert_eq!(install(&[("sh", "dash")]), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_failing_program_is_an_error_with_its_name() {
+        assert_eq!(run("true", &[]), Ok(()));
+        assert!(run("false", &[]).expect_err("it fails").starts_with("false"));
+        assert!(run("no-such-program-anywhere", &[]).is_err());
+    }
 }

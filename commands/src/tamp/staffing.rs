@@ -70,7 +70,13 @@ pub fn staff(
     explain_writing(ends, args.test, plan);
     explain_memory(&direction, slots, memory, plan);
     explain_priority(args, plan);
-    (direction, Staffing { width, slots, mode })
+    (direction, Staffing { width, slots, lanes_at_once: lanes_at_once(), mode })
+}
+
+/// LIMIT: open files. A lane takes its input, its output, a bell and for a moment one more; some are ours.
+fn lanes_at_once() -> usize {
+    let open_files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 16);
+    usize::try_from(open_files.saturating_sub(12) / 4).unwrap_or(usize::MAX).max(1)
 }
 
 /// Chunks that there will be, where the sizes are known. Packed files do not tell before they are cut.

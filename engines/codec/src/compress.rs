@@ -234,10 +234,6 @@ impl Stages for Compression<'_> {
         (self.on_close)(lane, closed);
     }
 
-    fn no_thread(&self, cause: std::io::Error) -> CodecError {
-        CodecError::NoThread(cause)
-    }
-
     fn stage_names(&self) -> [&'static str; 3] {
         ["read", "compress", "write"]
     }

@@ -323,10 +323,6 @@ impl Stages for Decompression<'_> {
         (self.on_close)(lane, closed);
     }
 
-    fn no_thread(&self, cause: std::io::Error) -> CodecError {
-        CodecError::NoThread(cause)
-    }
-
     fn stage_names(&self) -> [&'static str; 3] {
         let streamed = self.plain_bytes.streamed.load(Ordering::Relaxed);
         if streamed > self.plain_bytes.in_units.load(Ordering::Relaxed) {

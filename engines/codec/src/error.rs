@@ -40,9 +40,6 @@ pub enum CodecError {
     /// Only a regular file can be listed: a stream would be used up.
     #[error("it is not a regular file")]
     NotAFile,
-    /// The system gave no thread to read or write a pipe with.
-    #[error("no thread can be started for it")]
-    NoThread(#[source] io::Error),
     /// The output exists and may not be replaced.
     #[error("{} already exists", quoted(path))]
     Exists {
@@ -175,7 +172,7 @@ pub enum Defect {
     #[error("{0}")]
     Zstd(&'static str),
     /// The frame needs a larger window than is allowed.
-    #[error("it needs a window of {} MiB, {} MiB are allowed{}", need_bytes >> 20, allowed_bytes >> 20, remedy(*log))]
+    #[error("it needs a window of {} MiB, {} MiB are allowed{}", Grouped(need_bytes >> 20), Grouped(allowed_bytes >> 20), remedy(*log))]
     Window {
         /// Bytes needed.
         need_bytes: u64,

@@ -56,8 +56,6 @@ pub trait Stages: Sync {
     fn interrupt(&self, sink: &Self::Sink);
     /// Finishes a lane: commits its output, or discards it. `ends` is `None` when the lane could not be opened.
     fn close(&self, lane: usize, ends: Option<(Self::Source, Self::Sink)>, outcome: Result<(), Self::Error>);
-    /// The error of a lane for which the system gave no thread to read or write a pipe with.
-    fn no_thread(&self, cause: std::io::Error) -> Self::Error;
     /// What the three stages are called in the report, once the run has shown what they did.
     fn stage_names(&self) -> [&'static str; 3];
 }
@@ -122,6 +120,8 @@ pub struct Staffing {
     pub width: usize,
     /// Room for chunks. One is enough for any run; fewer than the workers need costs speed, never the run.
     pub slots: Slots,
+    /// The most lanes open at the same time: each takes file descriptors.
+    pub lanes_at_once: usize,
     /// With threads or without.
     pub mode: Mode,
 }

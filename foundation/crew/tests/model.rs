@@ -37,7 +37,7 @@ fn explore(case: Case, check: fn(&Synthetic)) {
         let what = "a model".to_owned();
         let lease = budget.lease(Request { priority: Priority::Normal, useful_width: case.width, what });
         let slots = Slots { given: case.slots, wanted: case.slots };
-        let staffing = Staffing { width: case.width, slots, mode: Mode::Threaded };
+        let staffing = Staffing { width: case.width, slots, lanes_at_once: 64, mode: Mode::Threaded };
         run(&stages, &staffing, lease.as_ref(), &Tally::default());
         assert_eq!(stages.closed.lock().expect("over").len(), stages.lanes.len());
         check(&stages);
@@ -135,7 +135,12 @@ fn explore_quickly(case: &mut Case) {
         let what = "a model".to_owned();
         let lease = budget.lease(Request { priority: Priority::Normal, useful_width: case.width, what });
         let slots = Slots { given: case.slots, wanted: case.slots };
-        run(&stages, &Staffing { width: case.width, slots, mode: Mode::Threaded }, lease.as_ref(), &Tally::default());
+        run(
+            &stages,
+            &Staffing { width: case.width, slots, lanes_at_once: 64, mode: Mode::Threaded },
+            lease.as_ref(),
+            &Tally::default(),
+        );
         let closed = stages.closed.lock().expect("over");
         assert!(closed[&0].is_err());
         assert_eq!(closed[&1], Ok(()));

@@ -14,7 +14,7 @@ use synthetic::{Costs, Fault, LanePlan, Seen, Synthetic, product_of};
 fn drive(stages: &Synthetic, width: usize, slots: usize, mode: Mode) {
     let budget = InProcess::new(width);
     let lease = budget.lease(Request { priority: Priority::Normal, useful_width: width, what: "a test".to_owned() });
-    let staffing = Staffing { width, slots: Slots { given: slots, wanted: slots }, mode };
+    let staffing = Staffing { width, slots: Slots { given: slots, wanted: slots }, lanes_at_once: 64, mode };
     run(stages, &staffing, lease.as_ref(), &Tally::default());
 }
 

@@ -181,10 +181,6 @@ impl Stages for Synthetic {
         assert_eq!(earlier, None, "a lane must be closed once");
     }
 
-    fn no_thread(&self, cause: std::io::Error) -> Fault {
-        panic!("no thread: {cause}")
-    }
-
     fn stage_names(&self) -> [&'static str; 3] {
         ["read", "work", "write"]
     }

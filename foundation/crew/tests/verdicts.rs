@@ -43,7 +43,7 @@ fn play(scene: &Scene, circumstances: &Circumstances) -> Verdict {
     let budget = InProcess::new(scene.hands);
     let what = "a verdict".to_owned();
     let lease = budget.lease(Request { priority: Priority::Normal, useful_width: scene.width, what });
-    let staffing = Staffing { width: scene.width, slots: scene.slots, mode: Mode::Threaded };
+    let staffing = Staffing { width: scene.width, slots: scene.slots, lanes_at_once: 64, mode: Mode::Threaded };
     verdict(&run(&stages, &staffing, lease.as_ref(), &Tally::default()), circumstances)
 }
 

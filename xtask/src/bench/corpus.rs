@@ -1,4 +1,5 @@
 //! What is compressed: source code as everybody's benchmark has it, and a mixture of what disks hold. Made once, in memory.
+//! Removes only the folder that it made itself. The same machine makes the same bytes again.
 
 use crate::workspace;
 use std::fs::File;
@@ -6,48 +7,87 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The folder with the corpora.
+/// The folder with the corpora. Paths only, until they are made.
 pub struct Data {
-    pub folder: PathBuf,
+    folder: PathBuf,
     /// Source code: the Linux tar, or what stands in for it.
     pub source: PathBuf,
-    pub source_name: &'static str,
-    /// Programs, libraries, documents, database-like records, log lines.
+    /// Programs, libraries, documents, database-like records.
     pub mixed: PathBuf,
     /// Many files of 1 MiB.
     pub small: Vec<PathBuf>,
+    /// A file of 1 KiB.
+    pub tiny: PathBuf,
+    source_bytes: u64,
+    mixed_bytes: u64,
     keep: bool,
+    /// Naming files is no reason to remove them: they may have been kept by an earlier run.
+    is_made: bool,
+}
+
+/// A file that a shell command makes.
+pub struct Made {
+    pub path: PathBuf,
+    pub script: String,
+}
+
+impl Made {
+    /// Makes it, if it is not there. It gets its name when it is whole.
+    pub fn make(&self) -> Result<(), String> {
+        if self.path.is_file() {
+            return Ok(());
+        }
+        let failed = |cause: String| format!("could not make {}: {cause}", self.path.display());
+        let part = self.path.with_extension("part");
+        let script = format!("{} > '{}'", self.script, part.display());
+        let status = Command::new("sh").args(["-c", &script]).status().map_err(|error| failed(error.to_string()))?;
+        if !status.success() {
+            return Err(failed(format!("{script} ended with {status}")));
+        }
+        std::fs::rename(&part, &self.path).map_err(|error| failed(error.to_string()))
+    }
 }
 
 const MIB: u64 = 1 << 20;
 const LINUX: &str = "/usr/src/linux-source-6.1.tar.xz";
+/// The same bytes whatever the order on disk, and whoever unpacked it.
+const TAR: &str = "tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -c";
 
 impl Data {
-    /// Makes what is not there yet.
-    pub fn at(folder: &Path, quick: bool, keep: bool) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("could not make {}: {error}", folder.display());
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        let (source_bytes, mixed_bytes) = if quick { (64 * MIB, 32 * MIB) } else { (512 * MIB, 256 * MIB) };
-        let source = folder.join(format!("source-{}", source_bytes / MIB));
-        let mixed = folder.join(format!("mixed-{}", mixed_bytes / MIB));
-        if !Path::new(LINUX).is_file() {
-            let _stands_in_below = workspace::run("apt-get", &["install", "-y", "-qq", "linux-source-6.1"]);
+    /// Names what would be in a folder below `folder`.
+    pub fn at(folder: &Path, quick: bool, keep: bool) -> Self {
+        let folder = folder.join("manyhands-corpora");
+        let (source_bytes, mixed_bytes) = if quick { (64 * MIB, 64 * MIB) } else { (512 * MIB, 256 * MIB) };
+        let small_count = if quick { 8 } else { 72 };
+        Self {
+            source: folder.join(format!("source-{}", source_bytes / MIB)),
+            mixed: folder.join(format!("mixed-{}", mixed_bytes / MIB)),
+            small: (0..small_count).map(|number| folder.join(format!("small-{number:02}"))).collect(),
+            tiny: folder.join("tiny"),
+            source_bytes,
+            mixed_bytes,
+            folder,
+            keep,
+            is_made: false,
         }
-        let has_linux = Path::new(LINUX).is_file();
-        if !source.is_file() {
-            let script = if has_linux {
-                format!("xz -dc {LINUX}")
-            } else {
-                "tar -c /usr/include /usr/share/doc /usr/lib/python3".into()
-            };
-            first_bytes(&format!("{script} 2>/dev/null"), source_bytes, &source)?;
+    }
+
+    /// Makes what is not there yet; says what it is.
+    pub fn make(&mut self) -> Result<String, String> {
+        self.is_made = true;
+        let failed = |error: std::io::Error| format!("could not make {}: {error}", self.folder.display());
+        std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        let described = self.make_source()?;
+        if !self.mixed.is_file() {
+            let part = self.mixed.with_extension("part");
+            make_mixed(self.mixed_bytes, &part)?;
+            std::fs::rename(&part, &self.mixed).map_err(failed)?;
         }
-        if !mixed.is_file() {
-            make_mixed(mixed_bytes, &mixed)?;
-        }
-        let source_name = if has_linux { "linux-source-6.1.tar" } else { "headers and documents" };
-        let small = make_small(folder, &mixed, if quick { 8 } else { 72 })?;
-        Ok(Self { folder: folder.to_owned(), source, source_name, mixed, small, keep })
+        self.make_small().map_err(failed)?;
+        let mixed_mib = self.mixed_bytes / MIB;
+        Ok(format!(
+            "source: {described}; mixed: {mixed_mib} MiB of programs, libraries, documents and generated records"
+        ))
     }
 
     /// A file in the folder.
@@ -55,50 +95,75 @@ impl Data {
         self.folder.join(name)
     }
 
-    /// Runs a shell command that makes `name`, if it is not there.
-    pub fn made(&self, name: &str, script: &str) -> Result<PathBuf, String> {
-        let path = self.file(name);
-        if !path.is_file() {
-            let status = Command::new("sh").arg("-c").arg(format!("{script} > '{}'", path.display())).status();
-            let status = status.map_err(|error| format!("could not make {name}: {error}"))?;
-            if !status.success() {
-                return Err(format!("could not make {name}: {script} ended with {status}"));
-            }
+    fn make_source(&self) -> Result<String, String> {
+        if !Path::new(LINUX).is_file() {
+            let _stands_in_below = workspace::run("apt-get", &["install", "-y", "-qq", "linux-source-6.1"]);
         }
-        Ok(path)
+        let mib = self.source_bytes / MIB;
+        let (script, described) = if Path::new(LINUX).is_file() {
+            (format!("xz -dc {LINUX}"), format!("the first {mib} MiB of linux-source-6.1.tar"))
+        } else {
+            let once = format!("{TAR} \"$(rustc --print sysroot)\" /usr/lib");
+            // tar may find files that it cannot read (2); head ends the loop (a signal).
+            let script = format!("while {once}; [ $? -le 2 ]; do :; done");
+            (script, format!("{mib} MiB of a tar of the Rust sysroot and /usr/lib, repeated; NOT the Linux tar"))
+        };
+        if !self.source.is_file() {
+            let part = self.source.with_extension("part");
+            first_bytes(&script, self.source_bytes, &part)?;
+            std::fs::rename(&part, &self.source)
+                .map_err(|error| format!("could not make {}: {error}", self.source.display()))?;
+        }
+        Ok(described)
+    }
+
+    /// Cut from all over the mixture.
+    fn make_small(&self) -> std::io::Result<()> {
+        let bytes = std::fs::read(&self.mixed)?;
+        let step = bytes.len() / self.small.len();
+        for (number, path) in self.small.iter().enumerate() {
+            let part = &bytes[number * step..];
+            std::fs::write(path, &part[..part.len().min(MIB as usize)])?;
+        }
+        let source = File::open(&self.source)?;
+        std::io::copy(&mut std::io::Read::take(source, 1024), &mut File::create(&self.tiny)?)?;
+        Ok(())
     }
 }
 
 impl Drop for Data {
     fn drop(&mut self) {
-        if !self.keep {
-            let _left_behind = std::fs::remove_dir_all(&self.folder);
+        if self.is_made && !self.keep {
+            let _was_not_made = std::fs::remove_dir_all(&self.folder);
+            // The folder above goes only if nothing of somebody else's is in it.
+            let _not_empty = self.folder.parent().map(std::fs::remove_dir);
         }
     }
 }
 
-/// The first bytes of what a script writes.
+/// The first bytes of what a script writes; it need not come to its own end.
 fn first_bytes(script: &str, bytes: u64, path: &Path) -> Result<(), String> {
-    let script = format!("{{ {script}; }} | head -c {bytes} > '{}'", path.display());
+    let failed = |cause: String| format!("could not make {}: {cause}", path.display());
+    let script = format!("{{ {script}; }} 2>/dev/null | head -c {bytes} > '{}'", path.display());
     let status = Command::new("sh").args(["-c", &script]).stderr(Stdio::null()).status();
-    status.map_err(|error| format!("could not make {}: {error}", path.display()))?;
+    status.map_err(|error| failed(error.to_string()))?;
     match path.metadata() {
         Ok(metadata) if metadata.len() > 0 => Ok(()),
-        _ => Err(format!("could not make {}: {script} wrote nothing", path.display())),
+        _ => Err(failed(format!("{script} wrote nothing"))),
     }
 }
 
-/// Half programs and libraries, then documents, then generated records and log lines to the size wanted.
+/// Half programs and libraries, an eighth documents, then generated records to the size wanted.
 fn make_mixed(bytes: u64, path: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("could not make {}: {error}", path.display());
-    first_bytes("tar -c /usr/bin /usr/lib/x86_64-linux-gnu", bytes / 2, path)?;
-    let documents = path.with_extension("documents");
-    first_bytes("tar -c /usr/share/doc /usr/share/perl /usr/share/man", bytes / 8, &documents)?;
-    let mut file = BufWriter::new(File::options().append(true).open(path).map_err(failed)?);
-    std::io::copy(&mut File::open(&documents).map_err(failed)?, &mut file).map_err(failed)?;
-    std::fs::remove_file(&documents).map_err(failed)?;
-    file.flush().map_err(failed)?;
-    let so_far = path.metadata().map_err(failed)?.len();
+    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    let piece = path.with_extension("piece");
+    let mut so_far = 0;
+    for (folders, share) in [("/usr/bin", bytes / 4), ("/usr/lib", bytes / 4), ("/usr/share/doc", bytes / 8)] {
+        first_bytes(&format!("{TAR} {folders}"), share, &piece)?;
+        so_far += std::io::copy(&mut File::open(&piece).map_err(failed)?, &mut file).map_err(failed)?;
+    }
+    std::fs::remove_file(&piece).map_err(failed)?;
     write_records(&mut file, bytes.saturating_sub(so_far)).map_err(failed)?;
     file.flush().map_err(failed)
 }
@@ -116,9 +181,8 @@ fn write_records(file: &mut impl Write, bytes: u64) -> std::io::Result<()> {
             page.extend(key.to_be_bytes());
             page.extend((state as u32).to_le_bytes());
             let name = ["order", "customer", "invoice", "shipment"][(state >> 40) as usize % 4];
-            page.extend(
-                format!("{name}-{:05}|2026-{:02}-{:02}|", state % 5000, state % 12 + 1, state % 28 + 1).bytes(),
-            );
+            let (number, month, day) = (state % 5000, state % 12 + 1, state % 28 + 1);
+            page.extend(format!("{name}-{number:05}|2026-{month:02}-{day:02}|").bytes());
         }
         page.resize(16 << 10, 0);
         let left = usize::try_from(bytes - written).unwrap_or(usize::MAX).min(page.len());
@@ -128,16 +192,52 @@ fn write_records(file: &mut impl Write, bytes: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-fn make_small(folder: &Path, from: &Path, count: usize) -> Result<Vec<PathBuf>, String> {
-    let failed = |error: std::io::Error| format!("could not make small files: {error}");
-    let bytes = std::fs::read(from).map_err(failed)?;
-    let step = bytes.len() / count;
-    let mut files = Vec::with_capacity(count);
-    for number in 0..count {
-        let path = folder.join(format!("small-{number:02}"));
-        let part = &bytes[number * step..];
-        std::fs::write(&path, &part[..part.len().min(MIB as usize)]).map_err(failed)?;
-        files.push(path);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_the_same_each_time_and_exactly_as_long_as_wanted() {
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        write_records(&mut first, 50_000).expect("memory can be written");
+        write_records(&mut second, 50_000).expect("memory can be written");
+        assert_eq!(first.len(), 50_000);
+        assert!(first == second);
     }
-    Ok(files)
+
+    #[test]
+    fn only_what_was_made_is_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let theirs = folder.path().join("theirs");
+        std::fs::write(&theirs, "x").expect("a file");
+        let made = Data::at(folder.path(), true, false).folder.clone();
+        for (keep, is_made, stays) in [(false, false, true), (true, true, true), (false, true, false)] {
+            std::fs::create_dir_all(&made).expect("a folder");
+            let mut data = Data::at(folder.path(), true, keep);
+            data.is_made = is_made;
+            drop(data);
+            assert_eq!(made.exists(), stays, "keep {keep}, made {is_made}");
+        }
+        assert!(theirs.is_file());
+    }
+
+    #[test]
+    fn what_a_script_did_not_finish_has_no_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = Made { path: folder.path().join("a"), script: "{ echo x; exit 3; }".to_owned() };
+        assert!(made.make().expect_err("it fails").contains("exit status: 3"));
+        assert!(!made.path.exists());
+        let made = Made { script: "echo x".to_owned(), ..made };
+        made.make().expect("it writes");
+        assert_eq!(std::fs::read_to_string(&made.path).expect("it is there"), "x\n");
+    }
+
+    #[test]
+    fn an_endless_script_is_cut() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        first_bytes("yes", 100_000, &path).expect("it writes");
+        assert_eq!(path.metadata().expect("it is there").len(), 100_000);
+        assert!(first_bytes("true", 10, &path).is_err());
+    }
 }

@@ -32,7 +32,8 @@ pub struct Tool {
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     pub wall_s: f64,
-    pub cpu_s: f64,
+    pub user_s: f64,
+    pub system_s: f64,
     pub memory_kib: u64,
     pub output_bytes: u64,
 }
@@ -73,28 +74,36 @@ impl Tool {
         self.clean_up();
         if let Some(script) = &self.before {
             let status = Command::new("sh").args(["-c", script]).status();
-            status.map_err(|error| format!("could not prepare {}: {error}", self.name))?;
-        }
-        let figures = tempfile::NamedTempFile::new().map_err(|error| format!("could not make a file: {error}"))?;
-        let begin = Instant::now();
-        let mut children = self.start(figures.path())?;
-        for child in &mut children {
-            let status = child.wait().map_err(|error| format!("could not wait for {}: {error}", self.name))?;
+            let status = status.map_err(|error| format!("could not prepare {}: {error}", self.name))?;
             if !status.success() {
-                return Err(format!("{} ended with {status}", self.name));
+                return Err(format!("could not prepare {}: {script} ended with {status}", self.name));
             }
         }
+        let figures = tempfile::NamedTempFile::new().map_err(|error| format!("could not make a file: {error}"))?;
+        let errors = tempfile::NamedTempFile::new().map_err(|error| format!("could not make a file: {error}"))?;
+        let begin = Instant::now();
+        let children = self.start(figures.path(), errors.path())?;
+        // All of them, also behind one that failed: none may be left running beside the next tool.
+        let ends: Vec<_> = children.into_iter().map(|mut child| child.wait()).collect();
         let wall_s = begin.elapsed().as_secs_f64();
-        let (cpu_s, memory_kib) = read_figures(figures.path())?;
+        for status in ends {
+            let status = status.map_err(|error| format!("could not wait for {}: {error}", self.name))?;
+            if !status.success() {
+                let said = std::fs::read_to_string(errors.path()).unwrap_or_default();
+                return Err(format!("{} ended with {status}: {}", self.name, said.trim()));
+            }
+        }
+        let (user_s, system_s, memory_kib) = read_figures(figures.path())?;
         let sizes = self.outputs().map(|path| path.metadata().map_or(0, |metadata| metadata.len()));
-        Ok(Run { wall_s, cpu_s, memory_kib, output_bytes: sizes.sum() })
+        Ok(Run { wall_s, user_s, system_s, memory_kib, output_bytes: sizes.sum() })
     }
 
-    fn start(&self, figures: &Path) -> Result<Vec<Child>, String> {
+    fn start(&self, figures: &Path, errors: &Path) -> Result<Vec<Child>, String> {
         let error = |error| format!("could not run {}: {error}", self.name);
         let mut children = Vec::new();
         let mut timed = Command::new("/usr/bin/time");
-        timed.args(["-q", "-f", "%U %S %M", "-o"]).arg(figures).args(&self.arguments).stderr(Stdio::null());
+        timed.args(["-q", "-f", "%U %S %M", "-o"]).arg(figures).args(&self.arguments);
+        timed.stderr(File::create(errors).map_err(error)?);
         timed.stdin(Stdio::null()).stdout(Stdio::null());
         if let Some(producer) = &self.producer {
             let mut child = command(producer).stdout(Stdio::piped()).spawn().map_err(error)?;
@@ -119,7 +128,7 @@ impl Tool {
     }
 
     /// Checks what the last run wrote.
-    pub fn verify(&self, how: &Verify, run: &Run) -> Result<(), String> {
+    pub fn verify(&self, how: &Verify, run: Run) -> Result<(), String> {
         if run.output_bytes == 0 {
             return Err("it wrote nothing".to_owned());
         }
@@ -160,14 +169,64 @@ fn same(command: &mut Command, plain: &Path) -> Result<(), String> {
     if equal && unpacked.success() { Ok(()) } else { Err("its output is not the input".to_owned()) }
 }
 
-/// `user system kibibytes`
-fn read_figures(path: &Path) -> Result<(f64, u64), String> {
+/// `user system kibibytes`, on the last line: time(1) puts a complaint above it.
+fn read_figures(path: &Path) -> Result<(f64, f64, u64), String> {
     let text =
         std::fs::read_to_string(path).map_err(|error| format!("could not read the figures of time(1): {error}"))?;
-    let mut words = text.split_whitespace();
+    let mut words = text.lines().last().unwrap_or_default().split_whitespace();
     let mut next = || words.next().and_then(|word| word.parse::<f64>().ok());
     match (next(), next(), next()) {
-        (Some(user), Some(system), Some(memory)) => Ok((user + system, memory as u64)),
+        (Some(user_s), Some(system_s), Some(memory_kib)) => Ok((user_s, system_s, memory_kib as u64)),
         _ => Err(format!("time(1) said {text:?}; is the package time installed?")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_fed_and_drained_through_pipes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        let words = |script: &str| ["sh", "-c", script].map(str::to_owned).to_vec();
+        let mut tool = Tool::new("tr", &["tr", "a", "b"], &out);
+        tool.producer = Some(words("echo aaa"));
+        tool.consumer = Some(words("tr b c"));
+        let run = tool.run().expect("it runs");
+        assert_eq!(std::fs::read_to_string(&out).expect("it is there"), "ccc\n");
+        assert_eq!(run.output_bytes, 4);
+        assert!(run.memory_kib > 0);
+    }
+
+    #[test]
+    fn a_preparation_that_fails_is_told() {
+        let mut tool = Tool::new("true", &["true"], Path::new("/nowhere"));
+        tool.before = Some("exit 4".to_owned());
+        assert!(tool.run().expect_err("it is not prepared").contains("exit 4"));
+    }
+
+    #[test]
+    fn packed_outputs_are_unpacked_and_compared() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (plain, out) = (folder.path().join("plain"), folder.path().join("out"));
+        std::fs::write(&plain, "text").expect("a file");
+        let mut tool = Tool::new("gzip", &["gzip", "-c"], &out).into_stdout();
+        tool.stdin = Some(plain.clone());
+        let run = tool.run().expect("gzip is there");
+        let unpack = vec!["gzip".to_owned(), "-dc".to_owned()];
+        let verify = Verify::Packed { unpack, plain: plain.clone() };
+        assert_eq!(tool.verify(&verify, run), Ok(()));
+        std::fs::write(&plain, "other").expect("a file");
+        assert!(tool.verify(&verify, run).is_err());
+    }
+
+    #[test]
+    fn figures_stand_on_the_last_line() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), "Command terminated by signal 9\n1.25 0.50 2048\n").expect("it can be written");
+        assert_eq!(read_figures(file.path()), Ok((1.25, 0.5, 2048)));
+        std::fs::write(file.path(), "").expect("it can be written");
+        assert!(read_figures(file.path()).is_err());
     }
 }

@@ -14,7 +14,7 @@ pub struct PaceArguments {
     #[arg(long)]
     file: Option<PathBuf>,
     /// Bytes a second
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     rate: u64,
 }
 
@@ -49,5 +49,33 @@ fn pass_on(from: &mut impl Read, to: &mut impl Write, rate: u64) -> Result<(), S
         if let Some(early) = due.checked_sub(begin.elapsed()) {
             std::thread::sleep(early);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_pass_unchanged_and_not_too_fast() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(200_000).collect();
+        let (mut passed, begin) = (Vec::new(), Instant::now());
+        pass_on(&mut bytes.as_slice(), &mut passed, 4_000_000).expect("memory can be written");
+        assert!(passed == bytes);
+        assert!(begin.elapsed() >= Duration::from_millis(50), "200,000 bytes at 4 MB/s");
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_is_no_error() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+                Err(ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        assert_eq!(pass_on(&mut [1_u8].as_slice(), &mut Gone, 1), Ok(()));
     }
 }

@@ -1,4 +1,5 @@
-//! One picture a run: a bar for each comparison, ours against the rival, with the target as a mark. SVG, no fonts embedded.
+//! One picture a run: a bar for each comparison, ours against the rival, with the target as a mark.
+//! SVG; embeds no fonts and knows no case.
 
 use plotters::prelude::*;
 use std::path::Path;
@@ -11,7 +12,8 @@ pub struct Bar {
 }
 
 const BAR_HEIGHT: u32 = 24;
-const LABEL_WIDTH: u32 = 430;
+/// Names and ratios: 52 letters fit before the ratio.
+const LABEL_WIDTH: u32 = 450;
 const WIDTH: u32 = 1000;
 
 /// Draws all comparisons, one below the other. Left of 1 we are faster.
@@ -29,9 +31,9 @@ fn draw<'a>(
     bars: &[Bar],
 ) -> Result<(), Box<dyn std::error::Error + 'a>> {
     area.fill(&WHITE)?;
-    // LIMIT: a comparison that we win or lose by more than this is cut off; its number stands beside it.
+    // LIMIT: a comparison that we win or lose by more than this is cut off; its number stands before it.
     let most = bars.iter().map(|bar| bar.ratio).fold(1.1, f64::max).min(2.0);
-    let scale = f64::from(WIDTH - LABEL_WIDTH - 70) / most;
+    let scale = f64::from(WIDTH - LABEL_WIDTH - 30) / most;
     let x = |ratio: f64| (f64::from(LABEL_WIDTH) + ratio.min(most) * scale) as i32;
     let text = ("sans-serif", 14).into_font();
     let title = "our wall time / the rival's (below 1: we are faster; red mark: target)";
@@ -58,7 +60,8 @@ fn draw<'a>(
             [(LABEL_WIDTH as i32, top + 2), (x(bar.ratio), top + BAR_HEIGHT as i32 - 4)],
             colour.filled(),
         ))?;
-        area.draw(&Text::new(format!("{:.2}", bar.ratio), (x(bar.ratio) + 6, top + 3), text.clone()))?;
+        // In a column of their own: beside the bars they would lie on marks and lines.
+        area.draw(&Text::new(format!("{:.2}", bar.ratio), (LABEL_WIDTH as i32 - 45, top + 3), text.clone()))?;
         if let Some(must) = bar.must {
             area.draw(&PathElement::new(
                 [(x(must), top), (x(must), top + BAR_HEIGHT as i32 - 2)],
@@ -68,4 +71,26 @@ fn draw<'a>(
     }
     area.present()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_comparison_has_its_name_and_its_number() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ratios.svg");
+        let bar = |name: &str, ratio, must| Bar { name: name.to_owned(), ratio, must };
+        ratios(&path, &[bar("first", 0.25, Some(0.5)), bar("second", 12.5, None)]).expect("it can be drawn");
+        let text = std::fs::read_to_string(&path).expect("it is there");
+        assert!(["first", "second", "0.25", "12.50"].iter().all(|word| text.contains(word)));
+    }
+
+    #[test]
+    fn nothing_measured_is_no_picture() {
+        let path = Path::new("/nowhere/ratios.svg");
+        assert_eq!(ratios(path, &[]), Ok(()));
+        assert!(!path.exists());
+    }
 }

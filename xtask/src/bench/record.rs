@@ -1,143 +1,129 @@
-//! The run folder: bench/runs/<date>-<machine>/ with README.md (machine, versions, tables), raw.csv (every run) and plots.
+//! The run folder: bench/runs/<date>-<machine>/ with README.md (machine, versions, tables), raw.csv (every run) and a plot.
+//! Written at the end, beside older ones of the same day, never over them. Measures and judges nothing.
 
-use super::forecast::{Checked, ERROR_MAX, median};
+use super::forecast::{Checked, ERROR_MAX};
+use super::judge::{Ratio, Summary, judge};
 use super::measure::Run;
-use super::{Measured, Rival, plot};
+use super::{Measured, Rival, machine, plot};
 use crate::workspace::root;
-use std::fmt::Write as _;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
 /// Collects rows and writes them at the end.
 pub struct Recorder {
     suite: String,
-    quick: bool,
-    source_name: &'static str,
-    folder: PathBuf,
+    command_line: String,
+    corpora: String,
     load_before: String,
     table: String,
     forecasts: String,
     left_out: Vec<String>,
+    failures: Vec<String>,
     raw: String,
     bars: Vec<plot::Bar>,
     missed: usize,
 }
 
-/// Medians of a tool's runs.
-struct Summary {
-    wall_s: f64,
-    wall_s_min: f64,
-    wall_s_max: f64,
-    cpu_s: f64,
-    memory_mb: f64,
-    output_bytes: u64,
-}
-
-fn summary(runs: &[Run]) -> Summary {
-    let of = |figure: fn(&Run) -> f64| median(&mut runs.iter().map(figure).collect::<Vec<_>>());
-    let walls = || runs.iter().map(|run| run.wall_s);
-    Summary {
-        wall_s: of(|run| run.wall_s),
-        wall_s_min: walls().fold(f64::INFINITY, f64::min),
-        wall_s_max: walls().fold(0.0, f64::max),
-        cpu_s: of(|run| run.cpu_s),
-        memory_mb: of(|run| run.memory_kib as f64) / 1000.0,
-        output_bytes: runs.first().map_or(0, |run| run.output_bytes),
-    }
+/// A comparison as the table shows it.
+struct Comparison {
+    ratio: Ratio,
+    /// Target and verdict.
+    target: String,
 }
 
 impl Recorder {
-    pub fn begin(suite: &str, quick: bool, source_name: &'static str) -> Result<Self, String> {
-        let date = first_line("date", &["-u", "+%Y-%m-%d"]);
-        let suffix = if quick { "-quick" } else { "" };
-        let folder = root().join(format!("bench/runs/{date}-{}{suffix}", machine_name()));
-        std::fs::create_dir_all(&folder).map_err(|error| format!("could not make {}: {error}", folder.display()))?;
-        Ok(Self {
+    pub fn begin(suite: &str, command_line: String, corpora: String) -> Self {
+        Self {
             suite: suite.to_owned(),
-            quick,
-            source_name,
-            folder,
-            load_before: load(),
+            command_line,
+            corpora,
+            load_before: machine::load(),
             table: String::new(),
             forecasts: String::new(),
             left_out: Vec::new(),
-            raw: "case,corpus,tool,round,wall_s,cpu_s,memory_kib,output_bytes\n".to_owned(),
+            failures: Vec::new(),
+            raw: "case,corpus,tool,round,wall_s,user_s,system_s,memory_kib,output_bytes\n".to_owned(),
             bars: Vec::new(),
             missed: 0,
-        })
+        }
     }
 
-    /// Adds a case: one line for us and one for each rival.
-    pub fn row(&mut self, measured: &Measured) -> Result<(), String> {
+    /// Adds a case that was verified: one line for us and one for each rival.
+    pub fn row(&mut self, measured: &Measured) {
         let case = &measured.case;
         let tools = std::iter::once(&case.ours).chain(case.rivals.iter().map(|rival| &rival.tool));
         for (tool, runs) in tools.zip(&measured.runs) {
             for (round, run) in runs.iter().enumerate() {
-                let Run { wall_s, cpu_s, memory_kib, output_bytes } = run;
-                writeln!(
-                    self.raw,
-                    "\"{}\",{},\"{}\",{round},{wall_s:.4},{cpu_s:.2},{memory_kib},{output_bytes}",
-                    case.name, case.corpus, tool.name
-                )
-                .map_err(|error| error.to_string())?;
+                self.raw.push_str(&raw_line(&case.name, case.corpus, &tool.name, round, run));
             }
         }
-        let ours = summary(&measured.runs[0]);
+        let ours = Summary::of(&measured.runs[0]);
         self.line(&case.name, case.corpus, &case.ours.name, &ours, None);
         for (rival, runs) in case.rivals.iter().zip(&measured.runs[1..]) {
-            let theirs = summary(runs);
-            let mut pairs: Vec<f64> =
-                measured.runs[0].iter().zip(runs).map(|(ours, theirs)| ours.wall_s / theirs.wall_s).collect();
-            let ratio = median(&mut pairs);
-            let verdict = self.judge(rival, ratio, &ours, &theirs);
-            self.line("", "", &rival.tool.name, &theirs, Some((ratio, verdict)));
+            let (theirs, ratio) = (Summary::of(runs), Ratio::of(&measured.runs[0], runs));
+            let target = self.target(rival, ratio, &ours, &theirs);
+            self.line("", "", &rival.tool.name, &theirs, Some(Comparison { ratio, target }));
             self.bars.push(plot::Bar {
                 name: format!("{}, {} / {}", case.name, case.corpus, rival.tool.name),
-                ratio,
-                must: rival.must,
+                ratio: ratio.worse(),
+                must: rival.target.must,
             });
         }
-        Ok(())
     }
 
-    fn judge(&mut self, rival: &Rival, ratio: f64, ours: &Summary, theirs: &Summary) -> String {
-        let Some(must) = rival.must else { return "-".to_owned() };
-        let is_small_enough = ours.output_bytes as f64 <= theirs.output_bytes as f64 * 1.01;
-        let verdict = if !is_small_enough {
-            "missed: our output is larger".to_owned()
-        } else if rival.aim.is_some_and(|aim| ratio <= aim) {
-            "aim met".to_owned()
-        } else if ratio <= must {
-            "met".to_owned()
-        } else {
-            "**missed**".to_owned()
-        };
-        self.missed += usize::from(verdict.contains("missed"));
-        format!("<= {must:.2}: {verdict}")
+    fn target(&mut self, rival: &Rival, ratio: Ratio, ours: &Summary, theirs: &Summary) -> String {
+        let verdict = judge(rival.target, ratio, ours, theirs);
+        self.missed += usize::from(verdict.is_missed());
+        let must = rival.target.must.map(|must| format!("<= {must:.2}")).unwrap_or_default();
+        let aim = rival.target.aim.map(|aim| format!(" (aim {aim:.2})")).unwrap_or_default();
+        format!("{must}{aim} | {}", verdict.text())
     }
 
-    fn line(&mut self, case: &str, corpus: &str, tool: &str, summary: &Summary, against: Option<(f64, String)>) {
+    fn line(&mut self, case: &str, corpus: &str, tool: &str, summary: &Summary, against: Option<Comparison>) {
         let Summary { wall_s, wall_s_min, wall_s_max, cpu_s, memory_mb, output_bytes } = summary;
-        let (ratio, verdict) =
-            against.map_or((String::new(), String::new()), |(ratio, verdict)| (format!("**{ratio:.2}**"), verdict));
+        let (ratios, target) = match against {
+            Some(Comparison { ratio, target }) => {
+                (format!("**{:.2}** | {:.2}", ratio.of_medians, ratio.of_pairs), target)
+            }
+            None => (" | ".to_owned(), " | ".to_owned()),
+        };
         let line = format!(
-            "| {case} | {corpus} | {tool} | {wall_s:.3} ({wall_s_min:.3}-{wall_s_max:.3}) | {cpu_s:.2} | {memory_mb:.0} | {output_bytes} | {ratio} | {verdict} |\n"
+            "| {case} | {corpus} | {tool} | {wall_s:.3} ({wall_s_min:.3}-{wall_s_max:.3}) | {cpu_s:.2} | {memory_mb:.0} | {output_bytes} | {ratios} | {target} | yes |\n"
         );
         print!("  {line}");
         self.table.push_str(&line);
     }
 
-    pub fn forecast(&mut self, checked: Checked) {
+    pub fn forecast(&mut self, checked: &Checked) {
+        for (round, one) in checked.rounds.iter().enumerate() {
+            for (tool, wall_s) in
+                [("1 core", one.one_core_s), ("2 expected", one.expected_s), ("2 cores", one.measured_s)]
+            {
+                self.raw.push_str(&format!("\"{}\",source,{tool},{round},{wall_s:.4},,,,\n", checked.name));
+            }
+        }
         let error = checked.error();
-        let verdict = if error.abs() <= ERROR_MAX { "met" } else { "**missed**" };
-        self.missed += usize::from(error.abs() > ERROR_MAX);
-        let Checked { name, one_core_s, expected_s, measured_s } = checked;
+        let is_missed = error.abs() > ERROR_MAX;
+        self.missed += usize::from(is_missed);
+        let verdict = if is_missed { "**missed**" } else { "met" };
+        let middle = checked.middle();
         let line = format!(
-            "| {name} | {one_core_s:.3} | {expected_s:.3} | {measured_s:.3} | {:+.1} % | {verdict} |\n",
+            "| {} | {:.3} | {:.3} | {:.3} | {:+.1} % | {verdict} |\n",
+            checked.name,
+            middle.one_core_s,
+            middle.expected_s,
+            middle.measured_s,
             error * 100.0
         );
         print!("  {line}");
         self.forecasts.push_str(&line);
+    }
+
+    /// A case that did not run, or whose output was wrong: the whole bench fails for it, at the end.
+    pub fn failed(&mut self, name: &str, corpus: &str, message: &str) {
+        println!("  FAILED: {message}");
+        let message = message.replace(['\n', '|'], " ");
+        self.table.push_str(&format!("| {name} | {corpus} | | | | | | | | | **failed** | no: {message} |\n"));
+        self.failures.push(format!("{name} ({corpus}): {message}"));
     }
 
     pub fn left_out(&mut self, name: &str, reason: &str) {
@@ -145,82 +131,137 @@ impl Recorder {
         self.left_out.push(format!("{name}: {reason}"));
     }
 
-    /// Writes the folder.
-    pub fn finish(self) -> Result<(), String> {
+    /// Writes the folder; an error if any case failed.
+    pub fn finish(self, suffix: &str) -> Result<(), String> {
+        let name = format!("{}-{}{suffix}", machine::date(), machine::name());
+        let folder = unused(&root().join("bench/runs"), &name);
+        self.write(&folder)?;
+        println!("{} targets missed; written to {}", self.missed, folder.display());
+        if self.failures.is_empty() { Ok(()) } else { Err(format!("bench failed: {}", self.failures.join("; "))) }
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), String> {
+        std::fs::create_dir_all(folder).map_err(|error| format!("could not make {}: {error}", folder.display()))?;
         let write = |name: &str, text: &str| {
-            let path = self.folder.join(name);
+            let path = folder.join(name);
             std::fs::write(&path, text).map_err(|error| format!("could not write {}: {error}", path.display()))
         };
         write("raw.csv", &self.raw)?;
         write("README.md", &self.readme())?;
-        plot::ratios(&self.folder.join("ratios.svg"), &self.bars)?;
-        println!("{} targets missed; written to {}", self.missed, self.folder.display());
-        Ok(())
+        plot::ratios(&folder.join("ratios.svg"), &self.bars)
     }
 
     fn readme(&self) -> String {
-        let versions: String = [
-            ("pigz", &["--version"][..]),
-            ("zstd", &["--version"]),
-            ("gzip", &["--version"]),
-            ("igzip", &["--version"]),
-            ("bgzip", &["--version"]),
-            ("libdeflate-gzip", &["-V"]),
-        ]
-        .iter()
-        .map(|(program, arguments)| format!("- {program}: {}\n", first_line(program, arguments)))
-        .collect();
+        let machine = machine::name();
+        let facts = format!(
+            "- {}\n- machine: {machine}, {}\n- kernel: {}\n- load before: {}, after: {}\n{}",
+            self.corpora,
+            machine::cpu_model(),
+            machine::kernel(),
+            self.load_before,
+            machine::load(),
+            machine::rivals(),
+        );
+        let plot = if self.bars.is_empty() { "" } else { "![ratios](ratios.svg)\n\n" };
+        let forecasts =
+            if self.forecasts.is_empty() { String::new() } else { format!("{FORECASTS}{}\n", self.forecasts) };
         let left_out: String = self.left_out.iter().map(|reason| format!("- {reason}\n")).collect();
         let left_out = if left_out.is_empty() { "- nothing\n".to_owned() } else { left_out };
-        let quick = if self.quick { " --quick" } else { "" };
+        let Self { suite, command_line, table, .. } = self;
         format!(
-            "# Bench {suite}, {machine}\n\n\
-             Repeat with `cargo xtask bench {suite}{quick}`. Every run is in raw.csv. Wall times are medians (min-max) in seconds of fresh\n\
-             processes, ours and the rivals' in turn, round by round; CPU seconds and peak memory (MB) from time(1); outputs in memory\n\
-             (tmpfs), verified before and after timing. The ratio is the median over rounds of our wall time to the rival's; a row counts\n\
-             as met only where our output is at most 1 % larger.\n\n\
-             - source: the first 512 MiB of {source_name} (64 with --quick); mixed: programs, documents and generated records, half as much\n- machine: {machine}, {cpu}\n- kernel: {kernel}\n- load before: {before}, after: {after}\n{versions}\n\
-             ![ratios](ratios.svg)\n\n\
-             | case | corpus | tool | wall s | CPU s | MB | output bytes | ours/rival | target |\n|---|---|---|---|---|---|---|---|---|\n{table}\n\
-             ## Forecast of a run on one core, held against two\n\n\
-             | case | one core s | expected of two s | measured s | error | within 15 % |\n|---|---|---|---|---|---|\n{forecasts}\n\
-             ## Left out\n\n{left_out}",
-            suite = self.suite,
-            source_name = self.source_name,
-            machine = machine_name(),
-            cpu = cpu_model(),
-            kernel = first_line("uname", &["-r"]).split('-').next().unwrap_or_default(),
-            before = self.load_before,
-            after = load(),
-            table = self.table,
-            forecasts = self.forecasts,
+            "# Bench {suite}, {machine}\n\nRepeat with `{command_line}`. {HOW}\n{facts}\n{plot}{TABLE}{table}\n{forecasts}## Left out\n\n{left_out}"
         )
     }
 }
 
-/// `2cpu-epyc`: never the host's name.
-fn machine_name() -> String {
-    let count = std::thread::available_parallelism().map_or(1, usize::from);
-    let model = cpu_model().to_lowercase();
-    let known = ["epyc", "xeon", "ryzen", "core", "graviton", "ampere"];
-    let family = known.iter().find(|family| model.contains(**family)).unwrap_or(&"cpu");
-    format!("{count}cpu-{family}")
+const HOW: &str = "Every run is in raw.csv. Wall times are medians (min-max) in seconds of
+fresh processes, ours and the rivals' in turn, round by round, after a round that is not counted; CPU seconds and peak memory (MB) from
+time(1); outputs in memory (tmpfs), verified before and after timing. Ratios are our wall time to the rival's: of the medians, and the
+median over rounds. A target is met only where both ratios meet it and our output is at most 1 % larger.
+";
+
+const TABLE: &str = "| case | corpus | tool | wall s | CPU s | MB | output bytes | ratio of medians | median ratio | target | verdict | verified |
+|---|---|---|---|---|---|---|---|---|---|---|---|
+";
+
+const FORECASTS: &str = "## A run on one core's forecast for two, held against two
+
+Medians of interleaved runs, timed from outside.
+
+| case | one core s | expected of two s | measured s | error | within 15 % |
+|---|---|---|---|---|---|
+";
+
+fn raw_line(case: &str, corpus: &str, tool: &str, round: usize, run: &Run) -> String {
+    let Run { wall_s, user_s, system_s, memory_kib, output_bytes } = run;
+    format!(
+        "\"{case}\",{corpus},\"{tool}\",{round},{wall_s:.4},{user_s:.2},{system_s:.2},{memory_kib},{output_bytes}\n"
+    )
 }
 
-fn cpu_model() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("model name"));
-    line.map_or("unknown".to_owned(), |line| line.trim_start_matches([' ', '\t', ':']).to_owned())
+/// The name, or the name with the first number that is free.
+fn unused(folder: &Path, name: &str) -> PathBuf {
+    let is_free = |path: &PathBuf| !path.join("README.md").exists();
+    let numbered = (2..).map(|number| folder.join(format!("{name}-{number}")));
+    std::iter::once(folder.join(name)).chain(numbered).find(is_free).expect("numbers do not end")
 }
 
-fn load() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
-}
+#[cfg(test)]
+mod tests {
+    use super::super::Case;
+    use super::super::forecast::Round;
+    use super::super::judge::Target;
+    use super::super::measure::{Tool, Verify};
+    use super::*;
 
-fn first_line(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output();
-    let text = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    text.lines().next().unwrap_or("not installed").trim().to_owned()
+    fn measured() -> Measured {
+        let tool = |name: &str| Tool::new(name, &["true"], Path::new("/nowhere"));
+        let rival = |name, target| Rival { tool: tool(name), target };
+        let rivals = vec![rival("theirs", Target::must(0.6).aim(0.3)), rival("other", Target::none())];
+        let verify = Verify::Plain(PathBuf::new());
+        let (name, needs) = ("gz -6".to_owned(), Vec::new());
+        let case = Case { name, corpus: "source", ours: tool("mh"), rivals, verify, needs };
+        let run = |wall_s| vec![Run { wall_s, user_s: 1.0, system_s: 0.0, memory_kib: 2000, output_bytes: 10 }; 2];
+        Measured { case, runs: vec![run(1.0), run(2.0), run(0.5)] }
+    }
+
+    #[test]
+    fn a_run_folder_has_every_row_every_run_and_a_plot() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut recorder = Recorder::begin("tamp", "cargo xtask bench tamp".into(), "source: x".into());
+        recorder.row(&measured());
+        let round = Round { one_core_s: 4.0, expected_s: 2.5, measured_s: 2.0 };
+        recorder.forecast(&Checked { name: "forecast".into(), rounds: vec![round] });
+        recorder.left_out("throttled", "no loop device");
+        assert_eq!(recorder.missed, 1, "the forecast is 25 % off");
+        recorder.write(folder.path()).expect("it can be written");
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("it is there");
+        assert_eq!(read("raw.csv").lines().count(), 1 + 6 + 3);
+        let readme = read("README.md");
+        assert!(readme.contains("| **0.50** | 0.50 | <= 0.60 (aim 0.30) | met | yes |"), "{readme}");
+        assert!(readme.contains("| **2.00** | 2.00 |  | - | yes |"), "{readme}");
+        assert!(readme.contains("+25.0 %") && readme.contains("- throttled: no loop device"), "{readme}");
+        assert!(read("ratios.svg").contains("gz -6, source / theirs"));
+    }
+
+    #[test]
+    fn every_line_of_the_table_has_the_same_cells() {
+        let mut recorder = Recorder::begin("tamp", String::new(), String::new());
+        recorder.row(&measured());
+        recorder.failed("zst -3", "mixed", "its output\nis not | the input");
+        let cells = |line: &str| line.matches('|').count();
+        assert!(recorder.table.lines().all(|line| cells(line) == 13), "{}", recorder.table);
+        assert!(TABLE.lines().all(|line| cells(line) == 13));
+        assert_eq!(recorder.failures.len(), 1);
+    }
+
+    #[test]
+    fn a_run_is_never_written_over_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(unused(folder.path(), "a"), folder.path().join("a"));
+        std::fs::create_dir(folder.path().join("a")).expect("a folder");
+        assert_eq!(unused(folder.path(), "a"), folder.path().join("a"), "an empty one is not a run");
+        std::fs::write(folder.path().join("a/README.md"), "").expect("a file");
+        assert_eq!(unused(folder.path(), "a"), folder.path().join("a-2"));
+    }
 }

@@ -1,96 +1,101 @@
 //! A slow disk: a loop device whose reads are throttled by the blkio controller (cgroup v1), with a file system on it.
-//! Needs root; says why where it cannot be had, and takes everything down again.
+//! Needs root; says why where it cannot be had, and takes everything down again, also after half a set-up.
+//! Does not survive a kill: then the mount, the loop device and the group stay.
 
 use super::corpus::Data;
+use super::judge::Target;
 use super::measure::{Tool, Verify};
 use super::{Case, Rival};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const GROUP: &str = "/sys/fs/cgroup/blkio/mh-bench";
+pub const NAME: &str = "zst -3, disk throttled to 80 MB/s";
+pub const CORPUS: &str = "mixed";
+
+const CONTROLLER: &str = "/sys/fs/cgroup/blkio";
 
 /// Bytes a second that the disk gives: below what one core compresses at level 3.
 const READ_RATE: u64 = 80_000_000;
 
-/// A case that lives as long as its disk.
-pub struct OnDisk {
-    pub case: Case,
-    _disk: SlowDisk,
-}
-
-/// The throttled cases that are wanted, each with its disk or the reason why there is none.
-pub fn cases(program: &Path, data: &Data, wanted: &dyn Fn(&str) -> bool) -> Vec<(String, Result<OnDisk, String>)> {
-    let name = "zst -3, disk throttled to 80 MB/s";
-    if !wanted(name) {
-        return Vec::new();
-    }
-    let made = SlowDisk::new(data).map(|disk| {
-        let (mh, out) = (program.to_string_lossy(), data.file("out"));
-        let output = out.to_string_lossy();
-        let input = disk.file.to_string_lossy().into_owned();
-        let slowly = |name: &str, arguments: &[&str]| {
-            let joined = arguments.join(" ");
-            let script = format!("echo $$ > {GROUP}/cgroup.procs && exec {joined}");
-            let mut tool = Tool::new(name, &["sh", "-c", &script], &out);
-            // What the run before has read must come from the disk again.
-            tool.before = Some("sync; echo 1 > /proc/sys/vm/drop_caches".to_owned());
-            tool
-        };
-        let ours = slowly("mh tamp", &[&mh, "tamp", "-qf", "-3", &input, "-o", &output]);
-        let zstd = slowly("zstd -T2", &["zstd", "-qf", "-T2", "-3", &input, "-o", &output]);
-        let verify = Verify::Packed { unpack: vec!["zstd".into(), "-qdc".into()], plain: disk.plain.clone() };
-        let rivals = vec![Rival { tool: zstd, must: None, aim: None }];
-        let case = Case { name: name.to_owned(), corpus: "mixed", ours, rivals, verify };
-        OnDisk { case, _disk: disk }
-    });
-    vec![(name.to_owned(), made)]
-}
-
-/// The disk; gone when dropped.
-struct SlowDisk {
+/// The disk; gone when dropped, as far as it came.
+pub struct SlowDisk {
+    /// Steps that take down what was set up, the last one first.
+    undo: Vec<String>,
     device: String,
     mount: PathBuf,
-    image: PathBuf,
-    file: PathBuf,
+    group: String,
     plain: PathBuf,
 }
 
 impl SlowDisk {
-    fn new(data: &Data) -> Result<Self, String> {
-        if !Path::new("/sys/fs/cgroup/blkio").is_dir() {
-            return Err("no blkio controller of cgroup v1 here".to_owned());
+    pub fn new(data: &Data) -> Result<Self, String> {
+        if !Path::new(CONTROLLER).join("blkio.throttle.read_bps_device").exists() {
+            return Err("no blkio controller of cgroup v1 that throttles here".to_owned());
         }
-        // The image must lie on a real file system: a loop device over memory is not throttled below it.
-        let image = std::env::temp_dir().join(format!("mh-bench-{}.img", std::process::id()));
-        let mount = image.with_extension("mount");
-        let plain = data.mixed.clone();
-        let bytes = plain.metadata().map_err(|error| format!("could not look at {}: {error}", plain.display()))?.len();
-        shell(&format!(
-            "truncate -s {} '{}' && mkfs.ext4 -q -F '{}'",
-            bytes * 5 / 4 + (32 << 20),
-            image.display(),
-            image.display()
-        ))?;
-        let device = shell(&format!("losetup --find --show '{}'", image.display()))?;
-        let disk = Self { file: mount.join("plain"), device, mount, image, plain };
-        shell(&format!("mkdir -p '{0}' && mount {1} '{0}'", disk.mount.display(), disk.device))?;
-        shell(&format!("cp '{}' '{}' && sync", disk.plain.display(), disk.file.display()))?;
-        let numbers = shell(&format!("cat /sys/block/{}/dev", disk.device.trim_start_matches("/dev/")))?;
-        shell(&format!("mkdir -p {GROUP} && echo '{numbers} {READ_RATE}' > {GROUP}/blkio.throttle.read_bps_device"))?;
+        let id = std::process::id();
+        // On a real file system: of a loop device over memory the reads would be no I/O.
+        let image = std::env::temp_dir().join(format!("mh-bench-{id}.img"));
+        let mut disk = Self {
+            undo: Vec::new(),
+            device: String::new(),
+            mount: image.with_extension("mount"),
+            group: format!("{CONTROLLER}/mh-bench-{id}"),
+            plain: data.mixed.clone(),
+        };
+        disk.set_up(&image)?;
         Ok(disk)
+    }
+
+    fn set_up(&mut self, image: &Path) -> Result<(), String> {
+        let failed = |error: std::io::Error| format!("could not look at {}: {error}", self.plain.display());
+        let bytes = self.plain.metadata().map_err(failed)?.len() * 5 / 4 + (32 << 20);
+        let (image, mount) = (format!("'{}'", image.display()), format!("'{}'", self.mount.display()));
+        self.step(&format!("truncate -s {bytes} {image}"), format!("rm -f {image}"))?;
+        self.step(&format!("mkfs.ext4 -q -F {image}"), String::new())?;
+        self.device = shell(&format!("losetup --find --show {image}"))?;
+        self.undo.push(format!("losetup --detach {}", self.device));
+        self.step(&format!("mkdir {mount}"), format!("rmdir {mount}"))?;
+        self.step(&format!("mount {} {mount}", self.device), format!("umount {mount}"))?;
+        self.step(&format!("cp '{}' {mount}/plain && sync -f {mount}", self.plain.display()), String::new())?;
+        let numbers = shell(&format!("cat /sys/block/{}/dev", self.device.trim_start_matches("/dev/")))?;
+        let group = self.group.clone();
+        self.step(&format!("mkdir {group}"), format!("rmdir {group}"))?;
+        self.step(&format!("echo '{numbers} {READ_RATE}' > {group}/blkio.throttle.read_bps_device"), String::new())
+    }
+
+    fn step(&mut self, script: &str, undo: String) -> Result<(), String> {
+        shell(script)?;
+        if !undo.is_empty() {
+            self.undo.push(undo);
+        }
+        Ok(())
+    }
+
+    /// Ours and zstd, reading from the disk. To be run before the disk is dropped.
+    pub fn case(&self, program: &Path, data: &Data) -> Case {
+        let (mh, out) = (program.to_string_lossy(), data.file("out"));
+        let (input, output) = (self.mount.join("plain"), out.to_string_lossy());
+        let input = input.to_string_lossy();
+        let slowly = |name: &str, arguments: &[&str]| {
+            let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.group);
+            let mut tool = Tool::new(name, &[&["sh", "-c", &script, "sh"], arguments].concat(), &out);
+            // What the run before has read must come from the disk again; of other disks nothing is forgotten.
+            let mount = self.mount.display();
+            tool.before = Some(format!("umount '{mount}' && mount {} '{mount}'", self.device));
+            tool
+        };
+        let ours = slowly("mh tamp", &[&mh, "tamp", "-q", "-k", "-f", "--format", "zst", "-3", &input, "-o", &output]);
+        let zstd = slowly("zstd -T2", &["zstd", "-q", "-f", "-T2", "-3", &input, "-o", &output]);
+        let verify = Verify::Packed { unpack: vec!["zstd".into(), "-qdc".into()], plain: self.plain.clone() };
+        let rivals = vec![Rival { tool: zstd, target: Target::none() }];
+        Case { name: NAME.to_owned(), corpus: CORPUS, ours, rivals, verify, needs: Vec::new() }
     }
 }
 
 impl Drop for SlowDisk {
     fn drop(&mut self) {
-        let steps = [
-            format!("umount '{}'", self.mount.display()),
-            format!("losetup --detach {}", self.device),
-            format!("rmdir '{}' {GROUP}", self.mount.display()),
-            format!("rm -f '{}'", self.image.display()),
-        ];
-        for step in steps {
-            if let Err(message) = shell(&step) {
+        for step in self.undo.iter().rev() {
+            if let Err(message) = shell(step) {
                 println!("  left behind: {message}");
             }
         }
@@ -103,4 +108,29 @@ fn shell(script: &str) -> Result<String, String> {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
     Err(format!("{script}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_set_up_is_taken_down_last_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("a/b");
+        let mut disk = SlowDisk {
+            undo: Vec::new(),
+            device: String::new(),
+            mount: PathBuf::new(),
+            group: String::new(),
+            plain: PathBuf::new(),
+        };
+        let outer = inner.parent().expect("it has one").display().to_string();
+        disk.step(&format!("mkdir '{outer}'"), format!("rmdir '{outer}'")).expect("a folder");
+        disk.step(&format!("mkdir '{0}'", inner.display()), format!("rmdir '{}'", inner.display())).expect("a folder");
+        assert!(disk.step("exit 3", "rmdir /nowhere".to_owned()).is_err());
+        assert_eq!(disk.undo.len(), 2, "what failed is not taken down");
+        drop(disk);
+        assert!(!Path::new(&outer).exists());
+    }
 }

@@ -1,21 +1,39 @@
-//! The law of layers: which crate may depend on which, checked from `cargo metadata`.
+//! The law of layers: which crate may depend on which, checked from `cargo metadata`. Tests obey it too: besides their
+//! crate's own layer they may use testkit. Does not look at crates from outside; `cargo deny` does.
 
 use super::Finding;
 use crate::workspace::root;
 use cargo_metadata::{DependencyKind, MetadataCommand};
+use std::path::Path;
 
-/// Crate -> the crates of ours that it may use. A crate that is not here may use nothing of ours.
+/// Crate -> the crates of ours that it may use. A crate that is not here, and no engine, may use nothing of ours.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("machine", &["sys"]),
     ("crew", &["sys", "machine"]),
-    ("codec", &["sys", "machine", "crew"]),
-    ("manyhands", &["sys", "machine", "crew", "terminal", "codec"]),
-    ("fuzz", &["codec", "crew", "sys", "testkit"]),
+    ("fuzz", &["sys", "machine", "crew", "testkit"]),
     ("acceptance", &["testkit"]),
 ];
 
-/// What tests may use besides.
-const TESTS_MAY_USE: &[&str] = &["testkit", "sys", "machine", "crew"];
+/// What every crate in engines/ may use: never terminal.
+const ENGINES_MAY_USE: &[&str] = &["sys", "machine", "crew"];
+
+/// Engine -> engine. Each edge needs a decision record and a line in ARCHITECTURE.md.
+const BETWEEN_ENGINES: &[(&str, &str)] = &[];
+
+/// The program on top: it may use the foundation and all engines, and nobody may use it.
+const PROGRAM: &str = "manyhands";
+const PROGRAM_MAY_USE: &[&str] = &["sys", "machine", "crew", "terminal"];
+
+/// What the tests of any crate with something to test may use besides; the scripts have no tests of ours.
+const TESTS_MAY_USE: &[&str] = &["testkit"];
+const SCRIPTS: &str = "xtask";
+
+/// A crate of ours.
+#[derive(Clone, Copy)]
+struct Crate<'a> {
+    name: &'a str,
+    is_engine: bool,
+}
 
 /// Checks every edge between crates of the workspace.
 pub fn check() -> Result<Vec<Finding>, String> {
@@ -24,39 +42,72 @@ pub fn check() -> Result<Vec<Finding>, String> {
         .no_deps()
         .exec()
         .map_err(|error| format!("could not ask cargo for its metadata: {error}"))?;
-    let names: Vec<String> = metadata.packages.iter().map(|package| package.name.to_string()).collect();
+    let engines = root().join("engines");
+    let crates: Vec<Crate> = metadata
+        .packages
+        .iter()
+        .map(|package| Crate {
+            name: package.name.as_ref(),
+            is_engine: Path::new(package.manifest_path.as_str()).starts_with(&engines),
+        })
+        .collect();
     let mut findings = Vec::new();
-    for package in &metadata.packages {
-        for dependency in package.dependencies.iter().filter(|dependency| names.contains(&dependency.name)) {
-            let for_tests = dependency.kind == DependencyKind::Development;
-            if !is_allowed(package.name.as_ref(), &dependency.name, for_tests) {
-                let rule = format!(
-                    "{} may not depend on {}: see the law of layers in ARCHITECTURE.md; a new edge needs a decision record",
-                    package.name, dependency.name
-                );
-                findings.push(Finding::new(package.manifest_path.as_str(), rule));
+    for (package, user) in metadata.packages.iter().zip(&crates) {
+        for dependency in package.dependencies.iter().filter(|dependency| dependency.path.is_some()) {
+            let Some(used) = crates.iter().find(|used| used.name == dependency.name) else { continue };
+            if !is_allowed(*user, *used, dependency.kind == DependencyKind::Development) {
+                let place = Path::new(package.manifest_path.as_str());
+                findings.push(Finding::new(
+                    place.strip_prefix(root()).unwrap_or(place).display().to_string(),
+                    format!("{} may not depend on {}", user.name, used.name),
+                    "turn the edge round or pass a value down; a new edge needs a decision record and a line in the table of layers",
+                ));
             }
         }
     }
     Ok(findings)
 }
 
-fn is_allowed(user: &str, used: &str, for_tests: bool) -> bool {
-    let listed = MAY_USE.iter().any(|(name, may_use)| *name == user && may_use.contains(&used));
-    listed || (for_tests && TESTS_MAY_USE.contains(&used))
+fn is_allowed(user: Crate, used: Crate, for_tests: bool) -> bool {
+    let listed = MAY_USE.iter().any(|(name, may_use)| *name == user.name && may_use.contains(&used.name));
+    let as_engine =
+        user.is_engine && (ENGINES_MAY_USE.contains(&used.name) || BETWEEN_ENGINES.contains(&(user.name, used.name)));
+    let as_program = user.name == PROGRAM && (used.is_engine || PROGRAM_MAY_USE.contains(&used.name));
+    let as_fuzz = user.name == "fuzz" && used.is_engine;
+    let as_test = for_tests && user.name != SCRIPTS && TESTS_MAY_USE.contains(&used.name);
+    listed || as_engine || as_program || as_fuzz || as_test
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn may(user: &'static str, used: &'static str, for_tests: bool) -> bool {
+        let named = |name| Crate { name, is_engine: ["codec", "archive"].contains(&name) };
+        is_allowed(named(user), named(used), for_tests)
+    }
+
     #[test]
-    fn edges_go_down_only() {
-        assert!(is_allowed("crew", "sys", false));
-        assert!(!is_allowed("sys", "crew", false));
-        assert!(!is_allowed("codec", "terminal", false));
-        assert!(!is_allowed("codec", "manyhands", true));
-        assert!(is_allowed("codec", "testkit", true));
-        assert!(!is_allowed("codec", "testkit", false));
+    fn edges_go_down() {
+        assert!(may("machine", "sys", false) && may("crew", "machine", false));
+        assert!(may("codec", "crew", false) && may("archive", "sys", false));
+        assert!(may("manyhands", "terminal", false) && may("manyhands", "archive", false));
+        assert!(may("fuzz", "codec", false));
+    }
+
+    #[test]
+    fn edges_up_and_across_are_refused() {
+        assert!(!may("sys", "crew", false) && !may("machine", "crew", false));
+        assert!(!may("codec", "terminal", false) && !may("crew", "terminal", false));
+        assert!(!may("archive", "codec", false), "no edge between engines is listed");
+        assert!(!may("codec", "manyhands", false) && !may("acceptance", "manyhands", true));
+        assert!(!may("xtask", "sys", false) && !may("xtask", "testkit", true));
+    }
+
+    #[test]
+    fn tests_may_use_testkit_and_nothing_above_their_crate() {
+        assert!(may("codec", "testkit", true) && may("sys", "testkit", true));
+        assert!(!may("codec", "testkit", false));
+        assert!(!may("sys", "crew", true) && !may("codec", "terminal", true));
     }
 }

@@ -1,14 +1,52 @@
-//! Documents: links and paths must exist, every dependency must have its reason, every corpus file too.
+//! Documents: links and paths in backticks must exist, every dependency must have its reason, every corpus file too.
+//! Exists means: is a file of the project, or a folder with one. What was only built, or left empty here, is not there
+//! for whoever clones it. Does not look at anchors, nor at addresses of other sites.
 
 use super::Finding;
-use crate::workspace::{self, root};
-use std::path::Path;
+use crate::workspace;
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 
 /// Ends of words that make them look like files of ours.
-const FILE_ENDINGS: &[&str] = &[".rs", ".md", ".toml", ".svg", ".csv"];
+const FILE_ENDINGS: &[&str] = &[".rs", ".md", ".toml"];
+
+const DEPENDENCIES: &str = "docs/decisions/0002-dependencies.md";
+const CORPUS: &str = "tests/corpus";
+
+/// The project's files and the folders they are in.
+pub struct Tree {
+    paths: BTreeSet<PathBuf>,
+    names: BTreeSet<String>,
+}
+
+impl Tree {
+    pub fn new(files: &[PathBuf]) -> Self {
+        let paths = files.iter().flat_map(|path| path.ancestors()).map(Path::to_owned).collect();
+        let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        Self { paths, names: files.iter().filter_map(name).collect() }
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        self.paths.contains(path)
+    }
+
+    /// A path as a document writes it, seen from a folder.
+    fn has_from(&self, folder: &Path, written: &str) -> bool {
+        let mut resolved = PathBuf::new();
+        for part in folder.join(written).components() {
+            match part {
+                Component::ParentDir if !resolved.pop() => return false,
+                Component::ParentDir | Component::CurDir => {}
+                part => resolved.push(part),
+            }
+        }
+        self.has(&resolved)
+    }
+}
 
 /// Checks the links and the paths in backticks of one document.
-pub fn check(path: &Path, text: &str) -> Vec<Finding> {
+pub fn check(path: &Path, text: &str, tree: &Tree) -> Vec<Finding> {
+    let folder = path.parent().unwrap_or(Path::new(""));
     let mut findings = Vec::new();
     let mut in_code = false;
     for (index, line) in text.lines().enumerate() {
@@ -19,93 +57,123 @@ pub fn check(path: &Path, text: &str) -> Vec<Finding> {
             continue;
         }
         let place = format!("{}:{}", path.display(), index + 1);
-        for target in links(line).filter(|target| !exists_from(path, target)) {
-            findings.push(Finding::new(&place, format!("link to {target}, which does not exist: mend or remove it")));
+        for target in links(line).filter(|target| !tree.has_from(folder, target)) {
+            let rule = format!("link to {target}, which is no file of the project");
+            findings.push(Finding::new(&place, rule, "mend or remove it"));
         }
-        for word in backticked(line).filter(|word| looks_like_a_path(word) && !root().join(word).exists()) {
-            findings.push(Finding::new(
-                &place,
-                format!("names {word}, which does not exist: write the path from the root"),
-            ));
+        for word in backticked(line).filter(|word| looks_like_a_path(word, tree) && !is_found(word, folder, tree)) {
+            let rule = format!("names {word}, which is no file of the project");
+            findings.push(Finding::new(&place, rule, "write the path from the root, or mend it"));
         }
     }
     findings
 }
 
-/// Targets of `[text](target)` that are files of ours.
+/// Targets of `[text](target)` that are files of ours, without their anchors.
 fn links(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|target| {
-        !target.starts_with("http") && !target.starts_with('#') && !target.is_empty() && !target.contains(' ')
-    })
-}
-
-fn exists_from(document: &Path, target: &str) -> bool {
-    let file = target.split('#').next().unwrap_or(target);
-    let folder = document.parent().unwrap_or(Path::new(""));
-    root().join(folder).join(file).exists()
+    let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let is_ours = |target: &&str| !target.contains("://") && !target.starts_with("mailto:") && !target.contains(' ');
+    targets.filter(is_ours).filter_map(|target| target.split('#').next()).filter(|target| !target.is_empty())
 }
 
 fn backticked(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// A word that begins with a top-level folder of ours, or ends like a file and has a folder in it.
-fn looks_like_a_path(word: &str) -> bool {
+/// A word that begins with a top-level folder of ours, or ends like a source or a document.
+fn looks_like_a_path(word: &str, tree: &Tree) -> bool {
     let is_plain = word.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter));
-    let has_ending = FILE_ENDINGS.iter().any(|ending| word.ends_with(ending));
-    let mut parts = word.split('/');
-    let first = parts.next().unwrap_or(word);
-    let has_folder = parts.next().is_some();
-    is_plain && has_folder && (root().join(first).is_dir() || has_ending) && !word.starts_with('/')
+    let begins_in_ours = word.split_once('/').is_some_and(|(first, _)| !first.is_empty() && tree.has(Path::new(first)));
+    let ends_like_ours = FILE_ENDINGS.iter().any(|ending| word.len() > ending.len() && word.ends_with(ending));
+    is_plain && !word.starts_with('/') && (begins_in_ours || ends_like_ours)
+}
+
+/// From the root, from the document, or, for a bare name, anywhere.
+fn is_found(word: &str, folder: &Path, tree: &Tree) -> bool {
+    tree.has_from(Path::new(""), word) || tree.has_from(folder, word) || tree.names.contains(word)
 }
 
 /// Every dependency from outside is named in the decision record that gives its reason.
 pub fn check_dependencies() -> Result<Vec<Finding>, String> {
-    let record = workspace::read(Path::new("docs/decisions/0002-dependencies.md"))?;
-    let manifest = workspace::read(Path::new("Cargo.toml"))?;
-    let table = manifest.split("[workspace.dependencies]").nth(1).unwrap_or_default();
-    let table = table.split("\n[").next().unwrap_or_default();
-    let names = table.lines().filter(|line| !line.contains("path =")).filter_map(|line| line.split_once(" = "));
-    Ok(names
-        .map(|(name, _)| name.trim())
-        .filter(|name| !name.starts_with('#') && !record.contains(&format!("`{name}`")))
-        .map(|name| {
-            Finding::new("Cargo.toml", format!("{name} has no reason in docs/decisions/0002-dependencies.md: add one"))
-        })
-        .collect())
+    let record = workspace::read(Path::new(DEPENDENCIES))?;
+    Ok(without_reason(&workspace::read(Path::new("Cargo.toml"))?, &record))
+}
+
+fn without_reason(manifest: &str, record: &str) -> Vec<Finding> {
+    let lines = manifest.lines().skip_while(|line| *line != "[workspace.dependencies]").skip(1);
+    let table = lines.take_while(|line| !line.starts_with('['));
+    let outside = table.filter(|line| !line.starts_with('#') && !line.contains("path ="));
+    let names = outside.filter_map(|line| line.split_once('=')).map(|(name, _)| name.trim());
+    names
+        .filter(|name| !record.contains(&format!("`{name}`")))
+        .map(|name| Finding::new("Cargo.toml", format!("{name} has no reason"), format!("give it in {DEPENDENCIES}")))
+        .collect()
 }
 
 /// Every file of the corpus is named in its README, which says why it is there.
-pub fn check_corpus() -> Result<Vec<Finding>, String> {
-    let corpus = Path::new("tests/corpus");
-    let files: Vec<_> = workspace::files()?.into_iter().filter(|path| path.starts_with(corpus)).collect();
-    if files.is_empty() {
+pub fn check_corpus(files: &[PathBuf]) -> Result<Vec<Finding>, String> {
+    let in_corpus: Vec<&PathBuf> = files.iter().filter(|path| path.starts_with(CORPUS)).collect();
+    if in_corpus.is_empty() {
         return Ok(Vec::new());
     }
-    let reasons = workspace::read(&corpus.join("README.md"))?;
-    let unexplained = files.iter().filter(|path| {
+    Ok(unexplained(&in_corpus, &workspace::read(&Path::new(CORPUS).join("README.md"))?))
+}
+
+fn unexplained(files: &[&PathBuf], reasons: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name != "README.md" && !reasons.contains(name.as_ref())
-    });
-    Ok(unexplained
-        .map(|path| {
-            Finding::new(path.display().to_string(), "has no reason in tests/corpus/README.md: say why it exists")
-        })
-        .collect())
+        if name != "README.md" && !reasons.contains(name.as_ref()) {
+            let instead = format!("say in {CORPUS}/README.md why it exists");
+            findings.push(Finding::new(path.display().to_string(), "corpus file without a reason", instead));
+        }
+    }
+    findings
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn rules(path: &str, text: &str) -> Vec<String> {
+        let files = ["README.md", "docs/tamp.md", "foundation/crew/README.md", "foundation/crew/src/plan.rs"];
+        let tree = Tree::new(&files.map(PathBuf::from));
+        check(Path::new(path), text, &tree).into_iter().map(|finding| finding.rule).collect()
+    }
+
     #[test]
-    fn missing_links_and_paths_are_found_and_others_are_not() {
-        let bad = "See [this](nowhere.md) and `foundation/nowhere.rs`.";
-        assert_eq!(check(Path::new("README.md"), bad).len(), 2);
+    fn missing_links_and_paths_are_found() {
+        let bad = "See [this](nowhere.md), `foundation/nowhere`, `nowhere.rs` and [up](../../README.md).";
+        assert_eq!(rules("docs/tamp.md", bad).len(), 4);
+    }
+
+    #[test]
+    fn what_exists_is_found_from_the_root_the_document_or_by_name() {
+        let good = "[a](../README.md#first) [b](https://x.org/y.md) [c](#here) `foundation/crew` `plan.rs`";
+        assert_eq!(rules("docs/tamp.md", good), Vec::<String>::new());
+        assert_eq!(rules("foundation/crew/README.md", "`src/plan.rs` [d](src)"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn other_words_are_no_paths() {
         let good =
-            "See [that](ARCHITECTURE.md), [web](https://example.org), `foundation/crew/README.md`, `a/b`, `--long=31`.";
-        assert_eq!(check(Path::new("README.md"), good), []);
-        let code = "```\n`foundation/nowhere.rs`\n```";
-        assert_eq!(check(Path::new("README.md"), code), []);
+            "`a/b` `--long=31` `/etc/nowhere.toml` `NNNN-*.md` `.rs` `target/release/mh`\n```\n`nowhere.rs`\n```";
+        assert_eq!(rules("README.md", good), Vec::<String>::new());
+    }
+
+    #[test]
+    fn dependencies_need_reasons() {
+        let manifest = "[workspace.dependencies]\n# clap = 1\nsys = { path = \"a\" }\nclap = \"4\"\nserde= \"1\"\n[profile.x]\nlto = true";
+        let names: Vec<String> =
+            without_reason(manifest, "| `clap` |").into_iter().map(|finding| finding.rule).collect();
+        assert_eq!(names, ["serde has no reason"]);
+    }
+
+    #[test]
+    fn corpus_files_need_reasons() {
+        let files = ["tests/corpus/a.gz", "tests/corpus/b.gz", "tests/corpus/README.md"].map(PathBuf::from);
+        let found = unexplained(&files.iter().collect::<Vec<_>>(), "a.gz: ends too early");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].place, "tests/corpus/b.gz");
     }
 }

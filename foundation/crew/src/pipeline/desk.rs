@@ -3,7 +3,7 @@
 //! `threaded` holds it under one lock and carries out the tasks. Every rule that keeps the run bounded, ordered and free
 //! of deadlock is in this file; `foundation/crew/README.md` argues why they suffice.
 
-use super::{By, Cut, OpenLane, SharedSink, Stages};
+use super::{By, Cut, OpenLane, SharedSink, Staffing, Stages};
 use crate::sync::Arc;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -82,8 +82,8 @@ pub(super) struct Desk<S: Stages> {
 }
 
 impl<S: Stages> Desk<S> {
-    pub fn new(stages: &S, slots: usize, width: usize) -> Self {
-        let slots = slots.max(1);
+    pub fn new(stages: &S, staffing: &Staffing) -> Self {
+        let slots = staffing.slots.given.max(1);
         Self {
             free: (0..slots).map(|_| stages.new_chunk()).collect(),
             slots,
@@ -95,7 +95,7 @@ impl<S: Stages> Desk<S> {
             in_order: stages.lanes_share_one_sink(),
             // LIMIT: open files. One more than the workers lets the next file open while each has one; never more than
             // the slots, so that a lane that waits for a producer cannot hold the only one.
-            open_lanes_max: (width + 1).min(slots),
+            open_lanes_max: (staffing.width + 1).min(slots).min(staffing.lanes_at_once).max(1),
             ready: VecDeque::new(),
             writable: VecDeque::new(),
             alarm: false,
@@ -240,11 +240,14 @@ impl<S: Stages> Desk<S> {
         lane.cut_to_end = true;
     }
 
-    /// A lane just opened cannot go on: there is no thread for its pipe. Nothing of it has been cut yet.
-    pub fn fail_at_once(&mut self, number: usize, error: S::Error) {
-        let lane = self.lanes.get_mut(&number).expect("a lane just opened is open");
-        lane.failure = Some((0, error));
-        lane.cut_to_end = true;
+    /// There is no thread to write this lane's pipe: workers do, one at a time and in the order of placing.
+    pub fn workers_write(&mut self, number: usize) {
+        self.lanes.get_mut(&number).expect("a lane just opened is open").writing = By::Workers;
+    }
+
+    /// There is no thread to read this lane's pipe: workers do, in turns.
+    pub fn workers_read(&mut self, number: usize) {
+        self.lanes.get_mut(&number).expect("a lane just opened is open").reading = By::Workers;
     }
 
     pub fn opened(&mut self, number: usize, open: OpenLane<S>) {

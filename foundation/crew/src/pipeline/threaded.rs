@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Runs all lanes to their end.
 pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Ran {
     let floor = Floor {
-        desk: Desk::new(stages, staffing.slots.given, staffing.width),
+        desk: Desk::new(stages, staffing),
         workers: 1,
         workers_most: 1,
         workers_resting: 0,
@@ -215,16 +215,12 @@ impl<S: Stages> Crew<'_, S> {
                 let mut floor = lock(&self.floor);
                 floor.access.lane(reading, writing);
                 floor.desk.opened(lane, open);
-                let writer = match writing {
-                    By::Workers => Ok(()),
-                    By::OwnThread => spawn(scope, move || self.write_lane(lane, scope)),
-                };
-                let reader = match reading {
-                    By::Workers => Ok(()),
-                    By::OwnThread => spawn(scope, move || self.read_lane(lane, scope)),
-                };
-                if let Err(cause) = writer.and(reader) {
-                    floor.desk.fail_at_once(lane, self.stages.no_thread(cause));
+                // Where the system gives no more threads, the workers read and write the pipe in their turns.
+                if writing == By::OwnThread && spawn(scope, move || self.write_lane(lane, scope)).is_err() {
+                    floor.desk.workers_write(lane);
+                }
+                if reading == By::OwnThread && spawn(scope, move || self.read_lane(lane, scope)).is_err() {
+                    floor.desk.workers_read(lane);
                 }
                 self.call_for(&mut floor, scope);
             }

@@ -12,6 +12,9 @@ use crate::packed_reader::PackedReader;
 /// Bytes read to look at one header: more than almost every header has.
 const GLANCE_BYTES: usize = 512;
 
+/// Deflate cannot pack better than this: a length that claims it was read from the wrong place.
+const DEFLATE_RATIO_MAX: u64 = 1032;
+
 pub(super) struct GzipCutter {
     unit_plain_bytes: u64,
     members: u64,
@@ -77,7 +80,7 @@ impl Cutter for GzipCutter {
             return Ok(Next::Stream(Box::new(MemberStream::new())));
         }
         match Self::claimed_plain_bytes(input, packed_bytes)? {
-            Some(plain) if plain <= self.unit_plain_bytes => {
+            Some(plain) if plain <= self.unit_plain_bytes && plain <= packed_bytes * DEFLATE_RATIO_MAX => {
                 Ok(Next::Unit(UnitPlace { packed_bytes, plain_bytes: Some(plain) }))
             }
             _ => Ok(Next::Stream(Box::new(MemberStream::new()))),

@@ -92,7 +92,7 @@ pub(super) fn parse_block_header(bytes: [u8; 3]) -> Result<BlockHeader, Defect> 
         0 | 2 => size,
         _ => return Err(Defect::Header("one of its blocks is of the reserved type")),
     };
-    if packed_bytes > BLOCK_BYTES_MAX {
+    if size > BLOCK_BYTES_MAX {
         return Err(Defect::Header("one of its blocks is larger than 128 KiB"));
     }
     Ok(BlockHeader { is_last: word & 1 == 1, packed_bytes })

@@ -1,0 +1,7 @@
+//! Fuzz targets as plain functions of bytes, and what a driver needs besides: seeds and mutations.
+//! A target must not panic on any input; where another decoder exists, it compares with that.
+
+pub mod decode;
+pub mod mutate;
+pub mod seeds;
+pub mod targets;

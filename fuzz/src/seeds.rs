@@ -1,0 +1,106 @@
+//! Valid inputs to begin from: made anew at each start, so that they follow the formats as they are written today, with the
+//! small files of the acceptance tests' corpus beside them.
+
+use crate::decode::encode;
+use codec::format::Layout;
+use flate2::Compression;
+use flate2::read::{DeflateEncoder, GzEncoder};
+use std::io::Read;
+use std::path::Path;
+
+/// Plain bytes of each kind.
+pub fn plain() -> Vec<Vec<u8>> {
+    use testkit::data::{log_lines, mixed, random, records, text, zeros};
+    vec![
+        Vec::new(),
+        zeros(70_000),
+        random(3000, 1),
+        text(20_000, 2),
+        mixed(66_000, 3),
+        records(9000, 4),
+        log_lines(5000, 5),
+        b"many hands make light work".to_vec(),
+    ]
+}
+
+/// gz files: ours, BGZF, zlib's, and all of them behind one another.
+pub fn gz() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for plain in plain() {
+        seeds.push(encode("gz", &plain, 1, Layout::ParallelUnits));
+        seeds.push(encode("gz", &plain, 6, Layout::Bgzf));
+        seeds.push(read(GzEncoder::new(plain.as_slice(), Compression::new(6))));
+    }
+    seeds.push(seeds[9..15].concat());
+    seeds.extend(corpus_of_the_acceptance_tests("gz"));
+    seeds
+}
+
+/// zst files: ours, frames without a size, with a skippable frame, and all of them behind one another.
+pub fn zst() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for plain in plain() {
+        seeds.push(encode("zst", &plain, 1, Layout::ParallelUnits));
+        seeds.push(encode("zst", &plain, 12, Layout::ParallelUnits));
+        seeds.push([unsized_frame(&plain).as_slice(), &[0x51, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7]].concat());
+    }
+    seeds.push(seeds[9..15].concat());
+    seeds.extend(corpus_of_the_acceptance_tests("zst"));
+    seeds
+}
+
+/// As `zstd < file` writes it.
+fn unsized_frame(plain: &[u8]) -> Vec<u8> {
+    let mut context = zstd_safe::CCtx::create();
+    context.set_parameter(zstd_safe::CParameter::ContentSizeFlag(false)).expect("a known parameter");
+    context.set_parameter(zstd_safe::CParameter::ChecksumFlag(true)).expect("a known parameter");
+    let mut packed = vec![0; zstd_safe::compress_bound(plain.len())];
+    let size = context.compress2(packed.as_mut_slice(), plain).expect("any bytes can be packed");
+    packed.truncate(size);
+    packed
+}
+
+/// Deflate streams behind the byte that says how they are cut.
+pub fn deflate() -> Vec<Vec<u8>> {
+    streams().into_iter().map(|stream| [&[9][..], &stream].concat()).collect()
+}
+
+/// Deflate streams behind sixteen cut sizes: all tiny, all large, of all sorts.
+pub fn cut_deflate() -> Vec<Vec<u8>> {
+    let sorts = [0, 255, 1, 3, 7, 16, 2, 100, 0, 0, 40, 5, 200, 0, 11, 4];
+    let cuts = [[0; 16], [255; 16], sorts];
+    streams().into_iter().enumerate().map(|(index, stream)| [&cuts[index % 3][..], &stream].concat()).collect()
+}
+
+fn streams() -> Vec<Vec<u8>> {
+    let mut streams = Vec::new();
+    for plain in plain() {
+        for level in [0, 1, 6, 9] {
+            streams.push(read(DeflateEncoder::new(plain.as_slice(), Compression::new(level))));
+        }
+        // libdeflate's blocks differ from zlib's: a member of ours without its header of 20 bytes and its trailer of 8.
+        let member = encode("gz", &plain, 9, Layout::ParallelUnits);
+        streams.push(member[20..member.len() - 8].to_vec());
+    }
+    streams
+}
+
+fn read(mut encoder: impl Read) -> Vec<u8> {
+    let mut packed = Vec::new();
+    encoder.read_to_end(&mut packed).expect("memory can be read");
+    packed
+}
+
+/// Small files, valid and not, each with a reason of its own.
+fn corpus_of_the_acceptance_tests(ending: &str) -> Vec<Vec<u8>> {
+    files_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus"), Some(ending))
+}
+
+/// All files of a folder in the order of their names; none where there is no folder.
+pub fn files_in(folder: &Path, ending: Option<&str>) -> Vec<Vec<u8>> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| ending.is_none_or(|ending| path.extension().is_some_and(|found| found == ending)));
+    paths.sort();
+    paths.iter().filter_map(|path| std::fs::read(path).ok()).collect()
+}

@@ -1,0 +1,29 @@
+//! Any bytes as a gz file: survey, cutter, whole members and streamed ones, in large and in odd pieces.
+//! Where flate2 accepts as well, it must have read the same bytes.
+
+use crate::decode::{Decoded, assert_agreement, decode, format, piece_bytes};
+use codec::list::survey_reader;
+use codec::packed_reader::PackedReader;
+use std::io::Read;
+
+/// Runs one input.
+pub fn run(input: &[u8]) {
+    let _told_or_refused = survey_reader(&mut PackedReader::memory(input.to_vec()));
+    let large = decode(format("gz"), input, 1 << 20);
+    let small = decode(format("gz"), input, piece_bytes(input));
+    assert_agreement(&large, &small);
+    let Decoded::Whole { plain, claims } = &large else { return };
+    let are_true = claims.iter().all(|(range, crc32, length)| {
+        let mut crc = flate2::Crc::new();
+        crc.update(&plain[range.clone()]);
+        crc.sum() == *crc32 && range.len() as u32 == *length
+    });
+    // The pipeline compares claims behind the decoder: with a false one, the file is refused there.
+    if !are_true {
+        return;
+    }
+    let mut theirs = Vec::new();
+    if flate2::read::MultiGzDecoder::new(input).read_to_end(&mut theirs).is_ok() {
+        assert!(*plain == theirs, "flate2 reads other bytes");
+    }
+}

@@ -1,0 +1,59 @@
+//! Golden command lines: `tests/cli/<command>/NAME.cmd` with what it prints and how it ends.
+//! `MH_GOLDEN_ACCEPT=1 cargo test -p acceptance cli` writes down what happens; read the difference before committing it.
+
+use crate::place::programs;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use testkit::golden::Golden;
+
+fn cases() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("cli")
+}
+
+fn check(command: &str) {
+    let programs = programs();
+    Golden::new(cases().join(command), programs.path()).check();
+}
+
+#[test]
+fn the_house_answers_as_written_down() {
+    check("house");
+}
+
+#[test]
+fn tamp_does_and_says_what_is_written_down() {
+    check("tamp");
+}
+
+#[test]
+fn every_case_says_in_its_first_line_what_it_shows() {
+    for path in files_below(&cases()) {
+        if path.extension() == Some(OsStr::new("cmd")) {
+            let script = std::fs::read_to_string(&path).expect("a case is text");
+            assert!(script.starts_with("# "), "{path:?} does not say what it shows");
+        }
+    }
+}
+
+#[test]
+fn nothing_but_cases_and_their_expectations_lies_between_them() {
+    for path in files_below(&cases()) {
+        let kind = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+        assert!(["cmd", "stdout", "stderr", "exit"].contains(&kind), "{path:?} belongs to nothing");
+        assert!(path.with_extension("cmd").exists(), "{path:?} has no case");
+        let is_empty = std::fs::metadata(&path).expect("it was listed").len() == 0;
+        assert!(!is_empty, "{path:?} is empty: an expectation of nothing is not written down");
+    }
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut unseen = vec![folder.to_owned()];
+    while let Some(folder) = unseen.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the cases can be listed") {
+            let path = entry.expect("the cases can be listed").path();
+            if path.is_dir() { unseen.push(path) } else { files.push(path) }
+        }
+    }
+    files
+}

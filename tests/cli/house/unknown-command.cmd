@@ -1,0 +1,2 @@
+# A command that does not exist is a usage error
+mh no-such-command

@@ -1,0 +1,147 @@
+//! Little memory and few threads: the work is done with less, or an error says why not. Never a hang, a panic, or something
+//! left behind.
+
+use crate::place::{Place, binary, said};
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+use testkit::data;
+use testkit::program::{Exit, Outcome, Program, left_out};
+
+/// LIMIT: what takes longer under a limit hangs.
+const HANG: Duration = Duration::from_secs(20);
+
+fn shell(place: &Place, script: &str) -> Outcome {
+    let shell = Program::find("sh").expect("every system has sh").within(HANG);
+    let shell = shell.in_folder(place.folder()).with_variable("mh", binary()).with_variable("RUST_BACKTRACE", "0");
+    shell.run(["-c", script], b"").expect("sh starts")
+}
+
+/// What is wrong with how a run under a limit ended, if anything.
+fn complaint(
+    place: &Place,
+    outcome: &Outcome,
+    before: &[String],
+    output: &str,
+    is_right: impl Fn() -> bool,
+) -> Option<String> {
+    let said = said(outcome);
+    let first_line = said.lines().find(|line| !line.is_empty()).unwrap_or_default().to_owned();
+    let after: Vec<String> = place.names().into_iter().filter(|name| !before.contains(name)).collect();
+    let complaint = match outcome.exit {
+        Exit::TimedOut => Some(format!("hangs after: {first_line}")),
+        Exit::Code(0) if !is_right() => Some("wrong bytes".to_owned()),
+        Exit::Code(0) => None,
+        Exit::Code(1) if !said.starts_with("mh") => Some(format!("no message but: {first_line}")),
+        Exit::Code(1) if !after.is_empty() => Some(format!("left {after:?}")),
+        Exit::Code(1) => None,
+        other => Some(format!("{other:?}, left {after:?}, said: {first_line}")),
+    };
+    let _it_may_not_be_there = std::fs::remove_file(place.path(output));
+    for name in after {
+        let _removed_already = std::fs::remove_file(place.path(name));
+    }
+    complaint
+}
+
+/// Runs four ways of work under each limit and returns all complaints.
+fn complaints(limits: &[&str]) -> Vec<String> {
+    let place = Place::new();
+    let plain = data::text(12 << 20, 1);
+    place.write("plain", &plain);
+    place.tamp(["plain"]).stdout_of_success();
+    place.tamp(["-Fgz", "plain"]).stdout_of_success();
+    let before = place.names();
+    let mut complaints = Vec::new();
+    for limit in limits {
+        for (what, output) in [
+            ("-j64 -o out.zst plain", "out.zst"),
+            ("-j64 -o out.gz plain", "out.gz"),
+            ("-j64 -d -o out plain.zst", "out"),
+            ("-j2 -d -o out plain.gz", "out"),
+        ] {
+            let outcome = shell(&place, &format!("{limit} && exec \"$mh\" tamp {what}"));
+            let is_right = || match output {
+                "out" => place.read("out") == plain,
+                packed => place.tamp(["-dc", packed]).stdout_of_success() == plain,
+            };
+            if let Some(complaint) = complaint(&place, &outcome, &before, output, is_right) {
+                complaints.push(format!("{limit}; mh tamp {what}: {complaint}"));
+                if outcome.exit == Exit::TimedOut {
+                    return complaints;
+                }
+            }
+        }
+    }
+    complaints
+}
+
+#[test]
+fn few_open_files_are_enough() {
+    let found = complaints(&["ulimit -n 12"]);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    // More files than may be open at once.
+    let place = Place::new();
+    for number in 0..60 {
+        place.write(format!("file-{number}"), data::text(1000, number));
+    }
+    let outcome = shell(&place, "ulimit -n 24 && exec \"$mh\" tamp -j8 --rm file-*");
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    assert!(place.names().iter().all(|name| name.ends_with(".zst")), "{:?}", place.names());
+}
+
+#[test]
+fn a_file_size_limit_is_an_error_that_leaves_nothing() {
+    let place = Place::new();
+    place.write("noise", data::random(3 << 20, 1));
+    let before = place.names();
+    // Blocks of 512 bytes. The signal of this limit would kill; with it ignored, writing fails.
+    for what in ["-o out.zst noise", "-j1 -o out.gz noise"] {
+        let outcome = shell(&place, &format!("trap '' XFSZ; ulimit -f 1000 && exec \"$mh\" tamp {what}"));
+        let found = complaint(&place, &outcome, &before, "out.zst", || false);
+        assert_eq!((outcome.exit, found), (Exit::Code(1), None), "{what}");
+        assert!(said(&outcome).contains("File too large"), "{}", said(&outcome));
+    }
+}
+
+/// Limits processes and threads: `-p` in dash, `-u` elsewhere.
+const LIMIT: &str = "limit() { ulimit -p $1 2> /dev/null || ulimit -u $1; }; limit";
+
+#[test]
+fn too_few_threads_cost_hands_and_not_the_run() {
+    let place = Place::new();
+    let plain = data::text(12 << 20, 1);
+    place.write("plain", &plain);
+    std::fs::copy(binary(), place.path("mh")).expect("the program can be copied");
+    std::fs::set_permissions(place.path("mh"), std::fs::Permissions::from_mode(0o755)).expect("the copy is ours");
+    let Some(setpriv) = Program::find("setpriv") else {
+        return left_out("needs a way to give up root's rights (setpriv)");
+    };
+    // A number nobody else runs under, so that nobody else's processes count.
+    let somebody = ["--reuid=54321", "--regid=54321", "--clear-groups", "sh", "-c"];
+    let setpriv = setpriv.in_folder(place.folder()).within(HANG).with_variable("RUST_BACKTRACE", "0");
+    let run = |script: &str| setpriv.run(somebody.into_iter().chain([script]), b"").expect("setpriv starts");
+    if run(&format!("{LIMIT} 100 && ./mh --version")).exit != Exit::Code(0) {
+        return left_out("needs a way to give up root's rights (setpriv)");
+    }
+    for threads in [2, 3, 4, 6] {
+        let outcome = run(&format!("{LIMIT} {threads} && exec ./mh tamp -j 64 -c plain"));
+        assert_eq!(outcome.exit, Exit::Code(0), "{threads} threads: {}", said(&outcome));
+        let back = place.tamp_fed(["-d"], &outcome.stdout).stdout_of_success();
+        assert!(back == plain, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_bomb_takes_no_more_memory_than_any_other_file() {
+    // 4 GiB of zeros in some 400 KiB, by frames and members that tell nothing or the truth about themselves.
+    let place = Place::new();
+    let block = [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x50][..], &[2, 0, 16, 0].repeat(32_767), &[3, 0, 16, 0]].concat();
+    place.write("bomb.zst", block);
+    let file = std::fs::File::create(place.path("zeros")).expect("the place is ours");
+    file.set_len(1 << 30).expect("a sparse file can be made");
+    place.tamp(["-Fgz", "zeros"]).stdout_of_success();
+    for name in ["bomb.zst", "zeros.gz"] {
+        let outcome = shell(&place, &format!("ulimit -v 600000 && exec \"$mh\" tamp -j2 --memory 64M -t {name}"));
+        assert_eq!(outcome.exit, Exit::Code(0), "{name}: {}", said(&outcome));
+    }
+}

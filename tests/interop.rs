@@ -1,0 +1,89 @@
+//! Other people's tools, both ways: what `mh tamp` writes they read, what they write `mh tamp` reads, from files and from
+//! pipes, on any number of hands. A tool that is not installed is named as left out.
+
+mod gz;
+mod tar;
+mod zst;
+
+use crate::place::{Place, said};
+use testkit::data;
+use testkit::program::{Exit, Program, left_out};
+
+/// Around every border: nothing, one byte, BGZF's block, our member, several members and a frame.
+const SIZES: [usize; 7] = [0, 1, 64 << 10, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20];
+
+/// A kind of data and its generator.
+type Kind = (&'static str, fn(usize, u64) -> Vec<u8>);
+
+const KINDS: [Kind; 6] = [
+    ("text", data::text),
+    ("zeros", |bytes, _| data::zeros(bytes)),
+    ("random", data::random),
+    ("records", data::records),
+    ("sparse", data::sparse),
+    ("mixed", data::mixed),
+];
+
+/// One file to be sent through a tool.
+struct Item {
+    what: String,
+    plain: Vec<u8>,
+    level: usize,
+}
+
+/// Every size with every level, the kinds taking turns, and every kind in the middle.
+fn items(levels: &[usize], sizes: &[usize]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for (index, &bytes) in sizes.iter().enumerate() {
+        for (number, &level) in levels.iter().enumerate() {
+            items.push(item(KINDS[(index + 2 * number) % KINDS.len()], bytes, level));
+        }
+    }
+    items.extend(KINDS.iter().map(|&kind| item(kind, (1 << 20) + 1, levels[0])));
+    items
+}
+
+fn item((name, generate): Kind, bytes: usize, level: usize) -> Item {
+    Item { what: format!("{bytes} bytes of {name}, -{level}"), plain: generate(bytes, bytes as u64), level }
+}
+
+/// The tools among `names` that are here; the others are told.
+fn present(names: &[&'static str]) -> Vec<(&'static str, Program)> {
+    let mut found = Vec::new();
+    for &name in names {
+        match Program::find(name) {
+            Some(program) => found.push((name, program)),
+            None => left_out(&format!("{name} is not installed")),
+        }
+    }
+    found
+}
+
+/// Runs a tool as a filter.
+fn filter(program: &Program, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+    program.run(arguments, input).expect("the tool starts").stdout_of_success()
+}
+
+/// Whether we turn `packed` back into `plain`, from a file and from a pipe, with `-t` and with output, on all `hands`.
+fn check_that_we_read(what: &str, packed: &[u8], plain: &[u8], hands: &[&str]) {
+    let place = Place::new();
+    place.write("packed", packed);
+    for hands in hands {
+        let outcome = place.tamp(["-f", "-d", "-j", hands, "-o", "back", "packed"]);
+        assert_eq!(outcome.exit, Exit::Code(0), "{what}, file, -j {hands}: {}", said(&outcome));
+        assert!(place.read("back") == plain, "{what}, file, -j {hands}: other bytes");
+        let outcome = place.tamp_fed(["-d", "-j", hands], packed);
+        assert_eq!(outcome.exit, Exit::Code(0), "{what}, pipe, -j {hands}: {}", said(&outcome));
+        assert!(outcome.stdout == plain, "{what}, pipe, -j {hands}: other bytes");
+    }
+    let outcome = place.tamp(["-t", "packed"]);
+    assert_eq!(outcome.exit, Exit::Code(0), "{what}: -t says {}", said(&outcome));
+    let outcome = place.tamp(["-l", "--json", "packed"]);
+    let listed = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert!(listed.contains(&format!("\"plain_bytes\":{},", plain.len())), "{what}: -l says {listed}");
+}
+
+/// The hands for an item: all counts where several units meet, one count where there is nothing to divide.
+fn hands_for(plain: &[u8]) -> &'static [&'static str] {
+    if plain.len() >= (1 << 20) - 1 { &["1", "2", "3", "64"] } else { &["2"] }
+}

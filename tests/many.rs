@@ -1,0 +1,111 @@
+//! Many files at once: every one gets its own output, and no output depends on the number of hands.
+
+use crate::place::{Place, said};
+use std::collections::BTreeMap;
+use testkit::data;
+use testkit::program::Exit;
+
+/// Compresses copies of the same files with different numbers of hands and compares all outputs; then turns them back.
+fn check_that_hands_do_not_matter(files: &[(String, Vec<u8>)], format: &str, hands: &[&str]) {
+    let mut first: Option<BTreeMap<String, Vec<u8>>> = None;
+    for hands in hands {
+        let place = Place::new();
+        for (name, bytes) in files {
+            place.write(name, bytes);
+        }
+        let names = files.iter().map(|(name, _)| name.clone());
+        let options = ["--rm", "-F", format, "-j", hands].map(str::to_owned);
+        let outcome = place.tamp(options.into_iter().chain(names));
+        assert_eq!(outcome.exit, Exit::Code(0), "-j {hands}: {}", said(&outcome));
+        let packed: BTreeMap<String, Vec<u8>> =
+            place.names().into_iter().map(|name| (name.clone(), place.read(name))).collect();
+        assert_eq!(packed.len(), files.len(), "-j {hands}");
+        assert!(packed.keys().all(|name| name.ends_with(format)), "-j {hands}");
+        let outcome = place.tamp(["-d", "--rm", "-j", hands].into_iter().map(str::to_owned).chain(place.names()));
+        assert_eq!(outcome.exit, Exit::Code(0), "-j {hands}: {}", said(&outcome));
+        for (name, bytes) in files {
+            assert!(place.read(name) == *bytes, "-j {hands}: {name}");
+        }
+        assert_eq!(place.names().len(), files.len(), "-j {hands}");
+        match &first {
+            None => first = Some(packed),
+            Some(first) => assert!(*first == packed, "-j {hands} gives other bytes than -j {}", hands),
+        }
+    }
+}
+
+#[test]
+fn two_hundred_tiny_files_with_more_hands_than_cores() {
+    let files: Vec<(String, Vec<u8>)> =
+        (0..200).map(|number| (format!("tiny-{number:03}"), data::text(number * 7 % 500, number as u64))).collect();
+    for format in ["zst", "gz"] {
+        check_that_hands_do_not_matter(&files, format, &["1", "2", "64"]);
+    }
+}
+
+#[test]
+fn seventy_two_files_of_a_dump() {
+    let files: Vec<(String, Vec<u8>)> =
+        (0..72).map(|number| (format!("table-{number:02}.dmp"), data::records(300 << 10, number))).collect();
+    for format in ["zst", "gz"] {
+        check_that_hands_do_not_matter(&files, format, &["1", "2", "3"]);
+    }
+}
+
+#[test]
+fn large_and_small_files_mixed() {
+    let files: Vec<(String, Vec<u8>)> = (0..24)
+        .map(|number| {
+            let bytes = [0, 1, 100, 70_000, 1 << 20, 9 << 20][number % 6];
+            (format!("file-{number:02}"), data::log_lines(bytes, number as u64))
+        })
+        .collect();
+    check_that_hands_do_not_matter(&files, "zst", &["1", "2", "3", "64"]);
+}
+
+#[test]
+fn many_files_into_one_output_stand_in_their_order() {
+    let place = Place::new();
+    let mut all = Vec::new();
+    let mut names = Vec::new();
+    for number in 0..72 {
+        let bytes = data::text(1 + number * 9_973 % 300_000, number as u64);
+        let name = format!("part-{number:02}");
+        place.write(&name, &bytes);
+        all.extend(bytes);
+        names.push(name);
+    }
+    let mut first: Option<Vec<u8>> = None;
+    for hands in ["1", "2", "3", "64"] {
+        let packed = place.tamp(["-c", "-j", hands].into_iter().map(str::to_owned).chain(names.clone()));
+        let packed = packed.stdout_of_success();
+        assert!(place.tamp_fed(["-d", "-j", hands], &packed).stdout_of_success() == all, "-j {hands}");
+        assert!(*first.get_or_insert_with(|| packed.clone()) == packed, "-j {hands} gives other bytes");
+    }
+}
+
+#[test]
+fn one_bad_file_among_many_harms_no_other() {
+    for hands in ["1", "2", "64"] {
+        let place = Place::new();
+        let mut names = Vec::new();
+        for number in 0..60 {
+            let name = format!("file-{number:02}");
+            place.write(&name, data::text(5000, number));
+            names.push(name);
+        }
+        place.tamp(["--rm"].into_iter().map(str::to_owned).chain(names.clone())).stdout_of_success();
+        let packed = place.read("file-30.zst");
+        place.write("file-30.zst", &packed[..packed.len() - 1]);
+        let files = names.iter().map(|name| format!("{name}.zst"));
+        let outcome = place.tamp(["-d", "--rm", "-j", hands].into_iter().map(str::to_owned).chain(files));
+        assert_eq!(outcome.exit, Exit::Code(1), "-j {hands}");
+        let told = "mh tamp: could not decompress 'file-30.zst': frame 1 at byte 0: the file ends in the middle of it\n\
+                    mh tamp: 1 of 60 files were not decompressed\n";
+        assert_eq!(said(&outcome), told, "-j {hands}");
+        for (number, name) in names.iter().enumerate() {
+            let is_there = place.has(name) && !place.has(format!("{name}.zst"));
+            assert_eq!(is_there, number != 30, "-j {hands}: {name}");
+        }
+    }
+}

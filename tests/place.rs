@@ -1,0 +1,160 @@
+//! The program under test, and a fresh folder to run it in: what every test here begins with.
+//! Waits have a deadline and end what they waited for; no assertion depends on speed.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+use testkit::program::{Outcome, Program, TIME_LIMIT};
+use testkit::tree::{TempDir, Tree};
+
+/// Where the program under test is: `MH_BINARY`, else what was built last beside this test.
+pub fn binary() -> PathBuf {
+    if let Some(path) = std::env::var_os("MH_BINARY") {
+        return PathBuf::from(path);
+    }
+    let this = std::env::current_exe().expect("a process knows its own file");
+    // target/<profile>/deps/acceptance-<hash>
+    let target = this.ancestors().nth(3).expect("cargo puts tests three folders deep");
+    let built = ["release", "debug"].map(|profile| target.join(profile).join("mh"));
+    let newest = built.into_iter().filter(|path| path.exists()).max_by_key(|path| {
+        fs::metadata(path).and_then(|metadata| metadata.modified()).expect("it is there, and files have times")
+    });
+    newest.unwrap_or_else(|| {
+        panic!("there is no program to test in {target:?}: run `cargo build --release`, or set MH_BINARY to its path")
+    })
+}
+
+/// A folder that holds the program under test as `mh`, and nothing else: to be put into `PATH`.
+pub fn programs() -> TempDir {
+    let folder = testkit_folder();
+    let binary = fs::canonicalize(binary()).expect("the program under test exists");
+    symlink(binary, folder.path().join("mh")).expect("a link can be made");
+    folder
+}
+
+fn testkit_folder() -> TempDir {
+    TempDir::new().expect("a temporary folder can be made")
+}
+
+/// A fresh folder in which the program runs.
+pub struct Place {
+    tree: Tree,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let tree = Tree::new();
+        // Tests that give up root's rights still have to get in.
+        fs::set_permissions(tree.path(), fs::Permissions::from_mode(0o755)).expect("the folder is ours");
+        Self { tree }
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.tree.path()
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.tree.path().join(name)
+    }
+
+    pub fn write(&self, name: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> &Self {
+        self.tree.file(name, bytes);
+        self
+    }
+
+    pub fn read(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        let path = self.path(name);
+        fs::read(&path).unwrap_or_else(|error| panic!("could not read {path:?}: {error}"))
+    }
+
+    pub fn has(&self, name: impl AsRef<Path>) -> bool {
+        fs::symlink_metadata(self.path(name)).is_ok()
+    }
+
+    /// What is in the folder, hidden things too, sorted.
+    pub fn names(&self) -> Vec<String> {
+        names_in(self.folder())
+    }
+
+    /// `mh tamp` with these arguments, in this folder.
+    pub fn tamp<Argument: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = Argument>) -> Outcome {
+        self.tamp_fed(arguments, b"")
+    }
+
+    /// The same with standard input, through a pipe.
+    pub fn tamp_fed<Argument: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = Argument>,
+        stdin: &[u8],
+    ) -> Outcome {
+        let arguments = [OsStr::new("tamp").to_owned()]
+            .into_iter()
+            .chain(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+        Program::at(binary()).in_folder(self.folder()).run(arguments, stdin).expect("the program starts")
+    }
+
+    /// A script in this folder, with the program under test as `$mh`.
+    pub fn shell(&self, script: &str) -> Outcome {
+        let shell = Program::find("sh").expect("every system has sh");
+        let shell = shell.in_folder(self.folder()).with_variable("mh", binary()).with_variable("LC_ALL", "C");
+        shell.run(["-c", script], b"").expect("sh starts")
+    }
+}
+
+/// Names in a folder, sorted.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("could not list {folder:?}: {error}"));
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("a listed entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// What a program said on standard error.
+pub fn said(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.stderr).into_owned()
+}
+
+/// Polls until `is_so`.
+///
+/// # Panics
+/// When it takes longer than any machine needs.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + TIME_LIMIT;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A child that is killed when a test gives up on it.
+pub struct Running {
+    pub child: Child,
+}
+
+impl Running {
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub fn end(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + TIME_LIMIT;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the program does not end");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ended_already = self.child.kill();
+        let _ended_already = self.child.wait();
+    }
+}
