@@ -1,0 +1,70 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_mh_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_mh_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_mh_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_mh_using_subcommand
+    set -l cmd (__fish_mh_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c mh -n "__fish_mh_needs_command" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_needs_command" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompress files and streams on all cores'
+complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file what the commands do, step by step'
+complete -c mh -n "__fish_mh_needs_command" -f -a "generate" -d 'Write man pages and completions into DIR'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l fast -d 'Fastest; for zst N makes it faster still' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: gz or zst (default: zst, or what the ending of -o or -S tells)' -r -f -a "gz\t''
+zst\t''
+gzip\t''
+zstd\t''"
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Ending to add or to take away' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l long -d 'zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Who goes first when runs share the machine' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l memory -d 'Hold at most SIZE in buffers; fewer cores are used where it is tight (64M, 1.5GiB)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s z -l compress -d 'Compress: the default'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s d -l decompress -l uncompress -d 'Decompress'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s t -l test -d 'Decompress to nowhere: verify every checksum'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s l -l list -d 'List sizes, ratio, check and blocks, and whether the file can be decoded in parallel'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s c -l stdout -l to-stdout -d 'Write to standard output, keep the files'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s f -l force -d 'Replace files that exist; write packed data to a terminal if asked to'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s k -l keep -d 'Keep the sources: the default'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l rm -d 'Remove each source once its output is complete'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s r -l recursive -d 'Go through folders'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l best -d 'Smallest without --ultra'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l ultra -d 'Allow levels that need much time and memory (gz 10 to 12, zst 20 to 22)'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l single-frame -d 'zst: one frame for the whole input instead of frames that can be decoded in parallel'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l bgzf -d 'gz: write BGZF blocks, as genome tools want them'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s n -l no-name -d 'Write no name into gz files: as always here; for scripts that ask for it'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l json -d 'Print the list as JSON'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s q -l quiet -d 'Say nothing but errors; twice: nothing'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s v -l verbose -d 'Say what was done with each file'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand tour" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand generate" -s h -l help -d 'Print help'
