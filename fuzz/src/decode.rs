@@ -5,8 +5,8 @@ use codec::byte_buffer::ByteBuffer;
 use codec::format::{CutError, DecodeLimits, EncodeOptions, Filled, Format, Layout, Next, StreamDecoder};
 use codec::packed_reader::PackedReader;
 use codec::registry;
+use codec::running_check::Claim;
 use crew::pipeline::Turn;
-use std::ops::Range;
 
 /// What came of it.
 pub enum Decoded {
@@ -14,8 +14,6 @@ pub enum Decoded {
     Whole {
         /// The plain bytes.
         plain: Vec<u8>,
-        /// Where each streamed unit with a trailer stands in them, and the checksum and length that its trailer claims.
-        claims: Vec<(Range<usize>, u32, u32)>,
     },
     /// It was refused.
     Refused,
@@ -91,37 +89,48 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
     let mut reader = PackedReader::memory(packed.to_vec());
     let mut cutter = format.cutter(&limits);
     let mut decoder = format.decoder();
-    let (mut plain, mut claims) = (Vec::new(), Vec::new());
+    let (mut plain, mut checked) = (Vec::new(), 0);
     while plain.len() <= PLAIN_BYTES {
         let before = reader.position();
         match cutter.next(&mut reader) {
-            Ok(Next::End) => return Decoded::Whole { plain, claims },
+            Ok(Next::End) => return Decoded::Whole { plain },
             Ok(Next::Padding { bytes }) => {
                 assert!(bytes > 0, "padding of nothing would never end");
                 if reader.skip(bytes).expect("memory can be read") < bytes {
                     return Decoded::Refused;
                 }
             }
+            Ok(Next::Check { bytes, claim }) => {
+                if reader.skip(bytes).expect("memory can be read") < bytes || is_false(claim, &plain[checked..]) {
+                    return Decoded::Refused;
+                }
+                checked = plain.len();
+            }
             Ok(Next::Unit(place)) => {
                 let mut unit = Vec::new();
                 let count = usize::try_from(place.packed_bytes).expect("bounded by the limits");
                 let taken = reader.take_into(count, &mut unit).expect("memory can be read");
                 assert_eq!(taken, count, "a unit that was found is whole");
+                let shared = reader.peek(place.shared_bytes, place.shared_bytes).expect("memory can be read");
+                unit.extend_from_slice(&shared[..shared.len().min(place.shared_bytes)]);
                 let mut buffer = ByteBuffer::default();
-                if decoder.decode(&unit, UNIT_BYTES, &mut buffer).is_err() {
+                if decoder.decode(&unit, place.parameters, UNIT_BYTES, &mut buffer).is_err() {
                     return Decoded::Refused;
                 }
                 assert!(buffer.len() as u64 <= UNIT_BYTES, "no unit may exceed its limit");
                 plain.extend_from_slice(buffer.content());
+                if !place.is_checked_later {
+                    checked = plain.len();
+                }
             }
             Ok(Next::Stream(stream)) => {
-                let from = plain.len();
+                checked = plain.len();
                 match decode_stream(stream, &mut reader, &mut plain, piece_bytes) {
                     Streamed::Refused => return Decoded::Refused,
                     Streamed::TooMuch => return Decoded::TooMuch,
-                    Streamed::Whole(claim) => {
-                        claims.extend(claim.map(|(crc32, length)| (from..plain.len(), crc32, length)));
-                    }
+                    // What the pipeline compares behind the decoder.
+                    Streamed::Whole(claim) if is_false(claim, &plain[checked..]) => return Decoded::Refused,
+                    Streamed::Whole(_) => checked = plain.len(),
                 }
             }
             Err(CutError::Read(error)) => panic!("memory can be read: {error}"),
@@ -132,9 +141,13 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
     Decoded::TooMuch
 }
 
-/// What came of one streamed unit, with the checksum and length that its trailer claims.
+fn is_false(claim: Option<Claim>, plain: &[u8]) -> bool {
+    claim.is_some_and(|claim| claim.compare(plain).is_err())
+}
+
+/// What came of one streamed unit.
 enum Streamed {
-    Whole(Option<(u32, u32)>),
+    Whole(Option<Claim>),
     Refused,
     TooMuch,
 }
@@ -155,7 +168,7 @@ fn decode_stream(
         assert!(buffer.len() <= piece_bytes + OVERSHOOT_BYTES, "no piece may exceed what was asked for");
         plain.extend_from_slice(buffer.content());
         match filled {
-            Filled::Last(claim) => return Streamed::Whole(claim.map(|claim| (claim.crc32, claim.length_modulo))),
+            Filled::Last(claim) => return Streamed::Whole(claim),
             Filled::More if plain.len() > PLAIN_BYTES => return Streamed::TooMuch,
             Filled::More => assert!(!buffer.is_empty(), "memory has no pauses: every piece brings something"),
         }

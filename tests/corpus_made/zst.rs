@@ -61,10 +61,15 @@ fn cut(bytes: Vec<u8>, by: usize) -> Vec<u8> {
 }
 
 pub fn cases() -> Vec<Case> {
-    let mut cases = valid();
-    cases.extend(lies());
-    cases.extend(damaged());
-    cases
+    let groups = [
+        valid(),
+        wrong_sizes(),
+        wrong_windows_and_checksums(),
+        damaged_headers(),
+        damaged_blocks(),
+        wrong_neighbours(),
+    ];
+    groups.into_iter().flatten().collect()
 }
 
 fn valid() -> Vec<Case> {
@@ -125,7 +130,7 @@ fn valid() -> Vec<Case> {
     ]
 }
 
-fn lies() -> Vec<Case> {
+fn wrong_sizes() -> Vec<Case> {
     let rle = block(1, true, 100_000, b"r");
     vec![
         bad(
@@ -153,6 +158,11 @@ fn lies() -> Vec<Case> {
             claiming(31 << 20, &raw(PLAIN)),
             "frame 1 at byte 0",
         ),
+    ]
+}
+
+fn wrong_windows_and_checksums() -> Vec<Case> {
+    vec![
         bad(
             "window-144-mib.zst",
             "a window just above what is allowed without being asked",
@@ -199,11 +209,7 @@ fn lies() -> Vec<Case> {
     ]
 }
 
-fn damaged() -> Vec<Case> {
-    let over = 131_073_u32;
-    let sized_over = |blocks: &[u8]| frame(0xa0, &over.to_le_bytes(), blocks);
-    let unsized_over = |blocks: &[u8]| frame(UNSIZED, &[WINDOW_128_MIB], blocks);
-    let (rle_over, raw_over) = (block(1, true, over, b"r"), block(0, true, over, PLAIN));
+fn damaged_headers() -> Vec<Case> {
     let legacy = [&[0x27, 0xb5, 0x2f, 0xfd][..], &sized(PLAIN)[4..]].concat();
     vec![
         bad("short-magic.zst", "three bytes of a magic", MAGIC[..3].to_vec(), "it is in no format known here"),
@@ -226,6 +232,15 @@ fn damaged() -> Vec<Case> {
             frame(SIZED | 8, &[PLAIN.len() as u8], &raw(PLAIN)),
             "reserved bit",
         ),
+    ]
+}
+
+fn damaged_blocks() -> Vec<Case> {
+    let over = 131_073_u32;
+    let sized_over = |blocks: &[u8]| frame(0xa0, &over.to_le_bytes(), blocks);
+    let unsized_over = |blocks: &[u8]| frame(UNSIZED, &[WINDOW_128_MIB], blocks);
+    let (rle_over, raw_over) = (block(1, true, over, b"r"), block(0, true, over, PLAIN));
+    vec![
         bad(
             "reserved-block.zst",
             "block type 3",
@@ -272,6 +287,11 @@ fn damaged() -> Vec<Case> {
             frame(SIZED, &[46], &block(0, false, 23, PLAIN)),
             "the file ends in the middle of it",
         ),
+    ]
+}
+
+fn wrong_neighbours() -> Vec<Case> {
+    vec![
         bad(
             "cut-skippable.zst",
             "a skippable frame that says it is longer than the file",

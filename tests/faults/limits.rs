@@ -75,6 +75,38 @@ fn complaints(limits: &[&str]) -> Vec<String> {
     complaints
 }
 
+/// An allocation that is refused ends a Rust program by SIGABRT, and a temporary file may stay: no code runs behind it. What
+/// must hold all the same: it ends, with a failure that is seen, and nothing half-written has the final name.
+#[test]
+fn a_small_address_space_never_hangs_and_never_gives_half_an_output() {
+    let place = Place::new();
+    let plain = data::text(12 << 20, 1);
+    place.write("plain", &plain);
+    place.tamp(["plain"]).stdout_of_success();
+    place.tamp(["-Fgz", "plain"]).stdout_of_success();
+    // KiB; the program alone takes about 20,000.
+    for limit in [25_000, 30_000, 50_000, 90_000, 150_000, 400_000] {
+        for (what, output) in [
+            ("-j64 -o out.zst plain", "out.zst"),
+            ("-j64 -o out.gz plain", "out.gz"),
+            ("-j64 -d -o out plain.zst", "out"),
+            ("-j2 -d -o out plain.gz", "out"),
+        ] {
+            let outcome = shell(&place, &format!("ulimit -v {limit} && exec \"$mh\" tamp {what}"));
+            let told = said(&outcome);
+            assert_ne!(outcome.exit, Exit::TimedOut, "{limit}: mh tamp {what} hangs: {told}");
+            assert_eq!(outcome.exit == Exit::Code(0), place.has(output), "{limit}: mh tamp {what}: {told}");
+            assert!(outcome.exit == Exit::Code(0) || !told.is_empty(), "{limit}: mh tamp {what} fails without a word");
+            if place.has(output) {
+                let back =
+                    if output == "out" { place.read(output) } else { place.tamp(["-dc", output]).stdout_of_success() };
+                assert!(back == plain, "{limit}: mh tamp {what}: wrong bytes");
+                std::fs::remove_file(place.path(output)).expect("it is ours");
+            }
+        }
+    }
+}
+
 #[test]
 fn few_open_files_are_enough() {
     let found = complaints(&["ulimit -n 12"]);

@@ -87,6 +87,8 @@ pub struct CompressChunk {
     packed: ByteBuffer,
     /// Encoded already, as part of one unit.
     is_encoded: bool,
+    /// What stands before the first unit of the lane; empty for all others.
+    head: Vec<u8>,
     offset: u64,
 }
 
@@ -196,8 +198,9 @@ impl Stages for Compression<'_> {
         sink.output.begin()?;
         let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
         let packed_bytes = chunk.packed.len() as u64;
+        chunk.head = if fold.offset == 0 { self.format.head(&self.options) } else { Vec::new() };
         chunk.offset = fold.offset;
-        fold.offset += packed_bytes;
+        fold.offset += chunk.head.len() as u64 + packed_bytes;
         fold.totals.bytes_in += chunk.plain_bytes;
         if !chunk.is_encoded {
             fold.totals.units += 1;
@@ -207,8 +210,12 @@ impl Stages for Compression<'_> {
     }
 
     fn write(&self, sink: &CompressSink, chunk: &CompressChunk) -> Result<u64, CodecError> {
-        sink.output.write(chunk.packed.content(), chunk.offset)?;
-        Ok(chunk.packed.len() as u64)
+        let head_bytes = chunk.head.len() as u64;
+        if head_bytes > 0 {
+            sink.output.write(&chunk.head, chunk.offset)?;
+        }
+        sink.output.write(chunk.packed.content(), chunk.offset + head_bytes)?;
+        Ok(head_bytes + chunk.packed.len() as u64)
     }
 
     fn interrupt(&self, sink: &CompressSink) {

@@ -5,11 +5,11 @@
 use crate::byte_buffer::ByteBuffer;
 use crate::ends::{InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
 use crate::error::{CodecError, Defect, Unrecognised};
-use crate::format::{Claim, CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, StreamDecoder};
+use crate::format::{CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, StreamDecoder, UnitPlace};
 use crate::lane::{Lane, LaneOutcome, Totals};
 use crate::packed_reader::PackedReader;
 use crate::registry::{self, HEAD_BYTES};
-use crc_fast::{CrcAlgorithm, checksum, checksum_combine};
+use crate::running_check::{CheckSoFar, Claim, PieceCheck, RunningCheck};
 use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
@@ -77,6 +77,8 @@ pub struct DecompressSource {
     /// Where it began: not at 0 where standard input is a file that was read before.
     from: u64,
     found: Option<Found>,
+    /// What stands at the reader's position, seen when it could not join the chunk before.
+    seen: Option<Next>,
     streaming: Option<(Box<dyn StreamDecoder>, UnitNumber)>,
     units: u64,
     ended: bool,
@@ -125,8 +127,7 @@ pub struct DecompressSink {
 struct Fold {
     offset: u64,
     totals: Totals,
-    crc32: u64,
-    length: u64,
+    check: CheckSoFar,
     /// A unit before was found damaged: nothing after it is placed.
     broken_in: Option<UnitNumber>,
 }
@@ -150,13 +151,27 @@ enum Content {
         format: Option<&'static dyn Format>,
         /// Where the packed bytes are to be fetched from, when `cut` only noted it.
         to_fetch: Option<(Arc<File>, u64)>,
-        units: Vec<(UnitNumber, usize)>,
+        units: Vec<GroupedUnit>,
     },
     Piece {
         unit: UnitNumber,
-        last: Option<Filled>,
-        crc32: Option<u64>,
+        filled: Filled,
+        check: PieceCheck,
     },
+    /// The end of a check over the units before.
+    Check {
+        unit: UnitNumber,
+        claim: Option<Claim>,
+    },
+}
+
+/// A unit in a chunk: its packed bytes follow those of the one before.
+struct GroupedUnit {
+    number: UnitNumber,
+    packed_bytes: usize,
+    shared_bytes: usize,
+    parameters: u64,
+    is_checked_later: bool,
 }
 
 /// A worker's decoder, made for the format it met first.
@@ -204,6 +219,7 @@ impl Stages for Decompression<'_> {
                 from: reader.position(),
                 reader,
                 found: None,
+                seen: None,
                 streaming: None,
                 units: 0,
                 ended: false,
@@ -235,7 +251,8 @@ impl Stages for Decompression<'_> {
     fn fetch(&self, chunk: &mut DecompressChunk) -> Result<(), CodecError> {
         let Content::Units { to_fetch, units, .. } = &mut chunk.content else { return Ok(()) };
         let Some((file, offset)) = to_fetch.take() else { return Ok(()) };
-        let bytes = units.iter().map(|(_, packed_bytes)| packed_bytes).sum();
+        let shared_bytes = units.last().map_or(0, |unit| unit.shared_bytes);
+        let bytes = units.iter().map(|unit| unit.packed_bytes).sum::<usize>() + shared_bytes;
         if chunk.packed.len() < bytes {
             chunk.packed.resize(bytes, 0);
         }
@@ -249,24 +266,23 @@ impl Stages for Decompression<'_> {
 
     fn work(&self, decoder: &mut DecoderSlot, chunk: &mut DecompressChunk) -> Result<(), CodecError> {
         match &mut chunk.content {
-            Content::Nothing => {}
-            Content::Piece { crc32, .. } => {
-                if let Some(crc32) = crc32 {
-                    *crc32 = checksum(CrcAlgorithm::Crc32IsoHdlc, chunk.plain.content());
-                }
+            Content::Nothing | Content::Check { .. } => {}
+            Content::Piece { check, .. } => {
+                check.compute(chunk.plain.content());
                 self.plain_bytes.streamed.fetch_add(chunk.plain.len() as u64, Ordering::Relaxed);
             }
             Content::Units { format, units, .. } => {
                 let decoder = decoder.for_format(format.expect("units have a format"));
                 let mut at = 0;
-                for (unit, packed_bytes) in units {
-                    let packed = &chunk.packed[at..at + *packed_bytes];
-                    let decoded = decoder.decode(packed, self.limits.unit_plain_bytes, &mut chunk.plain);
-                    if let Err(defect) = decoded {
-                        *chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(unit.damaged(defect));
+                for unit in units {
+                    let packed = &chunk.packed[at..at + unit.packed_bytes + unit.shared_bytes];
+                    let limit = self.limits.unit_plain_bytes;
+                    if let Err(defect) = decoder.decode(packed, unit.parameters, limit, &mut chunk.plain) {
+                        let damaged = unit.number.damaged(defect);
+                        *chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(damaged);
                         break;
                     }
-                    at += *packed_bytes;
+                    at += unit.packed_bytes;
                 }
                 self.plain_bytes.in_units.fetch_add(chunk.plain.len() as u64, Ordering::Relaxed);
             }
@@ -289,8 +305,21 @@ impl Stages for Decompression<'_> {
         }
         match &chunk.content {
             Content::Nothing => {}
-            Content::Units { units, .. } => fold.totals.units += units.len() as u64,
-            Content::Piece { unit, last, crc32 } => fold.take_piece(*unit, plain_bytes, *crc32, *last)?,
+            Content::Units { units, .. } => {
+                fold.totals.units += units.len() as u64;
+                if units.first().is_some_and(|unit| unit.is_checked_later) {
+                    fold.check.add(PieceCheck::begin(RunningCheck::Xxh32), chunk.plain.content());
+                }
+            }
+            Content::Piece { unit, filled, check } => {
+                fold.check.add(*check, chunk.plain.content());
+                if let Filled::Last(claim) = filled {
+                    fold.totals.units += 1;
+                    fold.totals.streamed_units += 1;
+                    fold.check.compare(*claim).map_err(|defect| unit.damaged(defect))?;
+                }
+            }
+            Content::Check { unit, claim } => fold.check.compare(*claim).map_err(|defect| unit.damaged(defect))?,
         }
         Ok(())
     }
@@ -333,35 +362,6 @@ impl Stages for Decompression<'_> {
     }
 }
 
-impl Fold {
-    /// Adds a piece's check to its unit's, and compares with the trailer at the unit's end.
-    fn take_piece(
-        &mut self,
-        unit: UnitNumber,
-        plain_bytes: u64,
-        crc32: Option<u64>,
-        last: Option<Filled>,
-    ) -> Result<(), CodecError> {
-        if let Some(crc32) = crc32 {
-            self.crc32 = checksum_combine(CrcAlgorithm::Crc32IsoHdlc, self.crc32, crc32, plain_bytes);
-        }
-        self.length += plain_bytes;
-        let Some(Filled::Last(claim)) = last else { return Ok(()) };
-        let (crc32, length) = (std::mem::take(&mut self.crc32), std::mem::take(&mut self.length));
-        self.totals.units += 1;
-        self.totals.streamed_units += 1;
-        let Some(Claim { crc32: stored, length_modulo }) = claim else { return Ok(()) };
-        // 32-bit values: the checksum by its definition, the length by RFC 1952's.
-        if crc32 as u32 != stored {
-            return Err(unit.damaged(Defect::Checksum { stored, computed: crc32 as u32 }));
-        }
-        if length as u32 != length_modulo {
-            return Err(unit.damaged(Defect::Length { stored: u64::from(length_modulo), actual: length }));
-        }
-        Ok(())
-    }
-}
-
 impl DecoderSlot {
     fn for_format(&mut self, format: &'static dyn Format) -> &mut Box<dyn Decoder> {
         let name = format.facts().name;
@@ -396,13 +396,16 @@ impl DecompressSource {
             };
             match next {
                 Next::Unit(place) => {
-                    let plain_bytes = place.plain_bytes.unwrap_or(limits.unit_plain_bytes);
-                    if !group.units.is_empty() && !group.takes(plain_bytes, place.packed_bytes) {
-                        self.units -= 1;
+                    if !group.takes(&place, limits) {
+                        self.seen = Some(next);
                         break;
                     }
-                    group.plain_bytes += plain_bytes;
-                    self.take_unit(place.packed_bytes, chunk, &mut group)?;
+                    self.take_unit(&place, limits, chunk, &mut group)?;
+                }
+                Next::Check { bytes, claim } if group.units.is_empty() => {
+                    chunk.content = Content::Check { unit: self.number(), claim };
+                    self.skip(bytes)?;
+                    return Ok(true);
                 }
                 Next::Stream(decoder) => self.streaming = Some((decoder, self.number())),
                 // Padding between units would tear a group's bytes apart: what is gathered goes first.
@@ -410,7 +413,10 @@ impl DecompressSource {
                     self.skip(bytes)?;
                     group.from = self.reader.position();
                 }
-                Next::Padding { .. } => break,
+                Next::Padding { .. } | Next::Check { .. } => {
+                    self.seen = Some(next);
+                    break;
+                }
                 Next::End => self.ended = true,
             }
         }
@@ -425,6 +431,9 @@ impl DecompressSource {
 
     /// Looks at what comes next, finding out the format first.
     fn look(&mut self, limits: &DecodeLimits) -> Result<Next, CodecError> {
+        if let Some(next) = self.seen.take() {
+            return Ok(next);
+        }
         if self.found.is_none() {
             let head =
                 self.reader.peek(HEAD_BYTES, HEAD_BYTES).map_err(|cause| CodecError::Read { offset: 0, cause })?;
@@ -456,27 +465,39 @@ impl DecompressSource {
 
     fn take_unit(
         &mut self,
-        packed_bytes: u64,
+        place: &UnitPlace,
+        limits: &DecodeLimits,
         chunk: &mut DecompressChunk,
         group: &mut Group,
     ) -> Result<(), CodecError> {
-        let unit = self.number();
-        let count = usize::try_from(packed_bytes).expect("bounded by the limits");
+        let number = self.number();
+        let packed_bytes = usize::try_from(place.packed_bytes).expect("bounded by the limits");
         let offset = self.reader.position();
         let read_error = |cause| CodecError::Read { offset, cause };
         if self.reader.regular_file().is_some() {
-            self.reader.skip(packed_bytes).map_err(read_error)?;
+            self.reader.skip(place.packed_bytes).map_err(read_error)?;
         } else {
             if group.units.is_empty() {
                 chunk.packed.clear();
             }
-            let taken = self.reader.take_into(count, &mut chunk.packed).map_err(read_error)?;
-            if taken < count {
-                return Err(unit.damaged(Defect::Truncated));
+            // The byte that the unit before needed too stands there already.
+            chunk.packed.truncate(usize::try_from(group.packed_bytes).expect("bounded by the limits"));
+            let taken = self.reader.take_into(packed_bytes, &mut chunk.packed).map_err(read_error)?;
+            if taken < packed_bytes {
+                return Err(number.damaged(Defect::Truncated));
             }
+            let shared = self.reader.peek(place.shared_bytes, place.shared_bytes).map_err(read_error)?;
+            chunk.packed.extend_from_slice(&shared[..shared.len().min(place.shared_bytes)]);
         }
-        group.units.push((unit, count));
-        group.packed_bytes += packed_bytes;
+        group.plain_bytes += place.plain.bound().unwrap_or(limits.unit_plain_bytes);
+        group.packed_bytes += place.packed_bytes;
+        group.units.push(GroupedUnit {
+            number,
+            packed_bytes,
+            shared_bytes: place.shared_bytes,
+            parameters: place.parameters,
+            is_checked_later: place.is_checked_later,
+        });
         Ok(())
     }
 
@@ -493,6 +514,7 @@ impl DecompressSource {
     fn piece(&mut self, chunk: &mut DecompressChunk, turn: &mut Turn<'_>) -> Result<bool, CodecError> {
         let Some((decoder, unit)) = &mut self.streaming else { return Ok(false) };
         let unit = *unit;
+        let check = PieceCheck::begin(decoder.running_check());
         let filled = match decoder.fill(&mut self.reader, &mut chunk.plain, PIECE_BYTES, turn) {
             Ok(filled) => filled,
             Err(error) => {
@@ -503,8 +525,7 @@ impl DecompressSource {
         if matches!(filled, Filled::Last(_)) {
             self.streaming = None;
         }
-        let has_crc32 = self.found.as_ref().is_some_and(|found| found.facts.check == "crc32");
-        chunk.content = Content::Piece { unit, last: Some(filled), crc32: has_crc32.then_some(0) };
+        chunk.content = Content::Piece { unit, filled, check };
         Ok(true)
     }
 }
@@ -512,7 +533,7 @@ impl DecompressSource {
 /// Neighbouring units that go to a worker together.
 struct Group {
     from: u64,
-    units: Vec<(UnitNumber, usize)>,
+    units: Vec<GroupedUnit>,
     plain_bytes: u64,
     packed_bytes: u64,
 }
@@ -525,7 +546,13 @@ impl Group {
         self.units.is_empty() || !(is_full || reader.would_wait())
     }
 
-    fn takes(&self, plain_bytes: u64, packed_bytes: u64) -> bool {
-        self.plain_bytes + plain_bytes <= GROUP_BYTES && self.packed_bytes + packed_bytes <= GROUP_BYTES
+    /// Whether one more unit belongs into it.
+    fn takes(&self, place: &UnitPlace, limits: &DecodeLimits) -> bool {
+        let plain_bytes = place.plain.bound().unwrap_or(limits.unit_plain_bytes);
+        self.units.last().is_none_or(|last| {
+            last.is_checked_later == place.is_checked_later
+                && self.plain_bytes + plain_bytes <= GROUP_BYTES
+                && self.packed_bytes + place.packed_bytes <= GROUP_BYTES
+        })
     }
 }

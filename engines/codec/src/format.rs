@@ -6,6 +6,7 @@
 use crate::byte_buffer::ByteBuffer;
 use crate::error::{CodecError, Defect};
 use crate::packed_reader::PackedReader;
+use crate::running_check::{Claim, RunningCheck};
 use crew::pipeline::Turn;
 use std::io;
 use std::ops::RangeInclusive;
@@ -81,6 +82,8 @@ pub trait Format: Send + Sync {
     fn stream_encoder(&self, options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError>;
     /// What follows the last unit.
     fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail>;
+    /// What stands before the first unit; nothing in most formats.
+    fn head(&self, options: &EncodeOptions) -> Vec<u8>;
     /// A cutter for one packed input.
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter>;
     /// A decoder of whole units, one for each worker.
@@ -124,6 +127,13 @@ pub enum Next {
         /// How many.
         bytes: u64,
     },
+    /// The end of a check over the units before it.
+    Check {
+        /// Its packed size.
+        bytes: u64,
+        /// What it claims of the units' plain data.
+        claim: Option<Claim>,
+    },
     /// The end of the input.
     End,
 }
@@ -131,10 +141,44 @@ pub enum Next {
 /// A unit whose extent is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitPlace {
-    /// Its packed size, header and check included.
+    /// Its packed size, header and check included: the next one begins there.
     pub packed_bytes: u64,
-    /// Its plain size where the header tells; a claim until it is decoded.
-    pub plain_bytes: Option<u64>,
+    /// Bytes behind those that it needs too: 1 where it ends inside a byte that the next one begins in.
+    pub shared_bytes: usize,
+    /// Its plain size, as headers claim.
+    pub plain: PlainSize,
+    /// What its decoder must know of bytes that stand before it; each format packs its own.
+    pub parameters: u64,
+    /// Whether its plain bytes belong to a check that runs over several units, up to [`Next::Check`].
+    pub is_checked_later: bool,
+}
+
+impl UnitPlace {
+    /// A unit that holds all that its decoder needs.
+    pub fn whole(packed_bytes: u64, plain: PlainSize) -> Self {
+        Self { packed_bytes, shared_bytes: 0, plain, parameters: 0, is_checked_later: false }
+    }
+}
+
+/// What is known of a unit's plain size before it is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainSize {
+    /// A header tells it.
+    Known(u64),
+    /// The format bounds it.
+    AtMost(u64),
+    /// Only decoding tells.
+    Unknown,
+}
+
+impl PlainSize {
+    /// The most that it can be, where anything bounds it.
+    pub fn bound(self) -> Option<u64> {
+        match self {
+            Self::Known(bytes) | Self::AtMost(bytes) => Some(bytes),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// Why cutting or stream decoding stopped.
@@ -163,12 +207,23 @@ impl From<Defect> for CutError {
 /// Decodes whole units.
 pub trait Decoder: Send {
     /// Decodes the unit `packed` and adds it to `plain`; checks its checksum and both lengths. `plain_limit` bounds what
-    /// it may add, whatever the unit claims.
-    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect>;
+    /// it may add, whatever the unit claims; `parameters` are those of its [`UnitPlace`].
+    fn decode(
+        &mut self,
+        packed: &[u8],
+        parameters: u64,
+        plain_limit: u64,
+        plain: &mut ByteBuffer,
+    ) -> Result<(), Defect>;
 }
 
 /// Decodes one unit piece by piece, in order.
 pub trait StreamDecoder: Send {
+    /// The check to be computed beside the decoding, for the claim in [`Filled::Last`].
+    fn running_check(&self) -> RunningCheck {
+        RunningCheck::None
+    }
+
     /// Fills `plain` (which is empty) with about `piece_bytes` of the unit, reading as it needs. A pipe that has nothing
     /// more at hand ends the piece early, so that what has arrived is passed on.
     fn fill(
@@ -187,13 +242,4 @@ pub enum Filled {
     More,
     /// The unit's last piece. What its trailer claims, where the check is left to be computed beside the decoding.
     Last(Option<Claim>),
-}
-
-/// A trailer's claim about a unit's plain data, to be compared with the combined checks of its pieces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// CRC-32 (ISO-HDLC, RFC 1952).
-    pub crc32: u32,
-    /// Plain length modulo 2^32 (RFC 1952, ISIZE).
-    pub length_modulo: u32,
 }

@@ -15,4 +15,5 @@ pub mod lane;
 pub mod list;
 pub mod packed_reader;
 pub mod registry;
+pub mod running_check;
 pub mod sample;

@@ -3,7 +3,7 @@
 
 use crate::ends::InputEnd;
 use crate::error::{CodecError, Defect, Unrecognised};
-use crate::format::{CutError, DecodeLimits, Next};
+use crate::format::{CutError, DecodeLimits, Next, PlainSize};
 use crate::lane::Input;
 use crate::packed_reader::PackedReader;
 use crate::registry::{self, HEAD_BYTES};
@@ -67,12 +67,13 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
             Ok(Next::End) => break,
             Ok(Next::Unit(place)) => {
                 survey.units += 1;
-                let plain = place.plain_bytes.unwrap_or(0);
+                let plain = place.plain.bound().unwrap_or(0);
                 survey.largest_unit_bytes = survey.largest_unit_bytes.max(plain);
-                survey.plain_bytes = survey.plain_bytes.map(|sum| sum.saturating_add(plain));
+                let known = matches!(place.plain, PlainSize::Known(_)).then_some(plain);
+                survey.plain_bytes = survey.plain_bytes.zip(known).map(|(sum, plain)| sum.saturating_add(plain));
                 place.packed_bytes
             }
-            Ok(Next::Padding { bytes }) => bytes,
+            Ok(Next::Padding { bytes } | Next::Check { bytes, .. }) => bytes,
             Ok(Next::Stream(_)) => {
                 survey.plain_bytes = None;
                 u64::MAX

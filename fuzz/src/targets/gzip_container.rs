@@ -12,16 +12,7 @@ pub fn run(input: &[u8]) {
     let large = decode(format("gz"), input, 1 << 20);
     let small = decode(format("gz"), input, piece_bytes(input));
     assert_agreement(&large, &small);
-    let Decoded::Whole { plain, claims } = &large else { return };
-    let are_true = claims.iter().all(|(range, crc32, length)| {
-        let mut crc = flate2::Crc::new();
-        crc.update(&plain[range.clone()]);
-        crc.sum() == *crc32 && range.len() as u32 == *length
-    });
-    // The pipeline compares claims behind the decoder: with a false one, the file is refused there.
-    if !are_true {
-        return;
-    }
+    let Decoded::Whole { plain } = &large else { return };
     let mut theirs = Vec::new();
     if flate2::read::MultiGzDecoder::new(input).read_to_end(&mut theirs).is_ok() {
         assert!(*plain == theirs, "flate2 reads other bytes");

@@ -66,6 +66,10 @@ impl Format for Gzip {
         Box::new(encode::GzipTail { bgzf: options.layout == Layout::Bgzf })
     }
 
+    fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
+        Vec::new()
+    }
+
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
         Box::new(cut::GzipCutter::new(limits.unit_plain_bytes))
     }

@@ -58,6 +58,10 @@ impl Format for Zstd {
         Box::new(encode::SeekTable::default())
     }
 
+    fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
+        Vec::new()
+    }
+
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
         Box::new(cut::FrameCutter::new(limits))
     }

@@ -6,7 +6,7 @@
 use super::container::{HEADER_BYTES_MAX, MAGIC, TRAILER_BYTES, parse_header};
 use super::decode::MemberStream;
 use crate::error::Defect;
-use crate::format::{CutError, Cutter, Next, UnitPlace};
+use crate::format::{CutError, Cutter, Next, PlainSize, UnitPlace};
 use crate::packed_reader::PackedReader;
 
 /// Bytes read to look at one header: more than almost every header has.
@@ -81,7 +81,7 @@ impl Cutter for GzipCutter {
         }
         match Self::claimed_plain_bytes(input, packed_bytes)? {
             Some(plain) if plain <= self.unit_plain_bytes && plain <= packed_bytes * DEFLATE_RATIO_MAX => {
-                Ok(Next::Unit(UnitPlace { packed_bytes, plain_bytes: Some(plain) }))
+                Ok(Next::Unit(UnitPlace::whole(packed_bytes, PlainSize::Known(plain))))
             }
             _ => Ok(Next::Stream(Box::new(MemberStream::new()))),
         }

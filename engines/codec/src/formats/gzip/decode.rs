@@ -5,8 +5,9 @@ use super::container::{HEADER_BYTES_MAX, TRAILER_BYTES, crc32, parse_header, par
 use super::kernel::{Inflater, SLACK_BYTES, Status};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
-use crate::format::{Claim, CutError, Decoder, Filled, StreamDecoder};
+use crate::format::{CutError, Decoder, Filled, StreamDecoder};
 use crate::packed_reader::PackedReader;
+use crate::running_check::{Claim, RunningCheck};
 use crew::pipeline::Turn;
 
 /// How far deflate refers back (RFC 1951 section 3.2.5).
@@ -27,7 +28,13 @@ impl MemberDecoder {
 }
 
 impl Decoder for MemberDecoder {
-    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect> {
+    fn decode(
+        &mut self,
+        packed: &[u8],
+        _parameters: u64,
+        plain_limit: u64,
+        plain: &mut ByteBuffer,
+    ) -> Result<(), Defect> {
         let header = parse_header(packed)?.ok_or(Defect::Truncated)?;
         let data_end = packed.len().checked_sub(TRAILER_BYTES).filter(|end| *end > header.bytes);
         let (body, trailer) = packed.split_at(data_end.ok_or(Defect::Truncated)?);
@@ -90,13 +97,17 @@ impl MemberStream {
     fn read_trailer(input: &mut PackedReader) -> Result<Filled, CutError> {
         let (ahead, _) = input.ahead(TRAILER_BYTES, TRAILER_BYTES)?;
         let trailer = ahead.first_chunk().ok_or(Defect::Truncated)?;
-        let (crc32, length_modulo) = parse_trailer(*trailer);
+        let (stored, length_modulo) = parse_trailer(*trailer);
         input.consume(TRAILER_BYTES);
-        Ok(Filled::Last(Some(Claim { crc32, length_modulo })))
+        Ok(Filled::Last(Some(Claim::Crc32 { stored, length_modulo })))
     }
 }
 
 impl StreamDecoder for MemberStream {
+    fn running_check(&self) -> RunningCheck {
+        RunningCheck::Crc32
+    }
+
     fn fill(
         &mut self,
         input: &mut PackedReader,

@@ -10,7 +10,7 @@ use super::container::{
 };
 use super::decode::FrameStream;
 use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Next, UnitPlace};
+use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace};
 use crate::packed_reader::PackedReader;
 
 /// A frame from this size on is worth writing while it is decoded. Smaller ones are done before another core wakes up.
@@ -35,7 +35,7 @@ impl FrameCutter {
             && let Some(packed_bytes) = frame_length(input, header, plain_bytes)?
             && !self.is_alone(input, packed_bytes, plain_bytes)?
         {
-            return Ok(Next::Unit(UnitPlace { packed_bytes, plain_bytes: Some(plain_bytes) }));
+            return Ok(Next::Unit(UnitPlace::whole(packed_bytes, PlainSize::Known(plain_bytes))));
         }
         if header.window_bytes > self.limits.window_bytes {
             return Err(window_defect(header.window_bytes, self.limits.window_bytes).into());

@@ -27,7 +27,13 @@ impl FrameDecoder {
 }
 
 impl Decoder for FrameDecoder {
-    fn decode(&mut self, packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect> {
+    fn decode(
+        &mut self,
+        packed: &[u8],
+        _parameters: u64,
+        plain_limit: u64,
+        plain: &mut ByteBuffer,
+    ) -> Result<(), Defect> {
         let header = parse_frame_header(packed)?.ok_or(Defect::Truncated)?;
         let claimed = header.content_bytes.ok_or(Defect::Header("its header does not tell its size"))?;
         if claimed > plain_limit {

@@ -1,0 +1,124 @@
+//! Checks over plain data that are decoded piece by piece, or unit by unit, and what trailers claim of them.
+//! CRC-32 is computed by the workers and combined; XXH32 cannot be, and runs in order.
+
+use crate::error::Defect;
+use crc_fast::{CrcAlgorithm, checksum, checksum_combine};
+use xxhash_rust::xxh32::Xxh32;
+
+/// A check that somebody else than the decoder computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunningCheck {
+    /// None, or the decoder sees to it.
+    #[default]
+    None,
+    /// CRC-32 (ISO-HDLC): every piece by itself, then combined.
+    Crc32,
+    /// XXH32 with seed 0: in order.
+    Xxh32,
+}
+
+/// A trailer's claim about plain data, to be compared with what was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// gzip's trailer (RFC 1952).
+    Crc32 {
+        /// CRC-32 (ISO-HDLC).
+        stored: u32,
+        /// Plain length modulo 2^32 (ISIZE).
+        length_modulo: u32,
+    },
+    /// What an LZ4 frame has of content checksum and content size.
+    Xxh32 {
+        /// XXH32 with seed 0.
+        stored: Option<u32>,
+        /// Plain length.
+        length: Option<u64>,
+    },
+}
+
+impl Claim {
+    /// Compares with plain data that are at hand as a whole.
+    pub fn compare(self, plain: &[u8]) -> Result<(), Defect> {
+        let check = match self {
+            Self::Crc32 { .. } => RunningCheck::Crc32,
+            Self::Xxh32 { .. } => RunningCheck::Xxh32,
+        };
+        let mut piece = PieceCheck::begin(check);
+        piece.compute(plain);
+        let mut so_far = CheckSoFar::default();
+        so_far.add(piece, plain);
+        so_far.compare(Some(self))
+    }
+}
+
+/// What one piece brings to the check.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PieceCheck {
+    None,
+    /// Its own CRC-32.
+    Crc32(u64),
+    /// Its bytes, in order.
+    Xxh32,
+}
+
+impl PieceCheck {
+    pub fn begin(check: RunningCheck) -> Self {
+        match check {
+            RunningCheck::None => Self::None,
+            RunningCheck::Crc32 => Self::Crc32(0),
+            RunningCheck::Xxh32 => Self::Xxh32,
+        }
+    }
+
+    /// The part that needs no order.
+    pub fn compute(&mut self, plain: &[u8]) {
+        if let Self::Crc32(crc32) = self {
+            *crc32 = checksum(CrcAlgorithm::Crc32IsoHdlc, plain);
+        }
+    }
+}
+
+/// A check over the pieces so far.
+#[derive(Default)]
+pub(crate) struct CheckSoFar {
+    length: u64,
+    crc32: u64,
+    xxh32: Option<Xxh32>,
+}
+
+impl CheckSoFar {
+    /// Adds the next piece.
+    pub fn add(&mut self, piece: PieceCheck, plain: &[u8]) {
+        let length = plain.len() as u64;
+        match piece {
+            PieceCheck::None => {}
+            PieceCheck::Crc32(crc32) => {
+                self.crc32 = checksum_combine(CrcAlgorithm::Crc32IsoHdlc, self.crc32, crc32, length);
+            }
+            PieceCheck::Xxh32 => self.xxh32.get_or_insert_with(|| Xxh32::new(0)).update(plain),
+        }
+        self.length += length;
+    }
+
+    /// Compares with what a trailer claims, and begins anew.
+    pub fn compare(&mut self, claim: Option<Claim>) -> Result<(), Defect> {
+        let done = std::mem::take(self);
+        let (checksums, length) = match claim {
+            None => return Ok(()),
+            // 32-bit values: the checksum by its definition, the length by RFC 1952's.
+            Some(Claim::Crc32 { stored, length_modulo }) => {
+                let length = (length_modulo != done.length as u32).then_some(u64::from(length_modulo));
+                (Some((stored, done.crc32 as u32)), length)
+            }
+            Some(Claim::Xxh32 { stored, length }) => {
+                let computed = done.xxh32.unwrap_or_else(|| Xxh32::new(0)).digest();
+                (stored.map(|stored| (stored, computed)), length.filter(|&length| length != done.length))
+            }
+        };
+        match (checksums, length) {
+            (Some((stored, computed)), _) if stored != computed => Err(Defect::Checksum { stored, computed }),
+            (_, Some(stored)) => Err(Defect::Length { stored, actual: done.length }),
+            _ => Ok(()),
+        }
+    }
+}
