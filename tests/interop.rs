@@ -2,6 +2,7 @@
 //! pipes, on any number of hands. A tool that is not installed is named as left out.
 
 mod gz;
+mod lz4;
 mod tar;
 mod zst;
 

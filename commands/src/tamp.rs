@@ -13,6 +13,7 @@ use crate::failure::{Failure, Outcome, with_causes};
 use crate::registry::{Entry, Group};
 use crate::report::{self, Finished};
 use crate::shared_args::SharedArgs;
+use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use codec::compress::{Compression, compress};
 use codec::decompress::{Decompression, decompress};
@@ -85,11 +86,11 @@ pub struct TampArgs {
     #[arg(short = 'r', long)]
     pub recursive: bool,
 
-    /// Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19)
+    /// Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, lz4 1 to 12)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub level: Option<i32>,
 
-    /// Fastest; for zst N makes it faster still
+    /// Fastest; for zst and lz4 N makes it faster still
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
           value_parser = clap::value_parser!(i32).range(1..=131_072),
           conflicts_with_all = ["level", "best"], hide_short_help = true)]
@@ -103,8 +104,8 @@ pub struct TampArgs {
     #[arg(long, hide_short_help = true)]
     pub ultra: bool,
 
-    /// Format to write: gz or zst (default: zst, or what the ending of -o or -S tells)
-    #[arg(long, short = 'F', value_name = "FORMAT", value_parser = ["gz", "zst", "gzip", "zstd"], hide_possible_values = true)]
+    /// Format to write: zst, gz or lz4 (default: zst, or what the ending of -o or -S tells)
+    #[arg(long, short = 'F', value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
     pub format: Option<String>,
 
     /// Ending to add or to take away
@@ -143,6 +144,14 @@ pub struct TampArgs {
     /// Hands, priority, memory, plan and report.
     #[command(flatten)]
     pub shared: SharedArgs,
+}
+
+/// What `--format` takes.
+fn format_names() -> PossibleValuesParser {
+    let facts = codec::registry::formats().iter().map(|format| format.facts());
+    let mut names: Vec<&str> = facts.flat_map(|facts| [facts.name, facts.tool]).collect();
+    names.dedup();
+    PossibleValuesParser::new(names)
 }
 
 fn command() -> Command {

@@ -146,7 +146,6 @@ fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure>
 /// The format to write: as given, or as the ending of the output's name or of `-S` tells, or the default.
 fn format_of(args: &TampArgs) -> Result<(&'static dyn Format, &'static str), Failure> {
     if let Some(name) = &args.format {
-        let name = if name.starts_with("gz") { "gz" } else { "zst" };
         return Ok((registry::by_name(name).expect("clap lets only these through"), "given"));
     }
     let ending = args.output.as_ref().map(|path| path.to_string_lossy().into_owned()).or_else(|| args.suffix.clone());
@@ -167,7 +166,7 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     let facts = format.facts();
     let level = match (args.level, args.fast, args.best) {
         (Some(level), _, _) => level,
-        (_, Some(fast), _) if facts.name == "zst" => -fast,
+        (_, Some(fast), _) if *facts.levels.start() < 0 => -fast,
         (_, Some(_), _) => 1,
         (_, _, true) => facts.best_level,
         _ => facts.default_level,
@@ -185,7 +184,7 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     }
     let layout = match (args.bgzf, args.single_frame || args.long.is_some()) {
         (true, _) if facts.name != "gz" => {
-            return Err(usage("--bgzf is a kind of gz; --format says zst"));
+            return Err(usage(format!("--bgzf is a kind of gz; --format says {}", facts.name)));
         }
         (_, true) if facts.name != "zst" => {
             return Err(usage("--single-frame and --long are for zst"));

@@ -83,11 +83,11 @@ _mh() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "gz zst gzip zstd" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "zst zstd gz gzip lz4" -- "${cur}"))
                     return 0
                     ;;
                 -F)
-                    COMPREPLY=($(compgen -W "gz zst gzip zstd" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "zst zstd gz gzip lz4" -- "${cur}"))
                     return 0
                     ;;
                 --suffix)

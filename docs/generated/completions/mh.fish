@@ -30,12 +30,13 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompr
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file what the commands do, step by step'
 complete -c mh -n "__fish_mh_needs_command" -f -a "generate" -d 'Write man pages and completions into DIR'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19)' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l fast -d 'Fastest; for zst N makes it faster still' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: gz or zst (default: zst, or what the ending of -o or -S tells)' -r -f -a "gz\t''
-zst\t''
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, lz4 1 to 12)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l fast -d 'Fastest; for zst and lz4 N makes it faster still' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: zst, gz or lz4 (default: zst, or what the ending of -o or -S tells)' -r -f -a "zst\t''
+zstd\t''
+gz\t''
 gzip\t''
-zstd\t''"
+lz4\t''"
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Ending to add or to take away' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l long -d 'zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r

@@ -4,11 +4,11 @@
 
 use crate::byte_buffer::ByteBuffer;
 use crate::ends::{InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
-use crate::error::{CodecError, Defect, Unrecognised};
+use crate::error::{CodecError, Defect};
 use crate::format::{CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, StreamDecoder, UnitPlace};
 use crate::lane::{Lane, LaneOutcome, Totals};
 use crate::packed_reader::PackedReader;
-use crate::registry::{self, HEAD_BYTES};
+use crate::registry;
 use crate::running_check::{CheckSoFar, Claim, PieceCheck, RunningCheck};
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -435,11 +435,7 @@ impl DecompressSource {
             return Ok(next);
         }
         if self.found.is_none() {
-            let head =
-                self.reader.peek(HEAD_BYTES, HEAD_BYTES).map_err(|cause| CodecError::Read { offset: 0, cause })?;
-            let format = registry::by_content(head);
-            let reason = if head.is_empty() { Unrecognised::Empty } else { Unrecognised::Foreign };
-            let format = format.ok_or(CodecError::NotRecognised(reason))?;
+            let format = registry::recognise(&mut self.reader)?;
             self.found = Some(Found { facts: format.facts(), format, cutter: format.cutter(limits) });
         }
         let found = self.found.as_mut().expect("found above");

@@ -2,6 +2,7 @@
 //! Texts are fragments that read after `could not compress 'x':`; the name and the operation are the caller's to add.
 
 use crate::formats::gzip::kernel::InflateError;
+use crate::registry;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -127,8 +128,13 @@ pub enum Unrecognised {
     #[error("it is empty: no compressed file is")]
     Empty,
     /// The first bytes are nobody's.
-    #[error("it is in no format known here (gz, zst)")]
+    #[error("it is in no format known here ({})", format_names())]
     Foreign,
+}
+
+fn format_names() -> String {
+    let names: Vec<&str> = registry::formats().iter().map(|format| format.facts().name).collect();
+    names.join(", ")
 }
 
 /// What is wrong with a unit.
@@ -171,6 +177,17 @@ pub enum Defect {
     /// The zstd data are broken.
     #[error("{0}")]
     Zstd(&'static str),
+    /// The LZ4 data are broken.
+    #[error("its LZ4 data refer to what is not there, or break off")]
+    Lz4,
+    /// It cannot be decoded in the memory that is allowed.
+    #[error("it needs {} bytes of memory, {} are allowed", Grouped(*need_bytes), Grouped(*allowed_bytes))]
+    Memory {
+        /// Bytes needed.
+        need_bytes: u64,
+        /// Bytes allowed.
+        allowed_bytes: u64,
+    },
     /// The frame needs a larger window than is allowed.
     #[error("it needs a window of {} MiB, {} MiB are allowed{}", Grouped(need_bytes >> 20), Grouped(allowed_bytes >> 20), remedy(*log))]
     Window {

@@ -16,6 +16,8 @@ use std::ops::RangeInclusive;
 pub struct Facts {
     /// Short name: the value of `--format`.
     pub name: &'static str,
+    /// Name of the tool that made it known, as a second name of the format.
+    pub tool: &'static str,
     /// File name endings, ours first, each with what replaces it when decompressing (`.tgz` becomes `.tar`).
     pub suffixes: &'static [(&'static str, &'static str)],
     /// `member` or `frame`.
@@ -79,11 +81,15 @@ pub trait Format: Send + Sync {
     /// An encoder of whole units, one for each worker.
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError>;
     /// An encoder of one endless unit, for [`Layout::SingleUnit`]; `None` where the format has no such layout here.
-    fn stream_encoder(&self, options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError>;
+    fn stream_encoder(&self, _options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
+        Ok(None)
+    }
     /// What follows the last unit.
     fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail>;
     /// What stands before the first unit; nothing in most formats.
-    fn head(&self, options: &EncodeOptions) -> Vec<u8>;
+    fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
+        Vec::new()
+    }
     /// A cutter for one packed input.
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter>;
     /// A decoder of whole units, one for each worker.
@@ -108,6 +114,18 @@ pub trait Tail: Send {
     fn unit(&mut self, packed_bytes: u64, plain_bytes: u64);
     /// The bytes after the last unit.
     fn finish(&mut self) -> Vec<u8>;
+}
+
+/// A tail that is the same whatever the units are.
+#[derive(Debug, Default)]
+pub struct FixedTail(pub Vec<u8>);
+
+impl Tail for FixedTail {
+    fn unit(&mut self, _packed_bytes: u64, _plain_bytes: u64) {}
+
+    fn finish(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0)
+    }
 }
 
 /// Finds the units of a packed input.

@@ -2,11 +2,11 @@
 //! Decodes nothing; where a unit does not tell its size the survey says so, and the caller may decode to find out.
 
 use crate::ends::InputEnd;
-use crate::error::{CodecError, Defect, Unrecognised};
+use crate::error::{CodecError, Defect};
 use crate::format::{CutError, DecodeLimits, Next, PlainSize};
 use crate::lane::Input;
 use crate::packed_reader::PackedReader;
-use crate::registry::{self, HEAD_BYTES};
+use crate::registry;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -45,9 +45,7 @@ pub fn survey(input: &Input) -> Result<Survey, CodecError> {
 /// Surveys what a reader gives, from its position to its end or to the first unit that does not tell its length.
 pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
     let read_error = |offset| move |cause| CodecError::Read { offset, cause };
-    let head = reader.peek(HEAD_BYTES, HEAD_BYTES).map_err(read_error(0))?;
-    let reason = if head.is_empty() { Unrecognised::Empty } else { Unrecognised::Foreign };
-    let format = registry::by_content(head).ok_or(CodecError::NotRecognised(reason))?;
+    let format = registry::recognise(reader)?;
     let facts = format.facts();
     // No limit: nothing is held, only headers are looked at.
     let limits = DecodeLimits { unit_plain_bytes: u64::from(u32::MAX) << 16, window_bytes: u64::MAX };

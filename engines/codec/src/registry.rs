@@ -1,26 +1,56 @@
 //! The formats there are, by name, by file name ending and by content.
 
+use crate::error::{CodecError, Unrecognised};
 use crate::format::{Facts, Format};
 use crate::formats::gzip::Gzip;
+use crate::formats::lz4::Lz4;
+use crate::formats::skippable;
 use crate::formats::zstd::Zstd;
+use crate::packed_reader::PackedReader;
 
 /// All formats; the first is the default.
 pub fn formats() -> &'static [&'static dyn Format] {
-    &[&Zstd, &Gzip]
+    &[&Zstd, &Gzip, &Lz4]
 }
 
-/// The format called `name`.
+/// The format called `name`, or named after the tool of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {
-    formats().iter().copied().find(|format| format.facts().name == name)
+    formats().iter().copied().find(|format| format.facts().name == name || format.facts().tool == name)
 }
 
 /// The format whose files begin like `head`. Content decides; names lie.
-pub fn by_content(head: &[u8]) -> Option<&'static dyn Format> {
+fn by_content(head: &[u8]) -> Option<&'static dyn Format> {
     formats().iter().copied().find(|format| format.recognises(head))
 }
 
+/// The format of what `reader` gives. Two formats may begin with skippable frames: what stands behind those decides.
+pub fn recognise(reader: &mut PackedReader) -> Result<&'static dyn Format, CodecError> {
+    let mut distance = 0;
+    let mut head = [0; HEAD_BYTES];
+    loop {
+        let read = reader.peek_at(distance, &mut head);
+        let read = read.map_err(|cause| CodecError::Read { offset: reader.position() + distance, cause })?;
+        let head = &head[..read];
+        if distance == 0 && head.is_empty() {
+            return Err(CodecError::NotRecognised(Unrecognised::Empty));
+        }
+        match skippable::length(head) {
+            Some(Some(bytes)) if distance + bytes <= SKIPPED_BYTES || reader.regular_file().is_some() => {
+                distance += bytes;
+            }
+            // Nothing but skippable frames, or too many of them in a pipe.
+            Some(_) => return Ok(formats()[0]),
+            None if distance > 0 => return Ok(by_content(head).unwrap_or(formats()[0])),
+            None => return by_content(head).ok_or(CodecError::NotRecognised(Unrecognised::Foreign)),
+        }
+    }
+}
+
+/// LIMIT: skippable frames of a pipe that are kept in memory until what follows them is seen.
+const SKIPPED_BYTES: u64 = 16 << 20;
+
 /// LIMIT: the longest magic is four bytes; gzip's fourth byte tells a plausible header from chance.
-pub const HEAD_BYTES: usize = 18;
+const HEAD_BYTES: usize = 18;
 
 /// The name without its ending, where the ending is one of ours: `a.tgz` gives `a.tar`.
 pub fn plain_name(name: &str) -> Option<String> {
@@ -50,10 +80,16 @@ mod tests {
 
     #[test]
     fn content_decides() {
-        let name = |head: &[u8]| by_content(head).map(|format| format.facts().name);
+        let name = |head: &[u8]| {
+            let recognised = recognise(&mut PackedReader::memory(head.to_vec()));
+            recognised.ok().map(|format| format.facts().name)
+        };
         assert_eq!(name(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]), Some("gz"));
         assert_eq!(name(&[0x28, 0xb5, 0x2f, 0xfd, 0, 0]), Some("zst"));
-        assert_eq!(name(&[0x5e, 0x2a, 0x4d, 0x18, 0, 0]), Some("zst"));
+        assert_eq!(name(&[4, 0x22, 0x4d, 0x18, 0x60]), Some("lz4"));
+        let skippable = [0x5e, 0x2a, 0x4d, 0x18, 1, 0, 0, 0, b'x'];
+        assert_eq!(name(&skippable), Some("zst"));
+        assert_eq!(name(&[&skippable[..], &[4, 0x22, 0x4d, 0x18, 0x60]].concat()), Some("lz4"));
         assert_eq!(name(b"#!/bin/sh"), None);
         assert_eq!(name(b""), None);
     }

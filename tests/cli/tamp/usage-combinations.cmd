@@ -7,7 +7,7 @@ mh tamp --json a; echo $?
 mh tamp --bgzf -F zst a; echo $?
 mh tamp --single-frame -F gz a; echo $?
 mh tamp --long -F gz a; echo $?
-mh tamp -F lz4 a; echo $?
+mh tamp -F rar a; echo $?
 mh tamp -j 0 a; echo $?
 mh tamp --memory lots a; echo $?
 mh tamp -9 --fast a; echo $?

@@ -8,9 +8,7 @@ mod encode;
 pub mod kernel;
 
 use crate::error::CodecError;
-use crate::format::{
-    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Layout, StreamEncoder, Tail,
-};
+use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, FixedTail, Format, Layout, Tail};
 
 /// The format.
 #[derive(Debug)]
@@ -18,6 +16,7 @@ pub struct Gzip;
 
 static FACTS: Facts = Facts {
     name: "gz",
+    tool: "gzip",
     suffixes: &[(".gz", ""), (".tgz", ".tar"), (".taz", ".tar"), (".bgz", ""), (".svgz", ".svg")],
     unit_name: "member",
     levels: 0..=12,
@@ -58,16 +57,11 @@ impl Format for Gzip {
         })
     }
 
-    fn stream_encoder(&self, _options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
-        Ok(None)
-    }
-
     fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail> {
-        Box::new(encode::GzipTail { bgzf: options.layout == Layout::Bgzf })
-    }
-
-    fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
-        Vec::new()
+        Box::new(match options.layout {
+            Layout::Bgzf => FixedTail(encode::BGZF_END.to_vec()),
+            Layout::ParallelUnits | Layout::SingleUnit => FixedTail::default(),
+        })
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {

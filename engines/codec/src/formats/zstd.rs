@@ -6,6 +6,7 @@ mod cut;
 mod decode;
 mod encode;
 
+use super::skippable;
 use crate::error::CodecError;
 use crate::format::{
     Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Layout, StreamEncoder, Tail,
@@ -17,6 +18,7 @@ pub struct Zstd;
 
 static FACTS: Facts = Facts {
     name: "zst",
+    tool: "zstd",
     suffixes: &[(".zst", ""), (".tzst", ".tar"), (".zstd", "")],
     unit_name: "frame",
     levels: -131_072..=22,
@@ -32,7 +34,7 @@ impl Format for Zstd {
     }
 
     fn recognises(&self, head: &[u8]) -> bool {
-        head.starts_with(&container::MAGIC) || container::is_skippable(head)
+        head.starts_with(&container::MAGIC) || skippable::begins(head)
     }
 
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
@@ -56,10 +58,6 @@ impl Format for Zstd {
 
     fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
         Box::new(encode::SeekTable::default())
-    }
-
-    fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
-        Vec::new()
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {

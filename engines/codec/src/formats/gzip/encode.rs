@@ -4,7 +4,7 @@
 use super::container::crc32;
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
-use crate::format::{Encoder, Tail};
+use crate::format::Encoder;
 use libdeflater::{CompressionLvl, Compressor};
 
 /// Plain bytes in a BGZF block: what htslib uses, so that even incompressible data fit into 64 KiB.
@@ -14,7 +14,7 @@ pub(super) const BGZF_PLAIN_BYTES: usize = 0xff00;
 pub(super) const BGZF_BLOCKS_A_CHUNK: usize = 16;
 
 /// The empty block that ends a BGZF file (SAM/BAM format specification, section 4.1.2).
-const BGZF_END: [u8; 28] =
+pub(super) const BGZF_END: [u8; 28] =
     [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0, 0x1b, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 const SIZED_HEADER: [u8; 16] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 8, 0, b'M', b'Z', 4, 0];
@@ -102,19 +102,6 @@ fn append_member(
     // RFC 1952: the length modulo 2^32.
     packed.append(&(plain.len() as u32).to_le_bytes());
     Ok(deflate_bytes)
-}
-
-/// Nothing follows the last member, but BGZF's end mark.
-pub(super) struct GzipTail {
-    pub bgzf: bool,
-}
-
-impl Tail for GzipTail {
-    fn unit(&mut self, _packed_bytes: u64, _plain_bytes: u64) {}
-
-    fn finish(&mut self) -> Vec<u8> {
-        if self.bgzf { BGZF_END.to_vec() } else { Vec::new() }
-    }
 }
 
 #[cfg(test)]

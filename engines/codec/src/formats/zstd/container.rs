@@ -5,9 +5,6 @@ use crate::error::Defect;
 /// Magic number of a frame, little endian.
 pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Magic and size of a skippable frame.
-pub(super) const SKIPPABLE_HEADER_BYTES: usize = 8;
-
 /// Longest frame header, magic included.
 pub(super) const HEADER_BYTES_MAX: usize = 18;
 
@@ -17,11 +14,6 @@ pub(super) const BLOCK_BYTES_MAX: u64 = 128 << 10;
 /// Magic number of the skippable frame that holds a seek table, and of its footer (zstd seekable format 0.1.0).
 pub(super) const SEEK_TABLE_MAGIC: u32 = 0x184D_2A5E;
 pub(super) const SEEK_FOOTER_MAGIC: u32 = 0x8F92_EAB1;
-
-/// Whether a skippable frame begins here: one of sixteen magic numbers.
-pub(super) fn is_skippable(head: &[u8]) -> bool {
-    matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
-}
 
 /// What a frame header tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

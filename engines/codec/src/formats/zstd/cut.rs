@@ -4,13 +4,11 @@
 //! The seek table itself is not used for this: hopping costs 0.3 us a block and cannot be lied to.
 //! Policy after the last frame: anything that is no frame is an error, as for the zstd tool.
 
-use super::container::{
-    BLOCK_BYTES_MAX, FrameHeader, HEADER_BYTES_MAX, MAGIC, SKIPPABLE_HEADER_BYTES, is_skippable, parse_block_header,
-    parse_frame_header,
-};
+use super::container::{BLOCK_BYTES_MAX, FrameHeader, HEADER_BYTES_MAX, MAGIC, parse_block_header, parse_frame_header};
 use super::decode::FrameStream;
 use crate::error::Defect;
 use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace};
+use crate::formats::skippable;
 use crate::packed_reader::PackedReader;
 
 /// A frame from this size on is worth writing while it is decoded. Smaller ones are done before another core wakes up.
@@ -61,12 +59,8 @@ impl Cutter for FrameCutter {
         if head.is_empty() {
             return Ok(Next::End);
         }
-        if is_skippable(head) {
-            let Some(&size) = head.get(4..).and_then(|rest| rest.first_chunk()) else {
-                return Err(Defect::Truncated.into());
-            };
-            let bytes = SKIPPABLE_HEADER_BYTES as u64 + u64::from(u32::from_le_bytes(size));
-            return Ok(Next::Padding { bytes });
+        if let Some(bytes) = skippable::length(head) {
+            return bytes.map(|bytes| Next::Padding { bytes }).ok_or(Defect::Truncated.into());
         }
         if !head.starts_with(&MAGIC) {
             let could_be_a_frame = at_end && MAGIC.starts_with(&head[..head.len().min(MAGIC.len())]);

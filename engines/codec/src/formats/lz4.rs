@@ -1,0 +1,62 @@
+//! LZ4 frames (lz4_Frame_format.md, version 1.6.4) and legacy ones: written as independent frames of one block each, with
+//! size and checksum, so that blocks and checksums are made and decoded in parallel. Frames of other tools are decoded block
+//! by block in parallel where their blocks are independent; linked blocks as a stream.
+
+mod container;
+mod cut;
+mod decode;
+mod encode;
+mod kernel;
+
+use crate::error::CodecError;
+use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, FixedTail, Format, Tail};
+
+/// The format.
+#[derive(Debug)]
+pub struct Lz4;
+
+static FACTS: Facts = Facts {
+    name: "lz4",
+    tool: "lz4",
+    suffixes: &[(".lz4", ""), (".tlz4", ".tar")],
+    unit_name: "block",
+    levels: -65_537..=12,
+    level_before_ultra: 12,
+    default_level: 1,
+    best_level: 12,
+    check: "xxh32",
+};
+
+impl Format for Lz4 {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        head.starts_with(&container::MAGIC) || head.starts_with(&container::LEGACY_MAGIC)
+    }
+
+    fn chunk_bytes(&self, _options: &EncodeOptions) -> usize {
+        encode::FRAME_BYTES
+    }
+
+    fn packed_bound(&self, plain_bytes: usize) -> usize {
+        encode::packed_bound(plain_bytes)
+    }
+
+    fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
+        Ok(Box::new(encode::FrameEncoder::new(options.level)))
+    }
+
+    fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
+        Box::new(FixedTail::default())
+    }
+
+    fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
+        Box::new(cut::BlockCutter::new(limits))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(decode::UnitDecoder)
+    }
+}

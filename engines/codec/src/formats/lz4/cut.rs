@@ -1,0 +1,176 @@
+//! Finds the blocks of LZ4 frames by hopping from size to size: a frame of one block is a unit with its own checksum; of
+//! other frames each independent block is one, and the content checksum runs over them. Linked blocks are streamed.
+//!
+//! Policy after the last frame: anything that is no frame is an error, as for the lz4 tool.
+
+use super::container::{
+    FrameHeader, HEADER_BYTES_MAX, LEGACY_BLOCK_BYTES, LEGACY_MAGIC, LEGACY_PACKED_MAX, MAGIC, STORED,
+    parse_frame_header,
+};
+use super::decode::{BlockKind, FrameStream};
+use crate::error::Defect;
+use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace};
+use crate::formats::skippable;
+use crate::packed_reader::PackedReader;
+use crate::running_check::Claim;
+
+/// Bytes of a block's size, of a checksum, of the end mark.
+const WORD_BYTES: u64 = 4;
+
+pub(super) struct BlockCutter {
+    limits: DecodeLimits,
+    place: Place,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    BetweenFrames,
+    InFrame(FrameHeader),
+    InLegacyFrame,
+}
+
+impl BlockCutter {
+    pub fn new(limits: &DecodeLimits) -> Self {
+        Self { limits: *limits, place: Place::BetweenFrames }
+    }
+
+    fn between_frames(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+        let (head, at_end) = input.ahead(HEADER_BYTES_MAX, HEADER_BYTES_MAX)?;
+        if head.is_empty() {
+            return Ok(Next::End);
+        }
+        if let Some(bytes) = skippable::length(head) {
+            return bytes.map(|bytes| Next::Padding { bytes }).ok_or(Defect::Truncated.into());
+        }
+        if head.starts_with(&LEGACY_MAGIC) {
+            self.place = Place::InLegacyFrame;
+            return Ok(Next::Padding { bytes: WORD_BYTES });
+        }
+        if !head.starts_with(&MAGIC) {
+            let could_be_a_frame = at_end && MAGIC.starts_with(&head[..head.len().min(MAGIC.len())]);
+            return Err(if could_be_a_frame { Defect::Truncated.into() } else { CutError::Garbage });
+        }
+        match parse_frame_header(head)? {
+            Some(header) => self.frame(input, header),
+            None => Err(Defect::Truncated.into()),
+        }
+    }
+
+    fn frame(&mut self, input: &mut PackedReader, header: FrameHeader) -> Result<Next, CutError> {
+        if let Some(dictionary) = header.dictionary {
+            return Err(Defect::Dictionary(dictionary).into());
+        }
+        let one_block = header.content_bytes.filter(|&bytes| bytes <= header.block_bytes_max);
+        if let Some(plain_bytes) = one_block
+            && plain_bytes <= self.limits.unit_plain_bytes
+            && let Some(packed_bytes) = length_of_frame_of_one_block(input, &header)?
+        {
+            return Ok(Next::Unit(UnitPlace {
+                parameters: BlockKind::WholeFrame.parameters(),
+                ..UnitPlace::whole(packed_bytes, PlainSize::Known(plain_bytes))
+            }));
+        }
+        if header.blocks_are_independent && header.block_bytes_max <= self.limits.unit_plain_bytes {
+            self.place = Place::InFrame(header);
+            return Ok(Next::Padding { bytes: header.bytes as u64 });
+        }
+        Ok(Next::Stream(Box::new(FrameStream::new())))
+    }
+
+    fn in_frame(&mut self, input: &mut PackedReader, header: FrameHeader) -> Result<Next, CutError> {
+        let size = word_at(input, 0)?.ok_or(Defect::Truncated)?;
+        if size == 0 {
+            self.place = Place::BetweenFrames;
+            let mut bytes = WORD_BYTES;
+            let mut stored = None;
+            if header.has_content_checksum {
+                stored = Some(word_at(input, bytes)?.ok_or(Defect::Truncated)?);
+                bytes += WORD_BYTES;
+            }
+            return Ok(Next::Check { bytes, claim: Some(Claim::Xxh32 { stored, length: header.content_bytes }) });
+        }
+        let data_bytes = u64::from(size & !STORED);
+        if data_bytes > header.block_bytes_max {
+            return Err(Defect::Header("it is longer than its frame allows").into());
+        }
+        let checksum_bytes = if header.has_block_checksums { WORD_BYTES } else { 0 };
+        let kind =
+            BlockKind::Block { plain_bytes_max: header.block_bytes_max, has_checksum: header.has_block_checksums };
+        Ok(Next::Unit(UnitPlace {
+            parameters: kind.parameters(),
+            is_checked_later: header.has_content_checksum || header.content_bytes.is_some(),
+            ..UnitPlace::whole(
+                whole(input, WORD_BYTES + data_bytes + checksum_bytes)?,
+                PlainSize::AtMost(header.block_bytes_max),
+            )
+        }))
+    }
+
+    /// A legacy frame has no end: another magic ends it, or the file.
+    fn in_legacy_frame(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+        let Some(size) = word_at(input, 0)? else {
+            self.place = Place::BetweenFrames;
+            return self.between_frames(input);
+        };
+        if u64::from(size) > LEGACY_PACKED_MAX {
+            self.place = Place::BetweenFrames;
+            return self.between_frames(input);
+        }
+        let kind = BlockKind::Block { plain_bytes_max: LEGACY_BLOCK_BYTES, has_checksum: false };
+        if LEGACY_BLOCK_BYTES > self.limits.unit_plain_bytes {
+            let (need_bytes, allowed_bytes) = (LEGACY_BLOCK_BYTES, self.limits.unit_plain_bytes);
+            return Err(Defect::Memory { need_bytes, allowed_bytes }.into());
+        }
+        Ok(Next::Unit(UnitPlace {
+            parameters: kind.parameters(),
+            ..UnitPlace::whole(whole(input, WORD_BYTES + u64::from(size))?, PlainSize::AtMost(LEGACY_BLOCK_BYTES))
+        }))
+    }
+}
+
+impl Cutter for BlockCutter {
+    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+        match self.place {
+            Place::BetweenFrames => self.between_frames(input),
+            Place::InFrame(header) => self.in_frame(input, header),
+            Place::InLegacyFrame => self.in_legacy_frame(input),
+        }
+    }
+}
+
+/// The four bytes that stand `distance` ahead, where there are four.
+fn word_at(input: &mut PackedReader, distance: u64) -> Result<Option<u32>, CutError> {
+    let mut word = [0; WORD_BYTES as usize];
+    let count = input.peek_at(distance, &mut word)?;
+    Ok((count == word.len()).then(|| u32::from_le_bytes(word)))
+}
+
+/// `bytes`, if there are so many.
+fn whole(input: &mut PackedReader, bytes: u64) -> Result<u64, CutError> {
+    if input.peek_at(bytes - 1, &mut [0; 1])? == 1 { Ok(bytes) } else { Err(Defect::Truncated.into()) }
+}
+
+/// The packed length of a frame, if it has no more than one block and is there as a whole.
+fn length_of_frame_of_one_block(input: &mut PackedReader, header: &FrameHeader) -> Result<Option<u64>, CutError> {
+    let mut length = header.bytes as u64;
+    let Some(size) = word_at(input, length)? else { return Ok(None) };
+    length += WORD_BYTES;
+    if size != 0 {
+        let data_bytes = u64::from(size & !STORED);
+        if data_bytes > header.block_bytes_max {
+            return Ok(None);
+        }
+        length += data_bytes + if header.has_block_checksums { WORD_BYTES } else { 0 };
+        if word_at(input, length)? != Some(0) {
+            return Ok(None);
+        }
+        length += WORD_BYTES;
+    }
+    if header.has_content_checksum {
+        if word_at(input, length)?.is_none() {
+            return Ok(None);
+        }
+        length += WORD_BYTES;
+    }
+    Ok(Some(length))
+}

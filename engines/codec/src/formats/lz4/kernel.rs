@@ -1,0 +1,87 @@
+//! liblz4's block functions, called safely: every pointer comes with the length of what it points to.
+//! Knows nothing of frames.
+
+#![expect(unsafe_code, reason = "liblz4 is called through pointers")]
+
+use crate::error::Defect;
+use lz4_sys::{
+    LZ4_compress_HC, LZ4_compress_fast, LZ4_createStreamDecode, LZ4_decompress_safe, LZ4_decompress_safe_continue,
+    LZ4_freeStreamDecode, LZ4_setStreamDecode,
+};
+
+/// liblz4 counts in C's `int`; blocks are 8 MiB at most.
+fn length(bytes: &[u8]) -> i32 {
+    i32::try_from(bytes.len()).unwrap_or(i32::MAX)
+}
+
+/// Packs `plain` into `packed` at `level`: 3 and above with match chains, below by the fast method, negative ones faster
+/// still. `None` where it does not fit.
+pub(super) fn compress(plain: &[u8], packed: &mut [u8], level: i32) -> Option<usize> {
+    let (source, target) = (plain.as_ptr().cast(), packed.as_mut_ptr().cast());
+    let written = if level >= 2 {
+        // SAFETY: liblz4 reads `length(plain)` bytes from the first and writes at most `length(packed)` to the second; both
+        // slices are that long.
+        unsafe { LZ4_compress_HC(source, target, length(plain), length(packed), level) }
+    } else {
+        let acceleration = if level < 0 { -level } else { 1 };
+        // SAFETY: as above.
+        unsafe { LZ4_compress_fast(source, target, length(plain), length(packed), acceleration) }
+    };
+    usize::try_from(written).ok().filter(|&written| written > 0)
+}
+
+/// Decodes the block `packed` into `plain` and returns how many bytes came out.
+pub(super) fn decompress(packed: &[u8], plain: &mut [u8]) -> Result<usize, Defect> {
+    // SAFETY: liblz4's safe decoder never reads past `length(packed)` nor writes past `length(plain)`, whatever the data.
+    let written = unsafe {
+        LZ4_decompress_safe(packed.as_ptr().cast(), plain.as_mut_ptr().cast(), length(packed), length(plain))
+    };
+    usize::try_from(written).ok().ok_or(Defect::Lz4)
+}
+
+/// Decodes the block `packed`, which may refer back into `history`, into `plain`.
+pub(super) fn decompress_after(history: &[u8], packed: &[u8], plain: &mut [u8]) -> Result<usize, Defect> {
+    // SAFETY: the state is created, used and freed here; the history outlives its use, and lengths are as above.
+    let written = unsafe {
+        let state = LZ4_createStreamDecode();
+        if state.is_null() {
+            return Err(Defect::Lz4);
+        }
+        LZ4_setStreamDecode(state, history.as_ptr(), length(history));
+        let written =
+            LZ4_decompress_safe_continue(state, packed.as_ptr(), plain.as_mut_ptr(), length(packed), length(plain));
+        LZ4_freeStreamDecode(state);
+        written
+    };
+    usize::try_from(written).ok().ok_or(Defect::Lz4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_come_back_at_every_level() {
+        let plain: Vec<u8> = (0..200_000_u32).flat_map(|number| (number / 7).to_le_bytes()).collect();
+        for level in [-100, -1, 1, 2, 3, 9, 12] {
+            let mut packed = vec![0; plain.len()];
+            let packed_bytes = compress(&plain, &mut packed, level).expect("it fits");
+            let mut back = vec![0; plain.len()];
+            let plain_bytes = decompress(&packed[..packed_bytes], &mut back).expect("sound");
+            assert!(plain_bytes == plain.len() && back == plain, "level {level}");
+            assert!(decompress(&packed[..packed_bytes - 1], &mut back).is_err(), "level {level}: a byte is missing");
+            assert!(decompress(&packed[..packed_bytes], &mut back[1..]).is_err(), "level {level}: no room");
+        }
+        assert_eq!(compress(&testkit::data::random(1000, 1), &mut [0; 1000], 1), None);
+    }
+
+    #[test]
+    fn history_is_referred_to() {
+        // A literal "a", then a match of 8 at distance 4, then five literals: the last bytes are always literals.
+        let packed = [0x14, b'a', 4, 0, 0x50, b'v', b'w', b'x', b'y', b'z'];
+        let mut plain = [0; 14];
+        assert_eq!(decompress_after(b"bcd", &packed, &mut plain).expect("sound"), 14);
+        assert_eq!(&plain, b"abcdabcdavwxyz");
+        assert!(decompress_after(b"cd", &packed, &mut plain).is_err(), "it refers to before the history");
+    }
+}
