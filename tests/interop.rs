@@ -4,6 +4,7 @@
 mod gz;
 mod lz4;
 mod tar;
+mod xz;
 mod zst;
 
 use crate::place::{Place, said};

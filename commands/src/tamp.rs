@@ -86,7 +86,8 @@ pub struct TampArgs {
     #[arg(short = 'r', long)]
     pub recursive: bool,
 
-    /// Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, lz4 1 to 12)
+    /// Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, lz4 1 to 12,
+    /// xz 0 to 9)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub level: Option<i32>,
 
@@ -100,11 +101,15 @@ pub struct TampArgs {
     #[arg(long, conflicts_with = "level", hide_short_help = true)]
     pub best: bool,
 
+    /// xz: search longer for a little less
+    #[arg(short = 'e', long, hide_short_help = true)]
+    pub extreme: bool,
+
     /// Allow levels that need much time and memory (gz 10 to 12, zst 20 to 22)
     #[arg(long, hide_short_help = true)]
     pub ultra: bool,
 
-    /// Format to write: zst, gz or lz4 (default: zst, or what the ending of -o or -S tells)
+    /// Format to write: zst, gz, lz4 or xz (default: zst, or what the ending of -o or -S tells)
     #[arg(long, short = 'F', value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
     pub format: Option<String>,
 

@@ -67,8 +67,10 @@ impl Direction {
 }
 
 /// The largest unit that a worker decodes as a whole. Larger ones are decoded as a stream on one core. Larger: files of
-/// long frames decode in parallel, at twice this much memory a slot. Smaller: less memory. pzstd's longest frames are 32 MiB.
-pub const UNIT_BYTES_MAX: u64 = 32 << 20;
+/// long units decode in parallel, at twice this much memory a slot where they are there. Smaller: less memory. The blocks of
+/// `xz -9` have 192 MiB, pzstd's longest frames 32 MiB; a pipe's unit must have arrived before it is begun.
+pub const FILE_UNIT_BYTES_MAX: u64 = 256 << 20;
+pub const PIPE_UNIT_BYTES_MAX: u64 = 32 << 20;
 
 /// Makes the plan.
 pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
@@ -193,14 +195,16 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         (_, true) => Layout::SingleUnit,
         _ => Layout::ParallelUnits,
     };
-    let options = EncodeOptions { level, layout, window_log: args.long, library_threads: 1 };
+    let options = EncodeOptions { level, is_extreme: args.extreme, layout, window_log: args.long, library_threads: 1 };
     Ok(Direction::Compress { format, options })
 }
 
 fn decode_direction(args: &TampArgs) -> Direction {
     // COMPAT: zstd refuses windows above 128 MiB unless --long allows them.
     let window_bytes = 1_u64 << args.long.unwrap_or(27).max(27);
-    Direction::Decompress { limits: DecodeLimits { unit_plain_bytes: UNIT_BYTES_MAX, window_bytes } }
+    Direction::Decompress {
+        limits: DecodeLimits { unit_plain_bytes: PIPE_UNIT_BYTES_MAX, window_bytes, streams_lone_unit: true },
+    }
 }
 
 /// One lane for each input that gets an output.

@@ -1,7 +1,7 @@
 //! How many hands, how much room, threads or none: decided from the machine, the options and the inputs, each choice written
 //! into the plan with its reason.
 
-use super::plan::{Direction, Sizes, UNIT_BYTES_MAX};
+use super::plan::{Direction, FILE_UNIT_BYTES_MAX, PIPE_UNIT_BYTES_MAX, Sizes};
 use super::{NAME, TampArgs};
 use crate::context::Context;
 use crate::report::counted;
@@ -95,7 +95,8 @@ fn fit_into_memory(direction: Direction, width: usize, ends: Ends, memory: u64) 
     let direction = match direction {
         // A unit takes its packed and its plain bytes; the cap divides into that many.
         Direction::Decompress { limits } => {
-            let unit_plain_bytes = (memory / (2 * wanted as u64)).clamp(UNIT_BYTES_MIN, UNIT_BYTES_MAX);
+            let most = if ends.from_files { FILE_UNIT_BYTES_MAX } else { PIPE_UNIT_BYTES_MAX };
+            let unit_plain_bytes = (memory / (2 * wanted as u64)).clamp(UNIT_BYTES_MIN, most);
             Direction::Decompress { limits: DecodeLimits { unit_plain_bytes, ..limits } }
         }
         Direction::Compress { format, options } => {

@@ -204,7 +204,7 @@ impl Stages for Compression<'_> {
         fold.totals.bytes_in += chunk.plain_bytes;
         if !chunk.is_encoded {
             fold.totals.units += 1;
-            fold.tail.unit(packed_bytes, chunk.plain_bytes);
+            fold.tail.unit(chunk.packed.content(), chunk.plain_bytes);
         }
         Ok(())
     }

@@ -177,6 +177,17 @@ pub enum Defect {
     /// The zstd data are broken.
     #[error("{0}")]
     Zstd(&'static str),
+    /// The stored check is another than the data's.
+    #[error("check is {}, data say {}", hexadecimal(stored), hexadecimal(computed))]
+    WideChecksum {
+        /// As stored.
+        stored: Vec<u8>,
+        /// As the data say.
+        computed: Vec<u8>,
+    },
+    /// The LZMA2 data are broken, or liblzma refuses them.
+    #[error("its LZMA data are broken: {0}")]
+    Lzma(#[source] liblzma::stream::Error),
     /// The LZ4 data are broken.
     #[error("its LZ4 data refer to what is not there, or break off")]
     Lz4,
@@ -201,6 +212,10 @@ pub enum Defect {
     /// The frame was made with a dictionary.
     #[error("it needs dictionary {0}")]
     Dictionary(u32),
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// LIMIT: no decoder takes windows above 2 GiB.

@@ -39,6 +39,8 @@ pub struct Facts {
 pub struct EncodeOptions {
     /// Effort, inside [`Facts::levels`].
     pub level: i32,
+    /// Search longer for a little less, where the format has such a mode (xz).
+    pub is_extreme: bool,
     /// How the output is divided into units.
     pub layout: Layout,
     /// Binary logarithm of the match window, where the format has a choice and it was asked for.
@@ -66,6 +68,8 @@ pub struct DecodeLimits {
     pub unit_plain_bytes: u64,
     /// Largest window that a stream may ask for.
     pub window_bytes: u64,
+    /// Whether a long unit that is the only one of a file is decoded as a stream, so that it is written meanwhile.
+    pub streams_lone_unit: bool,
 }
 
 /// A format.
@@ -111,7 +115,7 @@ pub trait StreamEncoder: Send {
 /// Learns the sizes of all units in order and writes what follows the last one.
 pub trait Tail: Send {
     /// A unit was put in its place.
-    fn unit(&mut self, packed_bytes: u64, plain_bytes: u64);
+    fn unit(&mut self, packed: &[u8], plain_bytes: u64);
     /// The bytes after the last unit.
     fn finish(&mut self) -> Vec<u8>;
 }
@@ -121,7 +125,7 @@ pub trait Tail: Send {
 pub struct FixedTail(pub Vec<u8>);
 
 impl Tail for FixedTail {
-    fn unit(&mut self, _packed_bytes: u64, _plain_bytes: u64) {}
+    fn unit(&mut self, _packed: &[u8], _plain_bytes: u64) {}
 
     fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0)
@@ -132,6 +136,10 @@ impl Tail for FixedTail {
 pub trait Cutter: Send {
     /// Looks at what stands at the reader's position, without moving past a unit.
     fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError>;
+    /// Name of the check that the units carry, where files of the format differ.
+    fn check(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// What stands at the reader's position.

@@ -3,4 +3,5 @@
 pub mod gzip;
 pub mod lz4;
 pub(crate) mod skippable;
+pub mod xz;
 pub mod zstd;

@@ -48,7 +48,8 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
     let format = registry::recognise(reader)?;
     let facts = format.facts();
     // No limit: nothing is held, only headers are looked at.
-    let limits = DecodeLimits { unit_plain_bytes: u64::from(u32::MAX) << 16, window_bytes: u64::MAX };
+    let limits =
+        DecodeLimits { unit_plain_bytes: u64::from(u32::MAX) << 16, window_bytes: u64::MAX, streams_lone_unit: false };
     let mut cutter = format.cutter(&limits);
     let mut survey = Survey {
         format: facts.name,
@@ -74,7 +75,8 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
             Ok(Next::Padding { bytes } | Next::Check { bytes, .. }) => bytes,
             Ok(Next::Stream(_)) => {
                 survey.plain_bytes = None;
-                u64::MAX
+                reader.skip(u64::MAX).map_err(read_error(offset))?;
+                break;
             }
             Err(CutError::Read(cause)) => return Err(CodecError::Read { offset, cause }),
             Err(CutError::Defect(defect)) => return Err(damaged(survey.units + 1, defect)),
@@ -84,10 +86,11 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
             }
         };
         let skipped = reader.skip(bytes).map_err(read_error(offset))?;
-        if skipped < bytes && bytes != u64::MAX {
+        if skipped < bytes {
             return Err(damaged(survey.units, Defect::Truncated));
         }
     }
     survey.packed_bytes = reader.position();
+    survey.check = cutter.check().unwrap_or(facts.check);
     Ok(survey)
 }

@@ -5,12 +5,13 @@ use crate::format::{Facts, Format};
 use crate::formats::gzip::Gzip;
 use crate::formats::lz4::Lz4;
 use crate::formats::skippable;
+use crate::formats::xz::Xz;
 use crate::formats::zstd::Zstd;
 use crate::packed_reader::PackedReader;
 
 /// All formats; the first is the default.
 pub fn formats() -> &'static [&'static dyn Format] {
-    &[&Zstd, &Gzip, &Lz4]
+    &[&Zstd, &Gzip, &Lz4, &Xz]
 }
 
 /// The format called `name`, or named after the tool of that name.

@@ -125,6 +125,7 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
         format: registry::by_name(way.format).expect("a format"),
         options: EncodeOptions {
             level: way.level,
+            is_extreme: false,
             layout: way.layout,
             window_log: None,
             library_threads: hands as u32,
@@ -141,7 +142,7 @@ fn run_decompress(lanes: &[Lane], one_output: bool, hands: usize) -> Result<(), 
     let first_error = Mutex::new(None);
     let on_close = |_: usize, closed: LaneOutcome| note(&first_error, closed);
     let unfinished = Unfinished::default();
-    let limits = DecodeLimits { unit_plain_bytes: 8 << 20, window_bytes: 1 << 27 };
+    let limits = DecodeLimits { unit_plain_bytes: 8 << 20, window_bytes: 1 << 27, streams_lone_unit: true };
     let what = Decompression::new(lanes, one_output, limits, &unfinished, &on_close);
     let budget = InProcess::new(hands);
     decompress(&what, &staffing(hands), budget.lease(request(hands)).as_ref(), &Tally::default());

@@ -46,7 +46,11 @@ impl FrameCutter {
     /// Whether a frame is the only one of its file and long: then one core decodes it either way, and as a stream another
     /// can write what is decoded meanwhile. A pipe is not asked: it would have to be waited for.
     fn is_alone(&self, input: &mut PackedReader, packed_bytes: u64, plain_bytes: u64) -> Result<bool, CutError> {
-        if self.frames > 1 || plain_bytes < LONG_FRAME_BYTES || input.regular_file().is_none() {
+        if !self.limits.streams_lone_unit
+            || self.frames > 1
+            || plain_bytes < LONG_FRAME_BYTES
+            || input.regular_file().is_none()
+        {
             return Ok(false);
         }
         Ok(input.peek_at(packed_bytes, &mut [0; 1])? == 0)

@@ -109,8 +109,8 @@ pub(super) struct SeekTable {
 const FRAMES_MAX: usize = 0x0800_0000;
 
 impl Tail for SeekTable {
-    fn unit(&mut self, packed_bytes: u64, plain_bytes: u64) {
-        match (u32::try_from(packed_bytes), u32::try_from(plain_bytes)) {
+    fn unit(&mut self, packed: &[u8], plain_bytes: u64) {
+        match (u32::try_from(packed.len()), u32::try_from(plain_bytes)) {
             (Ok(packed), Ok(plain)) if self.frames.len() < FRAMES_MAX => self.frames.push((packed, plain)),
             _ => self.overflows = true,
         }

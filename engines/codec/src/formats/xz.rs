@@ -1,0 +1,67 @@
+//! xz (The .xz File Format, version 1.2.1): one stream of blocks whose headers tell both sizes, so that they are found and
+//! decoded in parallel, from files and pipes. Blocks of other tools without sizes are found through a file's Index; in a
+//! pipe they are decoded as a stream. The container is read and written here; liblzma does LZMA2 and the filters.
+
+mod check;
+mod container;
+mod cut;
+mod decode;
+mod encode;
+mod index;
+
+use crate::error::CodecError;
+use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Tail};
+
+/// The format.
+#[derive(Debug)]
+pub struct Xz;
+
+static FACTS: Facts = Facts {
+    name: "xz",
+    tool: "xz",
+    suffixes: &[(".xz", ""), (".txz", ".tar")],
+    unit_name: "block",
+    levels: 0..=9,
+    level_before_ultra: 9,
+    default_level: 6,
+    best_level: 9,
+    check: "crc64",
+};
+
+impl Format for Xz {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        head.starts_with(&container::MAGIC)
+    }
+
+    fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
+        encode::block_bytes(options)
+    }
+
+    fn packed_bound(&self, plain_bytes: usize) -> usize {
+        encode::packed_bound(plain_bytes)
+    }
+
+    fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
+        Ok(Box::new(encode::BlockEncoder::new(options)))
+    }
+
+    fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
+        container::stream_header(encode::CHECK)
+    }
+
+    fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
+        Box::new(encode::IndexTail::default())
+    }
+
+    fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
+        Box::new(cut::BlockCutter::new(limits))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(decode::BlockDecoder)
+    }
+}

@@ -1,0 +1,264 @@
+//! The xz container: stream header and footer, block headers, variable-length integers; read and written without LZMA.
+
+use super::check::CheckKind;
+use crate::error::Defect;
+use crc_fast::{CrcAlgorithm, checksum};
+use liblzma::stream::Filters;
+
+/// Begins a stream.
+pub(super) const MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
+const FOOTER_MAGIC: [u8; 2] = *b"YZ";
+
+/// Stream header and stream footer.
+pub(super) const STREAM_HEADER_BYTES: usize = 12;
+pub(super) const STREAM_FOOTER_BYTES: usize = 12;
+
+/// Longest block header: its size is one byte, counted in words.
+pub(super) const BLOCK_HEADER_BYTES_MAX: usize = 1024;
+
+/// First byte of the Index, where a block header's size would stand.
+pub(super) const INDEX_INDICATOR: u8 = 0;
+
+const HAS_COMPRESSED_SIZE: u8 = 0x40;
+const HAS_UNCOMPRESSED_SIZE: u8 = 0x80;
+const LZMA2: u64 = 0x21;
+
+/// LIMIT: sizes have 63 bits (section 1.2).
+const VLI_BYTES_MAX: usize = 9;
+
+/// CRC-32 as the container uses it.
+pub(super) fn crc32(bytes: &[u8]) -> u32 {
+    // The algorithm's width.
+    checksum(CrcAlgorithm::Crc32IsoHdlc, bytes) as u32
+}
+
+fn check_crc32(bytes: &[u8], stored: [u8; 4]) -> Result<(), Defect> {
+    let (stored, computed) = (u32::from_le_bytes(stored), crc32(bytes));
+    if stored == computed { Ok(()) } else { Err(Defect::Checksum { stored, computed }) }
+}
+
+/// Bytes from `length` to the next multiple of four.
+pub(super) fn padding(length: u64) -> u64 {
+    length.next_multiple_of(4) - length
+}
+
+/// Appends a variable-length integer (section 1.2).
+pub(super) fn put_vli(mut value: u64, target: &mut Vec<u8>) {
+    while value >= 0x80 {
+        // Seven bits at a time.
+        target.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    target.push(value as u8);
+}
+
+/// Takes a variable-length integer off the front.
+pub(super) fn take_vli(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for (index, &byte) in bytes.iter().take(VLI_BYTES_MAX).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * index);
+        if byte & 0x80 == 0 {
+            // A last byte of zero is the longer form of a shorter number: not allowed.
+            let is_shortest = byte != 0 || index == 0;
+            *bytes = &bytes[index + 1..];
+            return is_shortest.then_some(value);
+        }
+    }
+    None
+}
+
+/// The header of a stream whose blocks carry `check`.
+pub(super) fn stream_header(check: CheckKind) -> Vec<u8> {
+    let flags = [0, check.id()];
+    [&MAGIC[..], &flags, &crc32(&flags).to_le_bytes()].concat()
+}
+
+/// The footer of a stream whose Index has `index_bytes`.
+pub(super) fn stream_footer(check: CheckKind, index_bytes: u64) -> Vec<u8> {
+    // LIMIT: the field holds 16 GiB of Index.
+    let backward_size = (index_bytes / 4 - 1) as u32;
+    let fields = [&backward_size.to_le_bytes()[..], &[0, check.id()]].concat();
+    [&crc32(&fields).to_le_bytes()[..], &fields, &FOOTER_MAGIC].concat()
+}
+
+/// Reads a stream header.
+pub(super) fn parse_stream_header(header: &[u8; STREAM_HEADER_BYTES]) -> Result<CheckKind, Defect> {
+    let flags = [header[6], header[7]];
+    check_crc32(&flags, [header[8], header[9], header[10], header[11]])?;
+    parse_flags(flags)
+}
+
+/// Reads a stream footer: the check, and the size of the Index before it.
+pub(super) fn parse_stream_footer(footer: &[u8; STREAM_FOOTER_BYTES]) -> Result<(CheckKind, u64), Defect> {
+    if footer[10..] != FOOTER_MAGIC {
+        return Err(Defect::Header("its stream footer is none"));
+    }
+    check_crc32(&footer[4..10], [footer[0], footer[1], footer[2], footer[3]])?;
+    let backward_size = u32::from_le_bytes([footer[4], footer[5], footer[6], footer[7]]);
+    Ok((parse_flags([footer[8], footer[9]])?, (u64::from(backward_size) + 1) * 4))
+}
+
+fn parse_flags(flags: [u8; 2]) -> Result<CheckKind, Defect> {
+    if flags[0] != 0 || flags[1] & 0xf0 != 0 {
+        return Err(Defect::Header("its stream flags have a reserved bit set"));
+    }
+    CheckKind::from_id(flags[1]).ok_or(Defect::Header("its check is of a type that is not known here"))
+}
+
+/// What a block header tells.
+#[derive(Debug)]
+pub(super) struct BlockHeader {
+    pub bytes: usize,
+    pub compressed_bytes: Option<u64>,
+    pub uncompressed_bytes: Option<u64>,
+    /// Identifier and properties of each filter, in the order of encoding.
+    filters: Vec<(u64, Vec<u8>)>,
+}
+
+/// Length of the block header that begins with `first`.
+pub(super) fn block_header_bytes(first: u8) -> usize {
+    (usize::from(first) + 1) * 4
+}
+
+/// Reads the block header that `header` is.
+pub(super) fn parse_block_header(header: &[u8]) -> Result<BlockHeader, Defect> {
+    let broken = Defect::Header("its header is broken");
+    let Some((fields, &stored)) = header.split_last_chunk() else { return Err(broken) };
+    check_crc32(fields, stored)?;
+    let [_, flags, rest @ ..] = fields else { return Err(broken) };
+    if flags & 0x3c != 0 {
+        return Err(Defect::Header("its header has a reserved bit set"));
+    }
+    let mut rest = rest;
+    let mut size = |is_there: u8| match flags & is_there {
+        0 => Ok(None),
+        _ => take_vli(&mut rest).map(Some).ok_or(Defect::Header("its header tells a size that is none")),
+    };
+    let compressed_bytes = size(HAS_COMPRESSED_SIZE)?;
+    let uncompressed_bytes = size(HAS_UNCOMPRESSED_SIZE)?;
+    if compressed_bytes == Some(0) {
+        return Err(Defect::Header("its header tells a size that is none"));
+    }
+    let mut filters = Vec::new();
+    for _ in 0..=flags & 0x03 {
+        let id = take_vli(&mut rest);
+        let size = take_vli(&mut rest).and_then(|size| usize::try_from(size).ok());
+        let properties = size.and_then(|size| rest.split_at_checked(size));
+        let (Some(id), Some((properties, behind))) = (id, properties) else { return Err(broken) };
+        rest = behind;
+        filters.push((id, properties.to_vec()));
+    }
+    if rest.iter().any(|&byte| byte != 0) {
+        return Err(Defect::Header("its header is longer than what it tells"));
+    }
+    Ok(BlockHeader { bytes: header.len(), compressed_bytes, uncompressed_bytes, filters })
+}
+
+/// Writes the header of a block of one LZMA2 filter, with both sizes.
+pub(super) fn block_header(compressed_bytes: u64, uncompressed_bytes: u64, dictionary_bytes: u32) -> Vec<u8> {
+    let mut header = vec![0, HAS_COMPRESSED_SIZE | HAS_UNCOMPRESSED_SIZE];
+    put_vli(compressed_bytes, &mut header);
+    put_vli(uncompressed_bytes, &mut header);
+    put_vli(LZMA2, &mut header);
+    header.extend([1, dictionary_code(dictionary_bytes)]);
+    header.resize(header.len().next_multiple_of(4), 0);
+    // At most 32 bytes.
+    header[0] = (header.len() / 4) as u8;
+    let crc = crc32(&header);
+    header.extend(crc.to_le_bytes());
+    header
+}
+
+/// The smallest property byte of LZMA2 for a dictionary of at least `bytes` (section 5.3.1).
+fn dictionary_code(bytes: u32) -> u8 {
+    (0..40).find(|&code| dictionary_size(code) >= u64::from(bytes)).unwrap_or(40)
+}
+
+fn dictionary_size(code: u8) -> u64 {
+    if code >= 40 { u64::from(u32::MAX) } else { (2 | u64::from(code & 1)) << (code / 2 + 11) }
+}
+
+impl BlockHeader {
+    /// Bytes of the dictionary that decoding needs.
+    pub fn dictionary_bytes(&self) -> u64 {
+        let lzma2 = self.filters.iter().rev().find(|(id, _)| *id == LZMA2);
+        lzma2.and_then(|(_, properties)| properties.first()).map_or(0, |&code| dictionary_size(code))
+    }
+
+    /// The filter chain for liblzma; a dictionary larger than `plain_bytes_max` is no use to a block of no more.
+    pub fn filters(&self, plain_bytes_max: u64) -> Result<Filters, Defect> {
+        let mut chain = Filters::new();
+        for (id, properties) in &self.filters {
+            let bytes = &properties[..];
+            let added = match id {
+                0x03 => chain.delta_properties(bytes),
+                0x04 => chain.x86_properties(bytes),
+                0x05 => chain.powerpc_properties(bytes),
+                0x06 => chain.ia64_properties(bytes),
+                0x07 => chain.arm_properties(bytes),
+                0x08 => chain.arm_thumb_properties(bytes),
+                0x09 => chain.sparc_properties(bytes),
+                0x0a => chain.arm64_properties(bytes),
+                0x0b => chain.riscv_properties(bytes),
+                &LZMA2 => {
+                    let most = dictionary_code(u32::try_from(plain_bytes_max).unwrap_or(u32::MAX));
+                    let smaller: Vec<u8> =
+                        bytes.iter().map(|&code| if code <= 40 { code.min(most) } else { code }).collect();
+                    chain.lzma2_properties(&smaller)
+                }
+                _ => return Err(Defect::Header("it needs a filter that is not known here")),
+            };
+            added.map_err(Defect::Lzma)?;
+        }
+        Ok(chain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_come_back_and_long_forms_are_refused() {
+        for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), (1 << 63) - 1] {
+            let mut bytes = Vec::new();
+            put_vli(value, &mut bytes);
+            bytes.push(7);
+            let mut rest = &bytes[..];
+            assert_eq!(take_vli(&mut rest), Some(value));
+            assert_eq!(rest, [7]);
+        }
+        assert_eq!(take_vli(&mut &[0x80, 0][..]), None);
+        assert_eq!(take_vli(&mut &[0x80][..]), None);
+        assert_eq!(take_vli(&mut &[0xff; 10][..]), None);
+    }
+
+    #[test]
+    fn headers_are_read_as_they_were_written() {
+        let header = stream_header(CheckKind::Crc64);
+        assert_eq!(parse_stream_header(header[..].try_into().expect("its size")).expect("valid"), CheckKind::Crc64);
+        let footer = stream_footer(CheckKind::Crc64, 48);
+        assert_eq!(
+            parse_stream_footer(footer[..].try_into().expect("its size")).expect("valid"),
+            (CheckKind::Crc64, 48)
+        );
+        let header = block_header(1 << 20, 24 << 20, 8 << 20);
+        let read = parse_block_header(&header).expect("valid");
+        assert_eq!(block_header_bytes(header[0]), header.len());
+        assert_eq!((read.compressed_bytes, read.uncompressed_bytes), (Some(1 << 20), Some(24 << 20)));
+        assert_eq!(read.dictionary_bytes(), 8 << 20);
+        for at in 0..header.len() {
+            let mut flipped = header.clone();
+            flipped[at] ^= 4;
+            assert!(parse_block_header(&flipped).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn dictionary_codes_round_up() {
+        assert_eq!(dictionary_size(dictionary_code(4096)), 4096);
+        assert_eq!(dictionary_size(dictionary_code(4097)), 6144);
+        assert_eq!(dictionary_size(dictionary_code(8 << 20)), 8 << 20);
+        assert_eq!(dictionary_code(u32::MAX), 40);
+    }
+}

@@ -1,0 +1,152 @@
+//! Finds the blocks of xz streams: by the sizes in their headers, else by the Index of a regular file; what neither tells is
+//! streamed. At the end of each stream its Index is compared with the blocks that were met.
+//!
+//! Policy between streams: zero bytes in multiples of four are padding (section 2.2); anything else is an error, as for xz.
+
+use super::check::CheckKind;
+use super::container::{
+    BLOCK_HEADER_BYTES_MAX, BlockHeader, INDEX_INDICATOR, MAGIC, STREAM_FOOTER_BYTES, STREAM_HEADER_BYTES,
+    block_header_bytes, parse_block_header, parse_stream_footer, parse_stream_header,
+};
+use super::decode::{BlockStream, BlockUnit};
+use super::index::{Record, Records, blocks_of_file, compressed_bytes, record};
+use crate::error::Defect;
+use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace};
+use crate::packed_reader::PackedReader;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A block from this size on is worth writing while it is decoded. Smaller ones are done before another core wakes up.
+const LONG_BLOCK_BYTES: u64 = 1 << 20;
+
+pub(super) struct BlockCutter {
+    limits: DecodeLimits,
+    /// The check of the stream that the reader is in.
+    stream: Option<CheckKind>,
+    /// The check of the stream begun last.
+    last_check: Option<CheckKind>,
+    /// Shared with the decoder of a block whose sizes only decoding tells.
+    records: Arc<Mutex<Records>>,
+    /// The file's blocks by offset, once one was met that needed it.
+    by_index: Option<HashMap<u64, Record>>,
+    blocks: u64,
+}
+
+impl BlockCutter {
+    pub fn new(limits: &DecodeLimits) -> Self {
+        Self { limits: *limits, stream: None, last_check: None, records: Arc::default(), by_index: None, blocks: 0 }
+    }
+
+    fn between_streams(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+        let (head, _) = input.ahead(STREAM_HEADER_BYTES, STREAM_HEADER_BYTES)?;
+        if head.is_empty() {
+            return Ok(Next::End);
+        }
+        if head.starts_with(&[0; 4]) {
+            return Ok(Next::Padding { bytes: 4 });
+        }
+        if !head.starts_with(&MAGIC[..head.len().min(MAGIC.len())]) {
+            return Err(CutError::Garbage);
+        }
+        let header = head.first_chunk().ok_or(Defect::Truncated)?;
+        self.stream = Some(parse_stream_header(header)?);
+        self.last_check = self.stream;
+        *self.records.lock().unwrap_or_else(PoisonError::into_inner) = Records::default();
+        Ok(Next::Padding { bytes: STREAM_HEADER_BYTES as u64 })
+    }
+
+    fn block(&mut self, input: &mut PackedReader, check: CheckKind) -> Result<Next, CutError> {
+        let (head, _) = input.ahead(1, BLOCK_HEADER_BYTES_MAX)?;
+        let &first = head.first().ok_or(Defect::Truncated)?;
+        if first == INDEX_INDICATOR {
+            return self.index(input, check);
+        }
+        let header_bytes = block_header_bytes(first);
+        let (head, _) = input.ahead(header_bytes, BLOCK_HEADER_BYTES_MAX)?;
+        let header = parse_block_header(head.get(..header_bytes).ok_or(Defect::Truncated)?)?;
+        let is_first = self.blocks == 0;
+        self.blocks += 1;
+        if let Some(record) = self.sizes(input, &header, check)
+            && let Some(packed_bytes) = self.bearable(input, record, is_first)?
+        {
+            self.records.lock().unwrap_or_else(PoisonError::into_inner).add(record);
+            return Ok(Next::Unit(UnitPlace {
+                parameters: BlockUnit { check, uncompressed_bytes: record.uncompressed_bytes }.parameters(),
+                ..UnitPlace::whole(packed_bytes, PlainSize::Known(record.uncompressed_bytes))
+            }));
+        }
+        let (need_bytes, allowed_bytes) = (header.dictionary_bytes(), self.limits.window_bytes);
+        if need_bytes > allowed_bytes {
+            return Err(Defect::Memory { need_bytes, allowed_bytes }.into());
+        }
+        Ok(Next::Stream(Box::new(BlockStream::new(check, Arc::clone(&self.records)))))
+    }
+
+    /// Both sizes of the block at the reader's position, by its header or by the file's Index.
+    fn sizes(&mut self, input: &mut PackedReader, header: &BlockHeader, check: CheckKind) -> Option<Record> {
+        if let (Some(compressed), Some(uncompressed)) = (header.compressed_bytes, header.uncompressed_bytes) {
+            return Some(record(header.bytes, compressed, check, uncompressed));
+        }
+        let file = input.regular_file()?;
+        let by_index = self.by_index.get_or_insert_with(|| blocks_of_file(file));
+        let found = *by_index.get(&input.position())?;
+        compressed_bytes(found, header.bytes, check).map(|_| found)
+    }
+
+    /// The packed size of a block that a worker can hold as a whole and that is there as a whole.
+    fn bearable(&self, input: &mut PackedReader, record: Record, is_first: bool) -> Result<Option<u64>, CutError> {
+        let limit = self.limits.unit_plain_bytes;
+        // LZMA2 stores what it cannot pack, at three bytes for 64 KiB.
+        if record.uncompressed_bytes > limit || record.unpadded_bytes > limit + limit / 1024 + (64 << 10) {
+            return Ok(None);
+        }
+        let packed_bytes = record.padded_bytes();
+        if input.peek_at(packed_bytes - 1, &mut [0; 1])? == 0 {
+            return Ok(None);
+        }
+        // The only block of a file, if it is long: one core decodes it either way, and as a stream another can write what
+        // is decoded meanwhile. A pipe is not asked: it would have to be waited for.
+        if self.limits.streams_lone_unit
+            && is_first
+            && record.uncompressed_bytes >= LONG_BLOCK_BYTES
+            && input.regular_file().is_some()
+        {
+            let mut next = [0; 1];
+            if input.peek_at(packed_bytes, &mut next)? == 1 && next[0] == INDEX_INDICATOR {
+                return Ok(None);
+            }
+        }
+        Ok(Some(packed_bytes))
+    }
+
+    fn index(&mut self, input: &mut PackedReader, check: CheckKind) -> Result<Next, CutError> {
+        let expected = self.records.lock().unwrap_or_else(PoisonError::into_inner).index();
+        let mut index = vec![0; expected.len()];
+        let read = input.peek_at(0, &mut index)?;
+        if index[..read] != expected[..read] {
+            return Err(Defect::Header("the stream's Index does not agree with its blocks").into());
+        }
+        let mut footer = [0; STREAM_FOOTER_BYTES];
+        if read < index.len() || input.peek_at(read as u64, &mut footer)? < footer.len() {
+            return Err(Defect::Truncated.into());
+        }
+        if parse_stream_footer(&footer)? != (check, index.len() as u64) {
+            return Err(Defect::Header("its stream footer does not agree with the stream").into());
+        }
+        self.stream = None;
+        Ok(Next::Padding { bytes: (index.len() + footer.len()) as u64 })
+    }
+}
+
+impl Cutter for BlockCutter {
+    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+        match self.stream {
+            None => self.between_streams(input),
+            Some(check) => self.block(input, check),
+        }
+    }
+
+    fn check(&self) -> Option<&'static str> {
+        self.last_check.map(CheckKind::name)
+    }
+}

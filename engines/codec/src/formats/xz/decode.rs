@@ -1,0 +1,189 @@
+//! Decodes xz blocks: whole ones for a worker, others as a stream. liblzma decodes; container and checks are compared here.
+
+use super::check::{Check, CheckKind};
+use super::container::{BLOCK_HEADER_BYTES_MAX, BlockHeader, block_header_bytes, padding, parse_block_header};
+use super::index::{Records, record};
+use crate::byte_buffer::ByteBuffer;
+use crate::error::Defect;
+use crate::format::{CutError, Decoder, Filled, StreamDecoder};
+use crate::packed_reader::PackedReader;
+use crew::pipeline::Turn;
+use liblzma::stream::{Action, Status, Stream};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Packed bytes given to the library at a time.
+const INPUT_BYTES: usize = 64 << 10;
+
+/// What a block's decoder must know beside its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockUnit {
+    pub check: CheckKind,
+    pub uncompressed_bytes: u64,
+}
+
+impl BlockUnit {
+    /// The size has 32 bits where a worker takes the block; four tell the check.
+    pub fn parameters(self) -> u64 {
+        self.uncompressed_bytes << 4 | u64::from(self.check.id())
+    }
+
+    fn of(parameters: u64) -> Option<Self> {
+        // Four bits.
+        let check = CheckKind::from_id((parameters & 0xf) as u8)?;
+        Some(Self { check, uncompressed_bytes: parameters >> 4 })
+    }
+}
+
+/// Decodes blocks whose sizes are known.
+pub(super) struct BlockDecoder;
+
+impl Decoder for BlockDecoder {
+    fn decode(
+        &mut self,
+        packed: &[u8],
+        parameters: u64,
+        plain_limit: u64,
+        plain: &mut ByteBuffer,
+    ) -> Result<(), Defect> {
+        let unit = BlockUnit::of(parameters).ok_or(Defect::Header("its check is of a type that is not known here"))?;
+        let header_bytes = block_header_bytes(*packed.first().ok_or(Defect::Truncated)?);
+        let (head, body) = packed.split_at_checked(header_bytes).ok_or(Defect::Truncated)?;
+        let header = parse_block_header(head)?;
+        let stored_bytes = header.uncompressed_bytes.unwrap_or(unit.uncompressed_bytes);
+        if stored_bytes != unit.uncompressed_bytes || stored_bytes > plain_limit {
+            return Err(Defect::Length { stored: stored_bytes, actual: unit.uncompressed_bytes });
+        }
+        let wanted = usize::try_from(stored_bytes).expect("bounded by the limit");
+        let mut stream = Stream::new_raw_decoder(&header.filters(stored_bytes)?).map_err(Defect::Lzma)?;
+        // One byte more than claimed may come out: enough to catch a size that is too small.
+        let room = plain.room(wanted + 1);
+        let status = stream.process(body, room, Action::Finish).map_err(Defect::Lzma)?;
+        let (consumed, produced) = (stream.total_in(), stream.total_out());
+        if produced != stored_bytes {
+            return Err(Defect::Length { stored: stored_bytes, actual: produced });
+        }
+        if status != Status::StreamEnd {
+            return Err(Defect::Truncated);
+        }
+        check_compressed_bytes(&header, consumed)?;
+        // It fits into `packed`.
+        let data_end = consumed as usize;
+        let (stored, rest) = check_field(&body[data_end..], consumed, unit.check)?;
+        if !rest.is_empty() {
+            let actual = (packed.len() - rest.len()) as u64;
+            return Err(Defect::PackedLength { stored: packed.len() as u64, actual });
+        }
+        let mut check = Check::begin(unit.check);
+        check.add(&room[..wanted]);
+        check.compare(stored)?;
+        plain.grow(wanted);
+        Ok(())
+    }
+}
+
+fn check_compressed_bytes(header: &BlockHeader, consumed: u64) -> Result<(), Defect> {
+    match header.compressed_bytes {
+        Some(stored) if stored != consumed => Err(Defect::PackedLength { stored, actual: consumed }),
+        _ => Ok(()),
+    }
+}
+
+/// The check behind the padding that follows `compressed_bytes` of data, and what is left behind it.
+fn check_field(behind: &[u8], compressed_bytes: u64, kind: CheckKind) -> Result<(&[u8], &[u8]), Defect> {
+    let (zeros, behind) = behind.split_at_checked(padding(compressed_bytes) as usize).ok_or(Defect::Truncated)?;
+    if zeros.iter().any(|&byte| byte != 0) {
+        return Err(Defect::Header("its padding is not zero"));
+    }
+    behind.split_at_checked(kind.bytes()).ok_or(Defect::Truncated)
+}
+
+/// Decodes one block piece by piece, and adds its record when it has ended.
+pub(super) struct BlockStream {
+    kind: CheckKind,
+    records: Arc<Mutex<Records>>,
+    begun: Option<Begun>,
+}
+
+struct Begun {
+    header: BlockHeader,
+    stream: Stream,
+    check: Check,
+}
+
+impl BlockStream {
+    pub fn new(kind: CheckKind, records: Arc<Mutex<Records>>) -> Self {
+        Self { kind, records, begun: None }
+    }
+
+    fn begin(&mut self, input: &mut PackedReader) -> Result<(), CutError> {
+        let (head, _) = input.ahead(1, BLOCK_HEADER_BYTES_MAX)?;
+        let header_bytes = block_header_bytes(*head.first().ok_or(Defect::Truncated)?);
+        let (head, _) = input.ahead(header_bytes, header_bytes)?;
+        let header = parse_block_header(head.get(..header_bytes).ok_or(Defect::Truncated)?)?;
+        let plain_bytes_max = header.uncompressed_bytes.unwrap_or(u64::MAX);
+        let stream = Stream::new_raw_decoder(&header.filters(plain_bytes_max)?).map_err(Defect::Lzma)?;
+        input.consume(header_bytes);
+        self.begun = Some(Begun { header, stream, check: Check::begin(self.kind) });
+        Ok(())
+    }
+
+    /// The data have ended: what follows them, and what the header told of them.
+    fn end(&mut self, input: &mut PackedReader) -> Result<Filled, CutError> {
+        let Begun { header, stream, check } = self.begun.take().expect("begun");
+        let (consumed, produced) = (stream.total_in(), stream.total_out());
+        check_compressed_bytes(&header, consumed)?;
+        if let Some(stored) = header.uncompressed_bytes.filter(|&stored| stored != produced) {
+            return Err(Defect::Length { stored, actual: produced }.into());
+        }
+        let field_bytes = padding(consumed) as usize + self.kind.bytes();
+        let (behind, _) = input.ahead(field_bytes, field_bytes)?;
+        let (stored, _) = check_field(behind, consumed, self.kind)?;
+        check.compare(stored)?;
+        input.consume(field_bytes);
+        let record = record(header.bytes, consumed, self.kind, produced);
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).add(record);
+        Ok(Filled::Last(None))
+    }
+}
+
+impl StreamDecoder for BlockStream {
+    fn fill(
+        &mut self,
+        input: &mut PackedReader,
+        plain: &mut ByteBuffer,
+        piece_bytes: usize,
+        turn: &mut Turn<'_>,
+    ) -> Result<Filled, CutError> {
+        plain.clear();
+        if self.begun.is_none() {
+            self.begin(input)?;
+        }
+        loop {
+            let Begun { stream, check, .. } = self.begun.as_mut().expect("begun");
+            let (packed, at_end) = input.ahead(1, INPUT_BYTES)?;
+            let (consumed_before, produced_before) = (stream.total_in(), stream.total_out());
+            let room = plain.room(piece_bytes - plain.len());
+            let status = turn.with_hand(|| {
+                let status = stream.process(packed, room, Action::Run);
+                check.add(&room[..(stream.total_out() - produced_before) as usize]);
+                status
+            });
+            let consumed = (stream.total_in() - consumed_before) as usize;
+            let produced = (stream.total_out() - produced_before) as usize;
+            let packed_is_empty = packed.is_empty();
+            plain.grow(produced);
+            input.consume(consumed);
+            match status {
+                Ok(Status::StreamEnd) => return self.end(input),
+                Ok(_) if consumed == 0 && produced == 0 && packed_is_empty && at_end => {
+                    return Err(Defect::Truncated.into());
+                }
+                Ok(_) => {}
+                Err(error) => return Err(Defect::Lzma(error).into()),
+            }
+            if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
+                return Ok(Filled::More);
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Encodes xz blocks: LZMA2 by liblzma, with both sizes in the header and CRC-64 behind; and the Index of a lane's blocks.
+
+use super::check::{Check, CheckKind};
+use super::container::{
+    BLOCK_HEADER_BYTES_MAX, block_header, block_header_bytes, padding, parse_block_header, stream_footer,
+};
+use super::index::{Records, record};
+use crate::byte_buffer::ByteBuffer;
+use crate::error::CodecError;
+use crate::format::{EncodeOptions, Encoder, Tail};
+use liblzma::stream::{Action, Error, Filters, LzmaOptions, PRESET_EXTREME, Status, Stream};
+
+/// What xz writes unless told otherwise.
+pub(super) const CHECK: CheckKind = CheckKind::Crc64;
+
+/// The dictionary of each preset of liblzma (xz(1), -0 to -9).
+fn dictionary_bytes(level: i32) -> u32 {
+    const MEBIBYTES_QUARTERED: [u32; 10] = [1, 4, 8, 16, 16, 32, 32, 64, 128, 256];
+    let level = usize::try_from(level).unwrap_or(0).min(MEBIBYTES_QUARTERED.len() - 1);
+    MEBIBYTES_QUARTERED[level] << 18
+}
+
+/// Plain bytes in one block: three dictionaries, as `xz -T` has it, and 1 MiB at least.
+pub(super) fn block_bytes(options: &EncodeOptions) -> usize {
+    (3 * dictionary_bytes(options.level) as usize).max(1 << 20)
+}
+
+/// The largest packed size: all of it in stored chunks of 64 KiB, three bytes each, and what stands around the data.
+pub(super) fn packed_bound(plain_bytes: usize) -> usize {
+    plain_bytes + 3 * (plain_bytes >> 16) + 16 + BLOCK_HEADER_BYTES_MAX + 16
+}
+
+fn library_error(error: Error) -> CodecError {
+    CodecError::Library { library: "lzma", message: error.to_string() }
+}
+
+/// One block a chunk.
+pub(super) struct BlockEncoder {
+    preset: u32,
+    dictionary_bytes: u32,
+    compressed: ByteBuffer,
+}
+
+impl BlockEncoder {
+    pub fn new(options: &EncodeOptions) -> Self {
+        let preset = options.level.unsigned_abs() | if options.is_extreme { PRESET_EXTREME } else { 0 };
+        Self { preset, dictionary_bytes: dictionary_bytes(options.level), compressed: ByteBuffer::default() }
+    }
+}
+
+impl Encoder for BlockEncoder {
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
+        packed.clear();
+        if plain.is_empty() {
+            // A stream of no blocks.
+            return Ok(());
+        }
+        let mut settings = LzmaOptions::new_preset(self.preset).map_err(library_error)?;
+        // A dictionary longer than the block is never used, only allocated and cleared. LIMIT: 4 KiB is LZMA2's least.
+        let needed = u32::try_from(plain.len()).unwrap_or(u32::MAX).max(4096).checked_next_power_of_two();
+        let dictionary_bytes = self.dictionary_bytes.min(needed.unwrap_or(u32::MAX));
+        settings.dict_size(dictionary_bytes);
+        let mut stream = Stream::new_raw_encoder(Filters::new().lzma2(&settings)).map_err(library_error)?;
+        self.compressed.clear();
+        let room = self.compressed.room(packed_bound(plain.len()));
+        let status = stream.process(plain, room, Action::Finish).map_err(library_error)?;
+        if status != Status::StreamEnd {
+            return Err(library_error(Error::Program));
+        }
+        // It fitted into the room.
+        let compressed = &room[..stream.total_out() as usize];
+        packed.append(&block_header(compressed.len() as u64, plain.len() as u64, dictionary_bytes));
+        packed.append(compressed);
+        packed.append(&[0; 4][..padding(compressed.len() as u64) as usize]);
+        let mut check = Check::begin(CHECK);
+        check.add(plain);
+        packed.append(&check.finish());
+        Ok(())
+    }
+}
+
+/// Index and stream footer.
+#[derive(Default)]
+pub(super) struct IndexTail {
+    records: Records,
+}
+
+impl Tail for IndexTail {
+    fn unit(&mut self, packed: &[u8], plain_bytes: u64) {
+        let Some(&first) = packed.first() else { return };
+        let header = parse_block_header(&packed[..block_header_bytes(first)]).expect("it was written here");
+        let compressed = header.compressed_bytes.expect("it was written here");
+        self.records.add(record(header.bytes, compressed, CHECK, plain_bytes));
+    }
+
+    fn finish(&mut self) -> Vec<u8> {
+        let index = self.records.index();
+        [&index[..], &stream_footer(CHECK, index.len() as u64)].concat()
+    }
+}
