@@ -5,6 +5,7 @@ mod damage;
 mod descriptors;
 mod inputs;
 mod limits;
+mod memory;
 mod metadata;
 mod outputs;
 mod signals;

@@ -4,6 +4,7 @@
 
 mod levels;
 mod list;
+mod memory;
 mod names;
 mod plan;
 mod staffing;

@@ -85,7 +85,12 @@ pub fn assert_comes_back(name: &str, packed: &[u8], plain: &[u8]) {
 
 /// Decodes `packed`, in pieces of `piece_bytes` where it is a stream.
 pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded {
-    let limits = DecodeLimits { unit_plain_bytes: UNIT_BYTES, window_bytes: 8 << 20, streams_lone_unit: true };
+    let limits = DecodeLimits {
+        unit_plain_bytes: UNIT_BYTES,
+        window_bytes: 8 << 20,
+        stream_bytes: 16 << 20,
+        streams_lone_unit: true,
+    };
     let mut reader = PackedReader::memory(packed.to_vec());
     let mut cutter = format.cutter(&limits);
     let mut decoder = format.decoder();

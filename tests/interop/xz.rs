@@ -57,7 +57,8 @@ fn streams_with_padding_between_them_are_one_file() {
     let Some(xz) = xz() else { return };
     let place = Place::new();
     let (mut packed, mut plain) = (Vec::new(), Vec::new());
-    for (number, options) in [&["-1", "-T1"][..], &["-0", "-T2", "--block-size=1MiB"], &["-0", "-Cnone"]].iter().enumerate()
+    for (number, options) in
+        [&["-1", "-T1"][..], &["-0", "-T2", "--block-size=1MiB"], &["-0", "-Cnone"]].iter().enumerate()
     {
         let part = data::mixed(900_000 + 2_000_000 * number, number as u64);
         place.write("part", &part);

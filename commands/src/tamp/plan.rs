@@ -87,7 +87,7 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
     let mut plan = Plan::new(purpose(context, &direction, args, &lanes, &sizes));
     let (_, reason) = format_of(args)?;
     staffing::explain_format(&direction, reason, &mut plan);
-    let (direction, staffing) = staffing::staff(context, args, direction, &lanes, &sizes, &mut plan);
+    let (direction, staffing) = staffing::staff(context, args, direction, &lanes, &sizes, &mut plan)?;
     let circumstances = Circumstances {
         hands_allowed: context.machine.hands_allowed(),
         hands_asked: args.shared.hands_asked(),
@@ -110,7 +110,7 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
     })
 }
 
-fn usage(message: impl Into<String>) -> Failure {
+pub fn usage(message: impl Into<String>) -> Failure {
     Failure::Usage { command: NAME, message: message.into() }
 }
 
@@ -203,7 +203,12 @@ fn decode_direction(args: &TampArgs) -> Direction {
     // COMPAT: zstd refuses windows above 128 MiB unless --long allows them.
     let window_bytes = 1_u64 << args.long.unwrap_or(27).max(27);
     Direction::Decompress {
-        limits: DecodeLimits { unit_plain_bytes: PIPE_UNIT_BYTES_MAX, window_bytes, streams_lone_unit: true },
+        limits: DecodeLimits {
+            unit_plain_bytes: PIPE_UNIT_BYTES_MAX,
+            window_bytes,
+            stream_bytes: u64::MAX,
+            streams_lone_unit: true,
+        },
     }
 }
 

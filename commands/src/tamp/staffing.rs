@@ -1,20 +1,17 @@
 //! How many hands, how much room, threads or none: decided from the machine, the options and the inputs, each choice written
 //! into the plan with its reason.
 
-use super::plan::{Direction, FILE_UNIT_BYTES_MAX, PIPE_UNIT_BYTES_MAX, Sizes};
-use super::{NAME, TampArgs};
+use super::TampArgs;
+use super::memory::{Cap, Fitting, TooTight, fit};
+use super::plan::{Direction, Sizes, usage};
 use crate::context::Context;
+use crate::failure::Failure;
 use crate::report::counted;
-use codec::compress::slot_bytes;
-use codec::format::{DecodeLimits, EncodeOptions, Layout};
+use codec::format::Layout;
 use codec::lane::{Lane, Output};
 use crew::budget::Priority;
-use crew::measures::Slots;
 use crew::pipeline::{Mode, Staffing};
 use crew::plan::Plan;
-
-/// The smallest unit that a memory cap may force on a decoding worker: our gz members.
-const UNIT_BYTES_MIN: u64 = 1 << 20;
 
 /// The share of the memory at hand that a run takes without being told otherwise: an eighth leaves room for its producer
 /// and consumer, and for other runs.
@@ -22,8 +19,8 @@ const MEMORY_SHARE: u64 = 8;
 
 /// What is at the two ends of all lanes.
 #[derive(Clone, Copy)]
-struct Ends {
-    from_files: bool,
+pub struct Ends {
+    pub from_files: bool,
     to_files: bool,
 }
 
@@ -36,7 +33,7 @@ impl Ends {
         }
     }
 
-    fn are_files(self) -> bool {
+    pub fn are_files(self) -> bool {
         self.from_files && self.to_files
     }
 }
@@ -49,18 +46,20 @@ pub fn staff(
     lanes: &[Lane],
     sizes: &Sizes,
     plan: &mut Plan,
-) -> (Direction, Staffing) {
+) -> Result<(Direction, Staffing), Failure> {
     let ends = Ends::of(lanes, sizes);
-    let memory = args.shared.memory.unwrap_or(context.machine.memory_budget_bytes() / MEMORY_SHARE);
+    let cap = Cap {
+        bytes: args.shared.memory.unwrap_or(context.machine.memory_budget_bytes() / MEMORY_SHARE),
+        is_promise: args.shared.memory.is_some(),
+    };
     let asked = args.shared.hands_asked().unwrap_or(context.machine.hands_allowed());
     let chunks = chunks(&direction, sizes);
     let useful = chunks.map_or(asked, |chunks| usize::try_from(chunks).unwrap_or(usize::MAX).min(asked)).max(1);
-    let (width, slots, direction) = fit_into_memory(direction, useful, ends, memory);
-    if let Some(asked) = args.shared.memory.filter(|&asked| asked < slot_size(&direction)) {
-        let least = terminal::bytes(slot_size(&direction));
-        let text = format!("--memory {} is less than one slot takes; {least} are used", terminal::bytes(asked));
-        context.messages.warning(NAME, &text, &[]);
-    }
+    let fitting = fit(direction, useful, lanes.len(), ends, cap).map_err(|TooTight { need_bytes }| {
+        let (need, allowed) = (terminal::bytes(need_bytes), terminal::bytes(cap.bytes));
+        usage(format!("this level needs {need} on one hand, --memory allows {allowed}; a lower level needs less"))
+    })?;
+    let Fitting { width, slots, direction, held_bytes } = fitting;
     // One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work.
     let mode = if width == 1 && ends.are_files() { Mode::SingleCore } else { Mode::Threaded };
 
@@ -68,9 +67,14 @@ pub fn staff(
     let reason = reason_for_width(context, args, width, useful, chunks);
     plan.choose(direction.verb(false), format!("up to {}", counted(width as u64, "hand")), reason);
     explain_writing(ends, args.test, plan);
-    explain_memory(&direction, slots, memory, plan);
+    let held = format!("{} of {} allowed", terminal::bytes(held_bytes), terminal::bytes(cap.bytes));
+    plan.choose(
+        "memory",
+        held,
+        format!("{} and what {} need", counted(slots.given as u64, "slot"), counted(width as u64, "hand")),
+    );
     explain_priority(args, plan);
-    (direction, Staffing { width, slots, lanes_at_once: lanes_at_once(), mode })
+    Ok((direction, Staffing { width, slots, lanes_at_once: lanes_at_once(), mode }))
 }
 
 /// LIMIT: open files. A lane takes its input, its output, a bell and for a moment one more; some are ours.
@@ -87,41 +91,6 @@ fn chunks(direction: &Direction, sizes: &Sizes) -> Option<u64> {
     }
     let chunk_bytes = format.chunk_bytes(options) as u64;
     sizes.of_lanes.iter().map(|size| size.map(|bytes| bytes.div_ceil(chunk_bytes).max(1))).sum()
-}
-
-/// Gives up slots first, then hands, until what is held fits. One hand and one slot always remain.
-fn fit_into_memory(direction: Direction, width: usize, ends: Ends, memory: u64) -> (usize, Slots, Direction) {
-    let wanted = slots_wanted(width, ends);
-    let direction = match direction {
-        // A unit takes its packed and its plain bytes; the cap divides into that many.
-        Direction::Decompress { limits } => {
-            let most = if ends.from_files { FILE_UNIT_BYTES_MAX } else { PIPE_UNIT_BYTES_MAX };
-            let unit_plain_bytes = (memory / (2 * wanted as u64)).clamp(UNIT_BYTES_MIN, most);
-            Direction::Decompress { limits: DecodeLimits { unit_plain_bytes, ..limits } }
-        }
-        Direction::Compress { format, options } => {
-            let library_threads = if options.layout == Layout::SingleUnit { width as u32 } else { 1 };
-            Direction::Compress { format, options: EncodeOptions { library_threads, ..options } }
-        }
-    };
-    let affordable = usize::try_from(memory / slot_size(&direction).max(1)).unwrap_or(usize::MAX).max(1);
-    let given = wanted.min(affordable);
-    // A worker without a slot of its own and one to spare for the chunk that waits to be written is no help.
-    let width = width.min(given.saturating_sub(1).max(1));
-    (width, Slots { given, wanted }, direction)
-}
-
-/// Between files two slots more than hands are enough: chunks end almost in order. A pipe at either end is read ahead and
-/// written behind, so that it and the hands do not wait for each other: twice as many, and two.
-fn slots_wanted(width: usize, ends: Ends) -> usize {
-    if ends.are_files() { width + 2 } else { 2 * width + 2 }
-}
-
-fn slot_size(direction: &Direction) -> u64 {
-    match direction {
-        Direction::Compress { format, options } => slot_bytes(*format, options),
-        Direction::Decompress { limits } => 2 * limits.unit_plain_bytes,
-    }
 }
 
 /// The format's line of the plan; `reason` says why this format.
@@ -173,12 +142,6 @@ fn reason_for_width(context: &Context, args: &TampArgs, width: usize, useful: us
     let quota = context.machine.cpu_quota_millicores;
     let quota = quota.map_or("none".to_owned(), |quota| format!("{}.{:02} cores", quota / 1000, quota % 1000 / 10));
     format!("{}; quota {quota}", counted(context.machine.allowed_cpus as u64, "allowed CPU"))
-}
-
-fn explain_memory(direction: &Direction, slots: Slots, memory: u64, plan: &mut Plan) {
-    let slot = slot_size(direction);
-    let held = format!("{} of {} allowed", terminal::bytes(slots.given as u64 * slot), terminal::bytes(memory));
-    plan.choose("memory", held, format!("{} of {}", counted(slots.given as u64, "slot"), terminal::bytes(slot)));
 }
 
 fn explain_priority(args: &TampArgs, plan: &mut Plan) {

@@ -20,6 +20,11 @@ impl ByteBuffer {
         self.end - self.start
     }
 
+    /// Bytes it holds memory for.
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Whether there is no content.
     pub fn is_empty(&self) -> bool {
         self.start == self.end

@@ -510,6 +510,10 @@ impl DecompressSource {
     fn piece(&mut self, chunk: &mut DecompressChunk, turn: &mut Turn<'_>) -> Result<bool, CodecError> {
         let Some((decoder, unit)) = &mut self.streaming else { return Ok(false) };
         let unit = *unit;
+        // A long unit that was here before would stay in memory beside the stream's window.
+        if chunk.plain.capacity() > 4 * PIECE_BYTES || chunk.packed.capacity() > 4 * PIECE_BYTES {
+            (chunk.plain, chunk.packed) = (ByteBuffer::default(), Vec::new());
+        }
         let check = PieceCheck::begin(decoder.running_check());
         let filled = match decoder.fill(&mut self.reader, &mut chunk.plain, PIECE_BYTES, turn) {
             Ok(filled) => filled,

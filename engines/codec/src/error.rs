@@ -192,7 +192,7 @@ pub enum Defect {
     #[error("its LZ4 data refer to what is not there, or break off")]
     Lz4,
     /// It cannot be decoded in the memory that is allowed.
-    #[error("it needs {} bytes of memory, {} are allowed", Grouped(*need_bytes), Grouped(*allowed_bytes))]
+    #[error("it needs a window of {} bytes, --memory leaves {} for it", Grouped(*need_bytes), Grouped(*allowed_bytes))]
     Memory {
         /// Bytes needed.
         need_bytes: u64,

@@ -68,6 +68,8 @@ pub struct DecodeLimits {
     pub unit_plain_bytes: u64,
     /// Largest window that a stream may ask for.
     pub window_bytes: u64,
+    /// What a decoder of a stream may hold.
+    pub stream_bytes: u64,
     /// Whether a long unit that is the only one of a file is decoded as a stream, so that it is written meanwhile.
     pub streams_lone_unit: bool,
 }
@@ -82,6 +84,10 @@ pub trait Format: Send + Sync {
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize;
     /// Largest packed size of a unit of `plain_bytes`.
     fn packed_bound(&self, plain_bytes: usize) -> usize;
+    /// What an encoder holds beside its chunk.
+    fn encoder_bytes(&self, options: &EncodeOptions) -> u64;
+    /// What a decoder of whole units holds beside its unit, of at most `unit_plain_bytes`.
+    fn decoder_bytes(&self, unit_plain_bytes: u64) -> u64;
     /// An encoder of whole units, one for each worker.
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError>;
     /// An encoder of one endless unit, for [`Layout::SingleUnit`]; `None` where the format has no such layout here.
@@ -205,6 +211,12 @@ impl PlainSize {
             Self::Unknown => None,
         }
     }
+}
+
+/// Whether the decoder of a stream may hold `need_bytes`.
+pub fn check_stream_bytes(need_bytes: u64, limits: &DecodeLimits) -> Result<(), Defect> {
+    let allowed_bytes = limits.stream_bytes;
+    if need_bytes > allowed_bytes { Err(Defect::Memory { need_bytes, allowed_bytes }) } else { Ok(()) }
 }
 
 /// Why cutting or stream decoding stopped.

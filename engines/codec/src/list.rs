@@ -48,8 +48,12 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
     let format = registry::recognise(reader)?;
     let facts = format.facts();
     // No limit: nothing is held, only headers are looked at.
-    let limits =
-        DecodeLimits { unit_plain_bytes: u64::from(u32::MAX) << 16, window_bytes: u64::MAX, streams_lone_unit: false };
+    let limits = DecodeLimits {
+        unit_plain_bytes: u64::from(u32::MAX) << 16,
+        window_bytes: u64::MAX,
+        stream_bytes: u64::MAX,
+        streams_lone_unit: false,
+    };
     let mut cutter = format.cutter(&limits);
     let mut survey = Survey {
         format: facts.name,

@@ -47,6 +47,11 @@ pub fn recognise(reader: &mut PackedReader) -> Result<&'static dyn Format, Codec
     }
 }
 
+/// What a decoder of units holds beside them, in any format.
+pub fn decoder_bytes(unit_plain_bytes: u64) -> u64 {
+    formats().iter().map(|format| format.decoder_bytes(unit_plain_bytes)).max().unwrap_or(0)
+}
+
 /// LIMIT: skippable frames of a pipe that are kept in memory until what follows them is seen.
 const SKIPPED_BYTES: u64 = 16 << 20;
 

@@ -142,7 +142,12 @@ fn run_decompress(lanes: &[Lane], one_output: bool, hands: usize) -> Result<(), 
     let first_error = Mutex::new(None);
     let on_close = |_: usize, closed: LaneOutcome| note(&first_error, closed);
     let unfinished = Unfinished::default();
-    let limits = DecodeLimits { unit_plain_bytes: 8 << 20, window_bytes: 1 << 27, streams_lone_unit: true };
+    let limits = DecodeLimits {
+        unit_plain_bytes: 8 << 20,
+        window_bytes: 1 << 27,
+        stream_bytes: u64::MAX,
+        streams_lone_unit: true,
+    };
     let what = Decompression::new(lanes, one_output, limits, &unfinished, &on_close);
     let budget = InProcess::new(hands);
     decompress(&what, &staffing(hands), budget.lease(request(hands)).as_ref(), &Tally::default());

@@ -44,6 +44,14 @@ impl Format for Lz4 {
         encode::packed_bound(plain_bytes)
     }
 
+    fn encoder_bytes(&self, _options: &EncodeOptions) -> u64 {
+        512 << 10
+    }
+
+    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+        0
+    }
+
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
         Ok(Box::new(encode::FrameEncoder::new(options.level)))
     }

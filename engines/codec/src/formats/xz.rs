@@ -45,6 +45,15 @@ impl Format for Xz {
         encode::packed_bound(plain_bytes)
     }
 
+    fn encoder_bytes(&self, options: &EncodeOptions) -> u64 {
+        encode::encoder_bytes(options)
+    }
+
+    fn decoder_bytes(&self, unit_plain_bytes: u64) -> u64 {
+        // The dictionary of a block is not longer than the block.
+        unit_plain_bytes + (256 << 10)
+    }
+
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
         Ok(Box::new(encode::BlockEncoder::new(options)))
     }

@@ -45,6 +45,14 @@ impl Format for Zstd {
         zstd_safe::compress_bound(plain_bytes)
     }
 
+    fn encoder_bytes(&self, options: &EncodeOptions) -> u64 {
+        encode::context_bytes(options)
+    }
+
+    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+        256 << 10
+    }
+
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
         Ok(Box::new(encode::FrameEncoder::new(options)?))
     }

@@ -7,9 +7,9 @@ use super::container::{
     FrameHeader, HEADER_BYTES_MAX, LEGACY_BLOCK_BYTES, LEGACY_MAGIC, LEGACY_PACKED_MAX, MAGIC, STORED,
     parse_frame_header,
 };
-use super::decode::{BlockKind, FrameStream};
+use super::decode::{BlockKind, FrameStream, LegacyStream};
 use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace};
+use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace, check_stream_bytes};
 use crate::formats::skippable;
 use crate::packed_reader::PackedReader;
 use crate::running_check::Claim;
@@ -118,8 +118,8 @@ impl BlockCutter {
         }
         let kind = BlockKind::Block { plain_bytes_max: LEGACY_BLOCK_BYTES, has_checksum: false };
         if LEGACY_BLOCK_BYTES > self.limits.unit_plain_bytes {
-            let (need_bytes, allowed_bytes) = (LEGACY_BLOCK_BYTES, self.limits.unit_plain_bytes);
-            return Err(Defect::Memory { need_bytes, allowed_bytes }.into());
+            check_stream_bytes(LEGACY_BLOCK_BYTES + LEGACY_PACKED_MAX, &self.limits)?;
+            return Ok(Next::Stream(Box::new(LegacyStream::default())));
         }
         Ok(Next::Unit(UnitPlace {
             parameters: kind.parameters(),

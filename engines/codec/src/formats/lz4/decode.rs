@@ -1,7 +1,9 @@
 //! Decodes LZ4 units for a worker (a block, or a frame of one block), and frames of linked blocks as a stream.
 //! Blocks themselves are the kernel's business.
 
-use super::container::{HEADER_BYTES_MAX, STORED, WINDOW_BYTES, parse_frame_header};
+use super::container::{
+    HEADER_BYTES_MAX, LEGACY_BLOCK_BYTES, LEGACY_PACKED_MAX, STORED, WINDOW_BYTES, parse_frame_header,
+};
 use super::{container::FrameHeader, kernel};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
@@ -219,5 +221,55 @@ impl StreamDecoder for FrameStream {
             input.consume(4);
         }
         Ok(Filled::Last(Some(Claim::Xxh32 { stored, length: header.content_bytes })))
+    }
+}
+
+/// Decodes the rest of a legacy frame piece by piece: for caps that leave no room for its blocks in every slot.
+#[derive(Default)]
+pub(super) struct LegacyStream {
+    decoded: Vec<u8>,
+    passed: usize,
+}
+
+impl LegacyStream {
+    /// Decodes the next block. Returns false where none stands: at the end, or before another frame.
+    fn next_block(&mut self, input: &mut PackedReader, turn: &mut Turn<'_>) -> Result<bool, CutError> {
+        let (mut head, _) = input.ahead(4, 4)?;
+        let Ok(size) = word(&mut head) else { return Ok(false) };
+        if u64::from(size) > LEGACY_PACKED_MAX {
+            return Ok(false);
+        }
+        let bytes = 4 + size as usize;
+        let data = input.ahead(bytes, bytes)?.0.get(4..bytes).ok_or(Defect::Truncated)?;
+        self.decoded.resize(usize::try_from(LEGACY_BLOCK_BYTES).expect("8 MiB"), 0);
+        let count = turn.with_hand(|| kernel::decompress(data, &mut self.decoded))?;
+        self.decoded.truncate(count);
+        self.passed = 0;
+        input.consume(bytes);
+        Ok(true)
+    }
+}
+
+impl StreamDecoder for LegacyStream {
+    fn fill(
+        &mut self,
+        input: &mut PackedReader,
+        plain: &mut ByteBuffer,
+        piece_bytes: usize,
+        turn: &mut Turn<'_>,
+    ) -> Result<Filled, CutError> {
+        plain.clear();
+        loop {
+            let waiting = &self.decoded[self.passed..];
+            let step = waiting.len().min(piece_bytes - plain.len());
+            plain.append(&waiting[..step]);
+            self.passed += step;
+            if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
+                return Ok(Filled::More);
+            }
+            if !self.next_block(input, turn)? {
+                return Ok(Filled::Last(None));
+            }
+        }
     }
 }

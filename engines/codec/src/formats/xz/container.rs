@@ -154,6 +154,9 @@ pub(super) fn parse_block_header(header: &[u8]) -> Result<BlockHeader, Defect> {
     Ok(BlockHeader { bytes: header.len(), compressed_bytes, uncompressed_bytes, filters })
 }
 
+/// Length of the block headers written here: room for any two sizes, so that data can be put behind it before they are known.
+pub(super) const WRITTEN_BLOCK_HEADER_BYTES: usize = 28;
+
 /// Writes the header of a block of one LZMA2 filter, with both sizes.
 pub(super) fn block_header(compressed_bytes: u64, uncompressed_bytes: u64, dictionary_bytes: u32) -> Vec<u8> {
     let mut header = vec![0, HAS_COMPRESSED_SIZE | HAS_UNCOMPRESSED_SIZE];
@@ -161,9 +164,8 @@ pub(super) fn block_header(compressed_bytes: u64, uncompressed_bytes: u64, dicti
     put_vli(uncompressed_bytes, &mut header);
     put_vli(LZMA2, &mut header);
     header.extend([1, dictionary_code(dictionary_bytes)]);
-    header.resize(header.len().next_multiple_of(4), 0);
-    // At most 32 bytes.
-    header[0] = (header.len() / 4) as u8;
+    header.resize(WRITTEN_BLOCK_HEADER_BYTES - size_of::<u32>(), 0);
+    header[0] = const { (WRITTEN_BLOCK_HEADER_BYTES / 4 - 1) as u8 };
     let crc = crc32(&header);
     header.extend(crc.to_le_bytes());
     header

@@ -11,7 +11,7 @@ use super::container::{
 use super::decode::{BlockStream, BlockUnit};
 use super::index::{Record, Records, blocks_of_file, compressed_bytes, record};
 use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace};
+use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace, check_stream_bytes};
 use crate::packed_reader::PackedReader;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,10 +75,7 @@ impl BlockCutter {
                 ..UnitPlace::whole(packed_bytes, PlainSize::Known(record.uncompressed_bytes))
             }));
         }
-        let (need_bytes, allowed_bytes) = (header.dictionary_bytes(), self.limits.window_bytes);
-        if need_bytes > allowed_bytes {
-            return Err(Defect::Memory { need_bytes, allowed_bytes }.into());
-        }
+        check_stream_bytes(header.dictionary_bytes(), &self.limits)?;
         Ok(Next::Stream(Box::new(BlockStream::new(check, Arc::clone(&self.records)))))
     }
 

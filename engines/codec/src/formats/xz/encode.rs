@@ -2,7 +2,8 @@
 
 use super::check::{Check, CheckKind};
 use super::container::{
-    BLOCK_HEADER_BYTES_MAX, block_header, block_header_bytes, padding, parse_block_header, stream_footer,
+    BLOCK_HEADER_BYTES_MAX, WRITTEN_BLOCK_HEADER_BYTES, block_header, block_header_bytes, padding, parse_block_header,
+    stream_footer,
 };
 use super::index::{Records, record};
 use crate::byte_buffer::ByteBuffer;
@@ -25,6 +26,15 @@ pub(super) fn block_bytes(options: &EncodeOptions) -> usize {
     (3 * dictionary_bytes(options.level) as usize).max(1 << 20)
 }
 
+/// What liblzma's encoder holds, in MiB, by preset (xz(1)).
+pub(super) fn encoder_bytes(options: &EncodeOptions) -> u64 {
+    const MEBIBYTES: [u64; 10] = [3, 9, 17, 32, 48, 94, 94, 186, 370, 674];
+    let level = usize::try_from(options.level).unwrap_or(0).min(MEBIBYTES.len() - 1);
+    // The extreme variants of the fast presets use another match finder.
+    let extreme = if options.is_extreme { u64::from(dictionary_bytes(options.level)) * 4 } else { 0 };
+    (MEBIBYTES[level] << 20) + extreme
+}
+
 /// The largest packed size: all of it in stored chunks of 64 KiB, three bytes each, and what stands around the data.
 pub(super) fn packed_bound(plain_bytes: usize) -> usize {
     plain_bytes + 3 * (plain_bytes >> 16) + 16 + BLOCK_HEADER_BYTES_MAX + 16
@@ -38,13 +48,12 @@ fn library_error(error: Error) -> CodecError {
 pub(super) struct BlockEncoder {
     preset: u32,
     dictionary_bytes: u32,
-    compressed: ByteBuffer,
 }
 
 impl BlockEncoder {
     pub fn new(options: &EncodeOptions) -> Self {
         let preset = options.level.unsigned_abs() | if options.is_extreme { PRESET_EXTREME } else { 0 };
-        Self { preset, dictionary_bytes: dictionary_bytes(options.level), compressed: ByteBuffer::default() }
+        Self { preset, dictionary_bytes: dictionary_bytes(options.level) }
     }
 }
 
@@ -61,17 +70,17 @@ impl Encoder for BlockEncoder {
         let dictionary_bytes = self.dictionary_bytes.min(needed.unwrap_or(u32::MAX));
         settings.dict_size(dictionary_bytes);
         let mut stream = Stream::new_raw_encoder(Filters::new().lzma2(&settings)).map_err(library_error)?;
-        self.compressed.clear();
-        let room = self.compressed.room(packed_bound(plain.len()));
-        let status = stream.process(plain, room, Action::Finish).map_err(library_error)?;
+        let room = packed.room(packed_bound(plain.len()));
+        let (header, data) = room.split_at_mut(WRITTEN_BLOCK_HEADER_BYTES);
+        let status = stream.process(plain, data, Action::Finish).map_err(library_error)?;
         if status != Status::StreamEnd {
             return Err(library_error(Error::Program));
         }
+        let compressed_bytes = stream.total_out();
+        header.copy_from_slice(&block_header(compressed_bytes, plain.len() as u64, dictionary_bytes));
         // It fitted into the room.
-        let compressed = &room[..stream.total_out() as usize];
-        packed.append(&block_header(compressed.len() as u64, plain.len() as u64, dictionary_bytes));
-        packed.append(compressed);
-        packed.append(&[0; 4][..padding(compressed.len() as u64) as usize]);
+        packed.grow(WRITTEN_BLOCK_HEADER_BYTES + compressed_bytes as usize);
+        packed.append(&[0; 4][..padding(compressed_bytes) as usize]);
         let mut check = Check::begin(CHECK);
         check.add(plain);
         packed.append(&check.finish());

@@ -7,7 +7,7 @@
 use super::container::{BLOCK_BYTES_MAX, FrameHeader, HEADER_BYTES_MAX, MAGIC, parse_block_header, parse_frame_header};
 use super::decode::FrameStream;
 use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace};
+use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace, check_stream_bytes};
 use crate::formats::skippable;
 use crate::packed_reader::PackedReader;
 
@@ -38,6 +38,7 @@ impl FrameCutter {
         if header.window_bytes > self.limits.window_bytes {
             return Err(window_defect(header.window_bytes, self.limits.window_bytes).into());
         }
+        check_stream_bytes(header.window_bytes, &self.limits)?;
         Ok(Next::Stream(Box::new(FrameStream::new(&self.limits)?)))
     }
 }

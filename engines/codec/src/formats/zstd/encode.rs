@@ -43,6 +43,23 @@ fn context(options: &EncodeOptions) -> Result<CCtx<'static>, CodecError> {
     Ok(context)
 }
 
+/// What a context holds, in MiB: as libzstd 1.5.7 told after a frame, by level.
+const CONTEXT_MEBIBYTES: [u64; 23] =
+    [2, 1, 1, 2, 3, 4, 4, 6, 6, 11, 21, 21, 41, 33, 49, 65, 33, 49, 50, 82, 162, 194, 258];
+
+pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
+    let level = usize::try_from(options.level).unwrap_or(0).min(CONTEXT_MEBIBYTES.len() - 1);
+    let tables = CONTEXT_MEBIBYTES[level] << 20;
+    if options.layout != Layout::SingleUnit {
+        return tables;
+    }
+    // The library's threads take pieces of four windows, one being read and one a thread; LIMIT: by default the window is
+    // 8 MiB, from -20 on 128 MiB.
+    let window = 1_u64 << options.window_log.unwrap_or(if options.level > 19 { 27 } else { 23 });
+    let threads = u64::from(options.library_threads.max(1));
+    threads * (tables + 2 * window) + (threads + 1) * 4 * window
+}
+
 /// One frame a chunk.
 pub(super) struct FrameEncoder {
     context: CCtx<'static>,

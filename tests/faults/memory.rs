@@ -1,0 +1,97 @@
+//! `--memory` as a promise: what is in memory at most never exceeds it by more than 16 MiB, in any format, both ways, from
+//! files and pipes, however many hands are asked for; or the run is refused and the need is named.
+
+use crate::place::{Place, said};
+use testkit::data;
+use testkit::program::{Exit, Outcome, Program, left_out};
+
+/// What may come on top: program, stacks, pipes.
+const SPARE_KIB: u64 = 16 << 10;
+
+/// Runs `mh tamp` under time(1). Returns its peak in KiB.
+fn peak_kib(place: &Place, arguments: &str, input: Option<&str>) -> (Outcome, u64) {
+    let feed = input.map(|file| format!("cat {file} | ")).unwrap_or_default();
+    let outcome = place.shell(&format!("{feed}/usr/bin/time -q -o peak -f %M \"$mh\" tamp {arguments} > out"));
+    let peak = String::from_utf8_lossy(&place.read("peak")).trim().parse();
+    (outcome, peak.expect("time(1) tells a number"))
+}
+
+fn time_is_here() -> bool {
+    let is_here = std::path::Path::new("/usr/bin/time").exists();
+    if !is_here {
+        left_out("time(1) is not installed");
+    }
+    is_here
+}
+
+#[test]
+fn compression_keeps_the_cap_or_names_its_need() {
+    if !time_is_here() {
+        return;
+    }
+    let place = Place::new();
+    place.write("plain", &data::mixed(40 << 20, 1));
+    for (format, levels) in [("gz", &[1, 9][..]), ("zst", &[1, 3, 9]), ("lz4", &[1, 9]), ("xz", &[0, 1, 6]), ("bz2", &[9])] {
+        for level in levels {
+            for mebibytes in [16, 48, 200] {
+                for input in [None, Some("plain")] {
+                    let file = if input.is_some() { "-" } else { "plain" };
+                    let arguments = format!("-F {format} -{level} -j 64 --memory {mebibytes}M -c {file}");
+                    let (outcome, peak) = peak_kib(&place, &arguments, input);
+                    let told = said(&outcome);
+                    assert!(peak <= (mebibytes << 10) + SPARE_KIB, "{arguments}: {peak} KiB");
+                    let is_done = outcome.exit == Exit::Code(0);
+                    assert!(is_done || told.contains("on one hand, --memory allows"), "{arguments}: {told}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn decompression_keeps_the_cap_or_names_its_need() {
+    if !time_is_here() {
+        return;
+    }
+    let place = Place::new();
+    let plain = data::mixed(40 << 20, 2);
+    place.write("plain", &plain);
+    let mut files = Vec::new();
+    for (format, level) in [("gz", 1), ("zst", 1), ("zst", 9), ("lz4", 1), ("xz", 0), ("xz", 6), ("bz2", 9)] {
+        let name = format!("ours-{level}.{format}");
+        place.tamp(["-F", format, &format!("-{level}"), "-o", &name, "plain"]).stdout_of_success();
+        files.push(name);
+    }
+    for (tool, arguments, ending) in [
+        ("zstd", "-q -c --long=26 -T2", "zst"),
+        ("pigz", "-c", "gz"),
+        ("lz4", "-q -c -BD", "lz4"),
+        ("lz4", "-q -c -l", "legacy.lz4"),
+        ("xz", "-c -0 -T1", "xz"),
+        ("bzip2", "-c -1", "bz2"),
+    ] {
+        let Some(program) = Program::find(tool) else {
+            left_out(&format!("{tool} is not installed"));
+            continue;
+        };
+        let name = format!("theirs.{ending}");
+        let packed = program.in_folder(place.folder()).run(arguments.split(' ').chain(["plain"]), b"");
+        place.write(&name, &packed.expect("the tool starts").stdout_of_success());
+        files.push(name);
+    }
+    for name in &files {
+        for mebibytes in [16, 48, 200] {
+            for input in [None, Some(name.as_str())] {
+                let file = if input.is_some() { "-" } else { name };
+                let arguments = format!("-d -j 64 --memory {mebibytes}M -c {file}");
+                let (outcome, peak) = peak_kib(&place, &arguments, input);
+                let told = said(&outcome);
+                assert!(peak <= (mebibytes << 10) + SPARE_KIB, "{name}, {arguments}: {peak} KiB");
+                match outcome.exit {
+                    Exit::Code(0) => assert!(place.read("out") == plain, "{name}, {arguments}: other bytes"),
+                    _ => assert!(told.contains("--memory leaves"), "{name}, {arguments}: {told}"),
+                }
+            }
+        }
+    }
+}
