@@ -94,6 +94,13 @@ pub trait Format: Send + Sync {
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter>;
     /// A decoder of whole units, one for each worker.
     fn decoder(&self) -> Box<dyn Decoder>;
+
+    /// A decoder of everything from the unit with these parameters on, for a file in which cutting was misled: by data
+    /// that look like a border. `is_handed_on` says that the unit's own bytes are out already. `None` where cutting
+    /// cannot be misled.
+    fn in_series(&self, _parameters: u64, _is_handed_on: bool) -> Option<Box<dyn StreamDecoder>> {
+        None
+    }
 }
 
 /// Encodes whole units.
