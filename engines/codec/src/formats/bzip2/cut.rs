@@ -96,7 +96,9 @@ impl BlockCutter {
             Between::Padding { bytes } => Ok(Next::Padding { bytes }),
             // A block that is too large for a worker is found by decoding it. A file can be decoded from there again,
             // a pipe cannot.
-            Between::Header { level } if plain_bound(level) > self.unit_plain_bytes && input.regular_file().is_none() => {
+            Between::Header { level }
+                if plain_bound(level) > self.unit_plain_bytes && input.regular_file().is_none() =>
+            {
                 self.place = Place::Ended;
                 Ok(Next::Stream(Box::new(SeriesDecoder::at_a_stream(self.streams))))
             }

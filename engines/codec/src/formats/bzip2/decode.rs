@@ -26,7 +26,10 @@ const KEPT_BYTES: usize = 4 << 20;
 
 /// What stands at a bit: a block's symbols or the end of the stream, and the bit behind it.
 enum Read {
-    Block { symbols: Symbols, end: u64 },
+    Block {
+        symbols: Symbols,
+        end: u64,
+    },
     End,
     /// The bytes end before.
     Cut,
@@ -126,9 +129,17 @@ pub(super) struct SeriesDecoder {
 enum At {
     BetweenStreams,
     /// A mark at a bit of the first byte.
-    Mark { bit: u32, level: u32, crc: u32 },
+    Mark {
+        bit: u32,
+        level: u32,
+        crc: u32,
+    },
     /// The same, with a block whose bytes have been handed on already.
-    KnownBlock { bit: u32, level: u32, crc: u32 },
+    KnownBlock {
+        bit: u32,
+        level: u32,
+        crc: u32,
+    },
 }
 
 impl SeriesDecoder {

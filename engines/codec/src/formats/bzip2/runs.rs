@@ -46,7 +46,10 @@ fn until_run(plain: &[u8]) -> usize {
         }
         at += STRIDE;
     }
-    plain[at..].windows(RUN_BYTES).position(|four| four.iter().all(|&byte| byte == four[0])).map_or(plain.len(), |run| at + run)
+    plain[at..]
+        .windows(RUN_BYTES)
+        .position(|four| four.iter().all(|&byte| byte == four[0]))
+        .map_or(plain.len(), |run| at + run)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! are whole whatever stands around them. A vectorised searcher looks for these; what it finds is compared in full.
 
 use super::container::{BLOCK_MAGIC, END_MAGIC, MAGIC_BITS, bits_at};
-use aho_corasick::packed::Searcher;
 use aho_corasick::Span;
+use aho_corasick::packed::Searcher;
 
 /// Bytes of a pattern that are whole at every shift.
 const WHOLE_BYTES: usize = 5;
