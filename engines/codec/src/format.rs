@@ -249,6 +249,11 @@ pub trait StreamDecoder: Send {
         RunningCheck::None
     }
 
+    /// Units that it has gone through, where it goes through several: for messages.
+    fn units_behind(&self) -> u64 {
+        0
+    }
+
     /// Fills `plain` (which is empty) with about `piece_bytes` of the unit, reading as it needs. A pipe that has nothing
     /// more at hand ends the piece early, so that what has arrived is passed on.
     fn fill(

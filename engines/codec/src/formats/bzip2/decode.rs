@@ -120,6 +120,7 @@ impl Decoder for BlockDecoder {
 pub(super) struct SeriesDecoder {
     buffers: BlockBuffers,
     streams: u64,
+    blocks: u64,
     at: At,
     /// How much of the last block has been handed on.
     handed_on: usize,
@@ -145,14 +146,14 @@ enum At {
 impl SeriesDecoder {
     /// Begins where a stream begins, behind so many others.
     pub fn at_a_stream(streams: u64) -> Self {
-        Self { buffers: BlockBuffers::new(), streams, at: At::BetweenStreams, handed_on: 0 }
+        Self { buffers: BlockBuffers::new(), streams, blocks: 0, at: At::BetweenStreams, handed_on: 0 }
     }
 
     /// Begins at a block that was cut, or behind it when its bytes `are_handed_on`.
     pub fn at_a_block(parameters: u64, are_handed_on: bool) -> Self {
         let BlockPlace { start_bit: bit, level, crc_before: crc, .. } = BlockPlace::unpacked(parameters);
         let at = if are_handed_on { At::KnownBlock { bit, level, crc } } else { At::Mark { bit, level, crc } };
-        Self { buffers: BlockBuffers::new(), streams: 1, at, handed_on: 0 }
+        Self { buffers: BlockBuffers::new(), streams: 1, blocks: 0, at, handed_on: 0 }
     }
 
     /// Goes on to the next block and decodes it. Returns whether there was one.
@@ -191,6 +192,7 @@ impl SeriesDecoder {
 
     fn go_to(&mut self, input: &mut PackedReader, end: u64, level: u32, crc: u32) {
         input.consume(usize::try_from(end / 8).expect("in memory"));
+        self.blocks += 1;
         self.at = At::Mark { bit: (end % 8) as u32, level, crc };
     }
 
@@ -232,6 +234,10 @@ impl SeriesDecoder {
 }
 
 impl StreamDecoder for SeriesDecoder {
+    fn units_behind(&self) -> u64 {
+        self.blocks
+    }
+
     fn fill(
         &mut self,
         input: &mut PackedReader,
