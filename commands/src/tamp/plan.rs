@@ -67,8 +67,9 @@ impl Direction {
 }
 
 /// The largest unit that a worker decodes as a whole. Larger ones are decoded as a stream on one core. Larger: files of
-/// long frames decode in parallel, at twice this much memory a slot. Smaller: less memory. pzstd's longest frames are 32 MiB.
-pub const UNIT_BYTES_MAX: u64 = 32 << 20;
+/// long frames decode in parallel, at twice this much memory a slot. Smaller: less memory. pzstd's longest frames are 32 MiB;
+/// a bz2 block is a few MB at most unless it is made of runs, and then up to 46.6 MB.
+pub const UNIT_BYTES_MAX: u64 = 48 << 20;
 
 /// Makes the plan.
 pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {

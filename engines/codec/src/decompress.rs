@@ -541,6 +541,10 @@ impl DecompressSource {
         let filled = match decoder.fill(&mut self.reader, &mut chunk.plain, PIECE_BYTES, turn) {
             Ok(filled) => filled,
             Err(error) => {
+                // Where it went through several, the one it is in.
+                let behind = decoder.units_behind();
+                let offset = if behind == 0 { unit.offset } else { self.reader.position() };
+                let unit = UnitNumber { unit: unit.unit + behind, offset, ..unit };
                 self.failed = Some(unit.at(error, &self.reader));
                 Filled::More
             }

@@ -124,6 +124,9 @@ pub(super) struct BlockPlace {
     pub end_bit: Option<u32>,
     /// The stream's level.
     pub level: u32,
+    /// Whether this is the only reading there is (a pipe's): then a block that is larger than a worker should hold is
+    /// decoded all the same. LIMIT: [`plain_bound`].
+    pub is_only_reading: bool,
     /// The stream's checksum folded up to this block, for decoding on in series.
     pub crc_before: u32,
 }
@@ -132,6 +135,7 @@ impl BlockPlace {
     /// As a unit's parameters.
     pub fn packed(self) -> u64 {
         u64::from(self.crc_before) << 32
+            | u64::from(self.is_only_reading) << 12
             | u64::from(self.level) << 8
             | u64::from(self.end_bit.unwrap_or(8)) << 4
             | u64::from(self.start_bit)
@@ -145,6 +149,7 @@ impl BlockPlace {
             start_bit: field(0, 15),
             end_bit: Some(field(4, 15)).filter(|&bit| bit < 8),
             level: field(8, 15),
+            is_only_reading: field(12, 1) == 1,
             crc_before: field(32, u64::from(u32::MAX)),
         }
     }
@@ -191,7 +196,13 @@ mod tests {
     #[test]
     fn places_survive_packing() {
         for end_bit in [None, Some(0), Some(7)] {
-            let place = BlockPlace { start_bit: 7, end_bit, level: 9, crc_before: 0xdead_beef };
+            let place = BlockPlace {
+                start_bit: 7,
+                end_bit,
+                level: 9,
+                is_only_reading: end_bit.is_none(),
+                crc_before: 0xdead_beef,
+            };
             assert_eq!(BlockPlace::unpacked(place.packed()), place);
         }
     }

@@ -9,8 +9,8 @@
 //! Policy after the last stream: as for gz, zeros to the end are padding and anything else is an error; bzip2 warns.
 
 use super::container::{
-    BlockPlace, FRONT_BYTES, HEADER_BYTES, MARK_BITS, could_be_a_header, crc_at, folded, is_plausible_block, level_of,
-    plain_bound,
+    BlockPlace, FRONT_BYTES, HEADER_BYTES, LEVEL_BYTES, MARK_BITS, could_be_a_header, crc_at, folded,
+    is_plausible_block, level_of, plain_bound,
 };
 use super::decode::SeriesDecoder;
 use super::scan::{Mark, MarkFinder, mark_at};
@@ -94,11 +94,9 @@ impl BlockCutter {
         match between_streams(input, self.streams)? {
             Between::End => Ok(Next::End),
             Between::Padding { bytes } => Ok(Next::Padding { bytes }),
-            // A block that is too large for a worker is found by decoding it. A file can be decoded from there again,
-            // a pipe cannot.
-            Between::Header { level }
-                if plain_bound(level) > self.unit_plain_bytes && input.regular_file().is_none() =>
-            {
+            // That a block is too large for a worker is found by decoding it. A file is decoded from there again, in
+            // series; a pipe cannot be. So under tight memory its blocks are decoded in series from the beginning.
+            Between::Header { level } if is_tight(level, self.unit_plain_bytes) && input.regular_file().is_none() => {
                 self.place = Place::Ended;
                 Ok(Next::Stream(Box::new(SeriesDecoder::at_a_stream(self.streams))))
             }
@@ -128,6 +126,7 @@ impl BlockCutter {
     /// The block whose mark stands at the reader's position, up to the next mark.
     fn block(&mut self, input: &mut PackedReader, stream: Stream) -> Result<Next, CutError> {
         let begins = u64::from(stream.bit);
+        let is_only_reading = input.regular_file().is_none();
         let mut from_bit = begins + MARK_BITS;
         loop {
             let wanted = usize::try_from(from_bit / 8).expect("bounded below") + STEP_BYTES;
@@ -141,7 +140,7 @@ impl BlockCutter {
                     let crc = folded(stream.crc, stored);
                     if is_mark(mark, bytes, bit, stream.level, crc) {
                         self.place = Place::Mark(Stream { crc, bit: (bit % 8) as u32, ..stream });
-                        return Ok(Next::Unit(unit(stream, bit, Some((bit % 8) as u32))));
+                        return Ok(Next::Unit(unit(stream, bit, Some((bit % 8) as u32), is_only_reading)));
                     }
                     from_bit = bit + 1;
                 }
@@ -150,21 +149,29 @@ impl BlockCutter {
                 _ => {
                     let count = bytes.len().min(BLOCK_BYTES_MAX) as u64;
                     self.place = Place::Ended;
-                    return Ok(Next::Unit(unit(stream, count * 8, None)));
+                    return Ok(Next::Unit(unit(stream, count * 8, None, is_only_reading)));
                 }
             }
         }
     }
 }
 
+/// Whether a worker can hold less than blocks with few long runs come to.
+fn is_tight(level: u32, unit_plain_bytes: u64) -> bool {
+    unit_plain_bytes < u64::from(level) * LEVEL_BYTES as u64 * USUAL_GROWTH
+}
+
+/// How much undoing runs makes of a block, nearly always; only data of long runs come to more, and 52 times at most.
+const USUAL_GROWTH: u64 = 4;
+
 /// Bytes up to the end of the mark that begins at `bit`.
 fn mark_bytes(bit: u64) -> usize {
     usize::try_from((bit + MARK_BITS).div_ceil(8)).expect("a few bytes")
 }
 
-fn unit(stream: Stream, end: u64, end_bit: Option<u32>) -> UnitPlace {
+fn unit(stream: Stream, end: u64, end_bit: Option<u32>, is_only_reading: bool) -> UnitPlace {
     let Stream { level, crc, bit } = stream;
-    let place = BlockPlace { start_bit: bit, end_bit, level, crc_before: crc };
+    let place = BlockPlace { start_bit: bit, end_bit, level, is_only_reading, crc_before: crc };
     UnitPlace {
         packed_bytes: end / 8,
         shared_bytes: usize::from(!end.is_multiple_of(8)),
