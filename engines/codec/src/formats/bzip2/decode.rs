@@ -27,7 +27,7 @@ const KEPT_BYTES: usize = 4 << 20;
 /// What stands at a bit: a block's symbols or the end of the stream, and the bit behind it.
 enum Read {
     Block {
-        symbols: Symbols,
+        symbols: Box<Symbols>,
         end: u64,
     },
     End,
@@ -47,7 +47,7 @@ impl BlockBuffers {
         let item = read_item(&mut bits, level, std::mem::take(&mut self.symbols));
         let (overran, end) = (bits.overran(), bits.bit_pos());
         match item {
-            Ok(Item::Block(symbols)) if !overran => Ok(Read::Block { symbols, end }),
+            Ok(Item::Block(symbols)) if !overran => Ok(Read::Block { symbols: Box::new(symbols), end }),
             Ok(Item::Block(symbols)) => {
                 self.symbols = symbols.syms;
                 Ok(Read::Cut)
@@ -61,7 +61,7 @@ impl BlockBuffers {
     }
 
     /// Turns symbols into the block's bytes and compares its checksum.
-    fn decode(&mut self, symbols: Symbols) -> Result<&[u8], Defect> {
+    fn decode(&mut self, symbols: Box<Symbols>) -> Result<&[u8], Defect> {
         self.plain.clear();
         self.plain.shrink_to(KEPT_BYTES);
         let decoded = decode_block(&symbols, self.kernels, &mut self.scratch, &mut self.plain);
@@ -203,7 +203,7 @@ impl SeriesDecoder {
         turn: &mut Turn<'_>,
         bit: u32,
         level: u32,
-    ) -> Result<Option<(Symbols, u64)>, CutError> {
+    ) -> Result<Option<(Box<Symbols>, u64)>, CutError> {
         // Few blocks are longer than the first glance; a pipe brings what it has.
         let mut at_least = 1 << 10;
         loop {
