@@ -1,6 +1,7 @@
 //! Makers of the corpus: the formats written out by hand, so that any field of them can lie.
 //! No compressor is used; nothing here is shared with the product.
 
+pub mod bz2;
 mod gz;
 mod zst;
 
@@ -27,6 +28,7 @@ pub enum Expected {
 /// All of them.
 pub fn cases() -> Vec<Case> {
     let mut cases = gz::cases();
+    cases.extend(bz2::cases());
     cases.extend(zst::cases());
     cases
 }

@@ -2,7 +2,7 @@
 //! Bounded: stops when more than a limit has come out. What the pipeline adds (files, threads, checks of pieces) is not here.
 
 use codec::byte_buffer::ByteBuffer;
-use codec::format::{CutError, DecodeLimits, EncodeOptions, Filled, Format, Layout, Next, StreamDecoder};
+use codec::format::{CutError, DecodeLimits, EncodeOptions, Filled, Format, Layout, Next, PlainSize, StreamDecoder};
 use codec::packed_reader::PackedReader;
 use codec::registry;
 use codec::running_check::Claim;
@@ -122,7 +122,9 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
                 if decoder.decode(&unit, place.parameters, UNIT_BYTES, &mut buffer).is_err() {
                     return Decoded::Refused;
                 }
-                assert!(buffer.len() as u64 <= UNIT_BYTES, "no unit may exceed its limit");
+                // What cannot be read again may come to what its format bounds.
+                let most = if let PlainSize::AtMost(bytes) = place.plain { bytes.max(UNIT_BYTES) } else { UNIT_BYTES };
+                assert!(buffer.len() as u64 <= most, "no unit may exceed its limit");
                 plain.extend_from_slice(buffer.content());
                 if !place.is_checked_later {
                     checked = plain.len();

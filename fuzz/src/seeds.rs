@@ -36,6 +36,18 @@ pub fn gz() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// bz2 files: ours at two levels, and all of them behind one another.
+pub fn bz2() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for plain in plain() {
+        seeds.push(encode("bz2", &plain, 1, Layout::ParallelUnits));
+        seeds.push(encode("bz2", &plain, 9, Layout::ParallelUnits));
+    }
+    seeds.push(seeds[4..9].concat());
+    seeds.extend(corpus_of_the_acceptance_tests("bz2"));
+    seeds
+}
+
 /// zst files: ours, frames without a size, with a skippable frame, and all of them behind one another.
 pub fn zst() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();

@@ -1,8 +1,10 @@
 //! The list of targets: one for each parser, one for each round trip.
 
+pub mod bzip2_container;
 pub mod cut_sizes;
 pub mod gzip_container;
 pub mod inflate;
+pub mod round_trip_bz2;
 pub mod round_trip_gz;
 pub mod round_trip_zst;
 pub mod zstd_container;
@@ -23,8 +25,10 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "gzip_container", run: gzip_container::run, seeds: seeds::gz },
     Target { name: "zstd_container", run: zstd_container::run, seeds: seeds::zst },
+    Target { name: "bzip2_container", run: bzip2_container::run, seeds: seeds::bz2 },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
+    Target { name: "round_trip_bz2", run: round_trip_bz2::run, seeds: seeds::plain },
     Target { name: "round_trip_gz", run: round_trip_gz::run, seeds: seeds::plain },
     Target { name: "round_trip_zst", run: round_trip_zst::run, seeds: seeds::plain },
 ];

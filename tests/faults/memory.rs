@@ -31,7 +31,9 @@ fn compression_keeps_the_cap_or_names_its_need() {
     }
     let place = Place::new();
     place.write("plain", &data::mixed(40 << 20, 1));
-    for (format, levels) in [("gz", &[1, 9][..]), ("zst", &[1, 3, 9]), ("lz4", &[1, 9]), ("xz", &[0, 1, 6]), ("bz2", &[9])] {
+    for (format, levels) in
+        [("gz", &[1, 9][..]), ("zst", &[1, 3, 9]), ("lz4", &[1, 9]), ("xz", &[0, 1, 6]), ("bz2", &[9])]
+    {
         for level in levels {
             for mebibytes in [16, 48, 200] {
                 for input in [None, Some("plain")] {

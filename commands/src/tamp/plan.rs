@@ -68,9 +68,10 @@ impl Direction {
 
 /// The largest unit that a worker decodes as a whole. Larger ones are decoded as a stream on one core. Larger: files of
 /// long units decode in parallel, at twice this much memory a slot where they are there. Smaller: less memory. The blocks of
-/// `xz -9` have 192 MiB, pzstd's longest frames 32 MiB; a pipe's unit must have arrived before it is begun.
+/// `xz -9` have 192 MiB, pzstd's longest frames 32 MiB; a pipe's unit must have arrived before it is
+/// begun, and a bz2 block made of runs has up to 46.6 MB.
 pub const FILE_UNIT_BYTES_MAX: u64 = 256 << 20;
-pub const PIPE_UNIT_BYTES_MAX: u64 = 32 << 20;
+pub const PIPE_UNIT_BYTES_MAX: u64 = 48 << 20;
 
 /// Makes the plan.
 pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {

@@ -60,7 +60,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tamp)
-            opts="-z -d -t -l -c -o -f -k -r -F -S -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --recursive --level --fast --best --ultra --format --suffix --long --single-frame --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
+            opts="-z -d -t -l -c -o -f -k -r -e -F -S -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --recursive --level --fast --best --extreme --ultra --format --suffix --long --single-frame --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -83,11 +83,11 @@ _mh() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "zst zstd gz gzip lz4" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "zst zstd gz gzip bz2 bzip2 lz4 xz" -- "${cur}"))
                     return 0
                     ;;
                 -F)
-                    COMPREPLY=($(compgen -W "zst zstd gz gzip lz4" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "zst zstd gz gzip bz2 bzip2 lz4 xz" -- "${cur}"))
                     return 0
                     ;;
                 --suffix)

@@ -30,13 +30,16 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompr
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file what the commands do, step by step'
 complete -c mh -n "__fish_mh_needs_command" -f -a "generate" -d 'Write man pages and completions into DIR'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, lz4 1 to 12)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, lz4 1 to 12, xz 0 to 9)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l fast -d 'Fastest; for zst and lz4 N makes it faster still' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: zst, gz or lz4 (default: zst, or what the ending of -o or -S tells)' -r -f -a "zst\t''
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: zst, gz, lz4 or xz (default: zst, or what the ending of -o or -S tells)' -r -f -a "zst\t''
 zstd\t''
 gz\t''
 gzip\t''
-lz4\t''"
+bz2\t''
+bzip2\t''
+lz4\t''
+xz\t''"
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Ending to add or to take away' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l long -d 'zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
@@ -57,6 +60,7 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s k -l keep -d 'Keep the so
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l rm -d 'Remove each source once its output is complete'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s r -l recursive -d 'Go through folders'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l best -d 'Smallest without --ultra'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s e -l extreme -d 'xz: search longer for a little less'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l ultra -d 'Allow levels that need much time and memory (gz 10 to 12, zst 20 to 22)'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l single-frame -d 'zst: one frame for the whole input instead of frames that can be decoded in parallel'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l bgzf -d 'gz: write BGZF blocks, as genome tools want them'

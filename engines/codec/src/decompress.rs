@@ -6,6 +6,7 @@ use crate::byte_buffer::ByteBuffer;
 use crate::ends::{InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
 use crate::error::{CodecError, Defect};
 use crate::format::{CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, StreamDecoder, UnitPlace};
+use crate::in_series::{SeriesStart, decode_on};
 use crate::lane::{Lane, LaneOutcome, Totals};
 use crate::packed_reader::PackedReader;
 use crate::registry;
@@ -130,6 +131,8 @@ struct Fold {
     check: CheckSoFar,
     /// A unit before was found damaged: nothing after it is placed.
     broken_in: Option<UnitNumber>,
+    /// Where decoding may go on in series after that.
+    series: Option<SeriesStart>,
 }
 
 /// A chunk: whole units to be decoded, or a piece of a stream that is decoded already.
@@ -141,6 +144,8 @@ pub struct DecompressChunk {
     offset: u64,
     /// A defect behind the sound data in `plain`: told once those are written.
     failure: Mutex<Option<CodecError>>,
+    /// Where decoding may go on in series after it.
+    series: Option<SeriesStart>,
 }
 
 #[derive(Default)]
@@ -239,6 +244,7 @@ impl Stages for Decompression<'_> {
         chunk.plain.clear();
         // A slot that was freed unwritten still carries the failure of the lane that had it.
         *chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+        chunk.series = None;
         let any = source.next(&self.limits, chunk, turn)?;
         let bytes = source.reader.position() - from;
         Ok(match (any, &chunk.content) {
@@ -272,13 +278,23 @@ impl Stages for Decompression<'_> {
                 self.plain_bytes.streamed.fetch_add(chunk.plain.len() as u64, Ordering::Relaxed);
             }
             Content::Units { format, units, .. } => {
-                let decoder = decoder.for_format(format.expect("units have a format"));
+                let format = format.expect("units have a format");
+                let decoder = decoder.for_format(format);
                 let mut at = 0;
                 for unit in units {
                     let packed = &chunk.packed[at..at + unit.packed_bytes + unit.shared_bytes];
                     let limit = self.limits.unit_plain_bytes;
+                    let before = chunk.plain.len();
                     if let Err(defect) = decoder.decode(packed, unit.parameters, limit, &mut chunk.plain) {
                         let damaged = unit.number.damaged(defect);
+                        chunk.series = Some(SeriesStart {
+                            format,
+                            unit: unit.number.unit,
+                            parameters: unit.parameters,
+                            offset: unit.number.offset,
+                            is_handed_on: chunk.plain.len() > before,
+                            plain_offset: chunk.plain.len() as u64,
+                        });
                         *chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(damaged);
                         break;
                     }
@@ -302,6 +318,9 @@ impl Stages for Decompression<'_> {
         }
         if chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner).is_some() {
             fold.broken_in = Some(UnitNumber { unit_name: "unit", unit: fold.totals.units, offset: 0 });
+            let in_chunk = chunk.series.take();
+            fold.series =
+                in_chunk.map(|start| SeriesStart { plain_offset: chunk.offset + start.plain_offset, ..start });
         }
         match &chunk.content {
             Content::Nothing => {}
@@ -339,10 +358,18 @@ impl Stages for Decompression<'_> {
     fn close(&self, lane: usize, ends: Option<(DecompressSource, DecompressSink)>, outcome: Result<(), CodecError>) {
         let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), outcome };
         if let Some((source, sink)) = ends {
-            let fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let bytes_in = source.reader.position() - source.from;
+            let mut fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut position = source.reader.position();
+            if let (Err(CodecError::Damaged { .. }), Some(start), Some(file)) =
+                (&closed.outcome, fold.series.take(), source.reader.regular_file())
+                && let Some(outcome) = decode_on(&start, file, &sink.output)
+            {
+                closed.outcome = outcome.map(|end| position = end);
+                fold.totals.streamed_units += 1;
+            }
+            let bytes_in = position - source.from;
             closed.totals = Totals { bytes_in, bytes_out: sink.output.written(), ..fold.totals };
-            leave_stdin_at(&self.lanes[lane], &sink.input, source.reader.position());
+            leave_stdin_at(&self.lanes[lane], &sink.input, position);
             let finished = match closed.outcome {
                 Ok(()) => sink.output.commit(&self.lanes[lane], &sink.input),
                 Err(error) => sink.output.abandon(error),
@@ -518,6 +545,10 @@ impl DecompressSource {
         let filled = match decoder.fill(&mut self.reader, &mut chunk.plain, PIECE_BYTES, turn) {
             Ok(filled) => filled,
             Err(error) => {
+                // Where it went through several, the one it is in.
+                let behind = decoder.units_behind();
+                let offset = if behind == 0 { unit.offset } else { self.reader.position() };
+                let unit = UnitNumber { unit: unit.unit + behind, offset, ..unit };
                 self.failed = Some(unit.at(error, &self.reader));
                 Filled::More
             }

@@ -171,6 +171,17 @@ pub enum Defect {
         /// As found.
         actual: u64,
     },
+    /// The checksum over a stream of several units is another than theirs.
+    #[error("the stream that ends here has checksum {stored:08x}, its data say {computed:08x}")]
+    StreamChecksum {
+        /// As stored.
+        stored: u32,
+        /// As the units' checksums say.
+        computed: u32,
+    },
+    /// The bzip2 data are broken.
+    #[error("{0}")]
+    Bzip2(&'static str),
     /// The deflate data are broken.
     #[error("{0}")]
     Deflate(#[source] InflateError),

@@ -104,6 +104,13 @@ pub trait Format: Send + Sync {
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter>;
     /// A decoder of whole units, one for each worker.
     fn decoder(&self) -> Box<dyn Decoder>;
+
+    /// A decoder of everything from the unit with these parameters on, for a file in which cutting was misled: by data
+    /// that look like a border. `is_handed_on` says that the unit's own bytes are out already. `None` where cutting
+    /// cannot be misled.
+    fn in_series(&self, _parameters: u64, _is_handed_on: bool) -> Option<Box<dyn StreamDecoder>> {
+        None
+    }
 }
 
 /// Encodes whole units.
@@ -260,6 +267,11 @@ pub trait StreamDecoder: Send {
     /// The check to be computed beside the decoding, for the claim in [`Filled::Last`].
     fn running_check(&self) -> RunningCheck {
         RunningCheck::None
+    }
+
+    /// Units that it has gone through, where it goes through several: for messages.
+    fn units_behind(&self) -> u64 {
+        0
     }
 
     /// Fills `plain` (which is empty) with about `piece_bytes` of the unit, reading as it needs. A pipe that has nothing

@@ -25,13 +25,15 @@ pub struct Survey {
     pub units: u64,
     /// The largest unit that tells its plain size.
     pub largest_unit_bytes: u64,
+    /// Whether only decoding finds the end of a unit.
+    pub is_streamed: bool,
 }
 
 impl Survey {
-    /// Whether more than one core can decode the file: it has several units and all of them tell their length and are
+    /// Whether more than one core can decode the file: it has several units, the ends of all can be found, and they are
     /// small enough to be held.
     pub fn is_parallel(&self, limits: &DecodeLimits) -> bool {
-        self.plain_bytes.is_some() && self.units > 1 && self.largest_unit_bytes <= limits.unit_plain_bytes
+        !self.is_streamed && self.units > 1 && self.largest_unit_bytes <= limits.unit_plain_bytes
     }
 }
 
@@ -62,6 +64,7 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
         plain_bytes: Some(0),
         units: 0,
         largest_unit_bytes: 0,
+        is_streamed: false,
     };
     loop {
         let offset = reader.position();
@@ -79,6 +82,7 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
             Ok(Next::Padding { bytes } | Next::Check { bytes, .. }) => bytes,
             Ok(Next::Stream(_)) => {
                 survey.plain_bytes = None;
+                survey.is_streamed = true;
                 reader.skip(u64::MAX).map_err(read_error(offset))?;
                 break;
             }

@@ -96,6 +96,26 @@ impl PackedReader {
         Ok(self.peek(1, 512)?.is_empty())
     }
 
+    /// The number of zero bytes up to the end of the input; 0 where something else comes.
+    pub fn zeros_to_the_end(&mut self) -> io::Result<u64> {
+        let mut seen: u64 = 0;
+        let mut block = [0; 512];
+        loop {
+            let count = self.peek_at(seen, &mut block)?;
+            if block[..count].iter().any(|&byte| byte != 0) {
+                return Ok(0);
+            }
+            seen += count as u64;
+            if count < block.len() {
+                return Ok(seen);
+            }
+            // LIMIT: from a pipe, padding is kept in memory while it is looked at; no tape block is longer.
+            if self.regular_file().is_none() && seen > 16 << 20 {
+                return Ok(0);
+            }
+        }
+    }
+
     /// Whether the next read would sleep: nothing is buffered and the pipe is empty.
     pub fn would_wait(&self) -> bool {
         match &self.backing {

@@ -2,6 +2,7 @@
 
 use crate::error::{CodecError, Unrecognised};
 use crate::format::{Facts, Format};
+use crate::formats::bzip2::Bzip2;
 use crate::formats::gzip::Gzip;
 use crate::formats::lz4::Lz4;
 use crate::formats::skippable;
@@ -11,7 +12,7 @@ use crate::packed_reader::PackedReader;
 
 /// All formats; the first is the default.
 pub fn formats() -> &'static [&'static dyn Format] {
-    &[&Zstd, &Gzip, &Lz4, &Xz]
+    &[&Zstd, &Gzip, &Bzip2, &Lz4, &Xz]
 }
 
 /// The format called `name`, or named after the tool of that name.
@@ -55,7 +56,7 @@ pub fn decoder_bytes(unit_plain_bytes: u64) -> u64 {
 /// LIMIT: skippable frames of a pipe that are kept in memory until what follows them is seen.
 const SKIPPED_BYTES: u64 = 16 << 20;
 
-/// LIMIT: the longest magic is four bytes; gzip's fourth byte tells a plausible header from chance.
+/// LIMIT: the longest magic is bzip2's, a stream's header and its first mark: ten bytes.
 const HEAD_BYTES: usize = 18;
 
 /// The name without its ending, where the ending is one of ours: `a.tgz` gives `a.tar`.
@@ -96,6 +97,9 @@ mod tests {
         let skippable = [0x5e, 0x2a, 0x4d, 0x18, 1, 0, 0, 0, b'x'];
         assert_eq!(name(&skippable), Some("zst"));
         assert_eq!(name(&[&skippable[..], &[4, 0x22, 0x4d, 0x18, 0x60]].concat()), Some("lz4"));
+        assert_eq!(name(b"BZh91AY&SY.........."), Some("bz2"));
+        assert_eq!(name(b"BZh1\x17\x72\x45\x38\x50\x90\0\0\0\0"), Some("bz2"));
+        assert_eq!(name(b"BZh9 is how a letter may begin"), None);
         assert_eq!(name(b"#!/bin/sh"), None);
         assert_eq!(name(b""), None);
     }

@@ -21,6 +21,7 @@ fn every_layout_round_trips_and_threads_equal_the_single_core() {
         Way { format: "gz", level: 1, layout: Layout::Bgzf },
         Way { format: "zst", level: 1, layout: Layout::ParallelUnits },
         Way { format: "zst", level: -5, layout: Layout::ParallelUnits },
+        Way { format: "bz2", level: 1, layout: Layout::ParallelUnits },
     ];
     for way in ways {
         for size in sizes(1 << 20) {
@@ -172,7 +173,7 @@ proptest! {
         seed in any::<u64>(),
         size in 1..200_000_usize,
         flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8_u8), 1..4),
-        which in 0..4_usize,
+        which in 0..5_usize,
         hands in 1..4_usize,
     ) {
         let plain = testkit::data::mixed(size, seed);
@@ -181,6 +182,7 @@ proptest! {
             0 => foreign_gzip(&plain),
             1 => bench.compress(Way { format: "gz", level: 1, layout: Layout::Bgzf }, 1).expect("compress"),
             2 => bench.compress(Way { format: "gz", level: 1, layout: Layout::ParallelUnits }, 1).expect("compress"),
+            3 => bench.compress(Way { format: "bz2", level: 1, layout: Layout::ParallelUnits }, 1).expect("compress"),
             _ => bench.compress(Way { format: "zst", level: 1, layout: Layout::ParallelUnits }, 1).expect("compress"),
         };
         for (index, bit) in &flips {

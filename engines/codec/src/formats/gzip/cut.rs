@@ -25,26 +25,6 @@ impl GzipCutter {
         Self { unit_plain_bytes, members: 0 }
     }
 
-    /// The length of padding that reaches to the end of the input; 0 where something else comes.
-    fn padding_to_the_end(input: &mut PackedReader) -> Result<u64, CutError> {
-        let mut seen: u64 = 0;
-        let mut block = [0; GLANCE_BYTES];
-        loop {
-            let count = input.peek_at(seen, &mut block)?;
-            if block[..count].iter().any(|&byte| byte != 0) {
-                return Ok(0);
-            }
-            seen += count as u64;
-            if count < block.len() {
-                return Ok(seen);
-            }
-            // LIMIT: from a pipe, padding is kept in memory while it is looked at; no tape block is longer.
-            if input.regular_file().is_none() && seen > 16 << 20 {
-                return Ok(0);
-            }
-        }
-    }
-
     /// The plain length in the trailer of a member that ends `member_bytes` ahead, if it is there.
     fn claimed_plain_bytes(input: &mut PackedReader, member_bytes: u64) -> Result<Option<u64>, CutError> {
         let mut length = [0; 4];
@@ -62,7 +42,7 @@ impl Cutter for GzipCutter {
                 return Ok(Next::End);
             }
             if self.members > 0 && !head.starts_with(&MAGIC[..head.len().min(MAGIC.len())]) {
-                let bytes = Self::padding_to_the_end(input)?;
+                let bytes = input.zeros_to_the_end()?;
                 return if bytes > 0 { Ok(Next::Padding { bytes }) } else { Err(CutError::Garbage) };
             }
             match parse_header(head)? {

@@ -1,0 +1,83 @@
+//! bzip2 (Julian Seward): blocks of up to 900 kB, sorted and Huffman-coded, in streams. We write a stream for each block, as
+//! pbzip2 does, and decode the blocks of any file in parallel.
+
+mod container;
+mod cut;
+mod decode;
+mod encode;
+mod runs;
+mod scan;
+mod sort;
+mod symbols;
+mod tables;
+
+use crate::error::CodecError;
+use crate::format::{
+    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, FixedTail, Format, StreamDecoder, Tail,
+};
+
+/// The format.
+#[derive(Debug)]
+pub struct Bzip2;
+
+static FACTS: Facts = Facts {
+    name: "bz2",
+    tool: "bzip2",
+    suffixes: &[(".bz2", ""), (".tbz2", ".tar"), (".tbz", ".tar"), (".tz2", ".tar"), (".bz", "")],
+    unit_name: "block",
+    levels: 1..=9,
+    level_before_ultra: 9,
+    default_level: 9,
+    best_level: 9,
+    check: "crc32",
+};
+
+impl Format for Bzip2 {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        let magics = [container::BLOCK_MAGIC, container::END_MAGIC].map(|magic| (magic << 16).to_be_bytes());
+        let behind = &head[head.len().min(container::HEADER_BYTES)..head.len().min(container::HEADER_BYTES + 6)];
+        container::level_of(head).is_some() && magics.iter().any(|magic| magic.starts_with(behind))
+    }
+
+    fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
+        encode::chunk_bytes(options.level)
+    }
+
+    fn packed_bound(&self, plain_bytes: usize) -> usize {
+        encode::packed_bound(plain_bytes)
+    }
+
+    fn encoder_bytes(&self, _options: &EncodeOptions) -> u64 {
+        // Two copies of a block, its suffix array of 32-bit places, its symbols.
+        10 << 20
+    }
+
+    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+        // mibz2's scratch for blocks of 900 kB.
+        8 << 20
+    }
+
+    fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
+        Ok(Box::new(encode::StreamsEncoder::new(options.level)))
+    }
+
+    fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
+        Box::new(FixedTail::default())
+    }
+
+    fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
+        Box::new(cut::BlockCutter::new(limits))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(decode::BlockDecoder::new())
+    }
+
+    fn in_series(&self, parameters: u64, is_handed_on: bool) -> Option<Box<dyn StreamDecoder>> {
+        Some(Box::new(decode::SeriesDecoder::at_a_block(parameters, is_handed_on)))
+    }
+}

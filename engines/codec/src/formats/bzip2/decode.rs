@@ -1,0 +1,265 @@
+//! Decodes bzip2 blocks with mibz2: single ones for a worker, and whole inputs in series where they cannot be divided.
+//! Every block's checksum is compared before a byte of it is handed on; the streams' checksums are `cut`'s business, or
+//! the series' own.
+
+use super::container::{BlockPlace, HEADER_BYTES, defect, folded};
+use super::cut::{BLOCK_BYTES_MAX, Between, between_streams, check_stream};
+use crate::byte_buffer::ByteBuffer;
+use crate::error::Defect;
+use crate::format::{CutError, Decoder, Filled, StreamDecoder};
+use crate::packed_reader::PackedReader;
+use crew::pipeline::Turn;
+use mibz2::bits::Bits;
+use mibz2::block::{Item, MAX_SYMS, Symbols, read_item};
+use mibz2::{Kernels, Scratch, decode_block};
+
+/// Buffers for one block after another. About 10 MB at the largest level, more for blocks that are one long run.
+struct BlockBuffers {
+    kernels: Kernels,
+    scratch: Scratch,
+    symbols: Vec<u16>,
+    plain: Vec<u8>,
+}
+
+/// LIMIT: what a buffer keeps from one block to the next; a block of long runs comes to 46 MB, and hardly ever comes.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// What stands at a bit: a block's symbols or the end of the stream, and the bit behind it.
+enum Read {
+    Block {
+        symbols: Box<Symbols>,
+        end: u64,
+    },
+    End,
+    /// The bytes end before.
+    Cut,
+}
+
+impl BlockBuffers {
+    fn new() -> Self {
+        let symbols = Vec::with_capacity(MAX_SYMS);
+        Self { kernels: Kernels::detect(), scratch: Scratch::default(), symbols, plain: Vec::new() }
+    }
+
+    /// Reads the Huffman codes of the block at a bit.
+    fn read(&mut self, packed: &[u8], bit: u64, level: u32) -> Result<Read, Defect> {
+        let mut bits = Bits::at(packed, bit);
+        let item = read_item(&mut bits, level, std::mem::take(&mut self.symbols));
+        let (overran, end) = (bits.overran(), bits.bit_pos());
+        match item {
+            Ok(Item::Block(symbols)) if !overran => Ok(Read::Block { symbols: Box::new(symbols), end }),
+            Ok(Item::Block(symbols)) => {
+                self.symbols = symbols.syms;
+                Ok(Read::Cut)
+            }
+            Ok(Item::End(_)) => Ok(Read::End),
+            Err((kind, symbols)) => {
+                self.symbols = symbols;
+                if overran { Ok(Read::Cut) } else { Err(defect(&kind)) }
+            }
+        }
+    }
+
+    /// Turns symbols into the block's bytes and compares its checksum.
+    fn decode(&mut self, symbols: Box<Symbols>) -> Result<&[u8], Defect> {
+        self.plain.clear();
+        self.plain.shrink_to(KEPT_BYTES);
+        let decoded = decode_block(&symbols, self.kernels, &mut self.scratch, &mut self.plain);
+        self.symbols = symbols.syms;
+        decoded.map_err(|kind| defect(&kind))?;
+        Ok(&self.plain)
+    }
+}
+
+/// Decodes blocks whose place is known.
+pub(super) struct BlockDecoder {
+    buffers: BlockBuffers,
+}
+
+impl BlockDecoder {
+    pub fn new() -> Self {
+        Self { buffers: BlockBuffers::new() }
+    }
+}
+
+impl Decoder for BlockDecoder {
+    /// A block that is sound but does not end where it should is added all the same, and its end is the defect.
+    fn decode(
+        &mut self,
+        packed: &[u8],
+        parameters: u64,
+        plain_limit: u64,
+        plain: &mut ByteBuffer,
+    ) -> Result<(), Defect> {
+        let place = BlockPlace::unpacked(parameters);
+        let misplaced = Defect::Bzip2("neither a block nor the end of the stream begins where it ends");
+        let (symbols, end) = match self.buffers.read(packed, u64::from(place.start_bit), place.level)? {
+            Read::Block { symbols, end } => (symbols, end),
+            Read::End => return Err(Defect::Bzip2("the stream ends where it should begin")),
+            Read::Cut if place.end_bit.is_none() && packed.len() < BLOCK_BYTES_MAX => return Err(Defect::Truncated),
+            Read::Cut => return Err(Defect::Bzip2("it goes on where another block should begin")),
+        };
+        let decoded = self.buffers.decode(symbols)?;
+        if decoded.len() as u64 > plain_limit && !place.is_only_reading {
+            return Err(Defect::Length { stored: decoded.len() as u64, actual: plain_limit });
+        }
+        plain.append(decoded);
+        let expected_end = place.end_bit.map(|bit| {
+            let whole_bytes = packed.len() as u64 - u64::from(bit > 0);
+            whole_bytes * 8 + u64::from(bit)
+        });
+        match expected_end {
+            Some(expected) if expected == end => Ok(()),
+            None if end + 80 > packed.len() as u64 * 8 => Err(Defect::Truncated),
+            _ => Err(misplaced),
+        }
+    }
+}
+
+/// Decodes one block after another to the end of the input: where a block's end cannot be foreseen.
+pub(super) struct SeriesDecoder {
+    buffers: BlockBuffers,
+    streams: u64,
+    blocks: u64,
+    at: At,
+    /// How much of the last block has been handed on.
+    handed_on: usize,
+}
+
+/// What stands at the reader's position.
+enum At {
+    BetweenStreams,
+    /// A mark at a bit of the first byte.
+    Mark {
+        bit: u32,
+        level: u32,
+        crc: u32,
+    },
+    /// The same, with a block whose bytes have been handed on already.
+    KnownBlock {
+        bit: u32,
+        level: u32,
+        crc: u32,
+    },
+}
+
+impl SeriesDecoder {
+    /// Begins where a stream begins, behind so many others.
+    pub fn at_a_stream(streams: u64) -> Self {
+        Self { buffers: BlockBuffers::new(), streams, blocks: 0, at: At::BetweenStreams, handed_on: 0 }
+    }
+
+    /// Begins at a block that was cut, or behind it when its bytes `are_handed_on`.
+    pub fn at_a_block(parameters: u64, are_handed_on: bool) -> Self {
+        let BlockPlace { start_bit: bit, level, crc_before: crc, .. } = BlockPlace::unpacked(parameters);
+        let at = if are_handed_on { At::KnownBlock { bit, level, crc } } else { At::Mark { bit, level, crc } };
+        Self { buffers: BlockBuffers::new(), streams: 1, blocks: 0, at, handed_on: 0 }
+    }
+
+    /// Goes on to the next block and decodes it. Returns whether there was one.
+    fn next_block(&mut self, input: &mut PackedReader, turn: &mut Turn<'_>) -> Result<bool, CutError> {
+        loop {
+            match self.at {
+                At::BetweenStreams => match between_streams(input, self.streams)? {
+                    Between::End => return Ok(false),
+                    Between::Padding { bytes } => {
+                        input.skip(bytes)?;
+                    }
+                    Between::Header { level } => {
+                        input.consume(HEADER_BYTES);
+                        self.at = At::Mark { bit: 0, level, crc: 0 };
+                    }
+                },
+                At::Mark { bit, level, crc } => match self.symbols(input, turn, bit, level)? {
+                    Some((symbols, end)) => {
+                        let crc = folded(crc, symbols.crc);
+                        let buffers = &mut self.buffers;
+                        turn.with_hand(|| buffers.decode(symbols).map(|_| ()))?;
+                        self.handed_on = 0;
+                        self.go_to(input, end, level, crc);
+                        return Ok(true);
+                    }
+                    None => self.end_stream(input, bit, crc)?,
+                },
+                At::KnownBlock { bit, level, crc } => {
+                    let (symbols, end) = self.symbols(input, turn, bit, level)?.ok_or(Defect::Truncated)?;
+                    self.go_to(input, end, level, folded(crc, symbols.crc));
+                    self.buffers.symbols = symbols.syms;
+                }
+            }
+        }
+    }
+
+    fn go_to(&mut self, input: &mut PackedReader, end: u64, level: u32, crc: u32) {
+        input.consume(usize::try_from(end / 8).expect("in memory"));
+        self.blocks += 1;
+        self.at = At::Mark { bit: (end % 8) as u32, level, crc };
+    }
+
+    /// The symbols of the block at a bit, and where it ends; `None` at the stream's end.
+    fn symbols(
+        &mut self,
+        input: &mut PackedReader,
+        turn: &mut Turn<'_>,
+        bit: u32,
+        level: u32,
+    ) -> Result<Option<(Box<Symbols>, u64)>, CutError> {
+        // Few blocks are longer than the first glance; a pipe brings what it has.
+        let mut at_least = 1 << 10;
+        loop {
+            let (bytes, at_end) = input.ahead(at_least, 1 << 20)?;
+            let shown = bytes.len();
+            let buffers = &mut self.buffers;
+            match turn.with_hand(|| buffers.read(bytes, u64::from(bit), level))? {
+                Read::Block { symbols, end } => return Ok(Some((symbols, end))),
+                Read::End => return Ok(None),
+                Read::Cut if at_end => return Err(Defect::Truncated.into()),
+                Read::Cut if shown >= BLOCK_BYTES_MAX => {
+                    return Err(Defect::Bzip2("it is longer than any block is").into());
+                }
+                Read::Cut => at_least = (shown * 2).clamp(1 << 10, BLOCK_BYTES_MAX),
+            }
+        }
+    }
+
+    fn end_stream(&mut self, input: &mut PackedReader, bit: u32, crc: u32) -> Result<(), CutError> {
+        let mark_bytes = (bit as usize + 80).div_ceil(8);
+        let bytes = input.peek(mark_bytes, mark_bytes)?;
+        check_stream(bytes, u64::from(bit), crc)?;
+        input.consume(mark_bytes);
+        self.streams += 1;
+        self.at = At::BetweenStreams;
+        Ok(())
+    }
+}
+
+impl StreamDecoder for SeriesDecoder {
+    fn units_behind(&self) -> u64 {
+        self.blocks
+    }
+
+    fn fill(
+        &mut self,
+        input: &mut PackedReader,
+        plain: &mut ByteBuffer,
+        piece_bytes: usize,
+        turn: &mut Turn<'_>,
+    ) -> Result<Filled, CutError> {
+        plain.clear();
+        while plain.len() < piece_bytes {
+            if self.handed_on == self.buffers.plain.len() {
+                if !plain.is_empty() && input.would_wait() {
+                    break;
+                }
+                if !self.next_block(input, turn)? {
+                    return Ok(Filled::Last(None));
+                }
+            }
+            let left = &self.buffers.plain[self.handed_on..];
+            let count = left.len().min(piece_bytes - plain.len());
+            plain.append(&left[..count]);
+            self.handed_on += count;
+        }
+        Ok(Filled::More)
+    }
+}

@@ -1,0 +1,60 @@
+//! Decoding on in series, where cutting was misled: data that look like the border of a unit.
+//!
+//! The unit in front of a false border cannot end there, so its worker reports it, and everything before is sound and
+//! written. What follows is decoded once more from the file, in order, with no help from borders. A damaged file takes the
+//! same way: then the series finds the damage itself, and its place. A pipe's bytes are gone: there the report stands.
+
+use crate::byte_buffer::ByteBuffer;
+use crate::decompress::PIECE_BYTES;
+use crate::ends::OutputEnd;
+use crate::error::CodecError;
+use crate::format::{CutError, Filled, Format};
+use crate::packed_reader::PackedReader;
+use crew::pipeline::Turn;
+use std::fs::File;
+use std::sync::Arc;
+
+/// Where to go on.
+#[derive(Clone, Copy)]
+pub(crate) struct SeriesStart {
+    pub format: &'static dyn Format,
+    /// The unit's number in the file, its parameters, and where it begins.
+    pub unit: u64,
+    pub parameters: u64,
+    pub offset: u64,
+    /// Whether its plain bytes are in the output already.
+    pub is_handed_on: bool,
+    /// Where the next plain byte belongs.
+    pub plain_offset: u64,
+}
+
+/// Decodes everything from `start` to the end of `input` into `output`; returns where the input ended. `None` where the
+/// format's cutting cannot be misled.
+pub(crate) fn decode_on(start: &SeriesStart, input: &Arc<File>, output: &OutputEnd) -> Option<Result<u64, CodecError>> {
+    let mut series = start.format.in_series(start.parameters, start.is_handed_on)?;
+    let mut reader = PackedReader::file(Arc::clone(input), start.offset);
+    let mut plain = ByteBuffer::default();
+    let mut offset = start.plain_offset;
+    loop {
+        let filled = series.fill(&mut reader, &mut plain, PIECE_BYTES, &mut Turn::with_a_hand());
+        // What came out before a defect is sound.
+        if let Err(error) = output.write(plain.content(), offset) {
+            return Some(Err(error));
+        }
+        offset += plain.len() as u64;
+        let (unit_name, unit) = (start.format.facts().unit_name, start.unit + series.units_behind());
+        let position = reader.position();
+        match filled {
+            Ok(Filled::More) => {}
+            Ok(Filled::Last(_)) => return Some(Ok(position)),
+            Err(CutError::Read(cause)) => return Some(Err(CodecError::Read { offset: position, cause })),
+            Err(CutError::Defect(defect)) => {
+                return Some(Err(CodecError::Damaged { unit_name, unit, offset: position, defect }));
+            }
+            Err(CutError::Garbage) => {
+                let unit = unit - 1;
+                return Some(Err(CodecError::TrailingGarbage { unit_name, unit, offset: position }));
+            }
+        }
+    }
+}
