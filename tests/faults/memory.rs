@@ -30,12 +30,10 @@ fn compression_keeps_the_cap_or_names_its_need() {
         return;
     }
     let place = Place::new();
-    place.write("plain", &data::mixed(40 << 20, 1));
-    for (format, levels) in
-        [("gz", &[1, 9][..]), ("zst", &[1, 3, 9]), ("lz4", &[1, 9]), ("xz", &[0, 1, 6]), ("bz2", &[9])]
-    {
+    place.write("plain", &data::mixed(20 << 20, 1));
+    for (format, levels) in [("gz", &[1][..]), ("zst", &[1, 9]), ("lz4", &[1]), ("xz", &[0, 6]), ("bz2", &[9])] {
         for level in levels {
-            for mebibytes in [16, 48, 200] {
+            for mebibytes in [16, 64] {
                 for input in [None, Some("plain")] {
                     let file = if input.is_some() { "-" } else { "plain" };
                     let arguments = format!("-F {format} -{level} -j 64 --memory {mebibytes}M -c {file}");
@@ -56,10 +54,10 @@ fn decompression_keeps_the_cap_or_names_its_need() {
         return;
     }
     let place = Place::new();
-    let plain = data::mixed(40 << 20, 2);
+    let plain = data::mixed(20 << 20, 2);
     place.write("plain", &plain);
     let mut files = Vec::new();
-    for (format, level) in [("gz", 1), ("zst", 1), ("zst", 9), ("lz4", 1), ("xz", 0), ("xz", 6), ("bz2", 9)] {
+    for (format, level) in [("gz", 1), ("zst", 1), ("zst", 9), ("lz4", 1), ("xz", 0), ("bz2", 9)] {
         let name = format!("ours-{level}.{format}");
         place.tamp(["-F", format, &format!("-{level}"), "-o", &name, "plain"]).stdout_of_success();
         files.push(name);
@@ -82,7 +80,7 @@ fn decompression_keeps_the_cap_or_names_its_need() {
         files.push(name);
     }
     for name in &files {
-        for mebibytes in [16, 48, 200] {
+        for mebibytes in [16, 64] {
             for input in [None, Some(name.as_str())] {
                 let file = if input.is_some() { "-" } else { name };
                 let arguments = format!("-d -j 64 --memory {mebibytes}M -c {file}");

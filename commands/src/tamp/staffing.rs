@@ -71,7 +71,7 @@ pub fn staff(
     plan.choose(
         "memory",
         held,
-        format!("{} and what {} need", counted(slots.given as u64, "slot"), counted(width as u64, "hand")),
+        format!("{}, and the codecs of {}", counted(slots.given as u64, "slot"), counted(width as u64, "hand")),
     );
     explain_priority(args, plan);
     Ok((direction, Staffing { width, slots, lanes_at_once: lanes_at_once(), mode }))
