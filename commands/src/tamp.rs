@@ -87,8 +87,8 @@ pub struct TampArgs {
     #[arg(short = 'r', long)]
     pub recursive: bool,
 
-    /// Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, lz4 1 to 12,
-    /// xz 0 to 9)
+    /// Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, bz2 1 to 9,
+    /// lz4 1 to 12, xz 0 to 9)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub level: Option<i32>,
 
@@ -110,7 +110,7 @@ pub struct TampArgs {
     #[arg(long, hide_short_help = true)]
     pub ultra: bool,
 
-    /// Format to write: zst, gz, lz4 or xz (default: zst, or what the ending of -o or -S tells)
+    /// Format to write: zst, gz, bz2, lz4 or xz (default: zst, or what the ending of -o or -S tells)
     #[arg(long, short = 'F', value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
     pub format: Option<String>,
 

@@ -30,9 +30,9 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompr
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file what the commands do, step by step'
 complete -c mh -n "__fish_mh_needs_command" -f -a "generate" -d 'Write man pages and completions into DIR'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, lz4 1 to 12, xz 0 to 9)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, bz2 1 to 9, lz4 1 to 12, xz 0 to 9)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l fast -d 'Fastest; for zst and lz4 N makes it faster still' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: zst, gz, lz4 or xz (default: zst, or what the ending of -o or -S tells)' -r -f -a "zst\t''
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: zst, gz, bz2, lz4 or xz (default: zst, or what the ending of -o or -S tells)' -r -f -a "zst\t''
 zstd\t''
 gz\t''
 gzip\t''
