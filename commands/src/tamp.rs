@@ -19,7 +19,7 @@ use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use codec::compress::{Compression, compress};
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
-use codec::lane::{Input, Lane, LaneOutcome, Totals};
+use codec::lane::{Input, Lane, LaneOutcome, Output, Totals};
 use crew::budget::{Budget, InProcess, Request};
 use crew::measures::Measures;
 use crew::tally::Tally;
@@ -82,6 +82,22 @@ pub struct TampArgs {
     /// Remove each source once its output is complete
     #[arg(long = "rm", overrides_with = "keep")]
     pub remove: bool,
+
+    /// Write a damaged file's sound part, up to the damage
+    #[arg(long, requires = "decompress", hide_short_help = true)]
+    pub keep_good: bool,
+
+    /// Wait until the output, and its name, are on the disk
+    #[arg(long, hide_short_help = true)]
+    pub fsync: bool,
+
+    /// Decompressing, leave holes for zeros in standard output too, where it is a file; the default for named files
+    #[arg(long, overrides_with = "no_sparse", hide_short_help = true)]
+    pub sparse: bool,
+
+    /// Write zeros out
+    #[arg(long, overrides_with = "sparse", hide_short_help = true)]
+    pub no_sparse: bool,
 
     /// Go through folders
     #[arg(short = 'r', long)]
@@ -297,22 +313,25 @@ fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
         Err(error) => {
             let verb = job.direction.verb(job.is_test);
             let message = format!("{verb} {name}: {}", with_causes(error));
-            context.messages.error(NAME, &message, &hints(error, job));
+            context.messages.error(NAME, &message, &hints(error, job, lane, closed.kept_bytes));
         }
     }
 }
 
 /// What to do about an error, where something can be done.
-fn hints(error: &CodecError, job: &Job) -> Vec<String> {
+fn hints(error: &CodecError, job: &Job, lane: &Lane, kept_bytes: Option<u64>) -> Vec<String> {
+    if let (Some(bytes), Output::Path { path, .. }) = (kept_bytes, &lane.output) {
+        return vec![format!("what stands before the damage, {}, is in {}", terminal::bytes(bytes), quote(path))];
+    }
     match error {
         CodecError::Exists { .. } => {
             vec!["-f replaces it, -c writes to standard output".to_owned()]
         }
         CodecError::Directory => vec!["-r goes through folders".to_owned()],
         CodecError::Damaged { unit, .. } | CodecError::TrailingGarbage { unit, .. }
-            if !job.is_test && !job.one_output && *unit > 1 =>
+            if !job.is_test && !job.one_output && *unit > 1 && !lane.care.keeps_good =>
         {
-            vec!["nothing was kept; mh tamp -dc writes what stands before the damage".to_owned()]
+            vec!["nothing was kept; --keep-good writes what stands before the damage".to_owned()]
         }
         _ => Vec::new(),
     }

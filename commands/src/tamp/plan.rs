@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::report::seconds_text;
 use codec::format::{DecodeLimits, EncodeOptions, Format, Layout};
-use codec::lane::{Input, Lane, Output, Source};
+use codec::lane::{Care, Holes, Input, Lane, Output, Source};
 use codec::registry;
 use crew::budget::Priority;
 use crew::pipeline::Staffing;
@@ -220,9 +220,10 @@ fn lanes(
     files: &[Found],
     left_alone: &mut Vec<(PathBuf, LeftAlone)>,
 ) -> Vec<Lane> {
+    let care = care(args, direction);
     if args.files.is_empty() {
         let output = output_of_stdin(args);
-        return vec![Lane { input: Input::Stdin, output, source: Source::Keep }];
+        return vec![Lane { input: Input::Stdin, output, source: Source::Keep, care }];
     }
     let mut lanes = Vec::with_capacity(files.len());
     let mut names = HashMap::new();
@@ -234,7 +235,7 @@ fn lanes(
                 let removes = args.remove && matches!(output, Output::Path { .. }) && !is_stdin;
                 let source = if removes { Source::Remove } else { Source::Keep };
                 let input = if is_stdin { Input::Stdin } else { Input::Path(file.path.clone()) };
-                lanes.push(Lane { input, output, source });
+                lanes.push(Lane { input, output, source, care });
             }
             // COMPAT: gzip -r passes over what is packed already, and over what is not packed, without a word.
             Err(LeftAlone::PackedAlready { .. } | LeftAlone::UnknownEnding) if file.by_walking => {}
@@ -242,6 +243,17 @@ fn lanes(
         }
     }
     lanes
+}
+
+fn care(args: &TampArgs, direction: &Direction) -> Care {
+    let holes = match direction {
+        // Packed data have no long runs of zeros.
+        Direction::Compress { .. } => Holes::Never,
+        Direction::Decompress { .. } if args.no_sparse => Holes::Never,
+        Direction::Decompress { .. } if args.sparse => Holes::Everywhere,
+        Direction::Decompress { .. } => Holes::InNamedFiles,
+    };
+    Care { holes, syncs: args.fsync, keeps_good: args.keep_good }
 }
 
 /// Two files must not get the same output: they would be written at the same time, and one would be lost.

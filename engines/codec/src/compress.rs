@@ -119,7 +119,7 @@ impl Stages for Compression<'_> {
         let lane = &self.lanes[lane];
         let input = InputEnd::open(&lane.input)?;
         check_not_the_same(&input, &lane.output)?;
-        let output = OutputEnd::open(&lane.output, self.unfinished)?;
+        let output = OutputEnd::open(lane, self.unfinished)?;
         let one_unit = self.format.stream_encoder(&self.options)?;
         let (reading, by) = match input.extent {
             Some(extent) => (Reading::AtOffsets(extent), By::Workers),
@@ -223,7 +223,7 @@ impl Stages for Compression<'_> {
     }
 
     fn close(&self, lane: usize, ends: Option<(CompressSource, CompressSink)>, outcome: Result<(), CodecError>) {
-        let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), outcome };
+        let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), kept_bytes: None, outcome };
         if let Some((source, sink)) = ends {
             let fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
             closed.totals = fold.totals;

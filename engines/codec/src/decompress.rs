@@ -212,7 +212,7 @@ impl Stages for Decompression<'_> {
         let lane = &self.lanes[lane];
         let input = InputEnd::open(&lane.input)?;
         check_not_the_same(&input, &lane.output)?;
-        let output = OutputEnd::open(&lane.output, self.unfinished)?;
+        let output = OutputEnd::open(lane, self.unfinished)?;
         let (reader, reading) = match input.extent {
             Some(extent) => (PackedReader::file(Arc::clone(&input.file), extent.from), By::Workers),
             None => (PackedReader::stream(Arc::clone(&input.file), Arc::clone(&input.wake)), By::OwnThread),
@@ -356,7 +356,7 @@ impl Stages for Decompression<'_> {
     }
 
     fn close(&self, lane: usize, ends: Option<(DecompressSource, DecompressSink)>, outcome: Result<(), CodecError>) {
-        let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), outcome };
+        let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), kept_bytes: None, outcome };
         if let Some((source, sink)) = ends {
             let mut fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
             let mut position = source.reader.position();
@@ -372,6 +372,11 @@ impl Stages for Decompression<'_> {
             leave_stdin_at(&self.lanes[lane], &sink.input, position);
             let finished = match closed.outcome {
                 Ok(()) => sink.output.commit(&self.lanes[lane], &sink.input),
+                Err(error) if error.is_damage() && self.lanes[lane].care.keeps_good => {
+                    let kept = sink.output.commit_sound_part(&self.lanes[lane], &sink.input);
+                    closed.kept_bytes = kept.is_ok().then_some(closed.totals.bytes_out);
+                    kept.and(Err(error))
+                }
                 Err(error) => sink.output.abandon(error),
             };
             closed.outcome = finished.map(|not_carried| closed.not_carried = not_carried);

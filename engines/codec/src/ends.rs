@@ -2,14 +2,15 @@
 //! Knows no format; the stages in `compress` and `decompress` put bytes through.
 
 use crate::error::CodecError;
-use crate::lane::{Input, Lane, Output, Source};
+use crate::holes::write_around_zeros;
+use crate::lane::{Care, Holes, Input, Lane, Output, Source};
 use crew::pipeline::By;
 use std::fs::{File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use sys::at_offset::{report_late_errors, write_all_at};
 use sys::metadata::{NotCarried, carry_over, give_default_mode};
@@ -88,6 +89,9 @@ pub(crate) struct OutputEnd {
     base: OnceLock<u64>,
     /// Bytes from there to the end of what was written so far.
     written: AtomicU64,
+    care: Care,
+    /// Whether zeros become holes: known with the base.
+    has_holes: AtomicBool,
 }
 
 enum Destination {
@@ -98,7 +102,13 @@ enum Destination {
 
 impl OutputEnd {
     /// Opens the output.
-    pub fn open(output: &Output, unfinished: &Unfinished) -> Result<Self, CodecError> {
+    pub fn open(lane: &Lane, unfinished: &Unfinished) -> Result<Self, CodecError> {
+        let mut end = Self::open_plainly(&lane.output, unfinished)?;
+        end.care = lane.care;
+        Ok(end)
+    }
+
+    fn open_plainly(output: &Output, unfinished: &Unfinished) -> Result<Self, CodecError> {
         match output {
             Output::Discard => Ok(Self::new(Destination::Discard, Path::new("nowhere"), By::Workers)),
             Output::Stdout => {
@@ -115,7 +125,8 @@ impl OutputEnd {
 
     fn new(destination: Destination, name: &Path, writing: By) -> Self {
         let base = OnceLock::new();
-        Self { destination, name: name.to_owned(), writing, base, written: AtomicU64::new(0) }
+        let (name, written, has_holes) = (name.to_owned(), AtomicU64::new(0), AtomicBool::new(false));
+        Self { destination, name, writing, base, written, care: Care::default(), has_holes }
     }
 
     fn direct(file: File, name: &Path) -> io::Result<Self> {
@@ -155,6 +166,16 @@ impl OutputEnd {
                 }
                 _ => 0,
             };
+            let has_holes = match (&self.destination, self.care.holes) {
+                (Destination::Staged { .. }, holes) => holes != Holes::Never,
+                // What stands there already would show through a hole.
+                (Destination::Direct(file), Holes::Everywhere) if self.writing == By::Workers => {
+                    file.metadata().is_ok_and(|metadata| metadata.len() <= base)
+                }
+                _ => false,
+            };
+            // ORDER: read by whoever writes a chunk that was placed after this, behind the pipeline's lock.
+            self.has_holes.store(has_holes, Ordering::Relaxed);
             let _set_by_the_same_thread = self.base.set(base);
         }
         Ok(())
@@ -163,10 +184,11 @@ impl OutputEnd {
     /// Writes `bytes` that belong `offset` bytes into the output.
     pub fn write(&self, bytes: &[u8], offset: u64) -> Result<(), CodecError> {
         let base = self.base.get().copied().unwrap_or(0);
+        let write_at = if self.has_holes.load(Ordering::Relaxed) { write_around_zeros } else { write_all_at };
         let outcome = match &self.destination {
             Destination::Discard => Ok(()),
-            Destination::Staged { staged, .. } => write_all_at(staged.file(), bytes, offset),
-            Destination::Direct(file) if self.writing == By::Workers => write_all_at(file, bytes, base + offset),
+            Destination::Staged { staged, .. } => write_at(staged.file(), bytes, offset),
+            Destination::Direct(file) if self.writing == By::Workers => write_at(file, bytes, base + offset),
             Destination::Direct(file) => (&*file).write_all(bytes),
         };
         outcome.map_err(|cause| self.write_error(offset, cause))?;
@@ -182,6 +204,20 @@ impl OutputEnd {
     /// Bytes of output so far.
     pub fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
+    }
+
+    /// A hole at the end has no last byte: the length is set instead.
+    fn end_in_its_length(&self) -> Result<(), CodecError> {
+        let (file, base) = match (&self.destination, self.base.get()) {
+            (Destination::Staged { staged, .. }, _) => (staged.file(), 0),
+            (Destination::Direct(file), Some(&base)) => (file, base),
+            _ => return Ok(()),
+        };
+        if !self.has_holes.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let length = base + self.written();
+        file.set_len(length).map_err(|cause| self.write_error(self.written(), cause))
     }
 
     /// The lane failed: nothing is committed, and whoever writes next through the same descriptor goes on behind our bytes.
@@ -203,6 +239,17 @@ impl OutputEnd {
 
     /// Everything is written: carries the source's metadata over, gives the file its name, removes the source if asked.
     pub fn commit(self, lane: &Lane, input: &File) -> Result<Vec<NotCarried>, CodecError> {
+        let is_named = matches!(self.destination, Destination::Staged { .. });
+        let not_carried = self.commit_sound_part(lane, input)?;
+        if is_named {
+            remove_source(lane, input)?;
+        }
+        Ok(not_carried)
+    }
+
+    /// What is written is sound, though not all: it gets its name, and the source stays.
+    pub fn commit_sound_part(self, lane: &Lane, input: &File) -> Result<Vec<NotCarried>, CodecError> {
+        self.end_in_its_length()?;
         self.leave_behind_our_bytes()?;
         let (written, name) = (self.written(), self.name.clone());
         let flush_error = |cause| CodecError::Write { path: name.clone(), offset: written, cause };
@@ -210,6 +257,9 @@ impl OutputEnd {
             Destination::Discard => Ok(Vec::new()),
             Destination::Direct(file) => {
                 report_late_errors(&file).map_err(flush_error)?;
+                if self.care.syncs && self.writing == By::Workers {
+                    file.sync_all().map_err(flush_error)?;
+                }
                 Ok(Vec::new())
             }
             Destination::Staged { staged, path, replace } => {
@@ -226,16 +276,24 @@ impl OutputEnd {
                     give_default_mode(staged.file()).map_err(commit_error)?;
                     Vec::new()
                 };
-                if lane.source == Source::Remove {
-                    // The last copy of the bytes goes: the new one must be on the disk before.
-                    staged.file().sync_data().map_err(flush_error)?;
+                if lane.source == Source::Remove || self.care.syncs {
+                    // Where the last copy of the bytes goes, the new one must be on the disk before.
+                    staged.file().sync_all().map_err(flush_error)?;
                 }
                 staged.commit(if replace { Replace::Yes } else { Replace::Never }).map_err(commit_error)?;
-                remove_source(lane, input)?;
+                if self.care.syncs {
+                    sync_folder_of(&path).map_err(flush_error)?;
+                }
                 Ok(not_carried)
             }
         }
     }
+}
+
+/// The name is on the disk when the folder is.
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
 }
 
 /// Removes the source if asked, and if its name still means the file that was read.

@@ -115,6 +115,11 @@ pub enum CodecError {
 }
 
 impl CodecError {
+    /// Whether the input is not what it should be, and what stood before is sound.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::TrailingGarbage { .. })
+    }
+
     /// Whether the reader of our output went away: not worth a message.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Write { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)

@@ -48,6 +48,31 @@ pub struct Lane {
     pub output: Output,
     /// And then.
     pub source: Source,
+    /// How carefully the output is written.
+    pub care: Care,
+}
+
+/// How carefully an output is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Care {
+    /// Where long runs of zeros become holes.
+    pub holes: Holes,
+    /// Whether the output, and its name, are on the disk before the lane is done.
+    pub syncs: bool,
+    /// Whether the sound part of a damaged input gets the output's name. Decompression only.
+    pub keeps_good: bool,
+}
+
+/// Where long runs of zeros become holes in a sparse file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Holes {
+    /// Nowhere.
+    #[default]
+    Never,
+    /// In files that get their name here.
+    InNamedFiles,
+    /// In standard output too, where it is a regular file that ends where we begin.
+    Everywhere,
 }
 
 /// What came of a lane.
@@ -57,6 +82,8 @@ pub struct LaneOutcome {
     pub totals: Totals,
     /// What could not be carried over from the source file besides its bytes.
     pub not_carried: Vec<sys::metadata::NotCarried>,
+    /// Bytes of a damaged input's sound part that got the output's name: see [`Care::keeps_good`].
+    pub kept_bytes: Option<u64>,
     /// Whether it is complete.
     pub outcome: Result<(), CodecError>,
 }

@@ -11,6 +11,7 @@ mod ends;
 pub mod error;
 pub mod format;
 pub mod formats;
+mod holes;
 mod in_series;
 pub mod lane;
 pub mod list;

@@ -4,7 +4,7 @@ use codec::compress::{Compression, compress};
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
 use codec::format::{DecodeLimits, EncodeOptions, Layout};
-use codec::lane::{Input, Lane, LaneOutcome, Output, Source};
+use codec::lane::{Care, Input, Lane, LaneOutcome, Output, Source};
 use codec::registry;
 use crew::budget::{Budget, InProcess, Priority, Request};
 use crew::measures::Slots;
@@ -83,7 +83,7 @@ impl Bench {
             let path = bench.path(&format!("packed-{number}"));
             std::fs::write(&path, packed).expect("write");
             let output = Output::Path { path: fifo.clone(), replace: false };
-            lanes.push(Lane { input: Input::Path(path), output, source: Source::Keep });
+            lanes.push(Lane { input: Input::Path(path), output, source: Source::Keep, care: Care::default() });
         }
         std::thread::scope(|scope| {
             // Held open for writing, so that the reader does not see an end between two lanes.
@@ -97,7 +97,7 @@ impl Bench {
 
     fn lane(&self, from: &str, to: &str) -> Lane {
         let output = Output::Path { path: self.path(to), replace: true };
-        Lane { input: Input::Path(self.path(from)), output, source: Source::Keep }
+        Lane { input: Input::Path(self.path(from)), output, source: Source::Keep, care: Care::default() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
