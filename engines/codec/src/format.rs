@@ -5,6 +5,7 @@
 
 use crate::byte_buffer::ByteBuffer;
 use crate::error::{CodecError, Defect};
+use crate::origin::Origin;
 use crate::packed_reader::PackedReader;
 use crate::running_check::{Claim, RunningCheck};
 use crew::pipeline::Turn;
@@ -100,6 +101,8 @@ pub trait Format: Send + Sync {
     fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
         Vec::new()
     }
+    /// Makes the file's first unit tell of the plain file; does nothing where the format has no room for it.
+    fn tell_origin(&self, _origin: &Origin, _first_unit: &mut ByteBuffer) {}
     /// A cutter for one packed input.
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter>;
     /// A decoder of whole units, one for each worker.

@@ -57,6 +57,8 @@ pub struct LaneOutcome {
     pub totals: Totals,
     /// What could not be carried over from the source file besides its bytes.
     pub not_carried: Vec<sys::metadata::NotCarried>,
+    /// Bytes behind the last unit that were left unread, where [`BehindTheEnd::Told`](crate::admission::BehindTheEnd) allows it.
+    pub left_unread: Option<CodecError>,
     /// Whether it is complete.
     pub outcome: Result<(), CodecError>,
 }

@@ -130,6 +130,7 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
             window_log: None,
             library_threads: hands as u32,
         },
+        tells_origin: false,
         unfinished: &unfinished,
         on_close: &on_close,
     };
