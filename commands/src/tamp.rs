@@ -326,7 +326,7 @@ fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
             }
             let totals = report::sizes(&closed.totals, job.direction.is_compression());
             let keeps = lane.source == Source::Keep;
-            let done = Event::Done { input, output, totals: &closed.totals, keeps, way };
+            let done = Event::Done { input, output, totals: &closed.totals, keeps, way, alone: job.lanes.len() == 1 };
             if !job.manners.say(context, &done) {
                 context.messages.detail(NAME, &format!("{name}: {totals}"));
             }

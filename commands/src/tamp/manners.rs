@@ -94,6 +94,8 @@ pub enum Folder {
 #[derive(Clone, Debug, Default)]
 pub struct Codes {
     warning: Option<u8>,
+    /// Whether warnings do not count.
+    is_calm: bool,
     worst: Arc<AtomicU8>,
 }
 
@@ -103,8 +105,17 @@ impl Codes {
         Self { warning: Some(warning), ..Self::default() }
     }
 
+    /// The same, where warnings do not count.
+    #[must_use]
+    pub fn without_warnings(self) -> Self {
+        Self { is_calm: true, ..self }
+    }
+
     /// Notes one.
     pub fn note(&self, code: u8) {
+        if self.is_calm && Some(code) == self.warning {
+            return;
+        }
         let rank = |code: u8| if Some(code) == self.warning { 1 } else { u16::from(code) * 2 };
         // ORDER: a maximum that is read when all lanes are closed, behind the pipeline's lock.
         let _kept_where_it_is_no_worse = self
@@ -130,7 +141,7 @@ pub enum Event<'a> {
     /// What follows the last unit of a file was left unread.
     LeftUnread { input: &'a Input, error: &'a CodecError },
     /// A file is done.
-    Done { input: &'a Input, output: &'a Output, totals: &'a Totals, keeps: bool, way: Way },
+    Done { input: &'a Input, output: &'a Output, totals: &'a Totals, keeps: bool, way: Way, alone: bool },
     /// All files are.
     End { totals: &'a Totals, done: usize, asked: usize, way: Way },
     /// Packed data would go to a terminal.

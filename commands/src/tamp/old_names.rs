@@ -2,9 +2,13 @@
 //! options become `TampArgs`, their ways `Manners`; then everything goes through the same plan and run.
 //! What each option means stands in one file a family; what differs on purpose in docs/commands/old-names.md.
 
+mod bzip2;
 mod gzip;
+mod lz4;
 mod options;
 mod pigz;
+mod xz;
+mod zstd;
 
 use super::manners::Manners;
 use super::{TampArgs, command, run_args};
@@ -15,9 +19,10 @@ use clap::FromArgMatches;
 use codec::lane::{Input, Output};
 use options::{Complaint, Table, read};
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use terminal::printable;
+use terminal::{Messages, Verbosity, printable};
 
 /// What the tools of one family have in common.
 struct Family {
@@ -53,6 +58,23 @@ pub const OLD_NAMES: &[OldName] = &[
     name("zcat", &gzip::FAMILY, &["-dc"]),
     name("pigz", &pigz::FAMILY, &[]),
     name("unpigz", &pigz::FAMILY, &["-d"]),
+    name("zstd", &zstd::FAMILY, &[]),
+    name("unzstd", &zstd::FAMILY, &["-d"]),
+    name("zstdcat", &zstd::FAMILY, &["-dcf"]),
+    name("zstdmt", &zstd::FAMILY, &["-T0"]),
+    name("lz4", &lz4::FAMILY, &[]),
+    name("unlz4", &lz4::FAMILY, &["-d"]),
+    name("lz4cat", &lz4::FAMILY, &["-dcfm"]),
+    name("bzip2", &bzip2::FAMILY, &[]),
+    name("bunzip2", &bzip2::FAMILY, &["-d"]),
+    name("bzcat", &bzip2::FAMILY, &["-dc"]),
+    name("lbzip2", &bzip2::LBZIP2, &[]),
+    name("xz", &xz::FAMILY, &[]),
+    name("unxz", &xz::FAMILY, &["-d"]),
+    name("xzcat", &xz::FAMILY, &["-dc"]),
+    name("lzma", &xz::FAMILY, &["--format=lzma"]),
+    name("unlzma", &xz::FAMILY, &["-d", "--format=lzma"]),
+    name("lzcat", &xz::FAMILY, &["-dc", "--format=lzma"]),
 ];
 
 /// What a command line asks for, while it is read.
@@ -69,6 +91,16 @@ pub struct Wish {
     keep: Option<bool>,
     /// Whether name and time are told or restored, where it was said.
     origin: Option<bool>,
+    /// Whether a list named the files: then there being none does not mean standard input.
+    names_files: bool,
+    /// Whether a direction was typed.
+    direction_is_given: bool,
+    /// Whether all files are inputs, where the tool would take the second for the output.
+    many: bool,
+    /// The format, as typed.
+    format: Option<String>,
+    /// What is to be told before the run.
+    notes: Vec<String>,
 }
 
 /// What is printed instead of working.
@@ -90,12 +122,18 @@ impl Wish {
             shows: None,
             keep: None,
             origin: None,
+            names_files: false,
+            direction_is_given: false,
+            many: false,
+            format: None,
+            notes: Vec::new(),
         }
     }
 
     /// Takes the direction that was typed last.
     fn goes(&mut self, decompress: bool, test: bool, list: bool) {
         (self.args.decompress, self.args.test, self.args.list) = (decompress, test, list);
+        self.direction_is_given = true;
     }
 
     fn unpacks(&self) -> bool {
@@ -128,6 +166,13 @@ pub fn run(old: &OldName, words: Vec<OsString>) -> Result<Outcome, Failure> {
     }
     (family.finish)(&mut wish, &context)
         .map_err(|message| told((family.complain)(&wish, &Complaint::Plain(message))))?;
+    if wish.names_files && wish.args.files.is_empty() {
+        return Ok(Outcome::Done);
+    }
+    let loudness = super::verbosity(&wish.args);
+    for note in &wish.notes {
+        Messages::standard_error(loudness).in_words_of_others(Verbosity::Normal, note);
+    }
     run_args(&mut context, &wish.args).map_err(|failure| match failure {
         Failure::Usage { message, .. } => told((family.complain)(&wish, &Complaint::Plain(message))),
         other => other,
@@ -219,6 +264,37 @@ fn path(value: &OsStr) -> PathBuf {
     PathBuf::from(value)
 }
 
+/// A format to write, by its name in the registry.
+fn take_format(wish: &mut Wish, name: &str) -> Result<(), String> {
+    if codec::registry::by_name(name).is_none() {
+        return Err(format!("{name} files are not written here yet"));
+    }
+    wish.args.format = Some(name.to_owned());
+    Ok(())
+}
+
+/// A level, taken to the nearest that the format has.
+fn clamp_level(wish: &mut Wish, level: Option<i32>) {
+    let Some(format) = wish.args.format.as_deref().and_then(codec::registry::by_name) else { return };
+    let facts = format.facts();
+    wish.args.level = level.map(|level| level.clamp(*facts.levels.start(), facts.level_before_ultra));
+}
+
+/// Adds the files that `list` names, each ended by `end`; an empty list is as none.
+fn add_files_of(wish: &mut Wish, list: &OsStr, end: u8) -> Result<(), String> {
+    let read = if list == "-" { read_stdin() } else { std::fs::read(list) };
+    let bytes = read.map_err(|error| format!("{}: {}", name_of(list.as_ref()), kernel_words(&error)))?;
+    let names = bytes.split(|&byte| byte == end).filter(|name| !name.is_empty());
+    wish.args.files.extend(names.map(|name| path(OsStr::from_bytes(name))));
+    wish.names_files = true;
+    Ok(())
+}
+
+fn read_stdin() -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+}
+
 /// A count of cores: 0 is all.
 fn hands(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     let count = options::number(value).and_then(|count| usize::try_from(count).ok());
@@ -261,8 +337,9 @@ mod tests {
     #[test]
     fn no_option_has_two_meanings() {
         for old in OLD_NAMES {
+            let table = old.family.table;
             let mut names: Vec<&str> =
-                old.family.table.options.iter().flat_map(|option| option.names.split(' ')).collect();
+                table.options.iter().chain(table.also).flat_map(|option| option.names.split(' ')).collect();
             let count = names.len();
             names.sort_unstable();
             names.dedup();

@@ -67,6 +67,7 @@ const TABLE: Table = Table {
         accepted_value("b bits"),
         refused("Z lzw", "-Z not supported in this version"),
     ],
+    also: &[],
     digits: Digits::Single(|digit| digit != b'0'),
     abbreviates: true,
 };
@@ -124,7 +125,7 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
             let input = input_of(input, "stdin");
             Said::odd(2, format!("{name}: {input}: decompression OK, trailing garbage ignored"))
         }
-        Event::Done { input, output, totals, keeps, way } => {
+        Event::Done { input, output, totals, keeps, way, .. } => {
             let input = input_of(input, "stdin");
             let text = match (way, keeps, output_of(output, "stdout")) {
                 (Way::Test, _, _) => format!("{input}:\t OK"),

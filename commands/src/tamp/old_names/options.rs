@@ -9,10 +9,18 @@ use std::os::unix::ffi::OsStrExt;
 pub struct Table {
     /// All of them.
     pub options: &'static [Opt],
+    /// And those that only one of the family's tools has.
+    pub also: &'static [Opt],
     /// What digits among short options mean.
     pub digits: Digits,
     /// Whether the beginning of a long option is enough.
     pub abbreviates: bool,
+}
+
+impl Table {
+    fn all(&self) -> impl Iterator<Item = &'static Opt> {
+        self.options.iter().chain(self.also)
+    }
 }
 
 /// What digits among short options mean.
@@ -152,7 +160,7 @@ fn read_cluster(
             continue;
         }
         at += 1;
-        let option = table.options.iter().find(|option| option.has(OsStr::from_bytes(&[letter])));
+        let option = table.all().find(|option| option.has(OsStr::from_bytes(&[letter])));
         let option = option.ok_or_else(|| Complaint::Unknown(typed.clone()))?;
         let rest = &cluster[at..];
         let next = |words: &mut dyn Iterator<Item = OsString>| words.next().ok_or(Complaint::NoValue(typed.clone()));
@@ -214,13 +222,12 @@ fn read_long(
 }
 
 fn find_long(table: &Table, name: &str) -> Result<&'static Opt, Complaint> {
-    if let Some(option) = table.options.iter().chain(OURS).find(|option| name.len() > 1 && option.has(OsStr::new(name)))
-    {
+    if let Some(option) = table.all().chain(OURS).find(|option| name.len() > 1 && option.has(OsStr::new(name))) {
         return Ok(option);
     }
     let begins = |option: &&Opt| option.long_names().any(|long| long.starts_with(name));
     let meant: Vec<&Opt> = match table.abbreviates && !name.is_empty() {
-        true => table.options.iter().filter(begins).collect(),
+        true => table.all().filter(begins).collect(),
         false => Vec::new(),
     };
     match meant[..] {
@@ -297,6 +304,7 @@ mod tests {
             },
             refused("Z lzw", "not here"),
         ],
+        also: &[],
         digits: Digits::Single(|digit| digit != b'0'),
         abbreviates: true,
     };

@@ -82,6 +82,7 @@ const TABLE: Table = Table {
         refused("z zlib", "zlib files are not written here; gz files are, and without -z"),
         refused("K zip", "zip files are not written here; gz files are, and without -K"),
     ],
+    also: &[],
     digits: Digits::Number,
     abbreviates: false,
 };

@@ -14,8 +14,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use terminal::{Verbosity, printable};
 
-pub(super) static FAMILY: Family =
-    Family { table: &TABLE, variables: &[], begin, finish, complain, help: HELP };
+pub(super) static FAMILY: Family = Family { table: &TABLE, variables: &[], begin, finish, complain, help: HELP };
 
 const HELP: &str = "
   -1 to -19      fast and large to slow and small (default -3); --fast[=N], --ultra to -22
@@ -64,13 +63,20 @@ const TABLE: Table = Table {
             manners(wish).folder = Some(Folder::Mirror(path(folder)));
             Ok(())
         }),
-        next("filelist", |wish, file| super::add_files_of(wish, file, b'\n')),
+        next("filelist", |wish, file| {
+            let before = wish.args.files.len();
+            let read = super::add_files_of(wish, file, b'\n');
+            // COMPAT: an empty list is an error too.
+            let any = read.is_ok() && wish.args.files.len() > before;
+            if any { Ok(()) } else { Err(format!("error reading {} ", name_of(file.as_ref()))) }
+        }),
         next("format", format),
         next("stream-size", size),
         next("size-hint", size),
         next("memlimit memory memlimit-decompress", size),
         next("target-compressed-block-size", size),
-        next("jobsize B", size),
+        next("jobsize", size),
+        attached("B", size),
         next("auto-threads", |_, _| Ok(())),
         next("trace", |_, _| Ok(())),
         attached("T", threads),
@@ -99,14 +105,23 @@ const TABLE: Table = Table {
         accepted("no-mmap-dict"),
         refused("no-check", "frames without a checksum are not written here"),
         refused("no-dictID", NO_DICTIONARY),
-        Opt { names: "train train-cover train-fastcover train-legacy", takes: Takes::Run(|_| false), does: Does::Refuse(NO_DICTIONARY) },
+        Opt {
+            names: "train train-cover train-fastcover train-legacy",
+            takes: Takes::Run(|_| false),
+            does: Does::Refuse(NO_DICTIONARY),
+        },
         Opt { names: "maxdict dictID", takes: Takes::Run(|_| false), does: Does::Refuse(NO_DICTIONARY) },
         Opt { names: "patch-from", takes: Takes::NextWord, does: Does::Refuse("patches are not made here") },
-        Opt { names: "zstd", takes: Takes::NextWord, does: Does::Refuse("single compression parameters are not taken here; levels are") },
+        Opt {
+            names: "zstd",
+            takes: Takes::NextWord,
+            does: Does::Refuse("single compression parameters are not taken here; levels are"),
+        },
         Opt { names: "b", takes: Takes::Run(is_of_number), does: Does::Refuse(NO_BENCHMARK) },
         Opt { names: "e i", takes: Takes::Run(is_of_number), does: Does::Refuse(NO_BENCHMARK) },
         refused("S", NO_BENCHMARK),
     ],
+    also: &[],
     digits: Digits::Number,
     abbreviates: false,
 };
@@ -276,18 +291,30 @@ fn voice(_manners: &Manners, event: &Event<'_>) -> Said {
     match event {
         Event::LeftAlone { path, why } => left_alone(path, why),
         Event::Failed { input, error, way, .. } => failed(&input_of(input, "/*stdin*\\"), error, *way),
-        Event::Done { input, output, totals, way, .. } => {
+        Event::Done { input, output, totals, way, alone, .. } => {
             let name = input_of(input, "/*stdin*\\");
             let (before, after) = (totals.bytes_in, totals.bytes_out);
             let text = match way {
                 Way::Compress => {
                     let share = percentage(after, before);
                     let output = output_of(output, "/*stdout*\\");
-                    format!("{name:<20} :{share} ({} => {}, {output}) ", human(before), human(after))
+                    format!("{name:<20} :{share}   ({} => {}, {output}) ", human(before), human(after))
                 }
                 Way::Decompress | Way::Test => format!("{name:<20}: {after} bytes "),
             };
-            Said::aloud(if is_file(output, *way) { Verbosity::Normal } else { Verbosity::Verbose }, text)
+            let is_summed_up = *alone && is_file(output, *way);
+            Said::aloud(if is_summed_up { Verbosity::Normal } else { Verbosity::Verbose }, text)
+        }
+        Event::End { totals, done, asked, way } if *asked > 1 && *done > 0 => {
+            let (before, after) = (totals.bytes_in, totals.bytes_out);
+            let text = match way {
+                Way::Compress => {
+                    let share = percentage(after, before);
+                    format!("{done:>3} files compressed :{share} ({} => {})", human(before), human(after))
+                }
+                Way::Decompress | Way::Test => format!("{done} files decompressed : {after:>6} bytes total "),
+            };
+            Said::aloud(Verbosity::Normal, text)
         }
         Event::End { .. } | Event::LeftUnread { .. } => Said::nothing(),
         Event::TerminalOut => Said::wrong(1, "zstd: stdout is a terminal, aborting ".to_owned()),
@@ -361,7 +388,7 @@ fn percentage(part: u64, whole: u64) -> String {
 
 /// A size in binary units, with three digits.
 fn human(bytes: u64) -> String {
-    let units = ["  B", "KiB", "MiB", "GiB", "TiB"];
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
     let mut unit = 0;
     while value >= 1024.0 && unit + 1 < units.len() {
@@ -397,7 +424,7 @@ mod tests {
 
     #[test]
     fn sizes_have_three_digits() {
-        assert_eq!(human(21), "    21   B");
+        assert_eq!(human(21), "    21 B");
         assert_eq!(human(13_893), "  13.6 KiB");
         assert_eq!(human(2_715), "  2.65 KiB");
         assert_eq!(percentage(2_715, 13_893), " 19.54%");
