@@ -381,7 +381,7 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
     }
     let asked = job.lanes.len() + job.left_alone;
     let failed = ran.failed + job.left_alone;
-    let end = Event::End { totals: &ran.totals, done: asked - failed, asked, way: job.way };
+    let end = Event::End { totals: &ran.totals, done: asked - failed, asked, way: job.way, to_stdout: job.one_output };
     if job.manners.say(context, &end) {
         return Ok(Outcome::Code(job.manners.codes.worst()));
     }

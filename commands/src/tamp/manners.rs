@@ -143,7 +143,7 @@ pub enum Event<'a> {
     /// A file is done.
     Done { input: &'a Input, output: &'a Output, totals: &'a Totals, keeps: bool, way: Way, alone: bool },
     /// All files are.
-    End { totals: &'a Totals, done: usize, asked: usize, way: Way },
+    End { totals: &'a Totals, done: usize, asked: usize, way: Way, to_stdout: bool },
     /// Packed data would go to a terminal.
     TerminalOut,
     /// Packed data would come from one.

@@ -207,7 +207,7 @@ fn shown(old: &OldName, shows: Shows) -> String {
         Shows::Version => format!("{name} (manyhands {version})\n"),
         Shows::Licence => format!("{name} (manyhands {version})\nlicensed under MIT or Apache-2.0, as you choose\n"),
         Shows::Help => {
-            let help = old.family.help.trim_start();
+            let help = old.family.help.trim_start_matches('\n');
             format!(
                 "{name} (manyhands {version}): mh tamp under an old name, on all cores\n\n\
                  usage: {name} [OPTIONS] [FILE...]\n\n{help}\n\

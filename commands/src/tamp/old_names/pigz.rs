@@ -1,8 +1,8 @@
 //! pigz, unpigz: gzip's ways with pigz's options and words; every failure is exit code 1, a wrong option 22.
 //! zlib and zip output is refused: only gz is written here.
 
-use super::options::{Complaint, Digits, Table, accepted, accepted_value, flag, refused, value};
-use super::{Family, Shows, Wish, gzip, hands, input_of, kernel_words, manners, name_of, output_of};
+use super::options::{self, Complaint, Digits, Table, accepted, accepted_value, flag, refused, value};
+use super::{Family, Shows, Wish, gzip, input_of, kernel_words, manners, name_of, output_of};
 use crate::context::Context;
 use crate::failure::with_causes;
 use crate::tamp::manners::{Event, Manners, Refused, Said, Way};
@@ -17,12 +17,16 @@ pub(super) static FAMILY: Family = Family {
     variables: &["GZIP", "PIGZ"],
     begin,
     finish,
-    complain: |_, complaint| match complaint {
-        Complaint::Unknown(option) | Complaint::Ambiguous(option, _) | Complaint::UnwantedValue(option) => {
-            (format!("pigz: abort: invalid option: {option}"), 22)
-        }
-        Complaint::NoValue(option) => (format!("pigz: abort: missing parameter after {option}"), 22),
-        Complaint::Plain(message) => (format!("pigz: abort: {message}"), 22),
+    complain: |wish, complaint| {
+        let name = &wish.called;
+        let text = match complaint {
+            Complaint::Unknown(option) | Complaint::Ambiguous(option, _) | Complaint::UnwantedValue(option) => {
+                format!("invalid option: {option}")
+            }
+            Complaint::NoValue(option) => format!("missing parameter after {option}"),
+            Complaint::Plain(message) => message.clone(),
+        };
+        (format!("{name}: abort: {text}"), 22)
     },
     help: HELP,
 };
@@ -45,7 +49,9 @@ const HELP: &str = "
 const TABLE: Table = Table {
     options: &[
         value("p processes", |wish, value| {
-            hands(wish, value).map_err(|_| format!("invalid numeric parameter: {}", name_of(value.as_ref())))
+            let count = options::number(value).and_then(|count| usize::try_from(count).ok());
+            wish.args.shared.hands = Some(count.ok_or_else(|| wrong_number(value))?);
+            Ok(())
         }),
         value("b blocksize", checked),
         value("I iterations", checked),
@@ -89,13 +95,16 @@ const TABLE: Table = Table {
 
 /// A number that has no meaning here, but has to be one.
 fn checked(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
-    let wrong = || format!("invalid numeric parameter: {}", name_of(value.as_ref()));
-    super::options::number(value).map(|_| ()).ok_or_else(wrong)
+    options::number(value).map(|_| ()).ok_or_else(|| wrong_number(value))
+}
+
+fn wrong_number(value: &OsStr) -> String {
+    format!("invalid numeric parameter: {}", name_of(value.as_ref()))
 }
 
 fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
-        name: "pigz".to_owned(),
+        name: wish.called.clone(),
         voice: Some(voice),
         admission: Admission { formats: &["gz"], passes_on: false, behind_the_end: BehindTheEnd::Told },
         endings: gzip::ENDINGS,

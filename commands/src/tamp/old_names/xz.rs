@@ -175,6 +175,9 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
             if matches!(error, CodecError::Directory) {
                 return Said::odd(2, format!("{name}: {input}: Is a directory, skipping"));
             }
+            if let CodecError::Exists { path } = error {
+                return Said::wrong(1, format!("{name}: {}: File exists", name_of(path)));
+            }
             Said::wrong(1, format!("{name}: {input}: {}", failed(error)))
         }
         Event::Done { input, totals, way, .. } => {
@@ -223,7 +226,6 @@ fn looks_packed(path: &Path) -> bool {
 
 fn failed(error: &CodecError) -> String {
     match error {
-        CodecError::Exists { path: _ } => "File exists".to_owned(),
         CodecError::Open(cause) => kernel_words(cause),
         CodecError::NotRecognised(_) => "File format not recognized".to_owned(),
         CodecError::Damaged { defect: Defect::Truncated, .. } => "Unexpected end of input".to_owned(),

@@ -305,7 +305,7 @@ fn voice(_manners: &Manners, event: &Event<'_>) -> Said {
             let is_summed_up = *alone && is_file(output, *way);
             Said::aloud(if is_summed_up { Verbosity::Normal } else { Verbosity::Verbose }, text)
         }
-        Event::End { totals, done, asked, way } if *asked > 1 && *done > 0 => {
+        Event::End { totals, done, asked, way, to_stdout: false } if *asked > 1 && *done > 0 => {
             let (before, after) = (totals.bytes_in, totals.bytes_out);
             let text = match way {
                 Way::Compress => {
