@@ -22,6 +22,7 @@ use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use codec::compress::{Compression, compress};
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
+use codec::format::CheckName;
 use codec::lane::{Input, Lane, LaneOutcome, Source, Totals};
 use crew::budget::{Budget, InProcess, Request};
 use crew::measures::Measures;
@@ -154,6 +155,10 @@ pub struct TampArgs {
     /// Hands, priority, memory, plan and report.
     #[command(flatten)]
     pub shared: SharedArgs,
+
+    /// The check that packed files carry, where an old name asks for one.
+    #[arg(skip)]
+    pub check: Option<CheckName>,
 
     /// How it behaves under another name.
     #[arg(skip)]

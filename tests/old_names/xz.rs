@@ -29,6 +29,8 @@ const XZ: &[Case] = &[
     ends("xz --format=raw b"),
     says("xz --check=foo b"),
     says("xz -C crc32 b"),
+    says("xz -kC sha256 b && xz --robot -l b.xz | cut -f 7"),
+    says("xz -k9e b"),
     says("xz -e b"),
     says("xz --files=empty"),
     says("xz --files0=empty b"),

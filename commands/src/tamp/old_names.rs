@@ -297,7 +297,9 @@ fn read_stdin() -> std::io::Result<Vec<u8>> {
 
 /// A count of cores: 0 is all.
 fn hands(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
-    let count = options::number(value).and_then(|count| usize::try_from(count).ok());
+    // COMPAT: xz's +N asks for threaded mode even where N is 1.
+    let digits = value.to_str().map_or(value, |text| OsStr::new(text.strip_prefix('+').unwrap_or(text)));
+    let count = options::number(digits).and_then(|count| usize::try_from(count).ok());
     let count =
         count.ok_or_else(|| format!("{}: Value is not a non-negative decimal integer", name_of(value.as_ref())))?;
     wish.args.shared.hands = Some(count);

@@ -220,7 +220,14 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         (_, true) => Layout::SingleUnit,
         _ => Layout::ParallelUnits,
     };
-    let options = EncodeOptions { level, is_extreme: args.extreme, layout, window_log: args.long, library_threads: 1 };
+    let options = EncodeOptions {
+        level,
+        is_extreme: args.extreme,
+        check: args.check,
+        layout,
+        window_log: args.long,
+        library_threads: 1,
+    };
     Ok(Direction::Compress { format, options })
 }
 

@@ -126,6 +126,7 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
         options: EncodeOptions {
             level: way.level,
             is_extreme: false,
+            check: None,
             layout: way.layout,
             window_log: None,
             library_threads: hands as u32,

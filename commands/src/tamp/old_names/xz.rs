@@ -10,6 +10,7 @@ use crate::tamp::manners::{Codes, Event, Manners, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
 use codec::admission::{Admission, BehindTheEnd};
 use codec::error::{CodecError, Defect};
+use codec::format::CheckName;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
@@ -66,11 +67,7 @@ const TABLE: Table = Table {
             wish.format = Some(name.to_string_lossy().into_owned());
             Ok(())
         }),
-        value("C check", |_, name| match name.to_str() {
-            Some("crc32" | "crc64" | "sha256") => Ok(()),
-            Some("none") => Err("files without a check are not written here".to_owned()),
-            _ => Err(format!("{}: Unsupported integrity check type", name_of(name.as_ref()))),
-        }),
+        value("C check", check),
         value("S suffix", |wish, ending| super::take_ending(wish, ending, "", ": Invalid filename suffix")),
         value("T threads", hands),
         value("M memory memlimit memlimit-compress memlimit-decompress memlimit-mt-decompress", limit),
@@ -83,7 +80,7 @@ const TABLE: Table = Table {
             takes: Takes::Run(|_| false),
             does: Does::Refuse("filter chains are not taken here; levels are"),
         },
-        accepted("e extreme"),
+        flag("e extreme", |wish| wish.args.extreme = true),
         accepted("single-stream"),
         accepted("no-sparse"),
         accepted("ignore-check"),
@@ -95,6 +92,17 @@ const TABLE: Table = Table {
     digits: Digits::Single(|_| true),
     abbreviates: true,
 };
+
+fn check(wish: &mut Wish, name: &OsStr) -> Result<(), String> {
+    wish.args.check = Some(match name.to_str() {
+        Some("crc32") => CheckName::Crc32,
+        Some("crc64") => CheckName::Crc64,
+        Some("sha256") => CheckName::Sha256,
+        Some("none") => return Err("files without a check are not written here".to_owned()),
+        _ => return Err(format!("{}: Unsupported integrity check type", name_of(name.as_ref()))),
+    });
+    Ok(())
+}
 
 /// A size or a share of the memory, which have no meaning here: `mh tamp --memory` bounds the buffers.
 fn limit(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
@@ -113,6 +121,7 @@ fn lzma2(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     if text.is_empty() {
         return Ok(());
     }
+    wish.args.extreme |= text.ends_with('e');
     let level = text.strip_prefix("preset=").map(|level| level.trim_end_matches('e'));
     wish.level = Some(
         level
