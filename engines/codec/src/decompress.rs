@@ -383,6 +383,11 @@ impl Stages for Decompression<'_> {
             }
             let bytes_in = position - source.from;
             closed.left_unread = source.left_unread;
+            if self.admission.behind_the_end == BehindTheEnd::Told
+                && let Err(garbage @ CodecError::TrailingGarbage { .. }) = closed.outcome
+            {
+                (closed.left_unread, closed.outcome) = (Some(garbage), Ok(()));
+            }
             closed.totals = Totals { bytes_in, bytes_out: sink.output.written(), ..fold.totals };
             leave_stdin_at(&self.lanes[lane], &sink.input, position);
             let finished = match closed.outcome {
