@@ -7,4 +7,5 @@ mod corpus_made;
 mod faults;
 mod interop;
 mod many;
+mod old_names;
 mod place;

@@ -48,6 +48,11 @@ impl Context {
     }
 }
 
+/// An environment variable: the only place that asks for one.
+pub fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
+}
+
 /// Many files at once on many cores need many descriptors; the soft limit of 1024 is for programs that use select(2). Where
 /// it cannot be raised, opening fails with a clear error.
 fn raise_the_limit_of_open_files() {

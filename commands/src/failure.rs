@@ -11,6 +11,8 @@ pub enum Outcome {
     Done,
     /// Some of it; each failure has been told.
     Partial,
+    /// With the exit code of the tool whose name was used; everything has been told.
+    Code(u8),
 }
 
 impl Outcome {
@@ -19,6 +21,7 @@ impl Outcome {
         match self {
             Self::Done => 0,
             Self::Partial => 1,
+            Self::Code(code) => code,
         }
     }
 }
@@ -42,6 +45,13 @@ pub enum Failure {
         /// What could not be done, after `could not`.
         message: String,
     },
+    /// The same in the words and with the exit code of the tool whose name was used.
+    InWordsOfOthers {
+        /// One line or several.
+        text: String,
+        /// The tool's.
+        code: u8,
+    },
     /// Nobody reads our output any more: the shell sees the signal, the user nothing.
     BrokenPipe,
 }
@@ -59,6 +69,10 @@ impl Failure {
                 let messages = Messages::standard_error(Verbosity::Normal);
                 messages.conclusion(command, &format!("{message} ({command} -h shows the options)"));
                 ExitCode::from(2)
+            }
+            Self::InWordsOfOthers { text, code } => {
+                Messages::standard_error(Verbosity::Normal).in_words_of_others(Verbosity::Quiet, &text);
+                ExitCode::from(code)
             }
             Self::Environment { command, message } => {
                 Messages::standard_error(Verbosity::Normal).error(command, &message, &[]);

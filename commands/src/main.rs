@@ -4,6 +4,7 @@
 mod context;
 mod failure;
 mod generate;
+mod links;
 mod registry;
 mod report;
 mod shared_args;

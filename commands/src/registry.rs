@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{generate, tamp, tour};
+use crate::{generate, links, tamp, tour};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -35,11 +35,14 @@ pub enum Group {
 }
 
 /// All commands, in the order of the overview.
-pub const COMMANDS: &[Entry] = &[tamp::ENTRY, tour::ENTRY, generate::ENTRY];
+pub const COMMANDS: &[Entry] = &[tamp::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
 
 /// Finds and runs the command that `arguments` (program name first) ask for.
 pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
     let called_as = arguments.first().and_then(|name| Path::new(name).file_name()).map(OsStr::to_owned);
+    if let Some(old) = called_as.as_deref().and_then(tamp::old_names::find) {
+        return tamp::old_names::run(old, arguments.split_off(1));
+    }
     let linked = called_as.as_deref().and_then(|name| find(name));
     let (entry, rest) = match linked {
         Some(entry) => (entry, arguments.split_off(1)),

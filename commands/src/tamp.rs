@@ -4,8 +4,11 @@
 
 mod levels;
 mod list;
+mod manners;
 mod memory;
 mod names;
+pub mod old_names;
+mod origin;
 mod plan;
 mod staffing;
 
@@ -19,12 +22,14 @@ use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use codec::compress::{Compression, compress};
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
-use codec::lane::{Input, Lane, LaneOutcome, Output, Totals};
+use codec::format::CheckName;
+use codec::lane::{Input, Lane, LaneOutcome, Output, Source, Totals};
 use crew::budget::{Budget, InProcess, Request};
 use crew::measures::Measures;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
 use machine::ProcessorTime;
+use manners::{Event, Manners};
 use plan::{Direction, Job};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -166,6 +171,14 @@ pub struct TampArgs {
     /// Hands, priority, memory, plan and report.
     #[command(flatten)]
     pub shared: SharedArgs,
+
+    /// The check that packed files carry, where an old name asks for one.
+    #[arg(skip)]
+    pub check: Option<CheckName>,
+
+    /// How it behaves under another name.
+    #[arg(skip)]
+    pub manners: Manners,
 }
 
 /// What `--format` takes.
@@ -187,8 +200,13 @@ fn command() -> Command {
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = TampArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
-    context.messages = Messages::standard_error(verbosity(&args));
-    let job = plan::plan(context, &args)?;
+    run_args(context, &args)
+}
+
+/// What all names have in common.
+fn run_args(context: &mut Context, args: &TampArgs) -> Result<Outcome, Failure> {
+    context.messages = Messages::standard_error(verbosity(args));
+    let job = plan::plan(context, args)?;
     if args.shared.explain {
         report::show_plan(context, &plan::expectation(&job), args.shared.report)?;
         return Ok(if job.left_alone == 0 { Outcome::Done } else { Outcome::Partial });
@@ -198,7 +216,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     }
     lower_priority(context, &args.shared);
     let finished = carry_out(context, &job);
-    show(context, &args, &job, &finished)
+    show(context, args, &job, &finished)
 }
 
 fn verbosity(args: &TampArgs) -> Verbosity {
@@ -244,6 +262,7 @@ fn carry_out(context: &Context, job: &Job) -> Ran {
         let broken_pipe = closed.outcome.as_ref().is_err_and(CodecError::is_broken_pipe);
         let failed = closed.outcome.is_err();
         if !broken_pipe {
+            give_time(context, job, number, &closed);
             tell(context, job, lane, &closed);
         }
         let mut ran = ran.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -260,13 +279,15 @@ fn carry_out(context: &Context, job: &Job) -> Ran {
                 one_output: job.one_output,
                 format: *format,
                 options: *options,
+                tells_origin: job.manners.tells_origin,
                 unfinished: &context.unfinished,
                 on_close: &on_close,
             };
             compress(&what, &job.staffing, lease.as_ref(), &tally)
         }
         Direction::Decompress { limits } => {
-            let what = Decompression::new(&job.lanes, job.one_output, *limits, &context.unfinished, &on_close);
+            let what = Decompression::new(&job.lanes, job.one_output, *limits, &context.unfinished, &on_close)
+                .admitting(job.manners.admission);
             decompress(&what, &job.staffing, lease.as_ref(), &tally)
         }
     };
@@ -286,7 +307,7 @@ fn others_cpu_ns(context: &Context, before: Option<ProcessorTime>, measures: &Me
 
 /// The progress line, unless the data go to the same terminal.
 fn show_progress(context: &Context, job: &Job, tally: &Arc<Tally>) -> Option<Progress> {
-    if job.one_output && context.terminals.stdout {
+    if (job.one_output && context.terminals.stdout) || !job.manners.shows_progress {
         return None;
     }
     let (tally, label, total_bytes) = (Arc::clone(tally), job.label.clone(), job.total_bytes);
@@ -298,18 +319,40 @@ fn show_progress(context: &Context, job: &Job, tally: &Arc<Tally>) -> Option<Pro
     }))
 }
 
+/// Gives a plain file the time that its packed file tells, where it is wanted. The bytes are there; only the time may not be.
+fn give_time(context: &Context, job: &Job, number: usize, closed: &LaneOutcome) {
+    let (Ok(()), Some(seconds)) = (&closed.outcome, job.times[number]) else { return };
+    if let Err(error) = origin::set_time(&job.lanes[number].output, seconds) {
+        let name = input_name(&job.lanes[number].input);
+        context.messages.warning(&job.manners.name, &format!("could not set the time of {name}: {error}"), &[]);
+    }
+}
+
 /// Tells what came of one lane: an error always, success only when asked for.
 fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
-    let name = input_name(&lane.input);
+    let (input, output, way) = (&lane.input, &lane.output, job.way);
+    let name = input_name(input);
+    if let Some(error) = &closed.left_unread {
+        job.manners.say(context, &Event::LeftUnread { input, error });
+    }
     match &closed.outcome {
         Ok(()) => {
             for lost in &closed.not_carried {
                 let words = with_causes(&lost.cause);
-                context.messages.warning(NAME, &format!("could not carry over {} of {name}: {words}", lost.what), &[]);
+                context.messages.warning(
+                    &job.manners.name,
+                    &format!("could not carry over {} of {name}: {words}", lost.what),
+                    &[],
+                );
             }
             let totals = report::sizes(&closed.totals, job.direction.is_compression());
-            context.messages.detail(NAME, &format!("{name}: {totals}"));
+            let keeps = lane.source == Source::Keep;
+            let done = Event::Done { input, output, totals: &closed.totals, keeps, way, alone: job.lanes.len() == 1 };
+            if !job.manners.say(context, &done) {
+                context.messages.detail(NAME, &format!("{name}: {totals}"));
+            }
         }
+        Err(error) if job.manners.say(context, &Event::Failed { input, output, error, way }) => {}
         Err(error) => {
             let verb = job.direction.verb(job.is_test);
             let message = format!("{verb} {name}: {}", with_causes(error));
@@ -360,9 +403,13 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
         };
         report::show_report(context, &finished, format);
     }
+    let asked = job.lanes.len() + job.left_alone;
     let failed = ran.failed + job.left_alone;
+    let end = Event::End { totals: &ran.totals, done: asked - failed, asked, way: job.way, to_stdout: job.one_output };
+    if job.manners.say(context, &end) {
+        return Ok(Outcome::Code(job.manners.codes.worst()));
+    }
     if failed > 0 && job.lanes.len() + job.left_alone > 1 {
-        let asked = job.lanes.len() + job.left_alone;
         let done = if job.is_test { "found sound" } else { job.direction.done() };
         context.messages.conclusion(NAME, &format!("{failed} of {asked} files were not {done}"));
     }

@@ -37,7 +37,7 @@ pub fn format(name: &str) -> &'static dyn Format {
 
 /// Options of one core.
 pub fn options(level: i32, layout: Layout) -> EncodeOptions {
-    EncodeOptions { level, is_extreme: false, layout, window_log: None, library_threads: 1 }
+    EncodeOptions { level, is_extreme: false, check: None, layout, window_log: None, library_threads: 1 }
 }
 
 /// Packs everything as one chunk.

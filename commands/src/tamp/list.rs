@@ -1,6 +1,7 @@
 //! `mh tamp -l`: what packed files hold. Headers tell most of it; a file that does not tell its size is decoded to nowhere,
 //! so that the figures are true (gzip's own trailer gives the size of the last member modulo 4 GiB).
 
+use super::manners::Event;
 use super::plan::{Direction, Job};
 use super::{NAME, input_name};
 use crate::context::Context;
@@ -18,15 +19,21 @@ use terminal::{Align, Table};
 
 /// One line of the list.
 #[derive(Debug, Serialize)]
-struct Row {
-    name: String,
-    format: &'static str,
-    packed_bytes: u64,
-    plain_bytes: u64,
+pub struct Row {
+    /// As it was given; `-` is standard input.
+    pub name: String,
+    /// The format's name.
+    pub format: &'static str,
+    /// Size of the packed file.
+    pub packed_bytes: u64,
+    /// Size of what is in it.
+    pub plain_bytes: u64,
     /// Share saved, 0 to 1; negative when the packed file is larger.
     saved: f64,
-    check: &'static str,
-    units: u64,
+    /// The check that its units carry.
+    pub check: &'static str,
+    /// Members or frames.
+    pub units: u64,
     parallel: bool,
 }
 
@@ -38,7 +45,8 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
     let mut rows = Vec::new();
     let mut failed = job.left_alone;
     for lane in &job.lanes {
-        let listed = survey(&lane.input).and_then(|survey| match survey.plain_bytes {
+        let admitted = |survey: Survey| job.manners.admits(survey);
+        let listed = survey(&lane.input).and_then(admitted).and_then(|survey| match survey.plain_bytes {
             Some(plain_bytes) => Ok((survey.units, plain_bytes, survey)),
             None => decode(context, job, lane).map(|(units, plain_bytes)| (units, plain_bytes, survey)),
         });
@@ -48,13 +56,23 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
             }
             Err(error) => {
                 failed += 1;
-                let message = format!("list {}: {}", input_name(&lane.input), with_causes(&error));
-                context.messages.error(NAME, &message, &[]);
+                let (input, output, way) = (&lane.input, &lane.output, job.way);
+                if !job.manners.say(context, &Event::Failed { input, output, error: &error, way }) {
+                    let message = format!("list {}: {}", input_name(input), with_causes(&error));
+                    context.messages.error(NAME, &message, &[]);
+                }
             }
         }
     }
-    let text = if json { as_json(&rows) } else { as_table(&rows) };
+    let text = match job.manners.lists {
+        Some(lists) => lists(&rows),
+        None if json => as_json(&rows),
+        None => as_table(&rows),
+    };
     print(&text)?;
+    if job.manners.voice.is_some() {
+        return Ok(Outcome::Code(job.manners.codes.worst()));
+    }
     Ok(if failed == 0 { Outcome::Done } else { Outcome::Partial })
 }
 
@@ -84,7 +102,8 @@ fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), Codec
         *result.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(closed);
     };
     let lanes = [lane.clone()];
-    let what = Decompression::new(&lanes, false, *limits, &context.unfinished, &on_close);
+    let what =
+        Decompression::new(&lanes, false, *limits, &context.unfinished, &on_close).admitting(job.manners.admission);
     let budget = InProcess::new(job.staffing.width);
     let request = Request { priority: job.priority, useful_width: job.staffing.width, what: job.label.clone() };
     decompress(&what, &job.staffing, budget.lease(request).as_ref(), &Tally::default());

@@ -1,6 +1,7 @@
 //! Which files, and what their outputs are called.
 //! Opens nothing: an unreadable file is the lane's own failure, told when its turn comes.
 
+use super::manners::Manners;
 use codec::format::Facts;
 use codec::registry::{is_packed_name, plain_name};
 use std::ffi::{OsStr, OsString};
@@ -17,6 +18,10 @@ pub enum LeftAlone {
     },
     /// Decompressing: its name does not tell what the plain file is called.
     UnknownEnding,
+    /// A symbolic link, where the tool's ways are not to follow it.
+    SymbolicLink,
+    /// So many other names mean the same file, where the tool's ways are to leave such files alone.
+    OtherNames(u64),
     /// A folder, without `-r`.
     Directory,
     /// A FIFO, socket or device, whose output would get a name of its own beside it.
@@ -81,15 +86,25 @@ fn walk(folder: &Path, found: &mut Vec<Found>, left_alone: &mut Vec<(PathBuf, Le
 }
 
 /// The name of the packed file: the plain one's with an ending more.
-pub fn packed(path: &Path, facts: &Facts, suffix: Option<&str>, force: bool) -> Result<PathBuf, LeftAlone> {
+pub fn packed(
+    path: &Path,
+    facts: &Facts,
+    suffix: Option<&str>,
+    manners: &Manners,
+    force: bool,
+) -> Result<PathBuf, LeftAlone> {
     let ending = suffix.unwrap_or(facts.suffixes[0].0);
     let name = path.file_name().unwrap_or_default();
-    let ends_packed = match suffix {
-        Some(suffix) => name.as_bytes().ends_with(suffix.as_bytes()),
-        None => is_packed_name(facts, &name.to_string_lossy()),
+    let ends = |ending: &str| name.as_bytes().ends_with(ending.as_bytes());
+    let found = match (suffix, manners.packed_endings) {
+        (Some(suffix), _) => Some(suffix).filter(|suffix| ends(suffix)),
+        (None, Some(endings)) => endings.iter().copied().find(|ending| ends(ending)),
+        (None, None) => Some(ending).filter(|_| is_packed_name(facts, &name.to_string_lossy())),
     };
-    if ends_packed && !force {
-        return Err(LeftAlone::PackedAlready { ending: ending.to_owned() });
+    if let Some(found) = found
+        && (!force || manners.never_packs_twice)
+    {
+        return Err(LeftAlone::PackedAlready { ending: found.to_owned() });
     }
     let mut longer = name.to_owned();
     longer.push(ending);
@@ -97,12 +112,20 @@ pub fn packed(path: &Path, facts: &Facts, suffix: Option<&str>, force: bool) -> 
 }
 
 /// The name of the plain file: the packed one's without its ending.
-pub fn plain(path: &Path, suffix: Option<&str>) -> Result<PathBuf, LeftAlone> {
+pub fn plain(path: &Path, suffix: Option<&str>, manners: &Manners) -> Result<PathBuf, LeftAlone> {
     let name = path.file_name().unwrap_or_default();
     let by_suffix = suffix
         .and_then(|suffix| name.as_bytes().strip_suffix(suffix.as_bytes()))
         .filter(|shorter| !shorter.is_empty())
         .map(|shorter| OsStr::from_bytes(shorter).to_owned());
+    let by_own_ending = || {
+        let cut = |(ending, other): &(&str, &str)| {
+            let mut shorter = name.as_bytes().strip_suffix(ending.as_bytes()).filter(|name| !name.is_empty())?.to_vec();
+            shorter.extend_from_slice(other.as_bytes());
+            Some(OsStr::from_bytes(&shorter).to_owned())
+        };
+        manners.endings.iter().find_map(cut)
+    };
     // A name that is not UTF-8 still ends in plain ASCII: the part before is put back byte for byte.
     let by_ending = || {
         let text = name.to_string_lossy();
@@ -114,7 +137,14 @@ pub fn plain(path: &Path, suffix: Option<&str>) -> Result<PathBuf, LeftAlone> {
         let kept = name.as_bytes().len().checked_sub(cut)?;
         text.starts_with(&shorter).then(|| OsStr::from_bytes(&name.as_bytes()[..kept]).to_owned())
     };
-    by_suffix.or_else(by_ending).map(|name| path.with_file_name(name)).ok_or(LeftAlone::UnknownEnding)
+    let guessed = || {
+        let mut longer = name.to_owned();
+        longer.push(manners.guessed_ending?);
+        Some(longer)
+    };
+    let known =
+        if manners.endings.is_empty() { by_suffix.or_else(by_ending) } else { by_suffix.or_else(by_own_ending) };
+    known.or_else(guessed).map(|name| path.with_file_name(name)).ok_or(LeftAlone::UnknownEnding)
 }
 
 #[cfg(test)]
@@ -128,20 +158,21 @@ mod tests {
 
     #[test]
     fn endings_are_added_once() {
-        let name = |path: &str, format| packed(Path::new(path), facts(format), None, false);
+        let name = |path: &str, format| packed(Path::new(path), facts(format), None, &Manners::default(), false);
         assert_eq!(name("dir/a", "gz"), Ok("dir/a.gz".into()));
         assert_eq!(name("dir/a", "zst"), Ok("dir/a.zst".into()));
         assert_eq!(name("a.tgz", "gz"), Err(LeftAlone::PackedAlready { ending: ".gz".to_owned() }));
         assert_eq!(name("a.gz", "zst"), Ok("a.gz.zst".into()));
-        assert_eq!(packed(Path::new("a.gz"), facts("gz"), None, true), Ok("a.gz.gz".into()));
+        assert_eq!(packed(Path::new("a.gz"), facts("gz"), None, &Manners::default(), true), Ok("a.gz.gz".into()));
     }
 
     #[test]
     fn endings_are_taken_away_byte_for_byte() {
-        assert_eq!(plain(Path::new("d/a.tgz"), None), Ok("d/a.tar".into()));
-        assert_eq!(plain(Path::new("a.x"), None), Err(LeftAlone::UnknownEnding));
-        assert_eq!(plain(Path::new("a.x"), Some(".x")), Ok("a".into()));
+        let ours = Manners::default();
+        assert_eq!(plain(Path::new("d/a.tgz"), None, &ours), Ok("d/a.tar".into()));
+        assert_eq!(plain(Path::new("a.x"), None, &ours), Err(LeftAlone::UnknownEnding));
+        assert_eq!(plain(Path::new("a.x"), Some(".x"), &ours), Ok("a".into()));
         let strange = Path::new(OsStr::from_bytes(b"\xff\xfe.gz"));
-        assert_eq!(plain(strange, None), Ok(PathBuf::from(OsStr::from_bytes(b"\xff\xfe"))));
+        assert_eq!(plain(strange, None, &ours), Ok(PathBuf::from(OsStr::from_bytes(b"\xff\xfe"))));
     }
 }

@@ -1,8 +1,9 @@
 //! What `mh tamp` will do, decided before anything is done: lanes, format, hands, slots, each with its reason.
 //! Looks at files and at the machine; changes nothing.
 
+use super::manners::{Event, Manners, Way};
 use super::names::{self, Found, LeftAlone};
-use super::{NAME, TampArgs, staffing};
+use super::{NAME, TampArgs, origin, staffing};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::report::seconds_text;
@@ -25,6 +26,10 @@ pub struct Job {
     /// All lanes go to standard output, one after another.
     pub one_output: bool,
     pub is_test: bool,
+    pub way: Way,
+    pub manners: Manners,
+    /// Of each lane: the time that its plain file gets, where the packed one tells it and it is wanted.
+    pub times: Vec<Option<u32>>,
     pub staffing: Staffing,
     pub priority: Priority,
     pub circumstances: Circumstances,
@@ -77,11 +82,17 @@ pub const PIPE_UNIT_BYTES_MAX: u64 = 48 << 20;
 pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
     check_combinations(context, args)?;
     let mut left_alone = Vec::new();
-    let files = names::expand(&args.files, args.recursive, &mut left_alone);
+    let meant: Vec<PathBuf> = match decompresses(args) {
+        true => args.files.iter().map(|path| args.manners.meant(path)).collect(),
+        false => args.files.clone(),
+    };
+    let files = names::expand(&meant, args.recursive, &mut left_alone);
     let direction = if decompresses(args) { decode_direction(args) } else { encode_direction(args)? };
     let lanes = lanes(args, &direction, &files, &mut left_alone);
     for (path, why) in &left_alone {
-        tell_left_alone(context, &direction, path, why);
+        if !args.manners.say(context, &Event::LeftAlone { path, why }) {
+            tell_left_alone(context, &direction, path, why);
+        }
     }
     let sizes = look_at_inputs(&lanes);
     let one_output = lanes.iter().all(|lane| lane.output == Output::Stdout);
@@ -101,6 +112,9 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
         direction,
         one_output,
         is_test: args.test,
+        way: Way::of(args),
+        manners: args.manners.clone(),
+        times: origin::times(args, &lanes),
         staffing,
         priority: args.shared.priority.class(),
         circumstances,
@@ -138,12 +152,22 @@ fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure>
         return Err(usage("-l needs files: a stream cannot be listed and kept"));
     }
     if !decompresses(args) && to_stdout && context.terminals.stdout && !args.force && !args.shared.explain {
+        refuse(context, args, &Event::TerminalOut)?;
         return Err(usage("packed data would go to the terminal; redirect them, or -f sends them there all the same"));
     }
     if decompresses(args) && reads_stdin && context.terminals.stdin && !args.force {
+        refuse(context, args, &Event::TerminalIn)?;
         return Err(usage("packed data cannot be typed; give a file, or feed them through a pipe"));
     }
     Ok(())
+}
+
+/// The same in the words of the tool whose name was used, if one was.
+fn refuse(context: &Context, args: &TampArgs, event: &Event<'_>) -> Result<(), Failure> {
+    if !args.manners.say(context, event) {
+        return Ok(());
+    }
+    Err(Failure::InWordsOfOthers { text: String::new(), code: args.manners.codes.worst() })
 }
 
 /// The format to write: as given, or as the ending of the output's name or of `-S` tells, or the default.
@@ -196,7 +220,14 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         (_, true) => Layout::SingleUnit,
         _ => Layout::ParallelUnits,
     };
-    let options = EncodeOptions { level, is_extreme: args.extreme, layout, window_log: args.long, library_threads: 1 };
+    let options = EncodeOptions {
+        level,
+        is_extreme: args.extreme,
+        check: args.check,
+        layout,
+        window_log: args.long,
+        library_threads: 1,
+    };
     Ok(Direction::Compress { format, options })
 }
 
@@ -229,7 +260,12 @@ fn lanes(
     let mut names = HashMap::new();
     for file in files {
         let is_stdin = file.path == Path::new("-");
-        let output = if is_stdin { Ok(output_of_stdin(args)) } else { output_of(args, direction, &file.path) };
+        let refused = if is_stdin { None } else { args.manners.refused_link(&file.path) };
+        let output = match refused {
+            Some(why) => Err(why),
+            None if is_stdin => Ok(output_of_stdin(args)),
+            None => output_of(args, direction, &file.path),
+        };
         match output.and_then(|output| claim_name(&mut names, output, &file.path)) {
             Ok(output) => {
                 let removes = args.remove && matches!(output, Output::Path { .. }) && !is_stdin;
@@ -291,10 +327,15 @@ fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Outp
     let suffix = args.suffix.as_deref();
     let name = match (&args.output, direction) {
         (Some(path), _) => return Ok(to_name(path, args)),
-        (None, Direction::Compress { format, .. }) => names::packed(path, format.facts(), suffix, args.force)?,
-        (None, Direction::Decompress { .. }) => names::plain(path, suffix)?,
+        (None, Direction::Compress { format, .. }) => {
+            names::packed(path, format.facts(), suffix, &args.manners, args.force)?
+        }
+        (None, Direction::Decompress { .. }) => {
+            let plain = names::plain(path, suffix, &args.manners)?;
+            origin::name_in(path, args).map_or(plain, |name| path.with_file_name(name))
+        }
     };
-    Ok(Output::Path { path: name, replace: args.force })
+    Ok(Output::Path { path: args.manners.place(name), replace: args.force })
 }
 
 /// What `-o` says: `-` is standard output, as for zstd.
@@ -314,6 +355,8 @@ fn tell_left_alone(context: &Context, direction: &Direction, path: &Path, why: &
         LeftAlone::UnknownEnding => {
             ("its name does not tell what to call the plain file".to_owned(), Some("-o or -c tells where to"))
         }
+        LeftAlone::SymbolicLink => ("it is a symbolic link".to_owned(), None),
+        LeftAlone::OtherNames(others) => (format!("{others} other names mean the same file"), None),
         LeftAlone::Directory => ("it is a directory".to_owned(), Some("-r goes through folders")),
         LeftAlone::NotAFile => ("it is not a regular file".to_owned(), Some("-c or -o reads it all the same")),
         LeftAlone::SameOutput { other } => {

@@ -19,6 +19,9 @@ _mh() {
             mh,generate)
                 cmd="mh__subcmd__generate"
                 ;;
+            mh,links)
+                cmd="mh__subcmd__links"
+                ;;
             mh,tamp)
                 cmd="mh__subcmd__tamp"
                 ;;
@@ -32,7 +35,7 @@ _mh() {
 
     case "${cmd}" in
         mh)
-            opts="-h -V --help --version tamp tour generate"
+            opts="-h -V --help --version tamp tour links generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -59,8 +62,26 @@ _mh() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        mh__subcmd__links)
+            opts="-f -h --only --hard --force --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         mh__subcmd__tamp)
-            opts="-z -d -t -l -c -o -f -k -r -e -F -S -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --recursive --level --fast --best --extreme --ultra --format --suffix --long --single-frame --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
+            opts="-z -d -t -l -c -o -f -k -r -e -F -S -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --fast --best --extreme --ultra --format --suffix --long --single-frame --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -28,6 +28,7 @@ complete -c mh -n "__fish_mh_needs_command" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_needs_command" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompress files and streams on all cores'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file what the commands do, step by step'
+complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, lz4, bzip2, xz and their relatives'
 complete -c mh -n "__fish_mh_needs_command" -f -a "generate" -d 'Write man pages and completions into DIR'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, bz2 1 to 9, lz4 1 to 12, xz 0 to 9)' -r
@@ -58,6 +59,10 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s c -l stdout -l to-stdout 
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s f -l force -d 'Replace files that exist; write packed data to a terminal if asked to'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s k -l keep -d 'Keep the sources: the default'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l rm -d 'Remove each source once its output is complete'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-good -d 'Write a damaged file\'s sound part, up to the damage'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l fsync -d 'Wait until the output, and its name, are on the disk'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l sparse -d 'Decompressing, leave holes for zeros in standard output too, where it is a file; the default for named files'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l no-sparse -d 'Write zeros out'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s r -l recursive -d 'Go through folders'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l best -d 'Smallest without --ultra'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s e -l extreme -d 'xz: search longer for a little less'
@@ -72,4 +77,8 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -l explain -d 'Print the pla
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand tour" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand links" -l only -d 'Make only these' -r
+complete -c mh -n "__fish_mh_using_subcommand links" -l hard -d 'Make hard links instead of symbolic ones'
+complete -c mh -n "__fish_mh_using_subcommand links" -s f -l force -d 'Replace links that were made for another copy of this program'
+complete -c mh -n "__fish_mh_using_subcommand links" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand generate" -s h -l help -d 'Print help'

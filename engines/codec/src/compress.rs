@@ -5,7 +5,8 @@ use crate::byte_buffer::ByteBuffer;
 use crate::ends::{Extent, InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Encoder, Format, StreamEncoder, Tail};
-use crate::lane::{Lane, LaneOutcome, Totals};
+use crate::lane::{Input, Lane, LaneOutcome, Totals};
+use crate::origin::Origin;
 use crate::packed_reader::read_stream;
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -26,6 +27,8 @@ pub struct Compression<'a> {
     pub format: &'static dyn Format,
     /// How to encode.
     pub options: EncodeOptions,
+    /// Whether each packed file tells the name and the time of the plain one, where its format has room for them.
+    pub tells_origin: bool,
     /// Where temporary names are noted.
     pub unfinished: &'a Unfinished,
     /// Told of each lane as it ends, from any thread.
@@ -75,6 +78,8 @@ struct Fold {
     offset: u64,
     totals: Totals,
     tail: Box<dyn Tail>,
+    /// What the first unit tells besides its data.
+    origin: Option<Origin>,
 }
 
 /// A chunk and its unit.
@@ -125,7 +130,11 @@ impl Stages for Compression<'_> {
             Some(extent) => (Reading::AtOffsets(extent), By::Workers),
             None => (Reading::Stream { position: 0 }, By::OwnThread),
         };
-        let fold = Fold { offset: 0, totals: Totals::default(), tail: self.format.tail(&self.options) };
+        let origin = match &lane.input {
+            Input::Path(path) if self.tells_origin => Some(Origin::of(path, &input.file)),
+            _ => None,
+        };
+        let fold = Fold { offset: 0, totals: Totals::default(), tail: self.format.tail(&self.options), origin };
         Ok(OpenLane {
             writing: output.writing,
             reading: by,
@@ -197,6 +206,9 @@ impl Stages for Compression<'_> {
     fn place(&self, sink: &CompressSink, chunk: &mut CompressChunk) -> Result<(), CodecError> {
         sink.output.begin()?;
         let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(origin) = fold.origin.take() {
+            self.format.tell_origin(&origin, &mut chunk.packed);
+        }
         let packed_bytes = chunk.packed.len() as u64;
         chunk.head = if fold.offset == 0 { self.format.head(&self.options) } else { Vec::new() };
         chunk.offset = fold.offset;
@@ -223,7 +235,7 @@ impl Stages for Compression<'_> {
     }
 
     fn close(&self, lane: usize, ends: Option<(CompressSource, CompressSink)>, outcome: Result<(), CodecError>) {
-        let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), kept_bytes: None, outcome };
+        let mut closed = LaneOutcome::new(outcome);
         if let Some((source, sink)) = ends {
             let fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
             closed.totals = fold.totals;

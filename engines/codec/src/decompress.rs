@@ -2,6 +2,7 @@
 //! decoded in the source's turn, and the workers check and write its pieces.
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
+use crate::admission::{Admission, AsItIs, BehindTheEnd};
 use crate::byte_buffer::ByteBuffer;
 use crate::ends::{InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
 use crate::error::{CodecError, Defect};
@@ -9,7 +10,6 @@ use crate::format::{CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Form
 use crate::in_series::{SeriesStart, decode_on};
 use crate::lane::{Lane, LaneOutcome, Totals};
 use crate::packed_reader::PackedReader;
-use crate::registry;
 use crate::running_check::{CheckSoFar, Claim, PieceCheck, RunningCheck};
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -29,6 +29,8 @@ pub struct Decompression<'a> {
     pub one_output: bool,
     /// What one unit may hold.
     pub limits: DecodeLimits,
+    /// What is taken for packed data, and what is done with the rest.
+    pub admission: Admission,
     /// Where temporary names are noted.
     pub unfinished: &'a Unfinished,
     /// Told of each lane as it ends, from any thread.
@@ -52,7 +54,14 @@ impl<'a> Decompression<'a> {
         unfinished: &'a Unfinished,
         on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
     ) -> Self {
-        Self { lanes, one_output, limits, unfinished, on_close, plain_bytes: PlainBytes::default() }
+        let (admission, plain_bytes) = (Admission::default(), PlainBytes::default());
+        Self { lanes, one_output, limits, admission, unfinished, on_close, plain_bytes }
+    }
+
+    /// The same with another idea of what is packed.
+    #[must_use]
+    pub fn admitting(self, admission: Admission) -> Self {
+        Self { admission, ..self }
     }
 }
 
@@ -85,6 +94,9 @@ pub struct DecompressSource {
     ended: bool,
     /// Found while there was still sound data to pass on: told at the next cut.
     failed: Option<CodecError>,
+    admission: Admission,
+    /// Bytes behind the last unit, which the lane ends without.
+    left_unread: Option<CodecError>,
 }
 
 /// The format that the content told, and its cutter.
@@ -229,6 +241,8 @@ impl Stages for Decompression<'_> {
                 units: 0,
                 ended: false,
                 failed: None,
+                admission: self.admission,
+                left_unread: None,
             },
             sink: DecompressSink { output, input: input.file, wake: input.wake, fold: Mutex::default() },
         })
@@ -356,7 +370,7 @@ impl Stages for Decompression<'_> {
     }
 
     fn close(&self, lane: usize, ends: Option<(DecompressSource, DecompressSink)>, outcome: Result<(), CodecError>) {
-        let mut closed = LaneOutcome { totals: Totals::default(), not_carried: Vec::new(), kept_bytes: None, outcome };
+        let mut closed = LaneOutcome::new(outcome);
         if let Some((source, sink)) = ends {
             let mut fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
             let mut position = source.reader.position();
@@ -368,6 +382,12 @@ impl Stages for Decompression<'_> {
                 fold.totals.streamed_units += 1;
             }
             let bytes_in = position - source.from;
+            closed.left_unread = source.left_unread;
+            if self.admission.behind_the_end == BehindTheEnd::Told
+                && let Err(garbage @ CodecError::TrailingGarbage { .. }) = closed.outcome
+            {
+                (closed.left_unread, closed.outcome) = (Some(garbage), Ok(()));
+            }
             closed.totals = Totals { bytes_in, bytes_out: sink.output.written(), ..fold.totals };
             leave_stdin_at(&self.lanes[lane], &sink.input, position);
             let finished = match closed.outcome {
@@ -467,7 +487,11 @@ impl DecompressSource {
             return Ok(next);
         }
         if self.found.is_none() {
-            let format = registry::recognise(&mut self.reader)?;
+            let Some(format) = self.admission.format(&mut self.reader)? else {
+                let is_over = self.reader.is_at_end().map_err(|cause| CodecError::Read { offset: 0, cause })?;
+                self.units += u64::from(!is_over);
+                return Ok(if is_over { Next::End } else { Next::Stream(Box::new(AsItIs)) });
+            };
             self.found = Some(Found { facts: format.facts(), format, cutter: format.cutter(limits) });
         }
         let found = self.found.as_mut().expect("found above");
@@ -477,6 +501,10 @@ impl DecompressSource {
             self.units += 1;
         }
         match outcome {
+            Err(CutError::Garbage) if self.admission.behind_the_end == BehindTheEnd::Told && self.units > 0 => {
+                self.left_unread = Some(self.garbage(unit_name));
+                Ok(Next::End)
+            }
             Err(CutError::Garbage) => Err(self.garbage(unit_name)),
             other => other.map_err(|error| self.number().at(error, &self.reader)),
         }

@@ -5,6 +5,7 @@
 
 use crate::byte_buffer::ByteBuffer;
 use crate::error::{CodecError, Defect};
+use crate::origin::Origin;
 use crate::packed_reader::PackedReader;
 use crate::running_check::{Claim, RunningCheck};
 use crew::pipeline::Turn;
@@ -41,12 +42,25 @@ pub struct EncodeOptions {
     pub level: i32,
     /// Search longer for a little less, where the format has such a mode (xz).
     pub is_extreme: bool,
+    /// The check that units carry, where the format has a choice (xz) and it was asked for.
+    pub check: Option<CheckName>,
     /// How the output is divided into units.
     pub layout: Layout,
     /// Binary logarithm of the match window, where the format has a choice and it was asked for.
     pub window_log: Option<u32>,
     /// Threads that a library may start by itself, where one unit is all there is ([`Layout::SingleUnit`]).
     pub library_threads: u32,
+}
+
+/// A check that a format may offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckName {
+    /// 32 bits: what small decoders (kernels, boot loaders) know.
+    Crc32,
+    /// 64 bits.
+    Crc64,
+    /// A hash.
+    Sha256,
 }
 
 /// How packed output is divided into units.
@@ -100,6 +114,8 @@ pub trait Format: Send + Sync {
     fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
         Vec::new()
     }
+    /// Makes the file's first unit tell of the plain file; does nothing where the format has no room for it.
+    fn tell_origin(&self, _origin: &Origin, _first_unit: &mut ByteBuffer) {}
     /// A cutter for one packed input.
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter>;
     /// A decoder of whole units, one for each worker.

@@ -84,8 +84,17 @@ pub struct LaneOutcome {
     pub not_carried: Vec<sys::metadata::NotCarried>,
     /// Bytes of a damaged input's sound part that got the output's name: see [`Care::keeps_good`].
     pub kept_bytes: Option<u64>,
+    /// Bytes behind the last unit that were left unread, where [`BehindTheEnd::Told`](crate::admission::BehindTheEnd) allows it.
+    pub left_unread: Option<CodecError>,
     /// Whether it is complete.
     pub outcome: Result<(), CodecError>,
+}
+
+impl LaneOutcome {
+    /// Of a lane of which nothing else is known yet.
+    pub(crate) fn new(outcome: Result<(), CodecError>) -> Self {
+        Self { totals: Totals::default(), not_carried: Vec::new(), kept_bytes: None, left_unread: None, outcome }
+    }
 }
 
 /// Bytes and units of a lane or of several.

@@ -4,6 +4,7 @@
 //! pipeline. What a format is (magic, units, checks, levels) stands behind the [`Format`](format::Format) trait.
 //! Theory: `engines/codec/README.md`.
 
+pub mod admission;
 pub mod byte_buffer;
 pub mod compress;
 pub mod decompress;
@@ -15,6 +16,7 @@ mod holes;
 mod in_series;
 pub mod lane;
 pub mod list;
+pub mod origin;
 pub mod packed_reader;
 pub mod registry;
 pub mod running_check;

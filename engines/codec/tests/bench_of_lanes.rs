@@ -126,10 +126,12 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
         options: EncodeOptions {
             level: way.level,
             is_extreme: false,
+            check: None,
             layout: way.layout,
             window_log: None,
             library_threads: hands as u32,
         },
+        tells_origin: false,
         unfinished: &unfinished,
         on_close: &on_close,
     };

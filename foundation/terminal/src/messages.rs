@@ -69,6 +69,20 @@ impl Messages {
         }
     }
 
+    /// Says `text` in another tool's shape from verbosity `least` on, for commands that answer to its name. Its lines and
+    /// tabs stay; whoever puts names into it escapes those.
+    pub fn in_words_of_others(&self, least: Verbosity, text: &str) {
+        if self.verbosity < least {
+            return;
+        }
+        let mut lines = String::with_capacity(text.len() + 1);
+        for line in text.lines() {
+            let parts: Vec<_> = line.split('\t').map(printable).collect();
+            lines.extend([parts.join("\t").as_str(), "\n"]);
+        }
+        self.screen.write_above(&lines);
+    }
+
     /// Writes the lines of a plan or a report, which was asked for and therefore is shown at every verbosity.
     pub fn report(&self, text: &str) {
         let mut lines = String::with_capacity(text.len() + 1);
@@ -138,6 +152,13 @@ mod tests {
         assert_eq!(said(Verbosity::Quiet, speak), "mh: could not e\nmh: c\n");
         assert_eq!(said(Verbosity::Normal, speak), "mh: could not e\nmh: c\nmh: warning: w\nmh: n\n");
         assert_eq!(said(Verbosity::Verbose, speak), "mh: could not e\nmh: c\nmh: warning: w\nmh: n\nmh: d\n");
+    }
+
+    #[test]
+    fn words_of_others_keep_their_lines_and_tabs() {
+        let speak = |messages: &Messages| messages.in_words_of_others(Verbosity::Normal, "a:\tb\x1b\nc");
+        assert_eq!(said(Verbosity::Normal, speak), "a:\tb\\x1b\nc\n");
+        assert_eq!(said(Verbosity::Quiet, speak), "");
     }
 
     #[test]

@@ -7,8 +7,15 @@ mod decode;
 mod encode;
 pub mod kernel;
 
+use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, FixedTail, Format, Layout, Tail};
+use crate::origin::Origin;
+
+/// Name and time in the first header at the start of `head`; `None` where it is no whole header, or tells neither.
+pub(crate) fn origin(head: &[u8]) -> Option<Origin> {
+    container::origin(head)
+}
 
 /// The format.
 #[derive(Debug)]
@@ -71,6 +78,10 @@ impl Format for Gzip {
             Layout::Bgzf => FixedTail(encode::BGZF_END.to_vec()),
             Layout::ParallelUnits | Layout::SingleUnit => FixedTail::default(),
         })
+    }
+
+    fn tell_origin(&self, origin: &Origin, first_unit: &mut ByteBuffer) {
+        encode::tell_origin(origin, first_unit);
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {

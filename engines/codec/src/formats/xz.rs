@@ -58,12 +58,12 @@ impl Format for Xz {
         Ok(Box::new(encode::BlockEncoder::new(options)))
     }
 
-    fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
-        container::stream_header(encode::CHECK)
+    fn head(&self, options: &EncodeOptions) -> Vec<u8> {
+        container::stream_header(encode::check_kind(options))
     }
 
-    fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
-        Box::new(encode::IndexTail::default())
+    fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail> {
+        Box::new(encode::IndexTail::new(options))
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {

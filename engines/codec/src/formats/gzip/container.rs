@@ -4,6 +4,7 @@
 //! (length of the deflate data, 32 bits), which we write too, so that its decoder reads ours in parallel.
 
 use crate::error::Defect;
+use crate::origin::Origin;
 use crc_fast::{CrcAlgorithm, checksum};
 
 /// Two magic bytes and the only compression method there is.
@@ -18,7 +19,7 @@ pub(super) const HEADER_BYTES_MAX: usize = 256 << 10;
 
 const FLAG_HEADER_CRC: u8 = 2;
 const FLAG_EXTRA: u8 = 4;
-const FLAG_NAME: u8 = 8;
+pub(super) const FLAG_NAME: u8 = 8;
 const FLAG_COMMENT: u8 = 16;
 const FLAGS_RESERVED: u8 = 0xe0;
 
@@ -74,6 +75,20 @@ pub(super) fn parse_header(head: &[u8]) -> Result<Option<Header>, Defect> {
     // A length that leaves no room for data is no length: such a member is decoded as a stream, which tells the truth.
     let smallest = (at + 2 + TRAILER_BYTES) as u64;
     Ok(Some(Header { bytes: at, member_bytes: member_bytes.filter(|&bytes| bytes >= smallest) }))
+}
+
+/// What the header at the start of `head` tells of the plain file; `None` where it is not whole, or tells nothing.
+pub(super) fn origin(head: &[u8]) -> Option<Origin> {
+    let header = parse_header(head).ok()??;
+    let modified_seconds = u32::from_le_bytes(head.get(4..8)?.try_into().ok()?);
+    let mut at = 10;
+    if head[3] & FLAG_EXTRA != 0 {
+        at += 2 + usize::from(little_endian_u16(head, at)?);
+    }
+    let named = head[3] & FLAG_NAME != 0;
+    let name = head.get(at..header.bytes).filter(|_| named).unwrap_or_default();
+    let name: Vec<u8> = name.iter().copied().take_while(|&byte| byte != 0).collect();
+    (!name.is_empty() || modified_seconds != 0).then_some(Origin { name, modified_seconds })
 }
 
 fn not_a_header() -> Defect {

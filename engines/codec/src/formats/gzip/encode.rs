@@ -1,10 +1,11 @@
 //! Encodes gzip members with libdeflate, one whole member at a time, each with its length in an extra field.
-//! Writes no name and no time: the same input gives the same output, whenever and wherever it is made.
+//! Writes no name and no time unless told to: the same input gives the same output, whenever and wherever it is made.
 
-use super::container::crc32;
+use super::container::{FLAG_NAME, crc32};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::Encoder;
+use crate::origin::Origin;
 use libdeflater::{CompressionLvl, Compressor};
 
 /// Plain bytes in a BGZF block: what htslib uses, so that even incompressible data fit into 64 KiB.
@@ -18,6 +19,9 @@ pub(super) const BGZF_END: [u8; 28] =
     [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0, 0x1b, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 const SIZED_HEADER: [u8; 16] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 8, 0, b'M', b'Z', 4, 0];
+/// The deflate data's length behind the sized header.
+const LENGTH_BYTES: usize = 4;
+
 const BGZF_HEADER: [u8; 16] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0];
 
 /// Largest size of members for `plain_bytes`: deflate's stored blocks cost 5 bytes each, headers and trailers 28 each.
@@ -38,6 +42,25 @@ fn effort(level: i32) -> CompressionLvl {
     CompressionLvl::new(effort).expect("the facts bound the level to 0..=12")
 }
 
+/// Writes name and time into the first member. A BGZF block stays as it is: its readers know one header only.
+pub(super) fn tell_origin(origin: &Origin, first_unit: &mut ByteBuffer) {
+    let from = SIZED_HEADER.len() + LENGTH_BYTES;
+    if !first_unit.content().starts_with(&SIZED_HEADER) {
+        return;
+    }
+    let data = first_unit.content()[from..].to_vec();
+    let mut header = first_unit.content()[..from].to_vec();
+    header[4..8].copy_from_slice(&origin.modified_seconds.to_le_bytes());
+    if !origin.name.is_empty() {
+        header[3] |= FLAG_NAME;
+        header.extend_from_slice(&origin.name);
+        header.push(0);
+    }
+    first_unit.clear();
+    first_unit.append(&header);
+    first_unit.append(&data);
+}
+
 /// Members of one chunk each.
 pub(super) struct MemberEncoder {
     compressor: Compressor,
@@ -53,7 +76,7 @@ impl Encoder for MemberEncoder {
     fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
         packed.clear();
         packed.append(&SIZED_HEADER);
-        let deflate_bytes = append_member(&mut self.compressor, plain, 4, packed)?;
+        let deflate_bytes = append_member(&mut self.compressor, plain, LENGTH_BYTES, packed)?;
         let length = u32::try_from(deflate_bytes).expect("a chunk is far below 4 GiB");
         packed.content_mut()[16..20].copy_from_slice(&length.to_le_bytes());
         Ok(())
@@ -138,6 +161,21 @@ mod tests {
                 assert!(back == plain, "{name} -{level}");
             }
         }
+    }
+
+    #[test]
+    fn a_member_tells_name_and_time_and_keeps_its_data_and_length() {
+        let plain = testkit::data::text(5000, 3);
+        let told = Origin { name: b"a name".to_vec(), modified_seconds: 1_700_000_000 };
+        let mut packed = ByteBuffer::default();
+        MemberEncoder::new(6).encode(&plain, &mut packed).expect("encode");
+        tell_origin(&told, &mut packed);
+        assert_eq!(super::super::container::origin(packed.content()), Some(told));
+        let header = parse_header(packed.content()).expect("valid").expect("whole");
+        assert_eq!(header.member_bytes, Some(packed.len() as u64));
+        let mut back = Vec::new();
+        flate2::read::GzDecoder::new(packed.content()).read_to_end(&mut back).expect("zlib reads it");
+        assert!(back == plain);
     }
 
     #[test]

@@ -8,11 +8,17 @@ use super::container::{
 use super::index::{Records, record};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
-use crate::format::{EncodeOptions, Encoder, Tail};
+use crate::format::{CheckName, EncodeOptions, Encoder, Tail};
 use liblzma::stream::{Action, Error, Filters, LzmaOptions, PRESET_EXTREME, Status, Stream};
 
-/// What xz writes unless told otherwise.
-pub(super) const CHECK: CheckKind = CheckKind::Crc64;
+/// The check of what is written: 64 bits unless another one was asked for, as xz has it.
+pub(super) fn check_kind(options: &EncodeOptions) -> CheckKind {
+    match options.check {
+        Some(CheckName::Crc32) => CheckKind::Crc32,
+        Some(CheckName::Sha256) => CheckKind::Sha256,
+        Some(CheckName::Crc64) | None => CheckKind::Crc64,
+    }
+}
 
 /// The dictionary of each preset of liblzma (xz(1), -0 to -9).
 fn dictionary_bytes(level: i32) -> u32 {
@@ -48,12 +54,14 @@ fn library_error(error: Error) -> CodecError {
 pub(super) struct BlockEncoder {
     preset: u32,
     dictionary_bytes: u32,
+    check: CheckKind,
 }
 
 impl BlockEncoder {
     pub fn new(options: &EncodeOptions) -> Self {
         let preset = options.level.unsigned_abs() | if options.is_extreme { PRESET_EXTREME } else { 0 };
-        Self { preset, dictionary_bytes: dictionary_bytes(options.level) }
+        let (dictionary_bytes, check) = (dictionary_bytes(options.level), check_kind(options));
+        Self { preset, dictionary_bytes, check }
     }
 }
 
@@ -81,7 +89,7 @@ impl Encoder for BlockEncoder {
         // It fitted into the room.
         packed.grow(WRITTEN_BLOCK_HEADER_BYTES + compressed_bytes as usize);
         packed.append(&[0; 4][..padding(compressed_bytes) as usize]);
-        let mut check = Check::begin(CHECK);
+        let mut check = Check::begin(self.check);
         check.add(plain);
         packed.append(&check.finish());
         Ok(())
@@ -89,9 +97,15 @@ impl Encoder for BlockEncoder {
 }
 
 /// Index and stream footer.
-#[derive(Default)]
 pub(super) struct IndexTail {
+    check: CheckKind,
     records: Records,
+}
+
+impl IndexTail {
+    pub fn new(options: &EncodeOptions) -> Self {
+        Self { check: check_kind(options), records: Records::default() }
+    }
 }
 
 impl Tail for IndexTail {
@@ -99,11 +113,11 @@ impl Tail for IndexTail {
         let Some(&first) = packed.first() else { return };
         let header = parse_block_header(&packed[..block_header_bytes(first)]).expect("it was written here");
         let compressed = header.compressed_bytes.expect("it was written here");
-        self.records.add(record(header.bytes, compressed, CHECK, plain_bytes));
+        self.records.add(record(header.bytes, compressed, self.check, plain_bytes));
     }
 
     fn finish(&mut self) -> Vec<u8> {
         let index = self.records.index();
-        [&index[..], &stream_footer(CHECK, index.len() as u64)].concat()
+        [&index[..], &stream_footer(self.check, index.len() as u64)].concat()
     }
 }

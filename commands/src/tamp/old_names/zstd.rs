@@ -1,0 +1,432 @@
+//! zstd, unzstd, zstdcat, zstdmt: zstd's options and words; sources are kept, every failure is exit code 1.
+//! What it reads and writes besides zst goes by the names of the registry's formats.
+
+use super::options::{Complaint, Digits, Does, Opt, Table, Takes, accepted, flag, is_of_number, number, refused};
+use super::{Family, Shows, Wish, input_of, kernel_words, manners, name_of, output_of, path};
+use crate::context::{Context, variable};
+use crate::failure::with_causes;
+use crate::tamp::list::Row;
+use crate::tamp::manners::{Event, Folder, Manners, Refused, Said, Way};
+use crate::tamp::names::LeftAlone;
+use codec::admission::{Admission, BehindTheEnd};
+use codec::error::{CodecError, Defect, Unrecognised};
+use std::ffi::OsStr;
+use std::path::Path;
+use terminal::{Verbosity, printable};
+
+pub(super) static FAMILY: Family = Family { table: &TABLE, variables: &[], begin, finish, complain, help: HELP };
+
+const HELP: &str = "
+  -1 to -19      fast and large to slow and small (default -3); --fast[=N], --ultra to -22
+  -c             write to standard output
+  -d             decompress; -t verify; -l list
+  -f             replace files that exist, follow links; with -dc pass on what is not packed
+  -k, --rm       keep the files (default), or remove them
+  -o FILE        write to FILE
+  -q, -v         say less, say more
+  -r             go through folders; --filelist FILE names the files
+  -T N           use at most N cores (default: all); --single-thread uses one
+  --format=FMT   zstd, gzip, xz, lzma or lz4
+  --long[=LOG]   look for matches far back
+  --output-dir-flat DIR, --output-dir-mirror DIR    where outputs go
+";
+
+const TABLE: Table = Table {
+    options: &[
+        flag("c stdout", |wish| wish.args.stdout = true),
+        flag("d decompress uncompress", |wish| wish.goes(true, false, false)),
+        flag("z compress", |wish| wish.goes(false, false, false)),
+        flag("f force", |wish| wish.args.force = true),
+        flag("h help H", |wish| wish.shows = Some(Shows::Help)),
+        flag("V version", |wish| wish.shows = Some(Shows::Version)),
+        flag("k keep", |wish| wish.keep = Some(true)),
+        flag("rm", |wish| wish.keep = Some(false)),
+        flag("l list", |wish| wish.goes(true, false, true)),
+        flag("t test", |wish| wish.goes(true, true, false)),
+        flag("q quiet", |wish| (wish.args.quiet, wish.args.verbose) = (wish.args.quiet + 1, 0)),
+        flag("v verbose", |wish| (wish.args.quiet, wish.args.verbose) = (0, wish.args.verbose + 1)),
+        flag("r", |wish| wish.args.recursive = true),
+        flag("ultra", |wish| wish.args.ultra = true),
+        flag("max", |wish| (wish.level, wish.args.ultra) = (Some(22), true)),
+        flag("single-thread", |wish| wish.args.shared.hands = Some(1)),
+        flag("exclude-compressed", |wish| manners(wish).packed_endings = Some(PACKED_ENDINGS)),
+        next("o", |wish, file| {
+            wish.args.output = Some(path(file));
+            Ok(())
+        }),
+        next("D", |_, _| Err(NO_DICTIONARY.to_owned())),
+        next("output-dir-flat", |wish, folder| {
+            manners(wish).folder = Some(Folder::Flat(path(folder)));
+            Ok(())
+        }),
+        next("output-dir-mirror", |wish, folder| {
+            manners(wish).folder = Some(Folder::Mirror(path(folder)));
+            Ok(())
+        }),
+        next("filelist", |wish, file| {
+            let before = wish.args.files.len();
+            let read = super::add_files_of(wish, file, b'\n');
+            // COMPAT: an empty list is an error too.
+            let any = read.is_ok() && wish.args.files.len() > before;
+            if any { Ok(()) } else { Err(format!("error reading {} ", name_of(file.as_ref()))) }
+        }),
+        next("format", format),
+        next("stream-size", size),
+        next("size-hint", size),
+        next("memlimit memory memlimit-decompress", size),
+        next("target-compressed-block-size", size),
+        next("jobsize", size),
+        attached("B", size),
+        next("auto-threads", |_, _| Ok(())),
+        next("trace", |_, _| Ok(())),
+        attached("T", threads),
+        next("threads", threads),
+        attached("M", size),
+        attached("fast", fast),
+        attached("long", long),
+        adapt(),
+        accepted("C check"),
+        accepted("rsyncable"),
+        accepted("sparse"),
+        accepted("no-sparse"),
+        accepted("progress"),
+        flag("no-progress", |wish| manners(wish).shows_progress = false),
+        accepted("content-size"),
+        accepted("no-content-size"),
+        accepted("asyncio"),
+        accepted("no-asyncio"),
+        accepted("row-match-finder"),
+        accepted("no-row-match-finder"),
+        accepted("compress-literals"),
+        accepted("no-compress-literals"),
+        accepted("pass-through"),
+        accepted("no-pass-through"),
+        accepted("mmap-dict"),
+        accepted("no-mmap-dict"),
+        refused("no-check", "frames without a checksum are not written here"),
+        refused("no-dictID", NO_DICTIONARY),
+        Opt {
+            names: "train train-cover train-fastcover train-legacy",
+            takes: Takes::Run(|_| false),
+            does: Does::Refuse(NO_DICTIONARY),
+        },
+        Opt { names: "maxdict dictID", takes: Takes::Run(|_| false), does: Does::Refuse(NO_DICTIONARY) },
+        Opt { names: "patch-from", takes: Takes::NextWord, does: Does::Refuse("patches are not made here") },
+        Opt {
+            names: "zstd",
+            takes: Takes::NextWord,
+            does: Does::Refuse("single compression parameters are not taken here; levels are"),
+        },
+        Opt { names: "b", takes: Takes::Run(is_of_number), does: Does::Refuse(NO_BENCHMARK) },
+        Opt { names: "e i", takes: Takes::Run(is_of_number), does: Does::Refuse(NO_BENCHMARK) },
+        refused("S", NO_BENCHMARK),
+    ],
+    also: &[],
+    digits: Digits::Number,
+    abbreviates: false,
+};
+
+const NO_DICTIONARY: &str = "dictionaries are not read or made here yet";
+const NO_BENCHMARK: &str = "there is no benchmark here; --report tells the speed of a run";
+
+/// Endings of packed files, each with what replaces it.
+const ENDINGS: &[(&str, &str)] = &[
+    (".zst", ""),
+    (".tzst", ".tar"),
+    (".gz", ""),
+    (".tgz", ".tar"),
+    (".lzma", ""),
+    (".xz", ""),
+    (".txz", ".tar"),
+    (".lz4", ""),
+    (".tlz4", ".tar"),
+];
+
+const PACKED_ENDINGS: &[&str] = &[
+    ".zst", ".tzst", ".gz", ".tgz", ".lzma", ".xz", ".txz", ".lz4", ".tlz4", ".bz2", ".tbz2", ".zip", ".7z", ".rar",
+    ".jpg", ".jpeg", ".png", ".mp3", ".mp4", ".mkv", ".webm", ".webp",
+];
+
+/// The level of zstd itself, where neither the command line nor the environment tells one.
+const DEFAULT_LEVEL: i32 = 3;
+
+/// A value behind `=`, or the next word.
+const fn next(names: &'static str, take: fn(&mut Wish, &OsStr) -> Result<(), String>) -> Opt {
+    Opt { names, takes: Takes::NextWord, does: Does::Take(take) }
+}
+
+/// A number in the same word, or none.
+const fn attached(names: &'static str, take: fn(&mut Wish, &OsStr) -> Result<(), String>) -> Opt {
+    Opt { names, takes: Takes::Run(is_of_number), does: Does::Take(take) }
+}
+
+/// Takes `min=N,max=N`: the level is what is typed, until runs keep up by themselves.
+const fn adapt() -> Opt {
+    Opt { names: "adapt", takes: Takes::Run(|_| false), does: Does::Nothing }
+}
+
+fn threads(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
+    let count = if value.is_empty() { Some(0) } else { number(value) };
+    let count = count.and_then(|count| usize::try_from(count).ok()).ok_or(INCORRECT)?;
+    wish.args.shared.hands = Some(count);
+    Ok(())
+}
+
+/// What zstd says about everything that it does not understand.
+const INCORRECT: &str = "Incorrect parameters";
+
+/// A size without meaning here, but it has to be one.
+fn size(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
+    let is_size = value.is_empty() || number(value).is_some();
+    if is_size { Ok(()) } else { Err(INCORRECT.to_owned()) }
+}
+
+fn fast(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
+    let step = if value.is_empty() { Some(1) } else { number(value) };
+    let step = step.and_then(|step| i32::try_from(step).ok()).filter(|step| (1..=131_072).contains(step));
+    wish.level = Some(-step.ok_or(INCORRECT)?);
+    Ok(())
+}
+
+fn long(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
+    let log = if value.is_empty() { Some(27) } else { number(value) };
+    let log = log.and_then(|log| u32::try_from(log).ok()).filter(|log| (10..=31).contains(log));
+    wish.args.long = Some(log.ok_or("--long takes a window from 10 to 31")?);
+    Ok(())
+}
+
+fn format(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
+    let name = match value.to_str() {
+        Some("zstd") => "zst",
+        Some("gzip") => "gz",
+        Some(name @ ("xz" | "lzma" | "lz4")) => name,
+        _ => return Err(INCORRECT.to_owned()),
+    };
+    super::take_format(wish, name)
+}
+
+fn begin(wish: &mut Wish) {
+    *manners(wish) = Manners {
+        name: "zstd".to_owned(),
+        voice: Some(voice),
+        admission: Admission {
+            formats: &["zst", "gz", "xz", "lzma", "lz4"],
+            passes_on: false,
+            behind_the_end: BehindTheEnd::Refused,
+        },
+        endings: ENDINGS,
+        packed_endings: Some(&[]),
+        lists: Some(list),
+        ..Manners::default()
+    };
+    wish.args.format = Some("zst".to_owned());
+}
+
+/// A variable's number; anything else is told and passed over, as zstd does.
+fn number_of(wish: &mut Wish, name: &str, kind: &str) -> Option<i32> {
+    let value = variable(name).filter(|value| !value.is_empty())?;
+    let number = value.to_str().and_then(|value| value.parse().ok());
+    if number.is_none() {
+        let value = name_of(value.as_ref());
+        wish.notes.push(format!("Ignore environment variable setting {name}={value}: not a valid {kind} value "));
+    }
+    number
+}
+
+fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
+    let from_environment = number_of(wish, "ZSTD_CLEVEL", "integer");
+    if let Some(count) = number_of(wish, "ZSTD_NBTHREADS", "unsigned")
+        && wish.args.shared.hands.is_none()
+    {
+        wish.args.shared.hands = usize::try_from(count).ok();
+    }
+    let is_zst = wish.args.format.as_deref() == Some("zst");
+    let level = wish.level.or(from_environment);
+    if is_zst {
+        set_level(wish, level.filter(|&level| level != 0).unwrap_or(DEFAULT_LEVEL));
+    } else {
+        super::clamp_level(wish, level);
+    }
+    if wish.args.stdout {
+        wish.args.output = None;
+    }
+    wish.settle_sources(true);
+    if wish.args.files.len() > 1 && wish.args.output.is_some() {
+        return Err("several files into one output are not put together here; -c does it".to_owned());
+    }
+    let (force, to_stdout) = (wish.args.force, wish.args.stdout);
+    let to_stdout = to_stdout || wish.args.files.is_empty();
+    let unpacks = wish.unpacks();
+    let manners = manners(wish);
+    manners.admission.passes_on = force && to_stdout && unpacks;
+    manners.refuses = Refused { symbolic: !force, hard: false };
+    Ok(())
+}
+
+/// Levels that are too high become the highest that is allowed, and negative ones are `--fast`.
+fn set_level(wish: &mut Wish, level: i32) {
+    let highest = if wish.args.ultra { 22 } else { 19 };
+    if level > highest {
+        wish.notes.push(format!("Warning : compression level higher than max, reduced to {highest} "));
+    }
+    match level {
+        ..0 => wish.args.fast = Some(level.saturating_neg().min(131_072)),
+        _ => wish.args.level = Some(level.min(highest)),
+    }
+}
+
+fn complain(_wish: &Wish, complaint: &Complaint) -> (String, u8) {
+    let text = match complaint {
+        Complaint::Plain(message) if message != INCORRECT => format!("zstd: {message}"),
+        Complaint::NoValue(_) => "error: missing command argument ".to_owned(),
+        Complaint::Unknown(option) | Complaint::Ambiguous(option, _) | Complaint::UnwantedValue(option) => {
+            format!("{INCORRECT} : {option}\n(zstd -h shows the options)")
+        }
+        Complaint::Plain(_) => format!("{INCORRECT} \n(zstd -h shows the options)"),
+    };
+    (text, 1)
+}
+
+fn voice(_manners: &Manners, event: &Event<'_>) -> Said {
+    match event {
+        Event::LeftAlone { path, why } => left_alone(path, why),
+        Event::Failed { input, error, way, .. } => failed(&input_of(input, "/*stdin*\\"), error, *way),
+        Event::Done { input, output, totals, way, alone, .. } => {
+            let name = input_of(input, "/*stdin*\\");
+            let (before, after) = (totals.bytes_in, totals.bytes_out);
+            let text = match way {
+                Way::Compress => {
+                    let share = percentage(after, before);
+                    let output = output_of(output, "/*stdout*\\");
+                    format!("{name:<20} :{share}   ({} => {}, {output}) ", human(before), human(after))
+                }
+                Way::Decompress | Way::Test => format!("{name:<20}: {after} bytes "),
+            };
+            let is_summed_up = *alone && is_file(output, *way);
+            Said::aloud(if is_summed_up { Verbosity::Normal } else { Verbosity::Verbose }, text)
+        }
+        Event::End { totals, done, asked, way, to_stdout: false } if *asked > 1 && *done > 0 => {
+            let (before, after) = (totals.bytes_in, totals.bytes_out);
+            let text = match way {
+                Way::Compress => {
+                    let share = percentage(after, before);
+                    format!("{done:>3} files compressed :{share} ({} => {})", human(before), human(after))
+                }
+                Way::Decompress | Way::Test => format!("{done} files decompressed : {after:>6} bytes total "),
+            };
+            Said::aloud(Verbosity::Normal, text)
+        }
+        Event::End { .. } | Event::LeftUnread { .. } => Said::nothing(),
+        Event::TerminalOut => Said::wrong(1, "zstd: stdout is a terminal, aborting ".to_owned()),
+        Event::TerminalIn => Said::wrong(1, "zstd: stdin is a terminal, aborting ".to_owned()),
+    }
+}
+
+/// What goes to standard output is not summed up unless asked for.
+fn is_file(output: &codec::lane::Output, way: Way) -> bool {
+    way == Way::Test || matches!(output, codec::lane::Output::Path { .. })
+}
+
+fn left_alone(path: &Path, why: &LeftAlone) -> Said {
+    let path = name_of(path);
+    match why {
+        LeftAlone::UnknownEnding => {
+            let known: Vec<&str> = ENDINGS.iter().map(|(ending, _)| *ending).collect();
+            Said::wrong(
+                1,
+                format!(
+                    "zstd: {path}: unknown suffix ({} expected). Can't derive the output file name. \
+                     Specify it with -o dstFileName. Ignoring.",
+                    known.join("/")
+                ),
+            )
+        }
+        // Only with --exclude-compressed, which wants it so.
+        LeftAlone::PackedAlready { .. } => Said::nothing(),
+        LeftAlone::Directory => Said::wrong(1, format!("zstd: {path} is a directory -- ignored ")),
+        LeftAlone::NotAFile => Said::wrong(1, format!("zstd: {path} is not a regular file -- ignored ")),
+        LeftAlone::SymbolicLink => Said::wrong(1, format!("Warning : {path} is a symbolic link, ignoring ")),
+        LeftAlone::OtherNames(others) => Said::wrong(1, format!("zstd: {path} has {others} other names ")),
+        LeftAlone::SameOutput { other } => {
+            Said::wrong(1, format!("zstd: {path}: {} gets the same name -- ignored ", name_of(other)))
+        }
+        LeftAlone::Unreadable(error) => Said::wrong(1, format!("zstd: {path}: {error} ")),
+    }
+}
+
+fn failed(input: &str, error: &CodecError, way: Way) -> Said {
+    let text = match error {
+        CodecError::Exists { path } => format!("zstd: {} already exists; not overwritten  ", name_of(path)),
+        CodecError::Open(cause) if way == Way::Compress => {
+            format!("zstd: can't stat {input} : {} -- ignored ", kernel_words(cause))
+        }
+        CodecError::Open(cause) => format!("zstd: can't stat {input} : {} -- ignored ", kernel_words(cause)),
+        CodecError::Directory => format!("zstd: {input} is a directory -- ignored "),
+        CodecError::NotRecognised(Unrecognised::Empty) => format!("zstd: {input}: unexpected end of file "),
+        CodecError::NotRecognised(_) | CodecError::TrailingGarbage { .. } => {
+            format!("zstd: {input}: unsupported format ")
+        }
+        CodecError::Damaged { defect: Defect::Truncated, .. } => {
+            format!("{input} : Read error (39) : premature end ")
+        }
+        CodecError::Damaged { defect: Defect::Checksum { .. }, .. } => {
+            format!("{input} : Decoding error (36) : Restored data doesn't match checksum ")
+        }
+        CodecError::Damaged { defect: defect @ (Defect::Window { .. } | Defect::Dictionary(_)), .. } => {
+            format!("{input} : Decoding error (36) : {defect} ")
+        }
+        CodecError::Damaged { .. } => format!("{input} : Decoding error (36) : Data corruption detected "),
+        other => format!("zstd: {input}: {} ", with_causes(other)),
+    };
+    Said::wrong(1, text)
+}
+
+fn percentage(part: u64, whole: u64) -> String {
+    let share = if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 };
+    format!("{share:6.2}%")
+}
+
+/// A size in binary units, with three digits.
+fn human(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = match (unit, value) {
+        (0, _) | (_, 100.0..) => 0,
+        (_, 10.0..) => 1,
+        _ => 2,
+    };
+    format!("{value:6.digits$} {}", units[unit])
+}
+
+fn list(rows: &[Row]) -> String {
+    let mut text = String::from("Frames  Skips  Compressed  Uncompressed  Ratio  Check  Filename\n");
+    for row in rows {
+        let ratio = row.plain_bytes as f64 / row.packed_bytes.max(1) as f64;
+        let (packed, plain) = (human(row.packed_bytes), human(row.plain_bytes));
+        let check = if row.check == "xxh64" { "XXH64" } else { row.check };
+        let (skips, name) = (0, printable(&row.name));
+        text.push_str(&format!(
+            "{:>6}  {skips:>5}  {packed:>10}  {plain:>12}  {ratio:>5.3}  {check:>5}  {name}\n",
+            row.units
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_three_digits() {
+        assert_eq!(human(21), "    21 B");
+        assert_eq!(human(13_893), "  13.6 KiB");
+        assert_eq!(human(2_715), "  2.65 KiB");
+        assert_eq!(percentage(2_715, 13_893), " 19.54%");
+    }
+}

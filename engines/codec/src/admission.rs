@@ -1,0 +1,67 @@
+//! What a decompression takes for packed data, and what it does with the rest: the old tools differ in this.
+//! Decides nothing by itself; `decompress` asks.
+
+use crate::byte_buffer::ByteBuffer;
+use crate::error::{CodecError, Unrecognised};
+use crate::format::{CutError, Filled, Format, StreamDecoder};
+use crate::packed_reader::PackedReader;
+use crate::registry;
+use crew::pipeline::Turn;
+
+/// Which inputs are taken, and how strictly. The default takes every format that is known, and nothing else.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Admission {
+    /// Names of the formats that are read; empty means all.
+    pub formats: &'static [&'static str],
+    /// Whether an input in no such format is passed on as it is, where otherwise it is refused.
+    pub passes_on: bool,
+    /// What bytes behind the last unit are.
+    pub behind_the_end: BehindTheEnd,
+}
+
+/// What is done about bytes behind the last unit that belong to nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BehindTheEnd {
+    /// They are an error: half a file must not pass for a whole one.
+    #[default]
+    Refused,
+    /// The lane succeeds without them, and its outcome tells of them.
+    Told,
+}
+
+impl Admission {
+    /// The format of what `input` gives, where it is one of those that are read; `None` where it is to be passed on.
+    pub(crate) fn format(&self, input: &mut PackedReader) -> Result<Option<&'static dyn Format>, CodecError> {
+        let takes = |name| self.formats.is_empty() || self.formats.contains(&name);
+        match registry::recognise(input) {
+            Ok(format) if takes(format.facts().name) => Ok(Some(format)),
+            Ok(_) | Err(CodecError::NotRecognised(_)) if self.passes_on => Ok(None),
+            Ok(_) => Err(CodecError::NotRecognised(Unrecognised::Foreign)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Passes an input on as it is.
+pub(crate) struct AsItIs;
+
+impl StreamDecoder for AsItIs {
+    fn fill(
+        &mut self,
+        input: &mut PackedReader,
+        plain: &mut ByteBuffer,
+        piece_bytes: usize,
+        _turn: &mut Turn<'_>,
+    ) -> Result<Filled, CutError> {
+        while plain.len() < piece_bytes && (plain.is_empty() || !input.would_wait()) {
+            let ahead = input.peek(1, piece_bytes)?;
+            if ahead.is_empty() {
+                return Ok(Filled::Last(None));
+            }
+            let count = ahead.len().min(piece_bytes - plain.len());
+            plain.append(&ahead[..count]);
+            input.consume(count);
+        }
+        Ok(Filled::More)
+    }
+}

@@ -1,0 +1,177 @@
+//! The old names against the real tools: the same command line in twin folders must end with the same exit code, the same
+//! files and the same contents, and say the same where the words matter. What differs on purpose is no case here but a
+//! line in docs/commands/old-names.md. A tool that is not installed is named as left out.
+
+mod bzip2;
+mod gzip;
+mod lz4;
+mod xz;
+mod zstd;
+
+use crate::place::{Place, binary, said};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use testkit::data;
+use testkit::program::{Outcome, Program, left_out};
+use testkit::tree::TempDir;
+
+/// A command line, and whether its words must be the same too.
+struct Case {
+    line: &'static str,
+    same_words: bool,
+}
+
+/// Exit code, files and contents.
+const fn ends(line: &'static str) -> Case {
+    Case { line, same_words: false }
+}
+
+/// The words too.
+const fn says(line: &'static str) -> Case {
+    Case { line, same_words: true }
+}
+
+/// What the folders of a family's cases hold.
+struct Family {
+    tool: &'static str,
+    ending: &'static str,
+    packed: Vec<u8>,
+    packed_alone: Vec<u8>,
+    links: TempDir,
+}
+
+impl Family {
+    /// None, and said so, where the tool is missing or its format is not written yet.
+    fn new(tool: &'static str, ending: &'static str) -> Option<Self> {
+        let Some(real) = Program::find(tool) else {
+            left_out(&format!("{tool} is not installed"));
+            return None;
+        };
+        let links = TempDir::new().expect("a folder");
+        let made = Program::at(binary()).run([Path::new("links"), links.path()], b"").expect("the program starts");
+        made.stdout_of_success();
+        let ours = Program::at(links.path().join(tool)).run(["-c"], b"x").expect("the program starts");
+        if said(&ours).contains("not written here yet") {
+            left_out(&format!("{tool}'s format is not written yet"));
+            return None;
+        }
+        let pack = |plain: &[u8]| real.run(["-c"], plain).expect("the tool starts").stdout_of_success();
+        Some(Self { tool, ending, packed: pack(&data::text(9_000, 1)), packed_alone: pack(b"alone"), links })
+    }
+
+    /// A folder with everything that a case may ask for.
+    fn folder(&self) -> Place {
+        let place = Place::new();
+        let name = |stem: &str| format!("{stem}.{}", self.ending);
+        place.write("a", data::text(9_000, 1)).write("b", data::text(14_000, 2)).write("h1", data::text(700, 3));
+        fs::hard_link(place.path("h1"), place.path("h2")).expect("a link");
+        symlink("b", place.path("sym")).expect("a link");
+        place.write("dir/x", b"in a folder").write("empty", b"").write(name("plain"), b"hello\n");
+        place.write(name("a"), &self.packed).write(name("lone"), &self.packed_alone).write("odd.name", &self.packed);
+        place.write(name("short"), &self.packed[..self.packed.len() / 2]);
+        let mut bad = self.packed.clone();
+        let middle = bad.len() * 2 / 3;
+        bad[middle] ^= 0x5a;
+        place.write(name("bad"), &bad);
+        place.write(name("trailed"), [&self.packed[..], b"garbage\n"].concat());
+        place
+    }
+
+    /// Runs all cases both ways.
+    fn compare(&self, cases: &[Case]) {
+        let mut differences = String::new();
+        for case in cases {
+            let (theirs, ours) = (self.folder(), self.folder());
+            let real = run_line(&theirs, case.line, None);
+            let linked = run_line(&ours, case.line, Some(self.links.path()));
+            let mut differs = |what: &str, real: &str, ours: &str| {
+                differences.push_str(&format!("{}\n  {what}: {real}\n  ours: {ours}\n", case.line));
+            };
+            if real.exit != linked.exit {
+                let (real_said, linked_said) = (said(&real), said(&linked));
+                differs("exit", &format!("{:?} {real_said}", real.exit), &format!("{:?} {linked_said}", linked.exit));
+            }
+            let (real_files, our_files) = (files_in(theirs.folder()), files_in(ours.folder()));
+            let (real_names, our_names): (Vec<_>, Vec<_>) = (real_files.keys().collect(), our_files.keys().collect());
+            if real_names != our_names {
+                differs("files", &format!("{real_names:?}"), &format!("{our_names:?}"));
+                continue;
+            }
+            for (name, real) in &real_files {
+                let ours = &our_files[name];
+                if real != ours && self.unpacked(real) != self.unpacked(ours) {
+                    differs("contents of", name, "others");
+                }
+            }
+            if real.stdout != linked.stdout && self.unpacked(&real.stdout) != self.unpacked(&linked.stdout) {
+                differs("output", &preview(&real.stdout), &preview(&linked.stdout));
+            }
+            if case.same_words && words(&real) != words(&linked) {
+                differs("words", &words(&real).join(" | "), &words(&linked).join(" | "));
+            }
+        }
+        assert!(differences.is_empty(), "{}:\n{differences}", self.tool);
+    }
+
+    /// What the real tool makes of it, where it is packed: levels and cuts may differ, data may not.
+    fn unpacked(&self, bytes: &[u8]) -> Vec<u8> {
+        let tool = Program::find(self.tool).expect("it was there");
+        match tool.run(["-dc"], bytes).expect("the tool starts") {
+            Outcome { exit: testkit::program::Exit::Code(0), stdout, .. } => stdout,
+            _ => bytes.to_vec(),
+        }
+    }
+}
+
+fn run_line(place: &Place, line: &str, links: Option<&Path>) -> Outcome {
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    let folders = links.into_iter().map(PathBuf::from).chain(std::env::split_paths(&inherited));
+    let path: OsString = std::env::join_paths(folders).expect("folders without colons");
+    let shell = Program::find("sh").expect("every system has sh").in_folder(place.folder());
+    let shell = shell.with_variable("PATH", path).with_variable("LC_ALL", "C");
+    shell.run(["-c", line], b"").expect("sh starts")
+}
+
+/// Every file below `folder`: its bytes, or where a link leads.
+fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut unseen = vec![folder.to_owned()];
+    while let Some(next) = unseen.pop() {
+        for entry in fs::read_dir(&next).expect("it can be listed") {
+            let path = entry.expect("it can be listed").path();
+            let name = path.strip_prefix(folder).expect("it is below").to_string_lossy().into_owned();
+            if path.is_symlink() {
+                let target = fs::read_link(&path).expect("a link leads somewhere");
+                files.insert(format!("{name} -> {}", target.display()), Vec::new());
+            } else if path.is_dir() {
+                unseen.push(path);
+            } else {
+                files.insert(name, fs::read(&path).expect("it can be read"));
+            }
+        }
+    }
+    files
+}
+
+/// Lines in the order of the alphabet (files are worked on at the same time), without blanks at their ends, without empty
+/// ones, without what a carriage return wiped out, and without figures: levels of the same number differ a little.
+fn words(outcome: &Outcome) -> Vec<String> {
+    let text = said(outcome);
+    let visible = text.split('\n').map(|line| line.trim_end().rsplit('\r').next().unwrap_or_default().trim_end());
+    let mut lines: Vec<String> = visible.filter(|line| !line.is_empty()).map(without_figures).collect();
+    lines.sort();
+    lines
+}
+
+fn without_figures(line: &str) -> String {
+    let is_of_figure = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let words = line.split_whitespace().map(|word| word.trim_matches(is_of_figure));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn preview(bytes: &[u8]) -> String {
+    format!("{} bytes {:?}", bytes.len(), String::from_utf8_lossy(&bytes[..bytes.len().min(60)]))
+}

@@ -1,0 +1,165 @@
+//! gzip, gunzip, zcat, pigz, unpigz.
+
+use super::{Case, Family, ends, says};
+use crate::place::{Place, said};
+use std::time::{Duration, UNIX_EPOCH};
+use testkit::program::{Exit, Program, left_out};
+
+const GZIP: &[Case] = &[
+    says("gzip b"),
+    says("gzip a"),
+    says("gzip -f a"),
+    says("gzip -k b"),
+    says("gzip -k sym"),
+    ends("gzip -c sym"),
+    says("gzip -f sym"),
+    says("gzip h1"),
+    says("gzip -k h1"),
+    says("gzip b nosuch"),
+    says("gzip nosuch dir h1"),
+    says("gzip a.gz"),
+    says("gzip -f a.gz"),
+    says("gzip dir"),
+    says("gzip -r dir"),
+    says("gzip -S .foo b"),
+    says("gzip -o x b"),
+    says("gzip --foo b"),
+    says("gzip --ver"),
+    says("gzip -S"),
+    says("gzip --suffix"),
+    says("gzip -b"),
+    says("gzip -Z b"),
+    says("gzip -10 -c b"),
+    says("gzip -- -x"),
+    says("gzip --fast -k b"),
+    says("gzip -9k b"),
+    says("gzip --rsyncable --synchronous -kn b"),
+    says("gzip -t lone.gz odd.name"),
+    says("gzip -tv odd.name"),
+    says("gzip -kc b a | gzip -dc"),
+    says("gzip < b | gunzip"),
+    says("gzip --de -c a.gz"),
+    says("gzip -1dk lone.gz"),
+    says("gzip -dc a.gz nosuch"),
+    says("GZIP=-9 gzip -d lone.gz 2>&1 | grep -v deprecated"),
+    says("gunzip lone.gz"),
+    says("gunzip lone"),
+    says("gunzip a"),
+    says("gunzip a.gz"),
+    says("gunzip -f a.gz"),
+    says("gunzip -k lone.gz"),
+    says("gunzip nosuch"),
+    says("gunzip odd.name"),
+    says("gunzip -S .name odd.name"),
+    says("gunzip trailed.gz"),
+    says("gunzip short.gz"),
+    ends("gunzip bad.gz"),
+    says("gunzip plain.gz"),
+    says("gunzip -f plain.gz"),
+    says("gunzip -t plain.gz"),
+    says("gunzip -cf plain.gz"),
+    says("gunzip -c empty"),
+    says("gzip -cdf empty"),
+    says("zcat -f a a.gz"),
+    says("zcat a"),
+    says("zcat lone"),
+    says("zcat a.gz lone.gz"),
+    ends("gzip -l lone.gz | wc -l"),
+];
+
+const PIGZ: &[Case] = &[
+    says("pigz a"),
+    says("pigz b"),
+    says("pigz -f a"),
+    says("pigz -k b"),
+    says("pigz sym"),
+    says("pigz h1"),
+    says("pigz a.gz"),
+    says("pigz dir"),
+    says("pigz -r dir"),
+    says("pigz nosuch"),
+    says("pigz -p 2 -b 256 -k b"),
+    says("pigz -p2 -b256 -k b"),
+    says("pigz -p2b256 -k b"),
+    says("pigz -p foo b"),
+    says("pigz -p"),
+    says("pigz --foo b"),
+    says("pigz -y b"),
+    says("pigz -i -R -m -M -T -k b"),
+    says("pigz -H -U -F -O -J3 -k b"),
+    says("pigz -C hello -A name -k b"),
+    says("pigz -11 -k b"),
+    says("pigz -0 -k b"),
+    says("pigz -S .foo b"),
+    says("pigz -vk b"),
+    says("pigz -vd lone.gz"),
+    says("pigz -q a"),
+    says("pigz < b"),
+    says("pigz -d lone"),
+    says("pigz -d odd.name"),
+    says("pigz -d nosuch"),
+    says("pigz -d trailed.gz"),
+    says("pigz -d short.gz"),
+    says("pigz -dc plain.gz"),
+    says("pigz -dcf plain.gz"),
+    says("pigz -dc empty"),
+    says("unpigz lone.gz"),
+    says("unpigz -k lone.gz"),
+    says("unpigz -f a.gz"),
+    says("unpigz a.gz"),
+];
+
+#[test]
+fn gzip_and_its_relatives_do_and_say_the_same() {
+    if let Some(family) = Family::new("gzip", "gz") {
+        family.compare(GZIP);
+    }
+}
+
+#[test]
+fn pigz_does_and_says_the_same() {
+    if let Some(family) = Family::new("pigz", "gz") {
+        family.compare(PIGZ);
+    }
+}
+
+#[test]
+fn name_and_time_go_both_ways_between_gzip_and_us() {
+    let Some(gzip) = Program::find("gzip") else { return left_out("gzip is not installed") };
+    let place = Place::new();
+    let program = |name: &str| Program::at(place.path("bin").join(name)).in_folder(place.folder());
+    Program::at(crate::place::binary()).in_folder(place.folder()).run(["links", "bin"], b"").expect("it starts");
+    let then = UNIX_EPOCH + Duration::from_secs(1_234_567_890);
+    let time = |name: &str| std::fs::metadata(place.path(name)).and_then(|found| found.modified()).expect("a time");
+    for (packs, unpacks, name) in [(program("gzip"), gzip.clone(), "one"), (gzip, program("gunzip"), "two")] {
+        place.write(name, b"data");
+        let file = std::fs::File::options().write(true).open(place.path(name)).expect("it is there");
+        file.set_modified(then).expect("ours");
+        let unpacks = unpacks.in_folder(place.folder());
+        packs.in_folder(place.folder()).run([name], b"").expect("it starts").stdout_of_success();
+        let (packed, other) = (place.path(format!("{name}.gz")), place.path("other.gz"));
+        std::fs::rename(&packed, &other).expect("ours");
+        std::fs::File::options().write(true).open(&other).and_then(|file| file.set_modified(UNIX_EPOCH)).expect("ours");
+        unpacks.run(["-dN", "other.gz"], b"").expect("it starts").stdout_of_success();
+        assert_eq!(place.read(name), b"data", "{name}");
+        assert_eq!(time(name), then, "{name}");
+    }
+}
+
+#[test]
+fn a_name_inside_a_file_never_leads_out_of_its_folder() {
+    let place = Place::new();
+    Program::at(crate::place::binary()).in_folder(place.folder()).run(["links", "bin"], b"").expect("it starts");
+    let gunzip = Program::at(place.path("bin/gunzip")).in_folder(place.folder());
+    // A stored block of one byte, named ../../evil.
+    let mut packed = vec![0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 0xff];
+    packed.extend(b"../../evil\0");
+    packed.extend([1, 1, 0, 0xfe, 0xff, b'x']);
+    packed.extend(0x8cdc_1683_u32.to_le_bytes());
+    packed.extend(1_u32.to_le_bytes());
+    place.write("deep/deeper/a.gz", packed);
+    let outcome = gunzip.run(["-N", "deep/deeper/a.gz"], b"").expect("it starts");
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    assert_eq!(place.read("deep/deeper/evil"), b"x");
+    assert!(!place.has("evil"));
+}
