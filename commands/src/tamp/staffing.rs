@@ -81,26 +81,29 @@ fn lanes_at_once() -> usize {
 
 /// Chunks that there will be, where the sizes are known. Packed files do not tell before they are cut.
 fn chunks(direction: &Direction, sizes: &Sizes) -> Option<u64> {
-    let Direction::Compress { format, options } = direction else { return None };
+    let Direction::Compress { options, .. } = direction else { return None };
     if options.layout == Layout::SingleUnit {
         return None;
     }
-    let chunk_bytes = format.chunk_bytes(options) as u64;
+    let chunk_bytes = direction.chunk_bytes() as u64;
     sizes.of_lanes.iter().map(|size| size.map(|bytes| bytes.div_ceil(chunk_bytes).max(1))).sum()
 }
 
 /// Gives up slots first, then hands, until what is held fits. One hand and one slot always remain.
 fn fit_into_memory(direction: Direction, width: usize, ends: Ends, memory: u64) -> (usize, Slots, Direction) {
-    let wanted = slots_wanted(width, ends);
+    let wanted = match &direction {
+        Direction::Compress { keep_up: Some(_), .. } => codec::keep_up::slots_wanted(width, direction.chunk_bytes()),
+        _ => slots_wanted(width, ends),
+    };
     let direction = match direction {
         // A unit takes its packed and its plain bytes; the cap divides into that many.
         Direction::Decompress { limits } => {
             let unit_plain_bytes = (memory / (2 * wanted as u64)).clamp(UNIT_BYTES_MIN, UNIT_BYTES_MAX);
             Direction::Decompress { limits: DecodeLimits { unit_plain_bytes, ..limits } }
         }
-        Direction::Compress { format, options } => {
+        Direction::Compress { format, options, keep_up } => {
             let library_threads = if options.layout == Layout::SingleUnit { width as u32 } else { 1 };
-            Direction::Compress { format, options: EncodeOptions { library_threads, ..options } }
+            Direction::Compress { format, options: EncodeOptions { library_threads, ..options }, keep_up }
         }
     };
     let affordable = usize::try_from(memory / slot_size(&direction).max(1)).unwrap_or(usize::MAX).max(1);
@@ -118,14 +121,14 @@ fn slots_wanted(width: usize, ends: Ends) -> usize {
 
 fn slot_size(direction: &Direction) -> u64 {
     match direction {
-        Direction::Compress { format, options } => slot_bytes(*format, options),
+        Direction::Compress { format, .. } => slot_bytes(*format, direction.chunk_bytes()),
         Direction::Decompress { limits } => 2 * limits.unit_plain_bytes,
     }
 }
 
 /// The format's line of the plan; `reason` says why this format.
 pub fn explain_format(direction: &Direction, reason: &str, plan: &mut Plan) {
-    let Direction::Compress { format, options } = direction else {
+    let Direction::Compress { format, options, keep_up } = direction else {
         plan.choose("format", "as the content tells", "names lie");
         return;
     };
@@ -133,9 +136,15 @@ pub fn explain_format(direction: &Direction, reason: &str, plan: &mut Plan) {
     let units = match options.layout {
         Layout::SingleUnit => format!("one {}", facts.unit_name),
         Layout::Bgzf => "BGZF blocks".to_owned(),
-        Layout::ParallelUnits => format!("{}s of {} MiB", facts.unit_name, format.chunk_bytes(options) >> 20),
+        Layout::ParallelUnits => format!("{}s of {} MiB", facts.unit_name, direction.chunk_bytes() >> 20),
     };
-    plan.choose("format", format!("{} {units}, level {}", facts.name, options.level), reason);
+    let Some(levels) = keep_up else {
+        plan.choose("format", format!("{} {units}, level {}", facts.name, options.level), reason);
+        return;
+    };
+    plan.choose("format", format!("{} {units}", facts.name), reason);
+    let range = format!("{} to {}, as the producer allows", levels.start(), levels.end());
+    plan.choose("level", range, "--keep-up; the output depends on timing");
 }
 
 fn explain_reading(ends: Ends, plan: &mut Plan) {

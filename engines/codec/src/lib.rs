@@ -7,10 +7,12 @@
 pub mod byte_buffer;
 pub mod compress;
 pub mod decompress;
+mod encoders;
 mod ends;
 pub mod error;
 pub mod format;
 pub mod formats;
+pub mod keep_up;
 pub mod lane;
 pub mod list;
 pub mod packed_reader;
