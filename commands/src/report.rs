@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, with_causes};
 use crate::shared_args::ReportFormat;
+use codec::keep_up::Kept;
 use codec::lane::Totals;
 use crew::clocks::StageClock;
 use crew::forecast::Forecast;
@@ -26,6 +27,9 @@ pub struct Finished<'a> {
     pub is_compression: bool,
     /// What was measured.
     pub measures: &'a Measures,
+    /// How the producer was kept up with, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_up: Option<Kept>,
     /// What decides which next step is still open.
     #[serde(skip)]
     pub circumstances: Circumstances,
@@ -106,6 +110,9 @@ fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
         stage_table(measures),
     );
     writeln!(text, "{}", bound_sentence(verdict, measures)).expect("writing to a string");
+    if let Some(kept) = &finished.kept_up {
+        writeln!(text, "{}", kept_sentence(kept, measures, &finished.totals)).expect("writing to a string");
+    }
     if let Some(forecast) = &verdict.forecast {
         writeln!(text, "{}", forecast_sentence(forecast)).expect("writing to a string");
     }
@@ -207,6 +214,23 @@ fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
             terminal::percentage(*unstaffed)
         ),
     }
+}
+
+/// `kept up: the producer waited 0.3 s of 41.2 s (0.7 %); levels 1 to 9, mean 6.2; 7.4 x smaller`.
+fn kept_sentence(kept: &Kept, measures: &Measures, totals: &Totals) -> String {
+    let share = kept.waited_ns as f64 / measures.wall_ns.max(1) as f64;
+    // LIMIT: what `--keep-up` promises.
+    let begin = if share <= 0.05 { "kept up" } else { "did not keep up" };
+    format!(
+        "{begin}: the producer waited {} of {} ({}); levels {} to {}, mean {:.1}; {:.1} x smaller",
+        seconds_text(kept.waited_ns as f64 / 1e9),
+        seconds_text(measures.wall_ns as f64 / 1e9),
+        terminal::percentage(share),
+        kept.level_lowest,
+        kept.level_highest,
+        kept.level_mean,
+        totals.bytes_in as f64 / totals.bytes_out.max(1) as f64
+    )
 }
 
 fn forecast_sentence(forecast: &Forecast) -> String {

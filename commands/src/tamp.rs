@@ -2,6 +2,7 @@
 //! Does not compress (engines/codec), order or staff (foundation/crew), or name outputs (`names`). Reading order:
 //! TampArgs -> plan -> run -> show.
 
+mod keep_up;
 mod levels;
 mod list;
 mod manners;
@@ -19,10 +20,11 @@ use crate::report::{self, Finished};
 use crate::shared_args::SharedArgs;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use codec::compress::{Compression, compress};
+use codec::compress::{Compression, KeepUp, compress};
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
 use codec::format::CheckName;
+use codec::keep_up::Kept;
 use codec::lane::{Input, Lane, LaneOutcome, Output, Source, Totals};
 use crew::budget::{Budget, InProcess, Request};
 use crew::measures::Measures;
@@ -113,6 +115,12 @@ pub struct TampArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub level: Option<i32>,
 
+    /// Keep up with the producer: each chunk's level as high as the pipe allows, between MIN and MAX
+    // COMPAT: zstd calls it so.
+    #[arg(long, alias = "adapt", value_name = "MIN..MAX", num_args = 0..=1, require_equals = true, default_missing_value = "..",
+          value_parser = keep_up::parse, conflicts_with_all = ["level", "fast", "best"])]
+    pub keep_up: Option<keep_up::Bounds>,
+
     /// Fastest; for zst and lz4 N makes it faster still
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
           value_parser = clap::value_parser!(i32).range(1..=131_072),
@@ -194,6 +202,7 @@ fn command() -> Command {
         "Examples:\n  mh tamp db.export                    db.export.zst beside it, on all cores\n  \
          pg_dump db | mh tamp -3 > db.zst     as fast as the dump comes\n  \
          mh tamp -d --report db.export.zst    back again, and what bound it\n  \
+         pg_dump db | mh tamp --keep-up > db.zst  as small as that allows\n  \
          tar -I 'mh tamp' -cf src.tar.zst src under tar, both ways",
     )
 }
@@ -245,6 +254,7 @@ pub struct Ran {
     totals: Totals,
     failed: usize,
     broken_pipe: bool,
+    kept: Option<Kept>,
 }
 
 /// Runs the engine; lanes tell of their end as they end.
@@ -272,9 +282,13 @@ fn carry_out(context: &Context, job: &Job) -> Ran {
     };
     let before = machine::processor_time(&context.host).ok();
     let progress = show_progress(context, job, &tally);
+    let mut kept = None;
     let measures = match &job.direction {
-        Direction::Compress { format, options } => {
+        Direction::Compress { format, options, keep_up } => {
+            kept =
+                keep_up.as_ref().map(|levels| KeepUp::new(levels.clone(), job.direction.chunk_bytes(), &job.staffing));
             let what = Compression {
+                keep_up: kept.as_ref(),
                 lanes: &job.lanes,
                 one_output: job.one_output,
                 format: *format,
@@ -294,7 +308,8 @@ fn carry_out(context: &Context, job: &Job) -> Ran {
     drop(progress);
     let (totals, failed, broken_pipe) = ran.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let others_cpu_ns = others_cpu_ns(context, before, &measures);
-    Ran { measures, others_cpu_ns, totals, failed, broken_pipe }
+    let kept = kept.map(|keep_up| keep_up.kept());
+    Ran { measures, others_cpu_ns, totals, failed, broken_pipe, kept }
 }
 
 /// What other programs used of the CPUs since `before`; 0 where the kernel does not tell.
@@ -399,6 +414,7 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
             totals: ran.totals,
             is_compression: job.direction.is_compression(),
             measures: &ran.measures,
+            kept_up: ran.kept,
             circumstances: Circumstances { others_cpu_ns: ran.others_cpu_ns, ..job.circumstances },
         };
         report::show_report(context, &finished, format);

@@ -4,6 +4,7 @@
 use super::plan::{Direction, FILE_UNIT_BYTES_MAX, PIPE_UNIT_BYTES_MAX};
 use super::staffing::Ends;
 use codec::compress::slot_bytes;
+use codec::encoders::ENCODERS_KEPT_MAX;
 use codec::format::{DecodeLimits, EncodeOptions, Layout};
 use codec::registry;
 use crew::measures::Slots;
@@ -49,22 +50,28 @@ pub fn fit(direction: Direction, width: usize, lanes: usize, ends: Ends, cap: Ca
 }
 
 fn fit_encoding(direction: &Direction, width: usize, ends: Ends, cap: Cap) -> Result<Fitting, TooTight> {
-    let Direction::Compress { format, options } = direction else { unreachable!("a compression") };
-    let wanted = slots_wanted(width, ends);
-    let slot = slot_bytes(*format, options);
+    let Direction::Compress { format, options, keep_up } = direction else { unreachable!("a compression") };
+    let chunk_bytes = direction.chunk_bytes();
+    let slots_wanted = |hands| match keep_up {
+        Some(_) => codec::keep_up::slots_wanted(hands, chunk_bytes),
+        None => slots_wanted(hands, ends),
+    };
+    let wanted = slots_wanted(width);
+    let slot = slot_bytes(*format, chunk_bytes);
     let with = |hands: usize, given: usize| {
         let is_one_unit = options.layout == Layout::SingleUnit;
         let options = EncodeOptions { library_threads: if is_one_unit { hands as u32 } else { 1 }, ..*options };
-        let encoders = if is_one_unit { 1 } else { hands as u64 };
+        let encoders =
+            if is_one_unit { 1 } else { hands as u64 * if keep_up.is_some() { ENCODERS_KEPT_MAX } else { 1 } };
         let held_bytes = encoders * format.encoder_bytes(&options) + given as u64 * slot;
-        let direction = Direction::Compress { format: *format, options };
+        let direction = Direction::Compress { format: *format, options, keep_up: keep_up.clone() };
         Fitting { width: hands, slots: Slots { given, wanted }, direction, held_bytes }
     };
     for hands in (1..=width).rev() {
         // A worker without a slot of its own and one to spare for the chunk that waits to be written is no help.
         let least = if hands == 1 { 1 } else { hands + 1 };
         let fits = |given: &usize| with(hands, *given).held_bytes <= cap.bytes;
-        if let Some(given) = (least..=slots_wanted(hands, ends)).rev().find(fits) {
+        if let Some(given) = (least..=slots_wanted(hands)).rev().find(fits) {
             return Ok(with(hands, given));
         }
     }

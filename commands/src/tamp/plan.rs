@@ -3,7 +3,7 @@
 
 use super::manners::{Event, Manners, Way};
 use super::names::{self, Found, LeftAlone};
-use super::{NAME, TampArgs, origin, staffing};
+use super::{NAME, TampArgs, keep_up, origin, staffing};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::report::seconds_text;
@@ -15,6 +15,7 @@ use crew::pipeline::Staffing;
 use crew::plan::Plan;
 use crew::verdict::Circumstances;
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use terminal::quote;
 
@@ -43,8 +44,15 @@ pub struct Job {
 
 /// Which way, and how.
 pub enum Direction {
-    Compress { format: &'static dyn Format, options: EncodeOptions },
-    Decompress { limits: DecodeLimits },
+    Compress {
+        format: &'static dyn Format,
+        options: EncodeOptions,
+        /// Levels to choose from, chunk by chunk.
+        keep_up: Option<RangeInclusive<i32>>,
+    },
+    Decompress {
+        limits: DecodeLimits,
+    },
 }
 
 impl Direction {
@@ -55,6 +63,15 @@ impl Direction {
     /// Whether a library divides the work among threads of its own.
     fn uses_library_threads(&self) -> bool {
         matches!(self, Self::Compress { options: EncodeOptions { layout: Layout::SingleUnit, .. }, .. })
+    }
+
+    /// Plain bytes in one unit that we write; what is read has its own.
+    pub fn chunk_bytes(&self) -> usize {
+        match self {
+            Self::Compress { format, options, keep_up: Some(_) } => codec::keep_up::chunk_bytes(*format, options),
+            Self::Compress { format, options, keep_up: None } => format.chunk_bytes(options),
+            Self::Decompress { .. } => 0,
+        }
     }
 
     /// For `could not ... 'x'`.
@@ -94,6 +111,9 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
             tell_left_alone(context, &direction, path, why);
         }
     }
+    if args.keep_up.is_some() {
+        keep_up::check_sources(&lanes)?;
+    }
     let sizes = look_at_inputs(&lanes);
     let one_output = lanes.iter().all(|lane| lane.output == Output::Stdout);
     let mut plan = Plan::new(purpose(context, &direction, args, &lanes, &sizes));
@@ -129,7 +149,7 @@ pub fn usage(message: impl Into<String>) -> Failure {
     Failure::Usage { command: NAME, message: message.into() }
 }
 
-fn decompresses(args: &TampArgs) -> bool {
+pub fn decompresses(args: &TampArgs) -> bool {
     args.decompress || args.test || args.list
 }
 
@@ -151,6 +171,7 @@ fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure>
     if args.list && reads_stdin {
         return Err(usage("-l needs files: a stream cannot be listed and kept"));
     }
+    keep_up::check_combinations(args)?;
     if !decompresses(args) && to_stdout && context.terminals.stdout && !args.force && !args.shared.explain {
         refuse(context, args, &Event::TerminalOut)?;
         return Err(usage("packed data would go to the terminal; redirect them, or -f sends them there all the same"));
@@ -228,7 +249,10 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         window_log: args.long,
         library_threads: 1,
     };
-    Ok(Direction::Compress { format, options })
+    let keep_up = keep_up::levels(args, facts)?;
+    // Chunks and memory as the highest level needs them.
+    let level = keep_up.as_ref().map_or(level, |levels| *levels.end());
+    Ok(Direction::Compress { format, options: EncodeOptions { level, ..options }, keep_up })
 }
 
 fn decode_direction(args: &TampArgs) -> Direction {
@@ -420,7 +444,7 @@ fn purpose(context: &Context, direction: &Direction, args: &TampArgs, lanes: &[L
 /// The plan with what is to be expected, found out by compressing a little of the source in memory.
 pub fn expectation(job: &Job) -> Plan {
     let mut plan = job.plan.clone();
-    let (Direction::Compress { format, options }, [Lane { input: Input::Path(path), .. }]) =
+    let (Direction::Compress { format, options, keep_up: None }, [Lane { input: Input::Path(path), .. }]) =
         (&job.direction, &job.lanes[..])
     else {
         return plan;

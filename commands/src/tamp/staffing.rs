@@ -85,17 +85,17 @@ fn lanes_at_once() -> usize {
 
 /// Chunks that there will be, where the sizes are known. Packed files do not tell before they are cut.
 fn chunks(direction: &Direction, sizes: &Sizes) -> Option<u64> {
-    let Direction::Compress { format, options } = direction else { return None };
+    let Direction::Compress { options, .. } = direction else { return None };
     if options.layout == Layout::SingleUnit {
         return None;
     }
-    let chunk_bytes = format.chunk_bytes(options) as u64;
+    let chunk_bytes = direction.chunk_bytes() as u64;
     sizes.of_lanes.iter().map(|size| size.map(|bytes| bytes.div_ceil(chunk_bytes).max(1))).sum()
 }
 
 /// The format's line of the plan; `reason` says why this format.
 pub fn explain_format(direction: &Direction, reason: &str, plan: &mut Plan) {
-    let Direction::Compress { format, options } = direction else {
+    let Direction::Compress { format, options, keep_up } = direction else {
         plan.choose("format", "as the content tells", "names lie");
         return;
     };
@@ -103,9 +103,15 @@ pub fn explain_format(direction: &Direction, reason: &str, plan: &mut Plan) {
     let units = match options.layout {
         Layout::SingleUnit => format!("one {}", facts.unit_name),
         Layout::Bgzf => "BGZF blocks".to_owned(),
-        Layout::ParallelUnits => format!("{}s of {} MiB", facts.unit_name, format.chunk_bytes(options) >> 20),
+        Layout::ParallelUnits => format!("{}s of {} MiB", facts.unit_name, direction.chunk_bytes() >> 20),
     };
-    plan.choose("format", format!("{} {units}, level {}", facts.name, options.level), reason);
+    let Some(levels) = keep_up else {
+        plan.choose("format", format!("{} {units}, level {}", facts.name, options.level), reason);
+        return;
+    };
+    plan.choose("format", format!("{} {units}", facts.name), reason);
+    let range = format!("{} to {}, as the producer allows", levels.start(), levels.end());
+    plan.choose("level", range, "--keep-up; the output depends on timing");
 }
 
 fn explain_reading(ends: Ends, plan: &mut Plan) {

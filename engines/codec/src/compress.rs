@@ -2,18 +2,22 @@
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
 use crate::byte_buffer::ByteBuffer;
+use crate::encoders::Encoders;
 use crate::ends::{Extent, InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
 use crate::error::CodecError;
-use crate::format::{EncodeOptions, Encoder, Format, StreamEncoder, Tail};
+use crate::format::{EncodeOptions, Format, StreamEncoder, Tail};
+use crate::keep_up::{Arrival, Controller, Decision, Done, Kept, chunk_bytes};
 use crate::lane::{Input, Lane, LaneOutcome, Totals};
 use crate::origin::Origin;
 use crate::packed_reader::read_stream;
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
+use crew::pipeline::{By, Cut, Fill, OpenLane, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 use std::fs::File;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use sys::at_offset::read_full_at;
 use sys::staged_file::Unfinished;
 
@@ -29,10 +33,45 @@ pub struct Compression<'a> {
     pub options: EncodeOptions,
     /// Whether each packed file tells the name and the time of the plain one, where its format has room for them.
     pub tells_origin: bool,
+    /// Chooses each chunk's level instead of `options`, so that a producer need not wait.
+    pub keep_up: Option<&'a KeepUp>,
     /// Where temporary names are noted.
     pub unfinished: &'a Unfinished,
     /// Told of each lane as it ends, from any thread.
     pub on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
+}
+
+/// The controller of a run's levels, shared by its workers, and the clock that it goes by.
+pub struct KeepUp {
+    controller: Mutex<Controller>,
+    begin: Instant,
+}
+
+/// Steps of niceness for workers under keep-up. More: a producer that needs the cores gets still more of them, but other programs leave
+/// ours too little to keep up with anybody. Chosen in docs/journal/0002-keep-up.md.
+const GIVES_WAY_BY: u8 = 5;
+
+impl KeepUp {
+    /// For the given levels, plain bytes in a chunk, and staffing.
+    pub fn new(levels: RangeInclusive<i32>, chunk_bytes: usize, staffing: &Staffing) -> Self {
+        let controller = Controller::new(levels, chunk_bytes, staffing.width, staffing.slots.given);
+        Self { controller: Mutex::new(controller), begin: Instant::now() }
+    }
+
+    /// What came of it.
+    pub fn kept(&self) -> Kept {
+        self.with(|controller, _| controller.kept())
+    }
+
+    fn with<T>(&self, tell: impl FnOnce(&mut Controller, u64) -> T) -> T {
+        let now_ns = nanoseconds(self.begin.elapsed());
+        tell(&mut self.controller.lock().unwrap_or_else(PoisonError::into_inner), now_ns)
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    // LIMIT: u64 nanoseconds hold 584 years.
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Compresses all lanes.
@@ -41,8 +80,7 @@ pub fn compress(what: &Compression<'_>, staffing: &Staffing, lease: &dyn Lease, 
 }
 
 /// Bytes that one slot may hold at most: plain and packed side by side.
-pub fn slot_bytes(format: &dyn Format, options: &EncodeOptions) -> u64 {
-    let chunk_bytes = format.chunk_bytes(options);
+pub fn slot_bytes(format: &dyn Format, chunk_bytes: usize) -> u64 {
     (chunk_bytes + format.packed_bound(chunk_bytes)) as u64
 }
 
@@ -55,6 +93,8 @@ pub struct CompressSource {
     ended: bool,
     /// Encodes the whole lane as one unit, in order.
     one_unit: Option<Box<dyn StreamEncoder>>,
+    /// When the chunk before was complete: from then on we could have read on.
+    read_until: Option<Instant>,
 }
 
 enum Reading {
@@ -94,6 +134,8 @@ pub struct CompressChunk {
     is_encoded: bool,
     /// What stands before the first unit of the lane; empty for all others.
     head: Vec<u8>,
+    /// The level to encode it at, where levels are chosen chunk by chunk.
+    decision: Option<Decision>,
     offset: u64,
 }
 
@@ -101,7 +143,7 @@ impl Stages for Compression<'_> {
     type Source = CompressSource;
     type Sink = CompressSink;
     type Chunk = CompressChunk;
-    type Scratch = Option<Box<dyn Encoder>>;
+    type Scratch = Encoders;
     type Error = CodecError;
 
     fn new_chunk(&self) -> CompressChunk {
@@ -109,7 +151,7 @@ impl Stages for Compression<'_> {
     }
 
     fn new_scratch(&self) -> Self::Scratch {
-        None
+        Encoders::default()
     }
 
     fn lanes(&self) -> usize {
@@ -151,6 +193,7 @@ impl Stages for Compression<'_> {
                 any_chunk: false,
                 ended: false,
                 one_unit,
+                read_until: None,
             },
         })
     }
@@ -164,7 +207,8 @@ impl Stages for Compression<'_> {
         if source.ended {
             return Ok(Cut::End);
         }
-        let chunk_bytes = self.format.chunk_bytes(&self.options);
+        let chunk_bytes = self.chunk_bytes();
+        let begin = Instant::now();
         chunk.to_fetch = None;
         chunk.is_encoded = source.one_unit.is_some();
         chunk.plain.clear();
@@ -176,6 +220,7 @@ impl Stages for Compression<'_> {
         source.any_chunk = true;
         source.ended = count < chunk_bytes && chunk.to_fetch.is_none();
         chunk.plain_bytes = count as u64;
+        self.tell_arrival(source, begin, chunk.plain_bytes);
         if source.one_unit.is_some() {
             fetch(chunk)?;
             source.ended |= count == 0;
@@ -192,15 +237,28 @@ impl Stages for Compression<'_> {
         fetch(chunk)
     }
 
-    fn work(&self, encoder: &mut Self::Scratch, chunk: &mut CompressChunk) -> Result<(), CodecError> {
+    fn about_to_work(&self, chunk: &mut CompressChunk, fill: &Fill) {
+        chunk.decision = self.keep_up.map(|keep_up| keep_up.with(|controller, now_ns| controller.decide(now_ns, fill)));
+    }
+
+    fn work(&self, encoders: &mut Encoders, chunk: &mut CompressChunk) -> Result<(), CodecError> {
         if chunk.is_encoded {
             return Ok(());
         }
-        let encoder = match encoder {
-            Some(encoder) => encoder,
-            None => encoder.insert(self.format.encoder(&self.options)?),
+        let (Some(keep_up), Some(decision)) = (self.keep_up, chunk.decision.take()) else {
+            return encoders.at(self.format, &self.options)?.encode(chunk.plain.content(), &mut chunk.packed);
         };
-        encoder.encode(chunk.plain.content(), &mut chunk.packed)
+        encoders.give_way(GIVES_WAY_BY);
+        let cpu_before = sys::cpu_clock::thread_cpu_ns();
+        let options = EncodeOptions { level: decision.level, ..self.options };
+        encoders.at(self.format, &options)?.encode(chunk.plain.content(), &mut chunk.packed)?;
+        let done = Done {
+            plain_bytes: chunk.plain_bytes,
+            packed_bytes: chunk.packed.len() as u64,
+            cpu_ns: sys::cpu_clock::thread_cpu_ns() - cpu_before,
+        };
+        keep_up.with(|controller, now_ns| controller.done(now_ns, &decision, done));
+        Ok(())
     }
 
     fn place(&self, sink: &CompressSink, chunk: &mut CompressChunk) -> Result<(), CodecError> {
@@ -255,6 +313,24 @@ impl Stages for Compression<'_> {
 
     fn stage_names(&self) -> [&'static str; 3] {
         ["read", "compress", "write"]
+    }
+}
+
+impl Compression<'_> {
+    fn chunk_bytes(&self) -> usize {
+        match self.keep_up {
+            Some(_) => chunk_bytes(self.format, &self.options),
+            None => self.format.chunk_bytes(&self.options),
+        }
+    }
+
+    /// Tells the controller how long the producer took, and how long it was not read.
+    fn tell_arrival(&self, source: &mut CompressSource, begin: Instant, bytes: u64) {
+        let Some(keep_up) = self.keep_up.filter(|_| bytes > 0) else { return };
+        let waited_ns = source.read_until.map_or(0, |until| nanoseconds(begin - until));
+        let arrival = Arrival { bytes, reading_ns: nanoseconds(begin.elapsed()), waited_ns };
+        source.read_until = Some(Instant::now());
+        keep_up.with(|controller, now_ns| controller.arrived(now_ns, arrival));
     }
 }
 

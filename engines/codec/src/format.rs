@@ -133,6 +133,11 @@ pub trait Format: Send + Sync {
 pub trait Encoder: Send {
     /// Encodes `plain` as one unit into `packed`, which is overwritten.
     fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError>;
+
+    /// Goes on at another level, where that is cheaper than a new encoder; false where a new one is needed.
+    fn set_level(&mut self, _level: i32) -> Result<bool, CodecError> {
+        Ok(false)
+    }
 }
 
 /// Encodes one unit piece by piece.

@@ -123,6 +123,7 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
         lanes,
         one_output: false,
         format: registry::by_name(way.format).expect("a format"),
+        keep_up: None,
         options: EncodeOptions {
             level: way.level,
             is_extreme: false,

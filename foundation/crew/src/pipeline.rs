@@ -45,6 +45,8 @@ pub trait Stages: Sync {
     fn cut(&self, source: &mut Self::Source, chunk: &mut Self::Chunk, turn: &mut Turn<'_>) -> Result<Cut, Self::Error>;
     /// Reads the chunk's bytes, where `cut` only noted where they are.
     fn fetch(&self, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
+    /// Told right before [`Stages::work`] how full the pipeline is, for work that can be done faster or better.
+    fn about_to_work(&self, _chunk: &mut Self::Chunk, _fill: &Fill) {}
     /// Does the work.
     fn work(&self, scratch: &mut Self::Scratch, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
     /// Puts a finished chunk in its place in the output: offsets, running checks. In order, quick, must not sleep.
@@ -79,6 +81,19 @@ pub enum By {
     Workers,
     /// A thread of its own, which may sleep as long as it likes: pipes, sockets, terminals.
     OwnThread,
+}
+
+/// How full the pipeline is, in chunks: what stands behind a worker that is too slow, and what stands in front of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fill {
+    /// All slots.
+    pub slots: usize,
+    /// Slots without a chunk. None: whoever reads a source waits, and so does its producer soon.
+    pub free: usize,
+    /// Chunks that wait for a worker, the one about to be worked on not counted.
+    pub waiting: usize,
+    /// Chunks that wait to be written.
+    pub to_write: usize,
 }
 
 /// What [`Stages::cut`] found.

@@ -3,7 +3,7 @@
 //! `threaded` holds it under one lock and carries out the tasks. Every rule that keeps the run bounded, ordered and free
 //! of deadlock is in this file; `foundation/crew/README.md` argues why they suffice.
 
-use super::{By, Cut, OpenLane, SharedSink, Staffing, Stages};
+use super::{By, Cut, Fill, OpenLane, SharedSink, Staffing, Stages};
 use crate::sync::Arc;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -77,6 +77,8 @@ pub(super) struct Desk<S: Stages> {
     open_lanes_max: usize,
     ready: VecDeque<Piece<S>>,
     writable: VecDeque<Piece<S>>,
+    /// Chunks in all lanes' outboxes.
+    in_outboxes: usize,
     /// A thread panicked: everybody goes home.
     alarm: bool,
 }
@@ -98,6 +100,7 @@ impl<S: Stages> Desk<S> {
             open_lanes_max: (staffing.width + 1).min(slots).min(staffing.lanes_at_once).max(1),
             ready: VecDeque::new(),
             writable: VecDeque::new(),
+            in_outboxes: 0,
             alarm: false,
         }
     }
@@ -146,6 +149,12 @@ impl<S: Stages> Desk<S> {
 
     pub fn why_idle(&self) -> Idle {
         if self.free.is_empty() { Idle::Blocked } else { Idle::Starved }
+    }
+
+    /// How full it is.
+    pub fn fill(&self) -> Fill {
+        let to_write = self.in_outboxes + self.writable.len();
+        Fill { slots: self.slots, free: self.free.len(), waiting: self.ready.len(), to_write }
     }
 
     /// Sends everybody home after a panic: nothing is waited for any more.
@@ -342,6 +351,7 @@ impl<S: Stages> Desk<S> {
         let Some(lane) = lane else { return OutboxAnswer::Stop };
         match lane.outbox.pop_front() {
             Some((ticket, chunk)) => {
+                self.in_outboxes -= 1;
                 OutboxAnswer::Piece(Piece { lane: number, ticket, chunk, sink: Arc::clone(&lane.sink) })
             }
             None if lane.cut_to_end && lane.held == 0 => OutboxAnswer::Stop,
@@ -364,6 +374,7 @@ impl<S: Stages> Desk<S> {
                     lane.next_to_place += 1;
                     if lane.writing == By::OwnThread {
                         lane.outbox.push_back((ticket, chunk));
+                        self.in_outboxes += 1;
                     } else {
                         let sink = Arc::clone(&lane.sink);
                         self.writable.push_back(Piece { lane: number, ticket, chunk, sink });
@@ -398,6 +409,7 @@ impl<S: Stages> Desk<S> {
         let (kept, unwanted): (VecDeque<_>, VecDeque<_>) =
             lane.outbox.drain(..).partition(|(queued, _)| *queued < ticket);
         lane.outbox = kept;
+        self.in_outboxes -= unwanted.len();
         freed.extend(unwanted.into_iter().map(|(_, chunk)| chunk));
         let comes_after = |piece: &Piece<S>| piece.lane == number && piece.ticket > ticket;
         for queue in [&mut self.ready, &mut self.writable] {

@@ -1,7 +1,7 @@
 //! The pipeline without threads: one lane after another, one chunk at a time, in the calling thread.
 //! The reference that every threaded run must equal byte for byte, and the executor for work too small to share.
 
-use super::{AccessCounts, Cut, Held, Ran, Stages, Turn};
+use super::{AccessCounts, Cut, Fill, Held, Ran, Stages, Turn};
 use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, timed};
 use crate::tally::Tally;
@@ -58,6 +58,7 @@ fn one_chunk<S: Stages>(
     if cut == Cut::End {
         return Ok(cut);
     }
+    stages.about_to_work(chunk, &Fill { slots: 1, free: 0, waiting: 0, to_write: 0 });
     timed(&mut clocks.work, OffCpu::Unstaffed, || stages.work(scratch, chunk))?;
     timed(&mut clocks.write, OffCpu::Blocked, || {
         stages.place(sink, chunk)?;

@@ -2,7 +2,7 @@
 //! Decides nothing about order or bounds; `desk` does, under the one lock that is held only between stages.
 
 use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task};
-use super::{AccessCounts, By, Cut, Held, Ran, SharedSink, Staffing, Stages, Turn};
+use super::{AccessCounts, By, Cut, Fill, Held, Ran, SharedSink, Staffing, Stages, Turn};
 use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, StageClock, nanoseconds, timed};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
@@ -106,9 +106,10 @@ impl<S: Stages> Crew<'_, S> {
                 floor = lock(&self.floor);
             } else {
                 let task = floor.desk.take_task(worker.cutting.take()).expect("has_task promised one");
+                let fill = floor.desk.fill();
                 self.call_for(&mut floor, scope);
                 drop(floor);
-                self.carry_out(task, &mut worker, scope);
+                self.carry_out(task, &fill, &mut worker, scope);
                 self.yield_point(&mut worker);
                 floor = lock(&self.floor);
             }
@@ -178,6 +179,7 @@ impl<S: Stages> Crew<'_, S> {
     fn carry_out<'scope, 'env>(
         &'env self,
         task: Task<S>,
+        fill: &Fill,
         worker: &mut Worker<'_, S>,
         scope: &'scope Scope<'scope, 'env>,
     ) where
@@ -186,7 +188,7 @@ impl<S: Stages> Crew<'_, S> {
         match task {
             Task::Open { lane } => self.open(lane, &mut worker.clocks, scope),
             Task::Cut { source, piece } => self.cut(source, piece, worker, scope),
-            Task::Work(piece) => self.work_on(piece, worker, scope),
+            Task::Work(piece) => self.work_on(piece, fill, worker, scope),
             Task::Write(piece) => {
                 let outcome = self.write(&piece, &mut worker.clocks);
                 let mut floor = lock(&self.floor);
@@ -261,10 +263,11 @@ impl<S: Stages> Crew<'_, S> {
             }
             other => other,
         };
+        let fill = floor.desk.fill();
         self.call_for(&mut floor, scope);
         drop(floor);
         if let Some(piece) = kept {
-            self.work_on(piece, worker, scope);
+            self.work_on(piece, &fill, worker, scope);
         }
     }
 
@@ -278,6 +281,7 @@ impl<S: Stages> Crew<'_, S> {
     fn work_on<'scope, 'env>(
         &'env self,
         mut piece: Piece<S>,
+        fill: &Fill,
         worker: &mut Worker<'_, S>,
         scope: &'scope Scope<'scope, 'env>,
     ) where
@@ -285,6 +289,7 @@ impl<S: Stages> Crew<'_, S> {
     {
         let fetched = timed(&mut worker.clocks.read, OffCpu::Starved, || self.stages.fetch(&mut piece.chunk));
         let outcome = fetched.and_then(|()| {
+            self.stages.about_to_work(&mut piece.chunk, fill);
             timed(&mut worker.clocks.work, OffCpu::Unstaffed, || {
                 self.stages.work(&mut worker.scratch, &mut piece.chunk)
             })

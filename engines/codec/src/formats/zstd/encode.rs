@@ -27,6 +27,11 @@ fn library_error(code: ErrorCode) -> CodecError {
 
 fn context(options: &EncodeOptions) -> Result<CCtx<'static>, CodecError> {
     let mut context = CCtx::create();
+    set_parameters(&mut context, options)?;
+    Ok(context)
+}
+
+fn set_parameters(context: &mut CCtx<'static>, options: &EncodeOptions) -> Result<(), CodecError> {
     let mut set = |parameter| context.set_parameter(parameter).map(drop).map_err(library_error);
     set(CParameter::CompressionLevel(options.level))?;
     set(CParameter::ChecksumFlag(true))?;
@@ -40,7 +45,7 @@ fn context(options: &EncodeOptions) -> Result<CCtx<'static>, CodecError> {
         }
         None => {}
     }
-    Ok(context)
+    Ok(())
 }
 
 /// What a context holds, in MiB: as libzstd 1.5.7 told after a frame, by level.
@@ -63,11 +68,12 @@ pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
 /// One frame a chunk.
 pub(super) struct FrameEncoder {
     context: CCtx<'static>,
+    options: EncodeOptions,
 }
 
 impl FrameEncoder {
     pub fn new(options: &EncodeOptions) -> Result<Self, CodecError> {
-        Ok(Self { context: context(options)? })
+        Ok(Self { context: context(options)?, options: *options })
     }
 }
 
@@ -78,6 +84,13 @@ impl Encoder for FrameEncoder {
         let size = self.context.compress2(room, plain).map_err(library_error)?;
         packed.grow(size);
         Ok(())
+    }
+
+    /// One context with its tables serves all levels: they take what the dearest has needed, not the sum.
+    fn set_level(&mut self, level: i32) -> Result<bool, CodecError> {
+        self.options.level = level;
+        set_parameters(&mut self.context, &self.options)?;
+        Ok(true)
     }
 }
 
