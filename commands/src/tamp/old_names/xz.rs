@@ -82,7 +82,7 @@ const TABLE: Table = Table {
         },
         flag("e extreme", |wish| wish.args.extreme = true),
         accepted("single-stream"),
-        accepted("no-sparse"),
+        flag("no-sparse", |wish| wish.args.no_sparse = true),
         accepted("ignore-check"),
         accepted("no-adjust"),
         accepted("no-sync"),
