@@ -1,6 +1,7 @@
 //! Other people's tools, both ways: what `mh tamp` writes they read, what they write `mh tamp` reads, from files and from
 //! pipes, on any number of hands. A tool that is not installed is named as left out.
 
+mod before;
 mod bz2;
 mod gz;
 mod lz4;

@@ -191,7 +191,7 @@ pub struct TampArgs {
 
 /// What `--format` takes.
 fn format_names() -> PossibleValuesParser {
-    let facts = codec::registry::formats().iter().map(|format| format.facts());
+    let facts = codec::registry::formats().iter().filter(|format| format.can_encode()).map(|format| format.facts());
     let mut names: Vec<&str> = facts.flat_map(|facts| [facts.name, facts.tool]).collect();
     names.dedup();
     PossibleValuesParser::new(names)

@@ -62,7 +62,8 @@ impl Direction {
 
     /// Whether a library divides the work among threads of its own.
     fn uses_library_threads(&self) -> bool {
-        matches!(self, Self::Compress { options: EncodeOptions { layout: Layout::SingleUnit, .. }, .. })
+        let Self::Compress { format, options, .. } = self else { return false };
+        options.layout == Layout::SingleUnit && format.facts().unit_name != "stream"
     }
 
     /// Plain bytes in one unit that we write; what is read has its own.
@@ -198,7 +199,10 @@ fn format_of(args: &TampArgs) -> Result<(&'static dyn Format, &'static str), Fai
     }
     let ending = args.output.as_ref().map(|path| path.to_string_lossy().into_owned()).or_else(|| args.suffix.clone());
     let by_ending = ending.and_then(|ending| {
-        registry::formats().iter().copied().find(|format| registry::is_packed_name(format.facts(), &ending))
+        registry::formats()
+            .iter()
+            .copied()
+            .find(|format| format.can_encode() && registry::is_packed_name(format.facts(), &ending))
     });
     if args.bgzf {
         return Ok((registry::by_name("gz").expect("gz is registered"), "--bgzf is a kind of gz"));
@@ -238,6 +242,7 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
             return Err(usage("--single-frame and --long are for zst"));
         }
         (true, _) => Layout::Bgzf,
+        _ if facts.unit_name == "stream" => Layout::SingleUnit,
         (_, true) => Layout::SingleUnit,
         _ => Layout::ParallelUnits,
     };

@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn an_encoder_that_changes_its_level_packs_as_a_fresh_one() {
         let plain = testkit::data::mixed(300_000, 3);
-        for format in registry::formats() {
+        for format in ["zst", "gz", "bz2", "lz4", "xz"].map(|name| registry::by_name(name).expect("registered")) {
             let mut encoders = Encoders::default();
             for level in [1, 9, 4, 1, 9, 6] {
                 let options = EncodeOptions {
@@ -67,7 +67,7 @@ mod tests {
                     library_threads: 1,
                 };
                 let (mut packed, mut fresh) = (ByteBuffer::default(), ByteBuffer::default());
-                encoders.at(*format, &options).expect("an encoder").encode(&plain, &mut packed).expect("encode");
+                encoders.at(format, &options).expect("an encoder").encode(&plain, &mut packed).expect("encode");
                 format.encoder(&options).expect("an encoder").encode(&plain, &mut fresh).expect("encode");
                 assert!(packed.content() == fresh.content(), "{} -{level}", format.facts().name);
                 assert!(encoders.kept.len() as u64 <= ENCODERS_KEPT_MAX);

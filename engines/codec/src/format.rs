@@ -94,6 +94,10 @@ pub trait Format: Send + Sync {
     fn facts(&self) -> &'static Facts;
     /// Whether a file that begins with `head` is in this format.
     fn recognises(&self, head: &[u8]) -> bool;
+    /// Whether it is written here, or only read.
+    fn can_encode(&self) -> bool {
+        true
+    }
     /// Plain bytes in one unit, depending on nothing but the options: output never depends on the number of cores.
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize;
     /// Largest packed size of a unit of `plain_bytes`.

@@ -1,8 +1,10 @@
 //! One folder a format, with the same questions answered in each: container, cut, encode, decode.
 
 pub mod bzip2;
+pub mod compress;
 pub mod gzip;
 pub mod lz4;
+pub mod lzma;
 pub(crate) mod skippable;
 pub mod xz;
 pub mod zstd;

@@ -3,8 +3,10 @@
 use crate::error::{CodecError, Unrecognised};
 use crate::format::{Facts, Format};
 use crate::formats::bzip2::Bzip2;
+use crate::formats::compress::Compress;
 use crate::formats::gzip::Gzip;
 use crate::formats::lz4::Lz4;
+use crate::formats::lzma::Lzma;
 use crate::formats::skippable;
 use crate::formats::xz::Xz;
 use crate::formats::zstd::Zstd;
@@ -12,7 +14,8 @@ use crate::packed_reader::PackedReader;
 
 /// All formats; the first is the default.
 pub fn formats() -> &'static [&'static dyn Format] {
-    &[&Zstd, &Gzip, &Bzip2, &Lz4, &Xz]
+    // .lzma has no magic: everything else is asked first.
+    &[&Zstd, &Gzip, &Bzip2, &Lz4, &Xz, &Compress, &Lzma]
 }
 
 /// The format called `name`, or named after the tool of that name.

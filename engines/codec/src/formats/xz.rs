@@ -28,6 +28,10 @@ static FACTS: Facts = Facts {
     check: "crc64",
 };
 
+/// What an encoder of these options holds.
+pub(crate) use encode::encoder_bytes;
+pub(crate) use encode::library_error;
+
 impl Format for Xz {
     fn facts(&self) -> &'static Facts {
         &FACTS
@@ -46,7 +50,7 @@ impl Format for Xz {
     }
 
     fn encoder_bytes(&self, options: &EncodeOptions) -> u64 {
-        encode::encoder_bytes(options)
+        encoder_bytes(options)
     }
 
     fn decoder_bytes(&self, unit_plain_bytes: u64) -> u64 {

@@ -33,7 +33,7 @@ pub(super) fn block_bytes(options: &EncodeOptions) -> usize {
 }
 
 /// What liblzma's encoder holds, in MiB, by preset (xz(1)).
-pub(super) fn encoder_bytes(options: &EncodeOptions) -> u64 {
+pub(crate) fn encoder_bytes(options: &EncodeOptions) -> u64 {
     const MEBIBYTES: [u64; 10] = [3, 9, 17, 32, 48, 94, 94, 186, 370, 674];
     let level = usize::try_from(options.level).unwrap_or(0).min(MEBIBYTES.len() - 1);
     // The extreme variants of the fast presets use another match finder.
@@ -46,7 +46,7 @@ pub(super) fn packed_bound(plain_bytes: usize) -> usize {
     plain_bytes + 3 * (plain_bytes >> 16) + 16 + BLOCK_HEADER_BYTES_MAX + 16
 }
 
-fn library_error(error: Error) -> CodecError {
+pub(crate) fn library_error(error: Error) -> CodecError {
     CodecError::Library { library: "lzma", message: error.to_string() }
 }
 

@@ -1,0 +1,186 @@
+//! .lzma (LZMA_alone, doc/lzma-file-format.txt of xz): the format before xz, one stream without checks. Nothing in it can be
+//! divided, so both directions are liblzma's on one core, with reading and writing on others.
+
+use crate::byte_buffer::ByteBuffer;
+use crate::error::{CodecError, Defect};
+use crate::format::{
+    CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Filled, FixedTail, Format, Next,
+    StreamDecoder, StreamEncoder, Tail, check_stream_bytes,
+};
+use crate::formats::xz;
+use crate::packed_reader::PackedReader;
+use crew::pipeline::Turn;
+use liblzma::stream::{Action, LzmaOptions, PRESET_EXTREME, Status, Stream};
+
+/// The format.
+#[derive(Debug)]
+pub struct Lzma;
+
+static FACTS: Facts = Facts {
+    name: "lzma",
+    tool: "lzma",
+    suffixes: &[(".lzma", ""), (".tlz", ".tar")],
+    unit_name: "stream",
+    levels: 0..=9,
+    level_before_ultra: 9,
+    default_level: 6,
+    best_level: 9,
+    check: "none",
+};
+
+/// Properties, dictionary size, plain size.
+const HEADER_BYTES: usize = 13;
+
+/// Packed bytes given to the library at a time, and room for what comes out.
+const STEP_BYTES: usize = 64 << 10;
+
+/// Plain bytes taken at a time: there are no units.
+const CHUNK_BYTES: usize = 1 << 20;
+
+impl Format for Lzma {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    /// There is no magic: properties in range, and sizes as encoders write them, as xz decides too.
+    fn recognises(&self, head: &[u8]) -> bool {
+        let Some((&properties, rest)) = head.split_first() else { return false };
+        let (Some(&dictionary), Some(size)) = (rest.first_chunk(), rest.get(4..12)) else { return false };
+        let dictionary = u32::from_le_bytes(dictionary);
+        // 2^n, or 2^n + 2^(n-1).
+        let is_usual = dictionary == u32::MAX
+            || dictionary.is_power_of_two()
+            || (dictionary % 3 == 0 && (dictionary / 3).is_power_of_two());
+        let size = size.iter().rev().fold(0_u64, |size, &byte| size << 8 | u64::from(byte));
+        // LIMIT: known sizes below 256 GiB.
+        properties < 9 * 5 * 5 && dictionary >= 4096 && is_usual && (size == u64::MAX || size < 1 << 38)
+    }
+
+    fn chunk_bytes(&self, _options: &EncodeOptions) -> usize {
+        CHUNK_BYTES
+    }
+
+    fn packed_bound(&self, plain_bytes: usize) -> usize {
+        plain_bytes + plain_bytes / 64 + HEADER_BYTES + STEP_BYTES
+    }
+
+    fn encoder_bytes(&self, options: &EncodeOptions) -> u64 {
+        xz::encoder_bytes(options)
+    }
+
+    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+        0
+    }
+
+    fn encoder(&self, _options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
+        Err(CodecError::Library { library: "lzma", message: "its streams cannot be divided".to_owned() })
+    }
+
+    fn stream_encoder(&self, options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
+        let preset = options.level.unsigned_abs() | if options.is_extreme { PRESET_EXTREME } else { 0 };
+        let stream = LzmaOptions::new_preset(preset).and_then(|settings| Stream::new_lzma_encoder(&settings));
+        Ok(Some(Box::new(WholeEncoder { stream: stream.map_err(xz::library_error)? })))
+    }
+
+    fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
+        Box::new(FixedTail::default())
+    }
+
+    fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
+        Box::new(WholeCutter { limits: *limits, seen: false })
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(NoUnits)
+    }
+}
+
+struct WholeEncoder {
+    stream: Stream,
+}
+
+impl StreamEncoder for WholeEncoder {
+    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError> {
+        let action = if ends { Action::Finish } else { Action::Run };
+        let mut rest = plain;
+        loop {
+            let (consumed, produced) = (self.stream.total_in(), self.stream.total_out());
+            let status = self.stream.process(rest, packed.room(STEP_BYTES), action).map_err(xz::library_error)?;
+            // Both fit into what was given.
+            rest = &rest[(self.stream.total_in() - consumed) as usize..];
+            packed.grow((self.stream.total_out() - produced) as usize);
+            let is_done = if ends { status == Status::StreamEnd } else { rest.is_empty() };
+            if is_done {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Finds the one stream there is.
+struct WholeCutter {
+    limits: DecodeLimits,
+    seen: bool,
+}
+
+impl Cutter for WholeCutter {
+    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+        let (head, _) = input.ahead(HEADER_BYTES, STEP_BYTES)?;
+        if head.is_empty() {
+            return Ok(Next::End);
+        }
+        if std::mem::replace(&mut self.seen, true) {
+            return Err(CutError::Garbage);
+        }
+        let dictionary = head.get(1..).and_then(<[u8]>::first_chunk).ok_or(Defect::Truncated)?;
+        check_stream_bytes(u64::from(u32::from_le_bytes(*dictionary)), &self.limits)?;
+        let stream = Stream::new_lzma_decoder(u64::MAX).map_err(Defect::Lzma)?;
+        Ok(Next::Stream(Box::new(WholeStream { stream })))
+    }
+}
+
+struct WholeStream {
+    stream: Stream,
+}
+
+impl StreamDecoder for WholeStream {
+    fn fill(
+        &mut self,
+        input: &mut PackedReader,
+        plain: &mut ByteBuffer,
+        piece_bytes: usize,
+        turn: &mut Turn<'_>,
+    ) -> Result<Filled, CutError> {
+        plain.clear();
+        loop {
+            let (packed, at_end) = input.ahead(1, STEP_BYTES)?;
+            let (consumed, produced) = (self.stream.total_in(), self.stream.total_out());
+            // A stream of unknown length that breaks off is told by `Finish` alone.
+            let action = if at_end { Action::Finish } else { Action::Run };
+            let room = plain.room(piece_bytes - plain.len());
+            let status = turn.with_hand(|| self.stream.process(packed, room, action)).map_err(Defect::Lzma)?;
+            let (consumed, produced) = (self.stream.total_in() - consumed, self.stream.total_out() - produced);
+            // Both fit into what was given.
+            plain.grow(produced as usize);
+            input.consume(consumed as usize);
+            if status == Status::StreamEnd {
+                return Ok(Filled::Last(None));
+            }
+            if at_end && consumed == 0 && produced == 0 {
+                return Err(Defect::Truncated.into());
+            }
+            if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
+                return Ok(Filled::More);
+            }
+        }
+    }
+}
+
+/// The cutter gives no units.
+struct NoUnits;
+
+impl Decoder for NoUnits {
+    fn decode(&mut self, _: &[u8], _: u64, _: u64, _: &mut ByteBuffer) -> Result<(), Defect> {
+        Err(Defect::Header("it has no units"))
+    }
+}
