@@ -3,6 +3,7 @@
 
 mod before;
 mod bz2;
+mod dictionary;
 mod gz;
 mod lz4;
 mod tar;

@@ -152,6 +152,10 @@ pub struct TampArgs {
           value_parser = clap::value_parser!(u32).range(10..=31), hide_short_help = true)]
     pub long: Option<u32>,
 
+    /// zst: begin with what FILE holds as history; decompressing needs the same FILE
+    #[arg(short = 'D', long, value_name = "FILE", hide_short_help = true)]
+    pub dictionary: Option<PathBuf>,
+
     /// zst: one frame for the whole input instead of frames that can be decoded in parallel
     #[arg(long, hide_short_help = true)]
     pub single_frame: bool,

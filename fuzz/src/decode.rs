@@ -37,7 +37,15 @@ pub fn format(name: &str) -> &'static dyn Format {
 
 /// Options of one core.
 pub fn options(level: i32, layout: Layout) -> EncodeOptions {
-    EncodeOptions { level, is_extreme: false, check: None, layout, window_log: None, library_threads: 1 }
+    EncodeOptions {
+        level,
+        is_extreme: false,
+        check: None,
+        layout,
+        dictionary: None,
+        window_log: None,
+        library_threads: 1,
+    }
 }
 
 /// Packs everything as one chunk.
@@ -88,12 +96,13 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
     let limits = DecodeLimits {
         unit_plain_bytes: UNIT_BYTES,
         window_bytes: 8 << 20,
+        dictionary: None,
         stream_bytes: 16 << 20,
         streams_lone_unit: true,
     };
     let mut reader = PackedReader::memory(packed.to_vec());
     let mut cutter = format.cutter(&limits);
-    let mut decoder = format.decoder();
+    let mut decoder = format.decoder(&limits);
     let (mut plain, mut checked) = (Vec::new(), 0);
     while plain.len() <= PLAIN_BYTES {
         let before = reader.position();

@@ -10,10 +10,15 @@ use codec::lane::{Input, Lane};
 use std::ops::RangeInclusive;
 
 /// Bounds as typed: each may be left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    lowest: Option<i32>,
-    highest: Option<i32>,
+    pub lowest: Option<i32>,
+    pub highest: Option<i32>,
+}
+
+/// Whether standard input is a regular file, which never makes anybody wait.
+pub fn stdin_is_a_file() -> bool {
+    std::fs::metadata("/proc/self/fd/0").is_ok_and(|metadata| metadata.is_file())
 }
 
 /// Reads `MIN..MAX`, `MIN..`, `..MAX` or `..`.
@@ -65,13 +70,13 @@ pub fn check_combinations(args: &TampArgs) -> Result<(), Failure> {
 /// One stream. A regular file waits for nobody: there is nothing to keep up with, and no level would be better than another.
 pub fn check_sources(lanes: &[Lane]) -> Result<(), Failure> {
     let is_file = |lane: &Lane| match &lane.input {
-        Input::Path(path) => std::fs::metadata(path),
-        Input::Stdin => std::fs::metadata("/proc/self/fd/0"),
+        Input::Path(path) => std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()),
+        Input::Stdin => stdin_is_a_file(),
     };
     if lanes.len() > 1 {
         return Err(usage("--keep-up takes one stream; it has one producer to keep up with"));
     }
-    if lanes.iter().any(|lane| is_file(lane).is_ok_and(|metadata| metadata.is_file())) {
+    if lanes.iter().any(is_file) {
         return Err(usage("--keep-up is for pipes; a file has no producer that would wait, so give a level instead"));
     }
     Ok(())

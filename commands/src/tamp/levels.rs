@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// Short options that take a value: what follows them in a cluster is that value, digits or not.
-const TAKE_A_VALUE: &[u8] = b"oSjFTp";
+const TAKE_A_VALUE: &[u8] = b"oSjFTpD";
 
 /// Rewrites the arguments. What stands behind `--` is left alone.
 pub fn rewrite(arguments: Vec<OsString>) -> Vec<OsString> {

@@ -105,7 +105,7 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
         false => args.files.clone(),
     };
     let files = names::expand(&meant, args.recursive, &mut left_alone);
-    let direction = if decompresses(args) { decode_direction(args) } else { encode_direction(args)? };
+    let direction = if decompresses(args) { decode_direction(args)? } else { encode_direction(args)? };
     let lanes = lanes(args, &direction, &files, &mut left_alone);
     for (path, why) in &left_alone {
         if !args.manners.say(context, &Event::LeftAlone { path, why }) {
@@ -234,6 +234,9 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
             facts.name
         )));
     }
+    if args.dictionary.is_some() && facts.name != "zst" {
+        return Err(usage("-D is for zst"));
+    }
     let layout = match (args.bgzf, args.single_frame || args.long.is_some()) {
         (true, _) if facts.name != "gz" => {
             return Err(usage(format!("--bgzf is a kind of gz; --format says {}", facts.name)));
@@ -251,6 +254,7 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         is_extreme: args.extreme,
         check: args.check,
         layout,
+        dictionary: dictionary(args)?,
         window_log: args.long,
         library_threads: 1,
     };
@@ -260,17 +264,32 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     Ok(Direction::Compress { format, options: EncodeOptions { level, ..options }, keep_up })
 }
 
-fn decode_direction(args: &TampArgs) -> Direction {
+/// The dictionary's bytes: kept for the whole run, so that every encoder and decoder can look at them.
+fn dictionary(args: &TampArgs) -> Result<Option<&'static [u8]>, Failure> {
+    let Some(path) = &args.dictionary else { return Ok(None) };
+    // LIMIT: as zstd has it.
+    const DICTIONARY_BYTES_MAX: u64 = 32 << 20;
+    let too_large = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > DICTIONARY_BYTES_MAX);
+    if too_large {
+        return Err(usage(format!("the dictionary {} is larger than 32 MiB", quote(path))));
+    }
+    let bytes = std::fs::read(path)
+        .map_err(|error| usage(format!("could not read the dictionary {}: {error}", quote(path))))?;
+    Ok(Some(bytes.leak()))
+}
+
+fn decode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     // COMPAT: zstd refuses windows above 128 MiB unless --long allows them.
     let window_bytes = 1_u64 << args.long.unwrap_or(27).max(27);
-    Direction::Decompress {
+    Ok(Direction::Decompress {
         limits: DecodeLimits {
             unit_plain_bytes: PIPE_UNIT_BYTES_MAX,
             window_bytes,
+            dictionary: dictionary(args)?,
             stream_bytes: u64::MAX,
             streams_lone_unit: true,
         },
-    }
+    })
 }
 
 /// One lane for each input that gets an output.

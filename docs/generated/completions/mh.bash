@@ -81,7 +81,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tamp)
-            opts="-z -d -t -l -c -o -f -k -r -e -F -S -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --fast --best --extreme --ultra --format --suffix --long --single-frame --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
+            opts="-z -d -t -l -c -o -f -k -r -e -F -S -D -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --keep-up --fast --best --extreme --ultra --format --suffix --long --dictionary --single-frame --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -99,16 +99,20 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --keep-up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --fast)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "zst zstd gz gzip bz2 bzip2 lz4 xz" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "zst zstd gz gzip bz2 bzip2 lz4 xz lzma" -- "${cur}"))
                     return 0
                     ;;
                 -F)
-                    COMPREPLY=($(compgen -W "zst zstd gz gzip bz2 bzip2 lz4 xz" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "zst zstd gz gzip bz2 bzip2 lz4 xz lzma" -- "${cur}"))
                     return 0
                     ;;
                 --suffix)
@@ -120,6 +124,14 @@ _mh() {
                     return 0
                     ;;
                 --long)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dictionary)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

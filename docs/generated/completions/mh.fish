@@ -32,6 +32,7 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under t
 complete -c mh -n "__fish_mh_needs_command" -f -a "generate" -d 'Write man pages and completions into DIR'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, bz2 1 to 9, lz4 1 to 12, xz 0 to 9)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-up -d 'Keep up with the producer: each chunk\'s level as high as the pipe allows, between MIN and MAX' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l fast -d 'Fastest; for zst and lz4 N makes it faster still' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: zst, gz, bz2, lz4 or xz (default: zst, or what the ending of -o or -S tells)' -r -f -a "zst\t''
 zstd\t''
@@ -40,9 +41,11 @@ gzip\t''
 bz2\t''
 bzip2\t''
 lz4\t''
-xz\t''"
+xz\t''
+lzma\t''"
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Ending to add or to take away' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l long -d 'zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s D -l dictionary -d 'zst: begin with what FILE holds as history; decompressing needs the same FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Who goes first when runs share the machine' -r -f -a "high\t'Served first'
 normal\t'Everyday work'

@@ -293,7 +293,7 @@ impl Stages for Decompression<'_> {
             }
             Content::Units { format, units, .. } => {
                 let format = format.expect("units have a format");
-                let decoder = decoder.for_format(format);
+                let decoder = decoder.for_format(format, &self.limits);
                 let mut at = 0;
                 for unit in units {
                     let packed = &chunk.packed[at..at + unit.packed_bytes + unit.shared_bytes];
@@ -415,12 +415,12 @@ impl Stages for Decompression<'_> {
 }
 
 impl DecoderSlot {
-    fn for_format(&mut self, format: &'static dyn Format) -> &mut Box<dyn Decoder> {
+    fn for_format(&mut self, format: &'static dyn Format, limits: &DecodeLimits) -> &mut Box<dyn Decoder> {
         let name = format.facts().name;
         if self.made.as_ref().is_none_or(|(made_for, _)| *made_for != name) {
             self.made = None;
         }
-        &mut self.made.get_or_insert_with(|| (name, format.decoder())).1
+        &mut self.made.get_or_insert_with(|| (name, format.decoder(limits))).1
     }
 }
 

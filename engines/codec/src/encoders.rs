@@ -63,6 +63,7 @@ mod tests {
                     is_extreme: false,
                     check: None,
                     layout: Layout::ParallelUnits,
+                    dictionary: None,
                     window_log: None,
                     library_threads: 1,
                 };

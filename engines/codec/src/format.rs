@@ -46,6 +46,8 @@ pub struct EncodeOptions {
     pub check: Option<CheckName>,
     /// How the output is divided into units.
     pub layout: Layout,
+    /// What data may refer to before their own begin: the same must be given when decoding (zst).
+    pub dictionary: Option<&'static [u8]>,
     /// Binary logarithm of the match window, where the format has a choice and it was asked for.
     pub window_log: Option<u32>,
     /// Threads that a library may start by itself, where one unit is all there is ([`Layout::SingleUnit`]).
@@ -82,6 +84,8 @@ pub struct DecodeLimits {
     pub unit_plain_bytes: u64,
     /// Largest window that a stream may ask for.
     pub window_bytes: u64,
+    /// What frames may refer to that were made with a dictionary (zst).
+    pub dictionary: Option<&'static [u8]>,
     /// What a decoder of a stream may hold.
     pub stream_bytes: u64,
     /// Whether a long unit that is the only one of a file is decoded as a stream, so that it is written meanwhile.
@@ -123,7 +127,7 @@ pub trait Format: Send + Sync {
     /// A cutter for one packed input.
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter>;
     /// A decoder of whole units, one for each worker.
-    fn decoder(&self) -> Box<dyn Decoder>;
+    fn decoder(&self, limits: &DecodeLimits) -> Box<dyn Decoder>;
 
     /// A decoder of everything from the unit with these parameters on, for a file in which cutting was misled: by data
     /// that look like a border. `is_handed_on` says that the unit's own bytes are out already. `None` where cutting

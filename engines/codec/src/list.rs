@@ -53,6 +53,7 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
     let limits = DecodeLimits {
         unit_plain_bytes: u64::from(u32::MAX) << 16,
         window_bytes: u64::MAX,
+        dictionary: None,
         stream_bytes: u64::MAX,
         streams_lone_unit: false,
     };

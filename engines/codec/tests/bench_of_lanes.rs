@@ -129,6 +129,7 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
             is_extreme: false,
             check: None,
             layout: way.layout,
+            dictionary: None,
             window_log: None,
             library_threads: hands as u32,
         },
@@ -148,6 +149,7 @@ fn run_decompress(lanes: &[Lane], one_output: bool, hands: usize) -> Result<(), 
     let limits = DecodeLimits {
         unit_plain_bytes: 8 << 20,
         window_bytes: 1 << 27,
+        dictionary: None,
         stream_bytes: u64::MAX,
         streams_lone_unit: true,
     };

@@ -5,6 +5,7 @@ use super::options::{Complaint, Digits, Does, Opt, Table, Takes, accepted, flag,
 use super::{Family, Shows, Wish, input_of, kernel_words, manners, name_of, output_of, path};
 use crate::context::{Context, variable};
 use crate::failure::with_causes;
+use crate::tamp::keep_up;
 use crate::tamp::list::Row;
 use crate::tamp::manners::{Event, Folder, Manners, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
@@ -54,7 +55,10 @@ const TABLE: Table = Table {
             wish.args.output = Some(path(file));
             Ok(())
         }),
-        next("D", |_, _| Err(NO_DICTIONARY.to_owned())),
+        next("D", |wish, file| {
+            wish.args.dictionary = Some(path(file));
+            Ok(())
+        }),
         next("output-dir-flat", |wish, folder| {
             manners(wish).folder = Some(Folder::Flat(path(folder)));
             Ok(())
@@ -104,13 +108,13 @@ const TABLE: Table = Table {
         accepted("mmap-dict"),
         accepted("no-mmap-dict"),
         refused("no-check", "frames without a checksum are not written here"),
-        refused("no-dictID", NO_DICTIONARY),
+        refused("no-dictID", NO_TRAINING),
         Opt {
             names: "train train-cover train-fastcover train-legacy",
             takes: Takes::Run(|_| false),
-            does: Does::Refuse(NO_DICTIONARY),
+            does: Does::Refuse(NO_TRAINING),
         },
-        Opt { names: "maxdict dictID", takes: Takes::Run(|_| false), does: Does::Refuse(NO_DICTIONARY) },
+        Opt { names: "maxdict dictID", takes: Takes::Run(|_| false), does: Does::Refuse(NO_TRAINING) },
         Opt { names: "patch-from", takes: Takes::NextWord, does: Does::Refuse("patches are not made here") },
         Opt {
             names: "zstd",
@@ -126,7 +130,6 @@ const TABLE: Table = Table {
     abbreviates: false,
 };
 
-const NO_DICTIONARY: &str = "dictionaries are not read or made here yet";
 const NO_BENCHMARK: &str = "there is no benchmark here; --report tells the speed of a run";
 
 /// Endings of packed files, each with what replaces it.
@@ -160,9 +163,24 @@ const fn attached(names: &'static str, take: fn(&mut Wish, &OsStr) -> Result<(),
     Opt { names, takes: Takes::Run(is_of_number), does: Does::Take(take) }
 }
 
-/// Takes `min=N,max=N`: the level is what is typed, until runs keep up by themselves.
+/// Takes `min=N,max=N`.
 const fn adapt() -> Opt {
-    Opt { names: "adapt", takes: Takes::Run(|_| false), does: Does::Nothing }
+    Opt { names: "adapt", takes: Takes::Run(|_| false), does: Does::Take(keep_up_between) }
+}
+
+fn keep_up_between(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
+    let mut bounds = keep_up::Bounds::default();
+    for part in value.to_str().ok_or(INCORRECT)?.split(',').filter(|part| !part.is_empty()) {
+        let (bound, level) = part.split_once('=').ok_or(INCORRECT)?;
+        let level = Some(level.parse().map_err(|_not_a_number| INCORRECT)?);
+        match bound {
+            "min" => bounds.lowest = level,
+            "max" => bounds.highest = level,
+            _ => return Err(INCORRECT.to_owned()),
+        }
+    }
+    wish.args.keep_up = Some(bounds);
+    Ok(())
 }
 
 fn threads(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
@@ -171,6 +189,9 @@ fn threads(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     wish.args.shared.hands = Some(count);
     Ok(())
 }
+
+/// Dictionaries are used here, not made.
+const NO_TRAINING: &str = "dictionaries are not made here; the zstd tool does that";
 
 /// What zstd says about everything that it does not understand.
 const INCORRECT: &str = "Incorrect parameters";
@@ -249,6 +270,11 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     }
     if wish.args.stdout {
         wish.args.output = None;
+    }
+    // A file has no producer that would wait, and one long frame has one level: then the level typed is used.
+    let has_producer = wish.args.files.iter().all(|file| file == Path::new("-")) && !keep_up::stdin_is_a_file();
+    if !has_producer || !is_zst || wish.args.long.is_some() || wish.unpacks() {
+        wish.args.keep_up = None;
     }
     wish.settle_sources(true);
     if wish.args.files.len() > 1 && wish.args.output.is_some() {

@@ -73,7 +73,7 @@ impl Format for Bzip2 {
         Box::new(cut::BlockCutter::new(limits))
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
         Box::new(decode::BlockDecoder::new())
     }
 

@@ -78,7 +78,7 @@ impl Format for Compress {
         Box::new(WholeCutter)
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
         Box::new(NoUnits)
     }
 }

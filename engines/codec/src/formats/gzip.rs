@@ -88,7 +88,7 @@ impl Format for Gzip {
         Box::new(cut::GzipCutter::new(limits.unit_plain_bytes))
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
         Box::new(decode::MemberDecoder::new())
     }
 }

@@ -64,7 +64,7 @@ impl Format for Lz4 {
         Box::new(cut::BlockCutter::new(limits))
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
         Box::new(decode::UnitDecoder)
     }
 }

@@ -90,7 +90,7 @@ impl Format for Lzma {
         Box::new(WholeCutter { limits: *limits, seen: false })
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
         Box::new(NoUnits)
     }
 }

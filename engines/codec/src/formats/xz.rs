@@ -74,7 +74,7 @@ impl Format for Xz {
         Box::new(cut::BlockCutter::new(limits))
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
         Box::new(decode::BlockDecoder)
     }
 }

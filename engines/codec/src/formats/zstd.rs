@@ -72,7 +72,7 @@ impl Format for Zstd {
         Box::new(cut::FrameCutter::new(limits))
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(decode::FrameDecoder::new())
+    fn decoder(&self, limits: &DecodeLimits) -> Box<dyn Decoder> {
+        Box::new(decode::FrameDecoder::new(limits))
     }
 }

@@ -25,7 +25,7 @@ impl FrameCutter {
     }
 
     fn frame(&self, input: &mut PackedReader, header: &FrameHeader) -> Result<Next, CutError> {
-        if header.dictionary != 0 {
+        if header.dictionary != 0 && self.limits.dictionary.is_none() {
             return Err(Defect::Dictionary(header.dictionary).into());
         }
         let bearable = header.content_bytes.filter(|&bytes| bytes <= self.limits.unit_plain_bytes);

@@ -15,14 +15,23 @@ fn defect(code: ErrorCode) -> Defect {
     Defect::Zstd(get_error_name(code))
 }
 
+fn context(limits: &DecodeLimits) -> DCtx<'static> {
+    let mut context = DCtx::create();
+    if let Some(dictionary) = limits.dictionary {
+        // Any bytes are a dictionary; what is not one of zstd's own making is history alone.
+        let _only_memory_can_fail = context.load_dictionary(dictionary);
+    }
+    context
+}
+
 /// Decodes frames whose length is known.
 pub(super) struct FrameDecoder {
     context: DCtx<'static>,
 }
 
 impl FrameDecoder {
-    pub fn new() -> Self {
-        Self { context: DCtx::create() }
+    pub fn new(limits: &DecodeLimits) -> Self {
+        Self { context: context(limits) }
     }
 }
 
@@ -56,7 +65,7 @@ pub(super) struct FrameStream {
 
 impl FrameStream {
     pub fn new(limits: &DecodeLimits) -> Result<Self, Defect> {
-        let mut context = DCtx::create();
+        let mut context = context(limits);
         // The header was checked against the limit already; the library's own limit (128 MiB) must not be lower.
         let log = 63 - limits.window_bytes.max(1 << 10).leading_zeros();
         context.set_parameter(DParameter::WindowLogMax(log.min(31))).map_err(defect)?;

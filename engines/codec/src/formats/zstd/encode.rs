@@ -35,6 +35,10 @@ fn set_parameters(context: &mut CCtx<'static>, options: &EncodeOptions) -> Resul
     let mut set = |parameter| context.set_parameter(parameter).map(drop).map_err(library_error);
     set(CParameter::CompressionLevel(options.level))?;
     set(CParameter::ChecksumFlag(true))?;
+    if let Some(dictionary) = options.dictionary {
+        context.load_dictionary(dictionary).map_err(library_error)?;
+    }
+    let mut set = |parameter| context.set_parameter(parameter).map(drop).map_err(library_error);
     match options.window_log {
         Some(log) => {
             set(CParameter::WindowLog(log))?;
