@@ -116,7 +116,7 @@ const SLOW_ROUNDS_MAX: usize = 2;
 const FORECAST_ROUNDS_MAX: usize = 3;
 
 /// LIMIT: a row gets no more rounds than fit into this, so that a whole run takes less than half an hour; but the least.
-const ROW_SECONDS: f64 = 50.0;
+const ROW_SECONDS: f64 = 25.0;
 const ROUNDS_MIN: usize = 3;
 
 impl BenchArguments {
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn slow_rows_get_fewer_rounds() {
-        assert_eq!([0.001, 9.9, 12.0, 500.0].map(|round_s| rounds_of(5, round_s)), [5, 5, 4, 3]);
+        assert_eq!([0.001, 4.9, 6.0, 500.0].map(|round_s| rounds_of(5, round_s)), [5, 5, 4, 3]);
         assert_eq!(rounds_of(1, 500.0), 1);
         let folder = tempfile::tempdir().expect("a folder");
         let slow = Case { is_slow: true, ..case(folder.path(), "cat \"$1\"") };

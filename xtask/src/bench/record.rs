@@ -188,8 +188,8 @@ impl Recorder {
 }
 
 const HOW: &str = "Every run is in raw.csv. Wall times are medians (min-max) in seconds of
-fresh processes, ours and the rivals' in turn, round by round, after a round that is not counted; a row of more than 10 s a
-round has fewer rounds, and one of half a minute a run has two, both counted and verified; CPU seconds and peak memory (MB) from
+fresh processes, ours and the rivals' in turn, round by round, after a round that is not counted; a row whose rounds take
+longer than five seconds has fewer of them, three at least, and one of half a minute a run has two, both counted and verified; CPU seconds and peak memory (MB) from
 time(1); outputs in memory (tmpfs), verified before and after timing. Ratios are our wall time to the rival's: of the medians, and the
 median over rounds. A target is met only where both ratios meet it and our output is at most 1 % larger.
 ";

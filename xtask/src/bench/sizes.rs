@@ -51,7 +51,7 @@ pub fn draw(path: &Path, corpus: &str, points: &[&Point]) -> Result<(), String> 
 
 fn draw_all<'a>(area: &Area<'a>, corpus: &str, points: &[&Point], formats: &[&str]) -> Drawn<'a> {
     area.fill(&WHITE)?;
-    let title = format!("Compressing \"{corpus}\" on two cores: wall time against output size, by tool and level");
+    let title = format!("Compressing \"{corpus}\": wall time against output size, by tool and level");
     area.draw(&Text::new(title, (12, 14), ("sans-serif", 18).into_font()))?;
     let how = "Lower is faster, further left is smaller. Times are scaled to 1 GiB of input; points on a beginning of the corpus name its size.";
     area.draw(&Text::new(how, (12, 38), ("sans-serif", 13).into_font()))?;
@@ -140,6 +140,9 @@ impl<'p> Panel<'p> {
         }
         let font = ("sans-serif", TEXT_HEIGHT).into_font();
         for (point, text, at) in self.labels() {
+            // Lines may pass below it.
+            let corner = (at.0 + text.len() as i32 * LETTER_WIDTH, at.1 + TEXT_HEIGHT);
+            area.draw(&Rectangle::new([at, corner], WHITE.mix(0.8).filled()))?;
             area.draw(&Text::new(text, at, font.color(&self.colour(&point.tool))))?;
         }
         Ok(())
@@ -159,7 +162,7 @@ impl<'p> Panel<'p> {
             area.draw(&Text::new(text.clone(), (left - 8 - text.len() as i32 * 6, y - 6), font.clone()))?;
         }
         area.draw(&Rectangle::new([(left, top), (right, bottom)], BLACK.mix(0.5).stroke_width(1)))?;
-        area.draw(&Text::new("output, % of the input", (right - 130, bottom + 23), font.clone()))?;
+        area.draw(&Text::new("output, % of the input", (right - 112, bottom + 23), font.clone()))?;
         area.draw(&Text::new("wall s / GiB (log)", (self.origin.0 + 12, bottom + 23), font))?;
         Ok(())
     }
