@@ -9,8 +9,10 @@ mod measure;
 pub mod pace;
 mod plot;
 mod record;
+mod sizes;
 mod tamp;
 mod throttle;
+mod undo;
 
 use crate::workspace::{self, Packaged, has_program, release_binary};
 use clap::Args;
@@ -34,7 +36,7 @@ pub struct BenchArguments {
     /// Name the cases and do nothing
     #[arg(long)]
     list: bool,
-    /// Rounds; medians are taken over them [default: 7, or 3 with --quick]
+    /// The most rounds; medians are taken over them, fewer of slow rows [default: 5, or 3 with --quick]
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..))]
     rounds: Option<u8>,
     /// Where the data are made; a folder in memory
@@ -57,6 +59,27 @@ pub struct Case {
     pub verify: measure::Verify,
     /// Files that must be there first.
     pub needs: Vec<corpus::Made>,
+    /// Format and level, where it is a point of the chart of sizes.
+    pub level: Option<(&'static str, &'static str)>,
+    /// Takes half a minute a run: few rounds, all counted.
+    pub is_slow: bool,
+}
+
+impl Case {
+    pub fn new(name: &str, corpus: &'static str, ours: Tool, rivals: Vec<Rival>, verify: measure::Verify) -> Self {
+        Self { name: name.to_owned(), corpus, ours, rivals, verify, needs: Vec::new(), level: None, is_slow: false }
+    }
+
+    /// A program without which no run of it can be made or verified.
+    fn missing(&self) -> Option<&str> {
+        let packers = self.needs.iter().filter_map(|made| made.script.split(' ').next());
+        let unpacker = match &self.verify {
+            measure::Verify::Packed { unpack, .. } | measure::Verify::PackedEach { unpack, .. } => Some(&*unpack[0]),
+            measure::Verify::Plain(_) => None,
+        };
+        // Ours stands in quotes, and is built.
+        packers.chain(unpacker).find(|program| !program.starts_with('\'') && !has_program(program))
+    }
 }
 
 /// A rival, and what the ratio of our time to its should be.
@@ -80,12 +103,21 @@ const PACKAGES: &[Packaged] = &[
     ("bgzip", "tabix"),
     ("igzip", "isal"),
     ("libdeflate-gzip", "libdeflate-tools"),
+    ("lz4", "lz4"),
     ("xz", "xz-utils"),
+    ("pixz", "pixz"),
+    ("bzip2", "bzip2"),
+    ("lbzip2", "lbzip2"),
+    ("pbzip2", "pbzip2"),
 ];
 
 /// Rounds of what is slow by itself.
-const SLOW_ROUNDS_MAX: usize = 3;
-const FORECAST_ROUNDS_MAX: usize = 5;
+const SLOW_ROUNDS_MAX: usize = 2;
+const FORECAST_ROUNDS_MAX: usize = 3;
+
+/// LIMIT: a row gets no more rounds than fit into this, so that a whole run takes less than half an hour; but the least.
+const ROW_SECONDS: f64 = 25.0;
+const ROUNDS_MIN: usize = 3;
 
 impl BenchArguments {
     fn wants(&self, name: &str, corpus: &str) -> bool {
@@ -94,7 +126,7 @@ impl BenchArguments {
     }
 
     fn rounds(&self) -> usize {
-        self.rounds.map_or(if self.quick { 3 } else { 7 }, usize::from)
+        self.rounds.map_or(if self.quick { 3 } else { 5 }, usize::from)
     }
 
     /// The command that repeats this run.
@@ -135,6 +167,10 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     println!("{described}");
     let mut recorder = Recorder::begin(&arguments.suite, arguments.command_line(), described);
     for case in cases {
+        if let Some(program) = case.missing() {
+            recorder.left_out(&format!("{} ({})", case.name, case.corpus), &format!("{program} is not installed"));
+            continue;
+        }
         let case = without_missing_rivals(case, &mut recorder);
         measure_and_record(case, arguments.rounds(), &mut recorder);
     }
@@ -149,7 +185,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
         match throttle::SlowDisk::new(&data) {
             Ok(disk) => {
                 let case = disk.case(&program, &data);
-                measure_and_record(case, arguments.rounds().min(SLOW_ROUNDS_MAX), &mut recorder);
+                measure_and_record(case, arguments.rounds(), &mut recorder);
             }
             Err(reason) => recorder.left_out(throttle::NAME, &reason),
         }
@@ -161,7 +197,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
 /// A rival that is not installed must be missed in the table, not forgotten.
 fn without_missing_rivals(mut case: Case, recorder: &mut Recorder) -> Case {
     case.rivals.retain(|rival| {
-        let is_there = has_program(&rival.tool.arguments[0]);
+        let is_there = has_program(&rival.tool.program);
         if !is_there {
             recorder.left_out(&format!("{} ({}) against {}", case.name, case.corpus, rival.tool.name), "not installed");
         }
@@ -180,28 +216,45 @@ fn measure_and_record(case: Case, rounds: usize, recorder: &mut Recorder) {
 }
 
 /// Interleaves: ours, rival, rival, ours, rival, rival, ... after one round that is not counted and verifies everything.
+/// Of a slow case that one counts too.
 fn measure_case(case: Case, rounds: usize) -> Result<Measured, String> {
     for made in &case.needs {
         made.make()?;
     }
     let tools: Vec<&Tool> = std::iter::once(&case.ours).chain(case.rivals.iter().map(|rival| &rival.tool)).collect();
-    for tool in &tools {
-        let run = tool.run()?;
-        tool.verify(&case.verify, run).map_err(|error| format!("{}: {error}", tool.name))?;
-    }
-    let mut runs: Vec<Vec<Run>> = tools.iter().map(|_| Vec::with_capacity(rounds)).collect();
-    for _ in 0..rounds {
-        for (tool, runs) in tools.iter().zip(&mut runs) {
-            runs.push(tool.run()?);
+    let verified =
+        || -> Result<Vec<Run>, String> { tools.iter().map(|tool| verified_run(tool, &case.verify)).collect() };
+    let mut all = vec![verified()?];
+    if case.is_slow {
+        for _ in 1..rounds.min(SLOW_ROUNDS_MAX) {
+            all.push(verified()?);
         }
+    } else {
+        let round_s: f64 = all[0].iter().map(|run| run.wall_s).sum();
+        all.clear();
+        for _ in 0..rounds_of(rounds, round_s) {
+            all.push(tools.iter().map(|tool| tool.run()).collect::<Result<_, _>>()?);
+        }
+        // Once more: a program that was right the first time need not be right again.
+        verified_run(&case.ours, &case.verify).map_err(|error| format!("after timing: {error}"))?;
     }
-    // Once more: a program that was right the first time need not be right again.
-    let again = case.ours.run()?;
-    case.ours.verify(&case.verify, again).map_err(|error| format!("{}, after timing: {error}", case.ours.name))?;
-    for tool in tools {
+    for tool in &tools {
         tool.clean_up();
     }
+    let runs = (0..tools.len()).map(|tool| all.iter().map(|round| round[tool]).collect()).collect();
     Ok(Measured { case, runs })
+}
+
+fn verified_run(tool: &Tool, how: &measure::Verify) -> Result<Run, String> {
+    let run = tool.run()?;
+    tool.verify(how, run).map_err(|error| format!("{}: {error}", tool.name))?;
+    Ok(run)
+}
+
+/// As many as fit, within limits; where fewer were asked for, those.
+fn rounds_of(rounds_max: usize, round_s: f64) -> usize {
+    let fitting = (ROW_SECONDS / round_s.max(1e-3)) as usize;
+    fitting.max(ROUNDS_MIN).min(rounds_max)
 }
 
 #[cfg(test)]
@@ -218,7 +271,7 @@ mod tests {
         let rival = Rival { tool: copying("cat", "cat \"$1\""), target: judge::Target::none() };
         let verify = measure::Verify::Plain(plain.clone());
         let ours = copying("ours", ours);
-        Case { name: "copy".into(), corpus: "text", ours, rivals: vec![rival], verify, needs: Vec::new() }
+        Case::new("copy", "text", ours, vec![rival], verify)
     }
 
     #[test]
@@ -228,6 +281,25 @@ mod tests {
         assert_eq!(measured.runs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
         assert!(measured.runs.iter().flatten().all(|run| run.output_bytes == 10 && run.wall_s > 0.0));
         assert!(!folder.path().join("out").exists(), "outputs are removed");
+    }
+
+    #[test]
+    fn slow_rows_get_fewer_rounds() {
+        assert_eq!([0.001, 4.9, 6.0, 500.0].map(|round_s| rounds_of(5, round_s)), [5, 5, 4, 3]);
+        assert_eq!(rounds_of(1, 500.0), 1);
+        let folder = tempfile::tempdir().expect("a folder");
+        let slow = Case { is_slow: true, ..case(folder.path(), "cat \"$1\"") };
+        assert_eq!(measure_case(slow, 5).expect("both copy").runs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
+    }
+
+    #[test]
+    fn what_cannot_be_verified_is_known_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut case = case(folder.path(), "true");
+        assert_eq!(case.missing(), None);
+        let script = "no-such-program-anywhere -c".to_owned();
+        case.needs.push(corpus::Made { path: PathBuf::new(), script });
+        assert_eq!(case.missing(), Some("no-such-program-anywhere"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is compressed: source code as everybody's benchmark has it, and a mixture of what disks hold. Made once, in memory.
 //! Removes only the folder that it made itself. The same machine makes the same bytes again.
 
+use super::undo::Undo;
 use crate::workspace;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,18 +12,41 @@ use std::process::{Command, Stdio};
 pub struct Data {
     folder: PathBuf,
     /// Source code: the Linux tar, or what stands in for it.
-    pub source: PathBuf,
+    pub source: Corpora,
     /// Programs, libraries, documents, database-like records.
-    pub mixed: PathBuf,
-    /// Many files of 1 MiB.
-    pub small: Vec<PathBuf>,
+    pub mixed: Corpora,
+    /// Files of 1 MiB.
+    pub small: Files,
+    /// Many files of 64 KiB.
+    pub many: Files,
     /// A file of 1 KiB.
     pub tiny: PathBuf,
-    source_bytes: u64,
-    mixed_bytes: u64,
     keep: bool,
-    /// Naming files is no reason to remove them: they may have been kept by an earlier run.
-    is_made: bool,
+    /// Removes the folder. Naming files is no reason to: they may have been kept by an earlier run.
+    undo: Option<Undo>,
+}
+
+/// A file to compress.
+pub struct Corpus {
+    /// As the table shows it: a beginning is named with its MiB.
+    pub name: &'static str,
+    pub plain: PathBuf,
+    bytes: u64,
+}
+
+/// A file, and beginnings of it for rows that are slow.
+pub struct Corpora {
+    pub whole: Corpus,
+    pub middle: Corpus,
+    pub short: Corpus,
+}
+
+/// Files of one size, cut from all over the mixture.
+pub struct Files {
+    pub paths: Vec<PathBuf>,
+    /// Their paths, a line each.
+    pub list: PathBuf,
+    each_bytes: u64,
 }
 
 /// A file that a shell command makes.
@@ -49,6 +73,9 @@ impl Made {
 }
 
 const MIB: u64 = 1 << 20;
+pub const SOURCE: &str = "source";
+pub const MIXED: &str = "mixed";
+pub const TINY: &str = "tiny";
 const LINUX: &str = "/usr/src/linux-source-6.1.tar.xz";
 /// The same bytes whatever the order on disk, and whoever unpacked it.
 const TAR: &str = "tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -c";
@@ -57,36 +84,70 @@ impl Data {
     /// Names what would be in a folder below `folder`.
     pub fn at(folder: &Path, quick: bool, keep: bool) -> Self {
         let folder = folder.join("manyhands-corpora");
-        let (source_bytes, mixed_bytes) = if quick { (64 * MIB, 64 * MIB) } else { (512 * MIB, 256 * MIB) };
-        let small_count = if quick { 8 } else { 72 };
+        let corpora = |names: [&'static str; 3], mib: [u64; 3]| {
+            let [whole, middle, short] = [0, 1, 2].map(|index| Corpus {
+                name: names[index],
+                plain: folder.join(format!("{}.{}", names[0], mib[index])),
+                bytes: mib[index] * MIB,
+            });
+            Corpora { whole, middle, short }
+        };
+        let files = |name: &str, count: usize, each_bytes: u64| Files {
+            paths: (0..count).map(|number| folder.join(name).join(format!("{number:04}"))).collect(),
+            list: folder.join(format!("{name}.list")),
+            each_bytes,
+        };
+        let (source, mixed, counts) = if quick {
+            let source = corpora([SOURCE, "source-16", "source-8"], [64, 16, 8]);
+            (source, corpora([MIXED, "mixed-16", "mixed-8"], [64, 16, 8]), (8, 200))
+        } else {
+            let source = corpora([SOURCE, "source-128", "source-64"], [512, 128, 64]);
+            (source, corpora([MIXED, "mixed-128", "mixed-64"], [256, 128, 64]), (72, 2000))
+        };
         Self {
-            source: folder.join(format!("source-{}", source_bytes / MIB)),
-            mixed: folder.join(format!("mixed-{}", mixed_bytes / MIB)),
-            small: (0..small_count).map(|number| folder.join(format!("small-{number:02}"))).collect(),
-            tiny: folder.join("tiny"),
-            source_bytes,
-            mixed_bytes,
+            source,
+            mixed,
+            small: files("small", counts.0, MIB),
+            many: files("many", counts.1, 64 << 10),
+            tiny: folder.join(TINY),
             folder,
             keep,
-            is_made: false,
+            undo: None,
         }
     }
 
     /// Makes what is not there yet; says what it is.
     pub fn make(&mut self) -> Result<String, String> {
-        self.is_made = true;
+        if !self.keep {
+            self.undo = Some(self.removal()?);
+        }
         let failed = |error: std::io::Error| format!("could not make {}: {error}", self.folder.display());
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
         let described = self.make_source()?;
-        if !self.mixed.is_file() {
-            let part = self.mixed.with_extension("part");
-            make_mixed(self.mixed_bytes, &part)?;
-            std::fs::rename(&part, &self.mixed).map_err(failed)?;
+        let mixed = &self.mixed.whole;
+        if !mixed.plain.is_file() {
+            let part = mixed.plain.with_extension("part");
+            make_mixed(mixed.bytes, &part)?;
+            std::fs::rename(&part, &mixed.plain).map_err(failed)?;
         }
-        self.make_small().map_err(failed)?;
-        let mixed_mib = self.mixed_bytes / MIB;
+        for corpora in [&self.source, &self.mixed] {
+            for beginning in [&corpora.middle, &corpora.short] {
+                copy_beginning(&corpora.whole.plain, beginning.bytes, &beginning.plain).map_err(failed)?;
+            }
+        }
+        let bytes = std::fs::read(&mixed.plain).map_err(failed)?;
+        for files in [&self.small, &self.many] {
+            files.cut_from(&bytes).map_err(failed)?;
+        }
+        copy_beginning(&self.source.whole.plain, 1024, &self.tiny).map_err(failed)?;
+        let (middle, short) = (&self.source.middle, &self.source.short);
         Ok(format!(
-            "source: {described}; mixed: {mixed_mib} MiB of programs, libraries, documents and generated records"
+            "source: {described}; mixed: {} MiB of programs, libraries, documents and generated records; {} and {}: its first {} and {} MiB, and so with mixed",
+            mixed.bytes / MIB,
+            middle.name,
+            short.name,
+            middle.bytes / MIB,
+            short.bytes / MIB
         ))
     }
 
@@ -95,11 +156,22 @@ impl Data {
         self.folder.join(name)
     }
 
+    /// The folder above goes only if nothing of somebody else's is in it.
+    fn removal(&self) -> Result<Undo, String> {
+        let mut undo = Undo::begin()?;
+        if let Some(above) = self.folder.parent() {
+            undo.later(&format!("rmdir '{}' || true", above.display()))?;
+        }
+        undo.later(&format!("rm -rf '{}'", self.folder.display()))?;
+        Ok(undo)
+    }
+
     fn make_source(&self) -> Result<String, String> {
         if !Path::new(LINUX).is_file() {
             let _stands_in_below = workspace::run("apt-get", &["install", "-y", "-qq", "linux-source-6.1"]);
         }
-        let mib = self.source_bytes / MIB;
+        let source = &self.source.whole;
+        let mib = source.bytes / MIB;
         let (script, described) = if Path::new(LINUX).is_file() {
             (format!("xz -dc {LINUX}"), format!("the first {mib} MiB of linux-source-6.1.tar"))
         } else {
@@ -108,37 +180,33 @@ impl Data {
             let script = format!("while {once}; [ $? -le 2 ]; do :; done");
             (script, format!("{mib} MiB of a tar of the Rust sysroot and /usr/lib, repeated; NOT the Linux tar"))
         };
-        if !self.source.is_file() {
-            let part = self.source.with_extension("part");
-            first_bytes(&script, self.source_bytes, &part)?;
-            std::fs::rename(&part, &self.source)
-                .map_err(|error| format!("could not make {}: {error}", self.source.display()))?;
+        if !source.plain.is_file() {
+            let part = source.plain.with_extension("part");
+            first_bytes(&script, source.bytes, &part)?;
+            std::fs::rename(&part, &source.plain)
+                .map_err(|error| format!("could not make {}: {error}", source.plain.display()))?;
         }
         Ok(described)
     }
+}
 
-    /// Cut from all over the mixture.
-    fn make_small(&self) -> std::io::Result<()> {
-        let bytes = std::fs::read(&self.mixed)?;
-        let step = bytes.len() / self.small.len();
-        for (number, path) in self.small.iter().enumerate() {
+impl Files {
+    fn cut_from(&self, bytes: &[u8]) -> std::io::Result<()> {
+        let step = bytes.len() / self.paths.len();
+        let mut list = String::new();
+        for (number, path) in self.paths.iter().enumerate() {
+            std::fs::create_dir_all(path.parent().expect("it has a folder"))?;
             let part = &bytes[number * step..];
-            std::fs::write(path, &part[..part.len().min(MIB as usize)])?;
+            std::fs::write(path, &part[..part.len().min(self.each_bytes as usize)])?;
+            list += &format!("{}\n", path.display());
         }
-        let source = File::open(&self.source)?;
-        std::io::copy(&mut std::io::Read::take(source, 1024), &mut File::create(&self.tiny)?)?;
-        Ok(())
+        std::fs::write(&self.list, list)
     }
 }
 
-impl Drop for Data {
-    fn drop(&mut self) {
-        if self.is_made && !self.keep {
-            let _was_not_made = std::fs::remove_dir_all(&self.folder);
-            // The folder above goes only if nothing of somebody else's is in it.
-            let _not_empty = self.folder.parent().map(std::fs::remove_dir);
-        }
-    }
+fn copy_beginning(from: &Path, bytes: u64, to: &Path) -> std::io::Result<()> {
+    std::io::copy(&mut std::io::Read::take(File::open(from)?, bytes), &mut File::create(to)?)?;
+    Ok(())
 }
 
 /// The first bytes of what a script writes; it need not come to its own end.
@@ -211,12 +279,12 @@ mod tests {
         let theirs = folder.path().join("theirs");
         std::fs::write(&theirs, "x").expect("a file");
         let made = Data::at(folder.path(), true, false).folder.clone();
-        for (keep, is_made, stays) in [(false, false, true), (true, true, true), (false, true, false)] {
+        for (is_made, stays) in [(false, true), (true, false)] {
             std::fs::create_dir_all(&made).expect("a folder");
-            let mut data = Data::at(folder.path(), true, keep);
-            data.is_made = is_made;
+            let mut data = Data::at(folder.path(), true, false);
+            data.undo = is_made.then(|| data.removal().expect("a shell"));
             drop(data);
-            assert_eq!(made.exists(), stays, "keep {keep}, made {is_made}");
+            assert_eq!(made.exists(), stays, "made {is_made}");
         }
         assert!(theirs.is_file());
     }

@@ -13,16 +13,16 @@ pub struct Target {
 }
 
 impl Target {
-    pub fn none() -> Self {
+    pub const fn none() -> Self {
         Self { must: None, aim: None }
     }
 
-    pub fn must(most: f64) -> Self {
+    pub const fn must(most: f64) -> Self {
         Self { must: Some(most), aim: None }
     }
 
-    pub fn aim(self, aim: f64) -> Self {
-        Self { aim: Some(aim), ..self }
+    pub const fn aim(self, aim: f64) -> Self {
+        Self { must: self.must, aim: Some(aim) }
     }
 }
 
@@ -34,6 +34,8 @@ const OUTPUT_RATIO_MAX: f64 = 1.01;
 pub enum Verdict {
     Informs,
     AimMet,
+    /// Hoped for only, and no target missed.
+    AimNotMet,
     Met,
     Missed,
     OutputTooLarge,
@@ -48,6 +50,7 @@ impl Verdict {
         match self {
             Self::Informs => "-",
             Self::AimMet => "aim met",
+            Self::AimNotMet => "aim not met",
             Self::Met => "met",
             Self::Missed => "**missed**",
             Self::OutputTooLarge => "**missed**: our output is larger",
@@ -102,10 +105,18 @@ impl Ratio {
 }
 
 pub fn judge(target: Target, ratio: Ratio, ours: &Summary, theirs: &Summary) -> Verdict {
-    let Some(must) = target.must else { return Verdict::Informs };
-    if ours.output_bytes as f64 > theirs.output_bytes as f64 * OUTPUT_RATIO_MAX {
+    let is_too_large = ours.output_bytes as f64 > theirs.output_bytes as f64 * OUTPUT_RATIO_MAX;
+    let is_aim_met = target.aim.map(|aim| ratio.worse() <= aim && !is_too_large);
+    let Some(must) = target.must else {
+        return match is_aim_met {
+            None => Verdict::Informs,
+            Some(true) => Verdict::AimMet,
+            Some(false) => Verdict::AimNotMet,
+        };
+    };
+    if is_too_large {
         Verdict::OutputTooLarge
-    } else if target.aim.is_some_and(|aim| ratio.worse() <= aim) {
+    } else if is_aim_met == Some(true) {
         Verdict::AimMet
     } else if ratio.worse() <= must {
         Verdict::Met
@@ -163,6 +174,8 @@ mod tests {
         assert_eq!(verdict(&ours, &theirs, Target::must(0.6)), Verdict::Met);
         assert_eq!(verdict(&ours, &theirs, Target::must(0.6).aim(0.5)), Verdict::AimMet);
         assert_eq!(verdict(&ours, &theirs, Target::must(0.4)), Verdict::Missed);
+        assert_eq!(verdict(&ours, &theirs, Target::none().aim(0.5)), Verdict::AimMet);
+        assert_eq!(verdict(&ours, &theirs, Target::none().aim(0.4)), Verdict::AimNotMet);
         assert_eq!(verdict(&runs(&[1.0], 101), &theirs, Target::must(0.6)), Verdict::Met);
         assert_eq!(verdict(&runs(&[1.0], 102), &theirs, Target::must(0.6)), Verdict::OutputTooLarge);
     }

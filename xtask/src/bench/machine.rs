@@ -1,7 +1,7 @@
 //! What a run folder says about the machine and the rivals: never its name, nor who owns it.
 //! Read once before and once after; measures nothing.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// `2cpu-epyc`.
 pub fn name() -> String {
@@ -37,19 +37,33 @@ pub fn date() -> String {
 
 /// One line of Markdown for each rival.
 pub fn rivals() -> String {
-    let asked: [(&str, &[&str]); 6] = [
+    let asked: [(&str, &[&str]); 14] = [
         ("pigz", &["--version"]),
         ("zstd", &["--version"]),
         ("gzip", &["--version"]),
         ("igzip", &["--version"]),
         ("bgzip", &["--version"]),
         ("libdeflate-gzip", &["-V"]),
+        ("lz4", &["--version"]),
+        ("xz", &["--version"]),
+        // It does not tell its version.
+        ("dpkg-query", &["--show", "pixz"]),
+        ("bzip2", &["--help"]),
+        ("lbzip2", &["--version"]),
+        ("pbzip2", &["--version"]),
+        ("rapidgzip", &["--version"]),
+        ("gzippy", &["--version"]),
     ];
-    asked.iter().map(|(program, arguments)| format!("- {program}: {}\n", first_line(program, arguments))).collect()
+    asked
+        .iter()
+        .map(|(program, arguments)| {
+            format!("- {}: {}\n", program.replace("dpkg-query", "pixz"), first_line(program, arguments))
+        })
+        .collect()
 }
 
 fn first_line(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output();
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     // Some tell their version on standard error.
     let text = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();

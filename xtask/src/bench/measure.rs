@@ -2,6 +2,7 @@
 //! Does not compare anything but bytes.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -12,6 +13,8 @@ pub struct Tool {
     /// As the table shows it.
     pub name: String,
     pub arguments: Vec<String>,
+    /// What must be installed: the program itself, also where a shell or xargs runs it.
+    pub program: String,
     /// Standard input from a file.
     pub stdin: Option<PathBuf>,
     /// Standard output into `output`, or to the consumer.
@@ -45,7 +48,7 @@ pub enum Verify {
     Packed { unpack: Vec<String>, plain: PathBuf },
     /// It is plain and must equal this file.
     Plain(PathBuf),
-    /// Every output unpacks to the file beside it.
+    /// Every output unpacks to the file beside it; the command unpacks all of them, one behind the other.
     PackedEach { unpack: Vec<String>, plain: Vec<PathBuf> },
 }
 
@@ -54,6 +57,7 @@ impl Tool {
         Self {
             name: name.to_owned(),
             arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+            program: arguments[0].to_owned(),
             stdin: None,
             stdout: false,
             output: output.to_owned(),
@@ -79,8 +83,11 @@ impl Tool {
                 return Err(format!("could not prepare {}: {script} ended with {status}", self.name));
             }
         }
-        let figures = tempfile::NamedTempFile::new().map_err(|error| format!("could not make a file: {error}"))?;
-        let errors = tempfile::NamedTempFile::new().map_err(|error| format!("could not make a file: {error}"))?;
+        // Beside the output: what removes the outputs of an interrupted bench removes these too.
+        let folder = self.output.parent().unwrap_or(Path::new("."));
+        let file =
+            || tempfile::NamedTempFile::new_in(folder).map_err(|error| format!("could not make a file: {error}"));
+        let (figures, errors) = (file()?, file()?);
         let begin = Instant::now();
         let children = self.start(figures.path(), errors.path())?;
         // All of them, also behind one that failed: none may be left running beside the next tool.
@@ -135,9 +142,7 @@ impl Tool {
         match how {
             Verify::Plain(plain) => same(Command::new("cat").arg(&self.output), plain),
             Verify::Packed { unpack, plain } => same(command(unpack).arg(&self.output), plain),
-            Verify::PackedEach { unpack, plain } => {
-                self.outputs().zip(plain).try_for_each(|(packed, plain)| same(command(unpack).arg(packed), plain))
-            }
+            Verify::PackedEach { unpack, plain } => same_each(command(unpack).args(self.outputs()), plain),
         }
     }
 
@@ -167,6 +172,26 @@ fn same(command: &mut Command, plain: &Path) -> Result<(), String> {
     let unpacked = child.wait().map_err(|error| format!("could not verify: {error}"))?;
     let equal = compared.map_err(|error| format!("could not verify: {error}"))?.success();
     if equal && unpacked.success() { Ok(()) } else { Err("its output is not the input".to_owned()) }
+}
+
+/// Whether a command's output equals these files, one behind the other.
+fn same_each(command: &mut Command, plain: &[PathBuf]) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("could not verify: {error}");
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let mut stdout = child.stdout.take().expect("it is piped");
+    for path in plain {
+        let expected = std::fs::read(path).map_err(failed)?;
+        let mut unpacked = Vec::with_capacity(expected.len());
+        (&mut stdout).take(expected.len() as u64).read_to_end(&mut unpacked).map_err(failed)?;
+        if unpacked != expected {
+            drop(stdout);
+            let _ends_by_the_closed_pipe = child.wait();
+            return Err(format!("what unpacks is not {}", path.display()));
+        }
+    }
+    let behind = std::io::copy(&mut stdout, &mut std::io::sink()).map_err(failed)?;
+    let status = child.wait().map_err(failed)?;
+    if status.success() && behind == 0 { Ok(()) } else { Err("its output is not the input".to_owned()) }
 }
 
 /// `user system kibibytes`, on the last line: time(1) puts a complaint above it.
@@ -219,6 +244,21 @@ mod tests {
         assert_eq!(tool.verify(&verify, run), Ok(()));
         std::fs::write(&plain, "other").expect("a file");
         assert!(tool.verify(&verify, run).is_err());
+    }
+
+    #[test]
+    fn many_outputs_are_compared_one_by_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).expect("a file");
+            folder.path().join(name)
+        };
+        let plain = [file("a", "one"), file("b", "two, longer")];
+        let compare = |files: &[&PathBuf]| same_each(Command::new("cat").args(files), &plain);
+        assert_eq!(compare(&[&plain[0], &plain[1]]), Ok(()));
+        assert!(compare(&[&plain[1], &plain[0]]).is_err(), "in another order");
+        assert!(compare(&[&plain[0]]).is_err(), "one too few");
+        assert!(compare(&[&plain[0], &plain[1], &plain[0]]).is_err(), "one too many");
     }
 
     #[test]

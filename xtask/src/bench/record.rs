@@ -3,8 +3,8 @@
 
 use super::forecast::{Checked, ERROR_MAX};
 use super::judge::{Ratio, Summary, judge};
-use super::measure::Run;
-use super::{Measured, Rival, machine, plot};
+use super::measure::{Run, Tool, Verify};
+use super::{Measured, Rival, corpus, machine, plot, sizes};
 use crate::workspace::root;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,7 @@ pub struct Recorder {
     failures: Vec<String>,
     raw: String,
     bars: Vec<plot::Bar>,
+    points: Vec<sizes::Point>,
     missed: usize,
 }
 
@@ -43,6 +44,7 @@ impl Recorder {
             failures: Vec::new(),
             raw: "case,corpus,tool,round,wall_s,user_s,system_s,memory_kib,output_bytes\n".to_owned(),
             bars: Vec::new(),
+            points: Vec::new(),
             missed: 0,
         }
     }
@@ -56,12 +58,14 @@ impl Recorder {
                 self.raw.push_str(&raw_line(&case.name, case.corpus, &tool.name, round, run));
             }
         }
+        self.points.extend(points(measured));
+        let rounds = measured.runs[0].len();
         let ours = Summary::of(&measured.runs[0]);
-        self.line(&case.name, case.corpus, &case.ours.name, &ours, None);
+        self.line([&case.name, case.corpus, &case.ours.name, &rounds.to_string()], &ours, None);
         for (rival, runs) in case.rivals.iter().zip(&measured.runs[1..]) {
             let (theirs, ratio) = (Summary::of(runs), Ratio::of(&measured.runs[0], runs));
             let target = self.target(rival, ratio, &ours, &theirs);
-            self.line("", "", &rival.tool.name, &theirs, Some(Comparison { ratio, target }));
+            self.line(["", "", &rival.tool.name, ""], &theirs, Some(Comparison { ratio, target }));
             self.bars.push(plot::Bar {
                 name: format!("{}, {} / {}", case.name, case.corpus, rival.tool.name),
                 ratio: ratio.worse(),
@@ -78,7 +82,7 @@ impl Recorder {
         format!("{must}{aim} | {}", verdict.text())
     }
 
-    fn line(&mut self, case: &str, corpus: &str, tool: &str, summary: &Summary, against: Option<Comparison>) {
+    fn line(&mut self, [case, corpus, tool, rounds]: [&str; 4], summary: &Summary, against: Option<Comparison>) {
         let Summary { wall_s, wall_s_min, wall_s_max, cpu_s, memory_mb, output_bytes } = summary;
         let (ratios, target) = match against {
             Some(Comparison { ratio, target }) => {
@@ -87,7 +91,7 @@ impl Recorder {
             None => (" | ".to_owned(), " | ".to_owned()),
         };
         let line = format!(
-            "| {case} | {corpus} | {tool} | {wall_s:.3} ({wall_s_min:.3}-{wall_s_max:.3}) | {cpu_s:.2} | {memory_mb:.0} | {output_bytes} | {ratios} | {target} | yes |\n"
+            "| {case} | {corpus} | {tool} | {rounds} | {wall_s:.3} ({wall_s_min:.3}-{wall_s_max:.3}) | {cpu_s:.2} | {memory_mb:.0} | {output_bytes} | {ratios} | {target} | yes |\n"
         );
         print!("  {line}");
         self.table.push_str(&line);
@@ -122,7 +126,7 @@ impl Recorder {
     pub fn failed(&mut self, name: &str, corpus: &str, message: &str) {
         println!("  FAILED: {message}");
         let message = message.replace(['\n', '|'], " ");
-        self.table.push_str(&format!("| {name} | {corpus} | | | | | | | | | **failed** | no: {message} |\n"));
+        self.table.push_str(&format!("| {name} | {corpus} | | | | | | | | | | **failed** | no: {message} |\n"));
         self.failures.push(format!("{name} ({corpus}): {message}"));
     }
 
@@ -148,6 +152,10 @@ impl Recorder {
         };
         write("raw.csv", &self.raw)?;
         write("README.md", &self.readme())?;
+        for corpus in [corpus::SOURCE, corpus::MIXED] {
+            let of_it: Vec<&sizes::Point> = self.points.iter().filter(|point| is_of(point, corpus)).collect();
+            sizes::draw(&folder.join(sizes_name(corpus)), corpus, &of_it)?;
+        }
         plot::ratios(&folder.join("ratios.svg"), &self.bars)
     }
 
@@ -162,7 +170,12 @@ impl Recorder {
             machine::load(),
             machine::rivals(),
         );
-        let plot = if self.bars.is_empty() { "" } else { "![ratios](ratios.svg)\n\n" };
+        let mut plot = if self.bars.is_empty() { "" } else { "![ratios](ratios.svg)\n\n" }.to_owned();
+        for corpus in [corpus::SOURCE, corpus::MIXED] {
+            if self.points.iter().any(|point| is_of(point, corpus)) {
+                plot += &format!("![wall time against size, {corpus}]({})\n\n", sizes_name(corpus));
+            }
+        }
         let forecasts =
             if self.forecasts.is_empty() { String::new() } else { format!("{FORECASTS}{}\n", self.forecasts) };
         let left_out: String = self.left_out.iter().map(|reason| format!("- {reason}\n")).collect();
@@ -175,13 +188,14 @@ impl Recorder {
 }
 
 const HOW: &str = "Every run is in raw.csv. Wall times are medians (min-max) in seconds of
-fresh processes, ours and the rivals' in turn, round by round, after a round that is not counted; CPU seconds and peak memory (MB) from
+fresh processes, ours and the rivals' in turn, round by round, after a round that is not counted; a row whose rounds take
+longer than five seconds has fewer of them, three at least, and one of half a minute a run has two, both counted and verified; CPU seconds and peak memory (MB) from
 time(1); outputs in memory (tmpfs), verified before and after timing. Ratios are our wall time to the rival's: of the medians, and the
 median over rounds. A target is met only where both ratios meet it and our output is at most 1 % larger.
 ";
 
-const TABLE: &str = "| case | corpus | tool | wall s | CPU s | MB | output bytes | ratio of medians | median ratio | target | verdict | verified |
-|---|---|---|---|---|---|---|---|---|---|---|---|
+const TABLE: &str = "| case | corpus | tool | rounds | wall s | CPU s | MB | output bytes | ratio of medians | median ratio | target | verdict | verified |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|
 ";
 
 const FORECASTS: &str = "## A run on one core's forecast for two, held against two
@@ -191,6 +205,31 @@ Medians of interleaved runs, timed from outside.
 | case | one core s | expected of two s | measured s | error | within 15 % |
 |---|---|---|---|---|---|
 ";
+
+/// That of the source is the one to look at first.
+fn sizes_name(corpus: &str) -> String {
+    if corpus == corpus::SOURCE { "sizes.svg".to_owned() } else { format!("sizes-{corpus}.svg") }
+}
+
+/// Whether a point is of a corpus or of its beginning.
+fn is_of(point: &sizes::Point, corpus: &str) -> bool {
+    point.corpus.split('-').next() == Some(corpus)
+}
+
+/// A point for each tool, if the case is one of compression at a level.
+fn points(measured: &Measured) -> Vec<sizes::Point> {
+    let case = &measured.case;
+    let (Some((format, level)), Verify::Packed { plain, .. }) = (case.level, &case.verify) else { return Vec::new() };
+    let plain_bytes = plain.metadata().map_or(0, |metadata| metadata.len()) as f64;
+    let tools = std::iter::once(&case.ours).chain(case.rivals.iter().map(|rival| &rival.tool));
+    let point = |(tool, runs): (&Tool, &Vec<Run>)| {
+        let Summary { wall_s, output_bytes, .. } = Summary::of(runs);
+        let (tool, corpus) = (tool.name.clone(), case.corpus);
+        let (share, gib_s) = (output_bytes as f64 / plain_bytes, wall_s / plain_bytes * f64::from(1 << 30));
+        sizes::Point { format, level, corpus, tool, share, gib_s }
+    };
+    tools.zip(&measured.runs).map(point).filter(|point| point.share.is_finite()).collect()
+}
 
 fn raw_line(case: &str, corpus: &str, tool: &str, round: usize, run: &Run) -> String {
     let Run { wall_s, user_s, system_s, memory_kib, output_bytes } = run;
@@ -211,7 +250,6 @@ mod tests {
     use super::super::Case;
     use super::super::forecast::Round;
     use super::super::judge::Target;
-    use super::super::measure::{Tool, Verify};
     use super::*;
 
     fn measured() -> Measured {
@@ -219,8 +257,7 @@ mod tests {
         let rival = |name, target| Rival { tool: tool(name), target };
         let rivals = vec![rival("theirs", Target::must(0.6).aim(0.3)), rival("other", Target::none())];
         let verify = Verify::Plain(PathBuf::new());
-        let (name, needs) = ("gz -6".to_owned(), Vec::new());
-        let case = Case { name, corpus: "source", ours: tool("mh"), rivals, verify, needs };
+        let case = Case::new("gz -6", "source", tool("mh"), rivals, verify);
         let run = |wall_s| vec![Run { wall_s, user_s: 1.0, system_s: 0.0, memory_kib: 2000, output_bytes: 10 }; 2];
         Measured { case, runs: vec![run(1.0), run(2.0), run(0.5)] }
     }
@@ -250,8 +287,8 @@ mod tests {
         recorder.row(&measured());
         recorder.failed("zst -3", "mixed", "its output\nis not | the input");
         let cells = |line: &str| line.matches('|').count();
-        assert!(recorder.table.lines().all(|line| cells(line) == 13), "{}", recorder.table);
-        assert!(TABLE.lines().all(|line| cells(line) == 13));
+        assert!(recorder.table.lines().all(|line| cells(line) == 14), "{}", recorder.table);
+        assert!(TABLE.lines().all(|line| cells(line) == 14));
         assert_eq!(recorder.failures.len(), 1);
     }
 

@@ -1,10 +1,10 @@
 //! A slow disk: a loop device whose reads are throttled by the blkio controller (cgroup v1), with a file system on it.
 //! Needs root; says why where it cannot be had, and takes everything down again, also after half a set-up.
-//! Does not survive a kill: then the mount, the loop device and the group stay.
 
 use super::corpus::Data;
 use super::judge::Target;
 use super::measure::{Tool, Verify};
+use super::undo::Undo;
 use super::{Case, Rival};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,8 +19,7 @@ const READ_RATE: u64 = 80_000_000;
 
 /// The disk; gone when dropped, as far as it came.
 pub struct SlowDisk {
-    /// Steps that take down what was set up, the last one first.
-    undo: Vec<String>,
+    undo: Undo,
     device: String,
     mount: PathBuf,
     group: String,
@@ -36,11 +35,11 @@ impl SlowDisk {
         // On a real file system: of a loop device over memory the reads would be no I/O.
         let image = std::env::temp_dir().join(format!("mh-bench-{id}.img"));
         let mut disk = Self {
-            undo: Vec::new(),
+            undo: Undo::begin()?,
             device: String::new(),
             mount: image.with_extension("mount"),
             group: format!("{CONTROLLER}/mh-bench-{id}"),
-            plain: data.mixed.clone(),
+            plain: data.mixed.whole.plain.clone(),
         };
         disk.set_up(&image)?;
         Ok(disk)
@@ -53,9 +52,12 @@ impl SlowDisk {
         self.step(&format!("truncate -s {bytes} {image}"), format!("rm -f {image}"))?;
         self.step(&format!("mkfs.ext4 -q -F {image}"), String::new())?;
         self.device = shell(&format!("losetup --find --show {image}"))?;
-        self.undo.push(format!("losetup --detach {}", self.device));
+        self.undo.later(&format!("losetup --detach {}", self.device))?;
         self.step(&format!("mkdir {mount}"), format!("rmdir {mount}"))?;
-        self.step(&format!("mount {} {mount}", self.device), format!("umount {mount}"))?;
+        self.step(
+            &format!("mount {} {mount}", self.device), // It may be down already: it is mounted afresh before each run.
+            format!("! mountpoint -q {mount} || umount {mount}"),
+        )?;
         self.step(&format!("cp '{}' {mount}/plain && sync -f {mount}", self.plain.display()), String::new())?;
         let numbers = shell(&format!("cat /sys/block/{}/dev", self.device.trim_start_matches("/dev/")))?;
         let group = self.group.clone();
@@ -66,7 +68,7 @@ impl SlowDisk {
     fn step(&mut self, script: &str, undo: String) -> Result<(), String> {
         shell(script)?;
         if !undo.is_empty() {
-            self.undo.push(undo);
+            self.undo.later(&undo)?;
         }
         Ok(())
     }
@@ -88,17 +90,7 @@ impl SlowDisk {
         let zstd = slowly("zstd -T2", &["zstd", "-q", "-f", "-T2", "-3", &input, "-o", &output]);
         let verify = Verify::Packed { unpack: vec!["zstd".into(), "-qdc".into()], plain: self.plain.clone() };
         let rivals = vec![Rival { tool: zstd, target: Target::none() }];
-        Case { name: NAME.to_owned(), corpus: CORPUS, ours, rivals, verify, needs: Vec::new() }
-    }
-}
-
-impl Drop for SlowDisk {
-    fn drop(&mut self) {
-        for step in self.undo.iter().rev() {
-            if let Err(message) = shell(step) {
-                println!("  left behind: {message}");
-            }
-        }
+        Case::new(NAME, CORPUS, ours, rivals, verify)
     }
 }
 
@@ -115,22 +107,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_set_up_is_taken_down_last_first() {
+    fn a_step_that_fails_is_not_taken_down() {
         let folder = tempfile::tempdir().expect("a folder");
-        let inner = folder.path().join("a/b");
+        let made = folder.path().join("a").display().to_string();
         let mut disk = SlowDisk {
-            undo: Vec::new(),
+            undo: Undo::begin().expect("a shell"),
             device: String::new(),
             mount: PathBuf::new(),
             group: String::new(),
             plain: PathBuf::new(),
         };
-        let outer = inner.parent().expect("it has one").display().to_string();
-        disk.step(&format!("mkdir '{outer}'"), format!("rmdir '{outer}'")).expect("a folder");
-        disk.step(&format!("mkdir '{0}'", inner.display()), format!("rmdir '{}'", inner.display())).expect("a folder");
-        assert!(disk.step("exit 3", "rmdir /nowhere".to_owned()).is_err());
-        assert_eq!(disk.undo.len(), 2, "what failed is not taken down");
+        disk.step(&format!("mkdir '{made}'"), format!("rmdir '{made}'")).expect("a folder");
+        assert!(disk.step("exit 3", format!("touch '{made}'")).is_err());
         drop(disk);
-        assert!(!Path::new(&outer).exists());
+        assert!(!Path::new(&made).exists());
     }
 }

@@ -1,0 +1,104 @@
+//! Rows of decompression: files of other tools, and our own, which are made to be decoded in parallel.
+//! Beside our own files the rival decodes the file of its own kind that says the same.
+
+use super::super::corpus::{Corpora, Corpus, Made};
+use super::super::judge::Target;
+use super::super::measure::{Tool, Verify};
+use super::super::{Case, Rival};
+use super::{Suite, informs, rival};
+
+impl Suite<'_> {
+    pub(super) fn decompression(&mut self, corpora: &Corpora) {
+        self.gunzip(&corpora.whole);
+        self.unzstd(&corpora.whole);
+        self.unlz4(&corpora.whole);
+        self.bunzip2(&corpora.middle);
+    }
+
+    /// Ours unpacks the first file; all of them are made first.
+    fn unpacking(&mut self, name: &str, corpus: &Corpus, needs: Vec<Made>, rivals: Vec<Rival>) {
+        let ours = self.tamp("mh tamp -d", &["-d"], &needs[0].path, &self.data.file("out"));
+        let case = Case::new(name, corpus.name, ours, rivals, Verify::Plain(corpus.plain.clone()));
+        self.add(Case { needs, ..case });
+    }
+
+    /// A file that we pack.
+    fn own(&self, corpus: &Corpus, name: &str, options: &str) -> Made {
+        self.packed(corpus, name, &format!("'{}' tamp -q {options} -c", self.mh))
+    }
+
+    fn gunzip(&mut self, corpus: &Corpus) {
+        let out = self.data.file("out");
+        let foreign = || self.packed(corpus, "pigz.gz", "pigz -p2 -6 -c");
+        let own = self.own(corpus, "own.gz", "--format gz -6");
+        let bgzf = self.own(corpus, "bgzf.gz", "--bgzf -6");
+        let theirs = |name: &str, words: &[&str]| Self::piping(name, words, &foreign().path, &out);
+        let pigz = theirs("pigz -d", &["pigz", "-dc"]);
+        let foreign_rivals = vec![
+            rival(pigz.clone(), Target::must(0.45)),
+            rival(theirs("igzip -d", &["igzip", "-dc"]), Target::none().aim(1.0)),
+            informs(theirs("rapidgzip -P 2 -d", &["rapidgzip", "-P", "2", "-d", "-c"])),
+            informs(theirs("gzippy -p2 -d", &["gzippy", "-p2", "-d", "-c"])),
+            informs(theirs("libdeflate -d", &["libdeflate-gzip", "-dc"])),
+            informs(theirs("gzip -d", &["gzip", "-dc"])),
+        ];
+        let bgzip = Self::piping("bgzip -@2 -d", &["bgzip", "-@2", "-dc"], &bgzf.path, &out);
+        let target = Target::must(0.45).aim(0.30);
+        let rows = [
+            ("gunzip, pigz's file", vec![foreign()], foreign_rivals),
+            ("gunzip, own members", vec![own, foreign()], vec![rival(pigz.clone(), target)]),
+            ("gunzip, BGZF", vec![bgzf, foreign()], vec![rival(pigz, target), informs(bgzip)]),
+        ];
+        for (name, needs, rivals) in rows {
+            self.unpacking(name, corpus, needs, rivals);
+        }
+    }
+
+    fn unzstd(&mut self, corpus: &Corpus) {
+        let frame = || self.packed(corpus, "zstd.zst", "zstd -q -3 -c");
+        let own = self.own(corpus, "own.zst", "--format zst -3");
+        let zstd = Self::zstd("zstd -d", &["-d"], &frame().path, &self.data.file("out"));
+        let rows = [
+            ("unzstd, ordinary frame", vec![frame()], Target::must(1.03)),
+            ("unzstd, own frames", vec![own, frame()], Target::must(0.65).aim(0.50)),
+        ];
+        for (name, needs, target) in rows {
+            self.unpacking(name, corpus, needs, vec![rival(zstd.clone(), target)]);
+        }
+    }
+
+    fn unlz4(&mut self, corpus: &Corpus) {
+        // Its blocks are independent unless it is asked for others.
+        let theirs = || self.packed(corpus, "lz4.lz4", "lz4 -q -1 -c");
+        let own = self.own(corpus, "own.lz4", "--format lz4 -1");
+        let lz4 = Self::between("lz4 -d", &["lz4", "-q", "-f", "-d"], &theirs().path, &self.data.file("out"));
+        let rows = [("unlz4, lz4's file", vec![theirs()]), ("unlz4, own blocks", vec![own, theirs()])];
+        for (name, needs) in rows {
+            self.unpacking(name, corpus, needs, vec![rival(lz4.clone(), Target::must(0.65).aim(0.50))]);
+        }
+    }
+
+    fn bunzip2(&mut self, corpus: &Corpus) {
+        let (packed, out) = (self.packed(corpus, "bzip2.bz2", "bzip2 -9 -c"), self.data.file("out"));
+        let theirs = |name: &str, words: &[&str]| Self::piping(name, words, &packed.path, &out);
+        let rivals = vec![
+            rival(theirs("lbzip2 -n2 -d", &["lbzip2", "-n2", "-dc"]), Target::must(0.70).aim(0.50)),
+            informs(theirs("pbzip2 -p2 -d", &["pbzip2", "-p2", "-dc"])),
+        ];
+        self.unpacking("bunzip2, bzip2's file", corpus, vec![packed], rivals);
+    }
+
+    pub(super) fn unxz(&mut self, corpus: &Corpus) {
+        let out = self.data.file("out");
+        let sized = self.packed(corpus, "blocks.xz", "xz -T2 -6 -c");
+        let plain = self.packed(corpus, "plain.xz", "xz -T1 -6 -c");
+        let theirs = |name: &str, words: &[&str], made: &Made| -> Tool { Self::piping(name, words, &made.path, &out) };
+        let rows = [
+            ("unxz, blocks with sizes", theirs("xz -T2 -d", &["xz", "-T2", "-dc"], &sized), sized),
+            ("unxz, one block", theirs("xz -d", &["xz", "-T1", "-dc"], &plain), plain),
+        ];
+        for (name, xz, made) in rows {
+            self.unpacking(name, corpus, vec![made], vec![rival(xz, Target::must(0.90).aim(0.80))]);
+        }
+    }
+}
