@@ -4,6 +4,7 @@
 mod corpus;
 mod forecast;
 mod judge;
+pub mod keep_up;
 mod machine;
 mod measure;
 pub mod pace;
@@ -151,8 +152,11 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let mut checks = tamp::forecasts(&program, &data)?;
     checks.retain(|check| arguments.wants(&check.name, tamp::SOURCE));
     let wants_slow_disk = arguments.wants(throttle::NAME, throttle::CORPUS);
+    let mut rows = keep_up::rows(&program, &data, arguments.quick)?;
+    rows.retain(|row| arguments.wants(&row.name, tamp::SOURCE));
     if arguments.list {
         cases.iter().for_each(|case| println!("{} ({})", case.name, case.corpus));
+        rows.iter().for_each(|row| println!("{}, {} ({})", row.name, row.tool, tamp::SOURCE));
         checks.iter().for_each(|check| println!("{} ({})", check.name, tamp::SOURCE));
         if wants_slow_disk {
             println!("{} ({})", throttle::NAME, throttle::CORPUS);
@@ -181,6 +185,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
             Err(message) => recorder.failed(&check.name, tamp::SOURCE, &message),
         }
     }
+    measure_rows(&rows, arguments.rounds().min(SLOW_ROUNDS_MAX), &mut recorder);
     if wants_slow_disk {
         match throttle::SlowDisk::new(&data) {
             Ok(disk) => {
@@ -192,6 +197,22 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     }
     let suffix = if arguments.only.is_some() { "-part" } else { "" };
     recorder.finish(&format!("{}{suffix}", if arguments.quick { "-quick" } else { "" }))
+}
+
+/// Interleaved: every row once, then every row again. A row that fails fails the bench.
+fn measure_rows(rows: &[keep_up::Row], rounds: usize, recorder: &mut Recorder) {
+    let mut runs: Vec<Vec<keep_up::Poured>> = rows.iter().map(|_| Vec::new()).collect();
+    for _ in 0..rounds {
+        for (row, runs) in rows.iter().zip(&mut runs) {
+            match row.run() {
+                Ok(poured) => runs.push(poured),
+                Err(message) => recorder.failed(&row.name, tamp::SOURCE, &message),
+            }
+        }
+    }
+    for (row, runs) in rows.iter().zip(&runs) {
+        recorder.poured(row, runs);
+    }
 }
 
 /// A rival that is not installed must be missed in the table, not forgotten.

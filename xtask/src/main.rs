@@ -31,6 +31,9 @@ enum Task {
     /// A producer for benches: BYTES of FILE, over and over, at RATE bytes a second
     #[command(hide = true)]
     Produce(bench::pace::PaceArguments),
+    /// A producer for benches that tells for how long it was blocked
+    #[command(hide = true)]
+    Pour(bench::keep_up::PourArguments),
     /// A consumer for benches: reads standard input at RATE bytes a second
     #[command(hide = true)]
     Consume(bench::pace::PaceArguments),
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Produce(arguments) => bench::pace::produce(&arguments),
+        Task::Pour(arguments) => bench::keep_up::pour(&arguments),
         Task::Consume(arguments) => bench::pace::consume(&arguments),
     };
     match outcome {

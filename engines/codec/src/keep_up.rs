@@ -44,6 +44,9 @@ const SHRINKING_NS: f64 = 3e9;
 /// The share of the free slots that may fill while hands are busy with long chunks; the rest is for what was estimated too low.
 const ROOM_SHARE: f64 = 0.75;
 
+/// So many times the expected time a chunk may be under way before the data count as harder: others use the cores, too.
+const LATE: f64 = 3.0;
+
 /// A chunk that is packed to more than this share of its plain size counts as incompressible.
 const INCOMPRESSIBLE_SHARE: f64 = 0.98;
 
@@ -239,7 +242,7 @@ impl Controller {
             if decision.expected_ns > 0.0 && !decision.is_probe { elapsed_ns / decision.expected_ns } else { 1.0 }
         };
         let latest = self.under_way.iter().map(lateness).fold(1.0, f64::max);
-        if latest > 2.0 { latest.min(16.0) } else { 1.0 }
+        (latest / LATE).clamp(1.0, 8.0)
     }
 
     fn demand(&self, now_ns: u64, fill: &Fill) -> Demand {

@@ -3,6 +3,7 @@
 
 use super::forecast::{Checked, ERROR_MAX};
 use super::judge::{Ratio, Summary, judge};
+use super::keep_up::{self, Poured};
 use super::measure::{Run, Tool, Verify};
 use super::{Measured, Rival, corpus, machine, plot, sizes};
 use crate::workspace::root;
@@ -16,6 +17,7 @@ pub struct Recorder {
     load_before: String,
     table: String,
     forecasts: String,
+    producers: String,
     left_out: Vec<String>,
     failures: Vec<String>,
     raw: String,
@@ -40,6 +42,7 @@ impl Recorder {
             load_before: machine::load(),
             table: String::new(),
             forecasts: String::new(),
+            producers: String::new(),
             left_out: Vec::new(),
             failures: Vec::new(),
             raw: "case,corpus,tool,round,wall_s,user_s,system_s,memory_kib,output_bytes\n".to_owned(),
@@ -122,6 +125,22 @@ impl Recorder {
         self.forecasts.push_str(&line);
     }
 
+    /// A producer and what kept up with it, or did not.
+    pub fn poured(&mut self, row: &keep_up::Row, runs: &[Poured]) {
+        if runs.is_empty() {
+            return;
+        }
+        for (round, run) in runs.iter().enumerate() {
+            self.raw.push_str(&format!(
+                "\"{}, blocked {:.3} s of {:.3}\",source,{},{round},{:.4},,,,{}\n",
+                row.name, run.blocked_s, run.producing_s, row.tool, run.wall_s, run.packed_bytes
+            ));
+        }
+        let line = row.line(runs);
+        print!("  {line}");
+        self.producers.push_str(&line);
+    }
+
     /// A case that did not run, or whose output was wrong: the whole bench fails for it, at the end.
     pub fn failed(&mut self, name: &str, corpus: &str, message: &str) {
         println!("  FAILED: {message}");
@@ -178,11 +197,13 @@ impl Recorder {
         }
         let forecasts =
             if self.forecasts.is_empty() { String::new() } else { format!("{FORECASTS}{}\n", self.forecasts) };
+        let producers =
+            if self.producers.is_empty() { String::new() } else { format!("{}{}\n", keep_up::TABLE, self.producers) };
         let left_out: String = self.left_out.iter().map(|reason| format!("- {reason}\n")).collect();
         let left_out = if left_out.is_empty() { "- nothing\n".to_owned() } else { left_out };
         let Self { suite, command_line, table, .. } = self;
         format!(
-            "# Bench {suite}, {machine}\n\nRepeat with `{command_line}`. {HOW}\n{facts}\n{plot}{TABLE}{table}\n{forecasts}## Left out\n\n{left_out}"
+            "# Bench {suite}, {machine}\n\nRepeat with `{command_line}`. {HOW}\n{facts}\n{plot}{TABLE}{table}\n{forecasts}{producers}## Left out\n\n{left_out}"
         )
     }
 }

@@ -6,7 +6,7 @@ use crew::pipeline::Fill;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
 
-pub const CHUNK_BYTES: usize = 2 << 20;
+pub const CHUNK_BYTES: usize = super::CHUNK_BYTES_MAX;
 
 /// What the data are like.
 #[derive(Clone, Copy, Debug, PartialEq)]
