@@ -385,6 +385,11 @@ impl CompressSource {
             // The file is read to the end that it had. It may have grown (a log), or it never told its size (/proc).
             Reading::AtOffsets(extent) => {
                 let offset = extent.from;
+                // Nearly always there is nothing: room for a whole chunk is not made for that.
+                let any = read_full_at(&self.file, &mut [0; 1], offset);
+                if any.map_err(|cause| CodecError::Read { offset, cause })? == 0 {
+                    return Ok(0);
+                }
                 let read = read_full_at(&self.file, chunk.plain.room(chunk_bytes), offset)
                     .map_err(|cause| CodecError::Read { offset, cause })?;
                 chunk.plain.grow(read);
