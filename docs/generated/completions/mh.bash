@@ -60,7 +60,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tamp)
-            opts="-z -d -t -l -c -o -f -k -r -F -S -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --recursive --level --fast --best --ultra --format --suffix --long --single-frame --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
+            opts="-z -d -t -l -c -o -f -k -r -F -S -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --recursive --level --keep-up --fast --best --ultra --format --suffix --long --single-frame --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -75,6 +75,10 @@ _mh() {
                     return 0
                     ;;
                 --level)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep-up)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -31,6 +31,7 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file 
 complete -c mh -n "__fish_mh_needs_command" -f -a "generate" -d 'Write man pages and completions into DIR'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-up -d 'Keep up with the producer: each chunk\'s level as high as the pipe allows, between MIN and MAX' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l fast -d 'Fastest; for zst N makes it faster still' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: gz or zst (default: zst, or what the ending of -o or -S tells)' -r -f -a "gz\t''
 zst\t''
