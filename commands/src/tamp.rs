@@ -206,7 +206,7 @@ fn command() -> Command {
         "Examples:\n  mh tamp db.export                    db.export.zst beside it, on all cores\n  \
          pg_dump db | mh tamp -3 > db.zst     as fast as the dump comes\n  \
          mh tamp -d --report db.export.zst    back again, and what bound it\n  \
-         pg_dump db | mh tamp --keep-up > db.zst  as small as that allows\n  \
+         dump | mh tamp --keep-up > db.zst    as small as it can be without the dump waiting\n  \
          tar -I 'mh tamp' -cf src.tar.zst src under tar, both ways",
     )
 }
