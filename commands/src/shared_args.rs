@@ -16,7 +16,7 @@ pub struct SharedArgs {
     #[arg(long, value_enum, default_value = "normal", value_name = "CLASS", hide_short_help = true)]
     pub priority: PriorityArg,
 
-    /// Hold at most SIZE in buffers; fewer cores are used where it is tight (64M, 1.5GiB)
+    /// Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
 

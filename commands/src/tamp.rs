@@ -160,6 +160,10 @@ pub struct TampArgs {
     #[arg(long, hide_short_help = true)]
     pub single_frame: bool,
 
+    /// End members, frames and blocks where the content says so: a small change of the input stays one of the output
+    #[arg(long, conflicts_with_all = ["single_frame", "long", "bgzf"], hide_short_help = true)]
+    pub rsyncable: bool,
+
     /// gz: write BGZF blocks, as genome tools want them
     #[arg(long, hide_short_help = true)]
     pub bgzf: bool,

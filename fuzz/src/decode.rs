@@ -40,6 +40,7 @@ pub fn options(level: i32, layout: Layout) -> EncodeOptions {
     EncodeOptions {
         level,
         is_extreme: false,
+        is_rsyncable: false,
         check: None,
         layout,
         dictionary: None,

@@ -252,6 +252,7 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     let options = EncodeOptions {
         level,
         is_extreme: args.extreme,
+        is_rsyncable: args.rsyncable,
         check: args.check,
         layout,
         dictionary: dictionary(args)?,

@@ -81,7 +81,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tamp)
-            opts="-z -d -t -l -c -o -f -k -r -e -F -S -D -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --keep-up --fast --best --extreme --ultra --format --suffix --long --dictionary --single-frame --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
+            opts="-z -d -t -l -c -o -f -k -r -e -F -S -D -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --keep-up --fast --best --extreme --ultra --format --suffix --long --dictionary --single-frame --rsyncable --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -51,7 +51,7 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Who goes fir
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l memory -d 'Hold at most SIZE in buffers; fewer cores are used where it is tight (64M, 1.5GiB)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s z -l compress -d 'Compress: the default'
@@ -71,6 +71,7 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -l best -d 'Smallest without
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s e -l extreme -d 'xz: search longer for a little less'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l ultra -d 'Allow levels that need much time and memory (gz 10 to 12, zst 20 to 22)'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l single-frame -d 'zst: one frame for the whole input instead of frames that can be decoded in parallel'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l rsyncable -d 'End members, frames and blocks where the content says so: a small change of the input stays one of the output'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l bgzf -d 'gz: write BGZF blocks, as genome tools want them'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s n -l no-name -d 'Write no name into gz files: as always here; for scripts that ask for it'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l json -d 'Print the list as JSON'

@@ -57,6 +57,11 @@ impl ByteBuffer {
         (&mut self.bytes[..total], self.end)
     }
 
+    /// Keeps the first `count` bytes of the content.
+    pub fn truncate(&mut self, count: usize) {
+        self.end = self.end.min(self.start + count);
+    }
+
     /// Adds bytes.
     pub fn append(&mut self, bytes: &[u8]) {
         self.room(bytes.len()).copy_from_slice(bytes);

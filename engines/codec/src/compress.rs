@@ -2,6 +2,7 @@
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
 use crate::byte_buffer::ByteBuffer;
+use crate::content_borders::first_part;
 use crate::encoders::Encoders;
 use crate::ends::{Extent, InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
 use crate::error::CodecError;
@@ -91,6 +92,8 @@ pub struct CompressSource {
     wake: Arc<sys::wake::Wake>,
     any_chunk: bool,
     ended: bool,
+    /// Read from a stream, and to come again.
+    given_back: Vec<u8>,
     /// Encodes the whole lane as one unit, in order.
     one_unit: Option<Box<dyn StreamEncoder>>,
     /// When the chunk before was complete: from then on we could have read on.
@@ -192,6 +195,7 @@ impl Stages for Compression<'_> {
                 wake: input.wake,
                 any_chunk: false,
                 ended: false,
+                given_back: Vec::new(),
                 one_unit,
                 read_until: None,
             },
@@ -212,13 +216,19 @@ impl Stages for Compression<'_> {
         chunk.to_fetch = None;
         chunk.is_encoded = source.one_unit.is_some();
         chunk.plain.clear();
-        let count = source.next(chunk, chunk_bytes)?;
+        let mut count = source.next(chunk, chunk_bytes)?;
         // An empty input is one empty unit, so that it decompresses to an empty file again.
         if count == 0 && source.any_chunk && source.one_unit.is_none() {
             return Ok(Cut::End);
         }
         source.any_chunk = true;
         source.ended = count < chunk_bytes && chunk.to_fetch.is_none();
+        if self.options.is_rsyncable && source.one_unit.is_none() {
+            fetch(chunk)?;
+            count = turn.with_hand(|| first_part(chunk.plain.content(), chunk_bytes));
+            source.ended &= count == chunk.plain.len();
+            source.give_back(chunk, count);
+        }
         chunk.plain_bytes = count as u64;
         self.tell_arrival(source, begin, chunk.plain_bytes);
         if source.one_unit.is_some() {
@@ -372,6 +382,16 @@ impl CompressSource {
         }
     }
 
+    /// What stands behind the first `count` bytes belongs to the next chunk.
+    fn give_back(&mut self, chunk: &mut CompressChunk, count: usize) {
+        let rest = &chunk.plain.content()[count..];
+        match &mut self.reading {
+            Reading::AtOffsets(extent) => extent.from -= rest.len() as u64,
+            Reading::Stream { .. } => self.given_back.extend_from_slice(rest),
+        }
+        chunk.plain.truncate(count);
+    }
+
     /// Notes or reads the next chunk; returns its plain size, 0 at the end.
     fn next(&mut self, chunk: &mut CompressChunk, chunk_bytes: usize) -> Result<usize, CodecError> {
         match &mut self.reading {
@@ -397,6 +417,7 @@ impl CompressSource {
                 Ok(read)
             }
             Reading::Stream { position } => {
+                chunk.plain.append(&std::mem::take(&mut self.given_back));
                 while chunk.plain.len() < chunk_bytes {
                     let room = chunk.plain.room(chunk_bytes - chunk.plain.len());
                     let read = read_stream(&self.file, &self.wake, room)

@@ -61,6 +61,7 @@ mod tests {
                 let options = EncodeOptions {
                     level,
                     is_extreme: false,
+                    is_rsyncable: false,
                     check: None,
                     layout: Layout::ParallelUnits,
                     dictionary: None,

@@ -46,6 +46,8 @@ pub struct EncodeOptions {
     pub check: Option<CheckName>,
     /// How the output is divided into units.
     pub layout: Layout,
+    /// End units where the content says so, not at fixed lengths: see `content_borders`.
+    pub is_rsyncable: bool,
     /// What data may refer to before their own begin: the same must be given when decoding (zst).
     pub dictionary: Option<&'static [u8]>,
     /// Binary logarithm of the match window, where the format has a choice and it was asked for.

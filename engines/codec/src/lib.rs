@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod byte_buffer;
 pub mod compress;
+mod content_borders;
 pub mod decompress;
 pub mod encoders;
 mod ends;

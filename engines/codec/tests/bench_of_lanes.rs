@@ -127,6 +127,7 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
         options: EncodeOptions {
             level: way.level,
             is_extreme: false,
+            is_rsyncable: false,
             check: None,
             layout: way.layout,
             dictionary: None,

@@ -56,7 +56,7 @@ const TABLE: Table = Table {
         flag("N name", |wish| wish.origin = Some(true)),
         flag("q quiet silent", |wish| (wish.args.quiet, wish.args.verbose) = (1, 0)),
         flag("r recursive", |wish| wish.args.recursive = true),
-        accepted("rsyncable"),
+        flag("rsyncable", |wish| wish.args.rsyncable = true),
         accepted("synchronous"),
         value("S suffix", |wish, ending| super::take_ending(wish, ending, "invalid suffix '", "'")),
         flag("t test", |wish| wish.goes(true, true, false)),

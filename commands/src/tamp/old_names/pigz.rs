@@ -57,7 +57,7 @@ const TABLE: Table = Table {
         value("I iterations", checked),
         value("J maxsplits", checked),
         accepted("i independent"),
-        accepted("R rsyncable"),
+        flag("R rsyncable", |wish| wish.args.rsyncable = true),
         accepted("F first"),
         accepted("O oneblock"),
         accepted("H huffman"),

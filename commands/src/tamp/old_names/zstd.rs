@@ -90,7 +90,7 @@ const TABLE: Table = Table {
         attached("long", long),
         adapt(),
         accepted("C check"),
-        accepted("rsyncable"),
+        flag("rsyncable", |wish| wish.args.rsyncable = true),
         flag("sparse", |wish| wish.args.sparse = true),
         flag("no-sparse", |wish| wish.args.no_sparse = true),
         accepted("progress"),
