@@ -1,8 +1,8 @@
 //! Where the host's files are, and how reading one fails.
 //! Knows no particular file: the readers beside it do.
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The host as seen through its files, or a fake tree that looks like one.
@@ -37,7 +37,7 @@ impl Host {
 
     /// The whole text of `path`. Bytes that are no UTF-8 (names in mountinfo) are replaced.
     pub(crate) fn read(&self, path: &Path) -> Result<String, HostError> {
-        match fs::read(self.locate(path)) {
+        match read_whole(&self.locate(path)) {
             Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             Err(cause) => Err(HostError::Read { path: path.to_owned(), cause }),
         }
@@ -51,6 +51,13 @@ impl Host {
             Err(error) => Err(error),
         }
     }
+}
+
+/// These files tell no size: with room at hand from the start, one read and one more for the end are enough.
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(16 << 10);
+    File::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// A file of the host that could not be used. Reads after "could not"; the cause is the error's source.
