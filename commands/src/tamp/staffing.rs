@@ -63,7 +63,7 @@ pub fn staff(
     // One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work.
     let mode = if width == 1 && ends.are_files() { Mode::SingleCore } else { Mode::Threaded };
 
-    explain_reading(ends, plan);
+    explain_reading(&direction, ends, plan);
     let reason = reason_for_width(context, args, width, useful, chunks);
     plan.choose(direction.verb(false), format!("up to {}", counted(width as u64, "hand")), reason);
     explain_writing(ends, args.test, plan);
@@ -103,7 +103,7 @@ pub fn explain_format(direction: &Direction, reason: &str, plan: &mut Plan) {
     let units = match options.layout {
         Layout::SingleUnit => format!("one {}", facts.unit_name),
         Layout::Bgzf => "BGZF blocks".to_owned(),
-        Layout::ParallelUnits => format!("{}s of {} MiB", facts.unit_name, direction.chunk_bytes() >> 20),
+        Layout::ParallelUnits => format!("{}s of {}", facts.unit_name, chunk_size(direction.chunk_bytes())),
     };
     let Some(levels) = keep_up else {
         plan.choose("format", format!("{} {units}, level {}", facts.name, options.level), reason);
@@ -114,8 +114,23 @@ pub fn explain_format(direction: &Direction, reason: &str, plan: &mut Plan) {
     plan.choose("level", range, "--keep-up; the output depends on timing");
 }
 
-fn explain_reading(ends: Ends, plan: &mut Plan) {
+/// Powers of two in MiB, as the formats count; the others as bytes are.
+fn chunk_size(bytes: usize) -> String {
+    if bytes.is_multiple_of(1 << 20) { format!("{} MiB", bytes >> 20) } else { terminal::bytes(bytes as u64) }
+}
+
+fn explain_reading(direction: &Direction, ends: Ends, plan: &mut Plan) {
+    let in_series = match direction {
+        Direction::Compress { options, .. } if options.layout == Layout::SingleUnit => {
+            Some("one unit takes its bytes in order")
+        }
+        Direction::Compress { options, .. } if options.is_rsyncable => {
+            Some("where a unit ends depends on the bytes before")
+        }
+        _ => None,
+    };
     match ends.from_files {
+        true if in_series.is_some() => plan.choose("read", "in order", in_series.unwrap_or_default()),
         true => plan.choose("read", "in each worker, at offsets", "the source is a regular file: no serial reader"),
         false => plan.choose("read", "in a thread of its own", "a pipe gives its bytes in one order only"),
     }
