@@ -30,7 +30,7 @@ fn compression_keeps_the_cap_or_names_its_need() {
         return;
     }
     let place = Place::new();
-    place.write("plain", &data::mixed(20 << 20, 1));
+    place.write("plain", data::mixed(20 << 20, 1));
     for (format, levels) in [("gz", &[1][..]), ("zst", &[1, 9]), ("lz4", &[1]), ("xz", &[0, 6]), ("bz2", &[9])] {
         for level in levels {
             for mebibytes in [16, 64] {
@@ -76,7 +76,7 @@ fn decompression_keeps_the_cap_or_names_its_need() {
         };
         let name = format!("theirs.{ending}");
         let packed = program.in_folder(place.folder()).run(arguments.split(' ').chain(["plain"]), b"");
-        place.write(&name, &packed.expect("the tool starts").stdout_of_success());
+        place.write(&name, packed.expect("the tool starts").stdout_of_success());
         files.push(name);
     }
     for name in &files {
