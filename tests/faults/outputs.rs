@@ -170,17 +170,17 @@ fn beside_a_small_disk(place: &Place, script: &str) -> Option<testkit::program::
 #[test]
 fn a_full_disk_is_an_error_that_leaves_nothing_and_keeps_the_source() {
     let place = Place::new();
-    place.write("noise", data::random(5 << 20, 1)).write("zeros", data::zeros(5 << 20));
-    place.tamp(["zeros"]).stdout_of_success();
-    place.tamp(["-F", "gz", "zeros"]).stdout_of_success();
+    place.write("noise", data::random(5 << 20, 1)).write("text", data::text(5 << 20, 1));
+    place.tamp(["text"]).stdout_of_success();
+    place.tamp(["-F", "gz", "text"]).stdout_of_success();
     for (what, source) in [
         ("-o small/out.zst noise", "noise"),
         ("-j1 -o small/out.zst noise", "noise"),
         ("-o small/out.gz noise", "noise"),
         ("--single-frame -o small/out.zst noise", "noise"),
-        ("-d -o small/out zeros.zst", "zeros.zst"),
-        ("-d -j1 -o small/out zeros.gz", "zeros.gz"),
-        ("-d -j2 -o small/out zeros.gz", "zeros.gz"),
+        ("-d -o small/out text.zst", "text.zst"),
+        ("-d -j1 -o small/out text.gz", "text.gz"),
+        ("-d -j2 -o small/out text.gz", "text.gz"),
     ] {
         let script =
             format!("\"$mh\" tamp --rm {what}; echo $?; ls -A small; rm -f small/out*; echo x > small/x; cat small/x");
