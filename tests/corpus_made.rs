@@ -3,6 +3,8 @@
 
 pub mod bz2;
 mod gz;
+mod lz4;
+mod xz;
 mod zst;
 
 /// A file of the corpus.
@@ -30,6 +32,8 @@ pub fn cases() -> Vec<Case> {
     let mut cases = gz::cases();
     cases.extend(bz2::cases());
     cases.extend(zst::cases());
+    cases.extend(lz4::cases());
+    cases.extend(xz::cases());
     cases
 }
 

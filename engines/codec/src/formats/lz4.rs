@@ -7,6 +7,7 @@ mod cut;
 mod decode;
 mod encode;
 mod kernel;
+mod offsets;
 
 use crate::error::CodecError;
 use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, FixedTail, Format, Tail};

@@ -71,7 +71,12 @@ impl BlockCutter {
         {
             self.records.lock().unwrap_or_else(PoisonError::into_inner).add(record);
             return Ok(Next::Unit(UnitPlace {
-                parameters: BlockUnit { check, uncompressed_bytes: record.uncompressed_bytes }.parameters(),
+                parameters: BlockUnit {
+                    check,
+                    uncompressed_bytes: record.uncompressed_bytes,
+                    padding_bytes: packed_bytes - record.unpadded_bytes,
+                }
+                .parameters(),
                 ..UnitPlace::whole(packed_bytes, PlainSize::Known(record.uncompressed_bytes))
             }));
         }

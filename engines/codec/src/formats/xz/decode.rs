@@ -19,18 +19,20 @@ const INPUT_BYTES: usize = 64 << 10;
 pub(super) struct BlockUnit {
     pub check: CheckKind,
     pub uncompressed_bytes: u64,
+    /// Of the padding behind the data: what the Index tells without it must be exact.
+    pub padding_bytes: u64,
 }
 
 impl BlockUnit {
-    /// The size has 32 bits where a worker takes the block; four tell the check.
+    /// The size has 32 bits where a worker takes the block; four tell the check, two the padding.
     pub fn parameters(self) -> u64 {
-        self.uncompressed_bytes << 4 | u64::from(self.check.id())
+        self.uncompressed_bytes << 6 | self.padding_bytes << 4 | u64::from(self.check.id())
     }
 
     fn of(parameters: u64) -> Option<Self> {
         // Four bits.
         let check = CheckKind::from_id((parameters & 0xf) as u8)?;
-        Some(Self { check, uncompressed_bytes: parameters >> 4 })
+        Some(Self { check, uncompressed_bytes: parameters >> 6, padding_bytes: parameters >> 4 & 3 })
     }
 }
 
@@ -69,9 +71,10 @@ impl Decoder for BlockDecoder {
         // It fits into `packed`.
         let data_end = consumed as usize;
         let (stored, rest) = check_field(&body[data_end..], consumed, unit.check)?;
-        if !rest.is_empty() {
-            let actual = (packed.len() - rest.len()) as u64;
-            return Err(Defect::PackedLength { stored: packed.len() as u64, actual });
+        if !rest.is_empty() || padding(consumed) != unit.padding_bytes {
+            let stored = packed.len() as u64 - unit.padding_bytes;
+            let actual = (packed.len() - rest.len()) as u64 - padding(consumed);
+            return Err(Defect::PackedLength { stored, actual });
         }
         let mut check = Check::begin(unit.check);
         check.add(&room[..wanted]);
