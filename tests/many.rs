@@ -4,6 +4,7 @@ use crate::place::{Place, said};
 use std::collections::BTreeMap;
 use testkit::data;
 use testkit::program::Exit;
+use testkit::random::Random;
 
 /// Compresses copies of the same files with different numbers of hands and compares all outputs; then turns them back.
 fn check_that_hands_do_not_matter(files: &[(String, Vec<u8>)], format: &str, hands: &[&str]) {
@@ -108,6 +109,42 @@ fn one_bad_file_among_many_harms_no_other() {
             assert_eq!(is_there, number != 30, "-j {hands}: {name}");
         }
     }
+}
+
+/// Short runs one after another, of every format, from files and pipes, with fewer and more hands than there is work: what
+/// hangs once in a thousand times, or loses a byte then, shows here.
+fn check_short_runs(count: usize) {
+    let place = Place::new();
+    let mut random = Random::seeded(count as u64);
+    for run in 0..count {
+        let format = ["zst", "gz", "lz4", "xz", "bz2"][run % 5];
+        let plain = data::records(random.below(60_000), run as u64);
+        let hands = ["1", "2", "3", "64"][random.below(4)];
+        let packed = if random.below(2) == 0 {
+            place.tamp_fed(["-F", format, "-1", "-j", hands], &plain).stdout_of_success()
+        } else {
+            place.write("plain", &plain);
+            place.tamp(["-F", format, "-1", "-j", hands, "-c", "plain"]).stdout_of_success()
+        };
+        let back = if random.below(2) == 0 {
+            place.tamp_fed(["-d", "-j", hands], &packed).stdout_of_success()
+        } else {
+            place.write("packed", &packed);
+            place.tamp(["-d", "-j", hands, "-c", "packed"]).stdout_of_success()
+        };
+        assert!(back == plain, "run {run}: {format}, -j {hands}");
+    }
+}
+
+#[test]
+fn three_hundred_short_runs_end() {
+    check_short_runs(300);
+}
+
+#[test]
+#[ignore = "takes minutes: the long tier"]
+fn ten_thousand_short_runs_end() {
+    check_short_runs(10_000);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use testkit::data;
-use testkit::program::{Outcome, Program, left_out};
+use testkit::program::{Exit, Outcome, Program, left_out};
 use testkit::tree::TempDir;
 
 /// A command line, and whether its words must be the same too.
@@ -174,4 +174,35 @@ fn without_figures(line: &str) -> String {
 
 fn preview(bytes: &[u8]) -> String {
     format!("{} bytes {:?}", bytes.len(), String::from_utf8_lossy(&bytes[..bytes.len().min(60)]))
+}
+
+/// What gzip and bzip2 take for garbage behind the last member is, in files of many, a damaged one: nothing is thrown away.
+#[test]
+fn a_damaged_header_among_many_is_no_trailing_garbage() {
+    let links = TempDir::new().expect("a folder");
+    let made = Program::at(binary()).run([Path::new("links"), links.path()], b"").expect("the program starts");
+    made.stdout_of_success();
+    let plain = data::mixed(4 << 20, 9);
+    for (pack, unpack, ending, head) in [
+        ("gzip", "gunzip", "gz", &[0x1f, 0x8b, 8, 4][..]),
+        ("pigz", "unpigz", "gz", &[0x1f, 0x8b, 8, 4]),
+        ("bzip2", "bunzip2", "bz2", b"BZh9\x31\x41\x59\x26\x53\x59"),
+    ] {
+        let place = Place::new();
+        let run = |name: &str, arguments: &[&str], input: &[u8]| {
+            let program = Program::at(links.path().join(name)).in_folder(place.folder());
+            program.run(arguments, input).expect("the program starts")
+        };
+        let mut packed = run(pack, &["-c"], &plain).stdout_of_success();
+        let heads = (1..packed.len()).filter(|&at| packed[at..].starts_with(head));
+        let second = heads.into_iter().next().expect("a file of several units");
+        packed[second..second + 3].fill(0);
+        let name = format!("a.{ending}");
+        place.write(&name, &packed);
+        let outcome = run(unpack, &[&name], b"");
+        assert_ne!(outcome.exit, Exit::Code(0), "{unpack}: {}", said(&outcome));
+        assert_eq!(place.names(), [name.as_str()], "{unpack}: the source stays, and there is no output");
+        let outcome = run(unpack, &["-c"], &packed);
+        assert_ne!(outcome.exit, Exit::Code(0), "{unpack} of a pipe: {}", said(&outcome));
+    }
 }

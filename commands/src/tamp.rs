@@ -288,6 +288,7 @@ fn carry_out(context: &Context, job: &Job) -> Ran {
         ran.1 += usize::from(failed);
         ran.2 |= broken_pipe;
     };
+    make_folders(job);
     let before = machine::processor_time(&context.host).ok();
     let progress = show_progress(context, job, &tally);
     let mut kept = None;
@@ -318,6 +319,17 @@ fn carry_out(context: &Context, job: &Job) -> Ran {
     let others_cpu_ns = others_cpu_ns(context, before, &measures);
     let kept = kept.map(|keep_up| keep_up.kept());
     Ran { measures, others_cpu_ns, totals, failed, broken_pipe, kept }
+}
+
+/// A mirror of the inputs' folders is made where there is none. What cannot be made, its lane will tell.
+fn make_folders(job: &Job) {
+    for lane in job.lanes.iter().filter(|_| job.manners.mirrors_folders()) {
+        if let Output::Path { path, .. } = &lane.output
+            && let Some(folder) = path.parent()
+        {
+            let _told_by_its_lane = std::fs::create_dir_all(folder);
+        }
+    }
 }
 
 /// What other programs used of the CPUs since `before`; 0 where the kernel does not tell.
@@ -395,7 +407,7 @@ fn hints(error: &CodecError, job: &Job, lane: &Lane, kept_bytes: Option<u64>) ->
         }
         CodecError::Directory => vec!["-r goes through folders".to_owned()],
         CodecError::Damaged { unit, .. } | CodecError::TrailingGarbage { unit, .. }
-            if !job.is_test && !job.one_output && *unit > 1 && !lane.care.keeps_good =>
+            if error.is_damage() && !job.is_test && !job.one_output && *unit > 1 && !lane.care.keeps_good =>
         {
             vec!["nothing was kept; --keep-good writes what stands before the damage".to_owned()]
         }

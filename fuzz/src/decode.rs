@@ -57,6 +57,22 @@ pub fn encode(name: &str, plain: &[u8], level: i32, layout: Layout) -> Vec<u8> {
     packed.content().to_vec()
 }
 
+/// A whole file of several chunks, whose size the input chooses.
+pub fn encode_in_parts(name: &str, plain: &[u8], level: i32) -> Vec<u8> {
+    let options = options(level, Layout::ParallelUnits);
+    let mut encoder = format(name).encoder(&options).expect("valid options");
+    let mut tail = format(name).tail(&options);
+    let (mut file, mut packed) = (format(name).head(&options), ByteBuffer::default());
+    for part in plain.chunks(1000 + 7 * piece_bytes(plain)) {
+        encoder.encode(part, &mut packed).expect("any bytes can be packed");
+        assert!(packed.len() <= format(name).packed_bound(part.len()), "the bound must hold");
+        tail.unit(packed.content(), part.len() as u64);
+        file.extend_from_slice(packed.content());
+    }
+    file.extend(tail.finish());
+    file
+}
+
 /// A piece size chosen by the input itself: odd, and often tiny.
 pub fn piece_bytes(input: &[u8]) -> usize {
     1 + usize::from(input.last().copied().unwrap_or(0)) * 7

@@ -1,11 +1,13 @@
 //! Valid inputs to begin from: made anew at each start, so that they follow the formats as they are written today, with the
 //! small files of the acceptance tests' corpus beside them.
 
-use crate::decode::encode;
+use crate::decode::{encode, encode_in_parts};
 use codec::format::Layout;
 use flate2::Compression;
 use flate2::read::{DeflateEncoder, GzEncoder};
-use std::io::Read;
+use liblzma::read::XzEncoder;
+use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
+use std::io::{Read, Write};
 use std::path::Path;
 
 /// Plain bytes of each kind.
@@ -45,6 +47,39 @@ pub fn bz2() -> Vec<Vec<u8>> {
     }
     seeds.push(seeds[4..9].concat());
     seeds.extend(corpus_of_the_acceptance_tests("bz2"));
+    seeds
+}
+
+/// lz4 files: ours at two levels, in one frame and in several.
+pub fn lz4() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for plain in plain() {
+        seeds.push(encode("lz4", &plain, 1, Layout::ParallelUnits));
+        seeds.push(encode_in_parts("lz4", &plain, 9));
+        seeds.push(linked_frame(&plain));
+    }
+    seeds.push(seeds[6..12].concat());
+    seeds.extend(corpus_of_the_acceptance_tests("lz4"));
+    seeds
+}
+
+/// As `lz4 -BD` writes it.
+fn linked_frame(plain: &[u8]) -> Vec<u8> {
+    let info = FrameInfo::new().block_mode(BlockMode::Linked).block_size(BlockSize::Max64KB).content_checksum(true);
+    let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+    encoder.write_all(plain).expect("memory can be written");
+    encoder.finish().expect("any frame can be ended")
+}
+
+/// xz files: ours in blocks that tell their sizes, liblzma's in one that does not, and several streams.
+pub fn xz() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for plain in plain() {
+        seeds.push(encode_in_parts("xz", &plain, 0));
+        seeds.push(read(XzEncoder::new(plain.as_slice(), 1)));
+    }
+    seeds.push([seeds[4..8].concat(), vec![0; 4], seeds[8].clone()].concat());
+    seeds.extend(corpus_of_the_acceptance_tests("xz"));
     seeds
 }
 

@@ -4,9 +4,13 @@ pub mod bzip2_container;
 pub mod cut_sizes;
 pub mod gzip_container;
 pub mod inflate;
+pub mod lz4_container;
 pub mod round_trip_bz2;
 pub mod round_trip_gz;
+pub mod round_trip_lz4;
+pub mod round_trip_xz;
 pub mod round_trip_zst;
+pub mod xz_container;
 pub mod zstd_container;
 
 use crate::seeds;
@@ -26,10 +30,14 @@ pub const TARGETS: &[Target] = &[
     Target { name: "gzip_container", run: gzip_container::run, seeds: seeds::gz },
     Target { name: "zstd_container", run: zstd_container::run, seeds: seeds::zst },
     Target { name: "bzip2_container", run: bzip2_container::run, seeds: seeds::bz2 },
+    Target { name: "lz4_container", run: lz4_container::run, seeds: seeds::lz4 },
+    Target { name: "xz_container", run: xz_container::run, seeds: seeds::xz },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "round_trip_bz2", run: round_trip_bz2::run, seeds: seeds::plain },
     Target { name: "round_trip_gz", run: round_trip_gz::run, seeds: seeds::plain },
+    Target { name: "round_trip_lz4", run: round_trip_lz4::run, seeds: seeds::plain },
+    Target { name: "round_trip_xz", run: round_trip_xz::run, seeds: seeds::plain },
     Target { name: "round_trip_zst", run: round_trip_zst::run, seeds: seeds::plain },
 ];
 

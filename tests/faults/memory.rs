@@ -95,3 +95,42 @@ fn decompression_keeps_the_cap_or_names_its_need() {
         }
     }
 }
+
+#[test]
+fn many_files_each_of_one_stream_keep_the_cap_together() {
+    if !time_is_here() {
+        return;
+    }
+    let place = Place::new();
+    for name in ["a", "b", "c", "d"] {
+        place.write(name, data::mixed(3 << 20, 5));
+    }
+    for (options, mebibytes) in [("-F lzma -6", 250), ("-F zst -3 --long=24", 700), ("-F zst -1 --single-frame", 400)] {
+        let arguments = format!("{options} -k -f -j 64 --memory {mebibytes}M a b c d");
+        let (outcome, peak) = peak_kib(&place, &arguments, None);
+        assert_eq!(outcome.exit, Exit::Code(0), "{arguments}: {}", said(&outcome));
+        assert!(peak <= (mebibytes << 10) + SPARE_KIB, "{arguments}: {peak} KiB");
+    }
+}
+
+#[test]
+fn blocks_of_long_runs_keep_the_cap() {
+    let Some(bzip2) = Program::find("bzip2") else { return left_out("bzip2 is not installed") };
+    if !time_is_here() {
+        return;
+    }
+    let place = Place::new();
+    place.write("plain", data::zeros(150 << 20));
+    let packed = bzip2.in_folder(place.folder()).run(["-c", "plain"], b"").expect("it starts").stdout_of_success();
+    place.write("packed", packed);
+    for mebibytes in [16, 64, 160] {
+        for input in [None, Some("packed")] {
+            let file = if input.is_some() { "-" } else { "packed" };
+            let arguments = format!("-d -j 64 --memory {mebibytes}M -c {file}");
+            let (outcome, peak) = peak_kib(&place, &arguments, input);
+            assert_eq!(outcome.exit, Exit::Code(0), "{arguments}: {}", said(&outcome));
+            assert!(peak <= (mebibytes << 10) + SPARE_KIB, "{arguments}: {peak} KiB");
+            assert!(place.read("out") == place.read("plain"), "{arguments}: other bytes");
+        }
+    }
+}

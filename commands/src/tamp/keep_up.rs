@@ -2,7 +2,7 @@
 //! `engines/codec/src/keep_up.rs`.
 
 use super::TampArgs;
-use super::plan::{decompresses, usage};
+use super::plan::{decompresses, stdin_metadata, usage};
 use crate::failure::Failure;
 use codec::format::Facts;
 use codec::keep_up::LEVELS_MAX;
@@ -18,7 +18,7 @@ pub struct Bounds {
 
 /// Whether standard input is a regular file, which never makes anybody wait.
 pub fn stdin_is_a_file() -> bool {
-    std::fs::metadata("/proc/self/fd/0").is_ok_and(|metadata| metadata.is_file())
+    stdin_metadata().is_ok_and(|metadata| metadata.is_file())
 }
 
 /// Reads `MIN..MAX`, `MIN..`, `..MAX` or `..`.
@@ -34,6 +34,9 @@ pub fn parse(text: &str) -> Result<Bounds, String> {
 /// The levels to choose from: by default all that need neither --ultra nor a minus sign, nor store only.
 pub fn levels(args: &TampArgs, facts: &Facts) -> Result<Option<RangeInclusive<i32>>, Failure> {
     let Some(bounds) = args.keep_up else { return Ok(None) };
+    if facts.unit_name == "stream" {
+        return Err(usage(format!("--keep-up changes the level from unit to unit; {} is one stream", facts.name)));
+    }
     let most = if args.ultra { *facts.levels.end() } else { facts.level_before_ultra };
     let levels = bounds.lowest.unwrap_or((*facts.levels.start()).max(1))..=bounds.highest.unwrap_or(most);
     let (low, high) = (*facts.levels.start(), *facts.levels.end());

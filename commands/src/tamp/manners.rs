@@ -259,6 +259,11 @@ impl Manners {
         }
     }
 
+    /// Whether outputs stand in folders of their own that are named as the inputs' are.
+    pub fn mirrors_folders(&self) -> bool {
+        matches!(self.folder, Some(Folder::Mirror(_)))
+    }
+
     /// A surveyed file, if it is in one of the tool's formats.
     pub fn admits(&self, survey: Survey) -> Result<Survey, CodecError> {
         let formats = self.admission.formats;

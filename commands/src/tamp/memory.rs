@@ -44,12 +44,12 @@ pub struct Cap {
 /// Fits a run for `width` hands and `lanes` lanes under the cap.
 pub fn fit(direction: Direction, width: usize, lanes: usize, ends: Ends, cap: Cap) -> Result<Fitting, TooTight> {
     match direction {
-        Direction::Compress { .. } => fit_encoding(&direction, width, ends, cap),
+        Direction::Compress { .. } => fit_encoding(&direction, width, lanes, ends, cap),
         Direction::Decompress { limits } => Ok(fit_decoding(limits, width, lanes, ends, cap)),
     }
 }
 
-fn fit_encoding(direction: &Direction, width: usize, ends: Ends, cap: Cap) -> Result<Fitting, TooTight> {
+fn fit_encoding(direction: &Direction, width: usize, lanes: usize, ends: Ends, cap: Cap) -> Result<Fitting, TooTight> {
     let Direction::Compress { format, options, keep_up } = direction else { unreachable!("a compression") };
     let chunk_bytes = direction.chunk_bytes();
     let slots_wanted = |hands| match keep_up {
@@ -59,10 +59,14 @@ fn fit_encoding(direction: &Direction, width: usize, ends: Ends, cap: Cap) -> Re
     let wanted = slots_wanted(width);
     let slot = slot_bytes(*format, chunk_bytes);
     let with = |hands: usize, given: usize| {
-        let is_one_unit = options.layout == Layout::SingleUnit;
-        let options = EncodeOptions { library_threads: if is_one_unit { hands as u32 } else { 1 }, ..*options };
-        let encoders =
-            if is_one_unit { 1 } else { hands as u64 * if keep_up.is_some() { ENCODERS_KEPT_MAX } else { 1 } };
+        // One stream has one encoder, each open lane its own; the pipeline opens the next lane before the last is closed.
+        let streams = lanes.clamp(1, hands + 1);
+        let (encoders, library_threads) = match (options.layout, keep_up) {
+            (Layout::SingleUnit, _) => (streams as u64, (hands / streams).max(1)),
+            (_, Some(_)) => (hands as u64 * ENCODERS_KEPT_MAX, 1),
+            (_, None) => (hands as u64, 1),
+        };
+        let options = EncodeOptions { library_threads: library_threads as u32, ..*options };
         let held_bytes = encoders * format.encoder_bytes(&options) + given as u64 * slot;
         let direction = Direction::Compress { format: *format, options, keep_up: keep_up.clone() };
         Fitting { width: hands, slots: Slots { given, wanted }, direction, held_bytes }
@@ -84,10 +88,11 @@ fn fit_decoding(limits: DecodeLimits, width: usize, lanes: usize, ends: Ends, ca
     // Half for units, half for what streams hold: a file, or a run, may bring both.
     let half = cap.bytes / 2;
     let most = if ends.from_files { FILE_UNIT_BYTES_MAX } else { PIPE_UNIT_BYTES_MAX };
+    let dictionary = limits.dictionary.map_or(0, |bytes| bytes.len() as u64);
     let held = |hands: usize, given: usize, unit: u64| {
         // Packed and plain in every slot; a pipe's reader holds one more while it looks for its end.
         let units = 2 * given as u64 + if ends.from_files { 0 } else { 2 };
-        hands as u64 * registry::decoder_bytes(unit) + units * unit
+        dictionary + hands as u64 * (registry::decoder_bytes(unit) + dictionary) + units * unit
     };
     let with = |hands: usize, given: usize, unit: u64| {
         let streams = hands.min(lanes).max(1) as u64;

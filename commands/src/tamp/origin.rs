@@ -51,8 +51,12 @@ fn time_in(lane: &Lane) -> Option<u32> {
 /// Gives the plain file its time.
 pub fn set_time(output: &Output, seconds: u32) -> std::io::Result<()> {
     let Output::Path { path, .. } = output else { return Ok(()) };
-    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(seconds));
-    File::options().write(true).open(path)?.set_modified(time)
+    let time = rustix::fs::Timespec { tv_sec: i64::from(seconds), tv_nsec: 0 };
+    let keep = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
+    let times = rustix::fs::Timestamps { last_access: keep, last_modification: time };
+    // By name: a file that may only be read cannot be opened for writing, and its owner may set its time all the same.
+    rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
+        .map_err(std::io::Error::from)
 }
 
 #[cfg(test)]

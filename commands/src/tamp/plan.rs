@@ -15,7 +15,10 @@ use crew::pipeline::Staffing;
 use crew::plan::Plan;
 use crew::verdict::Circumstances;
 use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::Read;
 use std::ops::RangeInclusive;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use terminal::quote;
 
@@ -270,12 +273,13 @@ fn dictionary(args: &TampArgs) -> Result<Option<&'static [u8]>, Failure> {
     let Some(path) = &args.dictionary else { return Ok(None) };
     // LIMIT: as zstd has it.
     const DICTIONARY_BYTES_MAX: u64 = 32 << 20;
-    let too_large = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > DICTIONARY_BYTES_MAX);
-    if too_large {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(DICTIONARY_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(|error| usage(format!("could not read the dictionary {}: {error}", quote(path))))?;
+    if bytes.len() as u64 > DICTIONARY_BYTES_MAX {
         return Err(usage(format!("the dictionary {} is larger than 32 MiB", quote(path))));
     }
-    let bytes = std::fs::read(path)
-        .map_err(|error| usage(format!("could not read the dictionary {}: {error}", quote(path))))?;
     Ok(Some(bytes.leak()))
 }
 
@@ -430,10 +434,15 @@ fn look_at_inputs(lanes: &[Lane]) -> Sizes {
     Sizes { of_lanes, total_bytes }
 }
 
+/// Of standard input itself: no file system is needed for it.
+pub fn stdin_metadata() -> std::io::Result<Metadata> {
+    File::from(std::io::stdin().as_fd().try_clone_to_owned()?).metadata()
+}
+
 fn size_of(input: &Input) -> Option<u64> {
     let metadata = match input {
         Input::Path(path) => std::fs::metadata(path),
-        Input::Stdin => std::fs::metadata("/proc/self/fd/0"),
+        Input::Stdin => stdin_metadata(),
     };
     // What cannot be looked at will not be read: it adds nothing.
     metadata.map_or(Some(0), |metadata| metadata.is_file().then_some(metadata.len()))

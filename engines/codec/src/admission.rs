@@ -2,7 +2,7 @@
 //! Decides nothing by itself; `decompress` asks.
 
 use crate::byte_buffer::ByteBuffer;
-use crate::error::{CodecError, Unrecognised};
+use crate::error::{CodecError, Defect, Unrecognised};
 use crate::format::{CutError, Filled, Format, StreamDecoder};
 use crate::packed_reader::PackedReader;
 use crate::registry;
@@ -40,6 +40,19 @@ impl Admission {
             Err(error) => Err(error),
         }
     }
+}
+
+/// LIMIT: how far behind what looks like garbage another unit is looked for; ours are 1 MiB of plain data apart.
+const BEHIND_BYTES: usize = 4 << 20;
+
+/// What is wrong with garbage among units.
+pub(crate) const AMONG_UNITS: Defect = Defect::Header("it does not begin as one, and more of them follow");
+
+/// Whether units follow what looks like garbage behind the last one: then it is a unit whose first bytes are damaged.
+pub(crate) fn is_among_units(format: &dyn Format, input: &mut PackedReader) -> Result<bool, CodecError> {
+    let offset = input.position();
+    let behind = input.peek(BEHIND_BYTES, BEHIND_BYTES).map_err(|cause| CodecError::Read { offset, cause })?;
+    Ok(format.begins_in(behind))
 }
 
 /// Passes an input on as it is.

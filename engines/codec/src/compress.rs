@@ -368,7 +368,7 @@ fn fetch(chunk: &mut CompressChunk) -> Result<(), CodecError> {
     let read = read_full_at(&file, room, offset).map_err(|cause| CodecError::Read { offset, cause })?;
     chunk.plain.grow(read);
     if read < bytes {
-        return Err(CodecError::Shrank { expected: offset + bytes as u64, found: offset + read as u64 });
+        return Err(CodecError::shrank(&file, offset + bytes as u64));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! decoded in the source's turn, and the workers check and write its pieces.
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
-use crate::admission::{Admission, AsItIs, BehindTheEnd};
+use crate::admission::{AMONG_UNITS, Admission, AsItIs, BehindTheEnd, is_among_units};
 use crate::byte_buffer::ByteBuffer;
 use crate::ends::{InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
 use crate::error::{CodecError, Defect};
@@ -279,7 +279,7 @@ impl Stages for Decompression<'_> {
         let read = read_full_at(&file, &mut chunk.packed[..bytes], offset)
             .map_err(|cause| CodecError::Read { offset, cause })?;
         if read < bytes {
-            return Err(CodecError::Shrank { expected: offset + bytes as u64, found: offset + read as u64 });
+            return Err(CodecError::shrank(&file, offset + bytes as u64));
         }
         Ok(())
     }
@@ -392,7 +392,7 @@ impl Stages for Decompression<'_> {
             leave_stdin_at(&self.lanes[lane], &sink.input, position);
             let finished = match closed.outcome {
                 Ok(()) => sink.output.commit(&self.lanes[lane], &sink.input),
-                Err(error) if error.is_damage() && self.lanes[lane].care.keeps_good => {
+                Err(error) if error.is_damage() && self.lanes[lane].care.keeps_good && closed.totals.bytes_out > 0 => {
                     let kept = sink.output.commit_sound_part(&self.lanes[lane], &sink.input);
                     closed.kept_bytes = kept.is_ok().then_some(closed.totals.bytes_out);
                     kept.and(Err(error))
@@ -496,12 +496,16 @@ impl DecompressSource {
         }
         let found = self.found.as_mut().expect("found above");
         let outcome = found.cutter.next(&mut self.reader);
-        let unit_name = found.facts.unit_name;
+        let (format, unit_name) = (found.format, found.facts.unit_name);
         if matches!(outcome, Ok(Next::Unit(_) | Next::Stream(_)) | Err(CutError::Defect(_))) {
             self.units += 1;
         }
         match outcome {
             Err(CutError::Garbage) if self.admission.behind_the_end == BehindTheEnd::Told && self.units > 0 => {
+                if is_among_units(format, &mut self.reader)? {
+                    self.units += 1;
+                    return Err(self.number().at(CutError::Defect(AMONG_UNITS), &self.reader));
+                }
                 self.left_unread = Some(self.garbage(unit_name));
                 Ok(Next::End)
             }

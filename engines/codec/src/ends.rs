@@ -222,7 +222,10 @@ impl OutputEnd {
 
     /// The lane failed: nothing is committed, and whoever writes next through the same descriptor goes on behind our bytes.
     pub fn abandon<T>(self, error: CodecError) -> Result<T, CodecError> {
-        // The lane's own error is the one to tell.
+        // The lane's own error is the one to tell. A staged file goes; what stands on standard output stays, zeros too.
+        if let Destination::Direct(_) = self.destination {
+            let _told_already = self.end_in_its_length();
+        }
         let _told_already = self.leave_behind_our_bytes();
         Err(error)
     }
@@ -257,7 +260,7 @@ impl OutputEnd {
             Destination::Discard => Ok(Vec::new()),
             Destination::Direct(file) => {
                 report_late_errors(&file).map_err(flush_error)?;
-                if self.care.syncs && self.writing == By::Workers {
+                if self.care.syncs && kind_of(&file).is_ok_and(|kind| kind == Kind::RegularFile) {
                     file.sync_all().map_err(flush_error)?;
                 }
                 Ok(Vec::new())
@@ -276,12 +279,13 @@ impl OutputEnd {
                     give_default_mode(staged.file()).map_err(commit_error)?;
                     Vec::new()
                 };
-                if lane.source == Source::Remove || self.care.syncs {
+                let syncs = lane.source == Source::Remove || self.care.syncs;
+                if syncs {
                     // Where the last copy of the bytes goes, the new one must be on the disk before.
                     staged.file().sync_all().map_err(flush_error)?;
                 }
                 staged.commit(if replace { Replace::Yes } else { Replace::Never }).map_err(commit_error)?;
-                if self.care.syncs {
+                if syncs {
                     sync_folder_of(&path).map_err(flush_error)?;
                 }
                 Ok(not_carried)
@@ -318,9 +322,20 @@ fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
 
 /// Refuses to write a file over the one that is being read.
 pub(crate) fn check_not_the_same(input: &InputEnd, output: &Output) -> Result<(), CodecError> {
-    let Output::Path { path, .. } = output else { return Ok(()) };
-    let (Ok(there), Ok(read)) = (std::fs::metadata(path), input.file.metadata()) else { return Ok(()) };
+    let there = match output {
+        Output::Path { path, .. } => std::fs::metadata(path),
+        // What is read and only read does no harm: writing will tell.
+        Output::Stdout if !can_be_written(io::stdout()) => return Ok(()),
+        Output::Stdout => io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata()),
+        Output::Discard => return Ok(()),
+    };
+    let (Ok(there), Ok(read)) = (there, input.file.metadata()) else { return Ok(()) };
     if there.is_file() && is_same_file(&there, &read) { Err(CodecError::OutputIsInput) } else { Ok(()) }
+}
+
+fn can_be_written(descriptor: impl AsFd) -> bool {
+    use rustix::fs::OFlags;
+    rustix::fs::fcntl_getfl(descriptor).is_ok_and(|flags| flags & OFlags::ACCMODE != OFlags::RDONLY)
 }
 
 /// Whoever reads on from the same descriptor begins where we ended: our reads at offsets have not moved it.

@@ -28,9 +28,9 @@ pub enum CodecError {
         cause: io::Error,
     },
     /// The file became shorter while it was read.
-    #[error("the file shrank while it was read: it had {} bytes, now it ends at {}", Grouped(*expected), Grouped(*found))]
+    #[error("the file shrank while it was read: it reached beyond byte {}, now it ends at {}", Grouped(*expected), Grouped(*found))]
     Shrank {
-        /// Size when opened.
+        /// A byte that it had when it was opened.
         expected: u64,
         /// Where it ends now.
         found: u64,
@@ -115,9 +115,19 @@ pub enum CodecError {
 }
 
 impl CodecError {
-    /// Whether the input is not what it should be, and what stood before is sound.
+    /// A file that ended before byte `expected`, which it had when it was opened.
+    pub(crate) fn shrank(file: &std::fs::File, expected: u64) -> Self {
+        Self::Shrank { expected, found: file.metadata().map_or(0, |metadata| metadata.len()).min(expected) }
+    }
+
+    /// Whether the input is not what it should be, and what stood before is sound. What only needs more (a dictionary, a
+    /// longer window, memory) is not damaged.
     pub fn is_damage(&self) -> bool {
-        matches!(self, Self::Damaged { .. } | Self::TrailingGarbage { .. })
+        match self {
+            Self::Damaged { defect, .. } => !defect.is_a_need(),
+            Self::TrailingGarbage { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether the reader of our output went away: not worth a message.
@@ -228,6 +238,13 @@ pub enum Defect {
     /// The frame was made with a dictionary.
     #[error("it needs dictionary {0}")]
     Dictionary(u32),
+}
+
+impl Defect {
+    /// Whether the input is as it should be, and decoding it takes what it was not given.
+    pub(crate) fn is_a_need(&self) -> bool {
+        matches!(self, Self::Memory { .. } | Self::Window { .. } | Self::Dictionary(_))
+    }
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

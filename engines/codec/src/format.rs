@@ -100,6 +100,11 @@ pub trait Format: Send + Sync {
     fn facts(&self) -> &'static Facts;
     /// Whether a file that begins with `head` is in this format.
     fn recognises(&self, head: &[u8]) -> bool;
+    /// Whether a unit as we write it begins anywhere in these bytes. Files of many units need the question: one whose first
+    /// bytes are damaged looks like garbage behind the last, but for the units that follow it.
+    fn begins_in(&self, _bytes: &[u8]) -> bool {
+        false
+    }
     /// Whether it is written here, or only read.
     fn can_encode(&self) -> bool {
         true

@@ -4,6 +4,7 @@
 //! written. What follows is decoded once more from the file, in order, with no help from borders. A damaged file takes the
 //! same way: then the series finds the damage itself, and its place. A pipe's bytes are gone: there the report stands.
 
+use crate::admission::{AMONG_UNITS, is_among_units};
 use crate::byte_buffer::ByteBuffer;
 use crate::decompress::PIECE_BYTES;
 use crate::ends::OutputEnd;
@@ -50,6 +51,9 @@ pub(crate) fn decode_on(start: &SeriesStart, input: &Arc<File>, output: &OutputE
             Err(CutError::Read(cause)) => return Some(Err(CodecError::Read { offset: position, cause })),
             Err(CutError::Defect(defect)) => {
                 return Some(Err(CodecError::Damaged { unit_name, unit, offset: position, defect }));
+            }
+            Err(CutError::Garbage) if is_among_units(start.format, &mut reader).unwrap_or(false) => {
+                return Some(Err(CodecError::Damaged { unit_name, unit, offset: position, defect: AMONG_UNITS }));
             }
             Err(CutError::Garbage) => {
                 let unit = unit - 1;

@@ -53,7 +53,8 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
     let limits = DecodeLimits {
         unit_plain_bytes: u64::from(u32::MAX) << 16,
         window_bytes: u64::MAX,
-        dictionary: None,
+        // Which one is needed does not matter here.
+        dictionary: Some(&[]),
         stream_bytes: u64::MAX,
         streams_lone_unit: false,
     };
@@ -96,7 +97,7 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
         };
         let skipped = reader.skip(bytes).map_err(read_error(offset))?;
         if skipped < bytes {
-            return Err(damaged(survey.units, Defect::Truncated));
+            return Err(damaged(survey.units.max(1), Defect::Truncated));
         }
     }
     survey.packed_bytes = reader.position();

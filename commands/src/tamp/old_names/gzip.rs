@@ -75,6 +75,7 @@ const TABLE: Table = Table {
 /// Endings of packed files, each with what replaces it.
 pub(super) const ENDINGS: &[(&str, &str)] = &[
     (".gz", ""),
+    (".Z", ""),
     (".tgz", ".tar"),
     (".taz", ".tar"),
     ("-gz", ""),
@@ -88,10 +89,10 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: "gzip".to_owned(),
         voice: Some(voice),
-        admission: Admission { formats: &["gz"], passes_on: false, behind_the_end: BehindTheEnd::Told },
+        admission: Admission { formats: &["gz", "Z"], passes_on: false, behind_the_end: BehindTheEnd::Told },
         endings: ENDINGS,
         packed_endings: Some(&[".gz", ".tgz", ".taz", "-gz", ".z", "-z", "_z"]),
-        tried_endings: &[".gz", ".z", "-z", "_z"],
+        tried_endings: &[".gz", ".Z", ".z", "-z", "_z"],
         lists: Some(list),
         shows_progress: false,
         codes: Codes::with_warning(2),

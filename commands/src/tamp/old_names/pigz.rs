@@ -106,7 +106,7 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: wish.called.clone(),
         voice: Some(voice),
-        admission: Admission { formats: &["gz"], passes_on: false, behind_the_end: BehindTheEnd::Told },
+        admission: Admission { formats: &["gz", "Z"], passes_on: false, behind_the_end: BehindTheEnd::Told },
         endings: gzip::ENDINGS,
         packed_endings: Some(&[".gz"]),
         tried_endings: &[".gz", ".z", "-gz", "-z", "_z"],

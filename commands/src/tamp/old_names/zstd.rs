@@ -103,7 +103,7 @@ const TABLE: Table = Table {
         accepted("no-row-match-finder"),
         accepted("compress-literals"),
         accepted("no-compress-literals"),
-        accepted("pass-through"),
+        flag("pass-through", |wish| manners(wish).admission.passes_on = true),
         accepted("no-pass-through"),
         accepted("mmap-dict"),
         accepted("no-mmap-dict"),
@@ -284,7 +284,7 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     let to_stdout = to_stdout || wish.args.files.is_empty();
     let unpacks = wish.unpacks();
     let manners = manners(wish);
-    manners.admission.passes_on = force && to_stdout && unpacks;
+    manners.admission.passes_on |= force && to_stdout && unpacks;
     manners.refuses = Refused { symbolic: !force, hard: false };
     Ok(())
 }

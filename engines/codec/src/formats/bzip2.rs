@@ -43,6 +43,11 @@ impl Format for Bzip2 {
         container::level_of(head).is_some() && magics.iter().any(|magic| magic.starts_with(behind))
     }
 
+    fn begins_in(&self, bytes: &[u8]) -> bool {
+        let head_bytes = container::HEADER_BYTES + 6;
+        bytes.windows(head_bytes).any(|head| head[0] == b'B' && self.recognises(head))
+    }
+
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
         encode::chunk_bytes(options.level)
     }

@@ -46,6 +46,13 @@ impl Format for Gzip {
         head.starts_with(&container::MAGIC)
     }
 
+    fn begins_in(&self, bytes: &[u8]) -> bool {
+        let tells_its_length = |head| {
+            container::parse_header(head).is_ok_and(|header| header.is_some_and(|header| header.member_bytes.is_some()))
+        };
+        (0..bytes.len()).any(|at| bytes[at..].starts_with(&container::MAGIC) && tells_its_length(&bytes[at..]))
+    }
+
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
         match options.layout {
             Layout::Bgzf => encode::BGZF_BLOCKS_A_CHUNK * encode::BGZF_PLAIN_BYTES,

@@ -27,7 +27,7 @@ const STEP_BYTES: usize = 256 << 10;
 
 pub(super) struct BlockCutter {
     finder: MarkFinder,
-    unit_plain_bytes: u64,
+    limits: DecodeLimits,
     streams: u64,
     place: Place,
 }
@@ -86,8 +86,7 @@ pub(super) fn check_stream(bytes: &[u8], bit: u64, computed: u32) -> Result<(), 
 
 impl BlockCutter {
     pub fn new(limits: &DecodeLimits) -> Self {
-        let unit_plain_bytes = limits.unit_plain_bytes;
-        Self { finder: MarkFinder::new(), unit_plain_bytes, streams: 0, place: Place::BetweenStreams }
+        Self { finder: MarkFinder::new(), limits: *limits, streams: 0, place: Place::BetweenStreams }
     }
 
     fn header(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
@@ -96,7 +95,7 @@ impl BlockCutter {
             Between::Padding { bytes } => Ok(Next::Padding { bytes }),
             // That a block is too large for a worker is found by decoding it. A file is decoded from there again, in
             // series; a pipe cannot be. So under tight memory its blocks are decoded in series from the beginning.
-            Between::Header { level } if is_tight(level, self.unit_plain_bytes) && input.regular_file().is_none() => {
+            Between::Header { level } if is_tight(level, &self.limits) && input.regular_file().is_none() => {
                 self.place = Place::Ended;
                 Ok(Next::Stream(Box::new(SeriesDecoder::at_a_stream(self.streams))))
             }
@@ -156,9 +155,11 @@ impl BlockCutter {
     }
 }
 
-/// Whether a worker can hold less than blocks with few long runs come to.
-fn is_tight(level: u32, unit_plain_bytes: u64) -> bool {
-    unit_plain_bytes < u64::from(level) * LEVEL_BYTES as u64 * USUAL_GROWTH
+/// Whether a worker can hold less than blocks with few long runs come to; or, where memory is promised, than any may.
+fn is_tight(level: u32, limits: &DecodeLimits) -> bool {
+    let is_promised = limits.stream_bytes < u64::MAX;
+    let usual = u64::from(level) * LEVEL_BYTES as u64 * USUAL_GROWTH;
+    limits.unit_plain_bytes < if is_promised { plain_bound(level) } else { usual }
 }
 
 /// How much undoing runs makes of a block, nearly always; only data of long runs come to more, and 52 times at most.

@@ -1,28 +1,43 @@
 //! Decodes bzip2 blocks with mibz2: single ones for a worker, and whole inputs in series where they cannot be divided.
 //! Every block's checksum is compared before a byte of it is handed on; the streams' checksums are `cut`'s business, or
-//! the series' own.
+//! the series' own. No more than a limit comes out of a block at once, however long its runs are.
 
-use super::container::{BlockPlace, HEADER_BYTES, defect, folded};
+use super::container::{BlockPlace, HEADER_BYTES, defect, folded, plain_bound};
 use super::cut::{BLOCK_BYTES_MAX, Between, between_streams, check_stream};
+use super::runs::UndoneRuns;
 use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
 use crate::format::{CutError, Decoder, Filled, StreamDecoder};
 use crate::packed_reader::PackedReader;
 use crew::pipeline::Turn;
+use mibz2::Kernels;
 use mibz2::bits::Bits;
 use mibz2::block::{Item, MAX_SYMS, Symbols, read_item};
-use mibz2::{Kernels, Scratch, decode_block};
+use mibz2::bwt::{InverseBwt, Segmented};
+use mibz2::crc::{crc32, update};
+use mibz2::mtf::mtf;
+use mibz2::rle::unrle;
 
-/// Buffers for one block after another. About 10 MB at the largest level, more for blocks that are one long run.
+/// Buffers for one block after another. About 8 MB at the largest level.
 struct BlockBuffers {
     kernels: Kernels,
-    scratch: Scratch,
     symbols: Vec<u16>,
+    column: Vec<u8>,
+    counts: [u32; 256],
+    inverse: Segmented,
+    /// The block's bytes, its runs still shortened.
+    shortened: Vec<u8>,
+    /// Of them without shortened runs.
+    crc: u32,
+    /// What comes out of it, as a whole or in pieces.
     plain: Vec<u8>,
 }
 
 /// LIMIT: what a buffer keeps from one block to the next; a block of long runs comes to 46 MB, and hardly ever comes.
 const KEPT_BYTES: usize = 4 << 20;
+
+/// A piece of a block.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// What stands at a bit: a block's symbols or the end of the stream, and the bit behind it.
 enum Read {
@@ -37,8 +52,16 @@ enum Read {
 
 impl BlockBuffers {
     fn new() -> Self {
-        let symbols = Vec::with_capacity(MAX_SYMS);
-        Self { kernels: Kernels::detect(), scratch: Scratch::default(), symbols, plain: Vec::new() }
+        Self {
+            kernels: Kernels::detect(),
+            symbols: Vec::with_capacity(MAX_SYMS),
+            column: Vec::new(),
+            counts: [0; 256],
+            inverse: Segmented::default(),
+            shortened: Vec::new(),
+            crc: 0,
+            plain: Vec::new(),
+        }
     }
 
     /// Reads the Huffman codes of the block at a bit.
@@ -60,14 +83,70 @@ impl BlockBuffers {
         }
     }
 
-    /// Turns symbols into the block's bytes and compares its checksum.
-    fn decode(&mut self, symbols: Box<Symbols>) -> Result<&[u8], Defect> {
+    /// Turns symbols into the block's bytes, with runs still shortened.
+    fn decode(&mut self, symbols: Box<Symbols>) -> Result<(), Defect> {
+        self.shortened.clear();
+        self.crc = symbols.crc;
+        let rows = mtf(&symbols, &mut self.column, &mut self.counts, self.kernels);
+        let origin = symbols.orig_ptr;
+        self.symbols = symbols.syms;
+        if origin as usize >= rows.map_err(|kind| defect(&kind))? {
+            return Err(defect(&mibz2::ErrorKind::BadOrigPtr));
+        }
+        self.inverse.invert(&self.column, &self.counts, origin, &mut self.shortened);
+        Ok(())
+    }
+
+    /// The whole block behind `plain`, its checksum compared.
+    fn append_whole(&mut self, plain: &mut ByteBuffer) -> Result<(), Defect> {
         self.plain.clear();
         self.plain.shrink_to(KEPT_BYTES);
-        let decoded = decode_block(&symbols, self.kernels, &mut self.scratch, &mut self.plain);
-        self.symbols = symbols.syms;
-        decoded.map_err(|kind| defect(&kind))?;
-        Ok(&self.plain)
+        unrle(&self.shortened, &mut self.plain, self.kernels).map_err(|kind| defect(&kind))?;
+        self.check(crc32(&self.plain, self.kernels))?;
+        plain.append(&self.plain);
+        Ok(())
+    }
+
+    /// The same for a block that comes to no more than `limit`, without holding more. Of any other nothing is left behind.
+    fn append_within(&mut self, limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect> {
+        let begins = plain.len();
+        let appended = self.append_pieces(limit, plain);
+        if appended.is_err() {
+            plain.truncate(begins);
+        }
+        appended
+    }
+
+    fn append_pieces(&mut self, limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect> {
+        let (mut runs, mut register) = (UndoneRuns::default(), !0);
+        let begins = plain.len();
+        while !runs.are_all(&self.shortened) {
+            self.plain.clear();
+            runs.go_on(&self.shortened, PIECE_BYTES, &mut self.plain)?;
+            register = update(register, &self.plain);
+            let bytes = (plain.len() - begins + self.plain.len()) as u64;
+            if bytes > limit {
+                return Err(Defect::Length { stored: bytes, actual: limit });
+            }
+            plain.append(&self.plain);
+        }
+        self.check(!register)
+    }
+
+    /// Compares the checksum without keeping what comes out.
+    fn check_in_pieces(&mut self) -> Result<(), Defect> {
+        let (mut runs, mut register) = (UndoneRuns::default(), !0);
+        while !runs.are_all(&self.shortened) {
+            self.plain.clear();
+            runs.go_on(&self.shortened, PIECE_BYTES, &mut self.plain)?;
+            register = update(register, &self.plain);
+        }
+        self.check(!register)
+    }
+
+    fn check(&self, computed: u32) -> Result<(), Defect> {
+        let stored = self.crc;
+        if stored == computed { Ok(()) } else { Err(defect(&mibz2::ErrorKind::BlockCrc { stored, computed })) }
     }
 }
 
@@ -99,11 +178,12 @@ impl Decoder for BlockDecoder {
             Read::Cut if place.end_bit.is_none() && packed.len() < BLOCK_BYTES_MAX => return Err(Defect::Truncated),
             Read::Cut => return Err(Defect::Bzip2("it goes on where another block should begin")),
         };
-        let decoded = self.buffers.decode(symbols)?;
-        if decoded.len() as u64 > plain_limit && !place.is_only_reading {
-            return Err(Defect::Length { stored: decoded.len() as u64, actual: plain_limit });
+        self.buffers.decode(symbols)?;
+        if place.is_only_reading || plain_limit >= plain_bound(place.level) {
+            self.buffers.append_whole(plain)?;
+        } else {
+            self.buffers.append_within(plain_limit, plain)?;
         }
-        plain.append(decoded);
         let expected_end = place.end_bit.map(|bit| {
             let whole_bytes = packed.len() as u64 - u64::from(bit > 0);
             whole_bytes * 8 + u64::from(bit)
@@ -123,7 +203,7 @@ pub(super) struct SeriesDecoder {
     blocks: u64,
     at: At,
     /// How much of the last block has been handed on.
-    handed_on: usize,
+    handed_on: UndoneRuns,
 }
 
 /// What stands at the reader's position.
@@ -146,14 +226,20 @@ enum At {
 impl SeriesDecoder {
     /// Begins where a stream begins, behind so many others.
     pub fn at_a_stream(streams: u64) -> Self {
-        Self { buffers: BlockBuffers::new(), streams, blocks: 0, at: At::BetweenStreams, handed_on: 0 }
+        Self {
+            buffers: BlockBuffers::new(),
+            streams,
+            blocks: 0,
+            at: At::BetweenStreams,
+            handed_on: UndoneRuns::default(),
+        }
     }
 
     /// Begins at a block that was cut, or behind it when its bytes `are_handed_on`.
     pub fn at_a_block(parameters: u64, are_handed_on: bool) -> Self {
         let BlockPlace { start_bit: bit, level, crc_before: crc, .. } = BlockPlace::unpacked(parameters);
         let at = if are_handed_on { At::KnownBlock { bit, level, crc } } else { At::Mark { bit, level, crc } };
-        Self { buffers: BlockBuffers::new(), streams: 1, blocks: 0, at, handed_on: 0 }
+        Self { buffers: BlockBuffers::new(), streams: 1, blocks: 0, at, handed_on: UndoneRuns::default() }
     }
 
     /// Goes on to the next block and decodes it. Returns whether there was one.
@@ -174,8 +260,8 @@ impl SeriesDecoder {
                     Some((symbols, end)) => {
                         let crc = folded(crc, symbols.crc);
                         let buffers = &mut self.buffers;
-                        turn.with_hand(|| buffers.decode(symbols).map(|_| ()))?;
-                        self.handed_on = 0;
+                        turn.with_hand(|| buffers.decode(symbols).and_then(|()| buffers.check_in_pieces()))?;
+                        self.handed_on = UndoneRuns::default();
                         self.go_to(input, end, level, crc);
                         return Ok(true);
                     }
@@ -247,7 +333,7 @@ impl StreamDecoder for SeriesDecoder {
     ) -> Result<Filled, CutError> {
         plain.clear();
         while plain.len() < piece_bytes {
-            if self.handed_on == self.buffers.plain.len() {
+            if self.handed_on.are_all(&self.buffers.shortened) {
                 if !plain.is_empty() && input.would_wait() {
                     break;
                 }
@@ -255,10 +341,10 @@ impl StreamDecoder for SeriesDecoder {
                     return Ok(Filled::Last(None));
                 }
             }
-            let left = &self.buffers.plain[self.handed_on..];
-            let count = left.len().min(piece_bytes - plain.len());
-            plain.append(&left[..count]);
-            self.handed_on += count;
+            let BlockBuffers { shortened, plain: piece, .. } = &mut self.buffers;
+            piece.clear();
+            self.handed_on.go_on(shortened, PIECE_BYTES.min(piece_bytes - plain.len()), piece)?;
+            plain.append(piece);
         }
         Ok(Filled::More)
     }

@@ -1,5 +1,9 @@
 //! The first step of packing: a run of four to 259 equal bytes becomes four of them and a count. It was meant to spare the
-//! sorter of bzip2 its worst case; ours has none, but the format demands the step.
+//! sorter of bzip2 its worst case; ours has none, but the format demands the step. And the way back, piece by piece: a block of
+//! 900 000 bytes may come to 46 MB. Where memory is plenty mibz2 goes it at once, faster.
+
+use super::container::defect;
+use crate::error::Defect;
 
 /// The shortest run that gets a count.
 const RUN_BYTES: usize = 4;
@@ -52,10 +56,48 @@ fn until_run(plain: &[u8]) -> usize {
         .map_or(plain.len(), |run| at + run)
 }
 
+/// How far the runs of a block have been undone.
+#[derive(Clone, Copy, Default)]
+pub(super) struct UndoneRuns {
+    at: usize,
+}
+
+impl UndoneRuns {
+    /// Whether that is the whole block.
+    pub fn are_all(self, block: &[u8]) -> bool {
+        self.at >= block.len()
+    }
+
+    /// Goes on until `piece` holds `wanted` bytes, or up to 258 more, or the block ends.
+    pub fn go_on(&mut self, block: &[u8], wanted: usize, piece: &mut Vec<u8>) -> Result<(), Defect> {
+        while self.at < block.len() && piece.len() < wanted {
+            let rest = &block[self.at..];
+            let literals = until_run(&rest[..rest.len().min(wanted - piece.len() + RUN_BYTES)]);
+            if literals > 0 {
+                let literals = literals.min(wanted - piece.len());
+                piece.extend_from_slice(&rest[..literals]);
+                self.at += literals;
+                continue;
+            }
+            let count = rest.get(RUN_BYTES).ok_or_else(|| defect(&mibz2::ErrorKind::RunUnfinished))?;
+            piece.resize(piece.len() + RUN_BYTES + usize::from(*count), rest[0]);
+            self.at += RUN_BYTES + 1;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_run_without_its_count_is_refused() {
+        let undo = |block: &[u8]| UndoneRuns::default().go_on(block, 100, &mut Vec::new());
+        assert!(undo(b"aaaa").is_err() && undo(b"baaaa").is_err());
+        assert!(undo(b"aaa").is_ok() && undo(b"aaaa\0").is_ok());
+    }
 
     fn lengthened(block: &[u8]) -> Vec<u8> {
         let (mut plain, mut alike, mut bytes) = (Vec::new(), 0, block.iter());
@@ -83,6 +125,27 @@ mod tests {
             prop_assert!(block.len() <= room);
             prop_assert!(taken == plain.len() || block.len() + RUN_BYTES >= room, "as much as there is room for");
             prop_assert_eq!(lengthened(&block), &plain[..taken]);
+        }
+
+        #[test]
+        fn runs_are_undone_in_pieces_of_any_size(
+            runs in proptest::collection::vec((0_u8..3, 1_usize..9, any::<u8>()), 0..50),
+            wanted in 1_usize..2000,
+        ) {
+            let block = runs.iter().flat_map(|&(byte, bytes, count)| {
+                if bytes >= RUN_BYTES { vec![byte, byte, byte, byte, count, 7] } else { [vec![byte; bytes], vec![7]].concat() }
+            });
+            let block: Vec<u8> = block.collect();
+            let (mut undone, mut plain) = (UndoneRuns::default(), Vec::new());
+            while !undone.are_all(&block) {
+                let mut piece = Vec::new();
+                undone.go_on(&block, wanted, &mut piece).expect("every run has its count");
+                prop_assert!(!piece.is_empty() && piece.len() < wanted + RUN_BYTES_MAX);
+                plain.extend(piece);
+            }
+            let mut at_once = Vec::new();
+            mibz2::rle::unrle(&block, &mut at_once, mibz2::Kernels::detect()).expect("every run has its count");
+            prop_assert_eq!(plain, at_once);
         }
     }
 }

@@ -19,6 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A block from this size on is worth writing while it is decoded. Smaller ones are done before another core wakes up.
 const LONG_BLOCK_BYTES: u64 = 1 << 20;
 
+/// Padding that is looked at together.
+const PADDING_BYTES: usize = 64 << 10;
+
 pub(super) struct BlockCutter {
     limits: DecodeLimits,
     /// The check of the stream that the reader is in.
@@ -43,7 +46,9 @@ impl BlockCutter {
             return Ok(Next::End);
         }
         if head.starts_with(&[0; 4]) {
-            return Ok(Next::Padding { bytes: 4 });
+            let (ahead, _) = input.ahead(4, PADDING_BYTES)?;
+            let zeros = ahead.iter().take_while(|&&byte| byte == 0).count();
+            return Ok(Next::Padding { bytes: zeros as u64 / 4 * 4 });
         }
         if !head.starts_with(&MAGIC[..head.len().min(MAGIC.len())]) {
             return Err(CutError::Garbage);

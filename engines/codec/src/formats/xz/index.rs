@@ -51,8 +51,13 @@ impl Records {
     }
 }
 
-/// LIMIT: an Index that is read from a file's end: four million blocks.
-const INDEX_BYTES_MAX: u64 = 64 << 20;
+/// LIMIT: an Index that is read from a file's end, and the blocks of a file that are looked up in it: 16 MB of records. A
+/// terabyte in the blocks of 24 MiB that `xz -T` writes has 42 000. What has more is decoded in series.
+const INDEX_BYTES_MAX: u64 = 4 << 20;
+const BLOCKS_MAX: usize = 250_000;
+
+/// Padding between streams that is read at a time.
+const PADDING_BYTES: u64 = 64 << 10;
 
 /// The blocks of a whole file by their offsets, from the Indexes found from its end backwards; empty where anything about
 /// them is not as it should be.
@@ -61,7 +66,7 @@ pub(super) fn blocks_of_file(file: &File) -> HashMap<u64, Record> {
     let Ok(mut end) = file.metadata().map(|metadata| metadata.len()) else { return HashMap::new() };
     while end > 0 {
         match stream_before(file, end) {
-            Ok(Some((begin, records))) => {
+            Ok(Some((begin, records))) if blocks.len() + records.len() <= BLOCKS_MAX => {
                 let mut offset = begin + STREAM_HEADER_BYTES as u64;
                 for record in records {
                     blocks.insert(offset, record);
@@ -69,11 +74,23 @@ pub(super) fn blocks_of_file(file: &File) -> HashMap<u64, Record> {
                 }
                 end = begin;
             }
-            Ok(None) => end -= 4,
-            Err(_) => return HashMap::new(),
+            Ok(None) => match padding_before(file, end) {
+                Ok(bytes) => end -= bytes,
+                Err(_) => return HashMap::new(),
+            },
+            Ok(Some(_)) | Err(_) => return HashMap::new(),
         }
     }
     blocks
+}
+
+/// How many zero bytes stand before `end`, of those read at a time: a multiple of four, and four at least.
+fn padding_before(file: &File, end: u64) -> io::Result<u64> {
+    let count = end.min(PADDING_BYTES);
+    let mut bytes = vec![0; usize::try_from(count).map_err(io::Error::other)?];
+    read_full_at(file, &mut bytes, end - count)?;
+    let zeros = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
+    Ok((zeros as u64 / 4 * 4).max(4))
 }
 
 /// The stream that ends at `end`: where it begins, and its records. `Ok(None)`: four bytes of padding stand there.

@@ -15,18 +15,18 @@ fn defect(code: ErrorCode) -> Defect {
     Defect::Zstd(get_error_name(code))
 }
 
-fn context(limits: &DecodeLimits) -> DCtx<'static> {
+/// Any bytes are a dictionary, history alone; but what begins as one of zstd's own making must be one.
+fn context(limits: &DecodeLimits) -> Result<DCtx<'static>, ErrorCode> {
     let mut context = DCtx::create();
     if let Some(dictionary) = limits.dictionary {
-        // Any bytes are a dictionary; what is not one of zstd's own making is history alone.
-        let _only_memory_can_fail = context.load_dictionary(dictionary);
+        context.load_dictionary(dictionary)?;
     }
-    context
+    Ok(context)
 }
 
 /// Decodes frames whose length is known.
 pub(super) struct FrameDecoder {
-    context: DCtx<'static>,
+    context: Result<DCtx<'static>, ErrorCode>,
 }
 
 impl FrameDecoder {
@@ -49,7 +49,8 @@ impl Decoder for FrameDecoder {
             return Err(Defect::Length { stored: claimed, actual: plain_limit });
         }
         let wanted = usize::try_from(claimed).expect("bounded by the limit");
-        let decoded = self.context.decompress(plain.room(wanted), packed).map_err(defect)?;
+        let context = self.context.as_mut().map_err(|code| defect(*code))?;
+        let decoded = context.decompress(plain.room(wanted), packed).map_err(defect)?;
         if decoded != wanted {
             return Err(Defect::Length { stored: claimed, actual: decoded as u64 });
         }
@@ -65,7 +66,7 @@ pub(super) struct FrameStream {
 
 impl FrameStream {
     pub fn new(limits: &DecodeLimits) -> Result<Self, Defect> {
-        let mut context = context(limits);
+        let mut context = context(limits).map_err(defect)?;
         // The header was checked against the limit already; the library's own limit (128 MiB) must not be lower.
         let log = 63 - limits.window_bytes.max(1 << 10).leading_zeros();
         context.set_parameter(DParameter::WindowLogMax(log.min(31))).map_err(defect)?;
