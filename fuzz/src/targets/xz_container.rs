@@ -14,7 +14,7 @@ pub fn run(input: &[u8]) {
     let small = decode(format("xz"), input, piece_bytes(input));
     assert_agreement(&large, &small);
     if let Decoded::Whole { plain, .. } = &large
-        && !input.is_empty()
+        && format("xz").recognises(input)
     {
         let mut theirs = Vec::new();
         let outcome = XzDecoder::new_multi_decoder(input).read_to_end(&mut theirs);
