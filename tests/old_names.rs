@@ -120,7 +120,7 @@ impl Family {
     fn unpacked(&self, bytes: &[u8]) -> Vec<u8> {
         let tool = Program::find(self.tool).expect("it was there");
         match tool.run(["-dc"], bytes).expect("the tool starts") {
-            Outcome { exit: testkit::program::Exit::Code(0), stdout, .. } => stdout,
+            Outcome { exit: Exit::Code(0), stdout, .. } => stdout,
             _ => bytes.to_vec(),
         }
     }

@@ -232,7 +232,7 @@ fn run_args(context: &mut Context, args: &TampArgs) -> Result<Outcome, Failure> 
         return list::list(context, &job, args.json);
     }
     lower_priority(context, &args.shared);
-    let finished = carry_out(context, &job);
+    let finished = carry_out(context, &job, &args.shared);
     show(context, args, &job, &finished)
 }
 
@@ -266,7 +266,7 @@ pub struct Ran {
 }
 
 /// Runs the engine; lanes tell of their end as they end.
-fn carry_out(context: &Context, job: &Job) -> Ran {
+fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
     let budget = InProcess::new(job.staffing.width);
     let lease = budget.lease(Request {
         priority: job.priority,
@@ -289,7 +289,7 @@ fn carry_out(context: &Context, job: &Job) -> Ran {
         ran.2 |= broken_pipe;
     };
     make_folders(job);
-    let before = machine::processor_time(&context.host).ok();
+    let before = shared.report.is_some().then(|| machine::processor_time(&context.host).ok()).flatten();
     let progress = show_progress(context, job, &tally);
     let mut kept = None;
     let measures = match &job.direction {
@@ -334,8 +334,9 @@ fn make_folders(job: &Job) {
 
 /// What other programs used of the CPUs since `before`; 0 where the kernel does not tell.
 fn others_cpu_ns(context: &Context, before: Option<ProcessorTime>, measures: &Measures) -> u64 {
-    let now = machine::processor_time(&context.host).ok();
-    let busy_ticks = before.zip(now).map_or(0, |(before, now)| now.busy_ticks.saturating_sub(before.busy_ticks));
+    let Some(before) = before else { return 0 };
+    let now = machine::processor_time(&context.host).map_or(before, |now| now);
+    let busy_ticks = now.busy_ticks.saturating_sub(before.busy_ticks);
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
     (busy_ticks * tick_ns).saturating_sub(measures.process_cpu_ns)
 }

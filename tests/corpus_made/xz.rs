@@ -458,7 +458,12 @@ fn wrong_indexes() -> Vec<Case> {
         bad("index-long-form.xz", "a count in more bytes than it needs", raw(&long_form), words),
         bad("index-padding.xz", "padding that is not zero", raw(&[&good_fields[..], &[0, 0, 0, 1]].concat()), words),
         bad("index-more-padding.xz", "a word of padding too many", raw(&[&good_fields[..], &[0; 4]].concat()), words),
-        bad("index-crc.xz", "a wrong checksum of the Index", stream_with(CRC64, &[sized.clone()], &crc), words),
+        bad(
+            "index-crc.xz",
+            "a wrong checksum of the Index",
+            stream_with(CRC64, std::slice::from_ref(&sized), &crc),
+            words,
+        ),
         bad(
             "lying-index-packed.xz",
             "an Index that lies of a block that tells no size",

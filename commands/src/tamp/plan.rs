@@ -464,15 +464,20 @@ fn purpose(context: &Context, direction: &Direction, args: &TampArgs, lanes: &[L
     let size = sizes.total_bytes.map_or("size unknown".to_owned(), terminal::bytes);
     match lanes {
         [Lane { input: Input::Path(path), .. }] => {
-            let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-            let place = machine::storage_of(&context.host, &whole).map_or(String::new(), |storage| {
-                let device = storage.device.map_or(String::new(), |device| format!(" on {device}"));
-                format!(", {}{device}", storage.filesystem)
-            });
+            let place = if args.shared.explain { storage(context, path) } else { String::new() };
             format!("{verb} {} ({size}{place})", quote(path))
         }
         _ => format!("{verb} {} ({size})", label(lanes)),
     }
+}
+
+/// Where a file lies, for the plan alone: it takes a while to find out.
+fn storage(context: &Context, path: &Path) -> String {
+    let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    machine::storage_of(&context.host, &whole).map_or(String::new(), |storage| {
+        let device = storage.device.map_or(String::new(), |device| format!(" on {device}"));
+        format!(", {}{device}", storage.filesystem)
+    })
 }
 
 /// The plan with what is to be expected, found out by compressing a little of the source in memory.

@@ -60,8 +60,9 @@ pub fn staff(
         usage(format!("this level needs {need} on one hand, --memory allows {allowed}; a lower level needs less"))
     })?;
     let Fitting { width, slots, direction, held_bytes } = fitting;
-    // One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work.
-    let mode = if width == 1 && ends.are_files() { Mode::SingleCore } else { Mode::Threaded };
+    // One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work, if there is any.
+    let has_one_chunk = ends.from_files && chunks == Some(1);
+    let mode = if width == 1 && (ends.are_files() || has_one_chunk) { Mode::SingleCore } else { Mode::Threaded };
 
     explain_reading(&direction, ends, plan);
     let reason = reason_for_width(context, args, width, useful, chunks);

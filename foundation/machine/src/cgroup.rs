@@ -38,8 +38,6 @@ pub struct Membership {
 pub struct GroupMemory {
     /// The tightest limit of the group and its ancestors.
     pub limit_bytes: Option<u64>,
-    /// What the process's own group uses, file cache included.
-    pub usage_bytes: Option<u64>,
     /// What can still be had before some level meets its limit. File cache counts as free, since the kernel gives it up
     /// before it refuses memory; without that, a group that has read a large file would look full.
     pub headroom_bytes: Option<u64>,
@@ -61,37 +59,50 @@ pub fn memberships(host: &Host) -> Result<Vec<Membership>, HostError> {
         .collect()
 }
 
-/// The tightest CPU quota of the group and its ancestors in thousandths of a core; none when nothing bounds it.
-pub fn cpu_quota_millicores(host: &Host) -> Result<Option<u64>, HostError> {
-    let Some(levels) = Levels::find(host, Controller::Cpu)? else { return Ok(None) };
-    let mut tightest = None;
-    for folder in &levels.folders {
-        let quota = match levels.version {
-            Version::One => quota_v1(host, folder)?,
-            Version::Two => quota_v2(host, folder)?,
-        };
-        tightest = lesser(tightest, quota);
-    }
-    Ok(tightest)
+/// The control groups of this process and where they are mounted: read once for all controllers, since the kernel takes its
+/// time to list mounts.
+pub struct ControlGroups {
+    memberships: Vec<Membership>,
+    mounts: Vec<Mount>,
 }
 
-/// The memory that the group and its ancestors allow.
-pub fn group_memory(host: &Host) -> Result<GroupMemory, HostError> {
-    let Some(levels) = Levels::find(host, Controller::Memory)? else { return Ok(GroupMemory::default()) };
-    let names = levels.version.memory_names();
-    let mut memory = GroupMemory::default();
-    for (distance, folder) in levels.folders.iter().enumerate() {
-        let usage = host.read_if_there(&folder.join(names.usage))?;
-        let usage = usage.map(|text| parse_number(&folder.join(names.usage), "the usage", &text)).transpose()?;
-        if distance == 0 {
-            memory.usage_bytes = usage;
-        }
-        let Some(limit) = memory_limit(host, &folder.join(names.limit))? else { continue };
-        let used = usage.unwrap_or(0).saturating_sub(file_cache_bytes(host, folder, names)?);
-        memory.limit_bytes = lesser(memory.limit_bytes, Some(limit));
-        memory.headroom_bytes = lesser(memory.headroom_bytes, Some(limit.saturating_sub(used)));
+impl ControlGroups {
+    /// Reads `/proc/self/cgroup` and `/proc/self/mountinfo`.
+    pub fn of(host: &Host) -> Result<Self, HostError> {
+        let memberships = memberships(host)?;
+        let mounts = if memberships.is_empty() { Vec::new() } else { mounts(host)? };
+        Ok(Self { memberships, mounts })
     }
-    Ok(memory)
+
+    /// The tightest CPU quota of the group and its ancestors in thousandths of a core; none when nothing bounds it.
+    pub fn cpu_quota_millicores(&self, host: &Host) -> Result<Option<u64>, HostError> {
+        let Some(levels) = Levels::find(self, Controller::Cpu)? else { return Ok(None) };
+        let mut tightest = None;
+        for folder in &levels.folders {
+            let quota = match levels.version {
+                Version::One => quota_v1(host, folder)?,
+                Version::Two => quota_v2(host, folder)?,
+            };
+            tightest = lesser(tightest, quota);
+        }
+        Ok(tightest)
+    }
+
+    /// The memory that the group and its ancestors allow.
+    pub fn memory(&self, host: &Host) -> Result<GroupMemory, HostError> {
+        let Some(levels) = Levels::find(self, Controller::Memory)? else { return Ok(GroupMemory::default()) };
+        let names = levels.version.memory_names();
+        let mut memory = GroupMemory::default();
+        for folder in &levels.folders {
+            let Some(limit) = memory_limit(host, &folder.join(names.limit))? else { continue };
+            let usage = host.read_if_there(&folder.join(names.usage))?;
+            let usage = usage.map(|text| parse_number(&folder.join(names.usage), "the usage", &text)).transpose()?;
+            let used = usage.unwrap_or(0).saturating_sub(file_cache_bytes(host, folder, names)?);
+            memory.limit_bytes = lesser(memory.limit_bytes, Some(limit));
+            memory.headroom_bytes = lesser(memory.headroom_bytes, Some(limit.saturating_sub(used)));
+        }
+        Ok(memory)
+    }
 }
 
 /// The smaller of two bounds, where none is no bound.
@@ -141,8 +152,8 @@ struct Levels {
 impl Levels {
     /// Finds the hierarchy that has `controller`: version 1 where it is bound there, else version 2. None when the process
     /// is in no group at all.
-    fn find(host: &Host, controller: Controller) -> Result<Option<Self>, HostError> {
-        let memberships = memberships(host)?;
+    fn find(groups: &ControlGroups, controller: Controller) -> Result<Option<Self>, HostError> {
+        let ControlGroups { memberships, mounts } = groups;
         let is_named = |membership: &&Membership| membership.controllers.iter().any(|name| name == controller.name());
         let (version, membership) = match memberships.iter().find(is_named) {
             Some(membership) => (Version::One, membership),
@@ -151,7 +162,6 @@ impl Levels {
                 None => return Ok(None),
             },
         };
-        let mounts = mounts(host)?;
         let carries = |mount: &&Mount| match version {
             Version::One => {
                 mount.filesystem == "cgroup" && mount.options.split(',').any(|name| name == controller.name())
@@ -238,6 +248,14 @@ mod tests {
 
     const V2: &str = "/sys/fs/cgroup";
 
+    fn cpu_quota_millicores(host: &Host) -> Result<Option<u64>, HostError> {
+        ControlGroups::of(host)?.cpu_quota_millicores(host)
+    }
+
+    fn group_memory(host: &Host) -> Result<GroupMemory, HostError> {
+        ControlGroups::of(host)?.memory(host)
+    }
+
     #[test]
     fn version_2_quota_is_the_tightest_of_all_levels() {
         let fake = FakeHost::with_cgroup_v2("/outer/inner");
@@ -269,8 +287,7 @@ mod tests {
         fake.file(&format!("{V2}/outer/memory.max"), "1000\n");
         fake.file(&format!("{V2}/outer/memory.current"), "900\n");
         fake.file(&format!("{V2}/outer/memory.stat"), "anon 200\nfile 700\ninactive_file 400\nactive_file 100\n");
-        let expected =
-            GroupMemory { limit_bytes: Some(1000), usage_bytes: Some(600), headroom_bytes: Some(1000 - (900 - 500)) };
+        let expected = GroupMemory { limit_bytes: Some(1000), headroom_bytes: Some(1000 - (900 - 500)) };
         assert_eq!(group_memory(&fake.host()).expect("readable"), expected);
     }
 
@@ -291,7 +308,7 @@ mod tests {
         let own = "/sys/fs/cgroup/memory/outer/inner";
         fake.file(&format!("{own}/memory.limit_in_bytes"), "9223372036854771712\n");
         fake.file(&format!("{own}/memory.usage_in_bytes"), "4096\n");
-        let expected = GroupMemory { limit_bytes: None, usage_bytes: Some(4096), headroom_bytes: None };
+        let expected = GroupMemory { limit_bytes: None, headroom_bytes: None };
         assert_eq!(group_memory(&fake.host()).expect("readable"), expected);
         fake.file("/sys/fs/cgroup/memory/outer/memory.limit_in_bytes", "8192\n");
         fake.file("/sys/fs/cgroup/memory/outer/memory.usage_in_bytes", "5000\n");

@@ -15,7 +15,7 @@ mod snapshot;
 mod storage;
 
 pub use affinity::{allowed_cpus, online_cpus};
-pub use cgroup::{Controller, GroupMemory, Membership, cpu_quota_millicores, group_memory, memberships};
+pub use cgroup::{ControlGroups, Controller, GroupMemory, Membership, memberships};
 pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};

@@ -2,7 +2,7 @@
 //! What cannot be read is guessed on the safe side and listed.
 
 use crate::affinity::{allowed_cpus, online_cpus};
-use crate::cgroup::{GroupMemory, cpu_quota_millicores, group_memory};
+use crate::cgroup::{ControlGroups, GroupMemory};
 use crate::host::{Host, HostError};
 use crate::memory::host_memory;
 use serde::Serialize;
@@ -48,9 +48,16 @@ impl Machine {
         let mut doubts = Vec::new();
         let allowed = sure("allowed_cpus", allowed_cpus(host), &mut doubts);
         let online = sure("online_cpus", online_cpus(host), &mut doubts);
-        let quota = sure("cpu_quota_millicores", cpu_quota_millicores(host), &mut doubts);
+        let groups = ControlGroups::of(host);
+        let quota = match &groups {
+            Ok(groups) => sure("cpu_quota_millicores", groups.cpu_quota_millicores(host), &mut doubts),
+            Err(error) => unsure("cpu_quota_millicores", error, &mut doubts),
+        };
         let memory = sure("memory_available_bytes", host_memory(host), &mut doubts);
-        let group = sure("memory_limit_bytes", group_memory(host), &mut doubts);
+        let group = match &groups {
+            Ok(groups) => sure("memory_limit_bytes", groups.memory(host), &mut doubts),
+            Err(error) => unsure("memory_limit_bytes", error, &mut doubts),
+        };
         let GroupMemory { limit_bytes, headroom_bytes, .. } = group.unwrap_or_default();
         Self {
             // An unreadable mask is taken for one CPU: being slow is better than pushing others off theirs.
@@ -80,16 +87,19 @@ impl Machine {
 fn sure<T>(field: &'static str, read: Result<T, HostError>, doubts: &mut Vec<Doubt>) -> Option<T> {
     match read {
         Ok(value) => Some(value),
-        Err(error) => {
-            let file = error.path().map(|path| path.to_string_lossy().into_owned());
-            let reason = match error.source() {
-                Some(cause) => format!("{error}: {cause}"),
-                None => error.to_string(),
-            };
-            doubts.push(Doubt { field, file, reason });
-            None
-        }
+        Err(error) => unsure(field, &error, doubts),
     }
+}
+
+/// Nothing, and a doubt.
+fn unsure<T>(field: &'static str, error: &HostError, doubts: &mut Vec<Doubt>) -> Option<T> {
+    let file = error.path().map(|path| path.to_string_lossy().into_owned());
+    let reason = match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    };
+    doubts.push(Doubt { field, file, reason });
+    None
 }
 
 #[cfg(test)]
