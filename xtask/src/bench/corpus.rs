@@ -122,6 +122,10 @@ impl Data {
             self.undo = Some(self.removal()?);
         }
         let failed = |error: std::io::Error| format!("could not make {}: {error}", self.folder.display());
+        // What a run that was killed has left: packed files belong to the plain ones that they were made of.
+        if ![&self.source, &self.mixed].iter().all(|corpora| corpora.whole.plain.is_file()) && self.folder.exists() {
+            std::fs::remove_dir_all(&self.folder).map_err(failed)?;
+        }
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
         let described = self.make_source()?;
         let mixed = &self.mixed.whole;

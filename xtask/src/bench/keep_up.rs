@@ -191,6 +191,9 @@ pub struct Poured {
     pub packed_bytes: u64,
 }
 
+/// LIMIT: `zstd --adapt` may stay at a high level for an hour once it is there.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(120);
+
 /// A mean rate that two cores can meet at a middle level, and one that needs the lowest.
 const RATES: [u64; 2] = [25_000_000, 150_000_000];
 
@@ -228,10 +231,23 @@ impl Row {
         let begin = Instant::now();
         let mut producer = command(&self.produce).stdout(Stdio::piped()).spawn().map_err(failed)?;
         let pipe = producer.stdout.take().ok_or("the producer has no pipe")?;
-        let packed = command(&self.pack).stdin(pipe).stdout(File::create(&out).map_err(failed)?).status();
+        let mut packer =
+            command(&self.pack).stdin(pipe).stdout(File::create(&out).map_err(failed)?).spawn().map_err(failed)?;
+        let packed = loop {
+            match packer.try_wait().map_err(failed)? {
+                Some(status) => break status,
+                None if begin.elapsed() > GIVEN_UP_AFTER => {
+                    packer.kill().and_then(|()| packer.wait()).map_err(failed)?;
+                    producer.wait().map_err(failed)?;
+                    let seconds = GIVEN_UP_AFTER.as_secs();
+                    return Err(format!("{} was not done after {seconds} s and was ended", self.tool));
+                }
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        };
         let wall_s = begin.elapsed().as_secs_f64();
         let produced = producer.wait().map_err(failed)?;
-        if !packed.map_err(failed)?.success() || !produced.success() {
+        if !packed.success() || !produced.success() {
             return Err(format!("{} or its producer failed", self.tool));
         }
         self.verify(&out)?;
