@@ -4,6 +4,7 @@
 
 use crate::host::{Host, HostError, parse_number};
 use crate::mounts::{Mount, mounts};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// A kind of resource that control groups bound.
@@ -61,18 +62,44 @@ pub fn memberships(host: &Host) -> Result<Vec<Membership>, HostError> {
         .collect()
 }
 
-/// The tightest CPU quota of the group and its ancestors in thousandths of a core; none when nothing bounds it.
-pub fn cpu_quota_millicores(host: &Host) -> Result<Option<u64>, HostError> {
+/// A CPU quota and the group that has it: all processes below share it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuQuota {
+    /// CPU time in thousandths of a core.
+    pub millicores: u64,
+    /// The group's folder on the host.
+    pub folder: PathBuf,
+}
+
+/// The tightest CPU quota of the group and its ancestors; none when nothing bounds it.
+pub fn cpu_quota(host: &Host) -> Result<Option<CpuQuota>, HostError> {
     let Some(levels) = Levels::find(host, Controller::Cpu)? else { return Ok(None) };
-    let mut tightest = None;
+    let mut tightest: Option<CpuQuota> = None;
     for folder in &levels.folders {
         let quota = match levels.version {
             Version::One => quota_v1(host, folder)?,
             Version::Two => quota_v2(host, folder)?,
         };
-        tightest = lesser(tightest, quota);
+        let Some(millicores) = quota else { continue };
+        // Of two equal quotas the outer one counts: more processes share it.
+        if tightest.as_ref().is_none_or(|tightest| millicores <= tightest.millicores) {
+            tightest = Some(CpuQuota { millicores, folder: folder.clone() });
+        }
     }
     Ok(tightest)
+}
+
+/// The tightest CPU quota in thousandths of a core, whichever group has it.
+pub fn cpu_quota_millicores(host: &Host) -> Result<Option<u64>, HostError> {
+    Ok(cpu_quota(host)?.map(|quota| quota.millicores))
+}
+
+/// A number by which processes in different mount namespaces know the same group: its folder's inode (cgroups(7)).
+pub fn group_number(host: &Host, folder: &Path) -> Result<u64, HostError> {
+    match std::fs::metadata(host.locate(folder)) {
+        Ok(status) => Ok(status.ino()),
+        Err(cause) => Err(HostError::Read { path: folder.to_owned(), cause }),
+    }
 }
 
 /// The memory that the group and its ancestors allow.

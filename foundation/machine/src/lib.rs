@@ -10,15 +10,20 @@ mod fake_host;
 mod host;
 mod memory;
 mod mounts;
+mod process;
 mod processor_time;
 mod snapshot;
 mod storage;
 
-pub use affinity::{allowed_cpus, online_cpus};
-pub use cgroup::{Controller, GroupMemory, Membership, cpu_quota_millicores, group_memory, memberships};
+pub use affinity::{allowed_cpu_numbers, allowed_cpus, online_cpus};
+pub use cgroup::{
+    Controller, CpuQuota, GroupMemory, Membership, cpu_quota, cpu_quota_millicores, group_memory, group_number,
+    memberships,
+};
 pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
+pub use process::{ProcessFacts, own_pid_namespace, process_facts};
 pub use processor_time::{ProcessorTime, processor_time};
 pub use snapshot::{Doubt, Machine};
 pub use storage::{Storage, StorageKind, storage_of, storage_of_device};
