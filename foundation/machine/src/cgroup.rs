@@ -4,6 +4,7 @@
 
 use crate::host::{Host, HostError, parse_number};
 use crate::mounts::{Mount, mounts};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// A kind of resource that control groups bound.
@@ -59,6 +60,15 @@ pub fn memberships(host: &Host) -> Result<Vec<Membership>, HostError> {
         .collect()
 }
 
+/// A CPU quota and the group that has it: all processes below share it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuQuota {
+    /// CPU time in thousandths of a core.
+    pub millicores: u64,
+    /// The group's folder on the host.
+    pub folder: PathBuf,
+}
+
 /// The control groups of this process and where they are mounted: read once for all controllers, since the kernel takes its
 /// time to list mounts.
 pub struct ControlGroups {
@@ -74,16 +84,20 @@ impl ControlGroups {
         Ok(Self { memberships, mounts })
     }
 
-    /// The tightest CPU quota of the group and its ancestors in thousandths of a core; none when nothing bounds it.
-    pub fn cpu_quota_millicores(&self, host: &Host) -> Result<Option<u64>, HostError> {
+    /// The tightest CPU quota of the group and its ancestors; none when nothing bounds it.
+    pub fn cpu_quota(&self, host: &Host) -> Result<Option<CpuQuota>, HostError> {
         let Some(levels) = Levels::find(self, Controller::Cpu)? else { return Ok(None) };
-        let mut tightest = None;
+        let mut tightest: Option<CpuQuota> = None;
         for folder in &levels.folders {
             let quota = match levels.version {
                 Version::One => quota_v1(host, folder)?,
                 Version::Two => quota_v2(host, folder)?,
             };
-            tightest = lesser(tightest, quota);
+            let Some(millicores) = quota else { continue };
+            // Of two equal quotas the outer one counts: more processes share it.
+            if tightest.as_ref().is_none_or(|tightest| millicores <= tightest.millicores) {
+                tightest = Some(CpuQuota { millicores, folder: folder.clone() });
+            }
         }
         Ok(tightest)
     }
@@ -102,6 +116,14 @@ impl ControlGroups {
             memory.headroom_bytes = lesser(memory.headroom_bytes, Some(limit.saturating_sub(used)));
         }
         Ok(memory)
+    }
+}
+
+/// A number by which processes in different mount namespaces know the same group: its folder's inode (cgroups(7)).
+pub fn group_number(host: &Host, folder: &Path) -> Result<u64, HostError> {
+    match std::fs::metadata(host.locate(folder)) {
+        Ok(status) => Ok(status.ino()),
+        Err(cause) => Err(HostError::Read { path: folder.to_owned(), cause }),
     }
 }
 
@@ -249,7 +271,11 @@ mod tests {
     const V2: &str = "/sys/fs/cgroup";
 
     fn cpu_quota_millicores(host: &Host) -> Result<Option<u64>, HostError> {
-        ControlGroups::of(host)?.cpu_quota_millicores(host)
+        Ok(cpu_quota(host)?.map(|quota| quota.millicores))
+    }
+
+    fn cpu_quota(host: &Host) -> Result<Option<CpuQuota>, HostError> {
+        ControlGroups::of(host)?.cpu_quota(host)
     }
 
     fn group_memory(host: &Host) -> Result<GroupMemory, HostError> {
