@@ -15,7 +15,9 @@ use testkit::data;
 const ENDING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
 fn start(place: &Place, arguments: &[&str]) -> Running {
-    let mut command = Command::new(crate::place::binary());
+    // Whoever runs the tests in the background may have some of these ignored, and a child inherits that.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(crate::place::binary());
     command.arg("tamp").args(arguments).current_dir(place.folder());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Running { child: command.spawn().expect("the program starts") }

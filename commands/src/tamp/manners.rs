@@ -4,7 +4,7 @@
 
 use super::TampArgs;
 use super::list::Row;
-use super::names::LeftAlone;
+use super::names::{LeftAlone, SpecialMode};
 use crate::context::Context;
 use codec::admission::Admission;
 use codec::error::{CodecError, Unrecognised};
@@ -72,13 +72,15 @@ impl Default for Manners {
     }
 }
 
-/// Links that are not worked on.
+/// Files that are not worked on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Refused {
-    /// Symbolic ones.
+    /// Symbolic links.
     pub symbolic: bool,
     /// Files with more names than one.
     pub hard: bool,
+    /// Files that run with their owner's or group's rights, or are sticky: packing would lose that.
+    pub special_modes: bool,
 }
 
 /// Another folder for outputs.
@@ -235,12 +237,16 @@ impl Manners {
         tried.find(|path| is_there(path)).unwrap_or(first)
     }
 
-    /// Why a link is not worked on.
-    pub fn refused_link(&self, path: &Path) -> Option<LeftAlone> {
+    /// Why a file of a kind that others do not have to think of is not worked on.
+    pub fn refused(&self, path: &Path) -> Option<LeftAlone> {
         use std::os::unix::fs::MetadataExt;
         let metadata = std::fs::symlink_metadata(path).ok()?;
         if self.refuses.symbolic && metadata.is_symlink() {
             return Some(LeftAlone::SymbolicLink);
+        }
+        let special = SpecialMode::of(metadata.mode());
+        if let (true, true, Some(special)) = (self.refuses.special_modes, metadata.is_file(), special) {
+            return Some(LeftAlone::SpecialMode(special));
         }
         let names = metadata.nlink();
         (self.refuses.hard && metadata.is_file() && names > 1).then_some(LeftAlone::OtherNames(names - 1))

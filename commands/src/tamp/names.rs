@@ -22,6 +22,8 @@ pub enum LeftAlone {
     SymbolicLink,
     /// So many other names mean the same file, where the tool's ways are to leave such files alone.
     OtherNames(u64),
+    /// It has a mode that packing would lose, where the tool's ways are to leave such files alone.
+    SpecialMode(SpecialMode),
     /// A folder, without `-r`.
     Directory,
     /// A FIFO, socket or device, whose output would get a name of its own beside it.
@@ -33,6 +35,25 @@ pub enum LeftAlone {
     },
     /// A folder that could not be read.
     Unreadable(String),
+}
+
+/// A bit of a file's mode that is no right to read, write or execute (inode(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpecialMode {
+    /// Runs with its owner's rights.
+    SetUserId,
+    /// Runs with its group's rights.
+    SetGroupId,
+    /// Sticky.
+    Sticky,
+}
+
+impl SpecialMode {
+    /// The first of those that `mode` has.
+    pub fn of(mode: u32) -> Option<Self> {
+        let bits = [(0o4000, Self::SetUserId), (0o2000, Self::SetGroupId), (0o1000, Self::Sticky)];
+        bits.into_iter().find(|(bit, _)| mode & bit != 0).map(|(_, special)| special)
+    }
 }
 
 /// A file to work on, and how it was found.

@@ -313,7 +313,7 @@ fn lanes(
     let mut names = HashMap::new();
     for file in files {
         let is_stdin = file.path == Path::new("-");
-        let refused = if is_stdin { None } else { args.manners.refused_link(&file.path) };
+        let refused = if is_stdin { None } else { args.manners.refused(&file.path) };
         let output = match refused {
             Some(why) => Err(why),
             None if is_stdin => Ok(output_of_stdin(args)),
@@ -410,6 +410,7 @@ fn tell_left_alone(context: &Context, direction: &Direction, path: &Path, why: &
         }
         LeftAlone::SymbolicLink => ("it is a symbolic link".to_owned(), None),
         LeftAlone::OtherNames(others) => (format!("{others} other names mean the same file"), None),
+        LeftAlone::SpecialMode(_) => ("its mode would be lost".to_owned(), None),
         LeftAlone::Directory => ("it is a directory".to_owned(), Some("-r goes through folders")),
         LeftAlone::NotAFile => ("it is not a regular file".to_owned(), Some("-c or -o reads it all the same")),
         LeftAlone::SameOutput { other } => {

@@ -57,7 +57,7 @@ pub fn staff(
     let useful = chunks.map_or(asked, |chunks| usize::try_from(chunks).unwrap_or(usize::MAX).min(asked)).max(1);
     let fitting = fit(direction, useful, lanes.len(), ends, cap).map_err(|TooTight { need_bytes }| {
         let (need, allowed) = (terminal::bytes(need_bytes), terminal::bytes(cap.bytes));
-        usage(format!("this level needs {need} on one hand, --memory allows {allowed}; a lower level needs less"))
+        usage(format!("this level needs {need} on one hand, --memory allows {allowed}"))
     })?;
     let Fitting { width, slots, direction, held_bytes } = fitting;
     // One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work, if there is any.

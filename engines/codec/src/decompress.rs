@@ -139,6 +139,8 @@ pub struct DecompressSink {
 #[derive(Default)]
 struct Fold {
     offset: u64,
+    /// Plain bytes that every check so far confirms.
+    confirmed: u64,
     totals: Totals,
     check: CheckSoFar,
     /// A unit before was found damaged: nothing after it is placed.
@@ -342,6 +344,8 @@ impl Stages for Decompression<'_> {
                 fold.totals.units += units.len() as u64;
                 if units.first().is_some_and(|unit| unit.is_checked_later) {
                     fold.check.add(PieceCheck::begin(RunningCheck::Xxh32), chunk.plain.content());
+                } else {
+                    fold.confirmed = fold.offset;
                 }
             }
             Content::Piece { unit, filled, check } => {
@@ -350,9 +354,13 @@ impl Stages for Decompression<'_> {
                     fold.totals.units += 1;
                     fold.totals.streamed_units += 1;
                     fold.check.compare(*claim).map_err(|defect| unit.damaged(defect))?;
+                    fold.confirmed = fold.offset;
                 }
             }
-            Content::Check { unit, claim } => fold.check.compare(*claim).map_err(|defect| unit.damaged(defect))?,
+            Content::Check { unit, claim } => {
+                fold.check.compare(*claim).map_err(|defect| unit.damaged(defect))?;
+                fold.confirmed = fold.offset;
+            }
         }
         Ok(())
     }
@@ -380,6 +388,8 @@ impl Stages for Decompression<'_> {
             {
                 closed.outcome = outcome.map(|end| position = end);
                 fold.totals.streamed_units += 1;
+                // A series compares each block's checksum before it hands on a byte.
+                fold.confirmed = sink.output.written();
             }
             let bytes_in = position - source.from;
             closed.left_unread = source.left_unread;
@@ -392,9 +402,10 @@ impl Stages for Decompression<'_> {
             leave_stdin_at(&self.lanes[lane], &sink.input, position);
             let finished = match closed.outcome {
                 Ok(()) => sink.output.commit(&self.lanes[lane], &sink.input),
-                Err(error) if error.is_damage() && self.lanes[lane].care.keeps_good && closed.totals.bytes_out > 0 => {
-                    let kept = sink.output.commit_sound_part(&self.lanes[lane], &sink.input);
-                    closed.kept_bytes = kept.is_ok().then_some(closed.totals.bytes_out);
+                Err(error) if self.lanes[lane].care.keeps_good && sound_bytes(&error, &fold, &sink.output) > 0 => {
+                    let bytes = sound_bytes(&error, &fold, &sink.output);
+                    let kept = sink.output.commit_sound_part(&self.lanes[lane], &sink.input, bytes);
+                    closed.kept_bytes = kept.is_ok().then_some(bytes);
                     kept.and(Err(error))
                 }
                 Err(error) => sink.output.abandon(error),
@@ -411,6 +422,16 @@ impl Stages for Decompression<'_> {
         } else {
             ["read", "decompress", "write"]
         }
+    }
+}
+
+/// How much of what was written is sound: what checks confirm; of a file that breaks off all that it gave, since nothing speaks
+/// against it.
+fn sound_bytes(error: &CodecError, fold: &Fold, output: &OutputEnd) -> u64 {
+    match error {
+        CodecError::Damaged { defect: Defect::Truncated, .. } => output.written(),
+        error if error.is_damage() => fold.confirmed.min(output.written()),
+        _ => 0,
     }
 }
 

@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use sys::at_offset::{report_late_errors, write_all_at};
 use sys::metadata::{NotCarried, carry_over, give_default_mode};
-use sys::pipe_end::{Kind, appends, kind_of, was_closed, widen};
+use sys::pipe_end::{Kind, appends, kind_of, widen};
 use sys::staged_file::{Replace, StagedFile, Unfinished};
+use sys::standard_streams::{input_was_closed, output_was_closed};
 use sys::wake::Wake;
 
 /// What pipes are asked to hold; the kernel's default is 64 KiB, a sixteenth of our reads.
@@ -44,7 +45,7 @@ impl InputEnd {
             Input::Stdin => {
                 let descriptor = io::stdin().as_fd().try_clone_to_owned().map_err(CodecError::Open)?;
                 let file = File::from(descriptor);
-                if was_closed(&file) {
+                if input_was_closed() {
                     return Err(CodecError::Open(io::Error::other("it is closed")));
                 }
                 (file, true)
@@ -114,7 +115,7 @@ impl OutputEnd {
             Output::Stdout => {
                 let create_error = |cause| CodecError::Create { path: "standard output".into(), cause };
                 let file = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(create_error)?);
-                if was_closed(&file) {
+                if output_was_closed() {
                     return Err(create_error(io::Error::other("it is closed")));
                 }
                 Self::direct(file, Path::new("standard output")).map_err(create_error)
@@ -220,6 +221,16 @@ impl OutputEnd {
         file.set_len(length).map_err(|cause| self.write_error(self.written(), cause))
     }
 
+    /// Takes back what is not sound. What went to standard output is gone.
+    fn shorten_to(&self, bytes: u64) -> Result<(), CodecError> {
+        match &self.destination {
+            Destination::Staged { staged, .. } if bytes < self.written() => {
+                staged.file().set_len(bytes).map_err(|cause| self.write_error(bytes, cause))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The lane failed: nothing is committed, and whoever writes next through the same descriptor goes on behind our bytes.
     pub fn abandon<T>(self, error: CodecError) -> Result<T, CodecError> {
         // The lane's own error is the one to tell. A staged file goes; what stands on standard output stays, zeros too.
@@ -243,16 +254,18 @@ impl OutputEnd {
     /// Everything is written: carries the source's metadata over, gives the file its name, removes the source if asked.
     pub fn commit(self, lane: &Lane, input: &File) -> Result<Vec<NotCarried>, CodecError> {
         let is_named = matches!(self.destination, Destination::Staged { .. });
-        let not_carried = self.commit_sound_part(lane, input)?;
+        let written = self.written();
+        let not_carried = self.commit_sound_part(lane, input, written)?;
         if is_named {
             remove_source(lane, input)?;
         }
         Ok(not_carried)
     }
 
-    /// What is written is sound, though not all: it gets its name, and the source stays.
-    pub fn commit_sound_part(self, lane: &Lane, input: &File) -> Result<Vec<NotCarried>, CodecError> {
+    /// The first `bytes` of what is written are sound: they get their name, and the source stays.
+    pub fn commit_sound_part(self, lane: &Lane, input: &File, bytes: u64) -> Result<Vec<NotCarried>, CodecError> {
         self.end_in_its_length()?;
+        self.shorten_to(bytes)?;
         self.leave_behind_our_bytes()?;
         let (written, name) = (self.written(), self.name.clone());
         let flush_error = |cause| CodecError::Write { path: name.clone(), offset: written, cause };

@@ -14,4 +14,5 @@ pub mod scheduling;
 pub mod shared_words;
 pub mod signals;
 pub mod staged_file;
+pub mod standard_streams;
 pub mod wake;

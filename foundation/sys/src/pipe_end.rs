@@ -35,20 +35,6 @@ pub fn widen(descriptor: impl AsFd, bytes: usize) {
     }
 }
 
-/// Whether a standard stream was closed when the program began.
-///
-/// LIE: Rust's runtime then opens the null device for reading and writing in its place, so that no file of ours gets its
-/// number; a shell's redirection opens it for one of them only.
-pub fn was_closed(descriptor: impl AsFd) -> bool {
-    let is_null = fstat(&descriptor).is_ok_and(|status| {
-        let device = status.st_rdev;
-        FileType::from_raw_mode(status.st_mode) == FileType::CharacterDevice
-            && (rustix::fs::major(device), rustix::fs::minor(device)) == (1, 3)
-    });
-    let flags = rustix::fs::fcntl_getfl(&descriptor);
-    is_null && flags.is_ok_and(|flags| flags & rustix::fs::OFlags::ACCMODE == rustix::fs::OFlags::RDWR)
-}
-
 /// Whether writes to `descriptor` go to the end of the file whatever offset is given (`O_APPEND`).
 ///
 /// LIE: `pwrite(2)` on such a descriptor ignores its offset on Linux, so parallel writing is out of the question.

@@ -106,7 +106,7 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     let refuses = !force && !to_stdout;
     let manners = manners(wish);
     manners.admission.passes_on = force && to_stdout && unpacks;
-    manners.refuses = Refused { symbolic: refuses, hard: refuses };
+    manners.refuses = Refused { symbolic: refuses, hard: refuses, special_modes: false };
     Ok(())
 }
 
@@ -185,6 +185,7 @@ fn left_alone(path: &str, why: &LeftAlone) -> String {
         LeftAlone::UnknownEnding => format!("Can't guess original name for {path}."),
         LeftAlone::Directory => format!("Input file {path} is a directory."),
         LeftAlone::NotAFile | LeftAlone::SymbolicLink => format!("Input file {path} is not a normal file."),
+        LeftAlone::SpecialMode(_) => format!("Input file {path} has a mode that would be lost."),
         LeftAlone::OtherNames(others) => {
             let plural = if *others == 1 { "" } else { "s" };
             format!("Input file {path} has {others} other link{plural}.")
@@ -269,6 +270,7 @@ fn skipped(_path: &Path, why: &LeftAlone) -> String {
         LeftAlone::UnknownEnding => "unknown suffix".to_owned(),
         LeftAlone::Directory | LeftAlone::NotAFile | LeftAlone::SymbolicLink => "not a regular file".to_owned(),
         LeftAlone::OtherNames(_) => "more than one links".to_owned(),
+        LeftAlone::SpecialMode(_) => "a mode that would be lost".to_owned(),
         LeftAlone::SameOutput { other } => format!("the same output as \"{}\"", name_of(other)),
         LeftAlone::Unreadable(error) => error.clone(),
     }

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::with_causes;
 use crate::tamp::list::Row;
 use crate::tamp::manners::{Codes, Event, Manners, Refused, Said, Way};
-use crate::tamp::names::LeftAlone;
+use crate::tamp::names::{LeftAlone, SpecialMode};
 use codec::admission::{Admission, BehindTheEnd};
 use codec::error::{CodecError, Defect, Unrecognised};
 use codec::lane::Totals;
@@ -113,7 +113,7 @@ pub(super) fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> 
     // COMPAT: with -f and -c gzip and pigz are cat for what they do not know.
     manners.admission.passes_on = force && to_stdout && unpacks;
     let refuses_links = !force && !to_stdout;
-    manners.refuses = Refused { symbolic: refuses_links, hard: refuses_links };
+    manners.refuses = Refused { symbolic: refuses_links, hard: refuses_links, special_modes: refuses_links };
     Ok(())
 }
 
@@ -173,6 +173,14 @@ fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
             let plural = if *others == 1 { "" } else { "s" };
             Said::odd(2, format!("{name}: {path} has {others} other link{plural} -- file ignored"))
         }
+        LeftAlone::SpecialMode(special) => {
+            let why = match special {
+                SpecialMode::SetUserId => "is set-user-ID on execution - ignored",
+                SpecialMode::SetGroupId => "is set-group-ID on execution - ignored",
+                SpecialMode::Sticky => "has the sticky bit set - file ignored",
+            };
+            Said::odd(2, format!("{name}: {path} {why}"))
+        }
     }
 }
 
@@ -214,14 +222,18 @@ fn list(rows: &[Row]) -> String {
         text.push_str(&format!("{packed:>19} {plain:>19} {} {name}\n", saved(packed, plain)));
     };
     for row in rows {
-        let plain =
-            ENDINGS.iter().find_map(|(ending, other)| Some(format!("{}{other}", row.name.strip_suffix(ending)?)));
-        line(row.packed_bytes, row.plain_bytes, &printable(plain.as_deref().unwrap_or(&row.name)));
+        line(row.packed_bytes, row.plain_bytes, &plain_name(&row.name));
     }
     if rows.len() > 1 {
         line(rows.iter().map(|row| row.packed_bytes).sum(), rows.iter().map(|row| row.plain_bytes).sum(), "(totals)");
     }
     text
+}
+
+/// The name without its ending, for a list.
+pub(super) fn plain_name(name: &str) -> String {
+    let plain = ENDINGS.iter().find_map(|(ending, other)| Some(format!("{}{other}", name.strip_suffix(ending)?)));
+    printable(plain.as_deref().unwrap_or(name)).into_owned()
 }
 
 /// The share saved.
@@ -233,7 +245,7 @@ fn share(totals: &Totals, way: Way) -> String {
     saved(packed, plain)
 }
 
-fn saved(packed: u64, plain: u64) -> String {
+pub(super) fn saved(packed: u64, plain: u64) -> String {
     let data = packed.saturating_sub(FRAMING_BYTES);
     let share = if plain == 0 { 0.0 } else { 1.0 - data as f64 / plain as f64 };
     format!("{:5.1}%", 100.0 * share)

@@ -208,6 +208,7 @@ fn left_alone(path: &str, why: &LeftAlone) -> String {
         LeftAlone::UnknownEnding => format!("Cannot determine an output filename from {path} "),
         LeftAlone::Directory => format!("{path} is a directory "),
         LeftAlone::NotAFile => format!("{path} is not a regular file "),
+        LeftAlone::SpecialMode(_) => format!("{path} has a mode that would be lost "),
         LeftAlone::SymbolicLink | LeftAlone::OtherNames(_) => format!("{path} is a link "),
         LeftAlone::SameOutput { other } => format!("{path}: {} gets the same name ", name_of(other)),
         LeftAlone::Unreadable(error) => format!("{path}: {error} "),

@@ -5,6 +5,7 @@ use super::options::{self, Complaint, Digits, Table, accepted, accepted_value, f
 use super::{Family, Shows, Wish, gzip, input_of, kernel_words, manners, name_of, output_of};
 use crate::context::Context;
 use crate::failure::with_causes;
+use crate::tamp::list::Row;
 use crate::tamp::manners::{Event, Manners, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
 use codec::admission::{Admission, BehindTheEnd};
@@ -93,6 +94,19 @@ const TABLE: Table = Table {
     abbreviates: false,
 };
 
+/// pigz's own layout.
+fn list(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("compressed   original reduced  name\n");
+    for row in rows {
+        let (packed, plain, name) = (row.packed_bytes, row.plain_bytes, gzip::plain_name(&row.name));
+        text.push_str(&format!("{packed:>10} {plain:>10}  {} {name}\n", gzip::saved(packed, plain)));
+    }
+    text
+}
+
 /// A number that has no meaning here, but has to be one.
 fn checked(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     options::number(value).map(|_| ()).ok_or_else(|| wrong_number(value))
@@ -108,6 +122,7 @@ fn begin(wish: &mut Wish) {
         voice: Some(voice),
         admission: Admission { formats: &["gz", "Z"], passes_on: false, behind_the_end: BehindTheEnd::Told },
         endings: gzip::ENDINGS,
+        lists: Some(list),
         packed_endings: Some(&[".gz"]),
         tried_endings: &[".gz", ".z", "-gz", "-z", "_z"],
         shows_progress: false,
@@ -125,7 +140,7 @@ fn finish(wish: &mut Wish, context: &Context) -> Result<(), String> {
     }
     gzip::finish(wish, context)?;
     let symbolic = manners(wish).refuses.symbolic;
-    manners(wish).refuses = Refused { symbolic, hard: false };
+    manners(wish).refuses = Refused { symbolic, ..Refused::default() };
     Ok(())
 }
 
@@ -162,6 +177,7 @@ fn left_alone(path: &str, why: &LeftAlone) -> String {
         LeftAlone::SymbolicLink => format!("{path} is a symbolic link"),
         LeftAlone::SameOutput { other } => format!("{path} has the same output as {}", name_of(other)),
         LeftAlone::OtherNames(others) => format!("{path} has {others} other names"),
+        LeftAlone::SpecialMode(_) => format!("{path} has a mode that would be lost"),
         LeftAlone::Unreadable(error) => format!("{path}: {error}"),
     }
 }

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::with_causes;
 use crate::tamp::list::Row;
 use crate::tamp::manners::{Codes, Event, Manners, Refused, Said, Way};
-use crate::tamp::names::LeftAlone;
+use crate::tamp::names::{LeftAlone, SpecialMode};
 use codec::admission::{Admission, BehindTheEnd};
 use codec::error::{CodecError, Defect};
 use codec::format::CheckName;
@@ -171,7 +171,7 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     manners.admission = Admission { formats: reads, passes_on, behind_the_end: BehindTheEnd::Refused };
     manners.packed_endings = Some(packed);
     let refuses = !force && !to_stdout && !keeps;
-    manners.refuses = Refused { symbolic: refuses, hard: refuses };
+    manners.refuses = Refused { symbolic: refuses, hard: refuses, special_modes: refuses };
     Ok(())
 }
 
@@ -220,6 +220,8 @@ fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
         LeftAlone::NotAFile => "Not a regular file, skipping".to_owned(),
         LeftAlone::SymbolicLink => "Is a symbolic link, skipping".to_owned(),
         LeftAlone::OtherNames(_) => "Input file has more than one hard link, skipping".to_owned(),
+        LeftAlone::SpecialMode(SpecialMode::Sticky) => "File has sticky bit set, skipping".to_owned(),
+        LeftAlone::SpecialMode(_) => "File has setuid or setgid bit set, skipping".to_owned(),
         LeftAlone::SameOutput { other } => format!("{} gets the same name, skipping", name_of(other)),
         LeftAlone::Unreadable(error) => return Said::wrong(1, format!("{name}: {shown}: {error}")),
     };

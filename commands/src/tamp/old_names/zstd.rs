@@ -285,7 +285,7 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     let unpacks = wish.unpacks();
     let manners = manners(wish);
     manners.admission.passes_on |= force && to_stdout && unpacks;
-    manners.refuses = Refused { symbolic: !force, hard: false };
+    manners.refuses = Refused { symbolic: !force, ..Refused::default() };
     Ok(())
 }
 
@@ -373,6 +373,7 @@ fn left_alone(path: &Path, why: &LeftAlone) -> Said {
         LeftAlone::NotAFile => Said::wrong(1, format!("zstd: {path} is not a regular file -- ignored ")),
         LeftAlone::SymbolicLink => Said::wrong(1, format!("Warning : {path} is a symbolic link, ignoring ")),
         LeftAlone::OtherNames(others) => Said::wrong(1, format!("zstd: {path} has {others} other names ")),
+        LeftAlone::SpecialMode(_) => Said::wrong(1, format!("zstd: {path} has a mode that would be lost ")),
         LeftAlone::SameOutput { other } => {
             Said::wrong(1, format!("zstd: {path}: {} gets the same name -- ignored ", name_of(other)))
         }

@@ -15,7 +15,7 @@ use super::container::{
 use super::decode::SeriesDecoder;
 use super::scan::{Mark, MarkFinder, mark_at};
 use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace};
+use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace, check_stream_bytes};
 use crate::packed_reader::PackedReader;
 
 /// LIMIT: no encoder makes a block of 900 000 bytes longer than this: 18 002 groups of 50 codes of 20 bits are 2.25 MB.
@@ -96,10 +96,12 @@ impl BlockCutter {
             // That a block is too large for a worker is found by decoding it. A file is decoded from there again, in
             // series; a pipe cannot be. So under tight memory its blocks are decoded in series from the beginning.
             Between::Header { level } if is_tight(level, &self.limits) && input.regular_file().is_none() => {
+                check_stream_bytes(decoding_bytes(level), &self.limits)?;
                 self.place = Place::Ended;
                 Ok(Next::Stream(Box::new(SeriesDecoder::at_a_stream(self.streams))))
             }
             Between::Header { level } => {
+                check_stream_bytes(decoding_bytes(level), &self.limits)?;
                 self.place = Place::Mark(Stream { level, crc: 0, bit: 0 });
                 Ok(Next::Padding { bytes: HEADER_BYTES as u64 })
             }
@@ -153,6 +155,11 @@ impl BlockCutter {
             }
         }
     }
+}
+
+/// What decoding a block takes, its packed bytes included: the longest block, eight bytes for each of its places.
+fn decoding_bytes(level: u32) -> u64 {
+    BLOCK_BYTES_MAX as u64 + 8 * u64::from(level) * LEVEL_BYTES as u64
 }
 
 /// Whether a worker can hold less than blocks with few long runs come to; or, where memory is promised, than any may.

@@ -97,8 +97,17 @@ impl Decoder for UnitDecoder {
     }
 }
 
-/// Decodes a frame of one block.
+/// Decodes a frame of one block. Of one that is damaged nothing is left in `plain`.
 fn decode_frame(packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect> {
+    let before = plain.len();
+    let decoded = decode_sound_frame(packed, plain_limit, plain);
+    if decoded.is_err() {
+        plain.truncate(before);
+    }
+    decoded
+}
+
+fn decode_sound_frame(packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect> {
     let header = parse_frame_header(packed)?.ok_or(Defect::Truncated)?;
     let claimed = header.content_bytes.ok_or(Defect::Header("its header does not tell its size"))?;
     if claimed > plain_limit.min(header.block_bytes_max) {
