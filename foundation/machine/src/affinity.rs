@@ -20,6 +20,28 @@ pub fn allowed_cpus(host: &Host) -> Result<usize, HostError> {
     }
 }
 
+/// The numbers of those CPUs, ascending: what a run may take hands on.
+pub fn allowed_cpu_numbers(host: &Host) -> Result<Vec<usize>, HostError> {
+    if host.is_real()
+        && let Ok(set) = rustix::thread::sched_getaffinity(None)
+    {
+        return Ok((0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect());
+    }
+    let path = Path::new("/proc/self/status");
+    let text = host.read(path)?;
+    let list = field(&text, "Cpus_allowed_list").ok_or_else(|| HostError::absent(path, "Cpus_allowed_list"))?;
+    let mut numbers = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = bounds(path, "Cpus_allowed_list", part)?;
+        // LIMIT: no kernel is built for more CPUs; a list that claims more is cut off, not believed.
+        numbers.extend((first..=last.min(CPU_NUMBER_MAX)).filter_map(|cpu| usize::try_from(cpu).ok()));
+    }
+    Ok(numbers)
+}
+
+/// Beyond what any kernel can be built for (NR_CPUS is 8192 at most).
+const CPU_NUMBER_MAX: u64 = 8191;
+
 /// The same from the file, which speaks for the process's first thread only.
 fn allowed_cpus_in_status(host: &Host) -> Result<usize, HostError> {
     let path = Path::new("/proc/self/status");
@@ -38,13 +60,18 @@ pub fn online_cpus(host: &Host) -> Result<usize, HostError> {
 fn count_list(path: &Path, field: &'static str, list: &str) -> Result<usize, HostError> {
     let mut count: u64 = 0;
     for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (parse_number(path, field, first)?, parse_number(path, field, last)?);
+        let (first, last) = bounds(path, field, part)?;
         let named = last.checked_sub(first).and_then(|more| more.checked_add(1));
         let named = named.ok_or_else(|| HostError::not_a_number(path, field, part))?;
         count = count.saturating_add(named);
     }
     usize::try_from(count).ok().ok_or_else(|| HostError::not_a_number(path, field, list))
+}
+
+/// `8` or `10-11`.
+fn bounds(path: &Path, field: &'static str, part: &str) -> Result<(u64, u64), HostError> {
+    let (first, last) = part.split_once('-').unwrap_or((part, part));
+    Ok((parse_number(path, field, first)?, parse_number(path, field, last)?))
 }
 
 #[cfg(test)]
@@ -59,6 +86,9 @@ mod tests {
         fake.file("/proc/self/status", "Cpus_allowed:\t3\nCpus_allowed_list:\t0-1\n");
         assert_eq!(online_cpus(&fake.host()).expect("a good list"), 7);
         assert_eq!(allowed_cpus(&fake.host()).expect("a good list"), 2);
+        assert_eq!(allowed_cpu_numbers(&fake.host()).expect("a good list"), [0, 1]);
+        fake.file("/proc/self/status", "Cpus_allowed_list:\t2,4-18446744073709551615\n");
+        assert_eq!(allowed_cpu_numbers(&fake.host()).expect("cut off").len(), 1 + 8192 - 4);
     }
 
     #[test]
@@ -74,5 +104,6 @@ mod tests {
     fn the_kernel_and_its_status_file_agree_on_the_real_host() {
         let host = Host::real();
         assert_eq!(allowed_cpus(&host).expect("asked"), allowed_cpus_in_status(&host).expect("read"));
+        assert_eq!(allowed_cpus(&host).expect("asked"), allowed_cpu_numbers(&host).expect("asked").len());
     }
 }

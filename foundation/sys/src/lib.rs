@@ -4,10 +4,14 @@
 //! each function does one kernel thing and returns the kernel's own error.
 
 pub mod at_offset;
+pub mod byte_lock;
 pub mod cpu_clock;
+pub mod futex;
 pub mod metadata;
 pub mod pipe_end;
+pub mod robust_mark;
 pub mod scheduling;
+pub mod shared_words;
 pub mod signals;
 pub mod staged_file;
 pub mod wake;

@@ -1,0 +1,65 @@
+//! Whether another process lives, since when, and whether it is stopped (`/proc/PID/stat`, proc_pid_stat(5)).
+//! Sends nothing to it and needs no rights over it.
+
+use crate::host::{Host, HostError, parse_number};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What tells one process from a later one with the same number, and whether it can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessFacts {
+    /// When it began, in clock ticks after boot.
+    pub start_ticks: u64,
+    /// Stopped by a signal or by a debugger: it does not run until somebody lets it.
+    pub is_stopped: bool,
+}
+
+/// The facts of process `pid`; none when there is no such process in this pid namespace.
+pub fn process_facts(host: &Host, pid: u32) -> Result<Option<ProcessFacts>, HostError> {
+    let path = PathBuf::from(format!("/proc/{pid}/stat"));
+    let Some(text) = host.read_if_there(&path)? else { return Ok(None) };
+    // The name may hold blanks and brackets; nothing behind it does.
+    let (_, behind_name) = text.rsplit_once(')').ok_or_else(|| HostError::absent(&path, "the end of the name"))?;
+    let mut columns = behind_name.split_ascii_whitespace();
+    let state = columns.next().ok_or_else(|| HostError::absent(&path, "the state"))?;
+    // Column 22 of the file; the state is column 3.
+    let start = columns.nth(18).ok_or_else(|| HostError::absent(&path, "the start time"))?;
+    let start_ticks = parse_number(&path, "the start time", start)?;
+    Ok(Some(ProcessFacts { start_ticks, is_stopped: matches!(state, "T" | "t") }))
+}
+
+/// The number of this process's pid namespace (pid_namespaces(7)): pids of another one mean nothing here.
+pub fn own_pid_namespace(host: &Host) -> Result<u64, HostError> {
+    let path = Path::new("/proc/self/ns/pid");
+    match std::fs::metadata(host.locate(path)) {
+        Ok(status) => Ok(status.ino()),
+        Err(cause) => Err(HostError::Read { path: path.to_owned(), cause }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_host::FakeHost;
+
+    #[test]
+    fn names_with_brackets_and_stopped_states_are_read() {
+        let fake = FakeHost::new();
+        fake.file("/proc/7/stat", "7 (a) b (c) T 1 7 7 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 9\n");
+        let facts = process_facts(&fake.host(), 7).expect("a good file");
+        assert_eq!(facts, Some(ProcessFacts { start_ticks: 4711, is_stopped: true }));
+        assert_eq!(process_facts(&fake.host(), 8).expect("no such process"), None);
+        fake.file("/proc/9/stat", "9 (a) R 1\n");
+        assert_eq!(
+            process_facts(&fake.host(), 9).expect_err("too short").to_string(),
+            "find the start time in '/proc/9/stat'"
+        );
+    }
+
+    #[test]
+    fn this_process_lives_and_is_not_stopped() {
+        let facts = process_facts(&Host::real(), std::process::id()).expect("readable").expect("it lives");
+        assert!(!facts.is_stopped && facts.start_ticks > 0);
+        assert!(own_pid_namespace(&Host::real()).expect("readable") > 0);
+    }
+}

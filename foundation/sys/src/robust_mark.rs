@@ -1,0 +1,160 @@
+//! A word of shared memory that the kernel marks when this process dies, however it dies, before its memory is taken down
+//! (`set_robust_list(2)`, the kernel's robust-futex-ABI document). For kills only: an orderly end clears the word.
+//!
+//! A thread of its own keeps the mark, since the kernel looks when a *thread* ends; it sleeps all its life. The list it
+//! registers lies in private memory, so nothing that others write into the shared word can lead the kernel astray.
+
+use crate::shared_words::SharedWords;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::JoinHandle;
+
+/// Set by the kernel when the keeper has died.
+pub const OWNER_DIED: u32 = libc::FUTEX_OWNER_DIED;
+/// Set by whoever wants to be woken then: without it the kernel wakes nobody. It wakes one sleeper.
+pub const WAITERS: u32 = libc::FUTEX_WAITERS;
+
+/// Keeps a mark. Dropped: the word is cleared and the thread gone.
+#[derive(Debug)]
+pub struct MarkKeeper {
+    ending: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl MarkKeeper {
+    /// Puts a mark into the first half of word `index` of `memory`. Fails where there is no thread or no robust list to be
+    /// had; then deaths have to be noticed in other ways.
+    pub fn start(memory: Arc<SharedWords>, index: usize) -> io::Result<Self> {
+        let ending = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&ending);
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        // LIMIT: it runs a dozen frames; the standard library's own start of a thread takes most of this.
+        let thread = std::thread::Builder::new().name("mark".to_owned()).stack_size(64 << 10).spawn(move || {
+            keep(memory.half(index), &is_over, |outcome| {
+                // Only fails when the starter is gone, and then nobody asks.
+                let _nobody_asks = tell.send(outcome);
+            });
+        })?;
+        let keeper = Self { ending, thread: Some(thread) };
+        told.recv().map_err(io::Error::other)??;
+        Ok(keeper)
+    }
+}
+
+impl Drop for MarkKeeper {
+    fn drop(&mut self) {
+        // ORDER: Release pairs with the keeper's Acquire; it has nothing else to see than the flag itself.
+        self.ending.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _it_only_sleeps = thread.join();
+        }
+    }
+}
+
+/// `struct robust_list` of `linux/futex.h`.
+#[repr(C)]
+struct Node {
+    next: *const Node,
+}
+
+/// `struct robust_list_head` of `linux/futex.h`.
+#[repr(C)]
+struct Head {
+    list: Node,
+    futex_offset: libc::c_long,
+    pending: *const Node,
+}
+
+/// What the keeper does: register, mark, sleep, clear, restore.
+fn keep(word: &AtomicU32, is_over: &AtomicBool, mut tell: impl FnMut(io::Result<()>)) {
+    let (head, node) = ring(word);
+    let outcome = exchange_list(head).inspect(|previous| {
+        // ORDER: Release is enough: the mark is published before the row that holds it is.
+        word.store(thread_id(), Ordering::Release);
+        tell(Ok(()));
+        // ORDER: Acquire pairs with the drop's Release.
+        while !is_over.load(Ordering::Acquire) {
+            std::thread::park();
+        }
+        word.store(0, Ordering::Release);
+        let _restored = exchange_list(*previous);
+    });
+    if let Err(error) = outcome {
+        tell(Err(error));
+    }
+    // SAFETY: both came from Box::into_raw, and the kernel no longer has the list: restored, or never accepted.
+    unsafe {
+        drop(Box::from_raw(node));
+        drop(Box::from_raw(head));
+    }
+}
+
+/// A list of one node whose word is `word`, both on the heap.
+fn ring(word: &AtomicU32) -> (*mut Head, *mut Node) {
+    let empty = Head { list: Node { next: std::ptr::null() }, futex_offset: 0, pending: std::ptr::null() };
+    let head = Box::into_raw(Box::new(empty));
+    let node = Box::into_raw(Box::new(Node { next: head.cast_const().cast() }));
+    // SAFETY: `head` is a live allocation of ours that nobody else uses yet. The one node closes the ring; its word lies
+    // `futex_offset` bytes from it, wherever that is.
+    unsafe {
+        (*head).list.next = node;
+        (*head).futex_offset = (word.as_ptr() as isize).wrapping_sub(node as isize) as libc::c_long;
+    }
+    (head, node)
+}
+
+fn thread_id() -> u32 {
+    // SAFETY: gettid has no arguments and cannot fail.
+    unsafe { libc::gettid() }.unsigned_abs()
+}
+
+/// Registers `head` as the calling thread's robust list and returns the one it had (glibc's).
+fn exchange_list(head: *mut Head) -> io::Result<*mut Head> {
+    let mut previous: *mut Head = std::ptr::null_mut();
+    let mut bytes: usize = 0;
+    // SAFETY: both pointers are to live variables of the types that get_robust_list(2) fills.
+    if unsafe { libc::syscall(libc::SYS_get_robust_list, 0, &mut previous, &mut bytes) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `head` is a whole list that stays in place until the next exchange, or the list that was there before.
+    match unsafe { libc::syscall(libc::SYS_set_robust_list, head, size_of::<Head>()) } {
+        0 => Ok(previous),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> Arc<SharedWords> {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(64).expect("room");
+        Arc::new(SharedWords::map(&file, 8).expect("map"))
+    }
+
+    #[test]
+    fn a_mark_is_there_while_kept_and_cleared_afterwards() {
+        let memory = memory();
+        let keeper = MarkKeeper::start(Arc::clone(&memory), 2).expect("a keeper");
+        let mark = memory.half(2).load(Ordering::SeqCst);
+        assert!(mark != 0 && mark & OWNER_DIED == 0);
+        drop(keeper);
+        assert_eq!(memory.half(2).load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn a_thread_that_ends_without_a_word_leaves_its_mark_behind() {
+        let memory = memory();
+        let marked = Arc::clone(&memory);
+        let thread = std::thread::spawn(move || {
+            let (head, _node) = ring(marked.half(2));
+            exchange_list(head).expect("a robust list");
+            marked.half(2).store(thread_id(), Ordering::SeqCst);
+        });
+        thread.join().expect("no panic");
+        assert_eq!(memory.half(2).load(Ordering::SeqCst), OWNER_DIED);
+    }
+}
