@@ -26,7 +26,7 @@ use codec::error::CodecError;
 use codec::format::CheckName;
 use codec::keep_up::Kept;
 use codec::lane::{Input, Lane, LaneOutcome, Output, Source, Totals};
-use crew::budget::{Budget, InProcess, Request};
+use crew::budget::{Budget, InProcess, Request, Weight};
 use crew::measures::Measures;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
@@ -270,6 +270,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
     let budget = InProcess::new(job.staffing.width);
     let lease = budget.lease(Request {
         priority: job.priority,
+        weight: Weight::default(),
         useful_width: job.staffing.width,
         what: job.plan.purpose.clone(),
     });

@@ -11,7 +11,7 @@ use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
 use codec::lane::{Input, Lane, LaneOutcome};
 use codec::list::{Survey, survey};
-use crew::budget::{Budget, InProcess, Request};
+use crew::budget::{Budget, InProcess, Request, Weight};
 use crew::tally::Tally;
 use serde::Serialize;
 use std::sync::Mutex;
@@ -105,7 +105,12 @@ fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), Codec
     let what =
         Decompression::new(&lanes, false, *limits, &context.unfinished, &on_close).admitting(job.manners.admission);
     let budget = InProcess::new(job.staffing.width);
-    let request = Request { priority: job.priority, useful_width: job.staffing.width, what: job.label.clone() };
+    let request = Request {
+        priority: job.priority,
+        weight: Weight::default(),
+        useful_width: job.staffing.width,
+        what: job.label.clone(),
+    };
     decompress(&what, &job.staffing, budget.lease(request).as_ref(), &Tally::default());
     let closed = result.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let closed = closed.expect("every lane is closed");

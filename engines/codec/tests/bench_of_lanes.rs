@@ -6,7 +6,7 @@ use codec::error::CodecError;
 use codec::format::{DecodeLimits, EncodeOptions, Layout};
 use codec::lane::{Care, Input, Lane, LaneOutcome, Output, Source};
 use codec::registry;
-use crew::budget::{Budget, InProcess, Priority, Request};
+use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::Slots;
 use crew::pipeline::{Mode, Staffing};
 use crew::tally::Tally;
@@ -112,7 +112,7 @@ fn staffing(hands: usize) -> Staffing {
 }
 
 fn request(hands: usize) -> Request {
-    Request { priority: Priority::Normal, useful_width: hands, what: "a test".to_owned() }
+    Request { priority: Priority::Normal, weight: Weight::default(), useful_width: hands, what: "a test".to_owned() }
 }
 
 fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError> {

@@ -1,9 +1,29 @@
 //! Hands: the right to use one core now. Who may take one, who must return one.
 //!
-//! [`Budget`] and [`Lease`] are the interface that the machine-wide table will have; [`InProcess`] is the budget of one
-//! process. It knows no priorities between programs: nothing outside this process sees it.
+//! [`Budget`] and [`Lease`] are what engines see. [`MachineWide`] stands behind them on a user's machine: one table for all
+//! runs (`foundation/crew/BUDGET.md`). [`InProcess`] is the budget of one process, for where there is no table.
 
-use crate::sync::{Arc, Condvar, Mutex, lock, wait};
+pub mod census;
+pub mod cpu_set;
+pub mod entitlement;
+pub mod hands;
+mod in_process;
+pub mod layout;
+pub mod machine_wide;
+pub mod memory;
+pub mod orders;
+pub mod row;
+mod seat;
+pub mod surroundings;
+pub mod table;
+pub mod view;
+
+pub use in_process::InProcess;
+pub use machine_wide::MachineWide;
+pub use surroundings::Surroundings;
+pub use table::CrewFolder;
+
+use hands::Taken;
 use serde::Serialize;
 
 /// How important a run is among the runs that share the machine.
@@ -21,11 +41,40 @@ pub enum Priority {
     High,
 }
 
+/// A run's share among the runs of its class: one of 200 gets twice what one of 100 gets, where both want more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct Weight(u16);
+
+impl Weight {
+    /// LIMIT: 1 to 10,000, as the kernel's `cpu.weight`; what is outside becomes the nearest.
+    pub const fn new(weight: u16) -> Self {
+        match weight {
+            0 => Self(1),
+            10_000.. => Self(10_000),
+            weight => Self(weight),
+        }
+    }
+
+    /// The number.
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+impl Default for Weight {
+    fn default() -> Self {
+        Self(100)
+    }
+}
+
 /// What a run asks of the budget.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Its class.
     pub priority: Priority,
+    /// Its share within the class.
+    pub weight: Weight,
     /// The number of hands beyond which it would not get faster.
     pub useful_width: usize,
     /// What it is doing, for people: `tamp -9 db.export`.
@@ -36,7 +85,18 @@ pub struct Request {
 #[derive(Debug)]
 #[must_use = "a hand that is dropped is lost to everybody; give it back"]
 pub struct Hand {
-    _only_a_lease_makes_one: (),
+    place: Place,
+}
+
+/// Where a hand stands in the books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In a counter of this process.
+    Counted,
+    /// A CPU's word in the table of one of the lease's seats.
+    Cpu { seat: usize, taken: Taken },
+    /// The lease's first hand, which may have begun above capacity.
+    First,
 }
 
 /// Hands for all runs that share it.
@@ -51,12 +111,17 @@ pub trait Budget: Send + Sync {
 pub trait Lease: Send + Sync {
     /// Takes a hand; sleeps until one can be had.
     fn take(&self) -> Hand;
+    /// Takes a hand if one can be had now. Does not make the run hungry: nobody gives one back for its sake.
+    fn try_take(&self) -> Option<Hand>;
     /// Gives a hand back.
     fn give_back(&self, hand: Hand);
-    /// Whether a hand should go back at this yield point because somebody else is entitled to it.
-    fn must_return(&self) -> bool;
+    /// Whether `hand` should go back at this yield point: somebody else is entitled to it, or the run was paused, or it was
+    /// taken away while the run was stopped.
+    fn must_return(&self, hand: &Hand) -> bool;
     /// Hands taken and given back since the lease began: equal when the run's books balance.
     fn books(&self) -> HandBooks;
+    /// Says that from now on the run would not get faster by more than `width` hands. A budget of one process does not mind.
+    fn set_useful_width(&self, _width: usize) {}
 }
 
 /// Counts of hands over a lease's life.
@@ -66,120 +131,4 @@ pub struct HandBooks {
     pub taken: u64,
     /// Hands ever given back.
     pub returned: u64,
-}
-
-/// The budget of one process: a counter, fair between its leases.
-pub struct InProcess {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    capacity: usize,
-    state: Mutex<State>,
-    freed: Condvar,
-}
-
-struct State {
-    free: usize,
-    waiting: usize,
-    leases: usize,
-}
-
-struct InProcessLease {
-    shared: Arc<Shared>,
-    books: Mutex<HandBooks>,
-}
-
-impl InProcess {
-    /// A budget of `capacity` hands, at least one.
-    pub fn new(capacity: usize) -> Self {
-        let capacity = capacity.max(1);
-        let state = State { free: capacity, waiting: 0, leases: 0 };
-        let shared = Shared { capacity, state: Mutex::new(state), freed: Condvar::new() };
-        Self { shared: Arc::new(shared) }
-    }
-}
-
-impl Budget for InProcess {
-    fn capacity(&self) -> usize {
-        self.shared.capacity
-    }
-
-    fn lease(&self, _request: Request) -> Box<dyn Lease> {
-        lock(&self.shared.state).leases += 1;
-        Box::new(InProcessLease { shared: Arc::clone(&self.shared), books: Mutex::new(HandBooks::default()) })
-    }
-}
-
-impl Lease for InProcessLease {
-    fn take(&self) -> Hand {
-        let mut state = lock(&self.shared.state);
-        state.waiting += 1;
-        while state.free == 0 {
-            state = wait(&self.shared.freed, state);
-        }
-        state.waiting -= 1;
-        state.free -= 1;
-        drop(state);
-        lock(&self.books).taken += 1;
-        Hand { _only_a_lease_makes_one: () }
-    }
-
-    fn give_back(&self, hand: Hand) {
-        let Hand { _only_a_lease_makes_one: () } = hand;
-        lock(&self.books).returned += 1;
-        lock(&self.shared.state).free += 1;
-        self.shared.freed.notify_one();
-    }
-
-    fn must_return(&self) -> bool {
-        let held = {
-            let books = lock(&self.books);
-            (books.taken - books.returned) as usize
-        };
-        let state = lock(&self.shared.state);
-        let fair_share = self.shared.capacity.div_ceil(state.leases.max(1));
-        state.waiting > 0 && state.free == 0 && held > fair_share
-    }
-
-    fn books(&self) -> HandBooks {
-        *lock(&self.books)
-    }
-}
-
-impl Drop for InProcessLease {
-    fn drop(&mut self) {
-        lock(&self.shared.state).leases -= 1;
-    }
-}
-
-#[cfg(all(test, not(feature = "model")))]
-mod tests {
-    use super::*;
-
-    fn request() -> Request {
-        Request { priority: Priority::Normal, useful_width: 4, what: "a test".to_owned() }
-    }
-
-    #[test]
-    fn a_hungry_lease_gets_what_another_holds_above_its_share() {
-        let budget = InProcess::new(2);
-        let (first, second) = (budget.lease(request()), budget.lease(request()));
-        let (one, two) = (first.take(), first.take());
-        assert!(!first.must_return(), "nobody waits yet");
-        std::thread::scope(|scope| {
-            let hungry = scope.spawn(|| {
-                let hand = second.take();
-                second.give_back(hand);
-            });
-            while !first.must_return() {
-                std::thread::yield_now();
-            }
-            first.give_back(one);
-            hungry.join().expect("the hungry lease ends");
-        });
-        first.give_back(two);
-        assert_eq!(first.books(), HandBooks { taken: 2, returned: 2 });
-        assert_eq!(second.books(), HandBooks { taken: 1, returned: 1 });
-    }
 }

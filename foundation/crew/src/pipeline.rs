@@ -248,6 +248,11 @@ impl<'a> Held<'a> {
         tally.inspect(|tally| tally.hand_taken());
         Self { lease, tally, hand }
     }
+
+    /// Whether it should go back at this yield point.
+    fn must_return(&self) -> bool {
+        self.hand.as_ref().is_some_and(|hand| self.lease.must_return(hand))
+    }
 }
 
 impl Drop for Held<'_> {

@@ -6,7 +6,7 @@
 #[path = "synthetic.rs"]
 mod synthetic;
 
-use crew::budget::{Budget, InProcess, Priority, Request};
+use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::{Access, Slots};
 use crew::pipeline::{Mode, Staffing, run};
 use crew::tally::Tally;
@@ -35,7 +35,12 @@ fn explore(case: Case, check: fn(&Synthetic)) {
         let stages = Synthetic::new(case.lanes.clone(), case.one_sink, Costs::default());
         let budget = InProcess::new(case.hands);
         let what = "a model".to_owned();
-        let lease = budget.lease(Request { priority: Priority::Normal, useful_width: case.width, what });
+        let lease = budget.lease(Request {
+            priority: Priority::Normal,
+            weight: Weight::default(),
+            useful_width: case.width,
+            what,
+        });
         let slots = Slots { given: case.slots, wanted: case.slots };
         let staffing = Staffing { width: case.width, slots, lanes_at_once: 64, mode: Mode::Threaded };
         run(&stages, &staffing, lease.as_ref(), &Tally::default());
@@ -133,7 +138,12 @@ fn explore_quickly(case: &mut Case) {
         let stages = Synthetic::new(case.lanes.clone(), case.one_sink, Costs::default());
         let budget = InProcess::new(case.hands);
         let what = "a model".to_owned();
-        let lease = budget.lease(Request { priority: Priority::Normal, useful_width: case.width, what });
+        let lease = budget.lease(Request {
+            priority: Priority::Normal,
+            weight: Weight::default(),
+            useful_width: case.width,
+            what,
+        });
         let slots = Slots { given: case.slots, wanted: case.slots };
         run(
             &stages,

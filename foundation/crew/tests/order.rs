@@ -4,7 +4,7 @@
 #[path = "synthetic.rs"]
 mod synthetic;
 
-use crew::budget::{Budget, InProcess, Priority, Request};
+use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::{Access, Slots};
 use crew::pipeline::{Mode, Staffing, run};
 use crew::tally::Tally;
@@ -13,7 +13,12 @@ use synthetic::{Costs, Fault, LanePlan, Seen, Synthetic, product_of};
 
 fn drive(stages: &Synthetic, width: usize, slots: usize, mode: Mode) {
     let budget = InProcess::new(width);
-    let lease = budget.lease(Request { priority: Priority::Normal, useful_width: width, what: "a test".to_owned() });
+    let lease = budget.lease(Request {
+        priority: Priority::Normal,
+        weight: Weight::default(),
+        useful_width: width,
+        what: "a test".to_owned(),
+    });
     let staffing = Staffing { width, slots: Slots { given: slots, wanted: slots }, lanes_at_once: 64, mode };
     run(stages, &staffing, lease.as_ref(), &Tally::default());
 }

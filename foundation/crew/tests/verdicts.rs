@@ -3,7 +3,7 @@
 #[path = "synthetic.rs"]
 mod synthetic;
 
-use crew::budget::{Budget, InProcess, Priority, Request};
+use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::{Access, Slots};
 use crew::pipeline::{Mode, Staffing, run};
 use crew::tally::Tally;
@@ -42,7 +42,12 @@ fn play(scene: &Scene, circumstances: &Circumstances) -> Verdict {
     let stages = Synthetic::new(vec![lane], false, scene.costs);
     let budget = InProcess::new(scene.hands);
     let what = "a verdict".to_owned();
-    let lease = budget.lease(Request { priority: Priority::Normal, useful_width: scene.width, what });
+    let lease = budget.lease(Request {
+        priority: Priority::Normal,
+        weight: Weight::default(),
+        useful_width: scene.width,
+        what,
+    });
     let staffing = Staffing { width: scene.width, slots: scene.slots, lanes_at_once: 64, mode: Mode::Threaded };
     verdict(&run(&stages, &staffing, lease.as_ref(), &Tally::default()), circumstances)
 }

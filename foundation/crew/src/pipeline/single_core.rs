@@ -24,7 +24,7 @@ pub(super) fn run<S: Stages>(stages: &S, lease: &dyn Lease, tally: &Tally) -> Ra
                         Ok(cut) => ran.access.cut(cut),
                         Err(error) => break Err(error),
                     }
-                    if lease.must_return() {
+                    if held.as_ref().is_some_and(Held::must_return) {
                         drop(held.take());
                         held = Some(Held::take(lease, Some(tally)));
                     }

@@ -136,7 +136,7 @@ impl<S: Stages> Crew<'_, S> {
     }
 
     fn yield_point(&self, worker: &mut Worker<'_, S>) {
-        if self.lease.must_return() {
+        if worker.hand.as_ref().is_some_and(Held::must_return) {
             worker.hand = None;
         }
     }

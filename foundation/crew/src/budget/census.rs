@@ -1,0 +1,163 @@
+//! Who holds what, and why the others wait: the table as people and their scripts want to see it. Pure data.
+//! Looks and changes nothing; the dead are shown as such until somebody who is hungry tends them.
+
+use super::entitlement::Entitled;
+use super::row::{self, RowSeen};
+use super::seat::{life_of, now_ms};
+use super::table::{CrewFolder, Table, TableError};
+use super::view::View;
+use super::{Priority, Weight};
+use crate::budget::hands::Life;
+use machine::Host;
+use serde::Serialize;
+use std::fs::File;
+use std::sync::atomic::Ordering;
+use sys::robust_mark::OWNER_DIED;
+
+/// All runs that share a table, at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Census {
+    /// CPUs that the runs may use together.
+    pub cpus: usize,
+    /// CPUs of those that nobody has.
+    pub free: usize,
+    /// First hands for which there was no CPU.
+    pub above_capacity: u32,
+    /// The runs, those that hold most first.
+    pub runs: Vec<Run>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Run {
+    /// Process id, in the run's own pid namespace.
+    pub pid: u32,
+    /// Its class.
+    pub class: Priority,
+    /// Its share within the class.
+    pub weight: Weight,
+    /// Hands it holds.
+    pub holds: u32,
+    /// How many of them have no CPU: 0 or 1.
+    pub above_capacity: u32,
+    /// Hands it holds beyond what it would have if everybody wanted all they could use.
+    pub lent: u32,
+    /// Hands it holds or waits for.
+    pub wants: u32,
+    /// Hands beyond which it would not get faster.
+    pub useful: u32,
+    /// Since when it is here.
+    pub seconds: u64,
+    /// What it is doing, in its own words.
+    pub what: String,
+    /// Its state in a word.
+    pub state: State,
+    /// Why it has what it has, in a sentence.
+    pub why: String,
+}
+
+/// A run's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It has all it wants.
+    Working,
+    /// It waits for a hand.
+    Waiting,
+    /// It is giving hands back at its next yield points.
+    Returning,
+    /// Its user paused it.
+    Paused,
+    /// Its process is stopped.
+    Stopped,
+    /// Its process is gone; its hands are free as soon as somebody wants them.
+    Dead,
+}
+
+/// Reads the folder's table; empty when there is none.
+pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
+    let Some(table) = Table::open_existing(folder)? else { return Ok(Census::default()) };
+    let locks = table.open_for_locks()?;
+    let view = View::look(table.words(), now_ms());
+    let namespace = machine::own_pid_namespace(&Host::real()).ok();
+    let entitled = view.entitled(u32::MAX);
+    let if_all_wanted = view.entitled_if_all_wanted(u32::MAX);
+    let mut runs: Vec<Run> = view
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(position, seen)| {
+            let life = life(&table, &locks, namespace, seen);
+            let lent = view.held(seen).saturating_sub(if_all_wanted[position].may_hold);
+            run(&view, seen, entitled[position], life, lent, row::read_what(table.words(), seen.row))
+        })
+        .collect();
+    runs.sort_by_key(|run| (std::cmp::Reverse(run.holds), run.pid));
+    let above_capacity = runs.iter().map(|run| run.above_capacity).sum();
+    Ok(Census { cpus: view.cpus.count(), free: view.free.count(), above_capacity, runs })
+}
+
+fn life(table: &Table, locks: &File, namespace: Option<u64>, seen: &RowSeen) -> Life {
+    let is_marked = table.mark(seen.row).load(Ordering::SeqCst) & OWNER_DIED != 0;
+    // Asked through a description that holds no lock, or it would always say no.
+    let is_unlocked = sys::byte_lock::is_locked(locks, seen.row as u64).is_ok_and(|is_locked| !is_locked);
+    match namespace {
+        _ if is_marked || is_unlocked => Life::Gone,
+        Some(namespace) if namespace == seen.identity.namespace => life_of(seen.identity),
+        _ => Life::Runs,
+    }
+}
+
+fn run(view: &View, seen: &RowSeen, entitled: Entitled, life: Life, lent: u32, what: String) -> Run {
+    let holds = view.held(seen);
+    let state = match life {
+        Life::Gone => State::Dead,
+        Life::Stopped => State::Stopped,
+        Life::Runs if seen.standing.is_paused => State::Paused,
+        Life::Runs if entitled.must_return > 0 => State::Returning,
+        Life::Runs if seen.waiting > 0 => State::Waiting,
+        Life::Runs => State::Working,
+    };
+    Run {
+        pid: seen.identity.process,
+        class: seen.standing.class,
+        weight: seen.standing.weight,
+        holds,
+        above_capacity: u32::from(seen.is_above),
+        lent,
+        wants: holds.saturating_add(seen.waiting).min(seen.useful_width),
+        useful: seen.useful_width,
+        seconds: view.now_ms.saturating_sub(seen.joined_ms) / 1000,
+        what,
+        state,
+        why: why(view, seen, entitled, state),
+    }
+}
+
+fn why(view: &View, seen: &RowSeen, entitled: Entitled, state: State) -> String {
+    let class = seen.standing.class;
+    let above = if seen.is_above { "; its first hand runs above capacity" } else { "" };
+    match state {
+        State::Dead => "its process is gone; whoever is hungry takes its hands".to_owned(),
+        State::Stopped => "its process is stopped; whoever is hungry takes its hands".to_owned(),
+        State::Paused => "paused by its user".to_owned(),
+        State::Returning => {
+            format!("gives back {} at its next yield points: others are entitled to them{above}", entitled.must_return)
+        }
+        State::Working => format!("has all it wants{above}"),
+        State::Waiting if view.held(seen) < entitled.may_hold => {
+            format!("may hold {}, waits for others to reach a yield point{above}", entitled.may_hold)
+        }
+        State::Waiting if holds_more(view, |other| other.standing.class > class) => {
+            format!("runs of a higher class have the CPUs{above}")
+        }
+        State::Waiting if holds_more(view, |other| other.row != seen.row && other.standing.class == class) => {
+            format!("has its share; runs of the same class have theirs{above}")
+        }
+        State::Waiting => format!("has all that its CPUs and its quota allow{above}"),
+    }
+}
+
+fn holds_more(view: &View, is_meant: impl Fn(&RowSeen) -> bool) -> bool {
+    view.rows.iter().any(|other| is_meant(other) && view.held(other) > 0)
+}

@@ -1,0 +1,292 @@
+//! Who may hold how many hands: a pure function of what the table says, computed alike by every run.
+//! Takes nothing and asks nobody; `machine_wide` acts on the answer. Why nobody starves: `foundation/crew/BUDGET.md`.
+
+use super::Priority;
+use super::cpu_set::CpuSet;
+
+/// What decides about one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Its class: a higher one is served first.
+    pub class: Priority,
+    /// Its share among runs of its class, at least 1.
+    pub weight: u32,
+    /// CPUs it may use.
+    pub cpus: CpuSet,
+    /// The quota that it shares with all runs of its group.
+    pub quota: Option<Quota>,
+    /// Hands beyond which it would not get faster, at least 1.
+    pub useful_width: u32,
+    /// Hands it holds, one above capacity included.
+    pub held: u32,
+    /// Hands it waits for.
+    pub waiting: u32,
+    /// Paused by its user, or stopped: it can use no hand now.
+    pub rests: bool,
+    /// Of class low or idle, and has waited so long that it gets one hand for a slice of time.
+    pub is_aged: bool,
+}
+
+/// A CPU quota of a control group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// The group's number.
+    pub group: u64,
+    /// Thousandths of a core.
+    pub millicores: u64,
+}
+
+/// What a run may do now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entitled {
+    /// Hands it may hold.
+    pub may_hold: u32,
+    /// Hands it must give back at its next yield points: somebody else is entitled to them, or it cannot use them.
+    pub must_return: u32,
+    /// Of those it may hold, how many there is no CPU for: 1 when its first hand is guaranteed and all CPUs are spoken for.
+    pub above: u32,
+}
+
+impl Claim {
+    /// Hands that it has a use for.
+    pub fn wants(&self) -> u32 {
+        let cpus = u32::try_from(self.cpus.count()).unwrap_or(u32::MAX);
+        if self.rests { 0 } else { self.held.saturating_add(self.waiting).min(self.useful_width.max(1)).min(cpus) }
+    }
+
+    fn is_guaranteed_one(&self) -> bool {
+        self.wants() > 0 && (self.class >= Priority::Normal || self.is_aged)
+    }
+}
+
+/// Divides the CPUs among `claims`; never more than `capacity` of them, first hands aside. Answers in the claims' order.
+///
+/// First everybody who is guaranteed a hand gets one, above capacity if need be. What is left goes hand by hand to the
+/// highest class, there to the run with the least for its weight, until it wants no more; then to the next class.
+pub fn entitlements(capacity: u32, claims: &[Claim]) -> Vec<Entitled> {
+    let mut division = Division::new(capacity, claims);
+    let mut order: Vec<usize> = (0..claims.len()).collect();
+    // Stable: within a class in the order of the rows.
+    order.sort_by_key(|&index| std::cmp::Reverse(claims[index].class));
+    for &index in order.iter().filter(|&&index| claims[index].is_guaranteed_one()) {
+        division.give_first(index);
+    }
+    for class in [Priority::High, Priority::Normal, Priority::Low, Priority::Idle] {
+        division.serve(class);
+    }
+    division.entitled
+}
+
+/// How far the dividing has come.
+struct Division<'a> {
+    claims: &'a [Claim],
+    entitled: Vec<Entitled>,
+    seating: Seating<'a>,
+    /// Hands that may still be given.
+    left: u32,
+}
+
+impl<'a> Division<'a> {
+    fn new(capacity: u32, claims: &'a [Claim]) -> Self {
+        let entitled = claims.iter().map(|claim| Entitled { must_return: claim.held, ..Entitled::default() }).collect();
+        Self { claims, entitled, seating: Seating::new(claims), left: capacity }
+    }
+
+    fn give_first(&mut self, index: usize) {
+        let is_seated = self.left > 0 && !self.is_quota_used_up(index) && self.seating.seat(index);
+        if is_seated {
+            self.left -= 1;
+        } else {
+            self.entitled[index].above = 1;
+        }
+        self.give(index);
+    }
+
+    fn give(&mut self, index: usize) {
+        let entitled = &mut self.entitled[index];
+        entitled.may_hold += 1;
+        entitled.must_return = self.claims[index].held.saturating_sub(entitled.may_hold);
+    }
+
+    /// Gives to the runs of `class` until nobody wants more or nothing is left.
+    fn serve(&mut self, class: Priority) {
+        let wants_more = |division: &Self, index: usize| {
+            division.claims[index].class == class && division.entitled[index].may_hold < division.claims[index].wants()
+        };
+        let mut open: Vec<usize> = (0..self.claims.len()).filter(|&index| wants_more(self, index)).collect();
+        while self.left > 0 {
+            let Some(position) = self.neediest(&open) else { return };
+            let index = open[position];
+            // Who cannot be served now cannot be served later either: CPUs and quotas only fill up.
+            if self.is_quota_used_up(index) || !self.seating.seat(index) {
+                open.remove(position);
+                continue;
+            }
+            self.left -= 1;
+            self.give(index);
+            if !wants_more(self, index) {
+                open.remove(position);
+            }
+        }
+    }
+
+    /// Where in `open` the run stands that would have the least for its weight after one more hand; the first of several.
+    fn neediest(&self, open: &[usize]) -> Option<usize> {
+        let after = |&index: &usize| u64::from(self.entitled[index].may_hold) + 1;
+        let weight = |&index: &usize| u64::from(self.claims[index].weight.max(1));
+        let less = |one: &usize, other: &usize| (after(one) * weight(other)).cmp(&(after(other) * weight(one)));
+        (0..open.len()).min_by(|&one, &other| less(&open[one], &open[other]))
+    }
+
+    fn is_quota_used_up(&self, index: usize) -> bool {
+        let Some(quota) = self.claims[index].quota else { return false };
+        let is_sharer = |claim: &Claim| claim.quota.is_some_and(|other| other.group == quota.group);
+        let sharers = self.claims.iter().zip(&self.entitled).filter(|(claim, _)| is_sharer(claim));
+        let given: u64 = sharers.map(|(_, entitled)| u64::from(entitled.may_hold)).sum();
+        given >= quota.hands()
+    }
+}
+
+impl Quota {
+    /// Hands that keep the quota busy: a part of a core counts as one, and there is always one.
+    pub fn hands(&self) -> u64 {
+        self.millicores.div_ceil(1000).max(1)
+    }
+}
+
+/// Which CPUs the hands given so far could be on: shows whether one more has a place, where masks differ. This is the
+/// matching of a bipartite graph with augmenting paths (Kuhn), over runs instead of single hands.
+struct Seating<'a> {
+    claims: &'a [Claim],
+    free: CpuSet,
+    seats: Vec<CpuSet>,
+}
+
+impl<'a> Seating<'a> {
+    fn new(claims: &'a [Claim]) -> Self {
+        let free = claims.iter().fold(CpuSet::default(), |all, claim| all.or(&claim.cpus));
+        Self { claims, free, seats: vec![CpuSet::default(); claims.len()] }
+    }
+
+    /// Finds a CPU for one more hand of run `index`, moving hands of others among their CPUs if need be.
+    fn seat(&mut self, index: usize) -> bool {
+        if self.free.is_empty() {
+            return false;
+        }
+        // came_from[run] = who would take which CPU of that run's.
+        let mut came_from: Vec<Option<(usize, usize)>> = vec![None; self.claims.len()];
+        let mut queue = vec![index];
+        let mut next = 0;
+        while let Some(&run) = queue.get(next) {
+            next += 1;
+            if let Some(cpu) = self.claims[run].cpus.and(&self.free).first() {
+                self.move_along(index, run, cpu, &came_from);
+                return true;
+            }
+            for (other, came) in
+                came_from.iter_mut().enumerate().filter(|(other, came)| *other != index && came.is_none())
+            {
+                if let Some(cpu) = self.seats[other].and(&self.claims[run].cpus).first() {
+                    *came = Some((run, cpu));
+                    queue.push(other);
+                }
+            }
+        }
+        false
+    }
+
+    /// Seats `run` on the free `cpu`; it leaves a CPU to the one it was asked by, and so on back to `index`.
+    fn move_along(&mut self, index: usize, mut run: usize, mut cpu: usize, came_from: &[Option<(usize, usize)>]) {
+        self.free.remove(cpu);
+        self.seats[run].insert(cpu);
+        while run != index {
+            let Some((asking, left_cpu)) = came_from[run] else { return };
+            self.seats[run].remove(left_cpu);
+            (run, cpu) = (asking, left_cpu);
+            self.seats[run].insert(cpu);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(class: Priority, held: u32, waiting: u32) -> Claim {
+        let cpus = CpuSet::of(0..4);
+        let (useful_width, rests, is_aged) = (64, false, false);
+        Claim { class, weight: 100, cpus, quota: None, useful_width, held, waiting, rests, is_aged }
+    }
+
+    fn may_hold(claims: &[Claim]) -> Vec<u32> {
+        entitlements(u32::MAX, claims).iter().map(|entitled| entitled.may_hold).collect()
+    }
+
+    #[test]
+    fn equals_share_equally_and_a_lone_run_has_all() {
+        assert_eq!(may_hold(&[claim(Priority::Normal, 4, 0)]), [4]);
+        let two = [claim(Priority::Normal, 4, 0), claim(Priority::Normal, 0, 4)];
+        assert_eq!(may_hold(&two), [2, 2]);
+        assert_eq!(entitlements(u32::MAX, &two)[0].must_return, 2);
+    }
+
+    #[test]
+    fn a_higher_class_leaves_the_lower_what_it_does_not_want() {
+        assert_eq!(may_hold(&[claim(Priority::Low, 4, 0), claim(Priority::Normal, 0, 3)]), [1, 3]);
+        assert_eq!(may_hold(&[claim(Priority::Low, 4, 0), claim(Priority::Normal, 0, 8)]), [0, 4]);
+        assert_eq!(may_hold(&[claim(Priority::Normal, 4, 0), claim(Priority::High, 0, 8)]), [1, 3], "its first hand");
+    }
+
+    #[test]
+    fn weight_divides_a_class() {
+        let heavy = Claim { weight: 300, ..claim(Priority::Normal, 0, 8) };
+        assert_eq!(may_hold(&[heavy, claim(Priority::Normal, 0, 8)]), [3, 1]);
+    }
+
+    #[test]
+    fn nobody_goes_beyond_useful_width_and_the_rest_is_lent() {
+        let narrow = Claim { useful_width: 1, ..claim(Priority::High, 3, 5) };
+        assert_eq!(may_hold(&[narrow, claim(Priority::Idle, 0, 8)]), [1, 3]);
+        assert_eq!(entitlements(u32::MAX, &[narrow])[0].must_return, 2);
+    }
+
+    #[test]
+    fn first_hands_go_above_capacity_and_say_so() {
+        let crowd = vec![claim(Priority::Normal, 0, 2); 6];
+        let entitled = entitlements(u32::MAX, &crowd);
+        assert!(entitled.iter().all(|entitled| entitled.may_hold == 1));
+        assert_eq!(entitled.iter().map(|entitled| entitled.above).sum::<u32>(), 2);
+    }
+
+    #[test]
+    fn whoever_waited_long_gets_one_hand_also_under_a_higher_class() {
+        let aged = Claim { is_aged: true, ..claim(Priority::Idle, 0, 4) };
+        assert_eq!(may_hold(&[claim(Priority::High, 4, 4), aged]), [3, 1]);
+        assert_eq!(may_hold(&[claim(Priority::High, 4, 4), claim(Priority::Idle, 0, 4)]), [4, 0]);
+    }
+
+    #[test]
+    fn a_quota_bounds_all_runs_of_its_group_together() {
+        let quota = Some(Quota { group: 7, millicores: 2500 });
+        let inside = Claim { quota, ..claim(Priority::Normal, 0, 4) };
+        assert_eq!(may_hold(&[inside, inside, claim(Priority::Low, 0, 4)]), [2, 1, 1]);
+    }
+
+    #[test]
+    fn hands_move_among_their_cpus_to_make_room_for_a_narrow_mask() {
+        let wide = Claim { cpus: CpuSet::of(0..2), useful_width: 1, ..claim(Priority::High, 0, 1) };
+        let narrow = Claim { cpus: CpuSet::of([0]), ..claim(Priority::Low, 0, 4) };
+        assert_eq!(may_hold(&[wide, narrow]), [1, 1]);
+    }
+
+    #[test]
+    fn the_paused_and_the_stopped_hold_nothing() {
+        let paused = Claim { rests: true, ..claim(Priority::High, 3, 1) };
+        assert_eq!(entitlements(u32::MAX, &[paused])[0], Entitled { may_hold: 0, must_return: 3, above: 0 });
+    }
+
+    #[test]
+    fn a_smaller_capacity_is_kept_to() {
+        assert_eq!(entitlements(3, &[claim(Priority::Normal, 4, 0)])[0].must_return, 1);
+    }
+}

@@ -1,0 +1,150 @@
+//! The table's layout, byte by byte, for this program and for foreign ones. All numbers are in the machine's own byte order;
+//! every field is read and written with one atomic access of its own size. The rules of use: `foundation/crew/BUDGET.md`.
+//!
+//! | byte | size | what |
+//! |---|---|---|
+//! | 0 | 8 | magic: the letters `mh-crew` and a line feed |
+//! | 8 | 8 | version, 1. Any other: keep off |
+//! | 64 | 4 | generation: a futex, counted up and woken whenever somebody may take who could not before |
+//! | 128 | 32 | present: one bit a row that is in use |
+//! | 160 | 32 | hungry: one bit a row that waits for a hand, or runs above capacity |
+//! | 256 | 8 x 1024 | hands: one word a CPU, see [`HandWord`] |
+//! | 8448 | 512 x 256 | rows, see [`field`] |
+
+/// Rows: runs at the same time. LIMIT: 256 runs of one user; more would be served as if alone. Each costs 512 bytes.
+pub const ROWS: usize = 256;
+/// CPUs that have a word. LIMIT: higher numbers are not used; each costs 8 bytes and a bit in every row.
+pub const CPUS: usize = 1024;
+/// Words of a CPU mask.
+pub const MASK_WORDS: usize = CPUS / 64;
+/// Words of the text that says what a run does: 256 bytes.
+pub const WHAT_WORDS: usize = 32;
+/// Words of a bitmap of rows.
+pub const BITMAP_WORDS: usize = ROWS / 64;
+
+/// What the first word says.
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"mh-crew\n");
+/// The version that this code writes and reads.
+pub const VERSION: u64 = 1;
+
+/// Word of the version.
+pub const VERSION_AT: usize = 1;
+/// Word whose first half is the generation.
+pub const GENERATION_AT: usize = 8;
+/// First word of the bitmap of rows in use.
+pub const PRESENT_AT: usize = 16;
+/// First word of the bitmap of hungry rows.
+pub const HUNGRY_AT: usize = 20;
+/// First hand word.
+pub const HANDS_AT: usize = 32;
+/// First word of the first row.
+pub const ROWS_AT: usize = HANDS_AT + CPUS;
+/// Words of a row.
+pub const ROW_WORDS: usize = 64;
+/// Words in use.
+pub const WORDS: usize = ROWS_AT + ROWS * ROW_WORDS;
+/// Length of the file: whole pages of 4 KiB.
+pub const FILE_BYTES: u64 = (WORDS as u64 * 8).next_multiple_of(4096);
+
+/// Words of a row, counted from its first.
+pub mod field {
+    /// First half: the robust mark, a futex: thread id of the keeper, with the kernel's FUTEX_WAITERS and FUTEX_OWNER_DIED bits.
+    pub const MARK: usize = 0;
+    /// Process id; 0: the row is not in use. Written last.
+    pub const PROCESS: usize = 1;
+    /// When that process began, in clock ticks after boot.
+    pub const START_TICKS: usize = 2;
+    /// Inode number of its pid namespace.
+    pub const NAMESPACE: usize = 3;
+    /// Class, weight and state, see [`super::super::row::Standing`]. Others may change it by compare-and-swap.
+    pub const STANDING: usize = 4;
+    /// Hands beyond which it would not get faster.
+    pub const USEFUL_WIDTH: usize = 5;
+    /// Hands it waits for now.
+    pub const WAITING: usize = 6;
+    /// Since when it waits, in milliseconds of CLOCK_MONOTONIC.
+    pub const HUNGRY_SINCE_MS: usize = 7;
+    /// Until when it may keep the hand that it got by waiting long.
+    pub const SLICE_UNTIL_MS: usize = 8;
+    /// Whether it runs one hand above capacity: 0 or 1.
+    pub const ABOVE: usize = 9;
+    /// Inode number of the control group whose CPU quota bounds it.
+    pub const QUOTA_GROUP: usize = 10;
+    /// That quota in thousandths of a core; 0: none.
+    pub const QUOTA_MILLICORES: usize = 11;
+    /// When it came, in milliseconds of CLOCK_MONOTONIC.
+    pub const JOINED_MS: usize = 12;
+    /// CPUs it may use, lowest first: 16 words.
+    pub const MASK: usize = 16;
+    /// What it is doing: UTF-8, ended by a zero byte if shorter than 256 bytes.
+    pub const WHAT: usize = 32;
+}
+
+/// The word `field` of row `row`.
+pub const fn row_word(row: usize, field: usize) -> usize {
+    ROWS_AT + row * ROW_WORDS + field
+}
+
+/// The word of CPU `cpu`.
+pub const fn hand_word(cpu: usize) -> usize {
+    HANDS_AT + cpu
+}
+
+/// One hand: who owns this CPU's word, and how often it has changed hands.
+///
+/// Bits 48 to 63 are the owner's row + 1, or 0 when it is free; bits 0 to 47 count the takings. The count makes each taking
+/// one of its kind: whoever compares and swaps a word that was read before changes that very taking or nothing. It comes round
+/// after 2^48 takings: at one every 20 ns, 65 days of nothing else, between two looks at one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandWord(pub u64);
+
+impl HandWord {
+    const COUNT_BITS: u32 = 48;
+    const COUNT: u64 = (1 << Self::COUNT_BITS) - 1;
+
+    /// Whether nobody owns it.
+    pub fn is_free(self) -> bool {
+        self.0 >> Self::COUNT_BITS == 0
+    }
+
+    /// The owner's row; none when it is free or names a row that there is not, as only a forged word does.
+    pub fn row(self) -> Option<usize> {
+        let row = (self.0 >> Self::COUNT_BITS) as usize;
+        row.checked_sub(1).filter(|row| *row < ROWS)
+    }
+
+    /// The word after `row` has taken it.
+    pub fn taken_by(self, row: usize) -> Self {
+        Self((row as u64 + 1) << Self::COUNT_BITS | (self.0.wrapping_add(1) & Self::COUNT))
+    }
+
+    /// The word after its owner has given it back, or lost it.
+    pub fn freed(self) -> Self {
+        Self(self.0 & Self::COUNT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_bytes_are_the_used_ones() {
+        assert_eq!((GENERATION_AT * 8, PRESENT_AT * 8, HUNGRY_AT * 8, HANDS_AT * 8), (64, 128, 160, 256));
+        assert_eq!((ROWS_AT * 8, ROW_WORDS * 8), (8448, 512));
+        assert_eq!(FILE_BYTES, 143_360);
+        const { assert!(field::WHAT + WHAT_WORDS <= ROW_WORDS && field::MASK + MASK_WORDS <= field::WHAT) };
+    }
+
+    #[test]
+    fn every_taking_is_one_of_its_kind() {
+        let free = HandWord(0);
+        let first = free.taken_by(0);
+        let second = first.freed().taken_by(0);
+        assert!(free.is_free() && first.freed().is_free() && first != second);
+        assert_eq!((first.row(), second.row(), free.row()), (Some(0), Some(0), None));
+        assert_eq!(HandWord(u64::MAX).row(), None, "no such row");
+        let last = HandWord(HandWord::COUNT).taken_by(ROWS - 1);
+        assert_eq!((last.row(), last.freed()), (Some(ROWS - 1), HandWord(0)), "the count comes round");
+    }
+}

@@ -1,0 +1,460 @@
+//! The budget of all runs of a user on this machine: a lease is a row of the shared table, and waits with the others.
+//! Without a table it is the budget of one process, and says why. Theory: `foundation/crew/BUDGET.md`.
+
+use super::hands::Taken;
+use super::row::{Entry, Standing};
+use super::seat::{Attempt, Seat, now_ms};
+use super::table::{CrewFolder, Table, TableError};
+use super::{Budget, Hand, HandBooks, InProcess, Lease, Place, Request, Surroundings};
+use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait};
+use std::error::Error;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Tables that a lease lives through. LIMIT: one is left for the next only when somebody removes it under a running program;
+/// after the eighth the run goes on alone.
+const SEATS: usize = 8;
+
+/// How often a working run looks whether its table was removed. Longer lets old and new runs overlap longer; shorter costs a
+/// system call at more yield points.
+const TABLE_CHECK_MS: u64 = 1000;
+
+/// While a run is hungry it looks after the dead and the stopped itself, for what no futex tells: first after 10 ms, then twice
+/// as late each time up to 160 ms. Shorter costs CPU time while everything is well (about 10 us a look), longer leaves the hands
+/// of a stopped run unused.
+const LOOK_FIRST: Duration = Duration::from_millis(10);
+const LOOK_LAST: Duration = Duration::from_millis(160);
+
+/// One budget for all runs that use the same table.
+pub struct MachineWide {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    folder: CrewFolder,
+    surroundings: Surroundings,
+    /// The table in use, or why there is none.
+    table: Mutex<Result<Arc<Table>, String>>,
+    alone: InProcess,
+}
+
+impl MachineWide {
+    /// Opens, or makes, the table in `folder`. Never fails: see [`MachineWide::why_alone`].
+    pub fn open(folder: CrewFolder, surroundings: Surroundings) -> Self {
+        let table = Table::open(&folder).map(Arc::new).map_err(|error| said(&error));
+        let alone = InProcess::new(surroundings.hands());
+        Self { shared: Arc::new(Shared { folder, surroundings, table: Mutex::new(table), alone }) }
+    }
+
+    /// Why this budget is no more than that of one process, as text that reads after "could not"; none when runs share.
+    pub fn why_alone(&self) -> Option<String> {
+        lock(&self.shared.table).as_ref().err().cloned()
+    }
+}
+
+impl Budget for MachineWide {
+    fn capacity(&self) -> usize {
+        self.shared.surroundings.hands()
+    }
+
+    fn lease(&self, request: Request) -> Box<dyn Lease> {
+        let table = lock(&self.shared.table).as_ref().ok().cloned();
+        let Some(table) = table else { return self.shared.alone.lease(request) };
+        // Removed since it was opened: then the others are at its successor.
+        let table = if table.is_still_there() { Ok(table) } else { self.shared.open_anew() };
+        match table.and_then(|table| Seat::claim(table, self.shared.entry(&request))) {
+            Ok(seat) => Box::new(Member::new(Arc::clone(&self.shared), request, seat)),
+            Err(error) => {
+                self.shared.go_alone(&error);
+                self.shared.alone.lease(request)
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn entry(&self, request: &Request) -> Entry {
+        let (class, weight) = (request.priority, request.weight);
+        Entry {
+            identity: self.surroundings.identity,
+            standing: Standing { class, weight, is_paused: false, is_set_aside: false },
+            useful_width: width(request.useful_width),
+            cpus: self.surroundings.cpus,
+            quota: self.surroundings.quota,
+            what: request.what.clone(),
+            now_ms: now_ms(),
+        }
+    }
+
+    fn open_anew(&self) -> Result<Arc<Table>, TableError> {
+        let table = Arc::new(Table::open(&self.folder)?);
+        *lock(&self.table) = Ok(Arc::clone(&table));
+        Ok(table)
+    }
+
+    fn go_alone(&self, error: &TableError) {
+        *lock(&self.table) = Err(said(error));
+    }
+}
+
+/// The error and what caused it, once each.
+fn said(error: &TableError) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+fn width(useful_width: usize) -> u32 {
+    u32::try_from(useful_width.max(1)).unwrap_or(u32::MAX)
+}
+
+/// A lease with a row.
+struct Member {
+    shared: Arc<Shared>,
+    request: Request,
+    /// The rows it has had, one a table; the current one is the last. All stay mapped until the end, since hands of an older
+    /// table may still be out.
+    seats: [OnceLock<Seat>; SEATS],
+    /// Index of the current seat; [`SEATS`] when the run goes on alone.
+    current: AtomicUsize,
+    alone: OnceLock<Box<dyn Lease>>,
+    books: Books,
+    useful_width: AtomicU32,
+    /// Threads in the queue, to be read without its lock.
+    waiting: AtomicU32,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    next_check_ms: AtomicU64,
+}
+
+/// What the waiting threads of a run share.
+struct Queue {
+    /// Whether one of them sleeps on the table for all.
+    is_watched: bool,
+    /// The hand that is guaranteed to the run, while it is out.
+    first: Option<First>,
+}
+
+/// The run's first hand.
+#[derive(Clone, Copy)]
+enum First {
+    /// It runs above capacity.
+    Above { seat: usize },
+    /// It has found a CPU since.
+    Cpu { seat: usize, taken: Taken },
+}
+
+/// Hands out now and ever, in one word: the lower 16 bits count those out.
+struct Books(AtomicU64);
+
+impl Books {
+    const OUT_BITS: u32 = 16;
+    const OUT: u64 = (1 << Self::OUT_BITS) - 1;
+
+    /// Notes one more, unless as many as `most` are out.
+    fn note_taken(&self, most: u32) -> bool {
+        // ORDER: SeqCst: a giver notes, then looks whether anybody waits; a waiter says so, then looks here.
+        let note = |books: u64| {
+            (books & Self::OUT < u64::from(most).min(Self::OUT)).then(|| books + (1 << Self::OUT_BITS) + 1)
+        };
+        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, note).is_ok()
+    }
+
+    /// As if [`Books::note_taken`] had not been called.
+    fn cancel(&self) {
+        self.0.fetch_sub((1 << Self::OUT_BITS) + 1, Ordering::SeqCst);
+    }
+
+    fn note_returned(&self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn out(&self) -> u32 {
+        (self.0.load(Ordering::SeqCst) & Self::OUT) as u32
+    }
+
+    fn both(&self) -> HandBooks {
+        let books = self.0.load(Ordering::SeqCst);
+        let taken = books >> Self::OUT_BITS;
+        HandBooks { taken, returned: taken - (books & Self::OUT) }
+    }
+}
+
+impl Member {
+    fn new(shared: Arc<Shared>, request: Request, seat: Seat) -> Self {
+        let seats: [OnceLock<Seat>; SEATS] = std::array::from_fn(|_| OnceLock::new());
+        let _the_first = seats[0].set(seat);
+        Self {
+            useful_width: AtomicU32::new(width(request.useful_width)),
+            shared,
+            request,
+            seats,
+            current: AtomicUsize::new(0),
+            alone: OnceLock::new(),
+            books: Books(AtomicU64::new(0)),
+            waiting: AtomicU32::new(0),
+            queue: Mutex::new(Queue { is_watched: false, first: None }),
+            changed: Condvar::new(),
+            next_check_ms: AtomicU64::new(now_ms() + TABLE_CHECK_MS),
+        }
+    }
+
+    /// The row in use; none when the run goes on alone.
+    fn seat(&self) -> Option<(usize, &Seat)> {
+        // ORDER: Acquire pairs with the Release of `move_on`; the seat itself is published by its OnceLock.
+        let number = self.current.load(Ordering::Acquire);
+        Some((number, self.seats.get(number)?.get()?))
+    }
+
+    fn seat_numbered(&self, number: usize) -> &Seat {
+        self.seats[number].get().expect("a hand names the seat that it was taken at")
+    }
+
+    fn alone(&self) -> &dyn Lease {
+        self.alone.get_or_init(|| self.shared.alone.lease(self.request.clone())).as_ref()
+    }
+
+    /// Hands beyond which this run takes none: its useful width and its CPUs.
+    fn most(&self) -> u32 {
+        let hands = u32::try_from(self.shared.surroundings.hands()).unwrap_or(u32::MAX);
+        self.useful_width.load(Ordering::SeqCst).min(hands)
+    }
+
+    /// While nobody is hungry a free word is all that is needed: no lock, no system call.
+    fn take_quickly(&self) -> Option<Hand> {
+        let (number, seat) = self.seat()?;
+        if !seat.is_calm() || !self.books.note_taken(self.most()) {
+            return None;
+        }
+        let taken = seat.take_any();
+        if taken.is_none() {
+            self.books.cancel();
+        }
+        taken.map(|taken| Hand { place: Place::Cpu { seat: number, taken } })
+    }
+
+    /// Takes what this run is entitled to, hungry or not.
+    fn attempt(&self, queue: &mut Queue) -> Option<Hand> {
+        let (number, seat) = self.seat()?;
+        if !self.books.note_taken(self.most()) {
+            return None;
+        }
+        match seat.attempt(queue.first.is_none()) {
+            Attempt::Got(taken) => return Some(Hand { place: Place::Cpu { seat: number, taken } }),
+            Attempt::Above => {
+                queue.first = Some(First::Above { seat: number });
+                self.publish(queue);
+                return Some(Hand { place: Place::First });
+            }
+            Attempt::NotNow => {}
+        }
+        self.books.cancel();
+        None
+    }
+
+    /// Waits in the queue until it is this run's turn. One thread of the run sleeps on the table, the others on that one.
+    fn take_patiently(&self) -> Hand {
+        let mut queue = lock(&self.queue);
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut patience = LOOK_FIRST;
+        let hand = loop {
+            let Some((_, seat)) = self.seat() else { break None };
+            let generation = seat.generation();
+            self.publish(&queue);
+            if let Some(hand) = self.attempt(&mut queue) {
+                break Some(hand);
+            }
+            queue = self.wait_for_a_change(queue, generation, &mut patience);
+        };
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.publish(&queue);
+        drop(queue);
+        // The next one tries, and watches the table if need be.
+        self.changed.notify_one();
+        hand.unwrap_or_else(|| self.take_alone())
+    }
+
+    fn take_alone(&self) -> Hand {
+        let hand = self.alone().take();
+        self.books.note_taken(u32::MAX);
+        hand
+    }
+
+    fn wait_for_a_change<'a>(
+        &'a self,
+        mut queue: MutexGuard<'a, Queue>,
+        generation: u32,
+        patience: &mut Duration,
+    ) -> MutexGuard<'a, Queue> {
+        let Some((_, seat)) = self.seat() else { return queue };
+        if queue.is_watched || self.books.out() >= self.most() {
+            return wait(&self.changed, queue);
+        }
+        queue.is_watched = true;
+        drop(queue);
+        seat.sleep(generation, *patience);
+        *patience = (*patience * 2).min(LOOK_LAST);
+        if seat.generation() == generation {
+            // Somebody died, or time is up.
+            seat.tend_others();
+        }
+        self.look_after_table();
+        let mut queue = lock(&self.queue);
+        queue.is_watched = false;
+        queue
+    }
+
+    /// Tells the table how many hands this run waits for, those beyond its own bounds not counted.
+    fn publish(&self, queue: &Queue) {
+        let Some((number, seat)) = self.seat() else { return };
+        let room = self.most().saturating_sub(self.books.out());
+        let waiting = self.waiting.load(Ordering::SeqCst).min(room);
+        seat.publish(waiting, matches!(queue.first, Some(First::Above { seat }) if seat == number));
+    }
+
+    /// Once in a while: is the table still the one that others use? If not, joins its successor.
+    fn look_after_table(&self) {
+        let now_ms = now_ms();
+        // ORDER: Relaxed: two threads that look at the same time do no harm.
+        if now_ms < self.next_check_ms.load(Ordering::Relaxed) {
+            return;
+        }
+        self.next_check_ms.store(now_ms + TABLE_CHECK_MS, Ordering::Relaxed);
+        if let Some((number, seat)) = self.seat()
+            && !seat.is_table_still_there()
+        {
+            self.move_on(number);
+        }
+    }
+
+    fn move_on(&self, from: usize) {
+        let queue = lock(&self.queue);
+        if self.current.load(Ordering::Acquire) != from {
+            return;
+        }
+        let mut request = self.request.clone();
+        request.useful_width = self.useful_width.load(Ordering::SeqCst) as usize;
+        let joined = self.shared.open_anew().and_then(|table| Seat::claim(table, self.shared.entry(&request)));
+        let next = match (joined, self.seats.get(from + 1)) {
+            (Ok(seat), Some(free)) => {
+                let _nobody_else_moves = free.set(seat);
+                from + 1
+            }
+            (Ok(_), None) => SEATS,
+            (Err(error), _) => {
+                self.shared.go_alone(&error);
+                SEATS
+            }
+        };
+        // ORDER: Release pairs with the Acquire of `seat`.
+        self.current.store(next, Ordering::Release);
+        self.publish(&queue);
+        self.changed.notify_all();
+    }
+
+    /// Finds a CPU for the first hand if it runs above capacity and one has come free.
+    fn settle_first(&self) {
+        let mut queue = lock(&self.queue);
+        let Some(First::Above { seat: number }) = queue.first else { return };
+        if let Some(taken) = self.seat_numbered(number).take_for_above() {
+            queue.first = Some(First::Cpu { seat: number, taken });
+            self.publish(&queue);
+        }
+    }
+
+    fn give_back_first(&self) {
+        let mut queue = lock(&self.queue);
+        match queue.first.take() {
+            Some(First::Cpu { seat, taken }) => self.seat_numbered(seat).give_back(taken),
+            Some(First::Above { seat }) => self.seat_numbered(seat).publish(0, false),
+            None => {}
+        }
+        self.publish(&queue);
+    }
+
+    /// The seat and the CPU of a hand, as they stand now.
+    fn whereabouts(&self, hand: &Hand) -> (Option<usize>, Option<Taken>) {
+        match hand.place {
+            Place::Counted => (None, None),
+            Place::Cpu { seat, taken } => (Some(seat), Some(taken)),
+            Place::First => match lock(&self.queue).first {
+                Some(First::Above { seat }) => (Some(seat), None),
+                Some(First::Cpu { seat, taken }) => (Some(seat), Some(taken)),
+                None => (None, None),
+            },
+        }
+    }
+}
+
+impl Lease for Member {
+    fn take(&self) -> Hand {
+        self.take_quickly().unwrap_or_else(|| self.take_patiently())
+    }
+
+    fn try_take(&self) -> Option<Hand> {
+        self.take_quickly().or_else(|| {
+            let mut queue = lock(&self.queue);
+            match self.seat() {
+                // What is asked for has to be in the row: entitlement goes by it.
+                Some(_) => {
+                    self.waiting.fetch_add(1, Ordering::SeqCst);
+                    self.publish(&queue);
+                    let hand = self.attempt(&mut queue);
+                    self.waiting.fetch_sub(1, Ordering::SeqCst);
+                    self.publish(&queue);
+                    hand
+                }
+                None => self.alone().try_take().inspect(|_| {
+                    self.books.note_taken(u32::MAX);
+                }),
+            }
+        })
+    }
+
+    fn give_back(&self, hand: Hand) {
+        match hand.place {
+            Place::Cpu { seat, taken } => self.seat_numbered(seat).give_back(taken),
+            Place::First => self.give_back_first(),
+            Place::Counted => self.alone().give_back(hand),
+        }
+        self.books.note_returned();
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            // Under the lock: a thread that has just looked in vain is then asleep and hears it.
+            let queue = lock(&self.queue);
+            self.changed.notify_one();
+            drop(queue);
+        }
+    }
+
+    fn must_return(&self, hand: &Hand) -> bool {
+        if hand.place == Place::Counted {
+            return self.alone().must_return(hand);
+        }
+        self.look_after_table();
+        if hand.place == Place::First {
+            self.settle_first();
+        }
+        let (number, taken) = self.whereabouts(hand);
+        let Some((current, seat)) = self.seat() else { return true };
+        if number != Some(current) || taken.is_some_and(|taken| !seat.is_held(taken)) {
+            return true;
+        }
+        seat.must_return(taken) || self.books.out() > self.most()
+    }
+
+    fn books(&self) -> HandBooks {
+        self.books.both()
+    }
+
+    fn set_useful_width(&self, useful_width: usize) {
+        let queue = lock(&self.queue);
+        self.useful_width.store(width(useful_width), Ordering::SeqCst);
+        if let Some((_, seat)) = self.seat() {
+            seat.set_useful_width(width(useful_width));
+        }
+        self.publish(&queue);
+        self.changed.notify_all();
+    }
+}

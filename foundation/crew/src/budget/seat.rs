@@ -1,0 +1,318 @@
+//! One run's row in one table: what it may do there now. Never waits; `machine_wide` does.
+//! Knows words, entitlement and the witness of the kernel; nothing of threads.
+
+use super::cpu_set::CpuSet;
+use super::entitlement::Entitled;
+use super::hands::{self, Life, Taken, Witness};
+use super::layout::{field, row_word};
+use super::memory::Memory;
+use super::row::{self, Entry, Standing};
+use super::table::{Table, TableError};
+use super::view::{SLICE_MS, View};
+use super::{Priority, row::Identity};
+use machine::{Host, process_facts};
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use sys::byte_lock;
+use sys::futex::{Expected, WORDS_AT_ONCE, wait_any};
+use sys::robust_mark::{MarkKeeper, OWNER_DIED, WAITERS};
+
+/// A row and everything that belongs to it.
+pub(super) struct Seat {
+    table: Arc<Table>,
+    locks: File,
+    row: usize,
+    entry: Entry,
+    keeper: Option<MarkKeeper>,
+    /// Whether no quota stands between this run and its CPUs: then a free word is all it needs while nobody is hungry.
+    is_unbound: bool,
+}
+
+/// What came of trying to take a hand.
+pub(super) enum Attempt {
+    /// This CPU.
+    Got(Taken),
+    /// The first hand, for which no CPU is free: it is run above capacity.
+    Above,
+    /// Not now: it is others' turn, or nothing is free yet.
+    NotNow,
+}
+
+/// Milliseconds of CLOCK_MONOTONIC, which all runs on the machine share (time namespaces aside).
+pub(super) fn now_ms() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1000 + now.tv_nsec.unsigned_abs() / 1_000_000
+}
+
+impl Seat {
+    /// Claims a row of `table` and signs it with `entry`.
+    pub(super) fn claim(table: Arc<Table>, entry: Entry) -> Result<Self, TableError> {
+        let locks = table.open_for_locks()?;
+        let witness = KernelWitness { table: &table, locks: &locks, namespace: entry.identity.namespace };
+        let Some(row) = hands::claim_row(table.words(), &witness) else {
+            return Err(TableError::Full { path: table.path().to_owned() });
+        };
+        // The mark comes before the row is seen, so that a row in use never shows its last owner's death.
+        table.mark(row).store(0, Ordering::SeqCst);
+        let keeper = table.keep_mark(row);
+        row::write(table.words(), row, &entry);
+        let is_unbound = entry.quota.is_none_or(|quota| quota.hands() >= entry.cpus.count() as u64);
+        Ok(Self { table, locks, row, entry, keeper, is_unbound })
+    }
+
+    fn words(&self) -> &[AtomicU64] {
+        self.table.words()
+    }
+
+    fn put(&self, field: usize, value: u64) {
+        self.words().store(row_word(self.row, field), value);
+    }
+
+    fn witness(&self) -> KernelWitness<'_> {
+        KernelWitness { table: &self.table, locks: &self.locks, namespace: self.entry.identity.namespace }
+    }
+
+    pub(super) fn is_table_still_there(&self) -> bool {
+        self.table.is_still_there()
+    }
+
+    pub(super) fn generation(&self) -> u32 {
+        // ORDER: SeqCst: read before the words that an attempt looks at, so that a change after it ends the sleep.
+        self.table.generation().load(Ordering::SeqCst)
+    }
+
+    /// Whether a free word may be taken without asking whose turn it is.
+    pub(super) fn is_calm(&self) -> bool {
+        self.is_unbound && row::standing(self.words(), self.row).is_active() && !row::is_anybody_hungry(self.words())
+    }
+
+    /// Takes any free word, preferably that of the CPU this thread runs on.
+    pub(super) fn take_any(&self) -> Option<Taken> {
+        hands::take(self.words(), self.row, &self.entry.cpus, sys::scheduling::current_cpu())
+    }
+
+    /// Takes a hand if this run is entitled to one more. `may_go_above`: it holds no first hand yet.
+    pub(super) fn attempt(&self, may_go_above: bool) -> Attempt {
+        let view = View::look(self.words(), now_ms());
+        let Some(position) = view.position(self.row) else {
+            // Somebody scribbled over the row: say again who this is.
+            row::write(self.words(), self.row, &self.entry);
+            return Attempt::NotNow;
+        };
+        let (seen, entitled) = (view.rows[position], view.entitled(u32::MAX));
+        let (held, is_aged) = (view.held(&seen), view.is_aged(&seen));
+        if held >= entitled[position].may_hold {
+            return Attempt::NotNow;
+        }
+        let taken = self.take_a_seat(&view, &entitled);
+        let is_guaranteed = held == 0 && may_go_above && (seen.standing.class >= Priority::Normal || is_aged);
+        let attempt = match taken {
+            Some(taken) => Attempt::Got(taken),
+            None if is_guaranteed => Attempt::Above,
+            None => Attempt::NotNow,
+        };
+        if is_aged && !matches!(attempt, Attempt::NotNow) {
+            self.put(field::SLICE_UNTIL_MS, view.now_ms + SLICE_MS);
+            self.put(field::HUNGRY_SINCE_MS, view.now_ms);
+        }
+        attempt
+    }
+
+    /// A free word that nobody with fewer CPUs to choose from waits for, else any; none when the quota is used up.
+    fn take_a_seat(&self, view: &View, entitled: &[Entitled]) -> Option<Taken> {
+        let is_used_up = |view: &View| {
+            self.entry.quota.is_some_and(|quota| view.held_in_group(quota.group) >= quota.hands() && !self.is_unbound)
+        };
+        if is_used_up(view) {
+            return None;
+        }
+        let start = sys::scheduling::current_cpu();
+        let polite = self.entry.cpus.without(&self.wanted_by_the_blocked(view, entitled));
+        let taken = hands::take(self.words(), self.row, &polite, start)
+            .or_else(|| hands::take(self.words(), self.row, &self.entry.cpus, start))?;
+        // Two runs of one group may have taken the quota's last hand at the same moment: then both step back.
+        let quota = self.entry.quota.filter(|_| !self.is_unbound);
+        let after =
+            quota.map(|quota| (View::look(self.words(), view.now_ms).held_in_group(quota.group), quota.hands()));
+        if after.is_some_and(|(held, most)| held > most) {
+            hands::give_back(self.words(), taken);
+            return None;
+        }
+        Some(taken)
+    }
+
+    /// CPUs of other runs that are entitled to a hand and find none of their CPUs free.
+    fn wanted_by_the_blocked(&self, view: &View, entitled: &[Entitled]) -> CpuSet {
+        let is_blocked = |position: usize| {
+            let seen = &view.rows[position];
+            seen.row != self.row
+                && seen.waiting > 0
+                && view.held(seen) < entitled[position].may_hold
+                && seen.cpus.and(&view.free).is_empty()
+        };
+        let blocked = (0..view.rows.len()).filter(|&position| is_blocked(position));
+        blocked.fold(CpuSet::default(), |all, position| all.or(&view.rows[position].cpus))
+    }
+
+    /// Whether `taken` is still this run's. A hand can only be lost while the process was stopped.
+    pub(super) fn is_held(&self, taken: Taken) -> bool {
+        hands::is_held(self.words(), taken)
+    }
+
+    /// Whether one of this run's hands should go back: it was paused, or others are entitled to more than they have.
+    pub(super) fn must_return(&self, taken: Option<Taken>) -> bool {
+        let standing = self.come_back();
+        if standing.is_paused {
+            return true;
+        }
+        if !row::is_anybody_hungry(self.words()) {
+            return false;
+        }
+        let view = View::look(self.words(), now_ms());
+        let Some(position) = view.position(self.row) else { return false };
+        let entitled = view.entitled(u32::MAX);
+        if entitled[position].must_return > 0 {
+            return true;
+        }
+        // With a narrower mask somebody may wait for this very CPU, while another one would do for us.
+        let wanted = self.wanted_by_the_blocked(&view, &entitled);
+        let could_move = !self.entry.cpus.and(&view.free).without(&wanted).is_empty();
+        could_move && taken.is_some_and(|taken| wanted.contains(taken.cpu))
+    }
+
+    /// A CPU for a hand that runs above capacity, if one is free now and this run's turn.
+    pub(super) fn take_for_above(&self) -> Option<Taken> {
+        let view = View::look(self.words(), now_ms());
+        let position = view.position(self.row)?;
+        let entitled = view.entitled(u32::MAX);
+        (entitled[position].above == 0).then(|| self.take_a_seat(&view, &entitled)).flatten()
+    }
+
+    /// Clears what others wrote while this process was stopped; returns the standing.
+    fn come_back(&self) -> Standing {
+        let standing = row::standing(self.words(), self.row);
+        if standing.is_set_aside {
+            row::change_standing(self.words(), self.row, |standing| Standing { is_set_aside: false, ..standing });
+            self.table.ring();
+        }
+        Standing { is_set_aside: false, ..standing }
+    }
+
+    /// Says how many hands the run waits for, and whether it runs one above capacity.
+    pub(super) fn publish(&self, waiting: u32, is_above: bool) {
+        let standing = self.come_back();
+        let before = self.words().load(row_word(self.row, field::WAITING));
+        if before == 0 && waiting > 0 {
+            self.put(field::HUNGRY_SINCE_MS, now_ms());
+        }
+        self.put(field::WAITING, u64::from(waiting));
+        self.put(field::ABOVE, u64::from(is_above));
+        if (waiting > 0 && !standing.is_paused) || is_above {
+            row::mark_hungry(self.words(), self.row);
+        } else {
+            row::unmark_hungry(self.words(), self.row);
+        }
+    }
+
+    /// Says that the run would not get faster by more hands than these.
+    pub(super) fn set_useful_width(&self, width: u32) {
+        self.put(field::USEFUL_WIDTH, u64::from(width));
+        self.ring_if_hungry();
+    }
+
+    /// Gives a hand back; harmless when it had been taken away.
+    pub(super) fn give_back(&self, taken: Taken) {
+        hands::give_back(self.words(), taken);
+        self.ring_if_hungry();
+    }
+
+    fn ring_if_hungry(&self) {
+        if row::is_anybody_hungry(self.words()) {
+            self.table.ring();
+        }
+    }
+
+    /// Sleeps until the generation is no longer `generation`, until another run dies, or until `timeout` is over.
+    pub(super) fn sleep(&self, generation: u32, timeout: Duration) {
+        let mut watched = vec![Expected { word: self.table.generation(), value: generation }];
+        for row in row::present(self.words()).filter(|&row| row != self.row) {
+            let mark = self.table.mark(row);
+            // ORDER: SeqCst like all words: the bit must be there before the kernel looks whether anybody waits.
+            let seen = mark.load(Ordering::SeqCst);
+            if seen & OWNER_DIED != 0 {
+                if !row::standing(self.words(), row).is_set_aside {
+                    return;
+                }
+            } else if seen != 0
+                && watched.len() < WORDS_AT_ONCE
+                && (seen & WAITERS != 0
+                    || mark.compare_exchange(seen, seen | WAITERS, Ordering::SeqCst, Ordering::SeqCst).is_ok())
+            {
+                watched.push(Expected { word: mark, value: seen | WAITERS });
+            }
+        }
+        if wait_any(&watched, timeout).is_err() {
+            // No futex at all (a sandbox): look again after a while.
+            std::thread::sleep(timeout);
+        }
+    }
+
+    /// Frees what the dead and the stopped hold, and tells everybody when something came of it.
+    pub(super) fn tend_others(&self) {
+        if hands::tend_all(self.words(), &self.witness(), self.row) > 0 {
+            self.table.ring();
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        hands::empty(self.words(), self.row);
+        // The mark goes before the lock does: the row's next owner sets its own.
+        drop(self.keeper.take());
+        self.ring_if_hungry();
+        // A failure leaves the lock to the closing of the file, which follows at once.
+        let _closing_unlocks = byte_lock::unlock(&self.locks, self.row as u64);
+    }
+}
+
+/// What the kernel tells about other runs: their locks, their marks, their processes.
+pub(super) struct KernelWitness<'a> {
+    table: &'a Table,
+    locks: &'a File,
+    namespace: u64,
+}
+
+impl Witness for KernelWitness<'_> {
+    fn try_lock(&self, row: usize) -> bool {
+        // A lock that cannot be asked for (out of memory for locks) is one that was not got.
+        byte_lock::try_lock(self.locks, row as u64).unwrap_or(false)
+    }
+
+    fn unlock(&self, row: usize) {
+        let _closing_unlocks = byte_lock::unlock(self.locks, row as u64);
+    }
+
+    fn life(&self, row: usize) -> Life {
+        if self.table.mark(row).load(Ordering::SeqCst) & OWNER_DIED != 0 {
+            return Life::Gone;
+        }
+        match row::read(self.table.words(), row) {
+            // Process numbers of another namespace mean nothing here.
+            Some(seen) if seen.identity.namespace == self.namespace => life_of(seen.identity),
+            _ => Life::Runs,
+        }
+    }
+}
+
+/// What `/proc` says about a process of this pid namespace. When it does not answer, nothing speaks against its running.
+pub(super) fn life_of(identity: Identity) -> Life {
+    match process_facts(&Host::real(), identity.process) {
+        Ok(None) => Life::Gone,
+        Ok(Some(facts)) if facts.start_ticks != identity.start_ticks => Life::Gone,
+        Ok(Some(facts)) if facts.is_stopped => Life::Stopped,
+        Ok(Some(_)) | Err(_) => Life::Runs,
+    }
+}

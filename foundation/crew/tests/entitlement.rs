@@ -1,0 +1,193 @@
+//! Properties of the entitlement over random crowds of runs: nobody gets what is not there, nobody who could be served goes
+//! without, classes are strict, and a small change changes little.
+
+use crew::budget::cpu_set::CpuSet;
+use crew::budget::entitlement::{Claim, Entitled, Quota, entitlements};
+use crew::budget::{Priority, Weight};
+use proptest::prelude::*;
+
+const CPUS: usize = 6;
+
+fn class() -> impl Strategy<Value = Priority> {
+    prop_oneof![Just(Priority::Idle), Just(Priority::Low), Just(Priority::Normal), Just(Priority::High)]
+}
+
+fn cpus() -> impl Strategy<Value = CpuSet> {
+    prop_oneof![
+        3 => Just(CpuSet::of(0..CPUS)),
+        1 => prop::collection::vec(0..CPUS, 0..CPUS).prop_map(CpuSet::of),
+    ]
+}
+
+fn quota() -> impl Strategy<Value = Option<Quota>> {
+    let bound = (0..2_u64).prop_map(|group| Some(Quota { group, millicores: 1500 + 1000 * group }));
+    prop_oneof![4 => Just(None), 1 => bound]
+}
+
+fn claim() -> impl Strategy<Value = Claim> {
+    let state = (prop::bool::weighted(0.1), prop::bool::weighted(0.2));
+    (class(), 1..300_u32, cpus(), quota(), 1..9_u32, (0..5_u32, 0..9_u32), state).prop_map(
+        |(class, weight, cpus, quota, useful_width, (held, waiting), (rests, is_aged))| Claim {
+            is_aged: is_aged && class < Priority::Normal,
+            class,
+            weight,
+            cpus,
+            quota,
+            useful_width,
+            held,
+            waiting,
+            rests,
+        },
+    )
+}
+
+fn crowd() -> impl Strategy<Value = Vec<Claim>> {
+    prop::collection::vec(claim(), 0..9)
+}
+
+/// Runs of one mask and no quota: what can be said exactly is said about these.
+fn plain_crowd() -> impl Strategy<Value = Vec<Claim>> {
+    let plain = claim().prop_map(|claim| Claim { cpus: CpuSet::of(0..CPUS), quota: None, is_aged: false, ..claim });
+    prop::collection::vec(plain, 1..9)
+}
+
+fn seated(entitled: &Entitled) -> u32 {
+    entitled.may_hold - entitled.above
+}
+
+fn is_guaranteed(claim: &Claim) -> bool {
+    claim.wants() > 0 && (claim.class >= Priority::Normal || claim.is_aged)
+}
+
+/// Whether each of the `hands` (by run) can have a CPU of its own, by trying all ways.
+fn have_places(claims: &[Claim], hands: &[usize], taken: CpuSet) -> bool {
+    let Some((&run, rest)) = hands.split_first() else { return true };
+    let open = claims[run].cpus.without(&taken);
+    open.iter().any(|cpu| have_places(claims, rest, taken.or(&CpuSet::of([cpu]))))
+}
+
+fn hands_of(entitled: &[Entitled]) -> Vec<usize> {
+    let hands = entitled.iter().enumerate();
+    hands.flat_map(|(run, entitled)| std::iter::repeat_n(run, seated(entitled) as usize)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn there_is_a_cpu_for_every_hand_but_the_counted_first_ones(claims in crowd(), capacity in 0..8_u32) {
+        let entitled = entitlements(capacity, &claims);
+        prop_assert!(entitled.iter().map(seated).sum::<u32>() <= capacity);
+        prop_assert!(have_places(&claims, &hands_of(&entitled), CpuSet::default()));
+        for (claim, entitled) in claims.iter().zip(&entitled) {
+            prop_assert!(entitled.above <= 1 && entitled.above <= entitled.may_hold);
+            prop_assert!(entitled.above == 0 || (is_guaranteed(claim) && entitled.may_hold == 1));
+        }
+    }
+
+    #[test]
+    fn nobody_goes_beyond_what_it_can_use(claims in crowd(), capacity in 0..8_u32) {
+        for (claim, entitled) in claims.iter().zip(entitlements(capacity, &claims)) {
+            prop_assert!(entitled.may_hold <= claim.useful_width);
+            prop_assert!(entitled.may_hold <= claim.held + claim.waiting);
+            prop_assert!(entitled.may_hold as usize <= claim.cpus.count());
+            prop_assert!(!claim.rests || entitled.may_hold == 0);
+            prop_assert_eq!(entitled.must_return, claim.held.saturating_sub(entitled.may_hold));
+        }
+    }
+
+    #[test]
+    fn high_normal_and_aged_runs_always_get_one(claims in crowd(), capacity in 0..8_u32) {
+        for (claim, entitled) in claims.iter().zip(entitlements(capacity, &claims)) {
+            prop_assert!(!is_guaranteed(claim) || entitled.may_hold >= 1);
+        }
+    }
+
+    #[test]
+    fn a_quota_is_kept_first_hands_aside(claims in crowd()) {
+        let entitled = entitlements(u32::MAX, &claims);
+        for group in 0..2 {
+            let sharers = || claims.iter().zip(&entitled).filter(|(claim, _)| claim.quota.is_some_and(|quota| quota.group == group));
+            let Some(quota) = sharers().find_map(|(claim, _)| claim.quota) else { continue };
+            let seats: u64 = sharers().map(|(_, entitled)| u64::from(seated(entitled))).sum();
+            prop_assert!(seats <= quota.hands());
+        }
+    }
+
+    #[test]
+    fn no_hand_lies_idle_that_somebody_could_use(claims in crowd(), capacity in 0..8_u32) {
+        let entitled = entitlements(capacity, &claims);
+        let hands = hands_of(&entitled);
+        for (run, claim) in claims.iter().enumerate() {
+            let given = |group| {
+                let sharers = claims.iter().zip(&entitled);
+                sharers.filter(|(claim, _)| claim.quota.is_some_and(|quota| quota.group == group))
+                    .map(|(_, entitled)| u64::from(entitled.may_hold)).sum::<u64>()
+            };
+            let is_bound = claim.quota.is_some_and(|quota| given(quota.group) >= quota.hands());
+            if entitled[run].may_hold < claim.wants() && !is_bound && (hands.len() as u32) < capacity {
+                let mut more = hands.clone();
+                more.push(run);
+                prop_assert!(!have_places(&claims, &more, CpuSet::default()), "run {run} could have one more");
+            }
+        }
+    }
+
+    #[test]
+    fn classes_are_strict_beyond_the_first_hands(claims in plain_crowd()) {
+        let entitled = entitlements(u32::MAX, &claims);
+        for (higher, theirs) in claims.iter().zip(&entitled) {
+            if theirs.may_hold >= higher.wants() {
+                continue;
+            }
+            for (lower, ours) in claims.iter().zip(&entitled).filter(|(lower, _)| lower.class < higher.class) {
+                prop_assert!(ours.may_hold <= u32::from(is_guaranteed(lower)));
+            }
+        }
+    }
+
+    #[test]
+    fn within_a_class_nobody_envies_anybody(claims in plain_crowd()) {
+        let entitled = entitlements(u32::MAX, &claims);
+        for (poor, less) in claims.iter().zip(&entitled).filter(|(poor, less)| less.may_hold < poor.wants()) {
+            for (rich, more) in claims.iter().zip(&entitled).filter(|(rich, _)| rich.class == poor.class) {
+                // The last hand that the rich got, first hands aside, would not have been less for the poor's weight.
+                let is_first = more.may_hold <= 1;
+                prop_assert!(is_first || u64::from(more.may_hold) * u64::from(poor.weight) <= (u64::from(less.may_hold) + 1) * u64::from(rich.weight));
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_table_gives_the_same_answer_and_obeying_it_changes_nothing(claims in plain_crowd()) {
+        let entitled = entitlements(u32::MAX, &claims);
+        prop_assert_eq!(&entitled, &entitlements(u32::MAX, &claims));
+        let obeyed: Vec<Claim> = claims.iter().zip(&entitled).map(|(claim, entitled)| Claim {
+            held: entitled.may_hold,
+            waiting: claim.wants() - entitled.may_hold,
+            ..*claim
+        }).collect();
+        for (before, after) in entitled.iter().zip(entitlements(u32::MAX, &obeyed)) {
+            prop_assert_eq!(before.may_hold, after.may_hold);
+            prop_assert_eq!(after.must_return, 0);
+        }
+    }
+
+    #[test]
+    fn one_more_waiting_thread_moves_one_hand_at_most(claims in plain_crowd(), which in any::<prop::sample::Index>()) {
+        let before = entitlements(u32::MAX, &claims);
+        let mut changed = claims.clone();
+        changed[which.index(claims.len())].waiting += 1;
+        let after = entitlements(u32::MAX, &changed);
+        for (before, after) in before.iter().zip(&after) {
+            prop_assert!(before.may_hold.abs_diff(after.may_hold) <= 1);
+        }
+        let moved: u32 = before.iter().zip(&after).map(|(before, after)| before.may_hold.abs_diff(after.may_hold)).sum();
+        prop_assert!(moved <= 2);
+    }
+}
+
+#[test]
+fn weights_outside_their_range_become_the_nearest() {
+    assert_eq!((Weight::new(0).get(), Weight::new(u16::MAX).get(), Weight::default().get()), (1, 10_000, 100));
+}
