@@ -131,4 +131,6 @@ pub struct HandBooks {
     pub taken: u64,
     /// Hands ever given back.
     pub returned: u64,
+    /// Those of them that others had taken away meanwhile, which happens only to a run that was stopped.
+    pub lost: u64,
 }

@@ -3,6 +3,8 @@
 //!
 //! `MH_MODEL_ITERATIONS` sets the schedules per case (default 2,000). Run by `cargo xtask test`.
 
+#[path = "model_of_hands.rs"]
+mod hands;
 #[path = "synthetic.rs"]
 mod synthetic;
 

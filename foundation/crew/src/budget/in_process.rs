@@ -131,7 +131,7 @@ mod tests {
             hungry.join().expect("the hungry lease ends");
         });
         first.give_back(two);
-        assert_eq!(first.books(), HandBooks { taken: 2, returned: 2 });
-        assert_eq!(second.books(), HandBooks { taken: 1, returned: 1 });
+        assert_eq!(first.books(), HandBooks { taken: 2, returned: 2, lost: 0 });
+        assert_eq!(second.books(), HandBooks { taken: 1, returned: 1, lost: 0 });
     }
 }

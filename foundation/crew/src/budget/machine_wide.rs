@@ -146,8 +146,12 @@ enum First {
     Cpu { seat: usize, taken: Taken },
 }
 
-/// Hands out now and ever, in one word: the lower 16 bits count those out.
-struct Books(AtomicU64);
+/// Hands out now and ever, in one word (the lower 16 bits count those out), and those lost.
+#[derive(Default)]
+struct Books {
+    out_and_taken: AtomicU64,
+    lost: AtomicU64,
+}
 
 impl Books {
     const OUT_BITS: u32 = 16;
@@ -159,26 +163,27 @@ impl Books {
         let note = |books: u64| {
             (books & Self::OUT < u64::from(most).min(Self::OUT)).then(|| books + (1 << Self::OUT_BITS) + 1)
         };
-        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, note).is_ok()
+        self.out_and_taken.fetch_update(Ordering::SeqCst, Ordering::SeqCst, note).is_ok()
     }
 
     /// As if [`Books::note_taken`] had not been called.
     fn cancel(&self) {
-        self.0.fetch_sub((1 << Self::OUT_BITS) + 1, Ordering::SeqCst);
+        self.out_and_taken.fetch_sub((1 << Self::OUT_BITS) + 1, Ordering::SeqCst);
     }
 
     fn note_returned(&self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.out_and_taken.fetch_sub(1, Ordering::SeqCst);
     }
 
     fn out(&self) -> u32 {
-        (self.0.load(Ordering::SeqCst) & Self::OUT) as u32
+        (self.out_and_taken.load(Ordering::SeqCst) & Self::OUT) as u32
     }
 
     fn both(&self) -> HandBooks {
-        let books = self.0.load(Ordering::SeqCst);
+        let books = self.out_and_taken.load(Ordering::SeqCst);
         let taken = books >> Self::OUT_BITS;
-        HandBooks { taken, returned: taken - (books & Self::OUT) }
+        let lost = self.lost.load(Ordering::SeqCst);
+        HandBooks { taken, returned: taken - (books & Self::OUT), lost }
     }
 }
 
@@ -193,7 +198,7 @@ impl Member {
             seats,
             current: AtomicUsize::new(0),
             alone: OnceLock::new(),
-            books: Books(AtomicU64::new(0)),
+            books: Books::default(),
             waiting: AtomicU32::new(0),
             queue: Mutex::new(Queue { is_watched: false, first: None }),
             changed: Condvar::new(),
@@ -364,10 +369,17 @@ impl Member {
         }
     }
 
+    fn give_back_to(&self, seat: usize, taken: Taken) {
+        if !self.seat_numbered(seat).give_back(taken) {
+            // ORDER: SeqCst for uniformity: this happens once in a stop.
+            self.books.lost.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
     fn give_back_first(&self) {
         let mut queue = lock(&self.queue);
         match queue.first.take() {
-            Some(First::Cpu { seat, taken }) => self.seat_numbered(seat).give_back(taken),
+            Some(First::Cpu { seat, taken }) => self.give_back_to(seat, taken),
             Some(First::Above { seat }) => self.seat_numbered(seat).publish(0, false),
             None => {}
         }
@@ -415,7 +427,7 @@ impl Lease for Member {
 
     fn give_back(&self, hand: Hand) {
         match hand.place {
-            Place::Cpu { seat, taken } => self.seat_numbered(seat).give_back(taken),
+            Place::Cpu { seat, taken } => self.give_back_to(seat, taken),
             Place::First => self.give_back_first(),
             Place::Counted => self.alone().give_back(hand),
         }

@@ -222,10 +222,11 @@ impl Seat {
         self.ring_if_hungry();
     }
 
-    /// Gives a hand back; harmless when it had been taken away.
-    pub(super) fn give_back(&self, taken: Taken) {
-        hands::give_back(self.words(), taken);
+    /// Gives a hand back; false, and harmless, when it had been taken away.
+    pub(super) fn give_back(&self, taken: Taken) -> bool {
+        let was_held = hands::give_back(self.words(), taken);
         self.ring_if_hungry();
+        was_held
     }
 
     fn ring_if_hungry(&self) {

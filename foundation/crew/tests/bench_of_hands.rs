@@ -1,0 +1,123 @@
+//! What a hand costs, and how soon the hands of a killed run are in use again. Measures and prints; judges nothing.
+//!
+//! `cargo test --release --package crew --test bench_of_hands -- --ignored --nocapture --test-threads=1`
+
+use crew::budget::cpu_set::CpuSet;
+use crew::budget::{Budget, CrewFolder, Lease, MachineWide, Priority, Request, Surroundings, Weight};
+use machine::Host;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn folder() -> (tempfile::TempDir, CrewFolder) {
+    let parent = tempfile::tempdir_in("/dev/shm").expect("shared memory");
+    let folder = CrewFolder::of_user_in(parent.path());
+    (parent, folder)
+}
+
+fn lease(folder: &CrewFolder, cpus: usize) -> Box<dyn Lease> {
+    let real = Surroundings::look(&Host::real()).expect("a readable /proc");
+    let budget = MachineWide::open(folder.clone(), Surroundings { cpus: CpuSet::of(0..cpus), quota: None, ..real });
+    assert_eq!(budget.why_alone(), None);
+    let (priority, weight) = (Priority::Normal, Weight::default());
+    budget.lease(Request { priority, weight, useful_width: cpus, what: "a measurement".to_owned() })
+}
+
+/// The least of many batches, in nanoseconds a round.
+fn least_ns(mut round: impl FnMut()) -> f64 {
+    let batches = (0..300).map(|_| {
+        let begin = Instant::now();
+        (0..1000).for_each(|_| round());
+        begin.elapsed().as_nanos() as f64 / 1000.0
+    });
+    batches.fold(f64::MAX, f64::min)
+}
+
+#[test]
+#[ignore = "measures"]
+fn take_and_give_back() {
+    for cpus in [2, 64, 1024] {
+        let (_parent, folder) = folder();
+        let lease = lease(&folder, cpus);
+        let alone = least_ns(|| {
+            let hand = lease.take();
+            lease.give_back(hand);
+        });
+        let hand = lease.take();
+        let looked = least_ns(|| {
+            std::hint::black_box(lease.must_return(&hand));
+        });
+        lease.give_back(hand);
+        println!("{cpus} CPUs: take + give back {alone:.1} ns, must_return {looked:.1} ns, nobody hungry");
+    }
+}
+
+#[test]
+#[ignore = "measures"]
+fn a_yield_point_while_others_are_hungry() {
+    for others in [1, 7, 63] {
+        let (_parent, folder) = folder();
+        let lease = lease(&folder, 64);
+        let crowd: Vec<_> = (0..others).map(|_| self::lease(&folder, 64)).collect();
+        // One hand each, the last ones above capacity: somebody is hungry all the time.
+        let hands: Vec<_> = (0..64).map(|_| lease.take()).collect();
+        let theirs: Vec<_> = crowd.iter().map(|lease| lease.take()).collect();
+        let looked = least_ns(|| {
+            std::hint::black_box(lease.must_return(&hands[0]));
+        });
+        println!("{others} other runs, 64 CPUs: must_return {looked:.0} ns while somebody is hungry");
+        crowd.iter().zip(theirs).for_each(|(lease, hand)| lease.give_back(hand));
+        hands.into_iter().for_each(|hand| lease.give_back(hand));
+    }
+}
+
+const HOLDER: &str = "CREW_BENCH_HOLDER";
+
+/// Not a measurement: what the killed process does.
+#[test]
+#[ignore = "a part of the next one"]
+fn holder() {
+    let Ok(path) = std::env::var(HOLDER) else { return };
+    let lease = lease(&CrewFolder::at(path), 2);
+    let _hands = [lease.take(), lease.take()];
+    // Memory to be torn down.
+    let room = vec![1_u8; 64 << 20];
+    println!("\nholds {}", room.len());
+    std::thread::sleep(Duration::from_secs(3600));
+}
+
+#[test]
+#[ignore = "measures"]
+fn from_a_kill_to_the_next_use() {
+    let (_parent, folder) = folder();
+    let mut latencies: Vec<Duration> = (0..100).map(|_| one_kill(&folder)).collect();
+    latencies.sort();
+    println!("kill to next use: median {:?}, p90 {:?}, most {:?}", latencies[50], latencies[90], latencies[99]);
+}
+
+fn one_kill(folder: &CrewFolder) -> Duration {
+    let itself = std::env::current_exe().expect("this binary");
+    let mut command = Command::new(itself);
+    command.args(["holder", "--exact", "--ignored", "--nocapture"]).env(HOLDER, folder.path());
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("a child");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    while !lines.next().expect("it speaks").expect("text").starts_with("holds") {}
+    let lease = lease(folder, 2);
+    // The first may run above capacity; the second needs a CPU of the dead.
+    let first = lease.take();
+    let taken = std::thread::scope(|scope| {
+        let hungry = scope.spawn(|| {
+            let hand = lease.take();
+            (Instant::now(), hand)
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        let killed = Instant::now();
+        child.kill().expect("it is ours");
+        let (at, hand) = hungry.join().expect("it gets its hand");
+        lease.give_back(hand);
+        at - killed
+    });
+    lease.give_back(first);
+    child.wait().expect("it ends");
+    taken
+}
