@@ -3,6 +3,7 @@
 
 use crew::budget::census::{State, census};
 use crew::budget::cpu_set::CpuSet;
+use crew::budget::entitlement::Quota;
 use crew::budget::orders::{Order, Pause, give};
 use crew::budget::{Budget, CrewFolder, HandBooks, Lease, MachineWide, Priority, Request, Surroundings, Weight};
 use machine::Host;
@@ -110,6 +111,28 @@ fn a_low_run_waits_for_a_normal_one_and_gets_what_it_leaves() {
         low.give_back(waiting.join().expect("it gets its hand"));
     });
     hands.into_iter().for_each(|hand| normal.give_back(hand));
+}
+
+#[test]
+fn runs_of_one_group_never_hold_more_than_its_quota() {
+    let (_parent, folder) = place();
+    let bound = Surroundings { quota: Some(Quota { group: 9, millicores: 1500 }), ..surroundings() };
+    let budget = MachineWide::open(folder.clone(), bound);
+    assert_eq!(budget.capacity(), 2);
+    let (one, two) = (budget.lease(request(Priority::Low, 4)), budget.lease(request(Priority::Low, 4)));
+    let hands = [one.take(), one.take()];
+    assert!(one.try_take().is_none() && two.try_take().is_none());
+    assert_eq!(free(&folder), 2, "CPUs that the quota does not reach");
+    std::thread::scope(|scope| {
+        let hungry = scope.spawn(|| two.take());
+        until(|| one.must_return(&hands[0]));
+        let [first, second] = hands;
+        one.give_back(first);
+        let theirs = hungry.join().expect("it gets its half");
+        assert!(!one.must_return(&second) && !two.must_return(&theirs));
+        one.give_back(second);
+        two.give_back(theirs);
+    });
 }
 
 #[test]
@@ -275,6 +298,7 @@ enum May {
 
 /// Not a test of its own: what a child process does until it is killed. It takes and gives back with three threads.
 #[test]
+#[expect(clippy::exit, reason = "its other threads go on for ever; a panic would wait for them")]
 fn member() {
     let Ok(path) = std::env::var(MEMBER) else { return };
     let never_stopped = std::env::var(NEVER_STOPPED).is_ok();
