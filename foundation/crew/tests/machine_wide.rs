@@ -370,7 +370,7 @@ fn storm(kills: usize) {
             }
         });
         // Those at even places are never stopped.
-        let may = |index: usize| if index % 2 == 0 { May::NeverBeStopped } else { May::BeStopped };
+        let may = |index: usize| if index.is_multiple_of(2) { May::NeverBeStopped } else { May::BeStopped };
         let mut members: Vec<Child> = (0..4).map(|index| start_member(&folder, may(index))).collect();
         for _ in 0..kills {
             std::thread::sleep(Duration::from_micros(500 + random(12_000)));
