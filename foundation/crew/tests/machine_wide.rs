@@ -234,11 +234,14 @@ fn a_removed_table_is_left_for_its_successor() {
     let (_parent, folder) = place();
     let lease = lease(&folder, Priority::Normal, CPUS);
     let old = lease.take();
+    let order = Order { class: Some(Priority::Low), ..Order::default() };
+    assert_eq!(give(&folder, std::process::id(), order).expect("a table"), 1);
     std::fs::remove_file(folder.table()).expect("removed");
     until(|| lease.must_return(&old));
     lease.give_back(old);
     let new = lease.take();
-    assert_eq!(census(&folder).expect("a new table").runs[0].holds, 1);
+    let run = &census(&folder).expect("a new table").runs[0];
+    assert_eq!((run.holds, run.class), (1, Priority::Low), "its orders go with it");
     assert!(!lease.must_return(&new));
     lease.give_back(new);
     assert_eq!(lease.books(), HandBooks { taken: 2, returned: 2, lost: 0 });
@@ -435,4 +438,20 @@ fn a_stopped_holder_loses_its_hands_to_the_hungry_and_comes_back() {
     hands.into_iter().for_each(|hand| lease.give_back(hand));
     until(|| holds(&folder, &child) > 0);
     kill(child);
+}
+
+#[test]
+fn the_wishes_of_the_dead_do_not_count() {
+    let (_parent, folder) = place();
+    let first = lease(&folder, Priority::High, CPUS);
+    let hands: Vec<_> = (0..CPUS).map(|_| first.take()).collect();
+    // It gets its first hand above capacity, and waits for more: hungry for ever, as far as its row says.
+    let child = start_member(&folder, May::BeStopped);
+    until(|| census(&folder).expect("a table").runs.iter().any(|run| run.pid == child.id() && run.wants > 1));
+    let pid = child.id();
+    kill(child);
+    until(|| !first.must_return(&hands[0]));
+    assert!(census(&folder).expect("a table").runs.iter().all(|run| run.pid != pid), "its row is empty");
+    hands.into_iter().for_each(|hand| first.give_back(hand));
+    assert_eq!(free(&folder), CPUS);
 }
