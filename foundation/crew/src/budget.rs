@@ -111,7 +111,8 @@ pub trait Budget: Send + Sync {
 pub trait Lease: Send + Sync {
     /// Takes a hand; sleeps until one can be had.
     fn take(&self) -> Hand;
-    /// Takes a hand if one can be had now. Does not make the run hungry: nobody gives one back for its sake.
+    /// Takes a hand if one can be had now. Leaves the run no hungrier than it was: nobody gives one back for its sake, and time
+    /// spent asking again and again is no waiting. Whoever must have a hand in the end waits in [`Lease::take`].
     fn try_take(&self) -> Option<Hand>;
     /// Gives a hand back.
     fn give_back(&self, hand: Hand);

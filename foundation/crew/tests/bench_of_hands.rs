@@ -2,6 +2,8 @@
 //!
 //! `cargo test --release --package crew --test bench_of_hands -- --ignored --nocapture --test-threads=1`
 
+#![expect(clippy::print_stdout, reason = "it measures for people")]
+
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::{Budget, CrewFolder, Lease, MachineWide, Priority, Request, Surroundings, Weight};
 use machine::Host;

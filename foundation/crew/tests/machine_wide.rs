@@ -3,6 +3,7 @@
 
 use crew::budget::census::{State, census};
 use crew::budget::cpu_set::CpuSet;
+use crew::budget::entitlement::Quota;
 use crew::budget::orders::{Order, Pause, give};
 use crew::budget::{Budget, CrewFolder, HandBooks, Lease, MachineWide, Priority, Request, Surroundings, Weight};
 use machine::Host;
@@ -113,6 +114,28 @@ fn a_low_run_waits_for_a_normal_one_and_gets_what_it_leaves() {
 }
 
 #[test]
+fn runs_of_one_group_never_hold_more_than_its_quota() {
+    let (_parent, folder) = place();
+    let bound = Surroundings { quota: Some(Quota { group: 9, millicores: 1500 }), ..surroundings() };
+    let budget = MachineWide::open(folder.clone(), bound);
+    assert_eq!(budget.capacity(), 2);
+    let (one, two) = (budget.lease(request(Priority::Low, 4)), budget.lease(request(Priority::Low, 4)));
+    let hands = [one.take(), one.take()];
+    assert!(one.try_take().is_none() && two.try_take().is_none());
+    assert_eq!(free(&folder), 2, "CPUs that the quota does not reach");
+    std::thread::scope(|scope| {
+        let hungry = scope.spawn(|| two.take());
+        until(|| one.must_return(&hands[0]));
+        let [first, second] = hands;
+        one.give_back(first);
+        let theirs = hungry.join().expect("it gets its half");
+        assert!(!one.must_return(&second) && !two.must_return(&theirs));
+        one.give_back(second);
+        two.give_back(theirs);
+    });
+}
+
+#[test]
 fn a_run_obeys_orders_from_outside() {
     let (_parent, folder) = place();
     let (one, two) = (lease(&folder, Priority::Normal, CPUS), lease(&folder, Priority::Normal, CPUS));
@@ -211,11 +234,14 @@ fn a_removed_table_is_left_for_its_successor() {
     let (_parent, folder) = place();
     let lease = lease(&folder, Priority::Normal, CPUS);
     let old = lease.take();
+    let order = Order { class: Some(Priority::Low), ..Order::default() };
+    assert_eq!(give(&folder, std::process::id(), order).expect("a table"), 1);
     std::fs::remove_file(folder.table()).expect("removed");
     until(|| lease.must_return(&old));
     lease.give_back(old);
     let new = lease.take();
-    assert_eq!(census(&folder).expect("a new table").runs[0].holds, 1);
+    let run = &census(&folder).expect("a new table").runs[0];
+    assert_eq!((run.holds, run.class), (1, Priority::Low), "its orders go with it");
     assert!(!lease.must_return(&new));
     lease.give_back(new);
     assert_eq!(lease.books(), HandBooks { taken: 2, returned: 2, lost: 0 });
@@ -275,6 +301,7 @@ enum May {
 
 /// Not a test of its own: what a child process does until it is killed. It takes and gives back with three threads.
 #[test]
+#[expect(clippy::exit, reason = "its other threads go on for ever; a panic would wait for them")]
 fn member() {
     let Ok(path) = std::env::var(MEMBER) else { return };
     let never_stopped = std::env::var(NEVER_STOPPED).is_ok();
@@ -346,7 +373,7 @@ fn storm(kills: usize) {
             }
         });
         // Those at even places are never stopped.
-        let may = |index: usize| if index % 2 == 0 { May::NeverBeStopped } else { May::BeStopped };
+        let may = |index: usize| if index.is_multiple_of(2) { May::NeverBeStopped } else { May::BeStopped };
         let mut members: Vec<Child> = (0..4).map(|index| start_member(&folder, may(index))).collect();
         for _ in 0..kills {
             std::thread::sleep(Duration::from_micros(500 + random(12_000)));
@@ -411,4 +438,20 @@ fn a_stopped_holder_loses_its_hands_to_the_hungry_and_comes_back() {
     hands.into_iter().for_each(|hand| lease.give_back(hand));
     until(|| holds(&folder, &child) > 0);
     kill(child);
+}
+
+#[test]
+fn the_wishes_of_the_dead_do_not_count() {
+    let (_parent, folder) = place();
+    let first = lease(&folder, Priority::High, CPUS);
+    let hands: Vec<_> = (0..CPUS).map(|_| first.take()).collect();
+    // It gets its first hand above capacity, and waits for more: hungry for ever, as far as its row says.
+    let child = start_member(&folder, May::BeStopped);
+    until(|| census(&folder).expect("a table").runs.iter().any(|run| run.pid == child.id() && run.wants > 1));
+    let pid = child.id();
+    kill(child);
+    until(|| !first.must_return(&hands[0]));
+    assert!(census(&folder).expect("a table").runs.iter().all(|run| run.pid != pid), "its row is empty");
+    hands.into_iter().for_each(|hand| first.give_back(hand));
+    assert_eq!(free(&folder), CPUS);
 }

@@ -69,6 +69,19 @@ pub struct CpuQuota {
     pub folder: PathBuf,
 }
 
+/// The tightest CPU quota of this process's groups; none when nothing bounds it.
+pub fn cpu_quota(host: &Host) -> Result<Option<CpuQuota>, HostError> {
+    ControlGroups::of(host)?.cpu_quota(host)
+}
+
+/// A number by which processes in different mount namespaces know the same group: its folder's inode (cgroups(7)).
+pub fn group_number(host: &Host, folder: &Path) -> Result<u64, HostError> {
+    match std::fs::metadata(host.locate(folder)) {
+        Ok(status) => Ok(status.ino()),
+        Err(cause) => Err(HostError::Read { path: folder.to_owned(), cause }),
+    }
+}
+
 /// The control groups of this process and where they are mounted: read once for all controllers, since the kernel takes its
 /// time to list mounts.
 pub struct ControlGroups {
@@ -100,6 +113,11 @@ impl ControlGroups {
             }
         }
         Ok(tightest)
+    }
+
+    /// The tightest CPU quota in thousandths of a core, whichever group has it.
+    pub fn cpu_quota_millicores(&self, host: &Host) -> Result<Option<u64>, HostError> {
+        Ok(self.cpu_quota(host)?.map(|quota| quota.millicores))
     }
 
     /// The memory that the group and its ancestors allow.
@@ -396,5 +414,16 @@ mod tests {
         fake.file("/proc/self/cgroup", "no colons\n");
         let error = memberships(&fake.host()).expect_err("malformed");
         assert_eq!(error.to_string(), "find the columns of a hierarchy in '/proc/self/cgroup'");
+    }
+
+    #[test]
+    fn the_outer_one_of_equal_quotas_is_named_and_has_a_number() {
+        let fake = FakeHost::with_cgroup_v2("/outer/inner");
+        fake.file("/sys/fs/cgroup/outer/cpu.max", "200000 100000\n");
+        fake.file("/sys/fs/cgroup/outer/inner/cpu.max", "200000 100000\n");
+        let quota = cpu_quota(&fake.host()).expect("readable").expect("a quota");
+        assert_eq!(quota, CpuQuota { millicores: 2000, folder: PathBuf::from("/sys/fs/cgroup/outer") });
+        let number = group_number(&fake.host(), &quota.folder).expect("there");
+        assert_ne!(number, group_number(&fake.host(), &quota.folder.join("inner")).expect("there"));
     }
 }

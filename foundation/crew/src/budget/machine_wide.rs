@@ -339,9 +339,11 @@ impl Member {
         if self.current.load(Ordering::Acquire) != from {
             return;
         }
-        let mut request = self.request.clone();
-        request.useful_width = self.useful_width.load(Ordering::SeqCst) as usize;
-        let joined = self.shared.open_anew().and_then(|table| Seat::claim(table, self.shared.entry(&request)));
+        let mut entry = self.shared.entry(&self.request);
+        // What has changed since it came goes with it.
+        entry.useful_width = self.useful_width.load(Ordering::SeqCst);
+        entry.standing = Standing { is_set_aside: false, ..self.seat_numbered(from).standing() };
+        let joined = self.shared.open_anew().and_then(|table| Seat::claim(table, entry));
         let next = match (joined, self.seats.get(from + 1)) {
             (Ok(seat), Some(free)) => {
                 let _nobody_else_moves = free.set(seat);

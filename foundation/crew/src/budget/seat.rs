@@ -93,9 +93,25 @@ impl Seat {
         hands::take(self.words(), self.row, &self.entry.cpus, sys::scheduling::current_cpu())
     }
 
+    /// The table at one look, after those who died under our eyes were tended: what they wished for no longer counts.
+    fn look(&self) -> View {
+        if row::present(self.words()).any(|row| self.is_newly_dead(row)) {
+            self.tend_others();
+        }
+        View::look(self.words(), now_ms())
+    }
+
+    /// Whether the kernel has marked `row`'s owner as dead, and nobody has set it aside yet.
+    fn is_newly_dead(&self, row: usize) -> bool {
+        // ORDER: SeqCst like all words.
+        row != self.row
+            && self.table.mark(row).load(Ordering::SeqCst) & OWNER_DIED != 0
+            && !row::standing(self.words(), row).is_set_aside
+    }
+
     /// Takes a hand if this run is entitled to one more. `may_go_above`: it holds no first hand yet.
     pub(super) fn attempt(&self, may_go_above: bool) -> Attempt {
-        let view = View::look(self.words(), now_ms());
+        let view = self.look();
         let Some(position) = view.position(self.row) else {
             // Somebody scribbled over the row: say again who this is.
             row::write(self.words(), self.row, &self.entry);
@@ -156,6 +172,11 @@ impl Seat {
         blocked.fold(CpuSet::default(), |all, position| all.or(&view.rows[position].cpus))
     }
 
+    /// Its class, weight and state, as others may have changed them.
+    pub(super) fn standing(&self) -> Standing {
+        row::standing(self.words(), self.row)
+    }
+
     /// Whether `taken` is still this run's. A hand can only be lost while the process was stopped.
     pub(super) fn is_held(&self, taken: Taken) -> bool {
         hands::is_held(self.words(), taken)
@@ -170,7 +191,7 @@ impl Seat {
         if !row::is_anybody_hungry(self.words()) {
             return false;
         }
-        let view = View::look(self.words(), now_ms());
+        let view = self.look();
         let Some(position) = view.position(self.row) else { return false };
         let entitled = view.entitled(u32::MAX);
         if entitled[position].must_return > 0 {
@@ -184,7 +205,7 @@ impl Seat {
 
     /// A CPU for a hand that runs above capacity, if one is free now and this run's turn.
     pub(super) fn take_for_above(&self) -> Option<Taken> {
-        let view = View::look(self.words(), now_ms());
+        let view = self.look();
         let position = view.position(self.row)?;
         let entitled = view.entitled(u32::MAX);
         (entitled[position].above == 0).then(|| self.take_a_seat(&view, &entitled)).flatten()
@@ -239,14 +260,14 @@ impl Seat {
     pub(super) fn sleep(&self, generation: u32, timeout: Duration) {
         let mut watched = vec![Expected { word: self.table.generation(), value: generation }];
         for row in row::present(self.words()).filter(|&row| row != self.row) {
+            if self.is_newly_dead(row) {
+                return;
+            }
             let mark = self.table.mark(row);
             // ORDER: SeqCst like all words: the bit must be there before the kernel looks whether anybody waits.
             let seen = mark.load(Ordering::SeqCst);
-            if seen & OWNER_DIED != 0 {
-                if !row::standing(self.words(), row).is_set_aside {
-                    return;
-                }
-            } else if seen != 0
+            if seen != 0
+                && seen & OWNER_DIED == 0
                 && watched.len() < WORDS_AT_ONCE
                 && (seen & WAITERS != 0
                     || mark.compare_exchange(seen, seen | WAITERS, Ordering::SeqCst, Ordering::SeqCst).is_ok())

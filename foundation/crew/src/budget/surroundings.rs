@@ -4,7 +4,7 @@
 use super::cpu_set::CpuSet;
 use super::entitlement::Quota;
 use super::row::Identity;
-use machine::{ControlGroups, Host, HostError, allowed_cpu_numbers, group_number, own_pid_namespace, process_facts};
+use machine::{Host, HostError, allowed_cpu_numbers, cpu_quota, group_number, own_pid_namespace, process_facts};
 use std::path::Path;
 
 /// Where a run stands.
@@ -29,7 +29,7 @@ impl Surroundings {
             cause: std::io::Error::from(std::io::ErrorKind::NotFound),
         })?;
         let identity = Identity { process, start_ticks: facts.start_ticks, namespace: own_pid_namespace(host)? };
-        let quota = match ControlGroups::of(host)?.cpu_quota(host)? {
+        let quota = match cpu_quota(host)? {
             Some(quota) => Some(Quota { group: group_number(host, &quota.folder)?, millicores: quota.millicores }),
             None => None,
         };

@@ -340,6 +340,24 @@ mod tests {
     }
 
     #[test]
+    fn what_belongs_to_another_user_is_refused() {
+        const OTHER: Option<u32> = Some(54_321);
+        let (parent, folder) = folder();
+        let own = parent.path().join("own");
+        fs::write(&own, "").expect("a file");
+        if std::os::unix::fs::chown(&own, OTHER, None).is_err() {
+            // Only root may give files away; for everybody else there is nothing to test with.
+            return;
+        }
+        drop(Table::open(&folder).expect("made"));
+        std::os::unix::fs::chown(folder.table(), OTHER, None).expect("given away");
+        assert!(matches!(Table::open(&folder), Err(TableError::Untrusted { .. })), "a foreign table");
+        fs::remove_file(folder.table()).expect("removed");
+        std::os::unix::fs::chown(folder.path(), OTHER, None).expect("given away");
+        assert!(matches!(Table::open(&folder), Err(TableError::Untrusted { .. })), "a foreign folder");
+    }
+
+    #[test]
     fn what_is_no_table_is_refused() {
         let whole = |first: u64, version: u64, bytes: u64| {
             let mut content = [first, version].map(u64::to_ne_bytes).concat();

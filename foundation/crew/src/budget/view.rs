@@ -110,3 +110,63 @@ impl View {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::{WORDS, field, row_word};
+    use super::super::row::{Entry, Identity, Standing};
+    use super::super::{Weight, hands};
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    const NOW_MS: u64 = 1_000_000;
+
+    fn table_with(classes: &[Priority]) -> Vec<AtomicU64> {
+        let memory: Vec<AtomicU64> = (0..WORDS).map(|_| AtomicU64::new(0)).collect();
+        for (row, &class) in classes.iter().enumerate() {
+            let standing = Standing { class, weight: Weight::default(), is_paused: false, is_set_aside: false };
+            let entry = Entry {
+                identity: Identity { process: 7 + row as u32, start_ticks: 1, namespace: 1 },
+                standing,
+                useful_width: 8,
+                cpus: CpuSet::of(0..4),
+                quota: None,
+                what: String::new(),
+                now_ms: NOW_MS,
+            };
+            row::write(&memory[..], row, &entry);
+        }
+        memory
+    }
+
+    #[test]
+    fn a_low_run_that_waited_long_gets_its_slice_and_no_more() {
+        let memory = &table_with(&[Priority::Normal, Priority::Low])[..];
+        let put = |field, value| memory.store(row_word(1, field), value);
+        (0..4).for_each(|cpu| assert!(hands::take(memory, 0, &CpuSet::of(0..4), cpu).is_some()));
+        put(field::WAITING, 2);
+        put(field::HUNGRY_SINCE_MS, NOW_MS);
+        let may_hold = |now_ms| View::look(memory, now_ms).entitled(u32::MAX)[1].may_hold;
+        assert_eq!((may_hold(NOW_MS + AGING_LOW_MS - 1), may_hold(NOW_MS + AGING_LOW_MS)), (0, 1));
+        let now_ms = NOW_MS + AGING_LOW_MS;
+        assert_eq!(View::look(memory, now_ms).entitled(u32::MAX)[0].must_return, 1);
+        // It has its hand now, above capacity, and a slice that ends.
+        put(field::ABOVE, 1);
+        put(field::SLICE_UNTIL_MS, now_ms + SLICE_MS);
+        assert_eq!((may_hold(now_ms + SLICE_MS - 1), may_hold(now_ms + SLICE_MS)), (1, 0));
+        put(field::SLICE_UNTIL_MS, u64::MAX);
+        assert_eq!(may_hold(now_ms), 0, "a forged slice is none");
+    }
+
+    #[test]
+    fn words_and_rows_make_one_picture() {
+        let memory = &table_with(&[Priority::Normal, Priority::High])[..];
+        assert!(hands::take(memory, 0, &CpuSet::of([2]), 2).is_some());
+        memory.store(hand_word(3), u64::MAX);
+        memory.store(row_word(1, field::ABOVE), 1);
+        let view = View::look(memory, NOW_MS);
+        assert_eq!((view.held(&view.rows[0]), view.held(&view.rows[1])), (1, 1));
+        assert_eq!((view.free, view.cpus), (CpuSet::of([0, 1]), CpuSet::of(0..4)), "a forged word is not free");
+        assert_eq!((view.position(1), view.position(2)), (Some(1), None));
+    }
+}
