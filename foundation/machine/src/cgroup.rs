@@ -137,14 +137,6 @@ impl ControlGroups {
     }
 }
 
-/// A number by which processes in different mount namespaces know the same group: its folder's inode (cgroups(7)).
-pub fn group_number(host: &Host, folder: &Path) -> Result<u64, HostError> {
-    match std::fs::metadata(host.locate(folder)) {
-        Ok(status) => Ok(status.ino()),
-        Err(cause) => Err(HostError::Read { path: folder.to_owned(), cause }),
-    }
-}
-
 /// The smaller of two bounds, where none is no bound.
 fn lesser(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one.into_iter().chain(other).min()
@@ -289,11 +281,7 @@ mod tests {
     const V2: &str = "/sys/fs/cgroup";
 
     fn cpu_quota_millicores(host: &Host) -> Result<Option<u64>, HostError> {
-        Ok(cpu_quota(host)?.map(|quota| quota.millicores))
-    }
-
-    fn cpu_quota(host: &Host) -> Result<Option<CpuQuota>, HostError> {
-        ControlGroups::of(host)?.cpu_quota(host)
+        ControlGroups::of(host)?.cpu_quota_millicores(host)
     }
 
     fn group_memory(host: &Host) -> Result<GroupMemory, HostError> {

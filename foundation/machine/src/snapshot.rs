@@ -50,7 +50,7 @@ impl Machine {
         let online = sure("online_cpus", online_cpus(host), &mut doubts);
         let groups = ControlGroups::of(host);
         let quota = match &groups {
-            Ok(groups) => sure("cpu_quota_millicores", groups.cpu_quota(host), &mut doubts),
+            Ok(groups) => sure("cpu_quota_millicores", groups.cpu_quota_millicores(host), &mut doubts),
             Err(error) => unsure("cpu_quota_millicores", error, &mut doubts),
         };
         let memory = sure("memory_available_bytes", host_memory(host), &mut doubts);
@@ -63,7 +63,7 @@ impl Machine {
             // An unreadable mask is taken for one CPU: being slow is better than pushing others off theirs.
             allowed_cpus: allowed.unwrap_or(1).max(1),
             online_cpus: online.or(allowed).unwrap_or(1).max(1),
-            cpu_quota_millicores: quota.flatten().map(|quota| quota.millicores),
+            cpu_quota_millicores: quota.flatten(),
             memory_available_bytes: memory.map_or(MEMORY_ASSUMED_BYTES, |memory| memory.available_bytes),
             memory_limit_bytes: limit_bytes,
             memory_headroom_bytes: headroom_bytes,
