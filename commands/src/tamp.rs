@@ -90,7 +90,7 @@ pub struct TampArgs {
     #[arg(long = "rm", overrides_with = "keep")]
     pub remove: bool,
 
-    /// Write a damaged file's sound part, up to the damage
+    /// Write a damaged file's sound part, as far as checksums confirm it
     #[arg(long, requires = "decompress", hide_short_help = true)]
     pub keep_good: bool,
 
@@ -139,7 +139,7 @@ pub struct TampArgs {
     #[arg(long, hide_short_help = true)]
     pub ultra: bool,
 
-    /// Format to write: zst, gz, bz2, lz4 or xz (default: zst, or what the ending of -o or -S tells)
+    /// Format to write: zst, gz, bz2, lz4, xz or lzma (default: zst, or what the ending of -o or -S tells)
     #[arg(long, short = 'F', value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
     pub format: Option<String>,
 

@@ -203,3 +203,34 @@ fn noise_behind_every_magic_is_refused() {
         assert!(outputs.iter().flatten().all(Vec::is_empty));
     }
 }
+
+#[test]
+fn what_is_kept_of_a_damaged_file_is_what_was_packed() {
+    let plain = data::mixed(9 << 20, 8);
+    let place = Place::new();
+    place.write("plain", &plain);
+    let mut random = Random::seeded(11);
+    for format in ["gz", "zst", "lz4", "xz", "bz2"] {
+        let packed = place.tamp(["-F", format, "-1", "-c", "plain"]).stdout_of_success();
+        let mut kept_any = false;
+        for _ in 0..8 {
+            let mut damaged = packed.clone();
+            let at = random.below(packed.len());
+            damaged[at] ^= 1 << random.below(8);
+            let name = format!("damaged.{format}");
+            place.write(&name, &damaged);
+            let outcome = place.tamp(["-d", "-f", "--keep-good", &name]);
+            if place.has("damaged") {
+                let kept = place.read("damaged");
+                assert!(!kept.is_empty() && plain.starts_with(&kept), "{format}, byte {at}: {} bytes", kept.len());
+                // A bit may be hit that changes nothing: a distance within a run.
+                let is_whole = outcome.exit == Exit::Code(0);
+                assert_eq!(is_whole, kept.len() == plain.len(), "{format}, byte {at}: {}", said(&outcome));
+                kept_any = true;
+                std::fs::remove_file(place.path("damaged")).expect("it is ours");
+            }
+        }
+        // Blocks of 9 MB and more are one check.
+        assert!(kept_any || format == "xz", "{format}: nothing was kept");
+    }
+}

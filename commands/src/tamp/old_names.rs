@@ -109,6 +109,7 @@ enum Shows {
     Help,
     Version,
     Licence,
+    Memory,
 }
 
 impl Wish {
@@ -161,7 +162,7 @@ pub fn run(old: &OldName, words: Vec<OsString>) -> Result<Outcome, Failure> {
     let read = read_all(old, &mut wish, words);
     read.map_err(|complaint| told((family.complain)(&wish, &complaint)))?;
     if let Some(shows) = wish.shows {
-        print(&shown(old, shows))?;
+        print(&shown(old, shows, &context))?;
         return Ok(Outcome::Done);
     }
     (family.finish)(&mut wish, &context)
@@ -200,12 +201,13 @@ fn read_all(old: &OldName, wish: &mut Wish, words: Vec<OsString>) -> Result<(), 
     read(table, wish, words)
 }
 
-fn shown(old: &OldName, shows: Shows) -> String {
+fn shown(old: &OldName, shows: Shows, context: &Context) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let name = old.name;
     match shows {
         Shows::Version => format!("{name} (manyhands {version})\n"),
         Shows::Licence => format!("{name} (manyhands {version})\nlicensed under MIT or Apache-2.0, as you choose\n"),
+        Shows::Memory => memory_information(context),
         Shows::Help => {
             let help = old.family.help.trim_start_matches('\n');
             format!(
@@ -215,6 +217,18 @@ fn shown(old: &OldName, shows: Shows) -> String {
             )
         }
     }
+}
+
+/// As `xz --info-memory` tells it: limits are set by `--memory` only.
+fn memory_information(context: &Context) -> String {
+    let total_bytes = machine::host_memory(&context.host).map_or(0, |memory| memory.total_bytes);
+    format!(
+        "Hardware information:\n  Amount of physical memory (RAM):  {} MiB ({total_bytes} B)\n  \
+         Number of processor threads:      {}\n\nMemory usage limits:\n  Compression:                      Disabled\n  \
+         Decompression:                    Disabled\n",
+        total_bytes.div_ceil(1 << 20),
+        context.machine.online_cpus,
+    )
 }
 
 /// Complaints in the words of GNU getopt, which gzip and xz use.

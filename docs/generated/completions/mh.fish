@@ -34,7 +34,7 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to 
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, bz2 1 to 9, lz4 1 to 12, xz 0 to 9)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-up -d 'Keep up with the producer: each chunk\'s level as high as the pipe allows, between MIN and MAX' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l fast -d 'Fastest; for zst and lz4 N makes it faster still' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: zst, gz, bz2, lz4 or xz (default: zst, or what the ending of -o or -S tells)' -r -f -a "zst\t''
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: zst, gz, bz2, lz4, xz or lzma (default: zst, or what the ending of -o or -S tells)' -r -f -a "zst\t''
 zstd\t''
 gz\t''
 gzip\t''
@@ -62,7 +62,7 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s c -l stdout -l to-stdout 
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s f -l force -d 'Replace files that exist; write packed data to a terminal if asked to'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s k -l keep -d 'Keep the sources: the default'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l rm -d 'Remove each source once its output is complete'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-good -d 'Write a damaged file\'s sound part, up to the damage'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-good -d 'Write a damaged file\'s sound part, as far as checksums confirm it'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l fsync -d 'Wait until the output, and its name, are on the disk'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l sparse -d 'Decompressing, leave holes for zeros in standard output too, where it is a file; the default for named files'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l no-sparse -d 'Write zeros out'

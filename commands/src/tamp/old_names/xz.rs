@@ -86,7 +86,7 @@ const TABLE: Table = Table {
         accepted("ignore-check"),
         accepted("no-adjust"),
         accepted("no-sync"),
-        accepted("info-memory"),
+        flag("info-memory", |wish| wish.shows = Some(Shows::Memory)),
     ],
     also: &[],
     digits: Digits::Single(|_| true),
