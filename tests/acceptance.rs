@@ -3,6 +3,7 @@
 
 mod cli;
 mod corpus;
+mod crew;
 mod corpus_made;
 mod faults;
 mod interop;

@@ -93,13 +93,16 @@ impl Place {
         let arguments = [OsStr::new("tamp").to_owned()]
             .into_iter()
             .chain(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
-        Program::at(binary()).in_folder(self.folder()).run(arguments, stdin).expect("the program starts")
+        // Tests run side by side: each has the cores to itself, as many as it asks for.
+        let program = Program::at(binary()).in_folder(self.folder()).with_variable("MH_CREW_DIR", "");
+        program.run(arguments, stdin).expect("the program starts")
     }
 
     /// A script in this folder, with the program under test as `$mh`.
     pub fn shell(&self, script: &str) -> Outcome {
         let shell = Program::find("sh").expect("every system has sh");
         let shell = shell.in_folder(self.folder()).with_variable("mh", binary()).with_variable("LC_ALL", "C");
+        let shell = shell.with_variable("MH_CREW_DIR", "");
         shell.run(["-c", script], b"").expect("sh starts")
     }
 }

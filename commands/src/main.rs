@@ -2,12 +2,14 @@
 //! The commands are in `registry.rs`, one file each beside this one.
 
 mod context;
+mod crew;
 mod failure;
 mod generate;
 mod links;
 mod registry;
 mod report;
 mod shared_args;
+mod sharing;
 mod tamp;
 mod tour;
 

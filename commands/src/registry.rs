@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{generate, links, tamp, tour};
+use crate::{crew, generate, links, tamp, tour};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -28,6 +28,8 @@ pub struct Entry {
 pub enum Group {
     /// Utilities on all cores.
     Do,
+    /// Ruling over runs that are under way.
+    Manage,
     /// Learning about the program itself.
     Learn,
     /// For the project's own tools.
@@ -35,7 +37,7 @@ pub enum Group {
 }
 
 /// All commands, in the order of the overview.
-pub const COMMANDS: &[Entry] = &[tamp::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
+pub const COMMANDS: &[Entry] = &[tamp::ENTRY, crew::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
 
 /// Finds and runs the command that `arguments` (program name first) ask for.
 pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
@@ -87,7 +89,7 @@ pub fn program() -> Command {
 
 fn overview_text() -> String {
     let mut text = String::new();
-    for (group, heading) in [(Group::Do, "do"), (Group::Learn, "learn")] {
+    for (group, heading) in [(Group::Do, "do"), (Group::Manage, "manage"), (Group::Learn, "learn")] {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(&format!("{gap}{heading}:\n"));
         for entry in COMMANDS.iter().filter(|entry| entry.group == group) {

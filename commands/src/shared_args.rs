@@ -1,7 +1,7 @@
 //! The options that every command that works has: hands, priority, memory, plan and report.
 
 use clap::{Args, ValueEnum};
-use crew::budget::Priority;
+use crew::budget::{Priority, Weight};
 
 /// Hands, priority, memory, plan and report.
 #[derive(Args, Clone, Debug)]
@@ -15,6 +15,10 @@ pub struct SharedArgs {
     /// Who goes first when runs share the machine
     #[arg(long, value_enum, default_value = "normal", value_name = "CLASS", hide_short_help = true)]
     pub priority: PriorityArg,
+
+    /// This run's share among the runs of its class: one of 200 gets twice what one of 100 gets
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=10_000), hide_short_help = true)]
+    pub weight: u16,
 
     /// Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -62,8 +66,8 @@ impl PriorityArg {
         }
     }
 
-    /// How much nicer the process becomes: the kernel's scheduler is the only judge between runs until the machine-wide
-    /// table exists. Rising above others needs rights, so `high` is `normal` for the kernel.
+    /// How much nicer the process becomes: between this run and programs that take no part in the budget the kernel's scheduler
+    /// is the only judge. Rising above others needs rights, so `high` is `normal` for the kernel.
     pub fn nicer_by(self) -> u8 {
         match self {
             Self::High | Self::Normal => 0,
@@ -74,6 +78,11 @@ impl PriorityArg {
 }
 
 impl SharedArgs {
+    /// The share within the class.
+    pub fn weight(&self) -> Weight {
+        Weight::new(self.weight)
+    }
+
     /// Hands that were asked for; none where all that are allowed will do.
     pub fn hands_asked(&self) -> Option<usize> {
         self.hands.filter(|&hands| hands > 0)

@@ -18,6 +18,7 @@ use crate::failure::{Failure, Outcome, with_causes};
 use crate::registry::{Entry, Group};
 use crate::report::{self, Finished};
 use crate::shared_args::SharedArgs;
+use crate::sharing::{self, Shared};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use codec::compress::{Compression, KeepUp, compress};
@@ -26,7 +27,7 @@ use codec::error::CodecError;
 use codec::format::CheckName;
 use codec::keep_up::Kept;
 use codec::lane::{Input, Lane, LaneOutcome, Output, Source, Totals};
-use crew::budget::{Budget, InProcess, Request, Weight};
+use crew::budget::{InProcess, Request};
 use crew::measures::Measures;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
@@ -267,12 +268,15 @@ pub struct Ran {
 
 /// Runs the engine; lanes tell of their end as they end.
 fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
-    let budget = InProcess::new(job.staffing.width);
-    let lease = budget.lease(Request {
+    let shared_budget = budget(context, job);
+    if let Some(why) = &shared_budget.why_alone {
+        context.messages.detail(NAME, &format!("shares no cores with other runs: could not {why}"));
+    }
+    let lease = shared_budget.budget.lease(Request {
         priority: job.priority,
-        weight: Weight::default(),
+        weight: shared.weight(),
         useful_width: job.staffing.width,
-        what: job.plan.purpose.clone(),
+        what: format!("tamp: {}", job.plan.purpose),
     });
     let tally = Arc::new(Tally::default());
     let ran = Mutex::new((Totals::default(), 0, false));
@@ -320,6 +324,16 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
     let others_cpu_ns = others_cpu_ns(context, before, &measures);
     let kept = kept.map(|keep_up| keep_up.kept());
     Ran { measures, others_cpu_ns, totals, failed, broken_pipe, kept }
+}
+
+/// LIMIT: source bytes up to which a run is over before others could notice it.
+const BRIEF_BYTES: u64 = 1 << 20;
+
+fn budget(context: &Context, job: &Job) -> Shared {
+    if job.total_bytes.is_some_and(|bytes| bytes <= BRIEF_BYTES) {
+        return Shared { budget: Box::new(InProcess::new(job.staffing.width)), why_alone: None };
+    }
+    sharing::budget(context, job.staffing.width)
 }
 
 /// A mirror of the inputs' folders is made where there is none. What cannot be made, its lane will tell.

@@ -16,6 +16,9 @@ _mh() {
             ",$1")
                 cmd="mh"
                 ;;
+            mh,crew)
+                cmd="mh__subcmd__crew"
+                ;;
             mh,generate)
                 cmd="mh__subcmd__generate"
                 ;;
@@ -28,6 +31,15 @@ _mh() {
             mh,tour)
                 cmd="mh__subcmd__tour"
                 ;;
+            mh__subcmd__crew,pause)
+                cmd="mh__subcmd__crew__subcmd__pause"
+                ;;
+            mh__subcmd__crew,resume)
+                cmd="mh__subcmd__crew__subcmd__resume"
+                ;;
+            mh__subcmd__crew,set)
+                cmd="mh__subcmd__crew__subcmd__set"
+                ;;
             *)
                 ;;
         esac
@@ -35,12 +47,76 @@ _mh() {
 
     case "${cmd}" in
         mh)
-            opts="-h -V --help --version tamp tour links generate"
+            opts="-h -V --help --version tamp crew tour links generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__crew)
+            opts="-h --json --help set pause resume"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__crew__subcmd__pause)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__crew__subcmd__resume)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__crew__subcmd__set)
+            opts="-h --priority --weight --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --priority)
+                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
+                    return 0
+                    ;;
+                --weight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -81,7 +157,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tamp)
-            opts="-z -d -t -l -c -o -f -k -r -e -F -S -D -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --keep-up --fast --best --extreme --ultra --format --suffix --long --dictionary --single-frame --rsyncable --bgzf --no-name --json --quiet --verbose --hands --priority --memory --explain --report --help --version"
+            opts="-z -d -t -l -c -o -f -k -r -e -F -S -D -n -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --keep-up --fast --best --extreme --ultra --format --suffix --long --dictionary --single-frame --rsyncable --bgzf --no-name --json --quiet --verbose --hands --priority --weight --memory --explain --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -145,6 +221,10 @@ _mh() {
                     ;;
                 --priority)
                     COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
+                    return 0
+                    ;;
+                --weight)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --memory)

@@ -27,6 +27,7 @@ end
 complete -c mh -n "__fish_mh_needs_command" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_needs_command" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompress files and streams on all cores'
+complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and give orders to them'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file what the commands do, step by step'
 complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, lz4, bzip2, xz and their relatives'
 complete -c mh -n "__fish_mh_needs_command" -f -a "generate" -d 'Write man pages and completions into DIR'
@@ -51,6 +52,7 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Who goes fir
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
@@ -80,6 +82,19 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s v -l verbose -d 'Say what
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume" -f -a "set" -d 'Change a run\'s class or weight'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume" -f -a "pause" -d 'Have a run give back all its cores and keep what it has in memory'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume" -f -a "resume" -d 'Let a paused run go on'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from set" -l priority -d 'Its new class' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from set" -l weight -d 'Its new share within the class; 100 is usual' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand tour" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand links" -l only -d 'Make only these' -r
 complete -c mh -n "__fish_mh_using_subcommand links" -l hard -d 'Make hard links instead of symbolic ones'
