@@ -10,6 +10,7 @@ mod report;
 mod shared_args;
 mod tamp;
 mod tour;
+mod xjobs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ mod host;
 mod memory;
 mod mounts;
 mod processor_time;
+mod run_queue;
 mod snapshot;
 mod storage;
 
@@ -20,5 +21,6 @@ pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
 pub use processor_time::{ProcessorTime, processor_time};
+pub use run_queue::runnable_threads;
 pub use snapshot::{Doubt, Machine};
 pub use storage::{Storage, StorageKind, storage_of, storage_of_device};

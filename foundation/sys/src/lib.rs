@@ -5,9 +5,12 @@
 
 pub mod at_offset;
 pub mod cpu_clock;
+pub mod guard;
 pub mod metadata;
 pub mod pipe_end;
+pub mod reap;
 pub mod scheduling;
 pub mod signals;
+pub mod spawn;
 pub mod staged_file;
 pub mod wake;
