@@ -9,3 +9,4 @@ mod interop;
 mod many;
 mod old_names;
 mod place;
+mod xjobs;

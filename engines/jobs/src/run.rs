@@ -594,6 +594,9 @@ impl<'a> Runner<'a> {
     }
 
     fn finish(mut self) -> Ran {
+        if self.stop == Stop::Now {
+            self.end_strays();
+        }
         self.ran.measures.wall_ns = self.begun.elapsed().as_nanos() as u64;
         self.ran.measures.critical_path_ns = self.chains.longest_ns;
         if let Some(journal) = &self.around.journal

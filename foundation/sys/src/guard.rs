@@ -62,7 +62,7 @@ fn guard_until_end(worker: Pid) -> ! {
     };
     loop {
         sleep_until_signal(&signals, None);
-        while let Ok(Some(arrived)) = signals.next() {
+        for arrived in signals.take().unwrap_or_default() {
             match arrived.signal {
                 number::SIGCHLD => {
                     if let Some(how) = ended(worker) {
@@ -128,7 +128,7 @@ fn end_children(signals: &SignalQueue) {
             signal_children(number::SIGKILL);
         }
         sleep_until_signal(signals, Some(left.max(Duration::from_millis(5))));
-        while let Ok(Some(_)) = signals.next() {}
+        let _seen = signals.take();
     }
 }
 

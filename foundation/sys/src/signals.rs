@@ -122,17 +122,21 @@ impl SignalQueue {
         }
     }
 
-    /// The next signal that has arrived, if one has.
-    pub fn next(&self) -> io::Result<Option<Arrived>> {
-        let mut record = [0_u8; size_of::<libc::signalfd_siginfo>()];
-        match rustix::io::read(&self.descriptor, &mut record) {
-            Ok(count) if count == record.len() => {}
-            Ok(_) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(None),
+    /// The signals that have arrived, at most eight at once; none when none has. Does not wait.
+    pub fn take(&self) -> io::Result<Vec<Arrived>> {
+        const RECORD_BYTES: usize = size_of::<libc::signalfd_siginfo>();
+        let mut records = [0_u8; 8 * RECORD_BYTES];
+        let count = match rustix::io::read(&self.descriptor, &mut records) {
+            Ok(count) => count,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => 0,
             Err(error) => return Err(error.into()),
-        }
-        // SAFETY: the kernel filled the whole record, which is plain integers.
-        let info: libc::signalfd_siginfo = unsafe { std::ptr::read_unaligned(record.as_ptr().cast()) };
-        Ok(Some(Arrived { signal: info.ssi_signo.cast_signed(), is_sent_by_process: info.ssi_code <= 0 }))
+        };
+        let arrived = records[..count].chunks_exact(RECORD_BYTES).map(|record| {
+            // SAFETY: the kernel filled the whole record, which is plain integers.
+            let info: libc::signalfd_siginfo = unsafe { std::ptr::read_unaligned(record.as_ptr().cast()) };
+            Arrived { signal: info.ssi_signo.cast_signed(), is_sent_by_process: info.ssi_code <= 0 }
+        });
+        Ok(arrived.collect())
     }
 
     pub(crate) fn mask_before(&self) -> &libc::sigset_t {

@@ -110,7 +110,13 @@ pub struct Spawner {
     environment: Words,
     arguments: Vec<*mut c_char>,
     variables: Vec<*mut c_char>,
+    /// Actions for streams of these numbers: they hold numbers only, so the same do for every program that has the same.
+    /// glibc asks for the limit of open files twice for each action that is made, which is 6 system calls a program.
+    actions: Vec<([c_int; 3], FileActions)>,
 }
+
+/// LIMIT: sets of stream numbers that are remembered; two for each program at once are what a steady run uses.
+const ACTIONS_MAX: usize = 64;
 
 impl Spawner {
     /// Programs get `environment`, a process group of their own, the signal mask from before `signals` was opened, and the
@@ -136,7 +142,7 @@ impl Spawner {
         }
         let mut variables = Vec::new();
         environment.collect_pointers(&mut variables);
-        Ok(Self { attributes, environment, arguments: Vec::new(), variables })
+        Ok(Self { attributes, environment, arguments: Vec::new(), variables, actions: Vec::new() })
     }
 
     /// What programs get that have no environment of their own.
@@ -157,21 +163,45 @@ impl Spawner {
             }
             None => self.variables.as_ptr(),
         };
-        let actions = FileActions::new(launch)?;
+        let with_folder;
+        let actions = match launch.folder {
+            Some(_) => {
+                with_folder = FileActions::new(launch)?;
+                &with_folder
+            }
+            None => self.remembered_actions(launch)?,
+        };
+        let actions: *const libc::posix_spawn_file_actions_t = &actions.inner;
         let mut pid = 0;
         // SAFETY: the path and all words are NUL-ended and live through `launch`; both pointer lists end in a null pointer;
-        // actions and attributes were initialised.
+        // actions and attributes were initialised and are not touched before the call is over.
         checked(unsafe {
             libc::posix_spawn(
                 &mut pid,
                 launch.program.as_ptr(),
-                &actions.inner,
+                actions,
                 &*self.attributes,
                 self.arguments.as_ptr(),
                 variables,
             )
         })?;
         Pid::from_raw(pid).ok_or_else(|| io::Error::other("posix_spawn told no process"))
+    }
+
+    fn remembered_actions(&mut self, launch: &Launch<'_>) -> io::Result<&FileActions> {
+        let numbers = launch.streams.map(|stream| stream.as_raw_fd());
+        let known = self.actions.iter().position(|(of, _)| *of == numbers);
+        let index = match known {
+            Some(index) => index,
+            None => {
+                if self.actions.len() >= ACTIONS_MAX {
+                    self.actions.clear();
+                }
+                self.actions.push((numbers, FileActions::new(launch)?));
+                self.actions.len() - 1
+            }
+        };
+        Ok(&self.actions[index].1)
     }
 }
 

@@ -12,7 +12,8 @@ const WIDTH_MAX: usize = 4096;
 
 impl Runner<'_> {
     pub(super) fn take_signals(&mut self) {
-        while let Ok(Some(arrived)) = self.around.signals.next() {
+        // What is left over wakes us again.
+        for arrived in self.around.signals.take().unwrap_or_default() {
             match arrived.signal {
                 number::SIGCHLD => self.reap(),
                 number::SIGINT => self.interrupt(),
@@ -71,7 +72,7 @@ impl Runner<'_> {
         self.stop = stop;
         let dropped = self.queue.clear();
         self.ran.dropped += dropped as u64;
-        self.end_input_for_good();
+        self.end_input();
         if stop == Stop::Now {
             let now = Instant::now();
             for running in self.slots.iter_mut().flatten() {
@@ -86,12 +87,11 @@ impl Runner<'_> {
             }
         }
         self.options.order = super::Order::AsEnded;
+        if self.ran.reader_gone {
+            return self.act_on_deadlines(Instant::now());
+        }
         self.observer.tell(&Event::Stopping { running: self.running, dropped, now: stop == Stop::Now });
         self.act_on_deadlines(Instant::now());
-    }
-
-    fn end_input_for_good(&mut self) {
-        self.end_input();
     }
 
     pub(super) fn time_to_next_deadline(&self) -> Option<Timespec> {

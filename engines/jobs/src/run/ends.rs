@@ -1,7 +1,7 @@
 //! Ending: reaping, what an end means, retries, output in its order, the journal, and stopping early.
 //! Every job that was read is delivered once, with output or without, so that `-k` never waits in vain.
 
-use super::{Event, JobEnd, Order, OutputManner, Runner, Running, Stop};
+use super::{Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop};
 use crate::halt::HaltManner;
 use crate::journal::{Outcome, Record};
 use crate::output::{Flow, Part};
@@ -12,7 +12,8 @@ use rustix::process::Pid;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use sys::reap::{Ended, How, next_ended};
+use sys::reap::{Ended, How, next_ended, signal_group};
+use sys::signals::number;
 use sys::spawn::Words;
 
 impl Running {
@@ -71,11 +72,21 @@ impl Runner<'_> {
         }
     }
 
+    /// Ends what jobs have left behind in groups of their own: it came to us as the nearest subreaper.
+    pub(super) fn end_strays(&mut self) {
+        sys::guard::signal_children(number::SIGKILL);
+        self.reap();
+    }
+
     fn end_job(&mut self, mut running: Running, ended: Ended) {
         let wall = running.started.elapsed();
         self.running -= 1;
         self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
         self.staff.put_back(std::mem::take(&mut running.hands));
+        if running.is_timed_out || running.is_stopped {
+            // Its leader is gone; what still runs in its group has heard the same signals and goes too.
+            let _it_may_be_empty = signal_group(running.pid, number::SIGKILL);
+        }
         let (parts, output_bytes, fault) = self.collect_output(&mut running);
         let mut end =
             JobEnd { ended, outcome: outcome(&running, ended.how), wall, is_tried_again: false, output_bytes };
@@ -89,7 +100,9 @@ impl Runner<'_> {
         if let Some(error) = &fault {
             self.observer.tell(&Event::OutputLost(running.view(), error));
         }
-        self.observer.tell(&Event::Ended(running.view(), &end));
+        if !self.ran.reader_gone {
+            self.observer.tell(&Event::Ended(running.view(), &end));
+        }
         if end.is_tried_again {
             let since_ns = self.begun.elapsed().as_nanos() as u64;
             let pending = running.pending;
@@ -126,6 +139,11 @@ impl Runner<'_> {
             capture.drain(&mut self.scratch, running.tag.as_deref(), &self.options.spill_folder);
             let (kept, printed, lost) = capture.finish();
             (parts[stream], bytes, fault) = (kept, bytes + printed, fault.or(lost));
+        }
+        if self.options.errors == Errors::WithOutput {
+            // Where outputs are thrown away, errors were kept for themselves.
+            let errors = std::mem::take(&mut parts[1]);
+            parts[0].extend(errors);
         }
         (parts, bytes, fault)
     }
