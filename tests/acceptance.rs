@@ -3,10 +3,11 @@
 
 mod cli;
 mod corpus;
-mod crew;
 mod corpus_made;
+mod crew;
 mod faults;
 mod interop;
 mod many;
 mod old_names;
 mod place;
+mod xjobs;

@@ -87,7 +87,8 @@ fn what_is_packed_does_not_depend_on_the_company() {
     let alone = place.tamp(["-c", "plain"]).stdout_of_success();
     let packed: Vec<_> = ["high", "normal", "low"]
         .map(|class| {
-            let program = Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+            let program =
+                Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
             std::thread::spawn(move || program.run(["tamp", "-c", "--priority", class, "plain"], b""))
         })
         .into_iter()

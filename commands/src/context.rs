@@ -35,14 +35,21 @@ impl Context {
     /// Looks at the machine and sets up what every command needs. Called once, before any other thread exists.
     pub fn new() -> Result<Self, Failure> {
         raise_the_limit_of_open_files();
+        let context = Self::with_own_signals()?;
+        tidy_up_on_signals(context.unfinished.clone()).map_err(|error| Failure::Environment {
+            command: "mh",
+            message: format!("set up signal handling: {error}"),
+        })?;
+        Ok(context)
+    }
+
+    /// For a command that reads signals itself: without the thread that tidies up, and without a higher limit of open
+    /// files, which its children would inherit.
+    pub fn with_own_signals() -> Result<Self, Failure> {
         sys::signals::file_size_limit_is_an_error();
         let host = Host::real();
         let machine = Machine::look(&host);
         let unfinished = Unfinished::default();
-        tidy_up_on_signals(unfinished.clone()).map_err(|error| Failure::Environment {
-            command: "mh",
-            message: format!("set up signal handling: {error}"),
-        })?;
         let terminals = Terminals { stdin: std::io::stdin().is_terminal(), stdout: std::io::stdout().is_terminal() };
         Ok(Self { host, machine, messages: Messages::standard_error(Verbosity::Normal), unfinished, terminals })
     }
@@ -51,6 +58,11 @@ impl Context {
 /// An environment variable: the only place that asks for one.
 pub fn variable(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name)
+}
+
+/// All environment variables, for children.
+pub fn variables() -> impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)> {
+    std::env::vars_os()
 }
 
 /// Many files at once on many cores need many descriptors; the soft limit of 1024 is for programs that use select(2). Where

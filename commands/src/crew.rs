@@ -19,7 +19,8 @@ use terminal::{Align, Table};
 const NAME: &str = "mh crew";
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry { name: "crew", group: Group::Manage, command, rewrite: |line| line, run };
+pub const ENTRY: Entry =
+    Entry { name: "crew", group: Group::Manage, command, signals: Signals::TidyUp, rewrite: |line| line, run };
 
 /// Show which runs hold the cores, and give orders to them
 ///

@@ -3,13 +3,14 @@
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::registry::{self, Entry, Group};
+use crate::registry::{self, Entry, Group, Signals};
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use clap_complete::{Shell, generate_to};
 use std::path::{Path, PathBuf};
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry { name: "generate", group: Group::Hidden, command, rewrite: |line| line, run };
+pub const ENTRY: Entry =
+    Entry { name: "generate", group: Group::Hidden, command, rewrite: |line| line, run, signals: Signals::TidyUp };
 
 fn command() -> Command {
     let folder = Arg::new("folder")

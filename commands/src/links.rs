@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::registry::{Entry, Group};
+use crate::registry::{Entry, Group, Signals};
 use crate::report::print;
 use crate::tamp::old_names::OLD_NAMES;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
@@ -18,7 +18,8 @@ use terminal::quote;
 const NAME: &str = "mh links";
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry { name: "links", group: Group::Learn, command, rewrite: |line| line, run };
+pub const ENTRY: Entry =
+    Entry { name: "links", group: Group::Learn, command, rewrite: |line| line, run, signals: Signals::TidyUp };
 
 /// Make links under the old names: gzip, zstd, lz4, bzip2, xz and their relatives
 ///
@@ -98,7 +99,7 @@ fn failure(what: &str, error: &io::Error) -> Failure {
 
 /// All names that there are, or those that were asked for.
 fn names(only: &[String]) -> Result<Vec<&'static str>, Failure> {
-    let all: Vec<&'static str> = OLD_NAMES.iter().map(|old| old.name).chain(["tamp"]).collect();
+    let all: Vec<&'static str> = OLD_NAMES.iter().map(|old| old.name).chain(["tamp", "xjobs"]).collect();
     if only.is_empty() {
         return Ok(all);
     }

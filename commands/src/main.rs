@@ -12,6 +12,7 @@ mod shared_args;
 mod sharing;
 mod tamp;
 mod tour;
+mod xjobs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

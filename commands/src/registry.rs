@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{crew, generate, links, tamp, tour};
+use crate::{crew, generate, links, tamp, tour, xjobs};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -21,6 +21,17 @@ pub struct Entry {
     pub rewrite: fn(Vec<OsString>) -> Vec<OsString>,
     /// Runs it.
     pub run: fn(&mut Context, &ArgMatches) -> Result<Outcome, Failure>,
+    /// Who takes the signals that end a program.
+    pub signals: Signals,
+}
+
+/// Who takes the signals that end a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signals {
+    /// A thread that removes unfinished files and lets the signal have its way.
+    TidyUp,
+    /// The command.
+    Own,
 }
 
 /// The three parts of the overview, and what it does not show.
@@ -37,13 +48,16 @@ pub enum Group {
 }
 
 /// All commands, in the order of the overview.
-pub const COMMANDS: &[Entry] = &[tamp::ENTRY, crew::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
+pub const COMMANDS: &[Entry] = &[tamp::ENTRY, xjobs::ENTRY, crew::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
 
 /// Finds and runs the command that `arguments` (program name first) ask for.
 pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
     let called_as = arguments.first().and_then(|name| Path::new(name).file_name()).map(OsStr::to_owned);
     if let Some(old) = called_as.as_deref().and_then(tamp::old_names::find) {
         return tamp::old_names::run(old, arguments.split_off(1));
+    }
+    if called_as.as_deref() == Some(OsStr::new("xjobs")) {
+        return xjobs::run_old_name(arguments.split_off(1));
     }
     let linked = called_as.as_deref().and_then(|name| find(name));
     let (entry, rest) = match linked {
@@ -57,7 +71,10 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
     typed.extend((entry.rewrite)(rest));
     let command = (entry.command)().bin_name(format!("mh {}", entry.name));
     let matches = command.try_get_matches_from(typed).map_err(Failure::CommandLine)?;
-    let mut context = Context::new()?;
+    let mut context = match entry.signals {
+        Signals::TidyUp => Context::new()?,
+        Signals::Own => Context::with_own_signals()?,
+    };
     (entry.run)(&mut context, &matches)
 }
 

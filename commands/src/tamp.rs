@@ -15,7 +15,7 @@ mod staffing;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
-use crate::registry::{Entry, Group};
+use crate::registry::{Entry, Group, Signals};
 use crate::report::{self, Finished};
 use crate::shared_args::SharedArgs;
 use crate::sharing::{self, Shared};
@@ -42,7 +42,8 @@ use terminal::{Messages, Progress, ProgressSample, Verbosity, quote};
 const NAME: &str = "mh tamp";
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry { name: "tamp", group: Group::Do, command, rewrite: levels::rewrite, run };
+pub const ENTRY: Entry =
+    Entry { name: "tamp", group: Group::Do, command, rewrite: levels::rewrite, run, signals: Signals::TidyUp };
 
 /// Compress or decompress files and streams on all cores
 ///

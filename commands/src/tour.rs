@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::registry::{Entry, Group};
+use crate::registry::{Entry, Group, Signals};
 use crate::report::print;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use std::ffi::OsString;
@@ -13,7 +13,8 @@ use std::process;
 use terminal::quote;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry { name: "tour", group: Group::Learn, command, rewrite: |line| line, run };
+pub const ENTRY: Entry =
+    Entry { name: "tour", group: Group::Learn, command, rewrite: |line| line, run, signals: Signals::TidyUp };
 
 const NAME: &str = "mh tour";
 

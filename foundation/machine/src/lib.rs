@@ -12,6 +12,7 @@ mod memory;
 mod mounts;
 mod process;
 mod processor_time;
+mod run_queue;
 mod snapshot;
 mod storage;
 
@@ -22,5 +23,6 @@ pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
 pub use process::{ProcessFacts, own_pid_namespace, process_facts};
 pub use processor_time::{ProcessorTime, processor_time};
+pub use run_queue::runnable_threads;
 pub use snapshot::{Doubt, Machine};
 pub use storage::{Storage, StorageKind, storage_of, storage_of_device};

@@ -1,7 +1,8 @@
-//! Signals as a thread sees them: hold them back, wait for them, die by one.
+//! Signals as a thread sees them: hold them back, wait for them (or read them from a descriptor), die by one.
 //! Decides nothing about what is to be cleaned up; `commands` does.
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// A set of signals that this process handles in one thread.
 #[derive(Clone, Copy)]
@@ -11,6 +12,25 @@ pub struct SignalSet {
 
 /// Interrupt, terminate, hang-up and quit: what a person or a system sends to end a program.
 pub const ENDING: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// What a runner of jobs listens to besides the end of its children: the ending signals, job control, and the two that users
+/// may give a meaning.
+pub const JOB_CONTROL: &[i32] = &[
+    libc::SIGCHLD,
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGTSTP,
+    libc::SIGCONT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+];
+
+/// Numbers that callers compare with.
+pub mod number {
+    pub use libc::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+}
 
 /// The signal of a write to a pipe that nobody reads.
 pub const BROKEN_PIPE: i32 = libc::SIGPIPE;
@@ -49,6 +69,91 @@ impl SignalSet {
             error => Err(io::Error::from_raw_os_error(error)),
         }
     }
+}
+
+/// Signals that arrive at a descriptor (`signalfd(2)`), for programs with one event loop.
+pub struct SignalQueue {
+    descriptor: OwnedFd,
+    before: libc::sigset_t,
+}
+
+/// A signal that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// Which one.
+    pub signal: i32,
+    /// Whether a process sent it; otherwise the kernel did, for a key at the terminal or a child, and then it sent it to
+    /// every process of the group.
+    pub is_sent_by_process: bool,
+}
+
+impl SignalQueue {
+    /// Holds `members` back in the calling thread and every thread it starts from now on, and queues them.
+    ///
+    /// Signals that the process was started with as ignored stay ignored and are left out, but SIGCHLD never: children
+    /// could not be waited for. Children that stop or go on do not announce it.
+    pub fn open(members: &[i32]) -> io::Result<Self> {
+        // SAFETY: all-zero sigset_t and sigaction are valid objects; all pointers are to live objects; the action is the
+        // default one, so no code of ours ever runs in a signal's context.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            let mut before: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut set);
+            for &signal in members {
+                if signal == libc::SIGCHLD {
+                    let mut action: libc::sigaction = std::mem::zeroed();
+                    action.sa_sigaction = libc::SIG_DFL;
+                    action.sa_flags = libc::SA_NOCLDSTOP;
+                    libc::sigaction(signal, &action, std::ptr::null_mut());
+                }
+                if !is_ignored(signal) {
+                    libc::sigaddset(&mut set, signal);
+                }
+            }
+            let status = libc::pthread_sigmask(libc::SIG_BLOCK, &set, &mut before);
+            if status != 0 {
+                return Err(io::Error::from_raw_os_error(status));
+            }
+            let descriptor = libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            if descriptor < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(Self { descriptor: OwnedFd::from_raw_fd(descriptor), before })
+        }
+    }
+
+    /// The signals that have arrived, at most eight at once; none when none has. Does not wait.
+    pub fn take(&self) -> io::Result<Vec<Arrived>> {
+        const RECORD_BYTES: usize = size_of::<libc::signalfd_siginfo>();
+        let mut records = [0_u8; 8 * RECORD_BYTES];
+        let count = match rustix::io::read(&self.descriptor, &mut records) {
+            Ok(count) => count,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        let arrived = records[..count].chunks_exact(RECORD_BYTES).map(|record| {
+            // SAFETY: the kernel filled the whole record, which is plain integers.
+            let info: libc::signalfd_siginfo = unsafe { std::ptr::read_unaligned(record.as_ptr().cast()) };
+            Arrived { signal: info.ssi_signo.cast_signed(), is_sent_by_process: info.ssi_code <= 0 }
+        });
+        Ok(arrived.collect())
+    }
+
+    pub(crate) fn mask_before(&self) -> &libc::sigset_t {
+        &self.before
+    }
+}
+
+impl AsFd for SignalQueue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Stops this process as if by Ctrl-Z; returns when it has been continued.
+pub fn stop_here() {
+    // SAFETY: raising a signal is a plain system call on this process.
+    unsafe { libc::raise(libc::SIGSTOP) };
 }
 
 fn is_ignored(signal: i32) -> bool {

@@ -63,6 +63,33 @@ impl Progress {
         Self { stop, thread }
     }
 
+    /// The same for lines of the caller's making, given the time since the beginning: for what is not counted in bytes.
+    pub fn start_lines(messages: &Messages, mut line: impl FnMut(Duration) -> String + Send + 'static) -> Self {
+        let stop = Arc::new(Stop::default());
+        let thread = messages.screen_for_progress().and_then(|screen| {
+            let stop = Arc::clone(&stop);
+            let thread = std::thread::Builder::new().name("progress".to_owned()).stack_size(64 << 10);
+            thread
+                .spawn(move || {
+                    let cleared = ClearAtEnd(&screen);
+                    let (started, mut pause) = (Instant::now(), FIRST_DRAWN_AFTER);
+                    while !stop.rings_within(pause) {
+                        pause = REDRAWN_EVERY;
+                        match screen.columns() {
+                            Some(width) => {
+                                let text = line(started.elapsed());
+                                screen.draw(&shorten(&printable(&text), width.saturating_sub(1)));
+                            }
+                            None => screen.abandon(),
+                        }
+                    }
+                    drop(cleared);
+                })
+                .ok()
+        });
+        Self { stop, thread }
+    }
+
     /// Removes the line and waits until it is gone.
     pub fn finish(self) {
         drop(self);

@@ -1,0 +1,333 @@
+//! `mh xjobs`: run the jobs of a list, N at once.
+//! Does not start, watch or end programs (engines/jobs). Reading order: XjobsArgs -> plan -> run -> show.
+//! Under the old name, xjobs, it has that program's words and prints what it prints (`old_name`).
+
+mod ask;
+mod dry_run;
+mod explain;
+mod inputs;
+mod old_name;
+mod plan;
+mod progress;
+mod report;
+mod send;
+mod teller;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome, with_causes};
+use crate::registry::{Entry, Group, Signals};
+use crate::shared_args::{PriorityArg, ReportFormat};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use crew::budget::{Budget, InProcess, Request, Weight};
+use jobs::halt::Halt;
+use jobs::run::{Ran, Surroundings, Tally, run as run_jobs};
+use plan::Job;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use teller::Teller;
+
+/// How messages begin.
+const NAME: &str = "mh xjobs";
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "xjobs",
+    group: Group::Do,
+    command,
+    rewrite: |line| line,
+    run: |context, matches| run(context, matches, Called::Mh),
+    signals: Signals::Own,
+};
+
+/// By which name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Called {
+    /// `mh xjobs`.
+    Mh,
+    /// `xjobs`, through a link.
+    OldName,
+}
+
+/// Run the jobs of a list, N at once
+///
+/// Each line of standard input, or of -s FILE, is a job: UTILITY with the line's words behind its arguments, or the line's
+/// own program. Lines are xjobs' (quotes, comments, < > >> redirections, cd DIR;, %% as a barrier) or JSON records. No shell
+/// is involved unless --shell asks for one.
+#[derive(Args, Debug)]
+pub struct XjobsArgs {
+    /// Program and arguments for all jobs; {} {.} {/} {//} {/.} {1} {#} {%} are filled in, ::: brings values instead of lines
+    #[arg(value_name = "UTILITY", trailing_var_arg = true)]
+    pub utility: Vec<OsString>,
+
+    /// Run N jobs at once (default: the cores this process may use); 2.5x is a multiple of the cores
+    #[arg(short = 'j', short_alias = 'P', long = "jobs", visible_alias = "hands", value_name = "N")]
+    pub jobs: Option<String>,
+
+    /// Read jobs from FILE; a named pipe makes a server that any number of programs feed
+    #[arg(short = 's', long = "script", visible_alias = "arg-file", value_name = "FILE")]
+    pub script: Option<PathBuf>,
+
+    /// Make one job of N lines
+    #[arg(short = 'l', value_name = "N", default_value_t = 1, value_parser = parse_count, hide_short_help = true)]
+    pub lines: usize,
+
+    /// Each line is one argument, as it is
+    #[arg(short = '1', conflicts_with = "null")]
+    pub raw: bool,
+
+    /// The same, ended by NUL instead of line ends
+    #[arg(short = '0', long)]
+    pub null: bool,
+
+    /// Throw standard output of jobs away
+    #[arg(short = 'n')]
+    pub discard_output: bool,
+
+    /// Throw standard output and errors of jobs away
+    #[arg(short = 'N', hide_short_help = true)]
+    pub discard_all: bool,
+
+    /// Jobs write directly, mixed as it comes
+    #[arg(short = 'u', short_alias = 'd', long = "ungroup", hide_short_help = true)]
+    pub ungroup: bool,
+
+    /// Read at most N jobs ahead
+    #[arg(short = 'q', value_name = "N", default_value_t = 1000, value_parser = parse_count, hide_short_help = true)]
+    pub queue: usize,
+
+    /// Ask before each job, on the terminal
+    #[arg(short = 'p', long = "interactive", hide_short_help = true)]
+    pub ask: bool,
+
+    /// Stop when a job fails, as --halt soon,fail=1
+    #[arg(short = 'e', conflicts_with = "halt", hide_short_help = true)]
+    pub end_on_error: bool,
+
+    /// Print the number of jobs and the total time at the end
+    #[arg(short = 't', hide_short_help = true)]
+    pub total_time: bool,
+
+    /// Leave out what jobs used, where each end is told (-v 3)
+    #[arg(short = 'r', hide_short_help = true)]
+    pub no_usage: bool,
+
+    /// Tell more: 0 nothing, 1 errors, 2 warnings, 3 each start and end, 4 details
+    #[arg(short = 'v', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=4), hide_short_help = true)]
+    pub verbosity: Option<u8>,
+
+    /// Print the version
+    #[arg(short = 'V', long, action = clap::ArgAction::Version, hide_short_help = true)]
+    pub version: Option<bool>,
+
+    /// Pass outputs on in the order of the list
+    #[arg(short = 'k', long = "keep-order")]
+    pub keep_order: bool,
+
+    /// Pass outputs on line by line, as they come
+    #[arg(long, visible_alias = "lb", conflicts_with_all = ["keep_order", "ungroup"], hide_short_help = true)]
+    pub line_buffer: bool,
+
+    /// Put a job's words before each line of its output
+    #[arg(long, conflicts_with = "ungroup", hide_short_help = true)]
+    pub tag: bool,
+
+    /// Write outputs to DIR/NUMBER/stdout and stderr instead
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    pub results: Option<PathBuf>,
+
+    /// Append a JSON line about each job to FILE
+    #[arg(long, alias = "joblog", value_name = "FILE")]
+    pub journal: Option<PathBuf>,
+
+    /// Leave out jobs that have ended by the journal, whatever their place in the list
+    #[arg(long, requires = "journal")]
+    pub resume: bool,
+
+    /// The same, but run those again that failed
+    #[arg(long, requires = "journal", conflicts_with = "resume", hide_short_help = true)]
+    pub resume_failed: bool,
+
+    /// Run a job that fails up to N times more
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
+    pub retries: u32,
+
+    /// End jobs that take longer (90, 1.5m, 2h)
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub timeout: Option<Duration>,
+
+    /// How jobs are ended: signals and milliseconds between them
+    #[arg(long, value_name = "SEQUENCE", default_value = "TERM,200,TERM,100,TERM,50,KILL,25", hide_short_help = true)]
+    pub term_seq: String,
+
+    /// Stop early: now or soon, then fail, success or done, then =N or =N%
+    #[arg(long, value_name = "RULE", hide_short_help = true)]
+    pub halt: Option<Halt>,
+
+    /// Time between two starts
+    #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
+    pub delay: Option<Duration>,
+
+    /// Start jobs only while fewer than N threads can run on the machine; 80% is of the cores
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub load: Option<String>,
+
+    /// Start jobs only while SIZE of memory is available
+    #[arg(long, visible_alias = "mem-free", value_name = "SIZE", value_parser = parse_size, hide_short_help = true)]
+    pub memfree: Option<u64>,
+
+    /// A shell runs the jobs; values reach it as parameters and are never read as commands
+    #[arg(long, hide_short_help = true)]
+    pub shell: bool,
+
+    /// Use TEXT in place of {}
+    #[arg(short = 'I', value_name = "TEXT", hide_short_help = true)]
+    pub replace: Option<OsString>,
+
+    /// Divide lines into arguments at TEXT; {1}, {2} are these
+    #[arg(short = 'C', long, value_name = "TEXT", hide_short_help = true)]
+    pub colsep: Option<String>,
+
+    /// Put as many lines into one job as a command line holds
+    #[arg(short = 'X', hide_short_help = true)]
+    pub fill: bool,
+
+    /// Show progress on a terminal even where standard output is one too
+    #[arg(long, visible_alias = "eta", alias = "progress", hide_short_help = true)]
+    pub bar: bool,
+
+    /// Print the commands and run none
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Send UTILITY, or the lines of standard input, to the server that reads the named pipe FIFO
+    #[arg(long, value_name = "FIFO", hide_short_help = true)]
+    pub send: Option<PathBuf>,
+
+    /// Who goes first when runs share the machine
+    #[arg(long, value_enum, default_value = "normal", value_name = "CLASS", hide_short_help = true)]
+    pub priority: PriorityArg,
+
+    /// Print the plan with its reasons and do nothing
+    #[arg(long)]
+    pub explain: bool,
+
+    /// After the run, print what bound it and what one more core would buy
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub report: Option<ReportFormat>,
+}
+
+fn parse_count(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "a number from 1 on is needed".to_owned())
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    jobs::record::parse_time(text).ok_or_else(|| "a time is needed: 90, 1.5m, 2h".to_owned())
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    terminal::parse_bytes(text).map_err(|error| error.to_string())
+}
+
+fn command() -> Command {
+    XjobsArgs::augment_args(Command::new("xjobs"))
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_version_flag(true)
+        .after_help(
+            "Examples:\n  ls *.zip | mh xjobs unzip                      unpack all, on all cores\n  \
+         mh xjobs -s jobs --journal log --resume        a list, from where it was left\n  \
+         mh xjobs -k flac -s {} -o {/.}.flac ::: *.wav  values instead of lines, output in order\n  \
+         find . -name '*.log' -print0 | mh xjobs -0 --shell 'gzip -c {} > {}.gz'",
+        )
+}
+
+/// Under the old name.
+pub fn run_old_name(words: Vec<OsString>) -> Result<Outcome, Failure> {
+    let typed = [OsString::from("xjobs")].into_iter().chain(old_name::rewrite(words));
+    let matches = command().bin_name("xjobs").try_get_matches_from(typed).map_err(Failure::CommandLine)?;
+    let mut context = Context::with_own_signals()?;
+    run(&mut context, &matches, Called::OldName)
+}
+
+fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Outcome, Failure> {
+    let args = XjobsArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    if let Some(pipe) = &args.send {
+        return send::send(pipe, &args.utility);
+    }
+    let job = plan::plan(context, &args, called)?;
+    if args.explain {
+        crate::report::show_plan(context, &job.plan, args.report)?;
+        return Ok(Outcome::Done);
+    }
+    if args.dry_run {
+        return dry_run::show(context, job);
+    }
+    carry_out(context, &args, job)
+}
+
+/// Divides the process, so that no job outlives its runner; then runs the engine.
+fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Outcome, Failure> {
+    if let Err(error) = sys::guard::divide() {
+        let words = with_causes(&error);
+        context.messages.warning(NAME, &format!("could not start a guard: {words}; a killed run leaves its jobs"), &[]);
+    }
+    let signals = sys::signals::SignalQueue::open(sys::signals::JOB_CONTROL)
+        .map_err(|error| environment(&format!("set up signal handling: {}", with_causes(&error))))?;
+    lower_priority(context, args.priority);
+    plan::allow_descriptors(context, &job);
+    let (journal, done) = plan::open_journal(context, args)?;
+    let streams = plan::own_streams()?;
+    let tally = Arc::new(Tally::default());
+    let total = job.total;
+    let width = job.options.width;
+    // Hands are cores; -j may ask for more jobs than there are cores, as jobs may wait for disks and networks. Nor can a job hand
+    // its core on to an `mh` that it runs, which would then be counted twice: so -j alone bounds the run.
+    let budget = InProcess::new(width.max(plan::WIDTH_MAX));
+    let lease = budget.lease(Request {
+        priority: args.priority.class(),
+        weight: Weight::default(),
+        useful_width: width,
+        what: job.plan.purpose.clone(),
+    });
+    let progress = progress::start(context, &job, Arc::clone(&tally), args.bar);
+    let mut teller = Teller::new(context, &job, args);
+    let source = job.source.take().expect("a plan has a source, and it is taken once");
+    let around = Surroundings { signals: &signals, host: &context.host, streams, journal, done, total, tally };
+    let ran =
+        run_jobs(job.options, source, lease, around, &mut teller).map_err(|fault| environment(&with_causes(&fault)))?;
+    drop(progress);
+    let told = teller.finish(&ran);
+    show(context, args, &ran, told)
+}
+
+/// A refusal costs politeness, not the run.
+fn lower_priority(context: &Context, priority: PriorityArg) {
+    let steps = priority.nicer_by();
+    if steps > 0
+        && let Err(error) = sys::scheduling::be_nicer(steps)
+    {
+        context.messages.warning(NAME, &format!("could not lower its priority: {error}"), &[]);
+    }
+}
+
+fn environment(message: &str) -> Failure {
+    Failure::Environment { command: NAME, message: message.to_owned() }
+}
+
+fn show(context: &Context, args: &XjobsArgs, ran: &Ran, told: teller::Told) -> Result<Outcome, Failure> {
+    if ran.reader_gone {
+        return Err(Failure::BrokenPipe);
+    }
+    if let Some(format) = args.report {
+        report::show(context, ran, format);
+    }
+    if told == teller::Told::Nothing {
+        report::conclude(context, ran);
+    }
+    if let Some(signal) = ran.stopped_by {
+        sys::signals::die_by(signal);
+    }
+    let is_success = ran.counts.failed == 0 && !ran.is_incomplete;
+    Ok(if is_success { Outcome::Done } else { Outcome::Partial })
+}

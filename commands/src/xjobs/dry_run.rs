@@ -1,0 +1,95 @@
+//! `--dry-run`: the commands as a shell would take them, one a line, in the order of the list. Runs nothing.
+//! The slot `{%}` is not known before a run and is shown as 1.
+
+use super::NAME;
+use super::plan::Job;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome, with_causes};
+use jobs::Variables;
+use jobs::list::Item;
+use jobs::run::Source;
+use jobs::template::Place;
+use terminal::{Delivery, Output};
+
+/// Prints all commands.
+pub fn show(context: &Context, mut job: Job) -> Result<Outcome, Failure> {
+    let failure = |error: &std::io::Error| Failure::Environment {
+        command: NAME,
+        message: format!("write to standard output: {}", with_causes(error)),
+    };
+    let mut source = job.source.take().expect("a plan has a source, and it is taken once");
+    let mut output = Output::standard();
+    loop {
+        let line = match next(&mut source) {
+            Ok(None) => break,
+            Ok(Some(Item::Barrier)) => "%%".to_owned(),
+            Ok(Some(Item::Job(spec))) => {
+                let place = Place { number: spec.number, slot: 1 };
+                let is_for_shell = spec.more.as_ref().is_some_and(|more| more.is_for_shell);
+                // Words of a list have no NUL, so composing them cannot fail.
+                shell_line(&job.options.template.compose(&spec.words, place, is_for_shell).unwrap_or_default())
+            }
+            Err(message) => {
+                context.messages.error(NAME, &format!("read {}: {message}", job.list_name), &[]);
+                output.finish().map(drop).map_err(|error| failure(&error))?;
+                return Ok(Outcome::Partial);
+            }
+        };
+        match output.line(&line).map_err(|error| failure(&error))? {
+            Delivery::Taken => {}
+            Delivery::ReaderGone => return Err(Failure::BrokenPipe),
+        }
+    }
+    match output.finish().map_err(|error| failure(&error))? {
+        Delivery::Taken => Ok(Outcome::Done),
+        Delivery::ReaderGone => Err(Failure::BrokenPipe),
+    }
+}
+
+/// The next item, waiting for it.
+fn next(source: &mut Source) -> Result<Option<Item>, String> {
+    let (list, input) = match source {
+        Source::Made(combinations) => return Ok(combinations.next_item()),
+        Source::Stream(list, input) => (list, input),
+    };
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        if let Some(item) = list.next_item().map_err(|fault| with_causes(&fault))? {
+            return Ok(Some(item));
+        }
+        if list.is_exhausted() {
+            return Ok(None);
+        }
+        match rustix::io::read(&*input, &mut buffer) {
+            Ok(0) => list.end(),
+            Ok(count) => list.put(&buffer[..count]),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(with_causes(&std::io::Error::from(error))),
+        }
+    }
+}
+
+/// Words as a POSIX shell reads them back.
+pub fn shell_line(words: &Variables) -> String {
+    let quoted = words.iter().map(|word| {
+        let text = String::from_utf8_lossy(word);
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "%+,-./:=@_".contains(letter);
+        match !text.is_empty() && text.chars().all(is_plain) {
+            true => text.into_owned(),
+            false => format!("'{}'", text.replace('\'', "'\\''")),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_would_read_the_same_words() {
+        let mut words = Variables::default();
+        [&b"a-b"[..], b"", b"c d", b"it's", b"$x"].iter().try_for_each(|word| words.push(word)).expect("no NUL");
+        assert_eq!(shell_line(&words), r"a-b '' 'c d' 'it'\''s' '$x'");
+    }
+}

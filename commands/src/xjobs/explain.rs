@@ -1,0 +1,105 @@
+//! The plan of a run of jobs in words. Decides nothing.
+
+use super::XjobsArgs;
+use crew::plan::Plan;
+use jobs::list::{Records, Syntax};
+use jobs::run::{Discarded, Options, Order, OutputManner};
+use terminal::quote;
+
+/// What the plan knows besides the options.
+pub struct Facts<'a> {
+    pub why_width: String,
+    pub syntax: &'a Syntax,
+    pub why_syntax: &'a str,
+    pub list_name: &'a str,
+    pub is_server: bool,
+    pub total: Option<u64>,
+}
+
+/// Puts the choices into words.
+pub fn plan(args: &XjobsArgs, options: &Options, facts: &Facts<'_>) -> Plan {
+    let words = args.utility.iter().take_while(|word| !word.as_encoded_bytes().starts_with(b":::")).take(6);
+    let utility: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let what = if utility.is_empty() { "the jobs".to_owned() } else { utility.join(" ") };
+    let mut plan = Plan::new(format!("run {what} from {}", facts.list_name));
+    plan.choose("jobs at once", options.width.to_string(), facts.why_width.clone());
+    let total = match (facts.is_server, facts.total) {
+        (true, _) => "never ends".to_owned(),
+        (_, Some(total)) => format!("about {}", crate::report::counted(total, "job")),
+        _ => "length not known".to_owned(),
+    };
+    let why = if facts.is_server { "a named pipe: a server, until a signal ends it" } else { "read as it comes" };
+    plan.choose(
+        "list",
+        total,
+        format!("{why}, {} ahead at most", crate::report::counted(options.queue_max as u64, "job")),
+    );
+    let (lines, why_lines) = syntax_words(facts);
+    plan.choose("lines", lines, why_lines);
+    let shell = if args.shell {
+        ("sh -c", "--shell; values are its parameters")
+    } else {
+        ("none", "programs are started directly")
+    };
+    plan.choose("shell", shell.0, shell.1);
+    let (output, why_output) = output_words(options);
+    plan.choose("output", output, why_output);
+    if let Some(path) = &args.journal {
+        let resumes = if args.resume || args.resume_failed {
+            "jobs that it knows are left out, by content"
+        } else {
+            "a line a job"
+        };
+        plan.choose("journal", quote(path), resumes);
+    }
+    let bounds = bounds(args, options);
+    if !bounds.is_empty() {
+        plan.choose("starts", bounds.join(", "), "given");
+    }
+    plan.choose("guard", "a parent process", "ends all jobs when the runner is killed");
+    plan
+}
+
+fn syntax_words(facts: &Facts<'_>) -> (String, String) {
+    let why = facts.why_syntax.to_owned();
+    match facts.syntax {
+        Syntax::Words { records: Records::Read, .. } => {
+            ("words, quotes, redirections; or JSON records".to_owned(), why)
+        }
+        Syntax::Words { .. } => ("words, quotes, redirections".to_owned(), why),
+        Syntax::Raw { columns: Some(_), .. } => ("columns".to_owned(), why),
+        Syntax::Raw { .. } => ("one argument each, as it is".to_owned(), why),
+    }
+}
+
+fn output_words(options: &Options) -> (&'static str, &'static str) {
+    match (&options.output, options.order) {
+        (OutputManner::Whole, Order::AsListed) => ("whole, in the order of the list", "-k"),
+        (OutputManner::Whole, Order::AsEnded) => ("whole, as jobs end", "the default"),
+        (OutputManner::Lines, _) => ("line by line", "--line-buffer"),
+        (OutputManner::Direct, _) => ("written by the jobs themselves", "-u"),
+        (OutputManner::Discarded(Discarded::Output), _) => ("thrown away; errors are shown", "-n"),
+        (OutputManner::Discarded(Discarded::OutputAndErrors), _) => ("thrown away, errors too", "-N"),
+        (OutputManner::Files(_), _) => ("into files, a folder a job", "--results"),
+    }
+}
+
+fn bounds(args: &XjobsArgs, options: &Options) -> Vec<String> {
+    let mut bounds = Vec::new();
+    if let Some(bytes) = options.memory_free_bytes {
+        bounds.push(format!("while {} of memory are available", terminal::bytes(bytes)));
+    }
+    if let Some(load) = options.load_max {
+        bounds.push(format!("while fewer than {load} threads can run"));
+    }
+    if let Some(delay) = args.delay {
+        bounds.push(format!("{} apart", terminal::duration(delay)));
+    }
+    if let Some(time) = options.timeout {
+        bounds.push(format!("ended after {}", terminal::duration(time)));
+    }
+    if options.retries > 0 {
+        bounds.push(format!("tried {} more times", options.retries));
+    }
+    bounds
+}

@@ -1,0 +1,204 @@
+//! What `mh xjobs` will do, decided before anything is done, each choice with its reason.
+//! Opens the list, since its kind decides; reads nothing from it but its number of lines.
+
+use super::inputs::{self, List};
+use super::{Called, NAME, XjobsArgs, explain};
+use crate::context::{Context, variable};
+use crate::failure::{Failure, with_causes};
+use crew::plan::Plan;
+use jobs::halt::Halt;
+use jobs::journal::{Done, Journal, Resume};
+use jobs::run::{Asking, Discarded, EndStep, Errors, Options, Order, OutputManner, Source};
+use jobs::template::{Shell, Template};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
+use terminal::quote;
+
+/// LIMIT: more jobs at once than this are a typing mistake; each costs descriptors and a process.
+pub const WIDTH_MAX: usize = 4096;
+
+/// Everything that `run` needs.
+pub struct Job {
+    pub plan: Plan,
+    pub options: Options,
+    /// Taken when the run begins.
+    pub source: Option<Source>,
+    /// Jobs in the list, where that is known.
+    pub total: Option<u64>,
+    /// What faults of the list are told with.
+    pub list_name: String,
+    pub called: Called,
+}
+
+/// Makes the plan.
+pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, Failure> {
+    let mut words = inputs::words(args, called)?;
+    let (syntax, why_syntax) = inputs::syntax(args, &words.template, called);
+    let (width, why_width) = width(context, args)?;
+    let list = inputs::open(args, &mut words, syntax.clone())?;
+    let options = Options {
+        width,
+        queue_max: args.queue,
+        template: words.template,
+        defaults: words.defaults,
+        output: output(args),
+        order: if args.keep_order { Order::AsListed } else { Order::AsEnded },
+        tag: args.tag.then(|| Template::appending(&[], Shell::None)),
+        // COMPAT: xjobs puts errors of jobs among their output.
+        errors: if called == Called::OldName { Errors::WithOutput } else { Errors::Apart },
+        spill_folder: variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from),
+        timeout: args.timeout,
+        ending: ending(&args.term_seq)?,
+        retries: args.retries,
+        delay: args.delay.unwrap_or_default(),
+        load_max: load(context, args)?,
+        memory_free_bytes: args.memfree,
+        halt: halt(args),
+        asking: if args.ask { Asking::Always } else { Asking::Never },
+        path: variable("PATH")
+            .map_or_else(|| b"/usr/local/bin:/usr/bin:/bin".to_vec(), |path| path.as_bytes().to_vec()),
+        environment: inputs::environment(),
+    };
+    let List { source, name, is_server, total } = list;
+    let facts = explain::Facts { why_width, syntax: &syntax, why_syntax, list_name: &name, is_server, total };
+    let plan = explain::plan(args, &options, &facts);
+    Ok(Job { plan, options, source: Some(source), total, list_name: name, called })
+}
+
+/// A command line that does not go together.
+pub fn usage(message: impl Into<String>) -> Failure {
+    Failure::Usage { command: NAME, message: message.into() }
+}
+
+fn width(context: &Context, args: &XjobsArgs) -> Result<(usize, String), Failure> {
+    let allowed = context.machine.hands_allowed();
+    let Some(text) = args.jobs.as_deref().filter(|text| *text != "0") else {
+        return Ok((allowed, format!("{allowed} allowed CPUs")));
+    };
+    let refused = || usage(format!("-j {text} is not a number from 0 to {WIDTH_MAX}, 2.5x or 150%"));
+    let factor = |number: &str| number.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
+    let (asked, why) = match (text.strip_suffix('x'), text.strip_suffix('%')) {
+        (Some(number), _) => {
+            let factor = factor(number).ok_or_else(refused)?;
+            ((allowed as f64 * factor) as usize, format!("-j {text} of {allowed} allowed CPUs"))
+        }
+        (_, Some(number)) => {
+            let share = factor(number).ok_or_else(refused)?;
+            ((allowed as f64 * share / 100.0) as usize, format!("-j {text} of {allowed} allowed CPUs"))
+        }
+        _ => (text.parse().map_err(|_not_a_number: std::num::ParseIntError| refused())?, "-j".to_owned()),
+    };
+    if asked > WIDTH_MAX { Err(refused()) } else { Ok((asked.max(1), why)) }
+}
+
+fn load(context: &Context, args: &XjobsArgs) -> Result<Option<f64>, Failure> {
+    let Some(text) = &args.load else { return Ok(None) };
+    let cores = context.machine.allowed_cpus as f64;
+    let number = match text.strip_suffix('%') {
+        Some(share) => share.parse().ok().map(|share: f64| share * cores / 100.0),
+        None => text.parse().ok(),
+    };
+    match number.filter(|number: &f64| number.is_finite() && *number > 0.0) {
+        Some(number) => Ok(Some(number)),
+        None => Err(usage(format!("--load {text} is not a number or a share"))),
+    }
+}
+
+fn output(args: &XjobsArgs) -> OutputManner {
+    match &args.results {
+        Some(folder) => OutputManner::Files(folder.clone()),
+        None if args.discard_all => OutputManner::Discarded(Discarded::OutputAndErrors),
+        None if args.discard_output => OutputManner::Discarded(Discarded::Output),
+        None if args.ungroup => OutputManner::Direct,
+        None if args.line_buffer => OutputManner::Lines,
+        None => OutputManner::Whole,
+    }
+}
+
+fn halt(args: &XjobsArgs) -> Option<Halt> {
+    let on_error = || "soon,fail=1".parse().expect("it is a rule");
+    args.halt.or_else(|| args.end_on_error.then(on_error))
+}
+
+/// `TERM,200,KILL,25`: signals, and milliseconds behind each.
+fn ending(text: &str) -> Result<Vec<EndStep>, Failure> {
+    let refused = || usage(format!("--term-seq {text} is not signals with milliseconds between them"));
+    let mut steps: Vec<EndStep> = Vec::new();
+    for part in text.split(',') {
+        match (part.parse::<u64>(), steps.last_mut()) {
+            (Ok(milliseconds), Some(step)) => step.wait = Duration::from_millis(milliseconds),
+            _ => steps.push(EndStep { signal: signal_number(part).ok_or_else(refused)?, wait: Duration::ZERO }),
+        }
+    }
+    if steps.is_empty() { Err(refused()) } else { Ok(steps) }
+}
+
+fn signal_number(name: &str) -> Option<i32> {
+    use sys::signals::number;
+    match name.trim_start_matches("SIG") {
+        "TERM" => Some(number::SIGTERM),
+        "KILL" => Some(number::SIGKILL),
+        "INT" => Some(number::SIGINT),
+        "HUP" => Some(number::SIGHUP),
+        "QUIT" => Some(number::SIGQUIT),
+        "USR1" => Some(number::SIGUSR1),
+        "USR2" => Some(number::SIGUSR2),
+        _ => None,
+    }
+}
+
+/// A job takes a handful of descriptors. Jobs inherit the limit, so it is raised only where the width needs it.
+pub fn allow_descriptors(context: &Context, job: &Job) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let needed = job.options.width as u64 * 8 + 600;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return;
+    }
+    let wanted = limit.maximum.map_or(needed, |maximum| needed.min(maximum));
+    if setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum }).is_err() {
+        context.messages.warning(
+            NAME,
+            "could not raise the limit of open files; jobs may have to wait for each other",
+            &[],
+        );
+    }
+}
+
+/// The journal to write, and what an earlier run has done.
+pub fn open_journal(context: &Context, args: &XjobsArgs) -> Result<(Option<Journal>, Option<Done>), Failure> {
+    let Some(path) = &args.journal else { return Ok((None, None)) };
+    let failure = |what: &str, error: &std::io::Error| Failure::Environment {
+        command: NAME,
+        message: format!("{what} the journal {}: {}", quote(path), with_causes(error)),
+    };
+    let resume = match (args.resume, args.resume_failed) {
+        (true, _) => Some(Resume::Ended),
+        (_, true) => Some(Resume::Succeeded),
+        _ => None,
+    };
+    let done = resume.map(|resume| Done::read(path, resume)).transpose().map_err(|error| failure("read", &error))?;
+    if let Some(done) = done.as_ref().filter(|done| done.lines_unread > 0) {
+        let count = crate::report::counted(done.lines_unread, "line");
+        context.messages.warning(
+            NAME,
+            &format!("{count} of the journal could not be read: an earlier run was cut off"),
+            &[],
+        );
+    }
+    let journal = Journal::open(path).map_err(|error| failure("open", &error))?;
+    Ok((Some(journal), done))
+}
+
+/// Standard output and error, for the engine.
+pub fn own_streams() -> Result<[OwnedFd; 2], Failure> {
+    let copy = |stream: std::os::fd::BorrowedFd<'_>| {
+        rustix::io::fcntl_dupfd_cloexec(stream, 3).map_err(|error| Failure::Environment {
+            command: NAME,
+            message: format!("use its own output: {}", with_causes(&std::io::Error::from(error))),
+        })
+    };
+    Ok([copy(std::io::stdout().as_fd())?, copy(std::io::stderr().as_fd())?])
+}

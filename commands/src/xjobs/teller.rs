@@ -1,0 +1,154 @@
+//! What a run tells while it goes: errors always, starts and ends when asked for, in our words or in xjobs'.
+
+use super::dry_run::shell_line;
+use super::plan::Job;
+use super::{Called, NAME, XjobsArgs, ask, old_name};
+use crate::context::Context;
+use crate::failure::with_causes;
+use crate::report::seconds_text;
+use jobs::journal::Outcome;
+use jobs::run::{Event, JobEnd, JobView, Observer, Ran};
+use rustix::process::Pid;
+use sys::reap::How;
+use terminal::{Messages, Verbosity};
+
+/// LIMIT: a command in a message; longer ones are cut.
+const COMMAND_LETTERS_MAX: usize = 100;
+
+/// Tells what happens.
+pub struct Teller {
+    messages: Messages,
+    list_name: String,
+    called: Called,
+    level: u8,
+    shows_usage: bool,
+    shows_total: bool,
+}
+
+/// Whether the end has been told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing yet.
+    Nothing,
+    /// In xjobs' way.
+    InOldWords,
+}
+
+impl Teller {
+    /// At the level that was asked for: errors alone, unless called by the old name.
+    pub fn new(context: &Context, job: &Job, args: &XjobsArgs) -> Self {
+        Self {
+            messages: context.messages.clone(),
+            list_name: job.list_name.clone(),
+            called: job.called,
+            level: args.verbosity.unwrap_or(1),
+            shows_usage: !args.no_usage,
+            shows_total: args.total_time,
+        }
+    }
+
+    /// The end of a run.
+    pub fn finish(&self, ran: &Ran) -> Told {
+        if self.shows_total {
+            let seconds = ran.measures.wall_ns as f64 / 1e9;
+            let text = format!("{} jobs in {seconds:.3} sec.", ran.measures.starts);
+            self.messages.in_words_of_others(Verbosity::Quiet, &text);
+        }
+        if self.called == Called::OldName { Told::InOldWords } else { Told::Nothing }
+    }
+
+    fn error(&self, fragment: &str) {
+        if self.level >= 1 {
+            self.messages.error(NAME, fragment, &[]);
+        }
+    }
+
+    fn in_old_words(&self, text: &str) {
+        self.messages.in_words_of_others(Verbosity::Quiet, text);
+    }
+
+    fn tell_end(&self, job: &JobView<'_>, end: &JobEnd) {
+        if self.level >= 3 {
+            self.in_old_words(&old_name::ended(job.number, job.words, end, self.shows_usage));
+        } else if end.outcome != Outcome::Ok && self.level >= 1 && self.called == Called::Mh {
+            let again = if end.is_tried_again { "; it is tried again" } else { "" };
+            let how = match (end.outcome, end.ended.how) {
+                (Outcome::TimedOut, _) => {
+                    format!("it took longer than it may, {}", seconds_text(end.wall.as_secs_f64()))
+                }
+                (Outcome::Stopped, _) => "it was stopped".to_owned(),
+                (Outcome::OutputLost, _) => return,
+                (_, How::Exit(code)) => format!("exit code {code}"),
+                (_, How::Signal(signal)) => format!("ended by signal {signal}"),
+            };
+            self.messages.conclusion(NAME, &format!("job {} failed: {}: {how}{again}", job.number, command(job)));
+        }
+    }
+
+    fn tell_stopping(&self, running: usize, now: bool) {
+        let jobs = crate::report::counted(running as u64, "job");
+        if self.level >= 1 && running > 0 {
+            let what = match now {
+                true => format!("ending {jobs}"),
+                false => format!("no more jobs start; {jobs} still running (interrupt again to end them)"),
+            };
+            self.messages.conclusion(NAME, &what);
+        }
+    }
+}
+
+fn command(job: &JobView<'_>) -> String {
+    let line = shell_line(job.words);
+    match line.char_indices().nth(COMMAND_LETTERS_MAX) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+impl Observer for Teller {
+    fn tell(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started(job, pid) if self.level >= 3 => {
+                self.in_old_words(&old_name::started(job.number, pid.as_raw_nonzero().get(), job.words));
+            }
+            Event::Started(..) => {}
+            Event::Ended(job, end) => self.tell_end(job, end),
+            Event::NotStarted(number, words, fault) => {
+                let job = JobView { number: *number, words, attempt: 1 };
+                self.error(&format!("start job {number}: {}: {}", command(&job), with_causes(*fault)));
+            }
+            Event::OutputLost(job, error) => {
+                self.error(&format!(
+                    "keep all output of job {}: {}: {}",
+                    job.number,
+                    command(job),
+                    with_causes(*error)
+                ));
+            }
+            Event::BadLine(fault) => {
+                self.error(&format!("read {}: {}; nothing behind it was read", self.list_name, with_causes(*fault)));
+            }
+            Event::BadInput(error) => self.error(&format!("read {}: {}", self.list_name, with_causes(*error))),
+            Event::BadOutput(error) => {
+                self.error(&format!("write output of jobs: {}; no more jobs start", with_causes(*error)));
+            }
+            Event::BadJournal(error) => self.error(&format!("write the journal: {}", with_causes(*error))),
+            Event::Interrupted(job) => {
+                let number = job.number;
+                let text =
+                    format!("job {number} had begun when an earlier run ended; it is run again: {}", command(job));
+                self.messages.conclusion(NAME, &text);
+            }
+            Event::Stopping { running, now, .. } => self.tell_stopping(*running, *now),
+            Event::Width(width) => self.messages.detail(NAME, &format!("{width} jobs at once from now on")),
+        }
+    }
+
+    fn approves(&mut self, job: JobView<'_>) -> bool {
+        ask::approves(&command(&job))
+    }
+
+    fn heading(&mut self, job: JobView<'_>, pid: Pid) -> Option<Vec<u8>> {
+        (self.level >= 3).then(|| old_name::heading(job.number, pid.as_raw_nonzero().get(), job.words))
+    }
+}

@@ -1,0 +1,390 @@
+//! The journal of a run: append-only, a JSON object a line, written with one write when a job begins and when it ends, so that
+//! it is true after any kill. `--resume` reads it back: jobs are known by their content, not by their number.
+//! It is written out to the disk (fdatasync) at the run's end only: a power cut may lose the last lines, a kill none.
+
+use crate::spec::Spec;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use sys::reap::{How, Usage};
+use sys::spawn::Words;
+
+/// What a job is: equal for equal words, folder, variables, files and stamps of its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key([u8; 16]);
+
+impl Key {
+    /// Of a job and the words that it runs. Inputs that are not there count as such.
+    pub fn of(spec: &Spec, words: &Words) -> Self {
+        let mut digest = Sha256::new();
+        let mut add = |label: &[u8], bytes: &[u8]| {
+            digest.update(label);
+            digest.update((bytes.len() as u64).to_le_bytes());
+            digest.update(bytes);
+        };
+        add(b"words", words.as_bytes());
+        if let Some(more) = &spec.more {
+            let folder = more.folder.as_deref();
+            add(b"folder", folder.unwrap_or_default());
+            more.variables.iter().for_each(|variable| add(b"variable", variable));
+            for target in [&more.stdout, &more.stderr].into_iter().flatten() {
+                add(b"target", &target.path);
+            }
+            for path in more.stdin.iter().chain(&more.inputs) {
+                add(b"input", path);
+                add(b"stamp", stamp(&crate::start::located(path, folder)).as_bytes());
+            }
+        }
+        let whole: [u8; 32] = digest.finalize().into();
+        let mut key = [0; 16];
+        key.copy_from_slice(&whole[..16]);
+        Self(key)
+    }
+
+    fn text(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut key = [0; 16];
+        if text.len() != 32 || !text.is_ascii() {
+            return None;
+        }
+        for (index, byte) in key.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[index * 2..index * 2 + 2], 16).ok()?;
+        }
+        Some(Self(key))
+    }
+}
+
+fn stamp(path: &Path) -> String {
+    match std::fs::metadata(path) {
+        Ok(file) => format!("{} {}.{}", file.len(), file.mtime(), file.mtime_nsec()),
+        Err(error) => error.kind().to_string(),
+    }
+}
+
+/// How a job came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Exit code 0, and its output kept.
+    Ok,
+    /// Another exit code, or a signal.
+    Failed,
+    /// It took longer than it may.
+    TimedOut,
+    /// The run was stopped.
+    Stopped,
+    /// It could not be started.
+    NotStarted,
+    /// It succeeded, but its output could not be kept.
+    OutputLost,
+}
+
+/// What is known of a job at its end.
+#[derive(Clone, Debug)]
+pub struct Record<'a> {
+    /// Its number in the list.
+    pub number: u64,
+    /// What it is.
+    pub key: Key,
+    /// The words that ran.
+    pub words: &'a Words,
+    /// What it asked for.
+    pub spec: &'a Spec,
+    /// Which attempt this was, from 1.
+    pub attempt: u32,
+    /// When it began, in seconds since 1970.
+    pub began_s: f64,
+    /// How long it took.
+    pub wall_s: f64,
+    /// How long it was ready and had no hand.
+    pub waited_s: f64,
+    /// How it came out.
+    pub outcome: Outcome,
+    /// How its process ended, if there was one.
+    pub how: Option<How>,
+    /// What it used.
+    pub usage: Usage,
+    /// Bytes that it printed.
+    pub output_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct EndLine<'a> {
+    job: u64,
+    key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    argv: Vec<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<Text>,
+    attempt: u32,
+    began: f64,
+    seconds: f64,
+    waited_seconds: f64,
+    outcome: Outcome,
+    exit: Option<i32>,
+    signal: Option<i32>,
+    user_seconds: f64,
+    system_seconds: f64,
+    rss_peak_bytes: u64,
+    blocks_in: u64,
+    blocks_out: u64,
+    switches_voluntary: u64,
+    switches_forced: u64,
+    output_bytes: u64,
+}
+
+/// Text, or bytes that are none, in hexadecimal.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Text {
+    Text(String),
+    Bytes { hex: String },
+}
+
+fn text(bytes: &[u8]) -> Text {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Text::Text(text.to_owned()),
+        Err(_) => Text::Bytes { hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect() },
+    }
+}
+
+#[derive(Serialize)]
+struct BeginLine {
+    begin: String,
+    job: u64,
+}
+
+/// What `--resume` needs of a line.
+#[derive(Deserialize)]
+struct AnyLine {
+    begin: Option<String>,
+    key: Option<String>,
+    outcome: Option<String>,
+}
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+}
+
+impl Journal {
+    /// Opens `path` to add to it. A last line that a crash cut off is ended first.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut file = File::options().create(true).append(true).read(true).open(path)?;
+        let length = file.metadata()?.len();
+        let mut last = [b'\n'];
+        if length > 0 {
+            std::os::unix::fs::FileExt::read_exact_at(&file, &mut last, length - 1)?;
+        }
+        if last != [b'\n'] {
+            file.write_all(b"\n")?;
+        }
+        Ok(Self { file })
+    }
+
+    /// Notes that a job is about to begin.
+    pub fn begin(&mut self, key: Key, number: u64) -> io::Result<()> {
+        self.put(&BeginLine { begin: key.text(), job: number })
+    }
+
+    /// Notes how a job ended.
+    pub fn end(&mut self, record: &Record<'_>) -> io::Result<()> {
+        let more = record.spec.more.as_ref();
+        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+        let (exit, signal) = match record.how {
+            Some(How::Exit(code)) => (Some(code), None),
+            Some(How::Signal(signal)) => (None, Some(signal)),
+            None => (None, None),
+        };
+        self.put(&EndLine {
+            job: record.number,
+            key: record.key.text(),
+            id: more.and_then(|more| more.id.as_deref()),
+            argv: record.words.iter().map(text).collect(),
+            cwd: more.and_then(|more| more.folder.as_deref()).map(text),
+            attempt: record.attempt,
+            began: record.began_s,
+            seconds: record.wall_s,
+            waited_seconds: record.waited_s,
+            outcome: record.outcome,
+            exit,
+            signal,
+            user_seconds: seconds(record.usage.user_ns),
+            system_seconds: seconds(record.usage.system_ns),
+            rss_peak_bytes: record.usage.rss_peak_bytes,
+            blocks_in: record.usage.blocks_in,
+            blocks_out: record.usage.blocks_out,
+            switches_voluntary: record.usage.switches_voluntary,
+            switches_forced: record.usage.switches_forced,
+            output_bytes: record.output_bytes,
+        })
+    }
+
+    /// Waits until all is on the disk.
+    pub fn finish(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn put(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line).map_err(io::Error::other)?;
+        bytes.push(b'\n');
+        self.file.write_all(&bytes)
+    }
+}
+
+/// Which jobs of a journal `--resume` leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// All that have ended.
+    Ended,
+    /// Those that succeeded (`--resume-failed`).
+    Succeeded,
+}
+
+/// What an earlier run has done.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// How often each job has ended so that it is left out.
+    ended: HashMap<Key, u32>,
+    /// Jobs that had begun and whose end is not known.
+    interrupted: HashMap<Key, u32>,
+    /// Lines that could not be read: cut off by a crash.
+    pub lines_unread: u64,
+}
+
+impl Done {
+    /// Reads a journal; one that is not there is an empty one.
+    pub fn read(path: &Path, resume: Resume) -> io::Result<Self> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error),
+        };
+        let mut done = Self::default();
+        for line in BufReader::new(file).split(b'\n') {
+            let line = line?;
+            if line.is_empty() {
+                continue;
+            }
+            match serde_json::from_slice::<AnyLine>(&line) {
+                Ok(line) => done.note(&line, resume),
+                Err(_cut_off) => done.lines_unread += 1,
+            }
+        }
+        Ok(done)
+    }
+
+    fn note(&mut self, line: &AnyLine, resume: Resume) {
+        if let Some(key) = line.begin.as_deref().and_then(Key::parse) {
+            *self.interrupted.entry(key).or_default() += 1;
+        }
+        let Some(key) = line.key.as_deref().and_then(Key::parse) else { return };
+        if let Some(count) = self.interrupted.get_mut(&key) {
+            *count = count.saturating_sub(1);
+        }
+        let counts = match line.outcome.as_deref() {
+            Some("ok") => true,
+            Some("failed" | "timed_out" | "output_lost") => resume == Resume::Ended,
+            _ => false,
+        };
+        if counts {
+            *self.ended.entry(key).or_default() += 1;
+        }
+    }
+
+    /// Whether this job has been done: equal jobs are counted, so a line that stands twice runs twice in all.
+    pub fn takes_out(&mut self, key: Key) -> bool {
+        match self.ended.get_mut(&key) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether this job had begun and nobody knows how it ended. Asked once for each.
+    pub fn was_interrupted(&mut self, key: Key) -> bool {
+        match self.interrupted.get_mut(&key) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(words: &[&[u8]]) -> Spec {
+        let mut spec = Spec { number: 1, ..Spec::default() };
+        words.iter().try_for_each(|word| spec.words.push(word)).expect("no NUL");
+        spec
+    }
+
+    fn record<'a>(spec: &'a Spec, outcome: Outcome) -> Record<'a> {
+        Record {
+            number: spec.number,
+            key: Key::of(spec, &spec.words),
+            words: &spec.words,
+            spec,
+            attempt: 1,
+            began_s: 1.5,
+            wall_s: 0.25,
+            waited_s: 0.0,
+            outcome,
+            how: Some(How::Exit(0)),
+            usage: Usage::default(),
+            output_bytes: 3,
+        }
+    }
+
+    #[test]
+    fn what_is_done_is_known_by_content_and_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("journal");
+        let (first, second, third) = (spec(&[b"a"]), spec(&[b"b\xff\n"]), spec(&[b"c"]));
+        let mut journal = Journal::open(&path).expect("it can be made");
+        journal.begin(Key::of(&first, &first.words), 1).expect("written");
+        journal.end(&record(&first, Outcome::Ok)).expect("written");
+        journal.begin(Key::of(&third, &third.words), 3).expect("written");
+        journal.end(&record(&second, Outcome::Failed)).expect("written");
+        drop(journal);
+        File::options().append(true).open(&path).expect("there").write_all(b"{\"job\":").expect("written");
+        drop(Journal::open(&path).expect("it can be added to"));
+        let mut done = Done::read(&path, Resume::Ended).expect("readable");
+        let key = |spec: &Spec| Key::of(spec, &spec.words);
+        assert_eq!(done.lines_unread, 1);
+        assert!(done.takes_out(key(&first)) && !done.takes_out(key(&first)));
+        assert!(done.takes_out(key(&second)) && !done.takes_out(key(&third)));
+        assert!(done.was_interrupted(key(&third)) && !done.was_interrupted(key(&first)));
+        let mut done = Done::read(&path, Resume::Succeeded).expect("readable");
+        assert!(done.takes_out(key(&first)) && !done.takes_out(key(&second)));
+    }
+
+    #[test]
+    fn another_folder_variable_or_input_is_another_job() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plain = spec(&[b"a"]);
+        let mut other = spec(&[b"a"]);
+        other.more_mut().folder = Some(b"/".to_vec());
+        assert_ne!(Key::of(&plain, &plain.words), Key::of(&other, &other.words));
+        let path = folder.path().join("input");
+        other.more_mut().stdin = Some(path.to_string_lossy().into_owned().into_bytes());
+        let without = Key::of(&other, &other.words);
+        std::fs::write(&path, "x").expect("written");
+        assert_ne!(without, Key::of(&other, &other.words));
+    }
+}

@@ -1,0 +1,20 @@
+//! Many programs at once: what a list of jobs says, starting them without a shell, keeping their output apart, ending them,
+//! a journal to go on from, and what bound the run. Theory: `README.md` beside this crate's manifest.
+//! Mute: tells an [`run::Observer`] what happens and writes only what jobs print.
+
+pub mod halt;
+pub mod journal;
+pub mod line;
+pub mod list;
+pub mod measures;
+pub mod output;
+mod queue;
+pub mod record;
+pub mod run;
+pub mod spec;
+mod staff;
+pub mod start;
+pub mod template;
+
+/// `NAME=value` words for jobs.
+pub use sys::spawn::Words as Variables;

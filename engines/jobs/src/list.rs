@@ -1,0 +1,448 @@
+//! A list of jobs, read as it comes: bytes go in, jobs and barriers come out, one at a time.
+//! Holds no more than one piece of input and the job under way. Opens nothing and starts nothing.
+
+use crate::line::{Fed, LineFault, LineReader};
+use crate::record::{self, RecordFault, Utility};
+use crate::spec::Spec;
+
+/// How lines are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Syntax {
+    /// Words with quotes and redirections, as xjobs has them.
+    Words {
+        /// Lines that make one job (`-l`).
+        lines_per_job: usize,
+        /// Whether a line that begins with `{"` is a JSON record.
+        records: Records,
+    },
+    /// Each line is one word as it is (`-1`, `-0`, and wherever placeholders are).
+    Raw {
+        /// What ends a word.
+        terminator: u8,
+        /// Words that make one job.
+        words_per_job: usize,
+        /// What divides a line into words, if anything does.
+        columns: Option<Vec<u8>>,
+        /// Bytes of words that make one job, whichever is reached first; 0 for no bound.
+        bytes_per_job: usize,
+    },
+}
+
+/// Whether JSON lines are jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// They are.
+    Read,
+    /// They are words like others: under the old name.
+    AreWords,
+}
+
+/// What stands in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A job.
+    Job(Spec),
+    /// All jobs before end before any behind begins.
+    Barrier,
+}
+
+/// A line that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}")]
+pub struct ListFault {
+    /// Which one, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    #[source]
+    pub cause: ListCause,
+}
+
+/// What can be wrong with a line.
+#[derive(Debug, thiserror::Error)]
+pub enum ListCause {
+    /// Its words.
+    #[error(transparent)]
+    Words(LineFault),
+    /// It begins like a record, and is none.
+    #[error(transparent)]
+    Record(RecordFault),
+    /// Only redirections.
+    #[error("there are redirections and nothing to run")]
+    NothingToRun,
+}
+
+/// Reads a list.
+#[derive(Debug)]
+pub struct ListReader {
+    syntax: Syntax,
+    utility: Utility,
+    buffer: Vec<u8>,
+    /// What is before has been used.
+    begin: usize,
+    /// Up to here there is no line end.
+    searched: usize,
+    is_ended: bool,
+    line: u64,
+    number: u64,
+    under_way: LineReader,
+    lines_joined: usize,
+    words_bytes: usize,
+    barrier_is_due: bool,
+    is_stopped: bool,
+}
+
+impl ListReader {
+    /// A list from which nothing has been read.
+    pub fn new(syntax: Syntax, utility: Utility) -> Self {
+        Self {
+            syntax,
+            utility,
+            buffer: Vec::new(),
+            begin: 0,
+            searched: 0,
+            is_ended: false,
+            line: 0,
+            number: 0,
+            under_way: LineReader::default(),
+            lines_joined: 0,
+            words_bytes: 0,
+            barrier_is_due: false,
+            is_stopped: false,
+        }
+    }
+
+    /// Takes the next bytes of the list.
+    pub fn put(&mut self, bytes: &[u8]) {
+        if self.begin > 0 {
+            self.buffer.drain(..self.begin);
+            self.searched -= self.begin;
+            self.begin = 0;
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// There are no more bytes.
+    pub fn end(&mut self) {
+        self.is_ended = true;
+    }
+
+    /// Whether everything has been given out.
+    pub fn is_exhausted(&self) -> bool {
+        self.is_stopped
+            || (self.is_ended && self.begin == self.buffer.len() && self.lines_joined == 0 && !self.barrier_is_due)
+    }
+
+    /// The next job or barrier; none when more bytes are needed, or when there are no more.
+    ///
+    /// # Errors
+    /// A line that cannot be read ends the list: what stands behind it may depend on it.
+    pub fn next_item(&mut self) -> Result<Option<Item>, ListFault> {
+        if self.is_stopped {
+            return Ok(None);
+        }
+        let item = self.read_item().map_err(|cause| ListFault { line: self.line, cause });
+        self.is_stopped |= item.is_err();
+        item
+    }
+
+    fn read_item(&mut self) -> Result<Option<Item>, ListCause> {
+        if std::mem::take(&mut self.barrier_is_due) {
+            return Ok(Some(Item::Barrier));
+        }
+        while let Some((from, to)) = self.next_line() {
+            self.line += 1;
+            let line = std::mem::take(&mut self.buffer);
+            let read = match self.syntax.clone() {
+                Syntax::Words { lines_per_job, records } => self.read_words(&line[from..to], lines_per_job, records),
+                Syntax::Raw { words_per_job, columns, bytes_per_job, .. } => {
+                    self.read_raw(&line[from..to], columns.as_deref(), words_per_job, bytes_per_job)
+                }
+            };
+            self.buffer = line;
+            if let Some(item) = read? {
+                return Ok(Some(item));
+            }
+        }
+        if self.is_ended && self.begin == self.buffer.len() && self.lines_joined > 0 {
+            return self.finish_job();
+        }
+        Ok(None)
+    }
+
+    /// Where the next line is, without its end. The last one needs none.
+    fn next_line(&mut self) -> Option<(usize, usize)> {
+        let terminator = match &self.syntax {
+            Syntax::Words { .. } => b'\n',
+            Syntax::Raw { terminator, .. } => *terminator,
+        };
+        let begin = self.begin;
+        let found = self.buffer[self.searched..].iter().position(|&byte| byte == terminator);
+        match found {
+            Some(offset) => {
+                let end = self.searched + offset;
+                (self.begin, self.searched) = (end + 1, end + 1);
+                Some((begin, end))
+            }
+            None if self.is_ended && begin < self.buffer.len() => {
+                (self.begin, self.searched) = (self.buffer.len(), self.buffer.len());
+                Some((begin, self.buffer.len()))
+            }
+            None => {
+                self.searched = self.buffer.len();
+                None
+            }
+        }
+    }
+
+    fn read_words(&mut self, line: &[u8], per_job: usize, records: Records) -> Result<Option<Item>, ListCause> {
+        if records == Records::Read && self.under_way.is_empty() && line.starts_with(b"{\"") {
+            let mut spec = record::parse(line, self.utility).map_err(ListCause::Record)?;
+            self.number += 1;
+            spec.number = self.number;
+            return Ok(Some(Item::Job(spec)));
+        }
+        match self.under_way.feed(line).map_err(ListCause::Words)? {
+            Fed::Comment | Fed::GoesOn => Ok(None),
+            Fed::Barrier => {
+                let job = self.finish_job()?;
+                self.barrier_is_due = job.is_some();
+                Ok(job.or(Some(Item::Barrier)))
+            }
+            Fed::Complete => {
+                self.lines_joined += 1;
+                if self.lines_joined >= per_job { self.finish_job() } else { Ok(None) }
+            }
+        }
+    }
+
+    fn read_raw(
+        &mut self,
+        line: &[u8],
+        columns: Option<&[u8]>,
+        words_per_job: usize,
+        bytes_per_job: usize,
+    ) -> Result<Option<Item>, ListCause> {
+        if line.is_empty() && self.utility == Utility::InTheList {
+            return Ok(None);
+        }
+        let overflows = bytes_per_job > 0 && self.lines_joined > 0 && self.words_bytes + line.len() + 9 > bytes_per_job;
+        let full = if overflows { self.finish_job()? } else { None };
+        match columns.filter(|columns| !columns.is_empty()) {
+            Some(columns) => divided(line, columns).into_iter().try_for_each(|word| self.under_way.take_raw(word)),
+            None => self.under_way.take_raw(line),
+        }
+        .map_err(ListCause::Words)?;
+        self.lines_joined += 1;
+        // A pointer and a NUL go with each word (execve(2)).
+        self.words_bytes += line.len() + 9;
+        match full {
+            Some(item) => Ok(Some(item)),
+            None if self.lines_joined >= words_per_job => self.finish_job(),
+            None => Ok(None),
+        }
+    }
+
+    fn finish_job(&mut self) -> Result<Option<Item>, ListCause> {
+        if self.under_way.is_inside_quotation() {
+            let fault = LineFault { column: 1, cause: crate::line::LineCause::OpenQuotation };
+            return Err(ListCause::Words(fault));
+        }
+        self.lines_joined = 0;
+        self.words_bytes = 0;
+        let (words, more) = self.under_way.take();
+        let redirects =
+            more.as_ref().is_some_and(|more| more.stdin.is_some() || more.stdout.is_some() || more.stderr.is_some());
+        if words.is_empty() && !(redirects && self.utility == Utility::Given) {
+            return if redirects { Err(ListCause::NothingToRun) } else { Ok(None) };
+        }
+        self.number += 1;
+        Ok(Some(Item::Job(Spec { number: self.number, words, more })))
+    }
+}
+
+fn divided<'a>(line: &'a [u8], by: &[u8]) -> Vec<&'a [u8]> {
+    let (mut parts, mut begin, mut at) = (Vec::new(), 0, 0);
+    while at + by.len() <= line.len() {
+        if line[at..].starts_with(by) {
+            parts.push(&line[begin..at]);
+            at += by.len();
+            begin = at;
+        } else {
+            at += 1;
+        }
+    }
+    parts.push(&line[begin..]);
+    parts
+}
+
+/// Jobs made from the values on the command line (`:::`): all combinations, or side by side (`:::+`).
+#[derive(Debug)]
+pub struct Combinations {
+    /// Groups of sources; those within a group go side by side.
+    groups: Vec<Vec<Vec<Vec<u8>>>>,
+    number: u64,
+}
+
+impl Combinations {
+    /// Of sources, each with whether it goes side by side with the one before.
+    pub fn new(sources: Vec<(Pairing, Vec<Vec<u8>>)>) -> Self {
+        let mut groups: Vec<Vec<Vec<Vec<u8>>>> = Vec::new();
+        for (pairing, values) in sources {
+            match (pairing, groups.last_mut()) {
+                (Pairing::SideBySide, Some(group)) => group.push(values),
+                _ => groups.push(vec![values]),
+            }
+        }
+        Self { groups, number: 0 }
+    }
+
+    /// How many there are.
+    pub fn total(&self) -> u64 {
+        self.groups.iter().map(|group| rows(group) as u64).product()
+    }
+
+    /// The next one; the last source changes fastest.
+    pub fn next_item(&mut self) -> Option<Item> {
+        if self.groups.is_empty() || self.number >= self.total() {
+            return None;
+        }
+        let mut rest = self.number;
+        let mut indices: Vec<usize> = Vec::new();
+        for group in self.groups.iter().rev() {
+            let count = rows(group) as u64;
+            indices.push((rest % count) as usize);
+            rest /= count;
+        }
+        self.number += 1;
+        let mut words = sys::spawn::Words::default();
+        for (group, index) in self.groups.iter().zip(indices.iter().rev()) {
+            for source in group {
+                let value = source.get(index % source.len().max(1)).map_or(&b""[..], Vec::as_slice);
+                // The command line's own words have no NUL.
+                let _never_refused = words.push(value);
+            }
+        }
+        Some(Item::Job(Spec { number: self.number, words, more: None }))
+    }
+}
+
+/// How a source goes with the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// `:::`: each of its values with each combination before.
+    Each,
+    /// `:::+`: its first value with the first before, its second with the second; the shorter begins again.
+    SideBySide,
+}
+
+fn rows(group: &[Vec<Vec<u8>>]) -> usize {
+    group.iter().map(Vec::len).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PLAIN: Syntax = Syntax::Words { lines_per_job: 1, records: Records::Read };
+
+    fn raw(terminator: u8) -> Syntax {
+        Syntax::Raw { terminator, words_per_job: 1, columns: None, bytes_per_job: 0 }
+    }
+
+    fn items(syntax: Syntax, utility: Utility, pieces: &[&[u8]]) -> Result<Vec<String>, String> {
+        let mut reader = ListReader::new(syntax, utility);
+        let mut found = Vec::new();
+        let mut drain = |reader: &mut ListReader| -> Result<(), String> {
+            while let Some(item) = reader.next_item().map_err(|fault| format!("{fault}: {}", fault.cause))? {
+                found.push(match item {
+                    Item::Barrier => "%%".to_owned(),
+                    Item::Job(spec) => {
+                        let words: Vec<_> = spec.words.iter().map(|word| String::from_utf8_lossy(word)).collect();
+                        format!("{}:{}", spec.number, words.join("|"))
+                    }
+                });
+            }
+            Ok(())
+        };
+        for piece in pieces {
+            reader.put(piece);
+            drain(&mut reader)?;
+        }
+        reader.end();
+        drain(&mut reader)?;
+        assert!(reader.is_exhausted());
+        Ok(found)
+    }
+
+    #[test]
+    fn lines_become_jobs_however_they_arrive() {
+        let list = b"a b\n#c\n\n%%\nd \\\ne\n{\"argv\":[\"f g\"]}\nh";
+        let expected = ["1:a|b", "%%", "2:d|e", "3:f g", "4:h"];
+        assert_eq!(items(PLAIN, Utility::InTheList, &[list]).expect("good"), expected);
+        let bytes: Vec<&[u8]> = list.chunks(1).collect();
+        assert_eq!(items(PLAIN, Utility::InTheList, &bytes).expect("good"), expected);
+    }
+
+    #[test]
+    fn several_lines_make_a_job() {
+        let two = Syntax::Words { lines_per_job: 2, records: Records::Read };
+        let joined = |text: &[u8]| items(two.clone(), Utility::Given, &[text]).expect("good");
+        assert_eq!(joined(b"a\nb\nc\n"), ["1:a|b", "2:c"]);
+        assert_eq!(joined(b"a\n# x\nd\ne\n"), ["1:a|d", "2:e"]);
+        assert_eq!(joined(b"a\n\nb\n"), ["1:a", "2:b"]);
+        assert_eq!(joined(b"a\n%%\nb\nc\n"), ["1:a", "%%", "2:b|c"]);
+    }
+
+    #[test]
+    fn raw_words_are_taken_as_they_are() {
+        let plain = items(raw(b'\n'), Utility::Given, &[b"a b\n\"c\\\n#d\n%%\n e"]).expect("good");
+        assert_eq!(plain, ["1:a b", "2:\"c\\", "3:#d", "4:%%", "5: e"]);
+        assert_eq!(items(raw(0), Utility::Given, &[b"a\nb\0\0c"]).expect("good"), ["1:a\nb", "2:", "3:c"]);
+        let columns =
+            Syntax::Raw { terminator: b'\n', words_per_job: 1, columns: Some(b", ".to_vec()), bytes_per_job: 0 };
+        assert_eq!(items(columns, Utility::Given, &[b"a, b,c, \n"]).expect("good"), ["1:a|b,c|"]);
+        let fitting = Syntax::Raw { terminator: b'\n', words_per_job: usize::MAX, columns: None, bytes_per_job: 30 };
+        assert_eq!(items(fitting, Utility::Given, &[b"a\nb\nc\nd\n"]).expect("good"), ["1:a|b|c", "2:d"]);
+    }
+
+    #[test]
+    fn faults_name_the_line_and_end_the_list() {
+        let fault = |text: &[u8]| items(PLAIN, Utility::InTheList, &[text]).expect_err("a fault");
+        assert_eq!(fault(b"a\n\nb \"c\n"), "line 3: column 3: the quotation that begins here has no end");
+        assert_eq!(fault(b"> o\n"), "line 1: there are redirections and nothing to run");
+        assert!(fault(b"{\"argv\":}\n").starts_with("line 1: this is no job record"));
+        let mut reader = ListReader::new(PLAIN, Utility::InTheList);
+        reader.put(b"\"\nb\n");
+        reader.end();
+        assert!(reader.next_item().is_err());
+        assert_eq!(reader.next_item().expect("no second fault"), None);
+    }
+
+    #[test]
+    fn values_combine() {
+        let value = |list: &[&str]| list.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
+        let all = |sources| {
+            let mut combinations = Combinations::new(sources);
+            let mut found = Vec::new();
+            while let Some(Item::Job(spec)) = combinations.next_item() {
+                found.push(spec.words.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(""));
+            }
+            found
+        };
+        let each = vec![(Pairing::Each, value(&["a", "b"])), (Pairing::Each, value(&["1", "2"]))];
+        assert_eq!(all(each), ["a1", "a2", "b1", "b2"]);
+        let linked = vec![(Pairing::Each, value(&["a", "b", "c"])), (Pairing::SideBySide, value(&["1", "2"]))];
+        assert_eq!(all(linked), ["a1", "b2", "c1"]);
+    }
+
+    proptest! {
+        #[test]
+        fn cutting_the_input_anywhere_changes_nothing(text in "[ab\\\\\"' \n#%>]{0,40}", at in 0_usize..40) {
+            let at = at.min(text.len());
+            let whole = items(PLAIN, Utility::Given, &[text.as_bytes()]);
+            let cut = items(PLAIN, Utility::Given, &[&text.as_bytes()[..at], &text.as_bytes()[at..]]);
+            prop_assert_eq!(whole, cut);
+        }
+    }
+}

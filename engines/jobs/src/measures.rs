@@ -1,0 +1,217 @@
+//! What a run of jobs has measured, and what bound it: pure data and pure rules. Text and JSON are made in `commands`.
+
+use serde::Serialize;
+
+/// Nanoseconds of a run, by what kept it from being shorter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WaitClocks {
+    /// All hands that may be used were at work, and jobs waited.
+    pub hands_ns: u64,
+    /// The list gave no jobs.
+    pub list_ns: u64,
+    /// A `%%` or an `after` held all jobs that waited.
+    pub order_ns: u64,
+    /// `--memfree`, `--load` or `--delay` held them.
+    pub held_ns: u64,
+    /// Whoever reads the output was slow.
+    pub output_ns: u64,
+    /// The list had ended, and not every hand had a job: the last ones ran.
+    pub tail_ns: u64,
+}
+
+/// What a run has measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Measures {
+    /// From the first byte of the list to the last job's end.
+    pub wall_ns: u64,
+    /// Jobs that could run at once.
+    pub width: usize,
+    /// Jobs that were started, each attempt counted.
+    pub starts: u64,
+    /// Jobs' times, each times its hands, added up.
+    pub work_ns: u64,
+    /// The longest job.
+    pub longest_ns: u64,
+    /// The longest chain of jobs that had to wait for each other.
+    pub critical_path_ns: u64,
+    /// CPU time of jobs, waited-for children included.
+    pub jobs_cpu_ns: u64,
+    /// CPU time of the runner itself.
+    pub own_cpu_ns: u64,
+    /// Bytes that jobs printed through the runner.
+    pub output_bytes: u64,
+    /// The largest job.
+    pub rss_peak_bytes: u64,
+    /// Where the time went.
+    pub waits: WaitClocks,
+}
+
+/// What bound a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "bound", rename_all = "snake_case")]
+pub enum JobsBound {
+    /// More hands would have made it shorter.
+    Hands {
+        /// Share of the hands' time that had jobs.
+        busy: f64,
+    },
+    /// The longest job, or chain of jobs.
+    LongestJob {
+        /// Its share of the run.
+        share: f64,
+    },
+    /// Whoever writes the list.
+    List {
+        /// Share of the run.
+        share: f64,
+    },
+    /// `%%` and `after`.
+    Order {
+        /// Share of the run.
+        share: f64,
+    },
+    /// `--memfree`, `--load`, `--delay`.
+    Held {
+        /// Share of the run.
+        share: f64,
+    },
+    /// Whoever reads the output.
+    Output {
+        /// Share of the run.
+        share: f64,
+    },
+    /// Starting programs: the jobs themselves are shorter than what starting one costs.
+    Spawning {
+        /// CPU time that a job needs, its start included.
+        job_cpu_ns: u64,
+    },
+    /// It was too short to measure, or nothing was run.
+    CannotTell,
+}
+
+/// A verdict with its forecast.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JobsVerdict {
+    /// What bound the run.
+    #[serde(flatten)]
+    pub bound: JobsBound,
+    /// Share of the run that one more hand would save.
+    pub one_more_hand_saves: f64,
+    /// Expected seconds at other widths.
+    pub expected: Vec<Expected>,
+}
+
+/// A point of the forecast.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Expected {
+    /// Hands.
+    pub width: usize,
+    /// Expected time.
+    pub seconds: f64,
+}
+
+/// LIMIT: shorter runs say more about the clock than about the jobs.
+const TELLING_WALL_NS: u64 = 50_000_000;
+
+/// A wait that takes a third of the run is what a person would name first.
+const NAMED_SHARE: f64 = 0.33;
+
+/// Jobs below this need less time than a dynamically linked program's start (0.5 ms CPU).
+const SHORT_JOB_NS: u64 = 2_000_000;
+
+/// Judges a run.
+pub fn verdict(measures: &Measures) -> JobsVerdict {
+    let wall = measures.wall_ns.max(1) as f64;
+    let expected_at = |width: usize| expected_ns(measures, width);
+    let now = expected_at(measures.width.max(1));
+    let mut widths: Vec<usize> = [1, 2, 4].iter().map(|factor| measures.width.max(1) * factor).collect();
+    widths.insert(0, 1);
+    widths.dedup();
+    // What the model does not know (waiting for the list, order, memory) stays as it was.
+    let points =
+        widths.iter().map(|&width| Expected { width, seconds: (wall - now + expected_at(width)).max(0.0) / 1e9 });
+    JobsVerdict {
+        bound: bound(measures),
+        one_more_hand_saves: ((now - expected_at(measures.width + 1)) / wall).clamp(0.0, 1.0),
+        expected: points.collect(),
+    }
+}
+
+/// List scheduling's bound: the work divided, but never below the critical path (Graham 1969).
+fn expected_ns(measures: &Measures, width: usize) -> f64 {
+    (measures.work_ns as f64 / width as f64).max(measures.critical_path_ns as f64)
+}
+
+fn bound(measures: &Measures) -> JobsBound {
+    let wall = measures.wall_ns.max(1) as f64;
+    if measures.wall_ns < TELLING_WALL_NS || measures.starts == 0 {
+        return JobsBound::CannotTell;
+    }
+    let share = |nanoseconds: u64| nanoseconds as f64 / wall;
+    let waits = &measures.waits;
+    let named = [
+        (share(waits.output_ns), JobsBound::Output { share: share(waits.output_ns) }),
+        (share(waits.held_ns), JobsBound::Held { share: share(waits.held_ns) }),
+        (share(waits.list_ns), JobsBound::List { share: share(waits.list_ns) }),
+        (share(waits.order_ns), JobsBound::Order { share: share(waits.order_ns) }),
+    ];
+    let critical = share(measures.critical_path_ns);
+    if critical >= 0.9 && measures.starts > 1 {
+        return JobsBound::LongestJob { share: critical.min(1.0) };
+    }
+    let largest = named.iter().max_by(|one, other| one.0.total_cmp(&other.0));
+    if let Some((_, bound)) = largest.filter(|(share, _)| *share >= NAMED_SHARE) {
+        return *bound;
+    }
+    if measures.work_ns / measures.starts < SHORT_JOB_NS {
+        return JobsBound::Spawning { job_cpu_ns: (measures.jobs_cpu_ns + measures.own_cpu_ns) / measures.starts };
+    }
+    if critical >= 0.7 && measures.starts > 1 {
+        return JobsBound::LongestJob { share: critical };
+    }
+    JobsBound::Hands { busy: (measures.work_ns as f64 / (wall * measures.width.max(1) as f64)).min(1.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn run() -> Measures {
+        Measures {
+            wall_ns: 10 * SECOND,
+            width: 2,
+            starts: 20,
+            work_ns: 20 * SECOND,
+            longest_ns: SECOND,
+            critical_path_ns: SECOND,
+            ..Measures::default()
+        }
+    }
+
+    #[test]
+    fn each_bound_has_its_evidence() {
+        let bound = |change: fn(&mut Measures)| {
+            let mut measures = run();
+            change(&mut measures);
+            verdict(&measures).bound
+        };
+        assert_eq!(bound(|_| {}), JobsBound::Hands { busy: 1.0 });
+        assert_eq!(bound(|run| run.critical_path_ns = 10 * SECOND), JobsBound::LongestJob { share: 1.0 });
+        assert_eq!(bound(|run| run.waits.list_ns = 5 * SECOND), JobsBound::List { share: 0.5 });
+        assert_eq!(bound(|run| run.waits.order_ns = 5 * SECOND), JobsBound::Order { share: 0.5 });
+        assert_eq!(bound(|run| run.waits.held_ns = 5 * SECOND), JobsBound::Held { share: 0.5 });
+        assert_eq!(bound(|run| run.waits.output_ns = 5 * SECOND), JobsBound::Output { share: 0.5 });
+        assert!(matches!(bound(|run| run.starts = 20_000), JobsBound::Spawning { .. }));
+        assert_eq!(bound(|run| run.wall_ns = 1000), JobsBound::CannotTell);
+    }
+
+    #[test]
+    fn one_more_hand_buys_what_list_scheduling_says() {
+        let verdict = verdict(&run());
+        assert!((verdict.one_more_hand_saves - 1.0 / 3.0).abs() < 1e-9);
+        let seconds: Vec<f64> = verdict.expected.iter().map(|point| point.seconds).collect();
+        assert_eq!(seconds, [20.0, 10.0, 5.0, 2.5]);
+    }
+}

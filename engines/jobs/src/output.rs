@@ -1,0 +1,416 @@
+//! What jobs print: kept apart in a pipe each, small outputs in memory, large ones in an unlinked temporary file, and passed on
+//! whole. Neither waiting for a slow reader nor a full disk loses a byte without saying so. Decides no order.
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::time::Timespec;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// What one job may keep in memory. Larger: more memory with many jobs. Smaller: more temporary files.
+const KEPT_BYTES_MAX: usize = 64 << 10;
+
+/// A pipe's size once a job has shown that it prints much: fewer wake-ups of both sides.
+const LARGE_PIPE_BYTES: usize = 1 << 20;
+
+/// Bytes moved at once from a temporary file.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// One stream of one job.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    pipe: OwnedFd,
+    kept: Vec<u8>,
+    spill: Option<File>,
+    spilled_bytes: u64,
+    taken_bytes: u64,
+    is_at_line_start: bool,
+    /// Why not everything could be kept; what came after is lost.
+    fault: Option<io::Error>,
+}
+
+/// Whether more can come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// The pipe is empty for now.
+    Open,
+    /// Nobody holds its other end.
+    Ended,
+}
+
+impl Capture {
+    /// A capture, and the end that the job gets.
+    pub fn new() -> io::Result<(Self, OwnedFd)> {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+        // Only our end: a job may be surprised by an output that does not wait.
+        rustix::fs::fcntl_setfl(&reader, OFlags::NONBLOCK)?;
+        let capture = Self {
+            pipe: reader,
+            kept: Vec::new(),
+            spill: None,
+            spilled_bytes: 0,
+            taken_bytes: 0,
+            is_at_line_start: true,
+            fault: None,
+        };
+        Ok((capture, writer))
+    }
+
+    pub fn pipe(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+
+    /// Takes in what is there. `tag` is put before each line. `folder` is where a large output goes meanwhile.
+    pub fn take_in(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) -> Flow {
+        loop {
+            match rustix::io::read(&self.pipe, &mut *scratch) {
+                Ok(0) => return Flow::Ended,
+                Ok(count) => {
+                    self.taken_bytes += count as u64;
+                    self.keep_tagged(&scratch[..count], tag, folder);
+                    if count < scratch.len() {
+                        // Whatever comes now wakes us again; asking once more would mostly be in vain.
+                        return Flow::Open;
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Flow::Open,
+                Err(error) => {
+                    self.fault.get_or_insert(error.into());
+                    return Flow::Ended;
+                }
+            }
+        }
+    }
+
+    /// Takes in all that is there: after the job's end. What a process that it left behind prints later is not waited for.
+    pub fn drain(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) {
+        loop {
+            let before = self.taken_bytes;
+            if self.take_in(scratch, tag, folder) == Flow::Ended || self.taken_bytes == before {
+                return;
+            }
+        }
+    }
+
+    fn keep_tagged(&mut self, bytes: &[u8], tag: Option<&[u8]>, folder: &Path) {
+        let Some(tag) = tag else { return self.keep(bytes, folder) };
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            if self.is_at_line_start {
+                self.keep(tag, folder);
+            }
+            self.keep(line, folder);
+            self.is_at_line_start = line.ends_with(b"\n");
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8], folder: &Path) {
+        if self.fault.is_some() {
+            return;
+        }
+        if self.spill.is_none() && self.kept.len() + bytes.len() <= KEPT_BYTES_MAX {
+            self.kept.extend_from_slice(bytes);
+        } else if let Err(error) = self.put_into_file(bytes, folder) {
+            self.fault = Some(error);
+        }
+    }
+
+    fn put_into_file(&mut self, bytes: &[u8], folder: &Path) -> io::Result<()> {
+        if self.spill.is_none() {
+            // A refusal (the user's pipe limit) costs speed only.
+            let _stays_small = fcntl_setpipe_size(&self.pipe, LARGE_PIPE_BYTES);
+            let mut file = nameless_file(folder)?;
+            file.write_all(&self.kept)?;
+            self.spilled_bytes = self.kept.len() as u64;
+            self.kept = Vec::new();
+            self.spill = Some(file);
+        }
+        if let Some(file) = &mut self.spill {
+            file.write_all(bytes)?;
+            self.spilled_bytes += bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Takes out the lines that are complete, or everything where a line is longer than may be kept.
+    pub fn complete_lines(&mut self) -> Vec<u8> {
+        if self.kept.len() > KEPT_BYTES_MAX / 2 && !self.kept.contains(&b'\n') {
+            return std::mem::take(&mut self.kept);
+        }
+        let end = self.kept.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        self.kept.drain(..end).collect()
+    }
+
+    /// What was kept, as parts to pass on; how many bytes the job printed; and what was lost.
+    pub fn finish(self) -> (Vec<Part>, u64, Option<io::Error>) {
+        let mut parts = Vec::new();
+        if let Some(file) = self.spill {
+            parts.push(Part::File { file, from: 0, to: self.spilled_bytes });
+        }
+        if !self.kept.is_empty() {
+            parts.push(Part::Bytes { bytes: self.kept, from: 0 });
+        }
+        (parts, self.taken_bytes, self.fault)
+    }
+}
+
+/// A file without a name, so that nothing is left behind however this process ends.
+fn nameless_file(folder: &Path) -> io::Result<File> {
+    match rustix::fs::open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => Ok(File::from(file)),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => named_and_unlinked(folder),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn named_and_unlinked(folder: &Path) -> io::Result<File> {
+    let number = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
+    let path: PathBuf = folder.join(format!(".mh-{}-{number}.tmp", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// Something to be written.
+#[derive(Debug)]
+pub(crate) enum Part {
+    Bytes { bytes: Vec<u8>, from: usize },
+    File { file: File, from: u64, to: u64 },
+}
+
+impl Part {
+    pub fn bytes(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::Bytes { bytes: bytes.into(), from: 0 }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::Bytes { bytes, from } => (bytes.len() - from) as u64,
+            Self::File { from, to, .. } => to - from,
+        }
+    }
+}
+
+/// Where outputs go: this process's standard output or error.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    descriptor: OwnedFd,
+    waiting: Waiting,
+    parts: VecDeque<Part>,
+    scratch: Vec<u8>,
+}
+
+/// How a reader that is slow shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    /// Not at all: a file.
+    Never,
+    /// A write that would wait fails instead: a pipe that we opened anew for ourselves.
+    Refuses,
+    /// Only poll(2) tells, for a page at a time: terminals, sockets, pipes of others.
+    Polled,
+}
+
+/// How far passing on has come.
+#[derive(Debug)]
+pub(crate) enum Passed {
+    /// All is written.
+    All,
+    /// The reader is slow; it is worth trying again when poll says so.
+    WouldWait,
+    /// Nobody reads any more.
+    ReaderGone,
+    /// It cannot be written: a full disk.
+    Failed(io::Error),
+}
+
+/// What a pipe takes without waiting when poll says that it takes anything (pipe(7)).
+const PAGE_BYTES: usize = 4096;
+
+impl Outlet {
+    /// An outlet to a stream of this process.
+    pub fn new(stream: BorrowedFd<'_>) -> io::Result<Self> {
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(stream)?.st_mode);
+        if kind == FileType::Fifo {
+            // A description of our own: switching the shared one would surprise whoever else writes there.
+            let path = format!("/proc/self/fd/{}", stream.as_raw_fd());
+            if let Ok(own) = rustix::fs::open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+            {
+                return Ok(Self::on(own, Waiting::Refuses));
+            }
+        }
+        let is_file = matches!(kind, FileType::RegularFile | FileType::BlockDevice);
+        let never_waits = is_file || (kind == FileType::CharacterDevice && !rustix::termios::isatty(stream));
+        let waiting = if never_waits { Waiting::Never } else { Waiting::Polled };
+        Ok(Self::on(rustix::io::fcntl_dupfd_cloexec(stream, 3)?, waiting))
+    }
+
+    fn on(descriptor: OwnedFd, waiting: Waiting) -> Self {
+        Self { descriptor, waiting, parts: VecDeque::new(), scratch: Vec::new() }
+    }
+
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+
+    pub fn push(&mut self, part: Part) {
+        if part.len() > 0 {
+            self.parts.push_back(part);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Parts that wait: each may hold a descriptor and a job's share of memory.
+    pub fn backlog(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Drops all that waits: nobody will read it.
+    pub fn clear(&mut self) {
+        self.parts.clear();
+    }
+
+    /// Writes what can be written without waiting.
+    pub fn pass_on(&mut self) -> Passed {
+        while let Some(part) = self.parts.front_mut() {
+            let written = match part {
+                Part::Bytes { bytes, from } => {
+                    write_some(&self.descriptor, self.waiting, &bytes[*from..]).inspect(|count| *from += count)
+                }
+                Part::File { file, from, to } => {
+                    self.scratch.resize(PIECE_BYTES, 0);
+                    let room = usize::try_from(*to - *from).unwrap_or(usize::MAX).min(PIECE_BYTES);
+                    match file.read_at(&mut self.scratch[..room], *from) {
+                        Ok(0) => Err(Refusal::Failed(io::ErrorKind::UnexpectedEof.into())),
+                        Ok(count) => write_some(&self.descriptor, self.waiting, &self.scratch[..count])
+                            .inspect(|&count| *from += count as u64),
+                        Err(error) => Err(Refusal::Failed(error)),
+                    }
+                }
+            };
+            match written {
+                Ok(_) if part.len() == 0 => {
+                    self.parts.pop_front();
+                }
+                Ok(_) => {}
+                Err(Refusal::WouldWait) => return Passed::WouldWait,
+                Err(Refusal::ReaderGone) => return Passed::ReaderGone,
+                Err(Refusal::Failed(error)) => return Passed::Failed(error),
+            }
+        }
+        Passed::All
+    }
+}
+
+enum Refusal {
+    WouldWait,
+    ReaderGone,
+    Failed(io::Error),
+}
+
+fn write_some(descriptor: &OwnedFd, waiting: Waiting, bytes: &[u8]) -> Result<usize, Refusal> {
+    let mut room = bytes.len();
+    if waiting == Waiting::Polled {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut watched = [PollFd::new(descriptor, PollFlags::OUT)];
+        match poll(&mut watched, Some(&at_once)) {
+            Ok(0) | Err(Errno::INTR) => return Err(Refusal::WouldWait),
+            _ => room = room.min(PAGE_BYTES),
+        }
+    }
+    loop {
+        match rustix::io::write(descriptor, &bytes[..room]) {
+            Ok(count) => return Ok(count),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Err(Refusal::WouldWait),
+            Err(Errno::PIPE) => return Err(Refusal::ReaderGone),
+            Err(error) => return Err(Refusal::Failed(error.into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    fn filled(bytes: &[u8], tag: Option<&[u8]>) -> (Vec<Part>, u64, Option<io::Error>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut capture, writer) = Capture::new().expect("a pipe");
+        let mut scratch = vec![0; 4096];
+        for piece in bytes.chunks(8192) {
+            rustix::io::write(&writer, piece).expect("it fits");
+            assert_eq!(capture.take_in(&mut scratch, tag, folder.path()), Flow::Open);
+        }
+        drop(writer);
+        assert_eq!(capture.take_in(&mut scratch, tag, folder.path()), Flow::Ended);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0, "no name is left");
+        capture.finish()
+    }
+
+    fn through_a_pipe(parts: Vec<Part>) -> Vec<u8> {
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        let mut outlet = Outlet::new(writer.as_fd()).expect("fstat");
+        parts.into_iter().for_each(|part| outlet.push(part));
+        let mut read = Vec::new();
+        let mut buffer = vec![0; 1 << 16];
+        while let Passed::WouldWait = outlet.pass_on() {
+            let count = reader.read(&mut buffer).expect("readable");
+            read.extend_from_slice(&buffer[..count]);
+        }
+        drop((outlet, writer));
+        reader.read_to_end(&mut read).expect("readable");
+        read
+    }
+
+    #[test]
+    fn small_and_large_outputs_come_back_whole() {
+        for length in [0, 1, 4096, KEPT_BYTES_MAX, KEPT_BYTES_MAX + 1, 300_000] {
+            let bytes: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            let (parts, printed, fault) = filled(&bytes, None);
+            assert_eq!((printed, fault.is_none()), (length as u64, true));
+            assert!(through_a_pipe(parts) == bytes, "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn tags_stand_before_each_line() {
+        let (parts, ..) = filled(b"one\ntwo\n\nthree", Some(b"x\t"));
+        assert_eq!(through_a_pipe(parts), b"x\tone\nx\ttwo\nx\t\nx\tthree");
+    }
+
+    #[test]
+    fn a_folder_that_takes_nothing_is_a_fault_and_no_silence() {
+        let (mut capture, writer) = Capture::new().expect("a pipe");
+        let mut scratch = vec![0; 4096];
+        for _ in 0..20 {
+            rustix::io::write(&writer, &[b'x'; 4096]).expect("it fits");
+            capture.take_in(&mut scratch, None, Path::new("/nowhere"));
+        }
+        let (parts, printed, fault) = capture.finish();
+        assert_eq!((printed, fault.map(|error| error.kind())), (81_920, Some(io::ErrorKind::NotFound)));
+        assert_eq!(through_a_pipe(parts).len(), KEPT_BYTES_MAX, "what was kept is passed on");
+    }
+
+    #[test]
+    fn readers_that_left_and_full_disks_are_told() {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        drop(reader);
+        let mut gone = Outlet::new(writer.as_fd()).expect("fstat");
+        gone.push(Part::bytes("x"));
+        assert!(matches!(gone.pass_on(), Passed::ReaderGone));
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        let mut full = Outlet::new(full.as_fd()).expect("fstat");
+        full.push(Part::bytes("x"));
+        assert!(matches!(full.pass_on(), Passed::Failed(error) if error.kind() == io::ErrorKind::StorageFull));
+    }
+}

@@ -1,0 +1,598 @@
+//! Running a list: one thread, one epoll. Wakes when a child has ended, a job printed, the list came on, a hand arrived, a signal
+//! or a deadline came, and never otherwise. Starting is in `starts`, ending in `ends`, signals and time in `control`.
+//! Theory (what may start, who waits for whom, what each death costs): this crate's `README.md`.
+
+mod control;
+mod ends;
+mod options;
+mod starts;
+
+use crate::halt::Counts;
+use crate::journal::{Done, Journal, Key, Outcome};
+use crate::list::{Combinations, Item, ListFault, ListReader};
+use crate::measures::{Measures, WaitClocks};
+use crate::output::{Capture, Outlet, Part, Passed};
+use crate::queue::{Pending, Queue};
+use crate::staff::Staff;
+use crate::start::{Programs, StartFault};
+use crew::budget::{Hand, Lease};
+use machine::Host;
+use rustix::event::epoll;
+use rustix::process::Pid;
+use rustix::time::Timespec;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use sys::reap::Ended;
+use sys::signals::SignalQueue;
+use sys::spawn::{Spawner, Words};
+
+pub use options::{Asking, Discarded, EndStep, Errors, Options, Order, OutputManner};
+
+/// Where jobs come from.
+#[derive(Debug)]
+pub enum Source {
+    /// Lines as they come.
+    Stream(ListReader, OwnedFd),
+    /// Values of the command line.
+    Made(Combinations),
+}
+
+/// What somebody who watches is told.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A job has started.
+    Started(JobView<'a>, Pid),
+    /// A job has ended.
+    Ended(JobView<'a>, &'a JobEnd),
+    /// A job could not be started, and will not be.
+    NotStarted(u64, &'a Words, &'a StartFault),
+    /// A job's output could not be kept or passed on.
+    OutputLost(JobView<'a>, &'a io::Error),
+    /// A line cannot be read; none behind it will be.
+    BadLine(&'a ListFault),
+    /// The list cannot be read on.
+    BadInput(&'a io::Error),
+    /// Standard output or error cannot be written.
+    BadOutput(&'a io::Error),
+    /// The journal cannot be written; the run goes on.
+    BadJournal(&'a io::Error),
+    /// An earlier run began this job, and nobody knows how it ended; it is run again.
+    Interrupted(JobView<'a>),
+    /// No more jobs start.
+    Stopping {
+        /// Jobs that run.
+        running: usize,
+        /// Jobs that were read and will not start.
+        dropped: usize,
+        /// Whether those that run are ended.
+        now: bool,
+    },
+    /// The width has been changed by a signal.
+    Width(usize),
+}
+
+/// A job, as others see it.
+#[derive(Clone, Copy, Debug)]
+pub struct JobView<'a> {
+    /// Its number in the list.
+    pub number: u64,
+    /// The words that run.
+    pub words: &'a Words,
+    /// From 1.
+    pub attempt: u32,
+}
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug)]
+pub struct JobEnd {
+    /// Its process.
+    pub ended: Ended,
+    /// What that means.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub wall: Duration,
+    /// Whether it is run again.
+    pub is_tried_again: bool,
+    /// Bytes it printed through us.
+    pub output_bytes: u64,
+}
+
+/// Somebody who watches a run.
+pub trait Observer {
+    /// Something happened.
+    fn tell(&mut self, event: &Event<'_>);
+    /// Whether the job may start, where that is asked for.
+    fn approves(&mut self, job: JobView<'_>) -> bool {
+        let _any = job;
+        true
+    }
+    /// A line to be put before a job's output.
+    fn heading(&mut self, job: JobView<'_>, pid: Pid) -> Option<Vec<u8>> {
+        let _none = (job, pid);
+        None
+    }
+}
+
+/// How far a run is: read by other threads.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Jobs that have ended.
+    pub ended: AtomicU64,
+    /// Those of them that failed.
+    pub failed: AtomicU64,
+    /// Jobs that run.
+    pub running: AtomicU64,
+    /// Jobs that have been read.
+    pub read: AtomicU64,
+}
+
+/// What a run needs from outside.
+pub struct Surroundings<'a> {
+    /// Signals, opened before any other thread existed.
+    pub signals: &'a SignalQueue,
+    /// The machine.
+    pub host: &'a Host,
+    /// Standard output and error.
+    pub streams: [OwnedFd; 2],
+    /// A journal to be written.
+    pub journal: Option<Journal>,
+    /// What an earlier run has done.
+    pub done: Option<Done>,
+    /// Jobs in the list, where that is known.
+    pub total: Option<u64>,
+    /// For a progress line.
+    pub tally: Arc<Tally>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ran {
+    /// Jobs that succeeded and failed; those that could not be started failed.
+    pub counts: Counts,
+    /// Jobs that an earlier run had done.
+    pub left_out: u64,
+    /// Jobs that were read and not started, as the run was stopped.
+    pub dropped: u64,
+    /// The signal that stopped it.
+    pub stopped_by: Option<i32>,
+    /// Whether nobody read the output any more.
+    pub reader_gone: bool,
+    /// Whether the list, an output or the journal failed; it has been told.
+    pub is_incomplete: bool,
+    /// Whether `--halt` stopped it.
+    pub is_halted: bool,
+    /// What was measured.
+    pub measures: Measures,
+}
+
+/// A run could not begin.
+#[derive(Debug, thiserror::Error)]
+#[error("set up the run")]
+pub struct SetupFault(#[source] pub io::Error);
+
+impl From<io::Error> for SetupFault {
+    fn from(error: io::Error) -> Self {
+        Self(error)
+    }
+}
+
+impl From<rustix::io::Errno> for SetupFault {
+    fn from(error: rustix::io::Errno) -> Self {
+        Self(error.into())
+    }
+}
+
+/// Whether more jobs start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stop {
+    No,
+    /// None starts; those that run end by themselves.
+    Soon,
+    /// Those that run are ended.
+    Now,
+}
+
+/// A job that runs.
+struct Running {
+    pending: Pending,
+    words: Words,
+    key: Option<Key>,
+    pid: Pid,
+    hands: Vec<Hand>,
+    captures: [Option<Capture>; 2],
+    tag: Option<Vec<u8>>,
+    generation: u32,
+    started: Instant,
+    began_s: f64,
+    waited_ns: u64,
+    /// The chain of jobs that had to end before this one began.
+    chain_ns: u64,
+    /// When which step of ending it is due.
+    due: Option<(Instant, usize)>,
+    is_timed_out: bool,
+    is_stopped: bool,
+}
+
+impl Running {
+    fn view(&self) -> JobView<'_> {
+        JobView { number: self.pending.spec.number, words: &self.words, attempt: self.pending.failures + 1 }
+    }
+}
+
+/// What kept the run from starting jobs, when it went to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    Hands,
+    List,
+    Order,
+    Held,
+    Output,
+    Tail,
+}
+
+struct Runner<'a> {
+    options: Options,
+    around: Surroundings<'a>,
+    observer: &'a mut dyn Observer,
+    source: Source,
+    input: Input,
+    queue: Queue,
+    staff: Staff,
+    slots: Vec<Option<Running>>,
+    slot_of: HashMap<Pid, usize>,
+    running: usize,
+    epoll: OwnedFd,
+    outlets: [Outlet; 2],
+    outlet_is_watched: [bool; 2],
+    /// Outputs of jobs that ended before others that stand before them.
+    early: BTreeMap<u64, [Vec<Part>; 2]>,
+    next_number: u64,
+    spawner: Spawner,
+    programs: Programs,
+    nothing: OwnedFd,
+    defaults: [Option<OwnedFd>; 3],
+    scratch: Vec<u8>,
+    stop: Stop,
+    interrupts: u32,
+    generation: u32,
+    next_start: Option<Instant>,
+    /// When what was short (processes, files, memory, load) is looked at again.
+    look_again: Option<Instant>,
+    shortages: u32,
+    is_order_blocked: bool,
+    chains: Chains,
+    begun: Instant,
+    slept_from: Instant,
+    cause: Cause,
+    ran: Ran,
+}
+
+/// The longest chains of jobs that had to wait for each other.
+#[derive(Default)]
+struct Chains {
+    named: HashMap<String, u64>,
+    longest_ns: u64,
+    /// What all jobs behind the last barrier waited for.
+    barrier_ns: u64,
+    barriers: u64,
+}
+
+/// How the list is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    /// Reading never waits.
+    Plain,
+    /// Epoll tells; it is asked only while there is room.
+    Watched,
+    Unwatched,
+    Ended,
+}
+
+/// Whose event it is.
+mod token {
+    pub const SIGNALS: u64 = 0;
+    pub const INPUT: u64 = 1;
+    pub const HANDS: u64 = 2;
+    pub const OUTLETS: u64 = 3;
+    /// Above: slot + 1 in the upper half, below it a generation and the stream.
+    pub const JOBS: u64 = 1 << 32;
+}
+
+/// Bytes of the list read at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// LIMIT: outputs that wait for a slow reader or an earlier job; each may hold 64 KiB or a descriptor. No job starts above.
+const BACKLOG_MAX: usize = 240;
+
+/// Runs a list with hands from `lease`.
+///
+/// # Errors
+/// Only when it cannot begin; what goes wrong later is told and counted.
+pub fn run(
+    options: Options,
+    source: Source,
+    lease: Box<dyn Lease>,
+    around: Surroundings<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Ran, SetupFault> {
+    let own_before = sys::reap::own_usage();
+    let staff = Staff::new(lease)?;
+    let mut runner = Runner::new(options, source, around, staff, observer)?;
+    runner.turn_until_done()?;
+    let own = sys::reap::own_usage();
+    let mut ran = runner.finish();
+    ran.measures.own_cpu_ns = (own.user_ns + own.system_ns) - (own_before.user_ns + own_before.system_ns);
+    Ok(ran)
+}
+
+impl<'a> Runner<'a> {
+    fn new(
+        options: Options,
+        source: Source,
+        around: Surroundings<'a>,
+        staff: Staff,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self, SetupFault> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let watch =
+            |descriptor, token| epoll::add(&epoll, descriptor, epoll::EventData::new_u64(token), epoll::EventFlags::IN);
+        watch(around.signals.as_fd(), token::SIGNALS)?;
+        watch(staff.bell(), token::HANDS)?;
+        let outlets = [Outlet::new(around.streams[0].as_fd())?, Outlet::new(around.streams[1].as_fd())?];
+        let input = if matches!(source, Source::Stream(..)) { Input::Unwatched } else { Input::Plain };
+        let spawner = Spawner::new(around.signals, options.environment.clone())?;
+        let nothing = OwnedFd::from(std::fs::File::options().read(true).write(true).open("/dev/null")?);
+        let (programs, now) = (Programs::new(&options.path), Instant::now());
+        let mut ran = Ran::default();
+        ran.measures.width = options.width;
+        Ok(Self {
+            slots: Vec::new(),
+            slot_of: HashMap::new(),
+            running: 0,
+            queue: Queue::default(),
+            outlet_is_watched: [false; 2],
+            early: BTreeMap::new(),
+            next_number: 1,
+            defaults: [None, None, None],
+            scratch: vec![0; READ_BYTES],
+            stop: Stop::No,
+            interrupts: 0,
+            generation: 0,
+            next_start: None,
+            look_again: None,
+            shortages: 0,
+            is_order_blocked: false,
+            chains: Chains::default(),
+            begun: now,
+            slept_from: now,
+            cause: Cause::List,
+            ran,
+            options,
+            around,
+            observer,
+            source,
+            input,
+            staff,
+            epoll,
+            outlets,
+            spawner,
+            programs,
+            nothing,
+        })
+    }
+
+    fn turn_until_done(&mut self) -> Result<(), SetupFault> {
+        let mut events = Vec::with_capacity(64);
+        loop {
+            self.read_list();
+            self.start_jobs();
+            self.pass_outputs_on();
+            if self.is_done() {
+                return Ok(());
+            }
+            self.cause = self.why_no_job_starts();
+            let limit = self.time_to_next_deadline();
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), limit.as_ref()) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let now = Instant::now();
+            self.account(now);
+            for event in &events {
+                self.take_event(event.data.u64());
+            }
+            self.act_on_deadlines(now);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let no_more = self.stop > Stop::No || (self.input == Input::Ended && self.queue.len() == 0);
+        no_more && self.running == 0 && self.outlets.iter().all(Outlet::is_empty)
+    }
+
+    fn take_event(&mut self, token: u64) {
+        match token {
+            token::SIGNALS => self.take_signals(),
+            token::INPUT => self.read_stream_once(),
+            token::HANDS => self.staff.collect(),
+            token if token < token::JOBS => {}
+            token => self.take_output(token),
+        }
+    }
+
+    /// Reads while there is room and reading does not wait.
+    fn read_list(&mut self) {
+        while self.stop == Stop::No && self.input != Input::Ended && self.queue.len() < self.options.queue_max {
+            let item = match &mut self.source {
+                Source::Made(combinations) => Ok(combinations.next_item()),
+                Source::Stream(list, _) => list.next_item(),
+            };
+            match item {
+                Ok(Some(Item::Job(spec))) => {
+                    self.around.tally.read.fetch_add(1, Ordering::Relaxed);
+                    let since_ns = self.slept_from.duration_since(self.begun).as_nanos() as u64;
+                    self.queue.push(spec, since_ns);
+                }
+                Ok(Some(Item::Barrier)) => self.queue.push_barrier(),
+                Ok(None) if self.is_list_exhausted() => self.end_input(),
+                Ok(None) if self.input == Input::Plain => self.read_stream_once(),
+                Ok(None) => return self.watch_input(),
+                Err(fault) => {
+                    self.ran.is_incomplete = true;
+                    self.observer.tell(&Event::BadLine(&fault));
+                    self.end_input();
+                }
+            }
+        }
+        self.unwatch_input();
+    }
+
+    fn is_list_exhausted(&self) -> bool {
+        match &self.source {
+            Source::Made(_) => true,
+            Source::Stream(list, _) => list.is_exhausted(),
+        }
+    }
+
+    fn end_input(&mut self) {
+        self.unwatch_input();
+        self.input = Input::Ended;
+    }
+
+    fn watch_input(&mut self) {
+        let Source::Stream(_, input) = &self.source else { return };
+        if self.input != Input::Unwatched {
+            return;
+        }
+        let data = epoll::EventData::new_u64(token::INPUT);
+        self.input = match epoll::add(&self.epoll, input, data, epoll::EventFlags::IN) {
+            Ok(()) => Input::Watched,
+            // Files cannot be watched, and need not be.
+            Err(_) => Input::Plain,
+        };
+        if self.input == Input::Plain {
+            self.read_list();
+        }
+    }
+
+    fn unwatch_input(&mut self) {
+        if let (Input::Watched, Source::Stream(_, input)) = (self.input, &self.source) {
+            let _it_was_watched = epoll::delete(&self.epoll, input);
+            self.input = Input::Unwatched;
+        }
+    }
+
+    fn read_stream_once(&mut self) {
+        let Source::Stream(list, input) = &mut self.source else { return };
+        match rustix::io::read(&*input, &mut self.scratch) {
+            Ok(0) => list.end(),
+            Ok(count) => list.put(&self.scratch[..count]),
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            Err(error) => {
+                self.ran.is_incomplete = true;
+                self.observer.tell(&Event::BadInput(&error.into()));
+                list.end();
+            }
+        }
+    }
+
+    fn pass_outputs_on(&mut self) {
+        for number in 0..self.outlets.len() {
+            match self.outlets[number].pass_on() {
+                Passed::All => self.watch_outlet(number, false),
+                Passed::WouldWait => self.watch_outlet(number, true),
+                Passed::ReaderGone => {
+                    self.outlets[number].clear();
+                    self.ran.reader_gone |= number == 0;
+                    if number == 0 {
+                        self.stop_jobs(Stop::Now);
+                    }
+                }
+                Passed::Failed(error) => {
+                    self.outlets[number].clear();
+                    if !self.ran.is_incomplete {
+                        self.observer.tell(&Event::BadOutput(&error));
+                    }
+                    self.ran.is_incomplete = true;
+                    self.stop_jobs(Stop::Soon);
+                }
+            }
+        }
+    }
+
+    fn watch_outlet(&mut self, number: usize, wanted: bool) {
+        if self.outlet_is_watched[number] == wanted {
+            return;
+        }
+        let descriptor = self.outlets[number].descriptor();
+        let data = epoll::EventData::new_u64(token::OUTLETS + number as u64);
+        let _tried_again_at_the_next_event = match wanted {
+            true => epoll::add(&self.epoll, descriptor, data, epoll::EventFlags::OUT),
+            false => epoll::delete(&self.epoll, descriptor),
+        };
+        self.outlet_is_watched[number] = wanted;
+    }
+
+    fn account(&mut self, now: Instant) {
+        let slept_ns = now.duration_since(self.slept_from).as_nanos() as u64;
+        let WaitClocks { hands_ns, list_ns, order_ns, held_ns, output_ns, tail_ns } = &mut self.ran.measures.waits;
+        let clock = match self.cause {
+            Cause::Hands => hands_ns,
+            Cause::List => list_ns,
+            Cause::Order => order_ns,
+            Cause::Held => held_ns,
+            Cause::Output => output_ns,
+            Cause::Tail => tail_ns,
+        };
+        *clock += slept_ns;
+        self.slept_from = now;
+    }
+
+    fn why_no_job_starts(&self) -> Cause {
+        let all_at_work = self.staff.at_work() >= self.options.width;
+        if self.running == 0 && !self.outlets.iter().all(Outlet::is_empty) {
+            return Cause::Output;
+        }
+        match (self.queue.jobs() > 0, self.input == Input::Ended) {
+            _ if all_at_work => Cause::Hands,
+            (true, _) if self.is_backed_up() => Cause::Output,
+            (true, _) if self.look_again.is_some() || self.next_start.is_some() => Cause::Held,
+            (true, _) if self.is_order_blocked => Cause::Order,
+            (true, _) => Cause::Hands,
+            (false, false) => Cause::List,
+            (false, true) => Cause::Tail,
+        }
+    }
+
+    fn is_backed_up(&self) -> bool {
+        let waiting = self.early.len() + self.outlets.iter().map(Outlet::backlog).sum::<usize>();
+        let something_moves = self.running > 0 || self.outlets.iter().any(|outlet| !outlet.is_empty());
+        waiting > BACKLOG_MAX && something_moves
+    }
+
+    fn finish(mut self) -> Ran {
+        if self.stop == Stop::Now {
+            self.end_strays();
+        }
+        self.ran.measures.wall_ns = self.begun.elapsed().as_nanos() as u64;
+        self.ran.measures.critical_path_ns = self.chains.longest_ns;
+        if let Some(journal) = &self.around.journal
+            && let Err(error) = journal.finish()
+        {
+            self.observer.tell(&Event::BadJournal(&error));
+        }
+        self.ran.dropped += self.queue.clear() as u64;
+        let balanced = self.staff.close();
+        assert!(balanced, "every hand goes back before a run ends");
+        self.ran
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(time.subsec_nanos()) }
+}

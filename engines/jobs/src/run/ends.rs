@@ -1,0 +1,234 @@
+//! Ending: reaping, what an end means, retries, output in its order, the journal, and stopping early.
+//! Every job that was read is delivered once, with output or without, so that `-k` never waits in vain.
+
+use super::{Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop};
+use crate::halt::HaltManner;
+use crate::journal::{Outcome, Record};
+use crate::output::{Flow, Part};
+use crate::queue::Pending;
+use crate::spec::Spec;
+use rustix::event::epoll;
+use rustix::process::Pid;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use sys::reap::{Ended, How, next_ended, signal_group};
+use sys::signals::number;
+use sys::spawn::Words;
+
+impl Running {
+    /// A job that is being prepared: what is not known yet is set before it counts as running.
+    pub(super) fn at_rest(words: Words) -> Self {
+        Self {
+            pending: Pending { spec: Spec::default(), failures: 0, since_ns: 0 },
+            words,
+            key: None,
+            pid: Pid::INIT,
+            hands: Vec::new(),
+            captures: [None, None],
+            tag: None,
+            generation: 0,
+            started: Instant::now(),
+            began_s: 0.0,
+            waited_ns: 0,
+            chain_ns: 0,
+            due: None,
+            is_timed_out: false,
+            is_stopped: false,
+        }
+    }
+}
+
+impl Runner<'_> {
+    /// Takes in what a job has printed.
+    pub(super) fn take_output(&mut self, token: u64) {
+        let (slot, stream) = ((token >> 32) as usize - 1, (token & 1) as usize);
+        let generation = (token as u32) >> 1;
+        // A child between its start and its program holds copies of other jobs' pipes for a moment, so an event may come
+        // for a job that is over.
+        let Some(Some(running)) = self.slots.get_mut(slot) else { return };
+        if running.generation != generation {
+            return;
+        }
+        let tag = running.tag.as_deref();
+        let Some(capture) = &mut running.captures[stream] else { return };
+        let flow = capture.take_in(&mut self.scratch, tag, &self.options.spill_folder);
+        if self.options.output == OutputManner::Lines {
+            self.outlets[stream].push(Part::bytes(capture.complete_lines()));
+        }
+        if flow == Flow::Ended {
+            let _it_was_watched = epoll::delete(&self.epoll, capture.pipe());
+        }
+    }
+
+    /// Reaps all that has ended, orphans of jobs too.
+    pub(super) fn reap(&mut self) {
+        while let Ok(Some(ended)) = next_ended() {
+            if let Some(slot) = self.slot_of.remove(&ended.pid)
+                && let Some(running) = self.slots[slot].take()
+            {
+                self.end_job(running, ended);
+            }
+        }
+    }
+
+    /// Ends what jobs have left behind in groups of their own: it came to us as the nearest subreaper.
+    pub(super) fn end_strays(&mut self) {
+        sys::guard::signal_children(number::SIGKILL);
+        self.reap();
+    }
+
+    fn end_job(&mut self, mut running: Running, ended: Ended) {
+        let wall = running.started.elapsed();
+        self.running -= 1;
+        self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
+        self.staff.put_back(std::mem::take(&mut running.hands));
+        if running.is_timed_out || running.is_stopped {
+            // Its leader is gone; what still runs in its group has heard the same signals and goes too.
+            let _it_may_be_empty = signal_group(running.pid, number::SIGKILL);
+        }
+        let (parts, output_bytes, fault) = self.collect_output(&mut running);
+        let mut end =
+            JobEnd { ended, outcome: outcome(&running, ended.how), wall, is_tried_again: false, output_bytes };
+        if let (Some(_), Outcome::Ok) = (&fault, end.outcome) {
+            end.outcome = Outcome::OutputLost;
+        }
+        let retries = running.pending.spec.more.as_ref().and_then(|more| more.retries).unwrap_or(self.options.retries);
+        end.is_tried_again = is_failure(end.outcome) && running.pending.failures < retries && self.stop == Stop::No;
+        self.measure(&running, &end);
+        self.write_end(&running, &end);
+        if let Some(error) = &fault {
+            self.observer.tell(&Event::OutputLost(running.view(), error));
+        }
+        if !self.ran.reader_gone {
+            self.observer.tell(&Event::Ended(running.view(), &end));
+        }
+        if end.is_tried_again {
+            let since_ns = self.begun.elapsed().as_nanos() as u64;
+            let pending = running.pending;
+            self.queue.try_again(Pending { failures: pending.failures + 1, since_ns, ..pending });
+            return;
+        }
+        self.conclude(running, &end, parts);
+    }
+
+    fn conclude(&mut self, running: Running, end: &JobEnd, mut parts: [Vec<Part>; 2]) {
+        let is_success = end.outcome == Outcome::Ok;
+        if !(parts[0].is_empty() && parts[1].is_empty())
+            && let Some(heading) = self.observer.heading(running.view(), running.pid)
+        {
+            parts[0].insert(0, Part::bytes(heading));
+        }
+        if is_success {
+            self.ran.counts.succeeded += 1;
+        } else {
+            self.ran.counts.failed += 1;
+            self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
+        let chain_ns = running.chain_ns + end.wall.as_nanos() as u64;
+        self.settle(&running.pending, is_success, chain_ns);
+        self.deliver(running.pending.spec.number, parts);
+        self.consider_halting();
+    }
+
+    fn collect_output(&mut self, running: &mut Running) -> ([Vec<Part>; 2], u64, Option<io::Error>) {
+        let (mut parts, mut bytes, mut fault) = ([Vec::new(), Vec::new()], 0, None);
+        for (stream, capture) in running.captures.iter_mut().enumerate() {
+            let Some(mut capture) = capture.take() else { continue };
+            capture.drain(&mut self.scratch, running.tag.as_deref(), &self.options.spill_folder);
+            let (kept, printed, lost) = capture.finish();
+            (parts[stream], bytes, fault) = (kept, bytes + printed, fault.or(lost));
+        }
+        if self.options.errors == Errors::WithOutput {
+            // Where outputs are thrown away, errors were kept for themselves.
+            let errors = std::mem::take(&mut parts[1]);
+            parts[0].extend(errors);
+        }
+        (parts, bytes, fault)
+    }
+
+    fn measure(&mut self, running: &Running, end: &JobEnd) {
+        let wall_ns = end.wall.as_nanos() as u64;
+        let measures = &mut self.ran.measures;
+        measures.work_ns += wall_ns * running.pending.spec.hands() as u64;
+        measures.longest_ns = measures.longest_ns.max(wall_ns);
+        measures.jobs_cpu_ns += end.ended.usage.user_ns + end.ended.usage.system_ns;
+        measures.output_bytes += end.output_bytes;
+        measures.rss_peak_bytes = measures.rss_peak_bytes.max(end.ended.usage.rss_peak_bytes);
+        self.chains.longest_ns = self.chains.longest_ns.max(running.chain_ns + wall_ns);
+    }
+
+    fn write_end(&mut self, running: &Running, end: &JobEnd) {
+        let (Some(journal), Some(key)) = (&mut self.around.journal, running.key) else { return };
+        let record = Record {
+            number: running.pending.spec.number,
+            key,
+            words: &running.words,
+            spec: &running.pending.spec,
+            attempt: running.pending.failures + 1,
+            began_s: running.began_s,
+            wall_s: end.wall.as_secs_f64(),
+            waited_s: running.waited_ns as f64 / 1e9,
+            // An attempt that is tried again is no end for `--resume`.
+            outcome: if end.is_tried_again { Outcome::Stopped } else { end.outcome },
+            how: Some(end.ended.how),
+            usage: end.ended.usage,
+            output_bytes: end.output_bytes,
+        };
+        if let Err(error) = journal.end(&record) {
+            self.journal_fails(&error);
+        }
+    }
+
+    /// Notes how a named job came out, for those that wait for it.
+    pub(super) fn settle(&mut self, pending: &Pending, is_success: bool, chain_ns: u64) {
+        let Some(id) = pending.spec.more.as_ref().and_then(|more| more.id.clone()) else { return };
+        self.queue.settle(&id, is_success);
+        self.chains.named.insert(id, chain_ns);
+    }
+
+    /// Passes a job's output on, now or when those before it have ended.
+    pub(super) fn deliver(&mut self, number: u64, parts: [Vec<Part>; 2]) {
+        if self.options.order == Order::AsEnded {
+            return self.push(parts);
+        }
+        self.early.insert(number, parts);
+        while let Some(parts) = self.early.remove(&self.next_number) {
+            self.push(parts);
+            self.next_number += 1;
+        }
+    }
+
+    fn push(&mut self, parts: [Vec<Part>; 2]) {
+        for (outlet, parts) in self.outlets.iter_mut().zip(parts) {
+            parts.into_iter().for_each(|part| outlet.push(part));
+        }
+    }
+
+    pub(super) fn consider_halting(&mut self) {
+        let total = self.around.total;
+        if let Some(halt) = self.options.halt.filter(|halt| halt.is_met(self.ran.counts, total))
+            && self.stop == Stop::No
+        {
+            self.ran.is_halted = true;
+            self.stop_jobs(match halt.manner {
+                HaltManner::Soon => Stop::Soon,
+                HaltManner::Now => Stop::Now,
+            });
+        }
+    }
+}
+
+fn outcome(running: &Running, how: How) -> Outcome {
+    match how {
+        _ if running.is_timed_out => Outcome::TimedOut,
+        _ if running.is_stopped => Outcome::Stopped,
+        How::Exit(0) => Outcome::Ok,
+        _ => Outcome::Failed,
+    }
+}
+
+fn is_failure(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Failed | Outcome::TimedOut | Outcome::OutputLost)
+}

@@ -1,0 +1,111 @@
+//! How a list is run: pure data, decided before the run. What a choice does is in the files beside this one.
+
+use crate::halt::Halt;
+use crate::spec::More;
+use crate::template::Template;
+use std::path::PathBuf;
+use std::time::Duration;
+use sys::spawn::Words;
+
+/// How a list is run.
+#[derive(Debug)]
+pub struct Options {
+    /// Jobs at once.
+    pub width: usize,
+    /// Jobs that are read ahead.
+    pub queue_max: usize,
+    /// How words become commands.
+    pub template: Template,
+    /// What all jobs have: redirections from the command line.
+    pub defaults: More,
+    /// Where outputs go.
+    pub output: OutputManner,
+    /// In which order they are passed on.
+    pub order: Order,
+    /// What stands before each line of output.
+    pub tag: Option<Template>,
+    /// Whether errors go the way of outputs.
+    pub errors: Errors,
+    /// For outputs that are too large for memory.
+    pub spill_folder: PathBuf,
+    /// A time for each job.
+    pub timeout: Option<Duration>,
+    /// How jobs are ended.
+    pub ending: Vec<EndStep>,
+    /// How often a failed job is run again.
+    pub retries: u32,
+    /// Time between two starts.
+    pub delay: Duration,
+    /// Jobs start only while fewer threads than this can run, on the whole machine.
+    pub load_max: Option<f64>,
+    /// Jobs start only while this much memory is available.
+    pub memory_free_bytes: Option<u64>,
+    /// When to stop early.
+    pub halt: Option<Halt>,
+    /// Whether the observer is asked before each start.
+    pub asking: Asking,
+    /// Where programs are found: PATH's value.
+    pub path: Vec<u8>,
+    /// What jobs get: `NAME=value`.
+    pub environment: Words,
+}
+
+/// Where outputs go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutputManner {
+    /// Passed on whole when the job has ended.
+    Whole,
+    /// Passed on line by line.
+    Lines,
+    /// Not through us at all.
+    Direct,
+    /// Nowhere: standard output, or both.
+    Discarded(Discarded),
+    /// Into a folder a job, `NUMBER/stdout` and `NUMBER/stderr`.
+    Files(PathBuf),
+}
+
+/// What is thrown away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discarded {
+    /// Standard output; errors are passed on.
+    Output,
+    /// Both.
+    OutputAndErrors,
+}
+
+/// In which order outputs are passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As jobs end.
+    AsEnded,
+    /// As they stand in the list.
+    AsListed,
+}
+
+/// Where jobs' errors go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errors {
+    /// To standard error.
+    Apart,
+    /// Among the output, in the order in which they were written.
+    WithOutput,
+}
+
+/// Whether the observer is asked before each start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// It is not.
+    Never,
+    /// It is.
+    Always,
+}
+
+/// A step of ending a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndStep {
+    /// What its process group gets.
+    pub signal: i32,
+    /// How long it then has.
+    pub wait: Duration,
+}

@@ -1,0 +1,407 @@
+//! Starting jobs: what holds them back, their words, files and streams, and the spawn itself.
+//! A shortage (processes, descriptors) is waited out while others run; any other fault is told and counts as a failed job.
+
+use super::{Asking, Discarded, Errors, Event, JobView, OutputManner, Runner, Running, Stop, token};
+use crate::journal::{Key, Outcome, Record};
+use crate::output::Capture;
+use crate::queue::{Next, Pending};
+use crate::spec::{More, Opening, Target};
+use crate::start::{self, StartFault};
+use crate::template::Place;
+use rustix::event::epoll;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime};
+use sys::reap::Usage;
+use sys::spawn::{Launch, Words, path_for_kernel};
+
+/// Between two looks at what is short: memory, load, processes. Nothing tells when these change.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(250);
+
+/// LIMIT: looks at a shortage that no job of ours can end, before the job counts as failed.
+const SHORTAGES_MAX: u32 = 20;
+
+/// One of a job's streams.
+enum Stream {
+    Own(OwnedFd),
+    Nothing,
+    /// The redirection that the command line gives all jobs.
+    Default(usize),
+    /// This process's own.
+    Ours(usize),
+    /// Where standard output goes.
+    AsOutput,
+}
+
+/// What became of an attempt to start.
+enum Started {
+    Runs,
+    /// An earlier run did it, or the observer did not want it.
+    LeftOut,
+}
+
+impl Runner<'_> {
+    /// Starts jobs until hands, order or a bound say stop.
+    pub(super) fn start_jobs(&mut self) {
+        self.is_order_blocked = false;
+        if self.stop > Stop::No {
+            return self.staff.want(self.staff.at_work());
+        }
+        self.staff.want(self.options.width.min(self.staff.at_work() + self.queue.jobs()));
+        while self.stop == Stop::No && self.staff.has_idle() && self.queue.len() > 0 && !self.is_held() {
+            match self.queue.next(self.running) {
+                Next::Empty => break,
+                Next::Blocked => {
+                    self.is_order_blocked = true;
+                    break;
+                }
+                Next::Refused(pending, name) => {
+                    let known = self.queue.knows(&name);
+                    let fault = if known { StartFault::After(name) } else { StartFault::AfterUnknown(name) };
+                    self.fail_to_start(pending, &fault);
+                }
+                Next::Job(pending) => {
+                    if !self.try_to_start(pending) {
+                        break;
+                    }
+                    if self.queue.len() * 2 < self.options.queue_max {
+                        self.read_list();
+                    }
+                }
+            }
+        }
+        self.staff.want(self.options.width.min(self.staff.at_work() + self.queue.jobs()));
+    }
+
+    /// Whether something other than hands and order holds all jobs back.
+    fn is_held(&mut self) -> bool {
+        let now = self.slept_from;
+        if self.next_start.is_some_and(|time| Instant::now() < time) || self.is_backed_up() {
+            return true;
+        }
+        self.next_start = None;
+        if self.look_again.is_some_and(|time| now < time) {
+            return true;
+        }
+        self.look_again = None;
+        if self.is_short_of_memory() || self.is_loaded() {
+            self.look_again = Some(Instant::now() + LOOK_AGAIN_AFTER);
+            return true;
+        }
+        false
+    }
+
+    fn is_short_of_memory(&self) -> bool {
+        let wanted = self.options.memory_free_bytes;
+        wanted.is_some_and(|wanted| self.available_bytes().is_some_and(|available| available < wanted))
+    }
+
+    fn available_bytes(&self) -> Option<u64> {
+        machine::host_memory(self.around.host).ok().map(|memory| memory.available_bytes)
+    }
+
+    fn is_loaded(&self) -> bool {
+        let runnable = || machine::runnable_threads(self.around.host).ok();
+        // We are one of those that can run: we ask.
+        self.options.load_max.is_some_and(|most| runnable().is_some_and(|count| count.saturating_sub(1) as f64 >= most))
+    }
+
+    /// Whether there may be another one to start.
+    fn try_to_start(&mut self, pending: Pending) -> bool {
+        let needs_bytes = pending.spec.more.as_ref().and_then(|more| more.memory_bytes);
+        let lacks_memory = needs_bytes.is_some_and(|needs| self.available_bytes().is_some_and(|there| there < needs));
+        if lacks_memory && self.running > 0 {
+            self.queue.put_back(pending);
+            self.look_again = Some(Instant::now() + LOOK_AGAIN_AFTER);
+            return false;
+        }
+        let count = pending.spec.hands().min(self.options.width);
+        let Some(hands) = self.staff.take(count) else {
+            self.queue.put_back(pending);
+            return false;
+        };
+        let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
+        match self.launch(&pending, slot) {
+            Ok((Started::LeftOut, _)) => {
+                self.staff.put_back(hands);
+                self.leave_out(&pending);
+                true
+            }
+            Ok((Started::Runs, running)) => {
+                self.shortages = 0;
+                self.note_start(slot, Running { pending, hands, ..running });
+                self.options.delay.is_zero()
+            }
+            Err(fault) if fault.is_a_shortage() && (self.running > 0 || self.shortages < SHORTAGES_MAX) => {
+                self.shortages += 1;
+                self.staff.put_back(hands);
+                self.queue.put_back(pending);
+                self.look_again = Some(Instant::now() + LOOK_AGAIN_AFTER);
+                false
+            }
+            Err(fault) => {
+                self.staff.put_back(hands);
+                self.fail_to_start(pending, &fault);
+                true
+            }
+        }
+    }
+
+    fn launch(&mut self, pending: &Pending, slot: usize) -> Result<(Started, Running), StartFault> {
+        let nul = |cause| StartFault::Words(io::Error::new(io::ErrorKind::InvalidInput, cause));
+        let spec = &pending.spec;
+        let place = Place { number: spec.number, slot: slot + 1 };
+        let no_more = More::default();
+        let more = spec.more.as_deref().unwrap_or(&no_more);
+        let words = self.options.template.compose(&spec.words, place, more.is_for_shell).map_err(nul)?;
+        let mut running = Running::at_rest(words);
+        running.key = self.around.journal.as_ref().map(|_| Key::of(spec, &running.words));
+        if self.is_left_out(&running, spec.number, pending.failures + 1) {
+            return Ok((Started::LeftOut, running));
+        }
+        if let Some(template) = &self.options.tag {
+            let tag = template.compose(&spec.words, place, false).map_err(nul)?;
+            running.tag = Some([tag.iter().collect::<Vec<_>>().join(&b' '), b"\t".to_vec()].concat());
+        }
+        let program = self.programs.find(running.words.get(0).ok_or(StartFault::Nothing)?)?;
+        let streams = self.streams(more, spec.number, &mut running)?;
+        if let (Some(key), Some(journal)) = (running.key, &mut self.around.journal)
+            && let Err(error) = journal.begin(key, spec.number)
+        {
+            self.journal_fails(&error);
+        }
+        self.spawn(more, &program, &streams, &mut running)?;
+        Ok((Started::Runs, running))
+    }
+
+    fn spawn(
+        &mut self,
+        more: &More,
+        program: &std::ffi::CStr,
+        streams: &[Stream; 3],
+        running: &mut Running,
+    ) -> Result<(), StartFault> {
+        let folder = more.folder.as_deref().map(path_for_kernel).transpose().map_err(StartFault::Words)?;
+        let environment = start::environment(self.spawner.environment(), more)?;
+        let ours: [BorrowedFd<'_>; 2] = [self.around.streams[0].as_fd(), self.around.streams[1].as_fd()];
+        let descriptor = |stream: &'_ Stream| match stream {
+            Stream::Ours(number) => ours[*number],
+            Stream::Default(number) => self.defaults[*number].as_ref().map_or(self.nothing.as_fd(), AsFd::as_fd),
+            Stream::Own(_) | Stream::Nothing | Stream::AsOutput => self.nothing.as_fd(),
+        };
+        let resolve = |index: usize| match &streams[index] {
+            Stream::Own(own) => own.as_fd(),
+            other => descriptor(other),
+        };
+        let errors = if matches!(streams[2], Stream::AsOutput) { 1 } else { 2 };
+        let launch = Launch {
+            program,
+            arguments: &running.words,
+            environment: environment.as_ref(),
+            folder: folder.as_deref(),
+            streams: [resolve(0), resolve(1), resolve(errors)],
+        };
+        // The clocks stop before the spawn: its cost is the job's.
+        running.started = Instant::now();
+        running.pid = self.spawner.spawn(&launch).map_err(|cause| StartFault::Run {
+            program: more.folder.as_deref().filter(|_| cause.kind() == io::ErrorKind::NotFound).map_or_else(
+                || program.to_string_lossy().into_owned(),
+                |folder| format!("{} in {}", program.to_string_lossy(), start::text(folder)),
+            ),
+            cause,
+        })?;
+        Ok(())
+    }
+
+    /// Whether an earlier run did this job, or the observer does not want it.
+    fn is_left_out(&mut self, running: &Running, number: u64, attempt: u32) -> bool {
+        let view = JobView { number, words: &running.words, attempt };
+        if let (Some(key), Some(done), 1) = (running.key, &mut self.around.done, attempt) {
+            if done.takes_out(key) {
+                return true;
+            }
+            if done.was_interrupted(key) {
+                self.observer.tell(&Event::Interrupted(view));
+            }
+        }
+        self.options.asking == Asking::Always && !self.observer.approves(view)
+    }
+
+    fn leave_out(&mut self, pending: &Pending) {
+        self.ran.left_out += 1;
+        self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
+        self.settle(pending, true, 0);
+        self.deliver(pending.spec.number, [Vec::new(), Vec::new()]);
+    }
+
+    fn note_start(&mut self, slot: usize, mut running: Running) {
+        let spec = &running.pending.spec;
+        let more = spec.more.as_deref();
+        let since_begin_ns = running.started.duration_since(self.begun).as_nanos() as u64;
+        running.waited_ns = since_begin_ns.saturating_sub(running.pending.since_ns);
+        running.began_s = SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64());
+        let timeout = more.and_then(|more| more.timeout).or(self.options.timeout);
+        running.due = timeout.map(|time| (running.started + time, 0));
+        running.chain_ns = self.chain_before(more);
+        self.generation = self.generation.wrapping_add(1) & 0x7fff_ffff;
+        running.generation = self.generation;
+        self.watch_captures(slot, &running);
+        if !self.options.delay.is_zero() {
+            self.next_start = Some(running.started + self.options.delay);
+        }
+        self.ran.measures.starts += 1;
+        self.running += 1;
+        self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
+        self.observer.tell(&Event::Started(running.view(), running.pid));
+        self.slot_of.insert(running.pid, slot);
+        if slot == self.slots.len() {
+            self.slots.push(Some(running));
+        } else {
+            self.slots[slot] = Some(running);
+        }
+    }
+
+    fn chain_before(&mut self, more: Option<&More>) -> u64 {
+        if self.chains.barriers != self.queue.barriers_passed() {
+            self.chains.barriers = self.queue.barriers_passed();
+            self.chains.barrier_ns = self.chains.longest_ns;
+        }
+        let named = more.into_iter().flat_map(|more| &more.after).filter_map(|name| self.chains.named.get(name));
+        named.copied().max().unwrap_or(0).max(self.chains.barrier_ns)
+    }
+
+    fn watch_captures(&self, slot: usize, running: &Running) {
+        for (stream, capture) in running.captures.iter().enumerate() {
+            let Some(capture) = capture else { continue };
+            let token = ((slot as u64 + 1) << 32) | (u64::from(running.generation) << 1) | stream as u64;
+            debug_assert!(token >= token::JOBS);
+            // Where it cannot be watched it is read at the job's end.
+            let _read_at_the_end =
+                epoll::add(&self.epoll, capture.pipe(), epoll::EventData::new_u64(token), epoll::EventFlags::IN);
+        }
+    }
+
+    /// A job that never ran counts as failed.
+    pub(super) fn fail_to_start(&mut self, pending: Pending, fault: &StartFault) {
+        let place = Place { number: pending.spec.number, slot: 1 };
+        let is_for_shell = pending.spec.more.as_ref().is_some_and(|more| more.is_for_shell);
+        let words = self.options.template.compose(&pending.spec.words, place, is_for_shell).unwrap_or_default();
+        self.observer.tell(&Event::NotStarted(pending.spec.number, &words, fault));
+        self.write_not_started(&pending, &words);
+        self.ran.counts.failed += 1;
+        self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
+        self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
+        self.settle(&pending, false, 0);
+        self.deliver(pending.spec.number, [Vec::new(), Vec::new()]);
+        self.consider_halting();
+    }
+
+    fn write_not_started(&mut self, pending: &Pending, words: &Words) {
+        let Some(journal) = &mut self.around.journal else { return };
+        let record = Record {
+            number: pending.spec.number,
+            key: Key::of(&pending.spec, words),
+            words,
+            spec: &pending.spec,
+            attempt: pending.failures + 1,
+            began_s: SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64()),
+            wall_s: 0.0,
+            waited_s: 0.0,
+            outcome: Outcome::NotStarted,
+            how: None,
+            usage: Usage::default(),
+            output_bytes: 0,
+        };
+        if let Err(error) = journal.end(&record) {
+            self.journal_fails(&error);
+        }
+    }
+
+    pub(super) fn journal_fails(&mut self, error: &io::Error) {
+        self.observer.tell(&Event::BadJournal(error));
+        self.ran.is_incomplete = true;
+        self.around.journal = None;
+    }
+
+    /// Opens a job's streams, and captures what goes through us.
+    fn streams(&mut self, more: &More, number: u64, running: &mut Running) -> Result<[Stream; 3], StartFault> {
+        let folder = more.folder.as_deref();
+        let input = match &more.stdin {
+            Some(path) => Stream::Own(start::open_input(path, folder)?),
+            None => self.default_stream(0)?.unwrap_or(Stream::Nothing),
+        };
+        let output = match &more.stdout {
+            Some(target) => Stream::Own(start::open_output(target, folder)?),
+            None => match self.default_stream(1)? {
+                Some(stream) => stream,
+                None => self.output_stream(number, running)?,
+            },
+        };
+        let errors = match &more.stderr {
+            Some(target) if more.stdout.as_ref() == Some(target) => Stream::AsOutput,
+            Some(target) => Stream::Own(start::open_output(target, folder)?),
+            None => match self.default_stream(2)? {
+                Some(stream) => stream,
+                None => self.error_stream(number, more, running)?,
+            },
+        };
+        Ok([input, output, errors])
+    }
+
+    /// The redirection of the command line, opened once for all jobs.
+    fn default_stream(&mut self, number: usize) -> Result<Option<Stream>, StartFault> {
+        let defaults = &self.options.defaults;
+        let target = [None, defaults.stdout.as_ref(), defaults.stderr.as_ref()][number];
+        if number == 0 {
+            // An input is read by each from its beginning, so each opens it.
+            return defaults.stdin.as_ref().map(|path| start::open_input(path, None).map(Stream::Own)).transpose();
+        }
+        let Some(target) = target else { return Ok(None) };
+        if number == 2 && defaults.stdout.as_ref() == Some(target) {
+            self.default_stream(1)?;
+            return Ok(Some(Stream::Default(1)));
+        }
+        if self.defaults[number].is_none() {
+            self.defaults[number] = Some(start::open_output(target, None)?);
+        }
+        Ok(Some(Stream::Default(number)))
+    }
+
+    fn output_stream(&self, number: u64, running: &mut Running) -> Result<Stream, StartFault> {
+        match &self.options.output {
+            OutputManner::Whole | OutputManner::Lines => captured(0, running),
+            OutputManner::Direct => Ok(Stream::Ours(0)),
+            OutputManner::Discarded(_) => Ok(Stream::Nothing),
+            OutputManner::Files(folder) => file_in(folder, number, "stdout"),
+        }
+    }
+
+    fn error_stream(&self, number: u64, more: &More, running: &mut Running) -> Result<Stream, StartFault> {
+        let goes_with_output = self.options.errors == Errors::WithOutput && more.stdout.is_none();
+        match &self.options.output {
+            OutputManner::Whole | OutputManner::Lines if goes_with_output => Ok(Stream::AsOutput),
+            OutputManner::Whole | OutputManner::Lines | OutputManner::Discarded(Discarded::Output) => {
+                captured(1, running)
+            }
+            OutputManner::Direct => Ok(Stream::Ours(1)),
+            OutputManner::Discarded(Discarded::OutputAndErrors) => Ok(Stream::Nothing),
+            OutputManner::Files(folder) => file_in(folder, number, "stderr"),
+        }
+    }
+}
+
+fn captured(stream: usize, running: &mut Running) -> Result<Stream, StartFault> {
+    let (capture, writer) = Capture::new().map_err(StartFault::Pipe)?;
+    running.captures[stream] = Some(capture);
+    Ok(Stream::Own(writer))
+}
+
+fn file_in(folder: &std::path::Path, number: u64, name: &str) -> Result<Stream, StartFault> {
+    let folder = folder.join(number.to_string());
+    let failed = |cause| StartFault::Open { path: folder.to_string_lossy().into_owned(), cause };
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let path = folder.join(name).as_os_str().as_bytes().to_vec();
+    start::open_output(&Target { path, opening: Opening::Replace }, None).map(Stream::Own)
+}

@@ -1,0 +1,206 @@
+//! What a job needs before it can be started: its program's path, its files, its environment. Each failure says what could not
+//! be done with what. Spawns nothing itself.
+
+use crate::spec::{More, Opening, Target};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use sys::spawn::{Words, path_for_kernel};
+
+/// Why a job could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartFault {
+    /// No folder of PATH has such a program.
+    #[error("'{0}' is in no folder of PATH")]
+    NotFound(String),
+    /// A redirection's file could not be opened.
+    #[error("cannot open '{path}'")]
+    Open {
+        /// Its name.
+        path: String,
+        /// What the kernel said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The program could not be run.
+    #[error("cannot run '{program}'")]
+    Run {
+        /// Its path.
+        program: String,
+        /// What the kernel said.
+        #[source]
+        cause: io::Error,
+    },
+    /// A word or a path cannot be passed on.
+    #[error("its words cannot be passed on")]
+    Words(#[source] io::Error),
+    /// There is nothing to run.
+    #[error("it has nothing to run")]
+    Nothing,
+    /// It names a job that failed.
+    #[error("'{0}', which it waits for, failed")]
+    After(String),
+    /// It names a job that does not stand before it.
+    #[error("'{0}' in its after is no earlier job")]
+    AfterUnknown(String),
+    /// A pipe for its output could not be had.
+    #[error("its output cannot be kept")]
+    Pipe(#[source] io::Error),
+}
+
+impl StartFault {
+    /// Whether it may work once another job has ended: too many processes or files.
+    pub(crate) fn is_a_shortage(&self) -> bool {
+        let (Self::Run { cause, .. } | Self::Pipe(cause) | Self::Open { cause, .. }) = self else { return false };
+        cause
+            .raw_os_error()
+            .map(Errno::from_raw_os_error)
+            .is_some_and(|errno| matches!(errno, Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE))
+    }
+}
+
+/// Finds programs in PATH, each once.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    folders: Vec<Vec<u8>>,
+    known: HashMap<Vec<u8>, CString>,
+}
+
+impl Programs {
+    /// `path` is PATH's value; an empty part means the current folder (POSIX, 8.3).
+    pub fn new(path: &[u8]) -> Self {
+        let folders = path.split(|&byte| byte == b':');
+        let folders = folders.map(|folder| if folder.is_empty() { b".".to_vec() } else { folder.to_vec() });
+        Self { folders: folders.collect(), known: HashMap::new() }
+    }
+
+    /// The path to run for `name`. What is not found is looked for again next time: an earlier job may have made it.
+    pub fn find(&mut self, name: &[u8]) -> Result<CString, StartFault> {
+        if let Some(path) = self.known.get(name) {
+            return Ok(path.clone());
+        }
+        if name.contains(&b'/') {
+            return path_for_kernel(name).map_err(StartFault::Words);
+        }
+        let candidates = self.folders.iter().map(|folder| [folder.as_slice(), b"/", name].concat());
+        for candidate in candidates {
+            let path = path_for_kernel(&candidate).map_err(StartFault::Words)?;
+            let is_file = rustix::fs::stat(path.as_c_str())
+                .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file());
+            if is_file && rustix::fs::access(path.as_c_str(), rustix::fs::Access::EXEC_OK).is_ok() {
+                self.known.insert(name.to_vec(), path.clone());
+                return Ok(path);
+            }
+        }
+        Err(StartFault::NotFound(text(name)))
+    }
+}
+
+/// Bytes of the user's as text for messages.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Opens a job's input. A named pipe without a writer is at its end, so that nobody waits for one.
+pub(crate) fn open_input(path: &[u8], folder: Option<&[u8]>) -> Result<OwnedFd, StartFault> {
+    open(path, folder, OFlags::RDONLY | OFlags::NONBLOCK)
+}
+
+/// Opens a job's output.
+pub(crate) fn open_output(target: &Target, folder: Option<&[u8]>) -> Result<OwnedFd, StartFault> {
+    let how = match target.opening {
+        Opening::New => OFlags::EXCL,
+        Opening::Replace => OFlags::TRUNC,
+        Opening::Append => OFlags::APPEND,
+    };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK | how;
+    match open(&target.path, folder, flags) {
+        // COMPAT: > refuses files that are there, and nothing else that is: /dev/null and pipes are written to.
+        Err(StartFault::Open { cause, .. }) if is_existing_special(&target.path, folder, &cause) => {
+            open(&target.path, folder, flags.difference(OFlags::EXCL | OFlags::CREATE))
+        }
+        other => other,
+    }
+}
+
+fn is_existing_special(path: &[u8], folder: Option<&[u8]>, cause: &io::Error) -> bool {
+    cause.kind() == io::ErrorKind::AlreadyExists
+        && std::fs::metadata(located(path, folder)).is_ok_and(|file| !file.is_file())
+}
+
+fn open(path: &[u8], folder: Option<&[u8]>, flags: OFlags) -> Result<OwnedFd, StartFault> {
+    let mode = Mode::from_raw_mode(0o666);
+    let opened = rustix::fs::open(located(path, folder), flags | OFlags::CLOEXEC, mode).and_then(|file| {
+        // Opening must not wait, using it may.
+        let now = rustix::fs::fcntl_getfl(&file)?;
+        rustix::fs::fcntl_setfl(&file, now.difference(OFlags::NONBLOCK))?;
+        Ok(file)
+    });
+    opened.map_err(|cause| StartFault::Open { path: text(path), cause: cause.into() })
+}
+
+/// A name in the job's folder.
+pub(crate) fn located(path: &[u8], folder: Option<&[u8]>) -> PathBuf {
+    let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
+    match folder {
+        Some(folder) => PathBuf::from(std::ffi::OsStr::from_bytes(folder)).join(path),
+        None => path,
+    }
+}
+
+/// The runner's variables with the job's own put over them.
+pub(crate) fn environment(base: &Words, more: &More) -> Result<Option<Words>, StartFault> {
+    if more.variables.is_empty() {
+        return Ok(None);
+    }
+    let name_of = |variable: &[u8]| variable.split(|&byte| byte == b'=').next().unwrap_or_default().to_vec();
+    let own: Vec<Vec<u8>> = more.variables.iter().map(|variable| name_of(variable)).collect();
+    let kept = base.iter().filter(|variable| !own.contains(&name_of(variable)));
+    let mut words = Words::default();
+    for variable in kept.chain(more.variables.iter().map(Vec::as_slice)) {
+        words.push(variable).map_err(|nul| StartFault::Words(io::Error::new(io::ErrorKind::InvalidInput, nul)))?;
+    }
+    Ok(Some(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_where_path_says() {
+        let mut programs = Programs::new(b"/nowhere:/bin");
+        assert_eq!(programs.find(b"sh").expect("every system has it").as_bytes(), b"/bin/sh");
+        assert_eq!(programs.find(b"./x").expect("taken as it is").as_bytes(), b"./x");
+        assert!(matches!(programs.find(b"no-such-program"), Err(StartFault::NotFound(_))));
+        assert!(matches!(programs.find(b""), Err(StartFault::NotFound(_))));
+    }
+
+    #[test]
+    fn files_open_as_their_redirection_says() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().as_os_str().as_bytes();
+        let target = |opening| Target { path: b"o".to_vec(), opening };
+        open_output(&target(Opening::New), Some(place)).expect("it is new");
+        assert!(open_output(&target(Opening::New), Some(place)).is_err());
+        open_output(&target(Opening::Replace), Some(place)).expect("it may be replaced");
+        open_output(&target(Opening::Append), Some(place)).expect("it may grow");
+        open_output(&Target { path: b"/dev/null".to_vec(), opening: Opening::New }, None).expect("no file is lost");
+        assert!(matches!(open_input(b"missing", Some(place)), Err(StartFault::Open { .. })));
+    }
+
+    #[test]
+    fn own_variables_come_before_the_runners() {
+        let mut base = Words::default();
+        ["A=1", "B=2"].iter().try_for_each(|word| base.push(word.as_bytes())).expect("no NUL");
+        let more = More { variables: vec![b"B=3".to_vec()], ..More::default() };
+        let words = environment(&base, &more).expect("no NUL").expect("it has its own");
+        assert_eq!(words.iter().collect::<Vec<_>>(), [&b"A=1"[..], b"B=3"]);
+        assert_eq!(environment(&base, &More::default()).expect("none"), None);
+    }
+}

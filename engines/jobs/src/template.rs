@@ -1,0 +1,270 @@
+//! From a job's own words to the words that are run: appended to the utility's, or put where placeholders stand.
+//! What is put in is data and stays data: nothing here is ever read again by a shell, not even with `--shell`, where
+//! values travel as the shell's positional parameters.
+
+use sys::spawn::{HoldsNul, Words};
+
+/// How words become a command.
+#[derive(Clone, Debug, Default)]
+pub struct Template {
+    words: Vec<Vec<Piece>>,
+    has_placeholders: bool,
+    shell: Shell,
+}
+
+/// Whether a shell runs the commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shell {
+    /// Programs are run directly.
+    #[default]
+    None,
+    /// `sh -c` runs each.
+    Sh,
+}
+
+/// Where a job stands, for `{#}` and `{%}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its number in the list, from 1.
+    pub number: u64,
+    /// The slot that it runs in, from 1.
+    pub slot: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Literal(Vec<u8>),
+    All(Form),
+    Nth(usize, Form),
+    Number,
+    Slot,
+}
+
+/// Which part of a value is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Whole,
+    NoExtension,
+    Base,
+    Folder,
+    BaseNoExtension,
+}
+
+const FORMS: &[(&str, Form)] = &[
+    ("", Form::Whole),
+    (".", Form::NoExtension),
+    ("//", Form::Folder),
+    ("/.", Form::BaseNoExtension),
+    ("/", Form::Base),
+];
+
+const SHELL_PATH: &[u8] = b"/bin/sh";
+
+impl Template {
+    /// The utility and its arguments as they are: a job's words are appended.
+    pub fn appending(utility: &[Vec<u8>], shell: Shell) -> Self {
+        let words = utility.iter().map(|word| vec![Piece::Literal(word.clone())]).collect();
+        Self { words, has_placeholders: false, shell }
+    }
+
+    /// The utility and its arguments with placeholders; `whole` is what stands for all of a job's words, usually `{}`.
+    pub fn with_placeholders(utility: &[Vec<u8>], whole: &[u8], shell: Shell) -> Self {
+        let words: Vec<Vec<Piece>> = utility.iter().map(|word| pieces(word, whole)).collect();
+        let has_placeholders = words.iter().flatten().any(|piece| !matches!(piece, Piece::Literal(_)));
+        Self { words, has_placeholders, shell }
+    }
+
+    /// Whether the list alone says what is run.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Whether placeholders say where a job's words go.
+    pub fn has_placeholders(&self) -> bool {
+        self.has_placeholders
+    }
+
+    /// The words to run. `own` are the job's; a job that brings a shell line has it as its only word.
+    pub fn compose(&self, own: &Words, place: Place, is_for_shell: bool) -> Result<Words, HoldsNul> {
+        if is_for_shell || self.shell == Shell::Sh {
+            return self.compose_for_shell(own, place);
+        }
+        let mut words = Words::default();
+        for pieces in &self.words {
+            if let [Piece::All(form)] = pieces.as_slice() {
+                for value in own.iter() {
+                    words.push(part(value, *form))?;
+                }
+            } else {
+                words.push(&fill(pieces, own, place))?;
+            }
+        }
+        if !self.has_placeholders {
+            words.extend(own);
+        }
+        Ok(words)
+    }
+
+    /// `sh -c SCRIPT sh VALUE...`: the script names its values, and holds none.
+    fn compose_for_shell(&self, own: &Words, place: Place) -> Result<Words, HoldsNul> {
+        let mut words = Words::default();
+        words.push(SHELL_PATH)?;
+        words.push(b"-c")?;
+        if self.words.is_empty() {
+            words.push(&own.iter().collect::<Vec<_>>().join(&b' '))?;
+            return Ok(words);
+        }
+        let mut values: Vec<Vec<u8>> = Vec::new();
+        let mut script = Vec::new();
+        for pieces in &self.words {
+            if !script.is_empty() {
+                script.push(b' ');
+            }
+            for piece in pieces {
+                match piece {
+                    Piece::Literal(text) => script.extend_from_slice(text),
+                    other => {
+                        values.push(fill(std::slice::from_ref(other), own, place));
+                        script.extend_from_slice(format!("\"${{{}}}\"", values.len()).as_bytes());
+                    }
+                }
+            }
+        }
+        if !self.has_placeholders {
+            script.extend_from_slice(b" \"$@\"");
+            values.extend(own.iter().map(<[u8]>::to_vec));
+        }
+        words.push(&script)?;
+        words.push(b"sh")?;
+        values.iter().try_for_each(|value| words.push(value))?;
+        Ok(words)
+    }
+}
+
+/// One word, its placeholders filled.
+fn fill(pieces: &[Piece], own: &Words, place: Place) -> Vec<u8> {
+    let mut word = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Literal(text) => word.extend_from_slice(text),
+            Piece::All(form) => {
+                let values: Vec<&[u8]> = own.iter().map(|value| part(value, *form)).collect();
+                word.extend_from_slice(&values.join(&b' '));
+            }
+            Piece::Nth(number, form) => {
+                word.extend_from_slice(own.get(number - 1).map_or(&b""[..], |value| part(value, *form)));
+            }
+            Piece::Number => word.extend_from_slice(place.number.to_string().as_bytes()),
+            Piece::Slot => word.extend_from_slice(place.slot.to_string().as_bytes()),
+        }
+    }
+    word
+}
+
+/// COMPAT: as GNU parallel defines them: an extension is what follows the last dot of the last name, a folder without a
+/// slash is `.`.
+fn part(value: &[u8], form: Form) -> &[u8] {
+    let name_at = value.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let dot = value[name_at..].iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0);
+    let end = dot.map_or(value.len(), |dot| name_at + dot);
+    match form {
+        Form::Whole => value,
+        Form::NoExtension => &value[..end],
+        Form::Base => &value[name_at..],
+        Form::BaseNoExtension => &value[name_at..end],
+        Form::Folder if name_at == 0 => b".",
+        Form::Folder if name_at == 1 => b"/",
+        Form::Folder => &value[..name_at - 1],
+    }
+}
+
+/// Divides a word at its placeholders.
+fn pieces(word: &[u8], whole: &[u8]) -> Vec<Piece> {
+    let (mut pieces, mut literal, mut at) = (Vec::new(), Vec::new(), 0);
+    while at < word.len() {
+        match placeholder(&word[at..], whole) {
+            Some((piece, length)) => {
+                if !literal.is_empty() {
+                    pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                }
+                pieces.push(piece);
+                at += length;
+            }
+            None => {
+                literal.push(word[at]);
+                at += 1;
+            }
+        }
+    }
+    if !literal.is_empty() || pieces.is_empty() {
+        pieces.push(Piece::Literal(literal));
+    }
+    pieces
+}
+
+fn placeholder(text: &[u8], whole: &[u8]) -> Option<(Piece, usize)> {
+    if text.starts_with(whole) {
+        return Some((Piece::All(Form::Whole), whole.len()));
+    }
+    if text.first() != Some(&b'{') {
+        return None;
+    }
+    // LIMIT: the longest is a number with a form; what is longer is the user's own text.
+    let close = text.iter().take(12).position(|&byte| byte == b'}')?;
+    let inner = std::str::from_utf8(&text[1..close]).ok()?;
+    let digits = inner.len() - inner.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
+    let (number, ending) = inner.split_at(digits);
+    let form = FORMS.iter().find(|(text, _)| *text == ending).map(|(_, form)| *form);
+    let piece = match (inner, number.parse::<usize>().ok(), form) {
+        ("#", ..) => Piece::Number,
+        ("%", ..) => Piece::Slot,
+        (_, Some(number), Some(form)) if number > 0 => Piece::Nth(number, form),
+        (_, None, Some(form)) if digits == 0 && (form != Form::Whole || whole == b"{}") => Piece::All(form),
+        _ => return None,
+    };
+    Some((piece, close + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(list: &[&str]) -> Words {
+        let mut words = Words::default();
+        list.iter().try_for_each(|word| words.push(word.as_bytes())).expect("no NUL");
+        words
+    }
+
+    fn composed(utility: &[&str], own: &[&str], shell: Shell) -> Vec<String> {
+        let utility: Vec<Vec<u8>> = utility.iter().map(|word| word.as_bytes().to_vec()).collect();
+        let template = Template::with_placeholders(&utility, b"{}", shell);
+        let place = Place { number: 12, slot: 3 };
+        let words = template.compose(&words(own), place, false).expect("no NUL");
+        words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    }
+
+    #[test]
+    fn placeholders_are_gnu_parallels() {
+        let at = |utility: &[&str], own: &[&str]| composed(utility, own, Shell::None);
+        assert_eq!(at(&["a", "b"], &["c", "d"]), ["a", "b", "c", "d"]);
+        assert_eq!(at(&["a", "{}", "-"], &["c d", "e"]), ["a", "c d", "e", "-"]);
+        assert_eq!(at(&["x{}y"], &["c", "e"]), ["xc ey"]);
+        assert_eq!(at(&["{2}-{1}", "{3}"], &["c", "e"]), ["e-c", ""]);
+        assert_eq!(at(&["{.}", "{/}", "{//}", "{/.}"], &["d/a.b.wav"]), ["d/a.b", "a.b.wav", "d", "a.b"]);
+        assert_eq!(at(&["{1.}", "{1//}", "{//}"], &["/a"]), ["/a", "/", "/"]);
+        assert_eq!(at(&["{//}", "{.}"], &[".profile"]), [".", ".profile"]);
+        assert_eq!(at(&["{#}:{%}", "{}"], &["a"]), ["12:3", "a"]);
+        assert_eq!(at(&["{x}", "{", "}", "{0}", "{}"], &["a"]), ["{x}", "{", "}", "{0}", "a"]);
+    }
+
+    #[test]
+    fn a_shell_gets_values_as_parameters() {
+        let hostile = "a'; rm -rf \"$HOME\" `x`";
+        assert_eq!(
+            composed(&["gzip -c {} > {.}.gz"], &[hostile], Shell::Sh),
+            ["/bin/sh", "-c", "gzip -c \"${1}\" > \"${2}\".gz", "sh", hostile, hostile]
+        );
+        assert_eq!(composed(&["echo"], &["a b"], Shell::Sh), ["/bin/sh", "-c", "echo \"$@\"", "sh", "a b"]);
+        assert_eq!(composed(&[], &["echo a | wc"], Shell::Sh), ["/bin/sh", "-c", "echo a | wc"]);
+    }
+}

@@ -1,0 +1,190 @@
+//! A guard over a process that has children: when the process is killed, even by SIGKILL, what it started is ended too.
+//! The guard is the parent: it forks once, before any thread exists, and the child goes on as the process that works. As
+//! subreaper (`prctl(2)`) the guard inherits whatever the other leaves behind, daemons included. Limit: both killed at once.
+
+use crate::reap::{self, How};
+use crate::signals::{JOB_CONTROL, SignalQueue, die_by, number, stop_here};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, set_child_subreaper};
+use rustix::time::Timespec;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Between asking what is left behind to end and ending it. Longer keeps a killed run's jobs alive; shorter gives them no
+/// time to remove their unfinished files.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// Divides this process in two: returns in the one that is to work; the other one guards it and never returns.
+///
+/// Signals that processes send to the guard are passed on; keys at the terminal reach both by themselves. The guard ends as
+/// the worker does. When the guard is killed, the worker gets SIGTERM.
+///
+/// # Errors
+/// When no process can be had: then this process is as it was, without a guard.
+///
+/// # Panics
+/// When threads exist already.
+pub fn divide() -> io::Result<()> {
+    assert_eq!(threads(), 1, "a process is divided before it has threads");
+    set_child_subreaper(Pid::from_raw(1))?;
+    let guard = rustix::process::getpid();
+    // SAFETY: this is the only thread, so the child has a whole copy of every lock and of the allocator.
+    match unsafe { libc::fork() } {
+        -1 => {
+            let error = io::Error::last_os_error();
+            set_child_subreaper(None)?;
+            Err(error)
+        }
+        0 => become_worker(guard),
+        worker => guard_until_end(Pid::from_raw(worker).expect("fork tells a number above 0")),
+    }
+}
+
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
+}
+
+fn become_worker(guard: Pid) -> io::Result<()> {
+    // Orphans of its jobs come to the worker, as long as it lives.
+    set_child_subreaper(Pid::from_raw(1))?;
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?;
+    if rustix::process::getppid() != Some(guard) {
+        die_by(number::SIGTERM);
+    }
+    Ok(())
+}
+
+fn guard_until_end(worker: Pid) -> ! {
+    let signals = match SignalQueue::open(JOB_CONTROL) {
+        Ok(signals) => signals,
+        // Without signals to read there is still the end to wait for.
+        Err(_) => end_as(wait_for(worker)),
+    };
+    loop {
+        sleep_until_signal(&signals, None);
+        for arrived in signals.take().unwrap_or_default() {
+            match arrived.signal {
+                number::SIGCHLD => {
+                    if let Some(how) = ended(worker) {
+                        if let How::Signal(_) = how {
+                            end_children(&signals);
+                        }
+                        end_as(how);
+                    }
+                }
+                number::SIGTSTP => {
+                    if arrived.is_sent_by_process {
+                        pass_on(worker, number::SIGTSTP);
+                    }
+                    stop_here();
+                }
+                signal if arrived.is_sent_by_process => pass_on(worker, signal),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn pass_on(worker: Pid, signal: i32) {
+    let _ended_meanwhile = reap::signal_process(worker, signal);
+}
+
+fn sleep_until_signal(signals: &SignalQueue, at_most: Option<Duration>) {
+    let limit = at_most.map(|time| Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    });
+    let _or_interrupted = poll(&mut [PollFd::new(signals, PollFlags::IN)], limit.as_ref());
+}
+
+/// Reaps all that has ended; how the worker did, if it is among them.
+fn ended(worker: Pid) -> Option<How> {
+    let mut how = None;
+    while let Ok(Some(ended)) = reap::next_ended() {
+        if ended.pid == worker {
+            how = Some(ended.how);
+        }
+    }
+    how
+}
+
+fn wait_for(worker: Pid) -> How {
+    loop {
+        if let Some(how) = ended(worker) {
+            return how;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Ends all children, and theirs as they become ours, until none is left.
+fn end_children(signals: &SignalQueue) {
+    signal_children(number::SIGTERM);
+    signal_children(number::SIGCONT);
+    let grace = Instant::now() + GRACE;
+    while reap_all() {
+        let left = grace.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            signal_children(number::SIGKILL);
+        }
+        sleep_until_signal(signals, Some(left.max(Duration::from_millis(5))));
+        let _seen = signals.take();
+    }
+}
+
+/// Whether any child lives still.
+fn reap_all() -> bool {
+    loop {
+        match reap::next_ended() {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Sends `signal` to the children of this process, and to the groups that they lead.
+pub fn signal_children(signal: i32) {
+    for child in children_of(rustix::process::getpid()) {
+        let _ended_meanwhile = reap::signal_group(child, signal);
+        let _ended_meanwhile = reap::signal_process(child, signal);
+    }
+}
+
+/// The children of `parent`, from the `stat` files of all processes.
+pub fn children_of(parent: Pid) -> Vec<Pid> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let is_child = |&number: &i32| {
+        let stat = std::fs::read(format!("/proc/{number}/stat")).unwrap_or_default();
+        parent_in(&stat) == Some(parent.as_raw_nonzero().get())
+    };
+    numbers.filter(is_child).filter_map(Pid::from_raw).collect()
+}
+
+/// `pid (name) state parent ...`; the name may hold anything, so it ends at the last parenthesis (proc(5)).
+fn parent_in(stat: &[u8]) -> Option<i32> {
+    let behind_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
+    let fields = std::str::from_utf8(&stat[behind_name..]).ok()?;
+    fields.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+fn end_as(how: How) -> ! {
+    match how {
+        // SAFETY: ends this process, which has nothing to tidy up: all buffers are the worker's.
+        How::Exit(code) => unsafe { libc::_exit(code) },
+        How::Signal(signal) => die_by(signal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_stands_behind_the_name_whatever_that_is() {
+        assert_eq!(parent_in(b"12 (a) b) R) S 7 12 12 0"), Some(7));
+        assert_eq!(parent_in(b"12 (sh) Z 1 0"), Some(1));
+        assert_eq!(parent_in(b""), None);
+    }
+}

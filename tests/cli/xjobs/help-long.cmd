@@ -1,0 +1,2 @@
+# All options.
+mh xjobs --help

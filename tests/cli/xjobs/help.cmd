@@ -1,0 +1,2 @@
+# The ten options that people use, on one screen.
+mh xjobs -h

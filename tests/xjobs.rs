@@ -1,0 +1,21 @@
+//! `mh xjobs` as it is shipped: beside Debian's xjobs, on GNU parallel's list of stress tests, under hostile arguments, and
+//! killed in the middle. Nothing depends on speed.
+
+mod debian;
+mod ends;
+mod hostile;
+mod output;
+
+use crate::place::{Place, binary};
+use std::ffi::OsStr;
+use testkit::program::{Outcome, Program};
+
+/// `mh xjobs` with these arguments and this list, in a fresh place's folder.
+fn xjobs<Argument: AsRef<OsStr>>(place: &Place, arguments: &[Argument], list: impl AsRef<[u8]>) -> Outcome {
+    let words = [OsStr::new("xjobs")].into_iter().chain(arguments.iter().map(AsRef::as_ref));
+    Program::at(binary()).in_folder(place.folder()).run(words, list.as_ref()).expect("the program starts")
+}
+
+fn stdout(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.stdout).into_owned()
+}

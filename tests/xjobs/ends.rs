@@ -1,0 +1,209 @@
+//! Ends of jobs and of runs: exit codes, retries, timeouts, signals, kills, and going on after them.
+
+use super::{stdout, xjobs};
+use crate::place::{Place, Running, said, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use testkit::program::Exit;
+
+fn start(place: &Place, arguments: &[&str], list: &str) -> Running {
+    place.write("list", list);
+    let mut command = Command::new(crate::place::binary());
+    command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder());
+    Running { child: command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts") }
+}
+
+fn send(running: &Running, signal: Signal) {
+    kill_process(Pid::from_child(&running.child), signal).expect("it has not been waited for");
+}
+
+/// Processes with `mark` in their command line.
+fn marked(mark: &str) -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").expect("Linux has it");
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let has_mark = |number: &i32| {
+        let line = std::fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(mark)
+    };
+    numbers.filter(has_mark).collect()
+}
+
+fn child_of(parent: i32) -> Option<i32> {
+    let entries = std::fs::read_dir("/proc").expect("Linux has it");
+    let mut numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    numbers.find(|number| {
+        let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok()) == Some(parent)
+    })
+}
+
+#[test]
+fn exit_codes_say_whether_all_went_well() {
+    let place = Place::new();
+    assert_eq!(xjobs(&place, &["true"], "1\n2\n").exit, Exit::Code(0));
+    assert_eq!(xjobs(&place, &["-j1", "sh", "-c", "exit $1", "sh"], "0\n3\n").exit, Exit::Code(1));
+    assert_eq!(xjobs(&place, &["no-such-program"], "1\n").exit, Exit::Code(1));
+    assert_eq!(xjobs(&place, &["-j", "many", "true"], "").exit, Exit::Code(2));
+    assert_eq!(xjobs::<&str>(&place, &[], "").exit, Exit::Code(0));
+}
+
+#[test]
+fn halt_stops_soon_or_now() {
+    let place = Place::new();
+    let soon = xjobs(&place, &["-j1", "--halt", "soon,fail=1", "sh", "-c", "echo $1; exit $1", "sh"], "0\n1\n0\n");
+    assert_eq!((stdout(&soon).as_str(), soon.exit), ("0\n1\n", Exit::Code(1)));
+    let now = xjobs(&place, &["-j2", "--halt", "now,success=1", "sleep"], "0.1\n1000\n");
+    assert_eq!(now.exit, Exit::Code(1));
+}
+
+#[test]
+fn a_job_that_takes_too_long_is_ended_with_all_of_its_group() {
+    let place = Place::new();
+    let mark = format!("1234.{}", std::process::id());
+    let outcome = xjobs(
+        &place,
+        &["--timeout", "0.2", "--shell", "(trap '' TERM; sleep {} & wait; sleep {}); true"],
+        format!("{mark}\n"),
+    );
+    assert_eq!(outcome.exit, Exit::Code(1));
+    wait_until("the sleepers are gone", || marked(&mark).is_empty());
+}
+
+#[test]
+fn failures_are_tried_again_as_often_as_asked() {
+    let place = Place::new();
+    let script = "echo x >> tries; test $(wc -l < tries) -ge 3 && echo done";
+    let outcome = xjobs(&place, &["--retries", "4", "sh", "-c", script], "x\n");
+    assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(0), "done\n"));
+    assert_eq!(place.read("tries"), b"x\nx\nx\n");
+}
+
+#[test]
+fn order_among_jobs_is_kept() {
+    let place = Place::new();
+    let list = "{\"argv\":[\"sh\",\"-c\",\"sleep 0.2; echo a\"],\"id\":\"a\"}\n\
+                {\"argv\":[\"echo\",\"b\"],\"after\":[\"a\"]}\necho c\n%%\necho d\n";
+    let outcome = xjobs::<&str>(&place, &["-j3"], list);
+    assert_eq!(stdout(&outcome), "c\na\nb\nd\n");
+    let failed = "{\"argv\":[\"false\"],\"id\":1}\n{\"argv\":[\"echo\",\"never\"],\"after\":[1]}\n";
+    let outcome = xjobs::<&str>(&place, &["-j3"], failed);
+    assert!(said(&outcome).contains("'1', which it waits for, failed"), "{}", said(&outcome));
+    assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(1), ""));
+}
+
+#[test]
+fn once_interrupted_no_job_starts_twice_they_end() {
+    let place = Place::new();
+    let mark = format!("1235.{}", std::process::id());
+    let mut running = start(&place, &["-j1", "sh", "-c", "echo $1 >> log; sleep 0.5", "sh"], "1\n2\n3\n");
+    wait_until("a job runs", || place.has("log"));
+    send(&running, Signal::INT);
+    assert_eq!(running.end().signal(), Some(2));
+    assert_eq!(place.read("log"), b"1\n", "the first ended by itself, no other started");
+    let mut running = start(&place, &["sleep"], &format!("{mark}\n"));
+    wait_until("a job runs", || !marked(&mark).is_empty());
+    send(&running, Signal::INT);
+    send(&running, Signal::INT);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    send(&running, Signal::INT);
+    assert_eq!(running.end().signal(), Some(2));
+    assert!(marked(&mark).is_empty());
+}
+
+#[test]
+fn no_job_outlives_a_killed_runner() {
+    for kills_guard in [true, false] {
+        let place = Place::new();
+        let mark = format!("1236{}.{}", u8::from(kills_guard), std::process::id());
+        let mut running =
+            start(&place, &["-j2", "--shell", "setsid sleep {} & sleep {}; true"], &format!("{mark}\n{mark}\n"));
+        wait_until("the jobs run", || marked(&mark).len() >= 4);
+        let guard = i32::try_from(running.child.id()).expect("a number");
+        let victim = if kills_guard { guard } else { child_of(guard).expect("the guard has a runner") };
+        kill_process(Pid::from_raw(victim).expect("a number"), Signal::KILL).expect("it lives");
+        assert_eq!(running.end().signal(), Some(9));
+        wait_until("all jobs are gone, also those in sessions of their own", || marked(&mark).is_empty());
+    }
+}
+
+#[test]
+fn a_job_that_leaves_a_daemon_behind_is_over_when_it_ends() {
+    let place = Place::new();
+    let mark = format!("1237.{}", std::process::id());
+    let outcome = xjobs(&place, &["--shell", "setsid sleep {} & echo {#}"], format!("{mark}\n{mark}\n"));
+    assert_eq!((outcome.exit, stdout(&outcome).lines().count()), (Exit::Code(0), 2));
+    for daemon in marked(&mark) {
+        kill_process(Pid::from_raw(daemon).expect("a number"), Signal::KILL).expect("it outlived the run, as it may");
+    }
+}
+
+#[test]
+fn killed_anywhere_and_resumed_each_job_runs_once_or_is_named() {
+    let place = Place::new();
+    let list: String = (0..60).map(|number| format!("job{number}\n")).collect();
+    let arguments = ["-j3", "--journal", "j", "--resume", "sh", "-c", "echo $1 >> log; sleep 0.01", "sh"];
+    let mut reported = Vec::new();
+    for round in 1..=4_usize {
+        let mut running = start(&place, &arguments, &list);
+        let so_far =
+            || place.has("log") && place.read("log").iter().filter(|&&byte| byte == b'\n').count() >= round * 10;
+        wait_until("some jobs have run", so_far);
+        let guard = i32::try_from(running.child.id()).expect("a number");
+        let victim = if round % 2 == 0 { Some(guard) } else { child_of(guard) };
+        if let Some(victim) = victim.and_then(Pid::from_raw) {
+            kill_process(victim, Signal::KILL).expect("it lives");
+        }
+        running.end();
+    }
+    let outcome = xjobs(&place, &arguments, &list);
+    reported.extend(said(&outcome).lines().filter(|line| line.contains("had begun")).map(str::to_owned));
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    let log = String::from_utf8(place.read("log")).expect("text");
+    let journal = String::from_utf8_lossy(&place.read("j")).into_owned();
+    for number in 0..60 {
+        let name = format!("job{number}");
+        let runs = log.lines().filter(|line| *line == name).count();
+        let begun = journal
+            .lines()
+            .filter(|line| line.contains("\"begin\"") && line.ends_with(&format!("\"job\":{}}}", number + 1)))
+            .count();
+        assert!(runs >= 1 && runs <= begun, "{name} ran {runs} times, begun {begun}");
+        let ok =
+            journal.lines().filter(|line| line.contains(&format!("\"{name}\"")) && line.contains("\"ok\"")).count();
+        assert_eq!(ok, 1, "{name} has one good end");
+    }
+    assert_eq!(stdout(&xjobs(&place, &arguments, &list)), "", "nothing is left to do");
+    assert_eq!(String::from_utf8(place.read("log")).expect("text"), log);
+}
+
+#[test]
+fn a_width_is_changed_while_it_runs() {
+    let place = Place::new();
+    let mark = format!("1238.{}", std::process::id());
+    let mut running = start(&place, &["-j1", "sleep"], &format!("{mark}\n{mark}\n{mark}\n"));
+    wait_until("one runs", || marked(&mark).len() == 1);
+    send(&running, Signal::USR1);
+    wait_until("two run", || marked(&mark).len() == 2);
+    send(&running, Signal::TERM);
+    assert_eq!(running.end().signal(), Some(15));
+    assert!(marked(&mark).is_empty());
+}
+
+#[test]
+fn stopped_and_continued_its_jobs_are_too() {
+    let place = Place::new();
+    let mark = format!("1239.{}", std::process::id());
+    let mut running = start(&place, &["-j1", "sleep"], &format!("{mark}\n"));
+    wait_until("it runs", || marked(&mark).len() == 1);
+    let state = || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", marked(&mark)[0])).unwrap_or_default();
+        stat.rsplit(") ").next().and_then(|rest| rest.chars().next())
+    };
+    send(&running, Signal::TSTP);
+    wait_until("the job is stopped", || state() == Some('T'));
+    send(&running, Signal::CONT);
+    wait_until("the job goes on", || state() == Some('S'));
+    send(&running, Signal::TERM);
+    assert_eq!(running.end().signal(), Some(15));
+}
