@@ -28,15 +28,21 @@ pub fn divide() -> io::Result<()> {
     assert_eq!(threads(), 1, "a process is divided before it has threads");
     set_child_subreaper(Pid::from_raw(1))?;
     let guard = rustix::process::getpid();
+    // Before there is a child: the end of a short one would go unheard.
+    let signals = SignalQueue::open(JOB_CONTROL)?;
     // SAFETY: this is the only thread, so the child has a whole copy of every lock and of the allocator.
     match unsafe { libc::fork() } {
         -1 => {
             let error = io::Error::last_os_error();
+            signals.close();
             set_child_subreaper(None)?;
             Err(error)
         }
-        0 => become_worker(guard),
-        worker => guard_until_end(Pid::from_raw(worker).expect("fork tells a number above 0")),
+        0 => {
+            signals.close();
+            become_worker(guard)
+        }
+        worker => guard_until_end(&signals, Pid::from_raw(worker).expect("fork tells a number above 0")),
     }
 }
 
@@ -54,20 +60,15 @@ fn become_worker(guard: Pid) -> io::Result<()> {
     Ok(())
 }
 
-fn guard_until_end(worker: Pid) -> ! {
-    let signals = match SignalQueue::open(JOB_CONTROL) {
-        Ok(signals) => signals,
-        // Without signals to read there is still the end to wait for.
-        Err(_) => end_as(wait_for(worker)),
-    };
+fn guard_until_end(signals: &SignalQueue, worker: Pid) -> ! {
     loop {
-        sleep_until_signal(&signals, None);
+        sleep_until_signal(signals, None);
         for arrived in signals.take().unwrap_or_default() {
             match arrived.signal {
                 number::SIGCHLD => {
                     if let Some(how) = ended(worker) {
                         if let How::Signal(_) = how {
-                            end_children(&signals);
+                            end_children(signals);
                         }
                         end_as(how);
                     }
@@ -106,15 +107,6 @@ fn ended(worker: Pid) -> Option<How> {
         }
     }
     how
-}
-
-fn wait_for(worker: Pid) -> How {
-    loop {
-        if let Some(how) = ended(worker) {
-            return how;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Ends all children, and theirs as they become ours, until none is left.

@@ -139,6 +139,12 @@ impl SignalQueue {
         Ok(arrived.collect())
     }
 
+    /// Lets the signals through again.
+    pub fn close(self) {
+        // SAFETY: the mask was filled when the queue was opened; a null old set is allowed.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
+    }
+
     pub(crate) fn mask_before(&self) -> &libc::sigset_t {
         &self.before
     }

@@ -379,7 +379,8 @@ impl Runner<'_> {
     }
 
     fn error_stream(&self, number: u64, more: &More, running: &mut Running) -> Result<Stream, StartFault> {
-        let goes_with_output = self.options.errors == Errors::WithOutput && more.stdout.is_none();
+        let output_is_ours = more.stdout.is_none() && self.options.defaults.stdout.is_none();
+        let goes_with_output = self.options.errors == Errors::WithOutput && output_is_ours;
         match &self.options.output {
             OutputManner::Whole | OutputManner::Lines if goes_with_output => Ok(Stream::AsOutput),
             OutputManner::Whole | OutputManner::Lines | OutputManner::Discarded(Discarded::Output) => {
