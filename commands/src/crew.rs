@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::registry::{Entry, Group};
+use crate::registry::{Entry, Group, Signals};
 use crate::report::print;
 use crate::shared_args::PriorityArg;
 use crate::sharing::crew_folder;
@@ -20,7 +20,7 @@ const NAME: &str = "mh crew";
 
 /// The registry's line.
 pub const ENTRY: Entry =
-    Entry { name: "crew", group: Group::Manage, command, signals: Signals::TidyUp, rewrite: |line| line, run };
+    Entry { name: "crew", group: Group::Manage, command, rewrite: |line| line, run, signals: Signals::TidyUp };
 
 /// Show which runs hold the cores, and give orders to them
 ///
