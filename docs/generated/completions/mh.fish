@@ -27,6 +27,7 @@ end
 complete -c mh -n "__fish_mh_needs_command" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_needs_command" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompress files and streams on all cores'
+complete -c mh -n "__fish_mh_needs_command" -f -a "xjobs" -d 'Run the jobs of a list, N at once'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file what the commands do, step by step'
 complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, lz4, bzip2, xz and their relatives'
 complete -c mh -n "__fish_mh_needs_command" -f -a "generate" -d 'Write man pages and completions into DIR'
@@ -80,6 +81,50 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s v -l verbose -d 'Say what
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s j -l jobs -l hands -d 'Run N jobs at once (default: the cores this process may use); 2.5x is a multiple of the cores' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s s -l script -l arg-file -d 'Read jobs from FILE; a named pipe makes a server that any number of programs feed' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s l -d 'Make one job of N lines' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s q -d 'Read at most N jobs ahead' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s v -d 'Tell more: 0 nothing, 1 errors, 2 warnings, 3 each start and end, 4 details' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l results -d 'Write outputs to DIR/NUMBER/stdout and stderr instead' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l journal -d 'Append a JSON line about each job to FILE' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l retries -d 'Run a job that fails up to N times more' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l timeout -d 'End jobs that take longer (90, 1.5m, 2h)' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l term-seq -d 'How jobs are ended: signals and milliseconds between them' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l halt -d 'Stop early: now or soon, then fail, success or done, then =N or =N%' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l delay -d 'Time between two starts' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l load -d 'Start jobs only while fewer than N threads can run on the machine; 80% is of the cores' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memfree -l mem-free -d 'Start jobs only while SIZE of memory is available' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s I -d 'Use TEXT in place of {}' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s C -l colsep -d 'Divide lines into arguments at TEXT; {1}, {2} are these' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l send -d 'Send UTILITY, or the lines of standard input, to the server that reads the named pipe FIFO' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Who goes first when runs share the machine' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l report -d 'After the run, print what bound it and what one more core would buy' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s 1 -d 'Each line is one argument, as it is'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s 0 -l null -d 'The same, ended by NUL instead of line ends'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s n -d 'Throw standard output of jobs away'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s N -d 'Throw standard output and errors of jobs away'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s u -l ungroup -d 'Jobs write directly, mixed as it comes'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s p -l interactive -d 'Ask before each job, on the terminal'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s e -d 'Stop when a job fails, as --halt soon,fail=1'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s t -d 'Print the number of jobs and the total time at the end'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s r -d 'Leave out what jobs used, where each end is told (-v 3)'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s V -l version -d 'Print the version'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s k -l keep-order -d 'Pass outputs on in the order of the list'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l line-buffer -l lb -d 'Pass outputs on line by line, as they come'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l tag -d 'Put a job\'s words before each line of its output'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume -d 'Leave out jobs that have ended by the journal, whatever their place in the list'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume-failed -d 'The same, but run those again that failed'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l shell -d 'A shell runs the jobs; values reach it as parameters and are never read as commands'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s X -d 'Put as many lines into one job as a command line holds'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l bar -l eta -d 'Show progress on a terminal even where standard output is one too'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l dry-run -d 'Print the commands and run none'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tour" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand links" -l only -d 'Make only these' -r
 complete -c mh -n "__fish_mh_using_subcommand links" -l hard -d 'Make hard links instead of symbolic ones'
