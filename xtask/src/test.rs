@@ -34,6 +34,7 @@ const PACKAGES: &[Packaged] = &[
     ("libdeflate-gzip", "libdeflate-tools"),
     ("setfattr", "attr"),
     ("setfacl", "acl"),
+    ("xjobs", "xjobs"),
     ("strace", "strace"),
     ("ps", "procps"),
 ];
