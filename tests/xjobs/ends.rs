@@ -9,7 +9,9 @@ use testkit::program::Exit;
 
 fn start(place: &Place, arguments: &[&str], list: &str) -> Running {
     place.write("list", list);
-    let mut command = Command::new(crate::place::binary());
+    // Whoever runs the tests in the background may have some of these ignored, and a child inherits that.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(crate::place::binary());
     command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder());
     Running { child: command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts") }
 }

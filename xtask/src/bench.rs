@@ -31,9 +31,9 @@ pub struct BenchArguments {
     /// 64 MiB instead of 512, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
     quick: bool,
-    /// Only cases whose name or corpus contains TEXT
+    /// Only cases whose name or corpus contains TEXT; may be given again
     #[arg(long, value_name = "TEXT")]
-    only: Option<String>,
+    only: Vec<String>,
     /// Name the cases and do nothing
     #[arg(long)]
     list: bool,
@@ -125,7 +125,7 @@ const ROUNDS_MIN: usize = 3;
 impl BenchArguments {
     fn wants(&self, name: &str, corpus: &str) -> bool {
         let has = |text: &String| name.contains(text.as_str()) || corpus.contains(text.as_str());
-        self.only.as_ref().is_none_or(has)
+        self.only.is_empty() || self.only.iter().any(has)
     }
 
     fn rounds(&self) -> usize {
@@ -138,7 +138,7 @@ impl BenchArguments {
         if self.quick {
             words += " --quick";
         }
-        if let Some(text) = &self.only {
+        for text in &self.only {
             words += &format!(" --only '{text}'");
         }
         words
@@ -197,7 +197,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
             Err(reason) => recorder.left_out(throttle::NAME, &reason),
         }
     }
-    let suffix = if arguments.only.is_some() { "-part" } else { "" };
+    let suffix = if !arguments.only.is_empty() { "-part" } else { "" };
     recorder.finish(&format!("{}{suffix}", if arguments.quick { "-quick" } else { "" }))
 }
 
