@@ -128,9 +128,15 @@ impl Tour {
             &["tamp", "-v", &source, "-o", &frames],
         )?;
         self.step("7. -t verifies without writing.", &["tamp", "-t", "-v", &frames])?;
-        print(
-            "\nThat is all there is so far. mh tamp -h shows the options; docs/commands/tamp.md has more examples.\n",
+        self.step(
+            "8. Programs that use one core each: xjobs keeps as many running as there are cores, and keeps their outputs apart.",
+            &["xjobs", "-k", "--report", "cksum", ":::", &source, &packed, &plain, &frames],
         )?;
+        self.step(
+            "9. All runs of mh share the cores, by --priority. crew shows who holds them; now nobody does.",
+            &["crew"],
+        )?;
+        print("\nThat is all there is so far. mh COMMAND -h shows the options; docs/commands has more examples.\n")?;
         Ok(Outcome::Done)
     }
 
