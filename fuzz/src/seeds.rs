@@ -6,6 +6,7 @@ use codec::format::Layout;
 use flate2::Compression;
 use flate2::read::{DeflateEncoder, GzEncoder};
 use liblzma::read::XzEncoder;
+use liblzma::stream::{LzmaOptions, Stream};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -81,6 +82,30 @@ pub fn xz() -> Vec<Vec<u8>> {
     seeds.push([seeds[4..8].concat(), vec![0; 4], seeds[8].clone()].concat());
     seeds.extend(corpus_of_the_acceptance_tests("xz"));
     seeds
+}
+
+/// .lzma files as liblzma writes them.
+pub fn lzma() -> Vec<Vec<u8>> {
+    let options = LzmaOptions::new_preset(0).expect("a preset");
+    let packed = |plain: Vec<u8>| {
+        let encoder = Stream::new_lzma_encoder(&options).expect("valid options");
+        read(XzEncoder::new_stream(plain.as_slice(), encoder))
+    };
+    plain().into_iter().map(packed).collect()
+}
+
+/// .Z files: codes of nine bits, in block mode and not, for literals, for strings that were just made, and for clearing.
+pub fn z() -> Vec<Vec<u8>> {
+    let codes: Vec<u32> = (0..400).map(|at| if at % 5 == 4 { 257 + at / 3 } else { 97 + at % 7 }).collect();
+    let cleared: Vec<u32> =
+        codes.iter().enumerate().map(|(at, &code)| if at % 90 == 89 { 256 } else { code }).collect();
+    let packed = |flags: u8, codes: &[u32]| {
+        let bits = codes.iter().flat_map(|code| (0..9).map(move |bit| code >> bit & 1 == 1));
+        let bits: Vec<bool> = bits.collect();
+        let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, &bit| byte << 1 | u8::from(bit));
+        [vec![0x1f, 0x9d, flags], bits.chunks(8).map(byte).collect()].concat()
+    };
+    vec![packed(0x90, &codes[..200]), packed(0x10, &codes[..200]), packed(0x90, &cleared), packed(0x8c, &codes)]
 }
 
 /// zst files: ours, frames without a size, with a skippable frame, and all of them behind one another.

@@ -5,12 +5,14 @@ pub mod cut_sizes;
 pub mod gzip_container;
 pub mod inflate;
 pub mod lz4_container;
+pub mod lzma_container;
 pub mod round_trip_bz2;
 pub mod round_trip_gz;
 pub mod round_trip_lz4;
 pub mod round_trip_xz;
 pub mod round_trip_zst;
 pub mod xz_container;
+pub mod z_container;
 pub mod zstd_container;
 
 use crate::seeds;
@@ -32,6 +34,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "bzip2_container", run: bzip2_container::run, seeds: seeds::bz2 },
     Target { name: "lz4_container", run: lz4_container::run, seeds: seeds::lz4 },
     Target { name: "xz_container", run: xz_container::run, seeds: seeds::xz },
+    Target { name: "lzma_container", run: lzma_container::run, seeds: seeds::lzma },
+    Target { name: "z_container", run: z_container::run, seeds: seeds::z },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "round_trip_bz2", run: round_trip_bz2::run, seeds: seeds::plain },
