@@ -67,11 +67,13 @@ enum Deny {
 }
 
 /// What all test runners said together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Totals {
     passed: u64,
     failed: u64,
     ignored: u64,
+    /// Which those were, each with its reason.
+    names_ignored: Vec<String>,
 }
 
 /// Runs all steps.
@@ -91,6 +93,9 @@ pub fn run(arguments: &TestArguments) -> Result<(), String> {
     left_out.sort();
     left_out.dedup();
     println!();
+    for test in &totals.names_ignored {
+        println!("ignored, --long runs it: {test}");
+    }
     for reason in &left_out {
         println!("left out: {reason}");
     }
@@ -99,7 +104,7 @@ pub fn run(arguments: &TestArguments) -> Result<(), String> {
     }
     println!("{}", totals.summary(left_out.len(), begin.elapsed().as_secs()));
     // Said above already; the summary is to be the last line.
-    outcome.map_err(|_said| String::new())
+    outcome.ok().ok_or_else(String::new)
 }
 
 /// Stops at the first that fails, and names those not reached.
@@ -216,6 +221,9 @@ fn run_step(step: &Step, totals: &mut Totals) -> Result<(), String> {
 impl Totals {
     /// `test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s`
     fn add(&mut self, line: &str) {
+        if let Some((name, reason)) = line.strip_prefix("test ").and_then(|test| test.split_once(" ... ignored, ")) {
+            self.names_ignored.push(format!("{name}: {reason}"));
+        }
         let Some(counts) = line.strip_prefix("test result: ") else { return };
         for part in counts.split([';', '.']) {
             let mut words = part.split_whitespace();
@@ -232,8 +240,8 @@ impl Totals {
         }
     }
 
-    fn summary(self, left_out: usize, seconds: u64) -> String {
-        let Self { passed, failed, ignored } = self;
+    fn summary(&self, left_out: usize, seconds: u64) -> String {
+        let Self { passed, failed, ignored, .. } = self;
         format!("test summary: {passed} passed, {failed} failed, {ignored} ignored, {left_out} left out in {seconds} s")
     }
 }
@@ -259,7 +267,9 @@ mod tests {
         totals.add("test result: ok. 4 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s");
         totals.add("test result: FAILED. 2 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s");
         totals.add("test something ... ok");
-        assert_eq!(totals, Totals { passed: 6, failed: 3, ignored: 1 });
+        totals.add("test many::a_lot ... ignored, takes minutes");
+        let names_ignored = vec!["many::a_lot: takes minutes".to_owned()];
+        assert_eq!(totals, Totals { passed: 6, failed: 3, ignored: 1, names_ignored });
         assert_eq!(totals.summary(2, 214), "test summary: 6 passed, 3 failed, 1 ignored, 2 left out in 214 s");
     }
 

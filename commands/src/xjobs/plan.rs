@@ -88,7 +88,7 @@ fn width(context: &Context, args: &XjobsArgs) -> Result<(usize, String), Failure
             let share = factor(number).ok_or_else(refused)?;
             ((allowed as f64 * share / 100.0) as usize, format!("-j {text} of {allowed} allowed CPUs"))
         }
-        _ => (text.parse().map_err(|_not_a_number: std::num::ParseIntError| refused())?, "-j".to_owned()),
+        _ => (text.parse::<usize>().ok().ok_or_else(refused)?, "-j".to_owned()),
     };
     if asked > WIDTH_MAX { Err(refused()) } else { Ok((asked.max(1), why)) }
 }

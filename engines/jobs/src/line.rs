@@ -184,7 +184,7 @@ impl LineReader {
                 operator.apply(self.more.get_or_insert_default(), word.to_vec());
                 Ok(())
             }
-            None => self.words.push(word).map_err(|_nul| LineFault { column: at + 1, cause: LineCause::Nul }),
+            None => self.words.push(word).ok().ok_or(LineFault { column: at + 1, cause: LineCause::Nul }),
         }
     }
 

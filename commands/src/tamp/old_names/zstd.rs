@@ -172,7 +172,7 @@ fn keep_up_between(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     let mut bounds = keep_up::Bounds::default();
     for part in value.to_str().ok_or(INCORRECT)?.split(',').filter(|part| !part.is_empty()) {
         let (bound, level) = part.split_once('=').ok_or(INCORRECT)?;
-        let level = Some(level.parse().map_err(|_not_a_number| INCORRECT)?);
+        let level = Some(level.parse().ok().ok_or(INCORRECT)?);
         match bound {
             "min" => bounds.lowest = level,
             "max" => bounds.highest = level,
