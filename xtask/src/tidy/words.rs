@@ -14,7 +14,7 @@ const NEVER: &[Refused] = &[
     ("unbounded(", "unbounded channel", "use a bounded one with a bound that has a reason"),
     ("unbounded::<", "unbounded channel", "use a bounded one with a bound that has a reason"),
     ("unbounded_channel(", "unbounded channel", "use a bounded one with a bound that has a reason"),
-    ("map_err(|_", "dropped cause", "keep it as the error's source; where it tells nothing, .ok().ok_or(...) says so"),
+    (".map_err(|_", "dropped cause", "keep it as the error's source; where it tells nothing, .ok().ok_or(...) says so"),
     ("#[allow(", "allowed lint", "use #[expect(..., reason = ...)], which tells when it is no longer needed"),
     ("#![allow(", "allowed lint", "use #![expect(..., reason = ...)], which tells when it is no longer needed"),
     ("dbg!", "left over from debugging", "remove it"),
