@@ -137,12 +137,20 @@ fn cells(run: &Run) -> [String; 7] {
     [
         run.pid.to_string(),
         format!("{:?}", run.class).to_lowercase(),
-        run.holds.to_string(),
+        holds(run),
         run.wants.to_string(),
         run.useful.to_string(),
         terminal::duration_coarse(Duration::from_secs(run.seconds)),
         what,
     ]
+}
+
+/// Hands of its own, and those it uses that are counted elsewhere.
+fn holds(run: &Run) -> String {
+    match run.inherited + run.external {
+        0 => run.holds.to_string(),
+        others => format!("{} +{others}", run.holds),
+    }
 }
 
 fn state(state: State) -> String {
@@ -163,6 +171,8 @@ mod tests {
             holds: 0,
             above_capacity: 0,
             lent: 0,
+            inherited: 0,
+            external: 0,
             wants: 64,
             useful: 64,
             seconds: 480,

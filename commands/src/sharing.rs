@@ -1,7 +1,7 @@
 //! Which budget of cores a run takes part in: the table of all runs of this user, or none but its own process's.
 
 use crate::context::{Context, variable};
-use crew::budget::{Budget, CrewFolder, InProcess, MachineWide, Surroundings};
+use crew::budget::{Budget, CrewFolder, InProcess, MachineWide, Passport, Surroundings, passport};
 use std::error::Error;
 
 /// Where the table is: `MH_CREW_DIR`, else the usual place. None where the variable is there and empty: nothing is shared.
@@ -34,9 +34,17 @@ pub fn budget(context: &Context, width: usize) -> Shared {
             }));
         }
     };
-    let shared = MachineWide::open(folder, surroundings);
+    let mut shared = MachineWide::open(folder, surroundings);
+    if let Some(passport) = inheritance() {
+        shared = shared.with_inheritance(passport);
+    }
     match shared.why_alone() {
         Some(why) => alone(Some(why)),
         None => Shared { budget: Box::new(shared), why_alone: None },
     }
+}
+
+/// The hands that a runner above has for this process. What is no passport is none: the table has the last word in any case.
+fn inheritance() -> Option<Passport> {
+    variable(passport::VARIABLE)?.to_str()?.parse().ok()
 }

@@ -8,10 +8,12 @@ pub mod cpu_set;
 pub mod entitlement;
 pub mod hands;
 mod in_process;
+mod inheritance;
 pub mod layout;
 pub mod machine_wide;
 pub mod memory;
 pub mod orders;
+pub mod passport;
 pub mod row;
 mod seat;
 pub mod surroundings;
@@ -20,6 +22,7 @@ pub mod view;
 
 pub use in_process::InProcess;
 pub use machine_wide::MachineWide;
+pub use passport::Passport;
 pub use surroundings::Surroundings;
 pub use table::CrewFolder;
 
@@ -97,6 +100,8 @@ enum Place {
     Cpu { seat: usize, taken: Taken },
     /// The lease's first hand, which may have begun above capacity.
     First,
+    /// One that the run has from the runner that started it.
+    Inherited { number: usize },
 }
 
 /// Hands for all runs that share it.
@@ -121,6 +126,15 @@ pub trait Lease: Send + Sync {
     fn must_return(&self, hand: &Hand) -> bool;
     /// Hands taken and given back since the lease began: equal when the run's books balance.
     fn books(&self) -> HandBooks;
+    /// What a child needs to use `hands` in this run's place: text for its environment ([`passport::VARIABLE`]). The run keeps them
+    /// until the child has ended. None where they are in no table.
+    fn passport(&self, _hands: &[&Hand]) -> Option<Passport> {
+        None
+    }
+    /// Hands that the run had from the runner that started it, when it came.
+    fn inherited(&self) -> usize {
+        0
+    }
     /// Says that from now on the run would not get faster by more than `width` hands. A budget of one process does not mind.
     fn set_useful_width(&self, _width: usize) {}
 }

@@ -26,8 +26,9 @@ fn quota() -> impl Strategy<Value = Option<Quota>> {
 
 fn claim() -> impl Strategy<Value = Claim> {
     let state = (prop::bool::weighted(0.1), prop::bool::weighted(0.2));
-    (class(), 1..300_u32, cpus(), quota(), 1..9_u32, (0..5_u32, 0..9_u32), state).prop_map(
-        |(class, weight, cpus, quota, useful_width, (held, waiting), (rests, is_aged))| Claim {
+    let inherited = prop_oneof![3 => Just(0), 1 => 1..3_u32];
+    (class(), 1..300_u32, cpus(), quota(), 1..9_u32, (0..5_u32, inherited, 0..9_u32), state).prop_map(
+        |(class, weight, cpus, quota, useful_width, (held, inherited, waiting), (rests, is_aged))| Claim {
             is_aged: is_aged && class < Priority::Normal,
             class,
             weight,
@@ -35,6 +36,7 @@ fn claim() -> impl Strategy<Value = Claim> {
             quota,
             useful_width,
             held,
+            inherited,
             waiting,
             rests,
         },
@@ -56,7 +58,7 @@ fn seated(entitled: &Entitled) -> u32 {
 }
 
 fn is_guaranteed(claim: &Claim) -> bool {
-    claim.wants() > 0 && (claim.class >= Priority::Normal || claim.is_aged)
+    claim.inherited == 0 && claim.wants() > 0 && (claim.class >= Priority::Normal || claim.is_aged)
 }
 
 /// Whether each of the `hands` (by run) can have a CPU of its own, by trying all ways.
@@ -88,7 +90,7 @@ proptest! {
     #[test]
     fn nobody_goes_beyond_what_it_can_use(claims in crowd(), capacity in 0..8_u32) {
         for (claim, entitled) in claims.iter().zip(entitlements(capacity, &claims)) {
-            prop_assert!(entitled.may_hold <= claim.useful_width);
+            prop_assert!(entitled.may_hold <= claim.useful_width.saturating_sub(claim.inherited));
             prop_assert!(entitled.may_hold <= claim.held + claim.waiting);
             prop_assert!(entitled.may_hold as usize <= claim.cpus.count());
             prop_assert!(!claim.rests || entitled.may_hold == 0);
@@ -152,8 +154,9 @@ proptest! {
         for (poor, less) in claims.iter().zip(&entitled).filter(|(poor, less)| less.may_hold < poor.wants()) {
             for (rich, more) in claims.iter().zip(&entitled).filter(|(rich, _)| rich.class == poor.class) {
                 // The last hand that the rich got, first hands aside, would not have been less for the poor's weight.
-                let is_first = more.may_hold <= 1;
-                prop_assert!(is_first || u64::from(more.may_hold) * u64::from(poor.weight) <= (u64::from(less.may_hold) + 1) * u64::from(rich.weight));
+                let is_first = more.may_hold == 0 || (more.may_hold == 1 && rich.inherited == 0);
+                let (more, less) = (more.may_hold + rich.inherited, less.may_hold + poor.inherited);
+                prop_assert!(is_first || u64::from(more) * u64::from(poor.weight) <= (u64::from(less) + 1) * u64::from(rich.weight));
             }
         }
     }

@@ -1,12 +1,17 @@
 //! Model of the table's protocol: processes come, take and give back, are killed and stopped between any two accesses to
-//! shared memory, also while they claim a row or tend the dead, under schedules that shuttle steers.
+//! shared memory, also while they claim a row or tend the dead, under schedules that shuttle steers. Some use the hands that others
+//! hold for them, as jobs do.
 //!
-//! Checked: no two live processes believe in the same hand, a hand is lost only by who was stopped, and when all is over every
+//! Checked: no two live processes believe in the same hand, nor in the same claim to one, a hand is lost only by who was stopped, and when all is over every
 //! word is free and every row empty. `MH_MODEL_ITERATIONS` sets the schedules per case; each has ten kills, stops and continuations.
 
 use crew::budget::cpu_set::CpuSet;
-use crew::budget::hands::{Life, Taken, Witness, claim_row, empty, give_back, is_held, take, tend_all};
-use crew::budget::layout::{BITMAP_WORDS, HUNGRY_AT, PRESENT_AT, ROW_WORDS, field, hand_word, row_word};
+use crew::budget::hands::{
+    Life, Taken, Witness, claim, claim_row, claims_of, empty, give_back, give_up, is_claimed, is_held, take, tend_all,
+};
+use crew::budget::layout::{
+    BITMAP_WORDS, ClaimWord, HUNGRY_AT, PRESENT_AT, ROW_WORDS, claim_word, field, hand_word, row_word,
+};
 use crew::budget::memory::Memory;
 use crew::budget::row::{self, Entry, Identity, Standing};
 use crew::budget::{Priority, Weight};
@@ -25,6 +30,8 @@ const PROCESSES: usize = 5;
 const AT_FIRST: usize = 3;
 /// Kills, stops and continuations of a schedule.
 const EVENTS: usize = 10;
+/// Accesses while a hand is held.
+const JOB_STEPS: usize = 8;
 /// Hands that a process takes if it lives so long.
 const ROUNDS: usize = 5;
 
@@ -55,6 +62,10 @@ struct World {
     fates: [Fate; PROCESSES],
     /// Who believes to hold a CPU; looked at between two steps, so not part of the schedule.
     believers: Mutex<[Option<Believer>; CPUS]>,
+    /// Who believes to have claimed a CPU's hand, and which taking that was.
+    claimers: Mutex<[Option<(Believer, Taken)>; CPUS]>,
+    /// The last passport that somebody wrote: a hand, and the claim of who handed it on.
+    passport: Mutex<Option<(Taken, Option<ClaimWord>)>>,
     /// How often each process was stopped.
     stops: Mutex<[u32; PROCESSES]>,
 }
@@ -66,13 +77,15 @@ impl World {
             fields.map(|field| row_word(row, field))
         });
         let bitmaps = [PRESENT_AT, HUNGRY_AT];
-        let used = rows.chain(bitmaps).chain((0..CPUS).map(hand_word));
+        let used = rows.chain(bitmaps).chain((0..CPUS).map(hand_word)).chain((0..CPUS).map(claim_word));
         assert!(ROWS <= 64 && BITMAP_WORDS * 64 >= ROWS && ROW_WORDS > field::WAITING);
         Self {
             words: used.map(|word| (word, AtomicU64::new(0))).collect(),
             locks: std::array::from_fn(|_| AtomicU64::new(0)),
             fates: std::array::from_fn(|_| Fate::default()),
             believers: Mutex::new([None; CPUS]),
+            claimers: Mutex::new([None; CPUS]),
+            passport: Mutex::new(None),
             stops: Mutex::new([0; PROCESSES]),
         }
     }
@@ -182,6 +195,9 @@ impl Process<'_> {
             if shuttle::rand::thread_rng().gen_ratio(1, 3) {
                 tend_all(self, self, row);
             }
+            if shuttle::rand::thread_rng().gen_ratio(1, 2) {
+                self.be_a_job(row);
+            }
             match take(self, row, &CpuSet::of(0..CPUS), self.number) {
                 Some(taken) => self.hold(taken),
                 None => {
@@ -215,16 +231,55 @@ impl Process<'_> {
     /// From here to the next access nobody else runs: belief and word change in one step.
     fn hold(&self, taken: Taken) {
         let own = Believer { process: self.number, stops: self.world.stops(self.number) };
-        let before = self.world.believers.lock().expect("no panic")[taken.cpu].replace(own);
+        let before = self.world.believers.lock().expect("no panic")[taken.post].replace(own);
         if let Some(other) = before {
-            assert!(self.world.may_be_wrong(other), "{other:?} and {own:?} both hold CPU {}", taken.cpu);
+            assert!(self.world.may_be_wrong(other), "{other:?} and {own:?} both hold CPU {}", taken.post);
         }
-        let is_held = is_held(self, taken);
+        *self.world.passport.lock().expect("no panic") = Some((taken, None));
+        // So long that its jobs can come.
+        let is_held = (0..JOB_STEPS).all(|_| is_held(self, taken));
         assert!(is_held || self.world.may_be_wrong(own), "a hand was lost");
         // The belief goes before the word does: in between nobody believes, which is no mistake.
-        self.world.believers.lock().expect("no panic")[taken.cpu].take_if(|believer| *believer == own);
+        self.world.believers.lock().expect("no panic")[taken.post].take_if(|believer| *believer == own);
         let was_held = give_back(self, taken);
         assert!(was_held || self.world.may_be_wrong(own), "a hand was lost");
+    }
+}
+
+impl Process<'_> {
+    /// Uses the hand of the last passport, if nobody else does; or hands it on, as a runner that is a job, and takes it back.
+    fn be_a_job(&self, row: usize) {
+        let passport = *self.world.passport.lock().expect("no panic");
+        let Some((taken, lent)) = passport else { return };
+        // Before it claims: between the claim and the look behind it there is time to be stopped.
+        let believer = Believer { process: self.number, stops: self.world.stops(self.number) };
+        let Some(own) = claim(self, self, row, taken, lent) else { return };
+        if shuttle::rand::thread_rng().gen_ratio(1, 3) {
+            *self.world.passport.lock().expect("no panic") = Some((taken, Some(own)));
+            let again = if is_claimed(self, taken, own) { Some(own) } else { claim(self, self, row, taken, None) };
+            again.inspect(|&own| {
+                give_up(self, taken.post, own);
+            });
+            return;
+        }
+        self.use_claim(believer, taken, own);
+    }
+
+    fn use_claim(&self, believer: Believer, taken: Taken, own: ClaimWord) {
+        if self.world.may_be_wrong(believer) {
+            return;
+        }
+        let before = self.world.claimers.lock().expect("no panic")[taken.post].replace((believer, taken));
+        if let Some((other, of)) = before {
+            // A claim of an earlier taking is noticed to be over at the next yield point.
+            let is_excused = of != taken || self.world.may_be_wrong(other);
+            assert!(is_excused, "{other:?} and {believer:?} both claim CPU {}", taken.post);
+        }
+        let _looked = (0..JOB_STEPS / 2).all(|_| is_claimed(self, taken, own));
+        self.world.claimers.lock().expect("no panic")[taken.post].take_if(|claimer| *claimer == (believer, taken));
+        let was_ours = give_up(self, taken.post, own);
+        let is_over = || !is_held(self, taken);
+        assert!(was_ours || self.world.may_be_wrong(believer) || is_over(), "a claim was lost");
     }
 }
 
@@ -281,6 +336,7 @@ fn clean_up_and_count(world: &World) {
         assert!(take(&last, own, &CpuSet::of([cpu]), cpu).is_some(), "CPU {cpu} is lost");
     }
     assert_eq!(empty(&last, own), CPUS);
+    assert!((0..ROWS).all(|row| claims_of(&last, row).is_empty()), "claims of the dead are left");
     last.unlock(own);
     assert_eq!(row::present(&last).count(), 0, "rows of the dead are left");
     assert!(world.locks.iter().all(|lock| lock.load(Ordering::SeqCst) == 0));

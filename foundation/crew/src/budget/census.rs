@@ -42,6 +42,10 @@ pub struct Run {
     pub above_capacity: u32,
     /// Hands it holds beyond what it would have if everybody wanted all they could use.
     pub lent: u32,
+    /// Hands it has from the runner that started it; they count there.
+    pub inherited: u32,
+    /// Hands it has from elsewhere, a `make` above it. Nobody here counts them.
+    pub external: u32,
     /// Hands it holds or waits for.
     pub wants: u32,
     /// Hands beyond which it would not get faster.
@@ -125,6 +129,8 @@ fn run(view: &View, seen: &RowSeen, entitled: Entitled, life: Life, lent: u32, w
         holds,
         above_capacity: u32::from(seen.is_above),
         lent,
+        inherited: view.inherited(seen),
+        external: seen.external,
         wants: holds.saturating_add(seen.waiting).min(seen.useful_width),
         useful: seen.useful_width,
         seconds: view.now_ms.saturating_sub(seen.joined_ms) / 1000,

@@ -19,6 +19,8 @@ pub struct Claim {
     pub useful_width: u32,
     /// Hands it holds, one above capacity included.
     pub held: u32,
+    /// Hands that it has from the runner that started it, who holds them: it needs so many fewer of its own, and no guaranteed one.
+    pub inherited: u32,
     /// Hands it waits for.
     pub waiting: u32,
     /// Paused by its user, or stopped: it can use no hand now.
@@ -48,14 +50,15 @@ pub struct Entitled {
 }
 
 impl Claim {
-    /// Hands that it has a use for.
+    /// Hands of its own that it has a use for.
     pub fn wants(&self) -> u32 {
         let cpus = u32::try_from(self.cpus.count()).unwrap_or(u32::MAX);
-        if self.rests { 0 } else { self.held.saturating_add(self.waiting).min(self.useful_width.max(1)).min(cpus) }
+        let useful = self.useful_width.max(1).saturating_sub(self.inherited);
+        if self.rests { 0 } else { self.held.saturating_add(self.waiting).min(useful).min(cpus) }
     }
 
     fn is_guaranteed_one(&self) -> bool {
-        self.wants() > 0 && (self.class >= Priority::Normal || self.is_aged)
+        self.inherited == 0 && self.wants() > 0 && (self.class >= Priority::Normal || self.is_aged)
     }
 }
 
@@ -132,7 +135,8 @@ impl<'a> Division<'a> {
 
     /// Where in `open` the run stands that would have the least for its weight after one more hand; the first of several.
     fn neediest(&self, open: &[usize]) -> Option<usize> {
-        let after = |&index: &usize| u64::from(self.entitled[index].may_hold) + 1;
+        let after =
+            |&index: &usize| u64::from(self.entitled[index].may_hold) + u64::from(self.claims[index].inherited) + 1;
         let weight = |&index: &usize| u64::from(self.claims[index].weight.max(1));
         let less = |one: &usize, other: &usize| (after(one) * weight(other)).cmp(&(after(other) * weight(one)));
         (0..open.len()).min_by(|&one, &other| less(&open[one], &open[other]))
@@ -214,8 +218,8 @@ mod tests {
 
     fn claim(class: Priority, held: u32, waiting: u32) -> Claim {
         let cpus = CpuSet::of(0..4);
-        let (useful_width, rests, is_aged) = (64, false, false);
-        Claim { class, weight: 100, cpus, quota: None, useful_width, held, waiting, rests, is_aged }
+        let (useful_width, inherited, rests, is_aged) = (64, 0, false, false);
+        Claim { class, weight: 100, cpus, quota: None, useful_width, held, inherited, waiting, rests, is_aged }
     }
 
     fn may_hold(claims: &[Claim]) -> Vec<u32> {
@@ -288,5 +292,15 @@ mod tests {
     #[test]
     fn a_smaller_capacity_is_kept_to() {
         assert_eq!(entitlements(3, &[claim(Priority::Normal, 4, 0)])[0].must_return, 1);
+    }
+
+    #[test]
+    fn what_a_run_has_from_its_runner_counts_for_its_width_its_share_and_its_first_hand() {
+        let job = Claim { inherited: 1, useful_width: 4, ..claim(Priority::Normal, 0, 4) };
+        assert_eq!(may_hold(&[claim(Priority::Normal, 1, 0), job]), [1, 3]);
+        assert_eq!(may_hold(&[claim(Priority::Normal, 0, 4), job]), [3, 1], "three each would be too much by two");
+        assert_eq!(may_hold(&[claim(Priority::High, 4, 4), job]), [4, 0], "it has a hand and is guaranteed no other");
+        let narrow = Claim { useful_width: 1, ..job };
+        assert_eq!(may_hold(&[narrow]), [0]);
     }
 }

@@ -5,15 +5,15 @@
 //! word. Each taking is one of its kind ([`HandWord`]), so what is freed is a hand of the one who was asked about, or nothing.
 
 use super::cpu_set::CpuSet;
-use super::layout::{CPUS, HandWord, ROWS, hand_word};
+use super::layout::{CPUS, ClaimWord, HandWord, POSTS, ROWS, claim_word, hand_word, post_above};
 use super::memory::Memory;
 use super::row;
 
-/// A hand that was taken: the CPU and its word since then.
+/// A hand that was taken: its post and the post's word since then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// The CPU.
-    pub cpu: usize,
+    /// The CPU, or the post above capacity; below [`POSTS`].
+    pub post: usize,
     /// What its word must still be.
     pub word: HandWord,
 }
@@ -50,27 +50,84 @@ pub fn take<M: Memory + ?Sized>(memory: &M, row: usize, cpus: &CpuSet, start: us
     cpus.iter().find_map(|cpu| take_at(memory, row, cpu))
 }
 
-fn take_at<M: Memory + ?Sized>(memory: &M, row: usize, cpu: usize) -> Option<Taken> {
-    let at = hand_word(cpu);
+/// Takes the first hand of `row` above capacity. The caller has found that it may.
+pub fn take_above<M: Memory + ?Sized>(memory: &M, row: usize) -> Option<Taken> {
+    take_at(memory, row, post_above(row))
+}
+
+fn take_at<M: Memory + ?Sized>(memory: &M, row: usize, post: usize) -> Option<Taken> {
+    let at = hand_word(post);
     let old = HandWord(memory.load(at));
     let word = old.taken_by(row);
-    (old.is_free() && memory.exchange(at, old.0, word.0)).then_some(Taken { cpu, word })
+    (old.is_free() && memory.exchange(at, old.0, word.0)).then_some(Taken { post, word })
 }
 
 /// Gives a hand back; false when it had been taken away meanwhile.
 pub fn give_back<M: Memory + ?Sized>(memory: &M, taken: Taken) -> bool {
-    memory.exchange(hand_word(taken.cpu), taken.word.0, taken.word.freed().0)
+    memory.exchange(hand_word(taken.post), taken.word.0, taken.word.freed().0)
 }
 
 /// Whether the hand is still its taker's.
 pub fn is_held<M: Memory + ?Sized>(memory: &M, taken: Taken) -> bool {
-    memory.load(hand_word(taken.cpu)) == taken.word.0
+    memory.load(hand_word(taken.post)) == taken.word.0
 }
 
-/// The hands of `row` now.
+/// The hands of `row` now that are CPUs.
 pub fn hands_of<M: Memory + ?Sized>(memory: &M, row: usize) -> Vec<Taken> {
-    let taken = |cpu| Taken { cpu, word: HandWord(memory.load(hand_word(cpu))) };
+    let taken = |post| Taken { post, word: HandWord(memory.load(hand_word(post))) };
     (0..CPUS).map(taken).filter(|taken| taken.word.row() == Some(row)).collect()
+}
+
+/// What `row` claims now, and the posts.
+pub fn claims_of<M: Memory + ?Sized>(memory: &M, row: usize) -> Vec<(usize, ClaimWord)> {
+    let claim = |post| (post, ClaimWord(memory.load(claim_word(post))));
+    (0..POSTS).map(claim).filter(|(_, claim)| claim.row() == Some(row)).collect()
+}
+
+/// Claims for `row` the hand that a runner holds as `taken`, unless another run that lives has claimed it. `lent` is the claim of
+/// a run between the two, which was itself given the hand and gives it on.
+pub fn claim<M: Memory + ?Sized>(
+    memory: &M,
+    witness: &impl Witness,
+    row: usize,
+    taken: Taken,
+    lent: Option<ClaimWord>,
+) -> Option<ClaimWord> {
+    let at = claim_word(taken.post);
+    let mut old = ClaimWord(memory.load(at));
+    if Some(old) != lent && old.is_of(taken.word) {
+        // Nobody asks for the lock of a row of its own, and what says so there is forged: a row is emptied when it is claimed.
+        let other = old.row().filter(|&other| other != row);
+        other.inspect(|&other| {
+            tend(memory, witness, other);
+        });
+        old = ClaimWord(memory.load(at));
+        if other.is_some() && old.is_of(taken.word) {
+            return None;
+        }
+    }
+    // ORDER: the hand is looked at behind the old claim: then that is one of this taking or of an earlier one. Otherwise it could be
+    // that of a later one, and be lost by what follows.
+    let new = old.claimed_by(row, taken.word);
+    if !is_held(memory, taken) || !memory.exchange(at, old.0, new.0) {
+        return None;
+    }
+    // ORDER: the hand is looked at again behind the claim: whoever frees it after this look is noticed at a yield point.
+    if is_held(memory, taken) {
+        return Some(new);
+    }
+    give_up(memory, taken.post, new);
+    None
+}
+
+/// Gives a claim up; false when it had been taken over meanwhile.
+pub fn give_up<M: Memory + ?Sized>(memory: &M, post: usize, claim: ClaimWord) -> bool {
+    memory.exchange(claim_word(post), claim.0, claim.freed().0)
+}
+
+/// Whether the claim is still its claimer's, and of a hand that its runner still holds.
+pub fn is_claimed<M: Memory + ?Sized>(memory: &M, taken: Taken, claim: ClaimWord) -> bool {
+    memory.load(claim_word(taken.post)) == claim.0 && is_held(memory, taken)
 }
 
 /// Claims a row for its caller, who holds its lock from then on. Rows that look unused come first; when there are none, rows of
@@ -87,13 +144,16 @@ pub fn claim_row<M: Memory + ?Sized>(memory: &M, witness: &impl Witness) -> Opti
 /// the way, the next one who gets the lock begins anew.
 pub fn empty<M: Memory + ?Sized>(memory: &M, row: usize) -> usize {
     row::clear(memory, row);
+    claims_of(memory, row).into_iter().for_each(|(post, claim)| {
+        give_up(memory, post, claim);
+    });
     hands_of(memory, row).into_iter().filter(|&taken| give_back(memory, taken)).count()
 }
 
 /// Looks after `row`, which is not the caller's: frees what a dead or stopped owner holds. Returns how many hands.
 pub fn tend<M: Memory + ?Sized>(memory: &M, witness: &impl Witness, row: usize) -> usize {
     // Before the question whether it lives: see the rule above.
-    let hands = hands_of(memory, row);
+    let (hands, claims) = (hands_of(memory, row), claims_of(memory, row));
     if witness.try_lock(row) {
         let freed = empty(memory, row);
         witness.unlock(row);
@@ -105,21 +165,26 @@ pub fn tend<M: Memory + ?Sized>(memory: &M, witness: &impl Witness, row: usize) 
     // From here on it may come to life again, or be replaced: it will find itself set aside, and says that it is there.
     row::change_standing(memory, row, |standing| row::Standing { is_set_aside: true, ..standing });
     row::unmark_hungry(memory, row);
+    claims.into_iter().for_each(|(post, claim)| {
+        give_up(memory, post, claim);
+    });
     hands.into_iter().filter(|&taken| give_back(memory, taken)).count()
 }
 
-/// Tends every row in use and every row that a word names, except `own`; frees words that name no row at all. Returns how many
+/// Tends every row in use and every row that a word or a claim names, except `own`; frees words that name no row at all. Returns how many
 /// hands came free.
 pub fn tend_all<M: Memory + ?Sized>(memory: &M, witness: &impl Witness, own: usize) -> usize {
     let mut named = [false; ROWS];
     let mut freed = 0;
     row::present(memory).for_each(|row| named[row] = true);
-    for cpu in 0..CPUS {
-        let word = HandWord(memory.load(hand_word(cpu)));
+    let claim = |post| ClaimWord(memory.load(claim_word(post)));
+    (0..POSTS).filter_map(|post| claim(post).row()).for_each(|row| named[row] = true);
+    for post in 0..CPUS {
+        let word = HandWord(memory.load(hand_word(post)));
         match word.row() {
             Some(row) => named[row] = true,
             None if word.is_free() => {}
-            None => freed += usize::from(give_back(memory, Taken { cpu, word })),
+            None => freed += usize::from(give_back(memory, Taken { post, word })),
         }
     }
     let others = (0..ROWS).filter(|&row| named[row] && row != own);

@@ -1,20 +1,22 @@
 //! The table's layout, byte by byte, for this program and for foreign ones. All numbers are in the machine's own byte order;
 //! every field is read and written with one atomic access of its own size. The rules of use: `foundation/crew/BUDGET.md`.
-//!
 //! | byte | size | what |
 //! |---|---|---|
 //! | 0 | 8 | magic: the letters `mh-crew` and a line feed |
-//! | 8 | 8 | version, 1. Any other: keep off |
+//! | 8 | 8 | version, 2. Any other: keep off |
 //! | 64 | 4 | generation: a futex, counted up and woken whenever somebody may take who could not before |
 //! | 128 | 32 | present: one bit a row that is in use |
 //! | 160 | 32 | hungry: one bit a row that waits for a hand, or runs above capacity |
 //! | 256 | 8 x 1024 | hands: one word a CPU, see [`HandWord`] |
-//! | 8448 | 512 x 256 | rows, see [`field`] |
+//! | 8448 | 8 x 1280 | claims: one word a CPU, then one a row (for its `ABOVE`), see [`ClaimWord`] |
+//! | 18688 | 512 x 256 | rows, see [`field`] |
 
 /// Rows: runs at the same time. LIMIT: 256 runs of one user; more would be served as if alone. Each costs 512 bytes.
 pub const ROWS: usize = 256;
 /// CPUs that have a word. LIMIT: higher numbers are not used; each costs 8 bytes and a bit in every row.
 pub const CPUS: usize = 1024;
+/// Posts: where a hand can be. One a CPU, and behind them one a row, for a first hand that runs above capacity.
+pub const POSTS: usize = CPUS + ROWS;
 /// Words of a CPU mask.
 pub const MASK_WORDS: usize = CPUS / 64;
 /// Words of the text that says what a run does: 256 bytes.
@@ -25,7 +27,7 @@ pub const BITMAP_WORDS: usize = ROWS / 64;
 /// What the first word says.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"mh-crew\n");
 /// The version that this code writes and reads.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// Word of the version.
 pub const VERSION_AT: usize = 1;
@@ -37,8 +39,10 @@ pub const PRESENT_AT: usize = 16;
 pub const HUNGRY_AT: usize = 20;
 /// First hand word.
 pub const HANDS_AT: usize = 32;
+/// First claim word.
+pub const CLAIMS_AT: usize = HANDS_AT + CPUS;
 /// First word of the first row.
-pub const ROWS_AT: usize = HANDS_AT + CPUS;
+pub const ROWS_AT: usize = CLAIMS_AT + POSTS;
 /// Words of a row.
 pub const ROW_WORDS: usize = 64;
 /// Words in use.
@@ -66,7 +70,7 @@ pub mod field {
     pub const HUNGRY_SINCE_MS: usize = 7;
     /// Until when it may keep the hand that it got by waiting long.
     pub const SLICE_UNTIL_MS: usize = 8;
-    /// Whether it runs one hand above capacity: 0 or 1.
+    /// Its first hand where that runs above capacity: a word like those of the CPUs, free while there is none.
     pub const ABOVE: usize = 9;
     /// Inode number of the control group whose CPU quota bounds it.
     pub const QUOTA_GROUP: usize = 10;
@@ -74,6 +78,8 @@ pub mod field {
     pub const QUOTA_MILLICORES: usize = 11;
     /// When it came, in milliseconds of CLOCK_MONOTONIC.
     pub const JOINED_MS: usize = 12;
+    /// Hands that it has from elsewhere, a `make` above it: shown, and counted nowhere.
+    pub const EXTERNAL: usize = 13;
     /// CPUs it may use, lowest first: 16 words.
     pub const MASK: usize = 16;
     /// What it is doing: UTF-8, ended by a zero byte if shorter than 256 bytes.
@@ -85,12 +91,22 @@ pub const fn row_word(row: usize, field: usize) -> usize {
     ROWS_AT + row * ROW_WORDS + field
 }
 
-/// The word of CPU `cpu`.
-pub const fn hand_word(cpu: usize) -> usize {
-    HANDS_AT + cpu
+/// The hand word of `post`, which is below [`POSTS`].
+pub const fn hand_word(post: usize) -> usize {
+    if post < CPUS { HANDS_AT + post } else { row_word(post - CPUS, field::ABOVE) }
 }
 
-/// One hand: who owns this CPU's word, and how often it has changed hands.
+/// The claim word of `post`, which is below [`POSTS`].
+pub const fn claim_word(post: usize) -> usize {
+    CLAIMS_AT + post
+}
+
+/// The post of `row`'s first hand above capacity.
+pub const fn post_above(row: usize) -> usize {
+    CPUS + row
+}
+
+/// One hand: who owns this post's word, and how often it has changed hands.
 ///
 /// Bits 48 to 63 are the owner's row + 1, or 0 when it is free; bits 0 to 47 count the takings. The count makes each taking
 /// one of its kind: whoever compares and swaps a word that was read before changes that very taking or nothing. It comes round
@@ -124,6 +140,41 @@ impl HandWord {
     }
 }
 
+/// Who uses a hand that another run, a runner of jobs, holds for them. The hand's word stays the runner's.
+///
+/// Bits 48 to 63 are the claimer's row + 1, or 0 when nobody claims it; bits 24 to 47 count the claims of this post; bits 0 to
+/// 23 are the last ones of the hand word's count: a claim is one of that taking and of no later one. The count of claims makes
+/// each one of its kind. LIMIT: it comes round after 2^24 claims, each of which is a program's start, between two looks at one
+/// word: hours. A claim that outlives its taking by exactly 2^24 takings keeps others from claiming that one; no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimWord(pub u64);
+
+impl ClaimWord {
+    const COUNT_BITS: u32 = 24;
+    const COUNT: u64 = (1 << Self::COUNT_BITS) - 1;
+
+    /// Whether somebody claims the hand that was taken as `taking`.
+    pub fn is_of(self, taking: HandWord) -> bool {
+        self.0 >> HandWord::COUNT_BITS != 0 && (self.0 ^ taking.0) & Self::COUNT == 0
+    }
+
+    /// The claimer's row; none when there is none, or it names a row that there is not.
+    pub fn row(self) -> Option<usize> {
+        HandWord(self.0).row()
+    }
+
+    /// The word after `row` has claimed the hand that was taken as `taking`.
+    pub fn claimed_by(self, row: usize, taking: HandWord) -> Self {
+        let claims = (self.0 >> Self::COUNT_BITS).wrapping_add(1) & Self::COUNT;
+        Self((row as u64 + 1) << HandWord::COUNT_BITS | claims << Self::COUNT_BITS | taking.0 & Self::COUNT)
+    }
+
+    /// The word after its claimer has given it up.
+    pub fn freed(self) -> Self {
+        Self(self.0 & HandWord::COUNT)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,8 +182,9 @@ mod tests {
     #[test]
     fn the_documented_bytes_are_the_used_ones() {
         assert_eq!((GENERATION_AT * 8, PRESENT_AT * 8, HUNGRY_AT * 8, HANDS_AT * 8), (64, 128, 160, 256));
-        assert_eq!((ROWS_AT * 8, ROW_WORDS * 8), (8448, 512));
-        assert_eq!(FILE_BYTES, 143_360);
+        assert_eq!((CLAIMS_AT * 8, ROWS_AT * 8, ROW_WORDS * 8), (8448, 18_688, 512));
+        assert_eq!((hand_word(CPUS + 3), claim_word(CPUS + 3)), (row_word(3, field::ABOVE), CLAIMS_AT + CPUS + 3));
+        assert_eq!(FILE_BYTES, 151_552);
         const { assert!(field::WHAT + WHAT_WORDS <= ROW_WORDS && field::MASK + MASK_WORDS <= field::WHAT) };
     }
 
@@ -146,5 +198,17 @@ mod tests {
         assert_eq!(HandWord(u64::MAX).row(), None, "no such row");
         let last = HandWord(HandWord::COUNT).taken_by(ROWS - 1);
         assert_eq!((last.row(), last.freed()), (Some(ROWS - 1), HandWord(0)), "the count comes round");
+    }
+
+    #[test]
+    fn a_claim_is_of_one_taking_and_one_of_its_kind() {
+        let taking = HandWord(41).taken_by(3);
+        let first = ClaimWord(0).claimed_by(7, taking);
+        let second = first.freed().claimed_by(7, taking);
+        assert!(first.is_of(taking) && first != second && !first.is_of(taking.freed().taken_by(3)));
+        assert_eq!((first.row(), first.freed().row(), ClaimWord(u64::MAX).row()), (Some(7), None, None));
+        assert!(!first.freed().is_of(taking), "given up");
+        let last = ClaimWord((1 << 48) - 1).claimed_by(ROWS - 1, taking);
+        assert_eq!(last.0 >> 24 & 0xff_ffff, 0, "the count comes round");
     }
 }

@@ -2,6 +2,9 @@
 //! Without a table it is the budget of one process, and says why. Theory: `foundation/crew/BUDGET.md`.
 
 use super::hands::Taken;
+use super::inheritance::Inheritance;
+use super::layout::CPUS;
+use super::passport::{Passed, Passport};
 use super::row::{Entry, Standing};
 use super::seat::{Attempt, Seat, now_ms};
 use super::table::{CrewFolder, Table, TableError};
@@ -37,6 +40,8 @@ struct Shared {
     /// The table in use, or why there is none.
     table: Mutex<Result<Arc<Table>, String>>,
     alone: InProcess,
+    /// Hands that the runner above has for this process; the first lease claims them.
+    inheritance: Mutex<Option<Passport>>,
 }
 
 impl MachineWide {
@@ -44,7 +49,16 @@ impl MachineWide {
     pub fn open(folder: CrewFolder, surroundings: Surroundings) -> Self {
         let table = Table::open(&folder).map(Arc::new).map_err(|error| said(&error));
         let alone = InProcess::new(surroundings.hands());
-        Self { shared: Arc::new(Shared { folder, surroundings, table: Mutex::new(table), alone }) }
+        let (table, inheritance) = (Mutex::new(table), Mutex::new(None));
+        Self { shared: Arc::new(Shared { folder, surroundings, table, alone, inheritance }) }
+    }
+
+    /// With the hands that a runner of jobs has for this process. What `passport` says is worth what the table says about it:
+    /// [`Lease::inherited`] tells how many there are.
+    #[must_use]
+    pub fn with_inheritance(self, passport: Passport) -> Self {
+        *lock(&self.shared.inheritance) = Some(passport);
+        self
     }
 
     /// Why this budget is no more than that of one process, as text that reads after "could not"; none when runs share.
@@ -124,6 +138,7 @@ struct Member {
     useful_width: AtomicU32,
     /// Threads in the queue, to be read without its lock.
     waiting: AtomicU32,
+    inheritance: Inheritance,
     queue: Mutex<Queue>,
     changed: Condvar,
     next_check_ms: AtomicU64,
@@ -137,13 +152,17 @@ struct Queue {
     first: Option<First>,
 }
 
-/// The run's first hand.
+/// The run's first hand. It begins above capacity, and finds a CPU when one comes free.
 #[derive(Clone, Copy)]
-enum First {
-    /// It runs above capacity.
-    Above { seat: usize },
-    /// It has found a CPU since.
-    Cpu { seat: usize, taken: Taken },
+struct First {
+    seat: usize,
+    taken: Taken,
+}
+
+impl First {
+    fn is_above(self) -> bool {
+        self.taken.post >= CPUS
+    }
 }
 
 /// Hands out now and ever, in one word (the lower 16 bits count those out), and those lost.
@@ -190,8 +209,11 @@ impl Books {
 impl Member {
     fn new(shared: Arc<Shared>, request: Request, seat: Seat) -> Self {
         let seats: [OnceLock<Seat>; SEATS] = std::array::from_fn(|_| OnceLock::new());
+        let passport = lock(&shared.inheritance).take();
+        let inheritance = passport.map(|passport| Inheritance::claim(&seat, &passport)).unwrap_or_default();
         let _the_first = seats[0].set(seat);
         Self {
+            inheritance,
             useful_width: AtomicU32::new(width(request.useful_width)),
             shared,
             request,
@@ -227,8 +249,31 @@ impl Member {
         self.useful_width.load(Ordering::SeqCst).min(hands)
     }
 
+    /// The seat of the inherited hands; none when there are none, or the run has moved to another table, or rests.
+    fn heir(&self) -> Option<&Seat> {
+        if self.inheritance.is_empty() {
+            return None;
+        }
+        self.seat().filter(|(number, _)| *number == 0).map(|(_, seat)| seat)
+    }
+
+    fn take_inherited(&self) -> Option<Hand> {
+        let seat = self.heir().filter(|seat| !seat.is_paused())?;
+        if !self.books.note_taken(self.most()) {
+            return None;
+        }
+        let taken = self.inheritance.take(seat);
+        if taken.is_none() {
+            self.books.cancel();
+        }
+        taken.map(|number| Hand { place: Place::Inherited { number } })
+    }
+
     /// While nobody is hungry a free word is all that is needed: no lock, no system call.
     fn take_quickly(&self) -> Option<Hand> {
+        if let Some(hand) = self.take_inherited() {
+            return Some(hand);
+        }
         let (number, seat) = self.seat()?;
         if !seat.is_calm() || !self.books.note_taken(self.most()) {
             return None;
@@ -242,14 +287,17 @@ impl Member {
 
     /// Takes what this run is entitled to, hungry or not.
     fn attempt(&self, queue: &mut Queue) -> Option<Hand> {
+        if let Some(hand) = self.take_inherited() {
+            return Some(hand);
+        }
         let (number, seat) = self.seat()?;
         if !self.books.note_taken(self.most()) {
             return None;
         }
         match seat.attempt(queue.first.is_none()) {
             Attempt::Got(taken) => return Some(Hand { place: Place::Cpu { seat: number, taken } }),
-            Attempt::Above => {
-                queue.first = Some(First::Above { seat: number });
+            Attempt::Above(taken) => {
+                queue.first = Some(First { seat: number, taken });
                 self.publish(queue);
                 return Some(Hand { place: Place::First });
             }
@@ -316,7 +364,7 @@ impl Member {
         let Some((number, seat)) = self.seat() else { return };
         let room = self.most().saturating_sub(self.books.out());
         let waiting = self.waiting.load(Ordering::SeqCst).min(room);
-        seat.publish(waiting, matches!(queue.first, Some(First::Above { seat }) if seat == number));
+        seat.publish(waiting, queue.first.is_some_and(|first| first.is_above() && first.seat == number));
     }
 
     /// Once in a while: is the table still the one that others use? If not, joins its successor.
@@ -364,10 +412,11 @@ impl Member {
     /// Finds a CPU for the first hand if it runs above capacity and one has come free.
     fn settle_first(&self) {
         let mut queue = lock(&self.queue);
-        let Some(First::Above { seat: number }) = queue.first else { return };
-        if let Some(taken) = self.seat_numbered(number).take_for_above() {
-            queue.first = Some(First::Cpu { seat: number, taken });
+        let Some(above) = queue.first.filter(|first| first.is_above()) else { return };
+        if let Some(taken) = self.seat_numbered(above.seat).take_for_above() {
+            queue.first = Some(First { taken, ..above });
             self.publish(&queue);
+            self.seat_numbered(above.seat).give_back(above.taken);
         }
     }
 
@@ -378,12 +427,26 @@ impl Member {
         }
     }
 
+    fn give_back_inherited(&self, number: usize) {
+        let is_ours = self.heir().is_some_and(|seat| {
+            let is_ours = self.inheritance.give_back(seat, number);
+            // A thread of ours may sleep on the table, where nothing has changed.
+            seat.ring_if_hungry();
+            is_ours
+        });
+        if !is_ours {
+            // ORDER: SeqCst for uniformity: this happens once in a stop or death.
+            self.books.lost.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
     fn give_back_first(&self) {
         let mut queue = lock(&self.queue);
-        match queue.first.take() {
-            Some(First::Cpu { seat, taken }) => self.give_back_to(seat, taken),
-            Some(First::Above { seat }) => self.seat_numbered(seat).publish(0, false),
-            None => {}
+        if let Some(first) = queue.first.take() {
+            self.give_back_to(first.seat, first.taken);
+            if first.is_above() {
+                self.seat_numbered(first.seat).publish(0, false);
+            }
         }
         self.publish(&queue);
     }
@@ -391,13 +454,9 @@ impl Member {
     /// The seat and the CPU of a hand, as they stand now.
     fn whereabouts(&self, hand: &Hand) -> (Option<usize>, Option<Taken>) {
         match hand.place {
-            Place::Counted => (None, None),
+            Place::Counted | Place::Inherited { .. } => (None, None),
             Place::Cpu { seat, taken } => (Some(seat), Some(taken)),
-            Place::First => match lock(&self.queue).first {
-                Some(First::Above { seat }) => (Some(seat), None),
-                Some(First::Cpu { seat, taken }) => (Some(seat), Some(taken)),
-                None => (None, None),
-            },
+            Place::First => lock(&self.queue).first.map_or((None, None), |first| (Some(first.seat), Some(first.taken))),
         }
     }
 }
@@ -431,6 +490,7 @@ impl Lease for Member {
         match hand.place {
             Place::Cpu { seat, taken } => self.give_back_to(seat, taken),
             Place::First => self.give_back_first(),
+            Place::Inherited { number } => self.give_back_inherited(number),
             Place::Counted => self.alone().give_back(hand),
         }
         self.books.note_returned();
@@ -447,6 +507,9 @@ impl Lease for Member {
             return self.alone().must_return(hand);
         }
         self.look_after_table();
+        if let Place::Inherited { number } = hand.place {
+            return self.heir().is_none_or(|seat| seat.is_paused() || !self.inheritance.is_ours(seat, number));
+        }
         if hand.place == Place::First {
             self.settle_first();
         }
@@ -455,11 +518,30 @@ impl Lease for Member {
         if number != Some(current) || taken.is_some_and(|taken| !seat.is_held(taken)) {
             return true;
         }
-        seat.must_return(taken) || self.books.out() > self.most()
+        // What was inherited is there to be used first: others get the one that it stands in for.
+        let stands_in = || seat.is_anybody_hungry() && self.heir().is_some_and(|heir| self.inheritance.has_idle(heir));
+        seat.must_return(taken) || self.books.out() > self.most() || stands_in()
     }
 
     fn books(&self) -> HandBooks {
         self.books.both()
+    }
+
+    fn passport(&self, hands: &[&Hand]) -> Option<Passport> {
+        let (current, seat) = self.seat()?;
+        let passed = |hand: &&Hand| match hand.place {
+            Place::Inherited { number } => self.heir().map(|_| self.inheritance.passed(number)),
+            _ => match self.whereabouts(hand) {
+                (Some(number), Some(taken)) if number == current => Some(Passed { taken, lent: None }),
+                _ => None,
+            },
+        };
+        let hands: Vec<Passed> = hands.iter().filter_map(passed).collect();
+        (!hands.is_empty()).then(|| Passport { table: seat.table_number(), hands })
+    }
+
+    fn inherited(&self) -> usize {
+        self.inheritance.count()
     }
 
     fn set_useful_width(&self, useful_width: usize) {

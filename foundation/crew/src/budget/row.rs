@@ -3,7 +3,10 @@
 
 use super::cpu_set::{Bits, CpuSet};
 use super::entitlement::Quota;
-use super::layout::{BITMAP_WORDS, CPUS, HUNGRY_AT, MASK_WORDS, PRESENT_AT, ROWS, WHAT_WORDS, field, row_word};
+use super::layout::{
+    BITMAP_WORDS, CPUS, HUNGRY_AT, HandWord, MASK_WORDS, PRESENT_AT, ROWS, WHAT_WORDS, field, hand_word, post_above,
+    row_word,
+};
 use super::memory::Memory;
 use super::{Priority, Weight};
 
@@ -100,6 +103,8 @@ pub struct RowSeen {
     pub slice_until_ms: u64,
     /// Whether it runs a hand above capacity.
     pub is_above: bool,
+    /// Hands that it has from elsewhere; 0 to [`CPUS`].
+    pub external: u32,
     /// The quota that bounds it.
     pub quota: Option<Quota>,
     /// CPUs it may use.
@@ -135,11 +140,19 @@ pub fn write<M: Memory + ?Sized>(memory: &M, row: usize, entry: &Entry) {
 pub fn clear<M: Memory + ?Sized>(memory: &M, row: usize) {
     unmark_present(memory, row);
     unmark_hungry(memory, row);
-    for field in
-        [field::PROCESS, field::STANDING, field::WAITING, field::HUNGRY_SINCE_MS, field::SLICE_UNTIL_MS, field::ABOVE]
-    {
+    for field in [
+        field::PROCESS,
+        field::STANDING,
+        field::WAITING,
+        field::HUNGRY_SINCE_MS,
+        field::SLICE_UNTIL_MS,
+        field::EXTERNAL,
+    ] {
         memory.store(row_word(row, field), 0);
     }
+    // Not 0: the count of takings goes on, so that each is one of its kind.
+    let above = hand_word(post_above(row));
+    memory.store(above, HandWord(memory.load(above)).freed().0);
 }
 
 /// Reads row `row`; none when it is not in use.
@@ -159,7 +172,8 @@ pub fn read<M: Memory + ?Sized>(memory: &M, row: usize) -> Option<RowSeen> {
         waiting: get(field::WAITING).min(CPUS as u64) as u32,
         hungry_since_ms: get(field::HUNGRY_SINCE_MS),
         slice_until_ms: get(field::SLICE_UNTIL_MS),
-        is_above: get(field::ABOVE) != 0,
+        is_above: HandWord(get(field::ABOVE)).row() == Some(row),
+        external: get(field::EXTERNAL).min(CPUS as u64) as u32,
         quota,
         cpus: CpuSet::from_words(mask),
         joined_ms: get(field::JOINED_MS),

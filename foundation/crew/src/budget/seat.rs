@@ -4,10 +4,10 @@
 use super::cpu_set::CpuSet;
 use super::entitlement::Entitled;
 use super::hands::{self, Life, Taken, Witness};
-use super::layout::{field, row_word};
+use super::layout::{ClaimWord, field, row_word};
 use super::memory::Memory;
 use super::row::{self, Entry, Standing};
-use super::table::{Table, TableError};
+use super::table::{FileNumber, Table, TableError};
 use super::view::{SLICE_MS, View};
 use super::{Priority, row::Identity};
 use machine::{Host, process_facts};
@@ -35,7 +35,7 @@ pub(super) enum Attempt {
     /// This CPU.
     Got(Taken),
     /// The first hand, for which no CPU is free: it is run above capacity.
-    Above,
+    Above(Taken),
     /// Not now: it is others' turn, or nothing is free yet.
     NotNow,
 }
@@ -123,10 +123,12 @@ impl Seat {
             return Attempt::NotNow;
         }
         let taken = self.take_a_seat(&view, &entitled);
-        let is_guaranteed = held == 0 && may_go_above && (seen.standing.class >= Priority::Normal || is_aged);
+        let has_one = held > 0 || view.inherited(&seen) > 0;
+        let is_guaranteed = !has_one && may_go_above && (seen.standing.class >= Priority::Normal || is_aged);
+        let above = || hands::take_above(self.words(), self.row).map(Attempt::Above);
         let attempt = match taken {
             Some(taken) => Attempt::Got(taken),
-            None if is_guaranteed => Attempt::Above,
+            None if is_guaranteed => above().unwrap_or(Attempt::NotNow),
             None => Attempt::NotNow,
         };
         if is_aged && !matches!(attempt, Attempt::NotNow) {
@@ -200,7 +202,35 @@ impl Seat {
         // With a narrower mask somebody may wait for this very CPU, while another one would do for us.
         let wanted = self.wanted_by_the_blocked(&view, &entitled);
         let could_move = !self.entry.cpus.and(&view.free).without(&wanted).is_empty();
-        could_move && taken.is_some_and(|taken| wanted.contains(taken.cpu))
+        could_move && taken.is_some_and(|taken| wanted.contains(taken.post))
+    }
+
+    /// Whether its user wants it to rest.
+    pub(super) fn is_paused(&self) -> bool {
+        self.come_back().is_paused
+    }
+
+    /// Whether any run waits for a hand.
+    pub(super) fn is_anybody_hungry(&self) -> bool {
+        row::is_anybody_hungry(self.words())
+    }
+
+    /// What tells its table from others.
+    pub(super) fn table_number(&self) -> FileNumber {
+        self.table.number()
+    }
+
+    /// Claims a runner's hand: see [`hands::claim`].
+    pub(super) fn claim_hand(&self, taken: Taken, lent: Option<ClaimWord>) -> Option<ClaimWord> {
+        let claim = hands::claim(self.words(), &self.witness(), self.row, taken, lent);
+        // A dead claimer was tended on the way, and may have held hands of its own.
+        self.ring_if_hungry();
+        claim
+    }
+
+    /// Whether a runner's hand is still this run's to use.
+    pub(super) fn is_claimed(&self, taken: Taken, claim: ClaimWord) -> bool {
+        hands::is_claimed(self.words(), taken, claim)
     }
 
     /// A CPU for a hand that runs above capacity, if one is free now and this run's turn.
@@ -229,7 +259,6 @@ impl Seat {
             self.put(field::HUNGRY_SINCE_MS, now_ms());
         }
         self.put(field::WAITING, u64::from(waiting));
-        self.put(field::ABOVE, u64::from(is_above));
         if (waiting > 0 && !standing.is_paused) || is_above {
             row::mark_hungry(self.words(), self.row);
         } else {
@@ -250,7 +279,8 @@ impl Seat {
         was_held
     }
 
-    fn ring_if_hungry(&self) {
+    /// Wakes whoever waits for a hand.
+    pub(super) fn ring_if_hungry(&self) {
         if row::is_anybody_hungry(self.words()) {
             self.table.ring();
         }

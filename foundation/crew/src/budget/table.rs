@@ -2,8 +2,8 @@
 //! Knows the header; rows and hands belong to `row` and `hands`.
 
 use super::layout::{
-    CPUS, FILE_BYTES, GENERATION_AT, HANDS_AT, MAGIC, ROW_WORDS, ROWS, ROWS_AT, VERSION, VERSION_AT, WORDS, field,
-    row_word,
+    CLAIMS_AT, CPUS, FILE_BYTES, GENERATION_AT, HANDS_AT, MAGIC, POSTS, ROW_WORDS, ROWS, ROWS_AT, VERSION, VERSION_AT,
+    WORDS, field, row_word,
 };
 use super::memory::Memory;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, fchmod, linkat, mkdirat, openat, unlinkat};
@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sys::shared_words::SharedWords;
 
 /// The file's name in its folder.
-pub const FILE_NAME: &str = "table";
+/// It has the version in it, so that programs of two versions have a table each while both run.
+pub const FILE_NAME: &str = "table-2";
 /// Where everybody's folders are, unless one is told otherwise.
 pub const SHARED_MEMORY: &str = "/dev/shm";
 /// What a user's folder is called; their number follows.
@@ -113,9 +114,11 @@ pub struct Table {
 
 /// What tells a file from another one that took its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileNumber {
-    device: u64,
-    inode: u64,
+pub struct FileNumber {
+    /// Of its file system.
+    pub device: u64,
+    /// Its own in there.
+    pub inode: u64,
 }
 
 impl FileNumber {
@@ -175,6 +178,11 @@ impl Table {
     /// Its words.
     pub fn words(&self) -> &[AtomicU64] {
         self.words.words()
+    }
+
+    /// What tells its file from others.
+    pub fn number(&self) -> FileNumber {
+        self.number
     }
 
     /// Its file's path.
@@ -267,7 +275,8 @@ fn fill(file: &OwnedFd, path: &Path) -> Result<(), TableError> {
     fchmod(file, Mode::RUSR | Mode::WUSR).map_err(failed("protect", path))
 }
 
-const _: () = assert!(ROWS_AT == HANDS_AT + CPUS && WORDS == ROWS_AT + ROWS * ROW_WORDS);
+const _: () = assert!(CLAIMS_AT == HANDS_AT + CPUS && ROWS_AT == CLAIMS_AT + POSTS);
+const _: () = assert!(WORDS == ROWS_AT + ROWS * ROW_WORDS);
 
 #[cfg(all(test, not(feature = "model")))]
 mod tests {

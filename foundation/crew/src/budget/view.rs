@@ -4,7 +4,7 @@
 use super::Priority;
 use super::cpu_set::CpuSet;
 use super::entitlement::{Claim, Entitled, entitlements};
-use super::layout::{HandWord, ROWS, hand_word};
+use super::layout::{ClaimWord, HandWord, ROWS, claim_word, hand_word, post_above};
 use super::memory::Memory;
 use super::row::{self, RowSeen};
 
@@ -27,6 +27,7 @@ pub struct View {
     /// Those of them that nobody has.
     pub free: CpuSet,
     words_of_row: Box<[u32; ROWS]>,
+    claims_of_row: Box<[u32; ROWS]>,
 }
 
 impl View {
@@ -35,16 +36,26 @@ impl View {
         let rows: Vec<RowSeen> = row::present(memory).filter_map(|row| row::read(memory, row)).collect();
         let cpus = rows.iter().fold(CpuSet::default(), |all, row| all.or(&row.cpus));
         let mut free = CpuSet::default();
-        let mut words_of_row = Box::new([0; ROWS]);
+        let (mut words_of_row, mut claims_of_row) = (Box::new([0; ROWS]), Box::new([0; ROWS]));
+        let mut count_claim = |post: usize, word: HandWord| {
+            let claim = ClaimWord(memory.load(claim_word(post)));
+            if let Some(row) = claim.row().filter(|_| !word.is_free() && claim.is_of(word)) {
+                claims_of_row[row] += 1;
+            }
+        };
         for cpu in cpus.iter() {
             let word = HandWord(memory.load(hand_word(cpu)));
+            count_claim(cpu, word);
             match word.row() {
                 Some(row) => words_of_row[row] += 1,
                 None if word.is_free() => free.insert(cpu),
                 None => {}
             }
         }
-        Self { now_ms, rows, cpus, free, words_of_row }
+        for post in rows.iter().filter(|seen| seen.is_above).map(|seen| post_above(seen.row)) {
+            count_claim(post, HandWord(memory.load(hand_word(post))));
+        }
+        Self { now_ms, rows, cpus, free, words_of_row, claims_of_row }
     }
 
     /// Where `row` stands among [`View::rows`].
@@ -55,6 +66,11 @@ impl View {
     /// Hands that `seen` holds, one above capacity included.
     pub fn held(&self, seen: &RowSeen) -> u32 {
         self.words_of_row[seen.row] + u32::from(seen.is_above)
+    }
+
+    /// Hands that `seen` has from the runner that started it: the runner holds them, so they count there.
+    pub fn inherited(&self, seen: &RowSeen) -> u32 {
+        self.claims_of_row[seen.row]
     }
 
     /// Hands held by all runs that share `group`'s quota.
@@ -75,7 +91,9 @@ impl View {
             // LIMIT: a slice that claims to be longer than any is forged.
             slice_left_ms > 0 && slice_left_ms <= SLICE_MS
         } else {
-            seen.waiting > 0 && self.now_ms.saturating_sub(seen.hungry_since_ms) >= patience_ms
+            self.inherited(seen) == 0
+                && seen.waiting > 0
+                && self.now_ms.saturating_sub(seen.hungry_since_ms) >= patience_ms
         }
     }
 
@@ -104,6 +122,7 @@ impl View {
             quota: seen.quota,
             useful_width: seen.useful_width,
             held: self.held(seen),
+            inherited: self.inherited(seen),
             waiting: seen.waiting,
             rests: !seen.standing.is_active(),
             is_aged: self.is_aged(seen),
@@ -151,7 +170,7 @@ mod tests {
         let now_ms = NOW_MS + AGING_LOW_MS;
         assert_eq!(View::look(memory, now_ms).entitled(u32::MAX)[0].must_return, 1);
         // It has its hand now, above capacity, and a slice that ends.
-        put(field::ABOVE, 1);
+        assert!(hands::take_above(memory, 1).is_some());
         put(field::SLICE_UNTIL_MS, now_ms + SLICE_MS);
         assert_eq!((may_hold(now_ms + SLICE_MS - 1), may_hold(now_ms + SLICE_MS)), (1, 0));
         put(field::SLICE_UNTIL_MS, u64::MAX);
@@ -163,10 +182,39 @@ mod tests {
         let memory = &table_with(&[Priority::Normal, Priority::High])[..];
         assert!(hands::take(memory, 0, &CpuSet::of([2]), 2).is_some());
         memory.store(hand_word(3), u64::MAX);
-        memory.store(row_word(1, field::ABOVE), 1);
+        assert!(hands::take_above(memory, 1).is_some());
         let view = View::look(memory, NOW_MS);
         assert_eq!((view.held(&view.rows[0]), view.held(&view.rows[1])), (1, 1));
         assert_eq!((view.free, view.cpus), (CpuSet::of([0, 1]), CpuSet::of(0..4)), "a forged word is not free");
         assert_eq!((view.position(1), view.position(2)), (Some(1), None));
+    }
+
+    #[test]
+    fn a_claim_counts_while_the_hand_is_the_runners() {
+        struct Everybody;
+        impl hands::Witness for Everybody {
+            fn try_lock(&self, _row: usize) -> bool {
+                false
+            }
+            fn unlock(&self, _row: usize) {}
+            fn life(&self, _row: usize) -> hands::Life {
+                hands::Life::Runs
+            }
+        }
+        let memory = &table_with(&[Priority::Normal, Priority::Normal, Priority::Low])[..];
+        let cpu = hands::take(memory, 0, &CpuSet::of([2]), 2).expect("it is free");
+        let above = hands::take_above(memory, 0).expect("it is free");
+        let claim = |row, taken| hands::claim(memory, &Everybody, row, taken, None);
+        let first = claim(1, cpu).expect("nobody has it");
+        assert!(claim(1, above).is_some() && claim(2, cpu).is_none(), "each once");
+        let view = View::look(memory, NOW_MS);
+        assert_eq!((view.held(&view.rows[0]), view.held(&view.rows[1])), (2, 0), "the runner holds them");
+        assert_eq!((view.inherited(&view.rows[0]), view.inherited(&view.rows[1])), (0, 2));
+        let handed_on = hands::claim(memory, &Everybody, 2, cpu, Some(first));
+        assert!(handed_on.is_some() && !hands::is_claimed(memory, cpu, first), "by whom it was lent");
+        assert!(hands::give_back(memory, cpu) && !hands::is_claimed(memory, cpu, handed_on.expect("claimed")));
+        let view = View::look(memory, NOW_MS);
+        assert_eq!((view.inherited(&view.rows[1]), view.inherited(&view.rows[2])), (1, 0));
+        assert!(claim(1, cpu).is_none(), "the hand went back");
     }
 }

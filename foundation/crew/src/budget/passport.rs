@@ -1,0 +1,101 @@
+//! The hands that a runner holds for a job, as text for the job's environment: in which table, which posts, which takings.
+//! What is read here may be forged: it is bounded, and worth what the table says about it.
+
+use super::hands::Taken;
+use super::layout::{ClaimWord, HandWord, POSTS};
+use super::table::FileNumber;
+use std::fmt;
+use std::str::FromStr;
+
+/// What the variable is called.
+pub const VARIABLE: &str = "MH_LEASE";
+
+/// LIMIT: hands that a passport names; one each for every post. What names more is no passport.
+const HANDS_MAX: usize = POSTS;
+
+/// Hands of a runner that are meant for one of its children.
+///
+/// As text: `DEVICE:INODE` of the table's file, then a word for each hand: `POST:WORD`, or `POST:WORD:CLAIM` where whoever hands it
+/// on had it from a runner itself. All numbers are hexadecimal. `POST` and `WORD` are those of the table (`layout`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passport {
+    pub(super) table: FileNumber,
+    pub(super) hands: Vec<Passed>,
+}
+
+/// One hand in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Passed {
+    /// As the runner took it.
+    pub(super) taken: Taken,
+    /// The claim of whoever hands it on, if it is not the runner's own.
+    pub(super) lent: Option<ClaimWord>,
+}
+
+/// A text is no passport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("read it as a table and its hands")]
+pub struct NoPassport;
+
+impl fmt::Display for Passport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:x}:{:x}", self.table.device, self.table.inode)?;
+        for passed in &self.hands {
+            write!(formatter, " {:x}:{:x}", passed.taken.post, passed.taken.word.0)?;
+            if let Some(claim) = passed.lent {
+                write!(formatter, ":{:x}", claim.0)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Passport {
+    type Err = NoPassport;
+
+    fn from_str(text: &str) -> Result<Self, NoPassport> {
+        let number = |text: &str| u64::from_str_radix(text, 16).ok().ok_or(NoPassport);
+        let mut words = text.split(' ');
+        let (device, inode) = words.next().and_then(|word| word.split_once(':')).ok_or(NoPassport)?;
+        let table = FileNumber { device: number(device)?, inode: number(inode)? };
+        let passed = |word: &str| {
+            let parts: Vec<u64> = word.splitn(4, ':').map(number).collect::<Result<_, _>>()?;
+            let (post, word, claim) = match parts[..] {
+                [post, word] => (post, HandWord(word), None),
+                [post, word, claim] => (post, HandWord(word), Some(ClaimWord(claim))),
+                _ => return Err(NoPassport),
+            };
+            let post = usize::try_from(post).ok().filter(|post| *post < POSTS).ok_or(NoPassport)?;
+            let is_somebodys = word.row().is_some();
+            is_somebodys.then_some(Passed { taken: Taken { post, word }, lent: claim }).ok_or(NoPassport)
+        };
+        let hands: Vec<Passed> = words.take(HANDS_MAX + 1).map(passed).collect::<Result<_, _>>()?;
+        if hands.is_empty() || hands.len() > HANDS_MAX { Err(NoPassport) } else { Ok(Self { table, hands }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_survives_its_text() {
+        let word = HandWord(8).taken_by(2);
+        let (own, lent) = (Taken { post: 0, word }, Some(ClaimWord(0).claimed_by(5, word)));
+        let hands = vec![Passed { taken: own, lent: None }, Passed { taken: Taken { post: POSTS - 1, word }, lent }];
+        let passport = Passport { table: FileNumber { device: 26, inode: u64::MAX }, hands };
+        assert_eq!(passport.to_string(), "1a:ffffffffffffffff 0:3000000000009 4ff:3000000000009:6000001000009");
+        assert_eq!(passport.to_string().parse(), Ok(passport));
+    }
+
+    #[test]
+    fn what_cannot_be_one_is_none() {
+        let too_many = "1:2".to_owned() + &" 0:1000000000001".repeat(POSTS + 1);
+        let free = "1:2 0:7";
+        for text in
+            ["", " ", "1", "1:2", "1:2 ", "1:2 0", "x:2 0:1", "1:2 500:1000000000001", free, "1:2 0:1:2:3", &too_many]
+        {
+            assert_eq!(text.parse::<Passport>(), Err(NoPassport), "{text}");
+        }
+    }
+}
