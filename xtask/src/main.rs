@@ -4,6 +4,7 @@
 
 mod bench;
 mod generate;
+mod package;
 mod test;
 mod tidy;
 mod workspace;
@@ -28,6 +29,8 @@ enum Task {
     Bench(bench::BenchArguments),
     /// Write man pages and completions into docs/generated
     Generate(generate::GenerateArguments),
+    /// Build what is installed: the program, its manual pages, the C library and its header
+    Package(package::PackageArguments),
     /// A producer for benches: BYTES of FILE, over and over, at RATE bytes a second
     #[command(hide = true)]
     Produce(bench::pace::PaceArguments),
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Task::Test(arguments) => test::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
+        Task::Package(arguments) => package::run(&arguments),
         Task::Produce(arguments) => bench::pace::produce(&arguments),
         Task::Pour(arguments) => bench::keep_up::pour(&arguments),
         Task::Consume(arguments) => bench::pace::consume(&arguments),

@@ -37,6 +37,8 @@ const PACKAGES: &[Packaged] = &[
     ("xjobs", "xjobs"),
     ("strace", "strace"),
     ("ps", "procps"),
+    ("c++", "g++"),
+    ("unshare", "util-linux"),
 ];
 
 /// Schedules of each model in the second tier.
@@ -170,7 +172,7 @@ fn steps(long: bool, tools: Tools) -> Vec<Step> {
         }
         Deny::Whole => cargo("licences, sources and advisories", &["deny", "check"]),
     }
-    cargo("the program", &["build", "--release", "--package", "manyhands"]);
+    cargo("the program", &["build", "--release", "--package", "manyhands", "--package", "manyhands-c"]);
     // The documents' examples are among them: cargo runs those of all libraries unless targets are named.
     cargo("tests", &["test", "--workspace"]);
     // On its own, or the other tests would be built with the model's locks: features unify within one call of cargo.

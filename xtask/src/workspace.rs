@@ -94,6 +94,11 @@ pub fn release_binary() -> Result<PathBuf, String> {
     Ok(target_folder()?.join("release/mh"))
 }
 
+/// The library for programs in C, built for release: beside the program.
+pub fn release_library() -> Result<PathBuf, String> {
+    Ok(target_folder()?.join("release/libmanyhands.a"))
+}
+
 /// Where cargo builds, whichever way it was told.
 fn target_folder() -> Result<PathBuf, String> {
     let metadata = cargo_metadata::MetadataCommand::new()

@@ -12,3 +12,8 @@ pub mod plan;
 mod sync;
 pub mod tally;
 pub mod verdict;
+
+/// The examples of the page for other programs, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/crew-for-programs.md")]
+struct ForPrograms;

@@ -69,6 +69,7 @@ struct Head {
 
 /// What the keeper does: register, mark, sleep, clear, restore.
 fn keep(word: &AtomicU32, is_over: &AtomicBool, mut tell: impl FnMut(io::Result<()>)) {
+    block_all_signals();
     let (head, node) = ring(word);
     let outcome = exchange_list(head).inspect(|previous| {
         // ORDER: Release is enough: the mark is published before the row that holds it is.
@@ -103,6 +104,17 @@ fn ring(word: &AtomicU32) -> (*mut Head, *mut Node) {
         (*head).futex_offset = (word.as_ptr() as isize).wrapping_sub(node as isize) as libc::c_long;
     }
     (head, node)
+}
+
+/// Signals of the process go to its other threads: a handler of a program that only links us could need more stack than
+/// this one has.
+fn block_all_signals() {
+    // SAFETY: a signal set of zeros is a valid one, both calls get pointers to it alone, and neither can fail so.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
 }
 
 fn thread_id() -> u32 {
@@ -143,6 +155,18 @@ mod tests {
         assert!(mark != 0 && mark & OWNER_DIED == 0);
         drop(keeper);
         assert_eq!(memory.half(2).load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn the_keeper_leaves_signals_to_others() {
+        let memory = memory();
+        let _keeper = MarkKeeper::start(Arc::clone(&memory), 3).expect("a keeper");
+        let thread = memory.half(3).load(Ordering::SeqCst);
+        let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/status")).expect("it lives");
+        let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("a mask");
+        let blocked = u64::from_str_radix(blocked.trim(), 16).expect("a mask");
+        let terminate = 1 << (libc::SIGTERM - 1);
+        assert_eq!(blocked & terminate, terminate, "{blocked:x}");
     }
 
     #[test]

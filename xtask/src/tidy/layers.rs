@@ -10,6 +10,7 @@ use std::path::Path;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("machine", &["sys"]),
     ("crew", &["sys", "machine"]),
+    ("manyhands-c", &["machine", "crew"]),
     ("fuzz", &["sys", "machine", "crew", "testkit"]),
     ("acceptance", &["testkit"]),
 ];
@@ -92,7 +93,7 @@ mod tests {
         assert!(may("machine", "sys", false) && may("crew", "machine", false));
         assert!(may("codec", "crew", false) && may("archive", "sys", false));
         assert!(may("manyhands", "terminal", false) && may("manyhands", "archive", false));
-        assert!(may("fuzz", "codec", false));
+        assert!(may("fuzz", "codec", false) && may("manyhands-c", "crew", false));
     }
 
     #[test]
@@ -101,6 +102,7 @@ mod tests {
         assert!(!may("codec", "terminal", false) && !may("crew", "terminal", false));
         assert!(!may("archive", "codec", false), "no edge between engines is listed");
         assert!(!may("codec", "manyhands", false) && !may("acceptance", "manyhands", true));
+        assert!(!may("manyhands-c", "codec", false) && !may("manyhands", "manyhands-c", false));
         assert!(!may("xtask", "sys", false) && !may("xtask", "testkit", true));
     }
 

@@ -17,7 +17,7 @@ pub fn check(file: &Scanned) -> Vec<Finding> {
             findings.push(Finding::new(
                 file.place(number),
                 "unsafe outside its rooms",
-                "move it into foundation/sys, preload or a leaf module named kernel",
+                "move it into foundation/sys, preload, a leaf module named kernel or the boundary of a binding",
             ));
         }
         if opens(&code[at + "unsafe".len()..]) && !is_argued(file, number) {
@@ -34,6 +34,8 @@ pub fn check(file: &Scanned) -> Vec<Finding> {
 fn is_room(path: &Path) -> bool {
     path.starts_with("foundation/sys")
         || path.starts_with("preload")
+        // What turns another language's pointers into values, and nothing else: docs/decisions/0006-a-boundary-for-c.md.
+        || (path.starts_with("bindings") && path.ends_with("src/boundary.rs"))
         || path.ends_with("kernel.rs")
         || path.parent().is_some_and(|folder| folder.iter().any(|part| part == "kernel"))
 }
@@ -62,12 +64,22 @@ mod tests {
     #[test]
     fn unsafe_stays_in_its_rooms() {
         let argued = "// SAFETY: it is sound.\nunsafe { g() }";
-        for room in
-            ["foundation/sys/src/x.rs", "preload/x/src/lib.rs", "engines/a/src/kernel.rs", "engines/a/kernel/b.rs"]
-        {
+        for room in [
+            "foundation/sys/src/x.rs",
+            "preload/x/src/lib.rs",
+            "engines/a/src/kernel.rs",
+            "engines/a/kernel/b.rs",
+            "bindings/c/src/boundary.rs",
+        ] {
             assert_eq!(count(room, argued), 0, "{room}");
         }
-        for other in ["engines/a/src/x.rs", "commands/src/kernel_list.rs", "foundation/system/src/x.rs"] {
+        for other in [
+            "engines/a/src/x.rs",
+            "commands/src/kernel_list.rs",
+            "foundation/system/src/x.rs",
+            "bindings/c/src/share.rs",
+            "engines/a/src/boundary.rs",
+        ] {
             assert_eq!(count(other, argued), 1, "{other}");
         }
         assert_eq!(count("commands/src/x.rs", "#![expect(unsafe_code)] // unsafe\nf(\"unsafe {\");"), 0);

@@ -1,0 +1,102 @@
+/* manyhands.h: take part in the budget of cores that all runs of `mh` of a user share (C99, C++).
+ *
+ * A program says once what it is (mh_lease_open). Each of its threads takes a hand before it computes and gives it back
+ * afterwards; in between, at its yield points (every few milliseconds of work, where it can stop), it asks whether the hand
+ * should go back. Nobody is bound to a CPU, and nobody who does not ask is stopped: the budget is a promise among programs.
+ *
+ *     while there is work:
+ *         mh_take(lease, &hand);
+ *         do one piece of work after another until mh_must_return(lease, hand) is not 0;
+ *         mh_give_back(lease, hand);
+ *
+ * Link with: libmanyhands.a -lpthread -ldl -lm. An example is bindings/c/examples/share.c.
+ *
+ * Where there is no table to share, everything works in the same way within the program, and mh_crew_why_alone says why.
+ * All functions but the two that close may be called from any thread at any time. A null pointer in place of a handle or an
+ * answer is an error (MH_WRONG_ARGUMENT), never a crash. A handle must not be used after it was closed, nor by a child of
+ * fork that has not called exec. A lease keeps one sleeping thread, with all signals blocked.
+ */
+#ifndef MANYHANDS_H
+#define MANYHANDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What functions that return an int answer: 0 or more when all is well, less when not; then mh_error has the text. */
+#define MH_OK 0
+/* mh_try_take: no hand can be had now. */
+#define MH_NOT_NOW 1
+/* A null pointer, or a number outside its range. */
+#define MH_WRONG_ARGUMENT (-1)
+/* The hand is not this lease's, or was given back before. */
+#define MH_WRONG_HAND (-2)
+/* A defect of the library. */
+#define MH_BROKEN (-3)
+
+/* Classes, served in this order from the last to the first. HIGH and NORMAL always get one hand, LOW and IDLE get what is
+ * left, and a slice of time now and then. */
+#define MH_IDLE 0
+#define MH_LOW 1
+#define MH_NORMAL 2
+#define MH_HIGH 3
+
+/* The budget, opened. */
+typedef struct mh_crew mh_crew;
+/* One run's share of it: its place in the table. */
+typedef struct mh_lease mh_lease;
+/* The right to use one core now; 0 is none. Belongs to the lease that it was taken from, not to a thread. */
+typedef uint64_t mh_hand;
+
+/* Opens the budget of a folder; NULL is the usual one: that which the variable MH_CREW_DIR names (if it is there and empty,
+ * nothing is shared), else /dev/shm/manyhands-UID. A folder that cannot be used is no error: see mh_crew_why_alone. */
+int mh_crew_open(const char *folder, mh_crew **crew);
+
+/* Leases that were opened live on. NULL does nothing. */
+void mh_crew_close(mh_crew *crew);
+
+/* Hands that this program could hold if it were alone: its CPUs, bounded by its control group's quota. 0: no crew. */
+size_t mh_crew_hands(const mh_crew *crew);
+
+/* Why this program shares with nobody, as text that reads after "could not": at most `bytes` bytes of it with the closing
+ * zero go to `text`. Returns the length of the whole text; 0: it shares. `text` may be NULL if `bytes` is 0. Opening a lease
+ * may find a reason too: the table is full. */
+size_t mh_crew_why_alone(const mh_crew *crew, char *text, size_t bytes);
+
+/* Signs a run up. `weight`, 1 to 10000 (what is outside becomes the nearest; 100 is usual), divides a class; beyond
+ * `useful_width` hands it would not get faster; `what` says to people what it is doing, in up to 256 bytes of UTF-8. */
+int mh_lease_open(const mh_crew *crew, int priority, unsigned weight, size_t useful_width, const char *what,
+                  mh_lease **lease);
+
+/* Gives back whatever hands are still out, and leaves the table. No other call on the lease may be in progress. NULL does
+ * nothing. */
+void mh_lease_close(mh_lease *lease);
+
+/* Takes a hand; sleeps until one can be had. Signals do not end the sleep. */
+int mh_take(const mh_lease *lease, mh_hand *hand);
+
+/* Takes a hand if one can be had now: MH_OK, else MH_NOT_NOW, with 0 as the hand. Asking again and again is no waiting:
+ * nobody gives a hand back for its sake. */
+int mh_try_take(const mh_lease *lease, mh_hand *hand);
+
+/* 1 if the hand should go back at this yield point: others are entitled to it, or the run was paused, or narrowed, or had
+ * been stopped. 0 if not. */
+int mh_must_return(const mh_lease *lease, mh_hand hand);
+
+/* Gives a hand back. */
+int mh_give_back(const mh_lease *lease, mh_hand hand);
+
+/* Says that from now on the run would not get faster by more than `width` hands. */
+int mh_set_useful_width(const mh_lease *lease, size_t width);
+
+/* What went wrong in the last call of this thread that failed, as mh_crew_why_alone tells it; 0: none has. */
+size_t mh_error(char *text, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
