@@ -2,6 +2,7 @@
 
 use crate::place::{Place, Running, binary, said, wait_until};
 use std::fs::File;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use testkit::program::{Exit, Outcome, Program};
 
@@ -95,4 +96,111 @@ fn what_is_packed_does_not_depend_on_the_company() {
         .map(|thread| thread.join().expect("no panic").expect("it starts").stdout_of_success())
         .collect();
     assert!(packed.iter().all(|packed| *packed == alone));
+}
+
+/// `mh crew run` of a script, in its own process group as a shell's job is.
+fn run_outside(place: &Place, options: &[&str], script: &str) -> Running {
+    let mut command = Command::new(binary());
+    command.args(["crew", "run"]).args(options).args(["--", "sh", "-c", script]).current_dir(place.folder());
+    command.env("MH_CREW_DIR", place.path("crew")).stdin(Stdio::null()).stdout(Stdio::null());
+    Running { child: command.process_group(0).spawn().expect("the program starts") }
+}
+
+/// The process whose number a script wrote into a file.
+fn told(place: &Place, name: &str) -> String {
+    wait_until("the script has told its number", || place.has(name) && place.read(name).ends_with(b"\n"));
+    String::from_utf8(place.read(name)).expect("a number").trim().to_owned()
+}
+
+/// A line of a process's status, without its name; none when it is gone.
+fn status(process: &str, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(":\t")).map(str::to_owned)
+}
+
+fn is_state(process: &str, state: char) -> bool {
+    status(process, "State").is_some_and(|text| text.starts_with(state))
+}
+
+const SPIN: &str = "echo $$ > pid; while :; do :; done";
+
+#[test]
+fn an_outside_program_ends_as_it_does_without_us() {
+    let place = Place::new();
+    let exit = |script: &str| crew(&place, &["run", "--", "sh", "-c", script]).exit;
+    assert_eq!(exit("exit 7"), Exit::Code(7));
+    assert_eq!(exit("kill -9 $$"), Exit::Code(137));
+    assert_eq!(crew(&place, &["run", "--", "no-such-program"]).exit, Exit::Code(127));
+    assert_eq!(crew(&place, &["run", "--", "/etc/passwd"]).exit, Exit::Code(126));
+    assert_eq!(crew(&place, &["run", "--", "cat"]).exit, Exit::Code(0), "standard input is passed on");
+    let said = crew(&place, &["run", "-j1", "--", "grep", "Cpus_allowed_list", "/proc/self/status"]);
+    let said = String::from_utf8(said.stdout_of_success()).expect("text");
+    assert!(!said.contains(['-', ',']), "one hand is one CPU: {said}");
+}
+
+#[test]
+fn an_outside_program_shares_and_rests_and_goes_on() {
+    let place = place();
+    let outside = run_outside(&place, &["--priority", "low"], SPIN);
+    let spinner = told(&place, "pid");
+    wait_until("it has a hand", || holds(&place, &outside) > 0);
+    let all = status(&spinner, "Cpus_allowed_list");
+    let high = start(&place, &["--priority", "high"]);
+    wait_until("the higher class has all", || holds(&place, &high) > 0 && holds(&place, &outside) == 0);
+    wait_until("without a hand it is stopped", || is_state(&spinner, 'T'));
+    drop(high);
+    wait_until("it goes on with all", || is_state(&spinner, 'R') && status(&spinner, "Cpus_allowed_list") == all);
+    let pid = outside.child.id().to_string();
+    crew(&place, &["pause", &pid]).stdout_of_success();
+    wait_until("paused, it is stopped", || is_state(&spinner, 'T'));
+    crew(&place, &["resume", &pid]).stdout_of_success();
+    wait_until("resumed, it runs", || is_state(&spinner, 'R'));
+}
+
+#[test]
+fn signals_reach_an_outside_program_though_it_rests_and_nothing_outlives_its_runner() {
+    let place = place();
+    let mut outside = run_outside(&place, &[], "trap 'exit 9' TERM; echo $$ > pid; while :; do sleep 1; done");
+    let waiting = told(&place, "pid");
+    let pid = outside.child.id().to_string();
+    crew(&place, &["pause", &pid]).stdout_of_success();
+    wait_until("it is stopped", || is_state(&waiting, 'T'));
+    assert_eq!(
+        Program::find("sh").expect("sh").run(["-c", &format!("kill -TERM {pid}")], b"").expect("sh").exit,
+        Exit::Code(0)
+    );
+    assert_eq!(outside.end().code(), Some(9));
+
+    std::fs::remove_file(place.path("pid")).expect("it was told");
+    let mut outside = run_outside(&place, &[], SPIN);
+    let spinner = told(&place, "pid");
+    outside.child.kill().expect("it runs");
+    outside.child.wait().expect("it was killed");
+    wait_until("the program is gone too", || status(&spinner, "State").is_none());
+    wait_until("and its row", || {
+        crew(&place, &[]).stdout.starts_with(b"no run") || field(&place, &outside, "state").as_deref() == Some("dead")
+    });
+}
+
+#[test]
+fn waiting_ends_with_the_runs_and_with_the_time() {
+    let place = place();
+    assert_eq!(crew(&place, &["wait"]).exit, Exit::Code(0), "nobody is there");
+    assert_eq!(crew(&place, &["wait", "--idle"]).exit, Exit::Code(0));
+    assert_eq!(crew(&place, &["wait", "4000000"]).exit, Exit::Code(0), "it has ended");
+    let mut endless = start(&place, &[]);
+    wait_until("it is there", || holds(&place, &endless) > 0);
+    let pid = endless.child.id().to_string();
+    for arguments in [&["wait", "--timeout", "0.1"][..], &["wait", &pid, "--timeout", "0.1"]] {
+        let outcome = crew(&place, arguments);
+        assert_eq!(outcome.exit, Exit::Code(1));
+        assert_eq!(said(&outcome), "mh crew: 1 run was still there when the time was over\n");
+    }
+    let waiting = ["wait", pid.as_str()].map(str::to_owned);
+    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let waiter =
+        std::thread::spawn(move || program.run(["crew"].into_iter().chain(waiting.iter().map(String::as_str)), b""));
+    endless.child.kill().expect("it runs");
+    endless.child.wait().expect("it was killed");
+    assert_eq!(waiter.join().expect("no panic").expect("it starts").exit, Exit::Code(0));
 }

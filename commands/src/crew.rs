@@ -1,6 +1,9 @@
 //! `mh crew`: who holds the cores and why the others wait; and orders to runs that are under way.
 //! Shows what stands in the table of this user's runs (`foundation/crew/BUDGET.md`); decides nothing.
 
+mod run;
+mod wait;
+
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group, Signals};
@@ -20,7 +23,7 @@ const NAME: &str = "mh crew";
 
 /// The registry's line.
 pub const ENTRY: Entry =
-    Entry { name: "crew", group: Group::Manage, command, rewrite: |line| line, run, signals: Signals::TidyUp };
+    Entry { name: "crew", group: Group::Manage, command, rewrite: |line| line, run, signals: Signals::Own };
 
 /// Show which runs hold the cores, and give orders to them
 ///
@@ -58,26 +61,36 @@ enum OrderArgs {
         /// Process id of the run
         pid: u32,
     },
+    Wait(wait::WaitArgs),
+    Run(run::RunArgs),
 }
 
 fn command() -> Command {
     CrewArgs::augment_args(Command::new("crew")).after_help(
         "Examples:\n  mh crew                              who holds what, and why\n  \
          mh crew set 4711 --priority high     this one first\n  \
-         mh crew pause 4711                   its cores to the others, for now",
+         mh crew pause 4711                   its cores to the others, for now\n  \
+         mh crew run --priority low -- make   a program that knows nothing of hands\n  \
+         mh crew wait 4711 && shutdown        when that one has ended",
     )
 }
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = CrewArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    let order = match args.order {
+        // It runs without a table, too.
+        Some(OrderArgs::Run(args)) => return run::run(context, &args),
+        order => order,
+    };
     let Some(folder) = crew_folder() else {
         return Err(Failure::Usage {
             command: NAME,
             message: "MH_CREW_DIR is empty: no runs share their cores".to_owned(),
         });
     };
-    let (pid, order) = match args.order {
-        None => return show(&folder, args.json),
+    let (pid, order) = match order {
+        None | Some(OrderArgs::Run(_)) => return show(&folder, args.json),
+        Some(OrderArgs::Wait(args)) => return wait::run(context, &folder, &args),
         Some(OrderArgs::Set { pid, priority, weight }) => {
             let class = priority.map(PriorityArg::class);
             (pid, Order { class, weight: weight.map(Weight::new), ..Order::default() })

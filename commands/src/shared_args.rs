@@ -92,7 +92,8 @@ impl SharedArgs {
 /// LIMIT: more hands than this are a typing mistake; each costs a thread and its buffers.
 const HANDS_MAX: usize = 4096;
 
-fn parse_hands(text: &str) -> Result<usize, String> {
+/// A number of hands as typed.
+pub fn parse_hands(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(hands) if hands <= HANDS_MAX => Ok(hands),
         _ => Err(format!("a number from 0 to {HANDS_MAX} is needed")),

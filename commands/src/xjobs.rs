@@ -28,6 +28,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use teller::Teller;
 
+pub use inputs::environment;
+
 /// How messages begin.
 const NAME: &str = "mh xjobs";
 
@@ -222,7 +224,8 @@ fn parse_count(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "a number from 1 on is needed".to_owned())
 }
 
-fn parse_time(text: &str) -> Result<Duration, String> {
+/// A time as typed: `90`, `1.5m`, `2h`.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
     jobs::record::parse_time(text).ok_or_else(|| "a time is needed: 90, 1.5m, 2h".to_owned())
 }
 
@@ -273,7 +276,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
         context.messages.warning(NAME, &format!("could not start a guard: {words}; a killed run leaves its jobs"), &[]);
     }
     let signals = sys::signals::SignalQueue::open(sys::signals::JOB_CONTROL)
-        .map_err(|error| environment(&format!("set up signal handling: {}", with_causes(&error))))?;
+        .map_err(|error| refused(&format!("set up signal handling: {}", with_causes(&error))))?;
     lower_priority(context, args.priority);
     plan::allow_descriptors(context, &job);
     let (journal, done) = plan::open_journal(context, args)?;
@@ -295,7 +298,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let source = job.source.take().expect("a plan has a source, and it is taken once");
     let around = Surroundings { signals: &signals, host: &context.host, streams, journal, done, total, tally };
     let ran =
-        run_jobs(job.options, source, lease, around, &mut teller).map_err(|fault| environment(&with_causes(&fault)))?;
+        run_jobs(job.options, source, lease, around, &mut teller).map_err(|fault| refused(&with_causes(&fault)))?;
     drop(progress);
     let told = teller.finish(&ran);
     show(context, args, &ran, told)
@@ -311,7 +314,7 @@ fn lower_priority(context: &Context, priority: PriorityArg) {
     }
 }
 
-fn environment(message: &str) -> Failure {
+fn refused(message: &str) -> Failure {
     Failure::Environment { command: NAME, message: message.to_owned() }
 }
 

@@ -66,7 +66,7 @@ impl StartFault {
 
 /// Finds programs in PATH, each once.
 #[derive(Debug)]
-pub(crate) struct Programs {
+pub struct Programs {
     folders: Vec<Vec<u8>>,
     known: HashMap<Vec<u8>, CString>,
 }

@@ -16,12 +16,14 @@ pub mod orders;
 pub mod passport;
 pub mod row;
 mod seat;
+mod sleep;
 pub mod surroundings;
 pub mod table;
 pub mod view;
+pub mod watch;
 
 pub use in_process::InProcess;
-pub use machine_wide::MachineWide;
+pub use machine_wide::{MachineWide, Proxy};
 pub use passport::Passport;
 pub use surroundings::Surroundings;
 pub use table::CrewFolder;

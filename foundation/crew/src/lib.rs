@@ -9,6 +9,7 @@ pub mod forecast;
 pub mod measures;
 pub mod pipeline;
 pub mod plan;
+pub mod steward;
 mod sync;
 pub mod tally;
 pub mod verdict;

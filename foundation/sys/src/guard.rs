@@ -2,6 +2,7 @@
 //! The guard is the parent: it forks once, before any thread exists, and the child goes on as the process that works. As
 //! subreaper (`prctl(2)`) the guard inherits whatever the other leaves behind, daemons included. Limit: both killed at once.
 
+use crate::process_tree::parent_and_state;
 use crate::reap::{self, How};
 use crate::signals::{JOB_CONTROL, SignalQueue, die_by, number, stop_here};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -149,16 +150,9 @@ pub fn children_of(parent: Pid) -> Vec<Pid> {
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let is_child = |&number: &i32| {
         let stat = std::fs::read(format!("/proc/{number}/stat")).unwrap_or_default();
-        parent_in(&stat) == Some(parent.as_raw_nonzero().get())
+        parent_and_state(&stat).is_some_and(|(found, _)| found == parent.as_raw_nonzero().get())
     };
     numbers.filter(is_child).filter_map(Pid::from_raw).collect()
-}
-
-/// `pid (name) state parent ...`; the name may hold anything, so it ends at the last parenthesis (proc(5)).
-fn parent_in(stat: &[u8]) -> Option<i32> {
-    let behind_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
-    let fields = std::str::from_utf8(&stat[behind_name..]).ok()?;
-    fields.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 fn end_as(how: How) -> ! {
@@ -166,17 +160,5 @@ fn end_as(how: How) -> ! {
         // SAFETY: ends this process, which has nothing to tidy up: all buffers are the worker's.
         How::Exit(code) => unsafe { libc::_exit(code) },
         How::Signal(signal) => die_by(signal),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_parent_stands_behind_the_name_whatever_that_is() {
-        assert_eq!(parent_in(b"12 (a) b) R) S 7 12 12 0"), Some(7));
-        assert_eq!(parent_in(b"12 (sh) Z 1 0"), Some(1));
-        assert_eq!(parent_in(b""), None);
     }
 }

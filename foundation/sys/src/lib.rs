@@ -10,6 +10,7 @@ pub mod futex;
 pub mod guard;
 pub mod metadata;
 pub mod pipe_end;
+pub mod process_tree;
 pub mod reap;
 pub mod robust_mark;
 pub mod scheduling;

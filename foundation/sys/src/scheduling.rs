@@ -1,4 +1,5 @@
-//! The process's own scheduling priority (`setpriority(2)`), and where the calling thread runs (`sched_getcpu(3)`).
+//! The process's own scheduling priority (`setpriority(2)`), the calling thread's class and CPUs (`sched_setscheduler(2)`,
+//! `sched_setaffinity(2)`), and where it runs (`sched_getcpu(3)`).
 //! Priority is only ever lowered: raising needs rights that an everyday utility does not have.
 
 use std::io;
@@ -8,6 +9,52 @@ pub fn be_nicer(steps: u8) -> io::Result<()> {
     let now = rustix::process::getpriority_process(None)?;
     let nicer = (now + i32::from(steps)).min(19);
     Ok(rustix::process::setpriority_process(None, nicer)?)
+}
+
+/// A class of the kernel's scheduler below the usual one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// SCHED_BATCH and nicer by so many steps: gives way, and is not taken for somebody who types.
+    Batch {
+        /// 1 to 19.
+        nicer_by: u8,
+    },
+    /// SCHED_IDLE: runs where nobody else wants to.
+    Idle,
+}
+
+/// Puts the calling thread, and what it starts from now on, into `class`.
+///
+/// LIE: a thread without rights does not get out again, so this is for threads that end soon. Under autogrouping (`sched(7)`) it
+/// counts among programs of the same session only.
+pub fn enter(class: Class) -> io::Result<()> {
+    let policy = match class {
+        Class::Batch { .. } => libc::SCHED_BATCH,
+        Class::Idle => libc::SCHED_IDLE,
+    };
+    // SAFETY: an all-zero sched_param is the only one that these classes take.
+    let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: 0 is the calling thread; the pointer is to a live object.
+    if unsafe { libc::sched_setscheduler(0, policy, &parameters) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    match class {
+        // LIE: setpriority(2) speaks of processes; on Linux a number of 0 means the calling thread.
+        Class::Batch { nicer_by } => be_nicer(nicer_by),
+        Class::Idle => Ok(()),
+    }
+}
+
+/// Lets the calling thread, and what it starts from now on, run on `cpus` only.
+pub fn stay_on(cpus: &[usize]) -> io::Result<()> {
+    Ok(rustix::thread::sched_setaffinity(None, &cpu_set(cpus))?)
+}
+
+/// LIMIT: CPUs from 1024 on are left out, as in the table.
+pub(crate) fn cpu_set(cpus: &[usize]) -> rustix::thread::CpuSet {
+    let mut set = rustix::thread::CpuSet::new();
+    cpus.iter().filter(|&&cpu| cpu < rustix::thread::CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu));
+    set
 }
 
 /// The CPU that the calling thread runs on, or did a moment ago. Costs some nanoseconds: no system call where the C library
@@ -20,6 +67,22 @@ pub fn current_cpu() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_disposable_thread_takes_its_class_and_cpu_with_it() {
+        std::thread::spawn(|| {
+            let cpu = current_cpu();
+            stay_on(&[cpu]).expect("it runs there now");
+            enter(Class::Idle).expect("nobody is refused less");
+            assert_eq!(current_cpu(), cpu);
+            // SAFETY: 0 is the calling thread.
+            assert_eq!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_IDLE);
+        })
+        .join()
+        .expect("no panic");
+        // SAFETY: 0 is the calling thread.
+        assert_eq!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_OTHER, "the others stay as they were");
+    }
 
     #[test]
     fn a_thread_runs_on_a_cpu_that_it_may_run_on() {

@@ -29,7 +29,9 @@ pub const JOB_CONTROL: &[i32] = &[
 
 /// Numbers that callers compare with.
 pub mod number {
-    pub use libc::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+    pub use libc::{
+        SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2,
+    };
 }
 
 /// The signal of a write to a pipe that nobody reads.

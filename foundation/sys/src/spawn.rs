@@ -122,6 +122,15 @@ impl Spawner {
     /// Programs get `environment`, a process group of their own, the signal mask from before `signals` was opened, and the
     /// default for the two signals that this house ignores (SIGPIPE, SIGXFSZ).
     pub fn new(signals: &SignalQueue, environment: Words) -> io::Result<Self> {
+        Self::with(signals, environment, libc::POSIX_SPAWN_SETPGROUP)
+    }
+
+    /// The same, but programs stay in the caller's process group: what is typed at the terminal reaches them as it reaches us.
+    pub fn in_callers_group(signals: &SignalQueue, environment: Words) -> io::Result<Self> {
+        Self::with(signals, environment, 0)
+    }
+
+    fn with(signals: &SignalQueue, environment: Words, group: c_int) -> io::Result<Self> {
         let mut attributes = Box::new(MaybeUninit::<libc::posix_spawnattr_t>::uninit());
         // SAFETY: the pointer is to memory of the right size and alignment that init fills.
         checked(unsafe { libc::posix_spawnattr_init(attributes.as_mut_ptr()) })?;
@@ -129,7 +138,7 @@ impl Spawner {
         let mut attributes: Box<libc::posix_spawnattr_t> = unsafe { attributes.assume_init() };
         // SAFETY: an all-zero sigset_t is a valid object for sigemptyset to fill.
         let mut defaults: libc::sigset_t = unsafe { std::mem::zeroed() };
-        let flags = libc::POSIX_SPAWN_SETPGROUP | libc::POSIX_SPAWN_SETSIGMASK | libc::POSIX_SPAWN_SETSIGDEF;
+        let flags = group | libc::POSIX_SPAWN_SETSIGMASK | libc::POSIX_SPAWN_SETSIGDEF;
         // SAFETY: `defaults` and `attributes` are live and exclusively ours; the mask is live for the call and copied.
         unsafe {
             libc::sigemptyset(&mut defaults);

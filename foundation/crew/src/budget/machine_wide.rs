@@ -1,6 +1,10 @@
 //! The budget of all runs of a user on this machine: a lease is a row of the shared table, and waits with the others.
 //! Without a table it is the budget of one process, and says why. Theory: `foundation/crew/BUDGET.md`.
 
+mod proxy;
+
+pub use proxy::Proxy;
+
 use super::hands::Taken;
 use super::inheritance::Inheritance;
 use super::layout::CPUS;
@@ -65,6 +69,15 @@ impl MachineWide {
     pub fn why_alone(&self) -> Option<String> {
         lock(&self.shared.table).as_ref().err().cloned()
     }
+
+    /// A row for `request`; none where runs do not share.
+    fn claim(&self, request: &Request) -> Option<Seat> {
+        let table = lock(&self.shared.table).as_ref().ok().cloned()?;
+        // Removed since it was opened: then the others are at its successor.
+        let table = if table.is_still_there() { Ok(table) } else { self.shared.open_anew() };
+        let seat = table.and_then(|table| Seat::claim(table, self.shared.entry(request)));
+        seat.inspect_err(|error| self.shared.go_alone(error)).ok()
+    }
 }
 
 impl Budget for MachineWide {
@@ -73,16 +86,9 @@ impl Budget for MachineWide {
     }
 
     fn lease(&self, request: Request) -> Box<dyn Lease> {
-        let table = lock(&self.shared.table).as_ref().ok().cloned();
-        let Some(table) = table else { return self.shared.alone.lease(request) };
-        // Removed since it was opened: then the others are at its successor.
-        let table = if table.is_still_there() { Ok(table) } else { self.shared.open_anew() };
-        match table.and_then(|table| Seat::claim(table, self.shared.entry(&request))) {
-            Ok(seat) => Box::new(Member::new(Arc::clone(&self.shared), request, seat)),
-            Err(error) => {
-                self.shared.go_alone(&error);
-                self.shared.alone.lease(request)
-            }
+        match self.claim(&request) {
+            Some(seat) => Box::new(Member::new(Arc::clone(&self.shared), request, seat)),
+            None => self.shared.alone.lease(request),
         }
     }
 }
@@ -139,6 +145,8 @@ struct Member {
     /// Threads in the queue, to be read without its lock.
     waiting: AtomicU32,
     inheritance: Inheritance,
+    /// Hands that a proxy wishes for without a thread in the queue.
+    wished: AtomicU32,
     queue: Mutex<Queue>,
     changed: Condvar,
     next_check_ms: AtomicU64,
@@ -222,6 +230,7 @@ impl Member {
             alone: OnceLock::new(),
             books: Books::default(),
             waiting: AtomicU32::new(0),
+            wished: AtomicU32::new(0),
             queue: Mutex::new(Queue { is_watched: false, first: None }),
             changed: Condvar::new(),
             next_check_ms: AtomicU64::new(now_ms() + TABLE_CHECK_MS),
@@ -314,8 +323,9 @@ impl Member {
         let mut patience = LOOK_FIRST;
         let hand = loop {
             let Some((_, seat)) = self.seat() else { break None };
-            let generation = seat.generation();
+            // Publishing rings for those who listen; what happens after it ends the sleep.
             self.publish(&queue);
+            let generation = seat.generation();
             if let Some(hand) = self.attempt(&mut queue) {
                 break Some(hand);
             }
@@ -363,7 +373,8 @@ impl Member {
     fn publish(&self, queue: &Queue) {
         let Some((number, seat)) = self.seat() else { return };
         let room = self.most().saturating_sub(self.books.out());
-        let waiting = self.waiting.load(Ordering::SeqCst).min(room);
+        let wanted = self.waiting.load(Ordering::SeqCst).saturating_add(self.wished.load(Ordering::SeqCst));
+        let waiting = wanted.min(room);
         seat.publish(waiting, queue.first.is_some_and(|first| first.is_above() && first.seat == number));
     }
 

@@ -147,6 +147,7 @@ pub fn clear<M: Memory + ?Sized>(memory: &M, row: usize) {
         field::HUNGRY_SINCE_MS,
         field::SLICE_UNTIL_MS,
         field::EXTERNAL,
+        field::LISTENS,
     ] {
         memory.store(row_word(row, field), 0);
     }

@@ -7,6 +7,7 @@ use super::hands::{self, Life, Taken, Witness};
 use super::layout::{ClaimWord, field, row_word};
 use super::memory::Memory;
 use super::row::{self, Entry, Standing};
+use super::sleep::{self, is_newly_dead, tell_listeners};
 use super::table::{FileNumber, Table, TableError};
 use super::view::{SLICE_MS, View};
 use super::{Priority, row::Identity};
@@ -16,8 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use sys::byte_lock;
-use sys::futex::{Expected, WORDS_AT_ONCE, wait_any};
-use sys::robust_mark::{MarkKeeper, OWNER_DIED, WAITERS};
+use sys::robust_mark::{MarkKeeper, OWNER_DIED};
 
 /// A row and everything that belongs to it.
 pub(super) struct Seat {
@@ -50,7 +50,7 @@ impl Seat {
     /// Claims a row of `table` and signs it with `entry`.
     pub(super) fn claim(table: Arc<Table>, entry: Entry) -> Result<Self, TableError> {
         let locks = table.open_for_locks()?;
-        let witness = KernelWitness { table: &table, locks: &locks, namespace: entry.identity.namespace };
+        let witness = KernelWitness::new(&table, &locks, Some(entry.identity.namespace));
         let Some(row) = hands::claim_row(table.words(), &witness) else {
             return Err(TableError::Full { path: table.path().to_owned() });
         };
@@ -58,6 +58,8 @@ impl Seat {
         table.mark(row).store(0, Ordering::SeqCst);
         let keeper = table.keep_mark(row);
         row::write(table.words(), row, &entry);
+        // Whoever watches learns of it.
+        table.ring();
         let is_unbound = entry.quota.is_none_or(|quota| quota.hands() >= entry.cpus.count() as u64);
         Ok(Self { table, locks, row, entry, keeper, is_unbound })
     }
@@ -71,7 +73,7 @@ impl Seat {
     }
 
     fn witness(&self) -> KernelWitness<'_> {
-        KernelWitness { table: &self.table, locks: &self.locks, namespace: self.entry.identity.namespace }
+        KernelWitness::new(&self.table, &self.locks, Some(self.entry.identity.namespace))
     }
 
     pub(super) fn is_table_still_there(&self) -> bool {
@@ -95,18 +97,10 @@ impl Seat {
 
     /// The table at one look, after those who died under our eyes were tended: what they wished for no longer counts.
     fn look(&self) -> View {
-        if row::present(self.words()).any(|row| self.is_newly_dead(row)) {
+        if row::present(self.words()).any(|row| row != self.row && is_newly_dead(&self.table, row)) {
             self.tend_others();
         }
         View::look(self.words(), now_ms())
-    }
-
-    /// Whether the kernel has marked `row`'s owner as dead, and nobody has set it aside yet.
-    fn is_newly_dead(&self, row: usize) -> bool {
-        // ORDER: SeqCst like all words.
-        row != self.row
-            && self.table.mark(row).load(Ordering::SeqCst) & OWNER_DIED != 0
-            && !row::standing(self.words(), row).is_set_aside
     }
 
     /// Takes a hand if this run is entitled to one more. `may_go_above`: it holds no first hand yet.
@@ -210,11 +204,6 @@ impl Seat {
         self.come_back().is_paused
     }
 
-    /// Whether any run waits for a hand.
-    pub(super) fn is_anybody_hungry(&self) -> bool {
-        row::is_anybody_hungry(self.words())
-    }
-
     /// What tells its table from others.
     pub(super) fn table_number(&self) -> FileNumber {
         self.table.number()
@@ -255,7 +244,8 @@ impl Seat {
     pub(super) fn publish(&self, waiting: u32, is_above: bool) {
         let standing = self.come_back();
         let before = self.words().load(row_word(self.row, field::WAITING));
-        if before == 0 && waiting > 0 {
+        let is_new = before == 0 && waiting > 0;
+        if is_new {
             self.put(field::HUNGRY_SINCE_MS, now_ms());
         }
         self.put(field::WAITING, u64::from(waiting));
@@ -263,6 +253,9 @@ impl Seat {
             row::mark_hungry(self.words(), self.row);
         } else {
             row::unmark_hungry(self.words(), self.row);
+        }
+        if is_new {
+            tell_listeners(&self.table, self.row);
         }
     }
 
@@ -288,27 +281,22 @@ impl Seat {
 
     /// Sleeps until the generation is no longer `generation`, until another run dies, or until `timeout` is over.
     pub(super) fn sleep(&self, generation: u32, timeout: Duration) {
-        let mut watched = vec![Expected { word: self.table.generation(), value: generation }];
-        for row in row::present(self.words()).filter(|&row| row != self.row) {
-            if self.is_newly_dead(row) {
-                return;
-            }
-            let mark = self.table.mark(row);
-            // ORDER: SeqCst like all words: the bit must be there before the kernel looks whether anybody waits.
-            let seen = mark.load(Ordering::SeqCst);
-            if seen != 0
-                && seen & OWNER_DIED == 0
-                && watched.len() < WORDS_AT_ONCE
-                && (seen & WAITERS != 0
-                    || mark.compare_exchange(seen, seen | WAITERS, Ordering::SeqCst, Ordering::SeqCst).is_ok())
-            {
-                watched.push(Expected { word: mark, value: seen | WAITERS });
-            }
-        }
-        if wait_any(&watched, timeout).is_err() {
-            // No futex at all (a sandbox): look again after a while.
-            std::thread::sleep(timeout);
-        }
+        sleep::sleep(&self.table, self.row, generation, timeout);
+    }
+
+    /// Tells everybody to look again.
+    pub(super) fn ring(&self) {
+        self.table.ring();
+    }
+
+    /// From now on other runs ring when they become hungry: this one has no yield points at which it would notice.
+    pub(super) fn listen(&self) {
+        self.put(field::LISTENS, 1);
+    }
+
+    /// Whether any run waits for a hand.
+    pub(super) fn is_anybody_hungry(&self) -> bool {
+        row::is_anybody_hungry(self.words())
     }
 
     /// Frees what the dead and the stopped hold, and tells everybody when something came of it.
@@ -324,7 +312,7 @@ impl Drop for Seat {
         hands::empty(self.words(), self.row);
         // The mark goes before the lock does: the row's next owner sets its own.
         drop(self.keeper.take());
-        self.ring_if_hungry();
+        self.table.ring();
         // A failure leaves the lock to the closing of the file, which follows at once.
         let _closing_unlocks = byte_lock::unlock(&self.locks, self.row as u64);
     }
@@ -334,7 +322,14 @@ impl Drop for Seat {
 pub(super) struct KernelWitness<'a> {
     table: &'a Table,
     locks: &'a File,
-    namespace: u64,
+    namespace: Option<u64>,
+}
+
+impl<'a> KernelWitness<'a> {
+    /// Locks are asked for through `locks`; `namespace` is the asker's own, where it is known.
+    pub(super) fn new(table: &'a Table, locks: &'a File, namespace: Option<u64>) -> Self {
+        Self { table, locks, namespace }
+    }
 }
 
 impl Witness for KernelWitness<'_> {
@@ -353,7 +348,7 @@ impl Witness for KernelWitness<'_> {
         }
         match row::read(self.table.words(), row) {
             // Process numbers of another namespace mean nothing here.
-            Some(seen) if seen.identity.namespace == self.namespace => life_of(seen.identity),
+            Some(seen) if self.namespace == Some(seen.identity.namespace) => life_of(seen.identity),
             _ => Life::Runs,
         }
     }

@@ -5,7 +5,7 @@ use super::cpu_set::CpuSet;
 use super::entitlement::Quota;
 use super::row::Identity;
 use machine::{Host, HostError, allowed_cpu_numbers, cpu_quota, group_number, own_pid_namespace, process_facts};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +22,13 @@ impl Surroundings {
     /// Looks at `host` for the calling process. Fails where `/proc` does not tell which process this is: without that others
     /// could not see its death in every case.
     pub fn look(host: &Host) -> Result<Self, HostError> {
-        let process = std::process::id();
-        let path = Path::new("/proc/self/stat");
+        Self::look_as(host, std::process::id())
+    }
+
+    /// The same for a run that is to be known by the number of another process of this pid namespace: its guard's.
+    pub fn look_as(host: &Host, process: u32) -> Result<Self, HostError> {
         let facts = process_facts(host, process)?.ok_or_else(|| HostError::Read {
-            path: path.to_owned(),
+            path: PathBuf::from(format!("/proc/{process}/stat")),
             cause: std::io::Error::from(std::io::ErrorKind::NotFound),
         })?;
         let identity = Identity { process, start_ticks: facts.start_ticks, namespace: own_pid_namespace(host)? };

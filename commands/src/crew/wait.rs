@@ -1,0 +1,101 @@
+//! `mh crew wait`: sleeps until runs have ended, or until a core is free that nobody waits for.
+//! Sleeps on the table and on processes; looks by itself only for what neither tells.
+
+use super::{NAME, failure};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::report::counted;
+use clap::Args;
+use crew::budget::CrewFolder;
+use crew::budget::census::{Census, Run, State};
+use crew::budget::watch::Watch;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::time::Timespec;
+use std::time::{Duration, Instant};
+
+/// How long a sleep for an end may last: a run whose mark nobody keeps (no thread for it) ends in silence. Longer tells of
+/// such an end later; shorter wakes up for nothing.
+const LOOK_FOR_ENDS: Duration = Duration::from_secs(1);
+/// A core that comes free while nobody is hungry is announced by nothing, so that giving it back costs nothing. Five looks a
+/// second are soon enough for a person, and 20 us of a core.
+const LOOK_FOR_CORES: Duration = Duration::from_millis(200);
+
+/// Wait until runs have ended
+///
+/// Exit code 0: what was waited for has come. 1: the time was over before.
+#[derive(Args, Debug)]
+pub struct WaitArgs {
+    /// Process ids of the runs (default: all there are); one that has no run is waited for as a process
+    pid: Vec<u32>,
+
+    /// Wait until a core is free that no run waits for, instead
+    #[arg(long, conflicts_with = "pid")]
+    idle: bool,
+
+    /// Wait at most so long (90, 1.5m, 2h)
+    #[arg(long, value_name = "TIME", value_parser = crate::xjobs::parse_time)]
+    timeout: Option<Duration>,
+}
+
+/// Waits.
+pub fn run(context: &mut Context, folder: &CrewFolder, args: &WaitArgs) -> Result<Outcome, Failure> {
+    let mut watch = Watch::open(folder).map_err(|error| failure("watch the table", &error))?;
+    let deadline = args.timeout.map(|time| Instant::now() + time);
+    let left = || deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    let look = if args.idle { LOOK_FOR_CORES } else { LOOK_FOR_ENDS };
+    loop {
+        let since = watch.moment();
+        let census = watch.census().map_err(|error| failure("read the table", &error))?;
+        let what_is_left = if args.idle { busy(&census) } else { awaited(&census, &args.pid) };
+        let process = living_without_run(&census, &args.pid);
+        if what_is_left.is_none() && process.is_none() {
+            return Ok(Outcome::Done);
+        }
+        if left().is_some_and(|left| left.is_zero()) {
+            let what = what_is_left.unwrap_or_else(|| "a process was".to_owned());
+            context.messages.conclusion(NAME, &format!("{what} still there when the time was over"));
+            return Ok(Outcome::Partial);
+        }
+        match process {
+            Some(process) if what_is_left.is_none() => wait_for_process(process, left()),
+            _ => watch.sleep(since, left().unwrap_or(look).min(look)),
+        }
+    }
+}
+
+/// Who is still there of those that are waited for, in words; nobody that is dead.
+fn awaited(census: &Census, pids: &[u32]) -> Option<String> {
+    let is_meant = |run: &&Run| run.state != State::Dead && (pids.is_empty() || pids.contains(&run.pid));
+    match census.runs.iter().filter(is_meant).count() {
+        0 => None,
+        1 => Some("1 run was".to_owned()),
+        count => Some(format!("{} were", counted(count as u64, "run"))),
+    }
+}
+
+/// What keeps the cores from being idle, in words.
+fn busy(census: &Census) -> Option<String> {
+    let is_hungry = census.runs.iter().any(|run| run.state != State::Dead && run.wants > run.holds);
+    match census.runs.is_empty() || census.free > 0 && !is_hungry {
+        true => None,
+        false => Some(format!("{} were", counted(census.runs.len() as u64, "run"))),
+    }
+}
+
+/// A process that is waited for, lives and has no run: it has none yet, or never will.
+fn living_without_run(census: &Census, pids: &[u32]) -> Option<Pid> {
+    let has_none = |pid: &&u32| census.runs.iter().all(|run| run.pid != **pid);
+    let processes = pids.iter().filter(has_none).filter_map(|&pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    processes.into_iter().find(|&process| rustix::process::test_kill_process(process).is_ok())
+}
+
+/// Sleeps until it has ended, or for `at_most`.
+fn wait_for_process(process: Pid, at_most: Option<Duration>) {
+    let Ok(descriptor) = pidfd_open(process, PidfdFlags::empty()) else { return };
+    let limit = at_most.map(|time| Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    });
+    let _or_interrupted = poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], limit.as_ref());
+}

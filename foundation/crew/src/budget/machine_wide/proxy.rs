@@ -1,0 +1,78 @@
+//! A lease in the hands of a proxy: it speaks for a program that knows nothing of hands, has no yield points and no threads of
+//! its own to put into the queue. It says how many hands it wishes for, sleeps on the table and tries again when that changes.
+
+use super::{MachineWide, Member};
+use crate::budget::hands::Taken;
+use crate::budget::layout::CPUS;
+use crate::budget::watch::Moment;
+use crate::budget::{Hand, Lease, Request};
+use crate::sync::{Arc, lock};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often a proxy looks by itself while nobody is hungry: for a table that was removed, which nothing announces. Longer lets
+/// old and new runs overlap longer; shorter wakes a machine that rests.
+const LOOK_AT_REST: Duration = Duration::from_secs(10);
+/// The same while somebody is hungry: waiting long changes who is entitled to what, which nothing announces either; and the dead
+/// and the stopped have to be looked after. As long as a hungry run's own slowest look.
+const LOOK_HUNGRY: Duration = super::LOOK_LAST;
+
+/// What a proxy needs beyond a lease.
+pub trait Proxy: Lease {
+    /// The CPU whose word the hand is; none for a first hand above capacity.
+    fn cpu_of(&self, hand: &Hand) -> Option<usize>;
+    /// Says that `hands` more are wanted. Others then give back what they hold beyond their share, and [`Lease::try_take`] gets it.
+    fn wish_for(&self, hands: usize);
+    /// The moment to begin a sleep with: to be asked before the table is looked at.
+    fn moment(&self) -> Moment;
+    /// Sleeps until the table has changed in a way that may concern this run, or for as long as may pass without a look.
+    fn sleep(&self, since: Moment);
+    /// Ends all sleep on the table; for who else of this run sleeps there.
+    fn ring(&self);
+}
+
+impl MachineWide {
+    /// Signs a run up that a proxy speaks for. None where runs do not share: [`MachineWide::why_alone`] says why.
+    pub fn proxy(&self, request: Request) -> Option<Box<dyn Proxy>> {
+        let member = Member::new(Arc::clone(&self.shared), request.clone(), self.claim(&request)?);
+        member.seat().inspect(|(_, seat)| seat.listen());
+        Some(Box::new(member))
+    }
+}
+
+impl Proxy for Member {
+    fn cpu_of(&self, hand: &Hand) -> Option<usize> {
+        let (_, taken) = self.whereabouts(hand);
+        taken.map(|Taken { post, .. }| post).filter(|post| *post < CPUS)
+    }
+
+    fn wish_for(&self, hands: usize) {
+        let queue = lock(&self.queue);
+        // ORDER: SeqCst like the threads in the queue, with which it is added up.
+        self.wished.store(super::width(hands.max(1)) * u32::from(hands > 0), Ordering::SeqCst);
+        self.publish(&queue);
+    }
+
+    fn moment(&self) -> Moment {
+        Moment(self.seat().map_or(0, |(_, seat)| seat.generation()))
+    }
+
+    fn sleep(&self, since: Moment) {
+        let Some((_, seat)) = self.seat() else { return std::thread::sleep(LOOK_HUNGRY) };
+        let is_hungry = seat.is_anybody_hungry();
+        seat.sleep(since.0, if is_hungry { LOOK_HUNGRY } else { LOOK_AT_REST });
+        if is_hungry && seat.generation() == since.0 {
+            // Somebody died, or time is up.
+            seat.tend_others();
+        }
+        let before = self.current.load(Ordering::Acquire);
+        self.look_after_table();
+        if self.current.load(Ordering::Acquire) != before {
+            self.seat().inspect(|(_, seat)| seat.listen());
+        }
+    }
+
+    fn ring(&self) {
+        self.seat().inspect(|(_, seat)| seat.ring());
+    }
+}
