@@ -5,6 +5,7 @@ mod debian;
 mod ends;
 mod hostile;
 mod output;
+mod tree;
 
 use crate::place::{Place, binary};
 use std::ffi::OsStr;

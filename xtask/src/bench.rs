@@ -14,6 +14,7 @@ mod sizes;
 mod tamp;
 mod throttle;
 mod undo;
+mod xjobs;
 
 use crate::workspace::{self, Packaged, has_program, release_binary};
 use clap::Args;
@@ -26,9 +27,9 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "xjobs"])]
     suite: String,
-    /// 64 MiB instead of 512, three rounds: to see whether it works, not how fast it is
+    /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
     quick: bool,
     /// Only cases whose name or corpus contains TEXT; may be given again
@@ -147,6 +148,13 @@ impl BenchArguments {
 
 /// Runs the suite.
 pub fn run(arguments: &BenchArguments) -> Result<(), String> {
+    match arguments.suite.as_str() {
+        "xjobs" => xjobs::run(arguments),
+        _ => run_tamp(arguments),
+    }
+}
+
+fn run_tamp(arguments: &BenchArguments) -> Result<(), String> {
     let program = arguments.program.clone().map_or_else(release_binary, Ok)?;
     let mut data = Data::at(&arguments.data, arguments.quick, arguments.keep);
     let cases = tamp::cases(&program, &data)?;

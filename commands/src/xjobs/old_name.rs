@@ -66,8 +66,8 @@ pub fn ended(number: u64, words: &Variables, end: &JobEnd, shows_usage: bool) ->
     let times = match shows_usage {
         true => format!(
             ", user: {}, sys: {}",
-            seconds(end.ended.usage.user_ns as f64 / 1e9),
-            seconds(end.ended.usage.system_ns as f64 / 1e9)
+            seconds(end.spent.usage.user_ns as f64 / 1e9),
+            seconds(end.spent.usage.system_ns as f64 / 1e9)
         ),
         false => String::new(),
     };

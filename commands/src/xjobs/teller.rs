@@ -8,6 +8,7 @@ use crate::failure::with_causes;
 use crate::report::seconds_text;
 use jobs::journal::Outcome;
 use jobs::run::{Event, JobEnd, JobView, Observer, Ran};
+use jobs::tree::Survivor;
 use rustix::process::Pid;
 use sys::reap::How;
 use terminal::{Messages, Verbosity};
@@ -85,6 +86,20 @@ impl Teller {
         }
     }
 
+    /// Jobs that start daemons are no error, so it is a detail.
+    fn tell_survivors(&self, survivors: &[Survivor]) {
+        if self.level < 4 {
+            return;
+        }
+        let named = |survivor: &Survivor| match survivor.job {
+            Some(job) => format!("{} ({}, of job {job})", survivor.name, survivor.pid),
+            None => format!("{} ({})", survivor.name, survivor.pid),
+        };
+        let names: Vec<String> = survivors.iter().map(named).collect();
+        self.messages
+            .conclusion(NAME, &format!("processes that jobs have left behind still run: {}", names.join(", ")));
+    }
+
     fn tell_stopping(&self, running: usize, now: bool) {
         let jobs = crate::report::counted(running as u64, "job");
         if self.level >= 1 && running > 0 {
@@ -140,6 +155,7 @@ impl Observer for Teller {
                 self.messages.conclusion(NAME, &text);
             }
             Event::Stopping { running, now, .. } => self.tell_stopping(*running, *now),
+            Event::StillRun(survivors) => self.tell_survivors(survivors),
             Event::Width(width) => self.messages.detail(NAME, &format!("{width} jobs at once from now on")),
         }
     }

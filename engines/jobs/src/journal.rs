@@ -3,6 +3,7 @@
 //! It is written out to the disk (fdatasync) at the run's end only: a power cut may lose the last lines, a kill none.
 
 use crate::spec::Spec;
+use crate::tree::{Leftover, Spent, Survivor};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use sys::reap::{How, Usage};
+use sys::reap::How;
 use sys::spawn::Words;
 
 /// What a job is: equal for equal words, folder, variables, files and stamps of its inputs.
@@ -109,8 +110,10 @@ pub struct Record<'a> {
     pub outcome: Outcome,
     /// How its process ended, if there was one.
     pub how: Option<How>,
-    /// What it used.
-    pub usage: Usage,
+    /// What it used, the orphans of its group included that have ended.
+    pub spent: Spent,
+    /// Whether processes of its group go on.
+    pub leaves_processes: bool,
     /// Bytes that it printed.
     pub output_bytes: u64,
 }
@@ -131,14 +134,63 @@ struct EndLine<'a> {
     outcome: Outcome,
     exit: Option<i32>,
     signal: Option<i32>,
+    #[serde(flatten)]
+    spent: SpentFields,
+    leaves_processes: bool,
+    output_bytes: u64,
+}
+
+/// What processes used. Blocks are of 512 bytes, to and from devices; bytes are those of all reads and writes.
+#[derive(Serialize)]
+struct SpentFields {
+    processes: u32,
     user_seconds: f64,
     system_seconds: f64,
     rss_peak_bytes: u64,
     blocks_in: u64,
     blocks_out: u64,
+    read_bytes: Option<u64>,
+    written_bytes: Option<u64>,
     switches_voluntary: u64,
     switches_forced: u64,
-    output_bytes: u64,
+}
+
+impl SpentFields {
+    fn of(spent: &Spent) -> Self {
+        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+        let usage = &spent.usage;
+        Self {
+            processes: spent.processes,
+            user_seconds: seconds(usage.user_ns),
+            system_seconds: seconds(usage.system_ns),
+            rss_peak_bytes: usage.rss_peak_bytes,
+            blocks_in: usage.blocks_in,
+            blocks_out: usage.blocks_out,
+            read_bytes: spent.moved.map(|moved| moved.read_bytes),
+            written_bytes: spent.moved.map(|moved| moved.written_bytes),
+            switches_voluntary: usage.switches_voluntary,
+            switches_forced: usage.switches_forced,
+        }
+    }
+}
+
+/// What a job's group used after the job's end.
+#[derive(Serialize)]
+struct LateLine<'a> {
+    late: Option<String>,
+    job: u64,
+    #[serde(flatten)]
+    spent: SpentFields,
+    still_run: &'a [Survivor],
+}
+
+/// What had left its job's group.
+#[derive(Serialize)]
+struct StraysLine<'a> {
+    strays: &'static str,
+    #[serde(flatten)]
+    spent: SpentFields,
+    still_run: &'a [Survivor],
 }
 
 /// Text, or bytes that are none, in hexadecimal.
@@ -199,7 +251,6 @@ impl Journal {
     /// Notes how a job ended.
     pub fn end(&mut self, record: &Record<'_>) -> io::Result<()> {
         let more = record.spec.more.as_ref();
-        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
         let (exit, signal) = match record.how {
             Some(How::Exit(code)) => (Some(code), None),
             Some(How::Signal(signal)) => (None, Some(signal)),
@@ -218,15 +269,21 @@ impl Journal {
             outcome: record.outcome,
             exit,
             signal,
-            user_seconds: seconds(record.usage.user_ns),
-            system_seconds: seconds(record.usage.system_ns),
-            rss_peak_bytes: record.usage.rss_peak_bytes,
-            blocks_in: record.usage.blocks_in,
-            blocks_out: record.usage.blocks_out,
-            switches_voluntary: record.usage.switches_voluntary,
-            switches_forced: record.usage.switches_forced,
+            spent: SpentFields::of(&record.spent),
+            leaves_processes: record.leaves_processes,
             output_bytes: record.output_bytes,
         })
+    }
+
+    /// Notes what a job's group used after its end: when the last of it has ended, or at the end of the run.
+    pub fn late(&mut self, leftover: &Leftover, still_run: &[Survivor]) -> io::Result<()> {
+        let (late, spent) = (leftover.key.map(Key::text), SpentFields::of(&leftover.spent));
+        self.put(&LateLine { late, job: leftover.number, spent, still_run })
+    }
+
+    /// Notes what was used by processes of which nobody can say whose they were.
+    pub fn strays(&mut self, spent: Spent, still_run: &[Survivor]) -> io::Result<()> {
+        self.put(&StraysLine { strays: "left their jobs' groups", spent: SpentFields::of(&spent), still_run })
     }
 
     /// Waits until all is on the disk.
@@ -346,7 +403,8 @@ mod tests {
             waited_s: 0.0,
             outcome,
             how: Some(How::Exit(0)),
-            usage: Usage::default(),
+            spent: Spent::default(),
+            leaves_processes: false,
             output_bytes: 3,
         }
     }

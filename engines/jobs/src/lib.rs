@@ -15,6 +15,7 @@ pub mod spec;
 mod staff;
 pub mod start;
 pub mod template;
+pub mod tree;
 
 /// `NAME=value` words for jobs.
 pub use sys::spawn::Words as Variables;

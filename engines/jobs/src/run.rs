@@ -5,6 +5,7 @@
 mod control;
 mod ends;
 mod options;
+mod reaping;
 mod starts;
 
 use crate::halt::Counts;
@@ -15,6 +16,7 @@ use crate::output::{Capture, Outlet, Part, Passed};
 use crate::queue::{Pending, Queue};
 use crate::staff::Staff;
 use crate::start::{Programs, StartFault};
+use crate::tree::{Leftovers, Spent, Survivor};
 use crew::budget::{Hand, Lease};
 use machine::Host;
 use rustix::event::epoll;
@@ -73,6 +75,8 @@ pub enum Event<'a> {
     },
     /// The width has been changed by a signal.
     Width(usize),
+    /// The run is over, and these processes of its jobs are not.
+    StillRun(&'a [Survivor]),
 }
 
 /// A job, as others see it.
@@ -91,6 +95,10 @@ pub struct JobView<'a> {
 pub struct JobEnd {
     /// Its process.
     pub ended: Ended,
+    /// What it and the orphans of its group used.
+    pub spent: Spent,
+    /// Whether processes of its group go on.
+    pub leaves_processes: bool,
     /// What that means.
     pub outcome: Outcome,
     /// How long it took.
@@ -215,6 +223,8 @@ struct Running {
     due: Option<(Instant, usize)>,
     is_timed_out: bool,
     is_stopped: bool,
+    /// Orphans of its group that have ended.
+    orphans: Spent,
 }
 
 impl Running {
@@ -244,6 +254,7 @@ struct Runner<'a> {
     staff: Staff,
     slots: Vec<Option<Running>>,
     slot_of: HashMap<Pid, usize>,
+    leftovers: Leftovers,
     running: usize,
     epoll: OwnedFd,
     outlets: [Outlet; 2],
@@ -352,6 +363,7 @@ impl<'a> Runner<'a> {
         Ok(Self {
             slots: Vec::new(),
             slot_of: HashMap::new(),
+            leftovers: Leftovers::default(),
             running: 0,
             queue: Queue::default(),
             outlet_is_watched: [false; 2],
@@ -579,6 +591,7 @@ impl<'a> Runner<'a> {
         if self.stop == Stop::Now {
             self.end_strays();
         }
+        self.tell_survivors();
         self.ran.measures.wall_ns = self.begun.elapsed().as_nanos() as u64;
         self.ran.measures.critical_path_ns = self.chains.longest_ns;
         if let Some(journal) = &self.around.journal

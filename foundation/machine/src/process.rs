@@ -28,6 +28,32 @@ pub fn process_facts(host: &Host, pid: u32) -> Result<Option<ProcessFacts>, Host
     Ok(Some(ProcessFacts { start_ticks, is_stopped: matches!(state, "T" | "t") }))
 }
 
+/// Bytes that a process and the children it has waited for moved (`/proc/PID/io`, proc_pid_io(5)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessIo {
+    /// Asked for with `read` and its relatives, from files, pipes and devices alike, whether or not a device was needed.
+    pub read_bytes: u64,
+    /// Given to `write` and its relatives.
+    pub written_bytes: u64,
+}
+
+/// What process `pid` moved, also one that has ended and is not reaped; an error without the right to look.
+pub fn process_io(host: &Host, pid: u32) -> Result<ProcessIo, HostError> {
+    let path = PathBuf::from(format!("/proc/{pid}/io"));
+    let text = host.read(&path)?;
+    let number = |name: &'static str| {
+        let value = crate::memory::field(&text, name).ok_or_else(|| HostError::absent(&path, name))?;
+        parse_number(&path, name, value)
+    };
+    Ok(ProcessIo { read_bytes: number("rchar")?, written_bytes: number("wchar")? })
+}
+
+/// The name of process `pid`, at most 15 bytes of it; none when there is no such process.
+pub fn process_name(host: &Host, pid: u32) -> Result<Option<String>, HostError> {
+    let name = host.read_if_there(Path::new(&format!("/proc/{pid}/comm")))?;
+    Ok(name.map(|name| name.trim_end().to_owned()))
+}
+
 /// The number of this process's pid namespace (pid_namespaces(7)): pids of another one mean nothing here.
 pub fn own_pid_namespace(host: &Host) -> Result<u64, HostError> {
     let path = Path::new("/proc/self/ns/pid");
@@ -54,6 +80,17 @@ mod tests {
             process_facts(&fake.host(), 9).expect_err("too short").to_string(),
             "find the start time in '/proc/9/stat'"
         );
+    }
+
+    #[test]
+    fn bytes_moved_are_those_of_calls() {
+        let fake = FakeHost::new();
+        fake.file("/proc/7/io", "rchar: 10\nwchar: 20\nsyscr: 1\nsyscw: 1\nread_bytes: 4096\nwrite_bytes: 0\n");
+        let moved = process_io(&fake.host(), 7).expect("a good file");
+        assert_eq!(moved, ProcessIo { read_bytes: 10, written_bytes: 20 });
+        assert!(process_io(&fake.host(), 8).is_err());
+        assert!(process_io(&Host::real(), std::process::id()).expect("our own").read_bytes > 0);
+        assert!(process_name(&Host::real(), std::process::id()).expect("our own").is_some());
     }
 
     #[test]

@@ -44,13 +44,55 @@ pub struct Usage {
     pub switches_forced: u64,
 }
 
+/// The next child that has ended and has not been reaped: it can still be looked at, and its number is not free. None where
+/// children live but none has ended. An error, `ECHILD`, where there are none.
+pub fn next_to_reap() -> io::Result<Option<Pid>> {
+    // SAFETY: an all-zero siginfo is a valid object to be overwritten; where no child has ended it stays as it is.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the pointer is to a live object of the right type.
+    if unsafe { libc::waitid(libc::P_ALL, 0, &mut info, flags) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: waitid fills the fields of SIGCHLD, or leaves zeros.
+    Ok(Pid::from_raw(unsafe { info.si_pid() }))
+}
+
+/// Reaps a child that has ended.
+pub fn reap(child: Pid) -> io::Result<Option<Ended>> {
+    wait(child.as_raw_nonzero().get())
+}
+
+/// The next member of the group of `leader` that has ended, reaped. An error, `ECHILD`, where none of it is our child.
+pub fn next_ended_of_group(leader: Pid) -> io::Result<Option<Ended>> {
+    wait(-leader.as_raw_nonzero().get())
+}
+
+/// The process group of a process, also of one that has ended and is not reaped.
+pub fn group_of(process: Pid) -> Option<Pid> {
+    rustix::process::getpgid(Some(process)).ok()
+}
+
+/// Whether any process of the group is there, ended and not reaped ones included. While one is, its number stays taken.
+pub fn is_group_there(leader: Pid) -> bool {
+    // SAFETY: a plain system call; signal 0 only asks.
+    let asked = unsafe { libc::kill(-leader.as_raw_nonzero().get(), 0) };
+    // Without the right to signal them they are there all the same.
+    asked == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+}
+
 /// The next child that has ended; none where children live but none has ended. An error, `ECHILD`, where there are none.
 pub fn next_ended() -> io::Result<Option<Ended>> {
+    wait(-1)
+}
+
+/// `wait4(2)`: a process, all of ours (-1), or with a minus before it a group.
+fn wait(whom: libc::pid_t) -> io::Result<Option<Ended>> {
     let mut status = 0;
     // SAFETY: an all-zero rusage is a valid object to be overwritten.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are to live objects of the right type.
-    let pid = unsafe { libc::wait4(-1, &mut status, libc::WNOHANG, &mut usage) };
+    let pid = unsafe { libc::wait4(whom, &mut status, libc::WNOHANG, &mut usage) };
     if pid < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -64,6 +106,27 @@ pub fn next_ended() -> io::Result<Option<Ended>> {
 /// Whether `error` says that there is no child.
 pub fn is_childless(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ECHILD)
+}
+
+impl Usage {
+    /// Both together; of sizes the larger one, as they need not have been there at the same time.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            user_ns: self.user_ns + other.user_ns,
+            system_ns: self.system_ns + other.system_ns,
+            rss_peak_bytes: self.rss_peak_bytes.max(other.rss_peak_bytes),
+            blocks_in: self.blocks_in + other.blocks_in,
+            blocks_out: self.blocks_out + other.blocks_out,
+            switches_voluntary: self.switches_voluntary + other.switches_voluntary,
+            switches_forced: self.switches_forced + other.switches_forced,
+        }
+    }
+
+    /// CPU time in all.
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
 }
 
 fn usage_of(usage: &libc::rusage) -> Usage {
@@ -110,4 +173,26 @@ pub fn signal_process(pid: Pid, signal: i32) -> io::Result<()> {
     }
     let error = io::Error::last_os_error();
     if error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_add_times_and_keep_the_larger_size() {
+        let one = Usage { user_ns: 1, system_ns: 2, rss_peak_bytes: 30, blocks_in: 4, ..Usage::default() };
+        let other = Usage { user_ns: 10, system_ns: 20, rss_peak_bytes: 20, switches_forced: 5, ..Usage::default() };
+        let both = one.with(other);
+        assert_eq!((both.user_ns, both.system_ns, both.cpu_ns(), both.rss_peak_bytes), (11, 22, 33, 30));
+        assert_eq!((both.blocks_in, both.switches_forced), (4, 5));
+    }
+
+    #[test]
+    fn own_group_is_there() {
+        let own = rustix::process::getpid();
+        let group = group_of(own).expect("every process is in one");
+        assert!(is_group_there(group));
+        assert_eq!(group_of(Pid::from_raw(i32::MAX).expect("above 0")), None);
+    }
 }

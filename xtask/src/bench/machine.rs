@@ -35,9 +35,12 @@ pub fn date() -> String {
     first_line("date", &["-u", "+%Y-%m-%d"])
 }
 
+/// A program, and what makes it tell its version.
+pub type Asked<'a> = (&'a str, &'a [&'a str]);
+
 /// One line of Markdown for each rival.
 pub fn rivals() -> String {
-    let asked: [(&str, &[&str]); 14] = [
+    versions(&[
         ("pigz", &["--version"]),
         ("zstd", &["--version"]),
         ("gzip", &["--version"]),
@@ -53,18 +56,24 @@ pub fn rivals() -> String {
         ("pbzip2", &["--version"]),
         ("rapidgzip", &["--version"]),
         ("gzippy", &["--version"]),
-    ];
-    asked
-        .iter()
-        .map(|(program, arguments)| {
-            format!("- {}: {}\n", program.replace("dpkg-query", "pixz"), first_line(program, arguments))
-        })
-        .collect()
+    ])
 }
 
-fn first_line(program: &str, arguments: &[&str]) -> String {
+/// One line of Markdown for each program.
+pub fn versions(asked: &[Asked<'_>]) -> String {
+    let name = |program: &str, arguments: &[&str]| match program {
+        "dpkg-query" => arguments[1..].join(", "),
+        other => other.to_owned(),
+    };
+    let line = |(program, arguments): &Asked<'_>| {
+        format!("- {}: {}\n", name(program, arguments), first_line(program, arguments))
+    };
+    asked.iter().map(line).collect()
+}
+
+/// What a program says first, on standard output or else on standard error.
+pub fn first_line(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    // Some tell their version on standard error.
     let text = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
     text.lines().next().unwrap_or("not installed").trim().to_owned()

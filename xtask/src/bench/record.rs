@@ -156,8 +156,7 @@ impl Recorder {
 
     /// Writes the folder; an error if any case failed.
     pub fn finish(self, suffix: &str) -> Result<(), String> {
-        let name = format!("{}-{}{suffix}", machine::date(), machine::name());
-        let folder = unused(&root().join("bench/runs"), &name);
+        let folder = unused_run(suffix);
         self.write(&folder)?;
         println!("{} targets missed; written to {}", self.missed, folder.display());
         if self.failures.is_empty() { Ok(()) } else { Err(format!("bench failed: {}", self.failures.join("; "))) }
@@ -257,6 +256,11 @@ fn raw_line(case: &str, corpus: &str, tool: &str, round: usize, run: &Run) -> St
     format!(
         "\"{case}\",{corpus},\"{tool}\",{round},{wall_s:.4},{user_s:.2},{system_s:.2},{memory_kib},{output_bytes}\n"
     )
+}
+
+/// A folder for a run of today on this machine.
+pub fn unused_run(suffix: &str) -> PathBuf {
+    unused(&root().join("bench/runs"), &format!("{}-{}{suffix}", machine::date(), machine::name()))
 }
 
 /// The name, or the name with the first number that is free.

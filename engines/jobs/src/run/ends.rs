@@ -7,12 +7,13 @@ use crate::journal::{Outcome, Record};
 use crate::output::{Flow, Part};
 use crate::queue::Pending;
 use crate::spec::Spec;
+use crate::tree::Spent;
 use rustix::event::epoll;
 use rustix::process::Pid;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use sys::reap::{Ended, How, next_ended, signal_group};
+use sys::reap::{Ended, How, signal_group};
 use sys::signals::number;
 use sys::spawn::Words;
 
@@ -35,6 +36,7 @@ impl Running {
             due: None,
             is_timed_out: false,
             is_stopped: false,
+            orphans: Spent::default(),
         }
     }
 }
@@ -61,24 +63,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Reaps all that has ended, orphans of jobs too.
-    pub(super) fn reap(&mut self) {
-        while let Ok(Some(ended)) = next_ended() {
-            if let Some(slot) = self.slot_of.remove(&ended.pid)
-                && let Some(running) = self.slots[slot].take()
-            {
-                self.end_job(running, ended);
-            }
-        }
-    }
-
-    /// Ends what jobs have left behind in groups of their own: it came to us as the nearest subreaper.
-    pub(super) fn end_strays(&mut self) {
-        sys::guard::signal_children(number::SIGKILL);
-        self.reap();
-    }
-
-    fn end_job(&mut self, mut running: Running, ended: Ended) {
+    pub(super) fn end_job(&mut self, mut running: Running, ended: Ended, spent: Spent, leaves_processes: bool) {
         let wall = running.started.elapsed();
         self.running -= 1;
         self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
@@ -88,8 +73,15 @@ impl Runner<'_> {
             let _it_may_be_empty = signal_group(running.pid, number::SIGKILL);
         }
         let (parts, output_bytes, fault) = self.collect_output(&mut running);
-        let mut end =
-            JobEnd { ended, outcome: outcome(&running, ended.how), wall, is_tried_again: false, output_bytes };
+        let mut end = JobEnd {
+            ended,
+            spent,
+            leaves_processes,
+            outcome: outcome(&running, ended.how),
+            wall,
+            is_tried_again: false,
+            output_bytes,
+        };
         if let (Some(_), Outcome::Ok) = (&fault, end.outcome) {
             end.outcome = Outcome::OutputLost;
         }
@@ -153,9 +145,9 @@ impl Runner<'_> {
         let measures = &mut self.ran.measures;
         measures.work_ns += wall_ns * running.pending.spec.hands() as u64;
         measures.longest_ns = measures.longest_ns.max(wall_ns);
-        measures.jobs_cpu_ns += end.ended.usage.user_ns + end.ended.usage.system_ns;
+        measures.jobs_cpu_ns += end.spent.usage.cpu_ns();
         measures.output_bytes += end.output_bytes;
-        measures.rss_peak_bytes = measures.rss_peak_bytes.max(end.ended.usage.rss_peak_bytes);
+        measures.rss_peak_bytes = measures.rss_peak_bytes.max(end.spent.usage.rss_peak_bytes);
         self.chains.longest_ns = self.chains.longest_ns.max(running.chain_ns + wall_ns);
     }
 
@@ -173,7 +165,8 @@ impl Runner<'_> {
             // An attempt that is tried again is no end for `--resume`.
             outcome: if end.is_tried_again { Outcome::Stopped } else { end.outcome },
             how: Some(end.ended.how),
-            usage: end.ended.usage,
+            spent: end.spent,
+            leaves_processes: end.leaves_processes,
             output_bytes: end.output_bytes,
         };
         if let Err(error) = journal.end(&record) {

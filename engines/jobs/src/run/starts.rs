@@ -8,13 +8,13 @@ use crate::queue::{Next, Pending};
 use crate::spec::{More, Opening, Target};
 use crate::start::{self, StartFault};
 use crate::template::Place;
+use crate::tree::Spent;
 use rustix::event::epoll;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
-use sys::reap::Usage;
 use sys::spawn::{Launch, Words, path_for_kernel};
 
 /// Between two looks at what is short: memory, load, processes. Nothing tells when these change.
@@ -311,7 +311,8 @@ impl Runner<'_> {
             waited_s: 0.0,
             outcome: Outcome::NotStarted,
             how: None,
-            usage: Usage::default(),
+            spent: Spent::default(),
+            leaves_processes: false,
             output_bytes: 0,
         };
         if let Err(error) = journal.end(&record) {

@@ -1,0 +1,116 @@
+//! Reaping: every child of this process, jobs and the orphans that came to it as the nearest subreaper. A process is looked at
+//! before it is reaped, while its number, its group and its counters are still its own; then it counts for its job.
+
+use super::{Event, Runner, Stop};
+use crate::tree::{Spent, Survivor};
+use rustix::process::Pid;
+use sys::reap::{Ended, group_of, is_group_there, next_ended_of_group, next_to_reap, reap};
+use sys::signals::number;
+
+impl Runner<'_> {
+    /// Reaps all that has ended.
+    pub(super) fn reap(&mut self) {
+        while let Ok(Some(process)) = next_to_reap() {
+            let ended = match self.slot_of.remove(&process) {
+                Some(slot) => self.reap_job(process, slot),
+                None => self.reap_orphan(process),
+            };
+            if ended.is_none() {
+                // It was ours to reap and was not there: asking again would never end.
+                return;
+            }
+        }
+    }
+
+    fn reap_job(&mut self, process: Pid, slot: usize) -> Option<()> {
+        let moved = self.moved_by(process);
+        let ended = reap(process).ok()??;
+        let running = self.slots[slot].take()?;
+        let mut spent = Spent::of(ended.usage, moved).with(running.orphans);
+        let mut leaves_processes = is_group_there(process);
+        if leaves_processes {
+            // Orphans that have ended with it or before it are part of what it was.
+            while let Ok(Some(orphan)) = next_ended_of_group(process) {
+                spent = spent.with(Spent::of(orphan.usage, None));
+            }
+            leaves_processes = is_group_there(process);
+        }
+        if leaves_processes {
+            self.leftovers.begin(process, running.pending.spec.number, running.key);
+        }
+        self.end_job(running, ended, spent, leaves_processes);
+        Some(())
+    }
+
+    /// One that lost its parent. Its group says whose it is, for as long as it has not gone into one of its own.
+    fn reap_orphan(&mut self, process: Pid) -> Option<()> {
+        let (group, moved) = (group_of(process), self.moved_by(process));
+        let Ended { usage, .. } = reap(process).ok()??;
+        let spent = Spent::of(usage, moved);
+        let of_a_running_job = group.and_then(|group| self.slot_of.get(&group));
+        if let Some(running) = of_a_running_job.and_then(|slot| self.slots[*slot].as_mut()) {
+            running.orphans = running.orphans.with(spent);
+        } else if self.leftovers.note(group, spent)
+            && let Some(group) = group.filter(|group| !is_group_there(*group))
+        {
+            self.end_leftover(group, &[]);
+        }
+        Some(())
+    }
+
+    /// Bytes moved are for the journal: looking costs about 6 us a process.
+    fn moved_by(&self, process: Pid) -> Option<machine::ProcessIo> {
+        self.around.journal.as_ref()?;
+        machine::process_io(self.around.host, process.as_raw_nonzero().get().cast_unsigned()).ok()
+    }
+
+    fn end_leftover(&mut self, group: Pid, survivors: &[Survivor]) {
+        let Some(leftover) = self.leftovers.end(group) else { return };
+        if let Some(journal) = &mut self.around.journal
+            && let Err(error) = journal.late(&leftover, survivors)
+        {
+            self.journal_fails(&error);
+        }
+    }
+
+    /// Ends what jobs have left behind in groups of their own: it came to us as the nearest subreaper.
+    pub(super) fn end_strays(&mut self) {
+        sys::guard::signal_children(number::SIGKILL);
+        self.reap();
+    }
+
+    /// At the end of the run: names what of its jobs goes on, in the journal too.
+    pub(super) fn tell_survivors(&mut self) {
+        // Without children there is nothing to look for; after `Stop::Now` all of them are being killed.
+        let any_lives = self.stop < Stop::Now && next_to_reap().is_ok();
+        let survivors = if any_lives { self.survivors() } else { Vec::new() };
+        for group in self.leftovers.groups() {
+            let job = self.leftovers.job_of(group);
+            let of_it: Vec<Survivor> = survivors.iter().filter(|survivor| survivor.job == job).cloned().collect();
+            self.end_leftover(group, &of_it);
+        }
+        let strays = self.leftovers.strays();
+        let elsewhere: Vec<Survivor> = survivors.iter().filter(|survivor| survivor.job.is_none()).cloned().collect();
+        if (strays.processes > 0 || !elsewhere.is_empty())
+            && let Some(journal) = &mut self.around.journal
+            && let Err(error) = journal.strays(strays, &elsewhere)
+        {
+            self.journal_fails(&error);
+        }
+        self.ran.measures.jobs_cpu_ns += self.leftovers.late_cpu_ns();
+        if !survivors.is_empty() {
+            self.observer.tell(&Event::StillRun(&survivors));
+        }
+    }
+
+    fn survivors(&self) -> Vec<Survivor> {
+        let host = self.around.host;
+        let children = sys::guard::children_of(rustix::process::getpid());
+        let survivor = |child: Pid| {
+            let pid = child.as_raw_nonzero().get();
+            let name = machine::process_name(host, pid.cast_unsigned()).ok().flatten()?;
+            Some(Survivor { pid, name, job: group_of(child).and_then(|group| self.leftovers.job_of(group)) })
+        };
+        children.into_iter().filter_map(survivor).collect()
+    }
+}
