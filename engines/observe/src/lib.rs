@@ -1,0 +1,5 @@
+//! What processes and CPUs did: kernel facilities are read into a sample, two samples make a model, the model makes rows.
+//! Live, recorded and replayed numbers go the same way. Theory, and what each number of the kernel is worth: `README.md`
+//! beside this crate's manifest. Mute: shows nothing, reads no environment.
+
+pub mod tier;
