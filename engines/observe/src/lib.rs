@@ -5,9 +5,12 @@
 pub mod clocks;
 #[cfg(test)]
 mod fake;
+pub mod family;
 mod files;
 pub mod groups;
 pub mod model;
+pub mod recording;
+pub mod row;
 pub mod sample;
 pub mod sampler;
 pub mod source;

@@ -175,6 +175,10 @@ impl Sampler {
         let has_clock = process.cpu.total_ns.is_some();
         let known = before.process.filter(|known| known.folder == entry.inode);
         let has_moved = !has_clock || known.is_none_or(|known| known.cpu != process.cpu);
+        if !has_moved {
+            // What did not move until now had not moved at the sample's beginning either: one time for all of these.
+            process.at_ns = later.at_ns;
+        }
         if let Some(known) = known {
             process.line = known.line;
             process.identity = known.identity.clone();
@@ -297,11 +301,6 @@ impl Sampler {
         Some(thread)
     }
 
-    /// The files below `/`, for questions about groups.
-    pub(crate) fn read_file(&mut self, path: &str) -> Option<&[u8]> {
-        self.root.read(path.trim_start_matches('/')).ok()
-    }
-
     /// Where the control groups' files are.
     pub fn hierarchies(&self) -> &Hierarchies {
         &self.hierarchies
@@ -342,7 +341,6 @@ const COMMAND_BYTES_MAX: usize = 4096;
 
 fn copy_threads(known: &[ThreadSample], process: &mut ProcessSample, threads: &mut Vec<ThreadSample>) {
     let start = threads.len();
-    // What has not moved is as it was: the numbers hold for this moment, too.
     threads.extend(known.iter().map(|thread| ThreadSample { at_ns: process.at_ns, ..*thread }));
     process.threads = Span { start: index(start), end: index(threads.len()) };
 }

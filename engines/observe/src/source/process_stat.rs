@@ -17,8 +17,11 @@ pub struct StatLine {
     pub user_ticks: u64,
     /// Time in the kernel, in clock ticks of 10 ms.
     pub system_ticks: u64,
-    /// User and system time of children that ended and were waited for, in clock ticks of 10 ms.
-    pub children_ticks: u64,
+    /// Time in user mode of children that ended and were waited for, in clock ticks of 10 ms.
+    // LIE: a parent that ignores SIGCHLD never gets it.
+    pub children_user_ticks: u64,
+    /// Their time in the kernel, in clock ticks of 10 ms.
+    pub children_system_ticks: u64,
     /// Threads it has now.
     pub threads: u32,
     /// When it began, in clock ticks after boot: with the number, what tells it from a later one.
@@ -101,7 +104,8 @@ pub fn parse(text: &[u8]) -> Option<(&[u8], StatLine)> {
         is_kernel_thread: values[9] & KERNEL_THREAD != 0,
         user_ticks: values[14],
         system_ticks: values[15],
-        children_ticks: values[16].saturating_add(values[17]),
+        children_user_ticks: values[16],
+        children_system_ticks: values[17],
         threads: narrow(values[20]),
         start_ticks: values[22],
         resident_pages: values[24],
@@ -129,7 +133,8 @@ mod tests {
             let (found, line) = parse(text.as_bytes()).expect("a good line");
             assert_eq!(found, name.as_bytes());
             assert_eq!((line.state, line.parent, line.threads), (State::Runnable, 7, 3));
-            assert_eq!((line.user_ticks, line.system_ticks, line.children_ticks), (500, 60, 15));
+            assert_eq!((line.user_ticks, line.system_ticks), (500, 60));
+            assert_eq!((line.children_user_ticks, line.children_system_ticks), (7, 8));
             assert_eq!((line.start_ticks, line.resident_pages), (4711, 123));
             assert_eq!((line.cpu, line.block_ticks), (Some(5), 42));
         }
