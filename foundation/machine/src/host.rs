@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// The host as seen through its files, or a fake tree that looks like one.
@@ -25,8 +26,18 @@ impl Host {
         Self { root: root.into(), is_real: false }
     }
 
+    /// A folder of the host, for readers that open many files in it.
+    pub fn open_folder(&self, path: &Path) -> Result<OwnedFd, HostError> {
+        use rustix::fs::{Mode, OFlags, open};
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match open(self.locate(path), flags, Mode::empty()) {
+            Ok(folder) => Ok(folder),
+            Err(cause) => Err(HostError::Read { path: path.to_owned(), cause: cause.into() }),
+        }
+    }
+
     /// Whether questions may go to the kernel directly.
-    pub(crate) fn is_real(&self) -> bool {
+    pub fn is_real(&self) -> bool {
         self.is_real
     }
 
@@ -160,6 +171,9 @@ mod tests {
         assert_eq!(fake.host().read_if_there(Path::new("/sys/absent")).expect("absence is fine"), None);
         let error = fake.host().read_if_there(Path::new("/sys")).expect_err("a folder");
         assert!(matches!(error, HostError::Read { .. }));
+        assert!(fake.host().open_folder(Path::new("/sys")).is_ok());
+        let error = fake.host().open_folder(Path::new("/sys/there")).expect_err("a file");
+        assert_eq!(error.to_string(), "read '/sys/there'");
     }
 
     #[test]

@@ -1,0 +1,169 @@
+//! A process with all that descend from it, as one: those alive by their clocks, those that ended by what their parents got.
+//! Once a member, always a member: a child that outlives its parent is followed still.
+
+use crate::model::{Interval, Presence, Usage};
+use crate::sample::{ProcessSample, Sample};
+use crate::sampler::FILE_TICK_NS;
+use std::collections::HashSet;
+
+/// A process and its descendants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// The process that all descend from.
+    pub root: u32,
+    members: HashSet<u32>,
+}
+
+impl Family {
+    /// Of `root`; members are found by [`Family::follow`].
+    pub fn of(root: u32) -> Self {
+        Self { root, members: HashSet::from([root]) }
+    }
+
+    /// Finds who belongs to it now, and forgets who has ended. Needs the lines of all processes.
+    pub fn follow(&mut self, sample: &Sample) {
+        self.members.retain(|pid| sample.process(*pid).is_some());
+        // Numbers wrap round, so that a child may stand before its parent: repeat until nobody is added.
+        loop {
+            let count = self.members.len();
+            for process in &sample.processes {
+                if process.line.is_some_and(|line| self.members.contains(&line.parent)) {
+                    self.members.insert(process.pid);
+                }
+            }
+            if self.members.len() == count {
+                return;
+            }
+        }
+    }
+
+    /// How many live.
+    pub fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether anybody lives.
+    pub fn is_extinct(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// What all of it used in `interval`, which lies between `earlier` and `later`. `self` has followed `earlier`, but not
+    /// yet `later`.
+    pub fn usage(&self, interval: &Interval, earlier: &Sample, later: &Sample) -> Usage {
+        let mut next = self.clone();
+        next.follow(later);
+        let mut sum = Usage {
+            pid: self.root,
+            presence: Presence::Both,
+            elapsed_ns: interval.elapsed_ns,
+            ..Usage::default()
+        };
+        for usage in interval.processes.iter().filter(|usage| next.members.contains(&usage.pid)) {
+            add(&mut sum, usage);
+        }
+        self.add_ended(&next, &mut sum, earlier, later);
+        sum
+    }
+
+    /// What members used that ended: what their parents were told, less what was counted for them before.
+    fn add_ended(&self, next: &Self, sum: &mut Usage, earlier: &Sample, later: &Sample) {
+        let (mut user_ns, mut system_ns) = (0_i128, 0_i128);
+        for process in later.processes.iter().filter(|process| next.members.contains(&process.pid)) {
+            let told = told_of_children(Some(process));
+            let before = told_of_children(earlier.process(process.pid));
+            if told != before {
+                sum.cpu.stale_ns = sum.cpu.stale_ns.saturating_add(FILE_TICK_NS);
+            }
+            user_ns += i128::from(told.0) - i128::from(before.0);
+            system_ns += i128::from(told.1) - i128::from(before.1);
+        }
+        for process in earlier.processes.iter().filter(|process| self.members.contains(&process.pid)) {
+            if later.process(process.pid).is_none() {
+                let (user, system) = (process.cpu.user_ns.unwrap_or(0), process.cpu.system_ns.unwrap_or(0));
+                let (told_user, told_system) = told_of_children(Some(process));
+                user_ns -= i128::from(user) + i128::from(told_user);
+                system_ns -= i128::from(system) + i128::from(told_system);
+            }
+        }
+        // A member whose parent was no member any more is told to nobody; nothing is taken from the others for it.
+        let (user_ns, system_ns) = (user_ns.max(0), system_ns.max(0));
+        sum.cpu.split.user_ns += user_ns as f64;
+        sum.cpu.split.system_ns += system_ns as f64;
+        sum.cpu.total_ns = sum.cpu.total_ns.saturating_add(u64::try_from(user_ns + system_ns).unwrap_or(0));
+    }
+}
+
+/// User and system time that ended children left to `process`.
+fn told_of_children(process: Option<&ProcessSample>) -> (u64, u64) {
+    let line = process.and_then(|process| process.line).unwrap_or_default();
+    let in_time = |ticks: u64| ticks.saturating_mul(FILE_TICK_NS);
+    (in_time(line.children_user_ticks), in_time(line.children_system_ticks))
+}
+
+fn add(sum: &mut Usage, usage: &Usage) {
+    let optional = |one: Option<u64>, other: Option<u64>| match (one, other) {
+        (None, None) => None,
+        (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
+    };
+    sum.cpu.total_ns = sum.cpu.total_ns.saturating_add(usage.cpu.total_ns);
+    sum.cpu.split.user_ns += usage.cpu.split.user_ns;
+    sum.cpu.split.system_ns += usage.cpu.split.system_ns;
+    sum.cpu.split.error_ns = sum.cpu.split.error_ns.hypot(usage.cpu.split.error_ns);
+    sum.cpu.stale_ns = sum.cpu.stale_ns.saturating_add(usage.cpu.stale_ns);
+    sum.wait_ns = optional(sum.wait_ns, usage.wait_ns);
+    sum.block_ns = optional(sum.block_ns, usage.block_ns);
+    sum.basis = sum.basis.max(usage.basis);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::CpuReading;
+    use crate::source::process_stat::StatLine;
+
+    fn process(pid: u32, parent: u32, total_ns: u64, children_user_ticks: u64) -> ProcessSample {
+        let cpu = CpuReading { total_ns: Some(total_ns), user_ns: Some(total_ns), ..CpuReading::default() };
+        let line = Some(StatLine { parent, children_user_ticks, ..StatLine::default() });
+        ProcessSample { pid, folder: u64::from(pid), cpu, line, ..ProcessSample::default() }
+    }
+
+    fn used(family: &Family, earlier: &Sample, later: &Sample) -> u64 {
+        let mut interval = Interval::default();
+        interval.update(earlier, later);
+        family.usage(&interval, earlier, later).cpu.total_ns
+    }
+
+    fn sample(at_ns: u64, processes: Vec<ProcessSample>) -> Sample {
+        Sample { at_ns, since_boot_ns: at_ns, processes, ..Sample::default() }
+    }
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn children_count_while_they_live_and_after_they_were_waited_for() {
+        let earlier = sample(1, vec![process(5, 1, 0, 0), process(6, 5, 30 * MS, 0), process(9, 1, 0, 0)]);
+        let mut family = Family::of(5);
+        family.follow(&earlier);
+        assert_eq!(family.size(), 2);
+        // 6 went on to 50 ms, ended and was waited for; 7 began, and 4 below it; 9 is a stranger.
+        let processes = vec![process(4, 7, MS, 0), process(5, 1, 2 * MS, 5), process(7, 5, MS, 0), process(9, 1, MS, 0)];
+        let later = sample(2, processes);
+        assert_eq!(used(&family, &earlier, &later), (1 + 2 + 1 + 20) * MS);
+        family.follow(&later);
+        assert_eq!(family.size(), 3);
+    }
+
+    #[test]
+    fn orphans_are_followed_and_lost_ones_take_nothing_from_others() {
+        let earlier = sample(1, vec![process(5, 1, 0, 0), process(6, 5, 0, 0), process(7, 6, 30 * MS, 0)]);
+        let mut family = Family::of(5);
+        family.follow(&earlier);
+        let orphaned = sample(2, vec![process(5, 1, 0, 0), process(7, 1, 40 * MS, 0)]);
+        assert_eq!(used(&family, &earlier, &orphaned), 10 * MS);
+        family.follow(&orphaned);
+        let alone = sample(3, vec![process(5, 1, 7 * MS, 0)]);
+        assert_eq!(used(&family, &orphaned, &alone), 7 * MS);
+        family.follow(&sample(4, Vec::new()));
+        assert!(family.is_extinct());
+    }
+}

@@ -1,0 +1,140 @@
+//! Reading many small files of one folder: the folder stays open, the buffers are used again, nothing is allocated once they
+//! have grown. Knows no file's contents.
+
+use machine::{Host, HostError};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, SeekFrom, openat, seek, statat};
+use rustix::io::Errno;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// A folder such as `/proc`, held open.
+#[derive(Debug)]
+pub struct Files {
+    folder: OwnedFd,
+    text: Vec<u8>,
+    entries: Box<[MaybeUninit<u8>]>,
+}
+
+/// One look at most files is one page; the buffer grows for those that are longer.
+const TEXT_BYTES: usize = 8 << 10;
+/// LIMIT: longer files (a process may make its command line as long as it likes) are cut here. `/proc/stat` of 8,192 CPUs is below.
+const TEXT_BYTES_MAX: usize = 2 << 20;
+/// A folder of 10,000 processes is read in 8 calls.
+const ENTRIES_BYTES: usize = 32 << 10;
+
+impl Files {
+    /// Opens the folder at the host's `path`.
+    pub fn open(host: &Host, path: &Path) -> Result<Self, HostError> {
+        Ok(Self {
+            folder: host.open_folder(path)?,
+            text: vec![0; TEXT_BYTES],
+            entries: vec![MaybeUninit::uninit(); ENTRIES_BYTES].into_boxed_slice(),
+        })
+    }
+
+    /// The bytes of the file `path` below the folder. An error where it is not there, is not ours to read, or went away.
+    pub fn read(&mut self, path: &str) -> io::Result<&[u8]> {
+        let file = openat(&self.folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut filled = 0;
+        loop {
+            match rustix::io::read(&file, &mut self.text[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if filled == self.text.len() {
+                if filled >= TEXT_BYTES_MAX {
+                    break;
+                }
+                self.text.resize(filled * 2, 0);
+            }
+        }
+        Ok(&self.text[..filled])
+    }
+
+    /// Fills `found` with the entries of the folder itself whose names are numbers: each number and its inode.
+    pub fn numbers(&mut self, found: &mut Vec<Numbered>) -> io::Result<()> {
+        found.clear();
+        seek(&self.folder, SeekFrom::Start(0))?;
+        list(self.folder.as_fd(), &mut self.entries, found)
+    }
+
+    /// The same for the folder `path` below it.
+    pub fn numbers_below(&mut self, path: &str, found: &mut Vec<Numbered>) -> io::Result<()> {
+        found.clear();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(&self.folder, path, flags, Mode::empty())?;
+        list(folder.as_fd(), &mut self.entries, found)
+    }
+
+    /// The inode of `path` below the folder.
+    pub fn inode(&self, path: &str) -> io::Result<u64> {
+        Ok(statat(&self.folder, path, AtFlags::empty())?.st_ino)
+    }
+}
+
+/// A folder's entry whose name is a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Numbered {
+    /// The name.
+    pub number: u32,
+    /// Which file it is: another inode under the same name is another file.
+    pub inode: u64,
+}
+
+fn list(
+    folder: std::os::fd::BorrowedFd<'_>,
+    entries: &mut [MaybeUninit<u8>],
+    found: &mut Vec<Numbered>,
+) -> io::Result<()> {
+    let mut reading = RawDir::new(folder, entries);
+    while let Some(entry) = reading.next() {
+        let entry = entry?;
+        let number = super::source::words::number(entry.file_name().to_bytes());
+        if let Some(number) = number.and_then(|number| u32::try_from(number).ok()) {
+            found.push(Numbered { number, inode: entry.ino() });
+        }
+    }
+    // The kernel lists processes in order; other file systems do not.
+    if !found.is_sorted() {
+        found.sort_unstable();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeHost;
+
+    #[test]
+    fn only_numbers_are_listed_in_order_and_again() {
+        let fake = FakeHost::new();
+        for name in ["12", "7", "self", "7x", "99999999999"] {
+            fake.file(&format!("/proc/{name}/stat"), "x");
+        }
+        let mut files = Files::open(&fake.host(), Path::new("/proc")).expect("a folder");
+        let mut found = Vec::new();
+        for _ in 0..2 {
+            files.numbers(&mut found).expect("readable");
+            assert_eq!(found.iter().map(|entry| entry.number).collect::<Vec<_>>(), [7, 12]);
+        }
+        assert_eq!(files.inode("7").expect("there"), found[0].inode);
+        assert!(files.numbers_below("13/task", &mut found).is_err());
+        assert!(found.is_empty());
+    }
+
+    #[test]
+    fn long_files_are_read_whole_and_endless_ones_are_cut() {
+        let fake = FakeHost::new();
+        fake.file("/proc/stat", &"cpu".repeat(TEXT_BYTES));
+        let mut files = Files::open(&fake.host(), Path::new("/proc")).expect("a folder");
+        assert_eq!(files.read("stat").expect("there").len(), 3 * TEXT_BYTES);
+        fake.file("/proc/cmdline", &"x".repeat(TEXT_BYTES_MAX + 1));
+        assert_eq!(files.read("cmdline").expect("there").len(), TEXT_BYTES_MAX);
+        assert!(files.read("none").is_err());
+    }
+}

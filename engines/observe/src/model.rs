@@ -1,0 +1,396 @@
+//! What happened between two samples: rates, births, deaths, and what nobody accounts for.
+//! Works on live and on recorded samples alike; reads nothing.
+
+use crate::sample::{CpuBasis, MachineSample, ProcessSample, Sample, ThreadSample, TotalBasis};
+use crate::sampler::FILE_TICK_NS;
+use crate::source::process_stat::StatLine;
+use crate::split::{Split, Ticks, split};
+use serde::Serialize;
+
+/// What happened between two samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// Between the samples' beginnings.
+    pub elapsed_ns: u64,
+    /// Processes that used CPU time or were born, by number.
+    pub processes: Vec<Usage>,
+    /// Their threads, where both samples have them.
+    pub threads: Vec<ThreadUsage>,
+    /// Processes that lived at both moments and used nothing.
+    pub idle: usize,
+    /// Processes that began in between and live.
+    pub born: usize,
+    /// Processes of the first sample that the second does not have.
+    pub ended: usize,
+    /// The machine.
+    pub machine: MachineUsage,
+}
+
+/// The machine in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct MachineUsage {
+    /// CPU time of all processes, ended ones too, as the machine says.
+    pub total_ns: Option<u64>,
+    /// Where that comes from.
+    pub basis: Option<TotalBasis>,
+    /// Of that, what no process of the list used: processes that ended, that began and ended, that are hidden; and
+    /// interrupts, where the total has them. Negative where the list says more than the machine.
+    pub unaccounted_ns: Option<i64>,
+    /// Time in which the hypervisor ran others while a CPU had work.
+    pub stolen_ns: Option<u64>,
+    /// CPUs that are switched on.
+    pub online_cpus: u32,
+    /// CPU time that the control groups allow, in thousandths of a core.
+    pub quota_millicores: Option<u64>,
+}
+
+/// Which of both samples a process is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Presence {
+    /// Both.
+    #[default]
+    Both,
+    /// It began in between.
+    Born,
+}
+
+/// CPU time in an interval, and how far it may be off.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cpu {
+    /// On CPUs.
+    pub total_ns: u64,
+    /// In programs or in the kernel.
+    pub split: Split,
+    /// How far the total may be off: threads that ran at one of the two moments were added up at a tick before it.
+    pub stale_ns: u64,
+}
+
+/// One process in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Its number.
+    pub pid: u32,
+    /// Which samples it is in.
+    pub presence: Presence,
+    /// Between its own two readings; for one that was born, the interval.
+    pub elapsed_ns: u64,
+    /// What it used.
+    pub cpu: Cpu,
+    /// Where that comes from.
+    pub basis: CpuBasis,
+    /// Time that its threads could run and had no CPU, all threads added up; none without threads in the samples.
+    pub wait_ns: Option<u64>,
+    /// Time that its threads waited for block devices, where the kernel keeps it.
+    pub block_ns: Option<u64>,
+}
+
+/// One thread in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ThreadUsage {
+    /// Its process.
+    pub pid: u32,
+    /// Its number.
+    pub tid: u32,
+    /// Between its two readings; for one that was born, since the first sample.
+    pub elapsed_ns: u64,
+    /// What it used.
+    pub cpu: Cpu,
+    /// Time that it could run and had no CPU.
+    pub wait_ns: u64,
+    /// Time that it waited for block devices, where the kernel keeps it.
+    pub block_ns: u64,
+    /// Times it was given a CPU.
+    pub turns: u64,
+    /// Where it stands in the second sample's list.
+    pub index: u32,
+}
+
+impl Interval {
+    /// Forgets what it held and fills itself from two samples of one host.
+    pub fn update(&mut self, earlier: &Sample, later: &Sample) {
+        self.elapsed_ns = later.at_ns.saturating_sub(earlier.at_ns);
+        self.processes.clear();
+        self.threads.clear();
+        (self.idle, self.born, self.ended) = (0, 0, 0);
+        let mut before = earlier.processes.iter().peekable();
+        let mut surviving = 0;
+        for process in &later.processes {
+            while before.next_if(|known| known.pid < process.pid).is_some() {}
+            let known = before.next_if(|known| known.pid == process.pid);
+            let known = known.filter(|known| is_same(known, process, earlier));
+            surviving += usize::from(known.is_some());
+            self.add(known, process, earlier, later);
+        }
+        self.ended = earlier.processes.len() - surviving;
+        self.machine = self.machine_usage(&earlier.machine, &later.machine);
+    }
+
+    fn add(&mut self, known: Option<&ProcessSample>, process: &ProcessSample, earlier: &Sample, later: &Sample) {
+        let Some(total_ns) = process.cpu.total_ns else { return };
+        let had_ns = known.and_then(|known| known.cpu.total_ns).unwrap_or(0);
+        let used_ns = total_ns.saturating_sub(had_ns);
+        let presence = if known.is_some() { Presence::Both } else { Presence::Born };
+        self.born += usize::from(known.is_none());
+        let first_thread = self.threads.len();
+        if known.is_none_or(|known| known.threads.start < known.threads.end) {
+            let threads = known.map_or(&[][..], |known| earlier.threads_of(known));
+            self.add_threads(process, threads, earlier, later);
+        }
+        let threads = &self.threads[first_thread..];
+        let wait_ns = (!threads.is_empty()).then(|| threads.iter().map(|thread| thread.wait_ns).sum());
+        let block_ns = (!threads.is_empty()).then(|| threads.iter().map(|thread| thread.block_ns).sum());
+        if used_ns == 0 && wait_ns.unwrap_or(0) == 0 && presence == Presence::Both {
+            self.idle += 1;
+            return;
+        }
+        let elapsed_ns = match known {
+            Some(known) => process.at_ns.saturating_sub(known.at_ns),
+            None => self.elapsed_ns,
+        };
+        let cpu = process_cpu(known, process, used_ns, &later.machine);
+        let basis = process.cpu.basis;
+        self.processes.push(Usage { pid: process.pid, presence, elapsed_ns, cpu, basis, wait_ns, block_ns });
+    }
+
+    /// Threads that are in both samples or began in between.
+    fn add_threads(&mut self, process: &ProcessSample, known: &[ThreadSample], earlier: &Sample, later: &Sample) {
+        let mut known = known.iter().peekable();
+        for (at, thread) in later.threads_of(process).iter().enumerate() {
+            while known.next_if(|known| known.tid < thread.tid).is_some() {}
+            let before = known.next_if(|known| known.tid == thread.tid);
+            let before = before.filter(|before| start_of(before.line) == start_of(thread.line));
+            let index = process.threads.start + at as u32;
+            self.threads.extend(thread_usage(before, thread, earlier, &later.machine).map(|usage| ThreadUsage {
+                pid: process.pid,
+                index,
+                ..usage
+            }));
+        }
+    }
+
+    fn machine_usage(&self, earlier: &MachineSample, later: &MachineSample) -> MachineUsage {
+        let both = earlier.total.zip(later.total).filter(|(earlier, later)| earlier.basis == later.basis);
+        let total_ns = both.map(|(earlier, later)| later.used_ns.saturating_sub(earlier.used_ns));
+        let listed = self.processes.iter().map(|usage| usage.cpu.total_ns).fold(0, u64::saturating_add);
+        let stolen = earlier.ticks.as_ref().zip(later.ticks.as_ref());
+        MachineUsage {
+            total_ns,
+            basis: both.map(|(_, later)| later.basis),
+            unaccounted_ns: total_ns.map(|total| total.cast_signed().saturating_sub(listed.cast_signed())),
+            stolen_ns: stolen.map(|(earlier, later)| {
+                later.all.steal.saturating_sub(earlier.all.steal).saturating_mul(FILE_TICK_NS)
+            }),
+            online_cpus: later.online_cpus,
+            quota_millicores: later.quota_millicores,
+        }
+    }
+}
+
+/// Whether two readings of one number are of one process.
+fn is_same(known: &ProcessSample, process: &ProcessSample, earlier: &Sample) -> bool {
+    let (had, has) = (start_of(known.line), start_of(process.line));
+    match (had.zip(has), has) {
+        (Some((had, has)), _) => had == has,
+        (None, _) if known.folder == process.folder => true,
+        // The kernel forgot the folder, or it is another process: one that began before the first sample is the same.
+        (None, Some(start)) => {
+            let started_ns = start.saturating_add(1).saturating_mul(FILE_TICK_NS);
+            started_ns <= earlier.since_boot_ns && process.cpu.total_ns >= known.cpu.total_ns
+        }
+        (None, None) => false,
+    }
+}
+
+fn start_of(line: Option<StatLine>) -> Option<u64> {
+    line.map(|line| line.start_ticks)
+}
+
+fn process_cpu(
+    known: Option<&ProcessSample>,
+    process: &ProcessSample,
+    used_ns: u64,
+    machine: &MachineSample,
+) -> Cpu {
+    let (user_ns, system_ns) = (process.cpu.user_ns.unwrap_or(0), process.cpu.system_ns.unwrap_or(0));
+    let before = known.map(|known| known.cpu).unwrap_or_default();
+    let ticks = Ticks {
+        user_ns: user_ns.saturating_sub(before.user_ns.unwrap_or(0)),
+        system_ns: system_ns.saturating_sub(before.system_ns.unwrap_or(0)),
+        lifetime_user_ns: user_ns,
+        lifetime_system_ns: system_ns,
+    };
+    let may_run = process.may_run.max(known.map_or(0, |known| known.may_run)).min(machine.online_cpus.max(1));
+    // Files of ticks are cut off, so that a difference of two is up to one step off either way.
+    let step_ns = if process.cpu.basis == CpuBasis::Clock { 0 } else { FILE_TICK_NS };
+    Cpu {
+        total_ns: used_ns,
+        split: divide(used_ns, ticks, process.line, machine.tick_ns),
+        stale_ns: u64::from(may_run).saturating_mul(machine.tick_ns).max(step_ns),
+    }
+}
+
+/// A thread of the kernel is nowhere else.
+fn divide(used_ns: u64, ticks: Ticks, line: Option<StatLine>, tick_ns: u64) -> Split {
+    match line {
+        Some(line) if line.is_kernel_thread => {
+            Split { user_ns: 0.0, system_ns: used_ns as f64, error_ns: 0.0 }
+        }
+        _ => split(used_ns, ticks, tick_ns),
+    }
+}
+
+fn thread_usage(
+    before: Option<&ThreadSample>,
+    thread: &ThreadSample,
+    earlier: &Sample,
+    machine: &MachineSample,
+) -> Option<ThreadUsage> {
+    let delay = thread.delay?;
+    let had = before.and_then(|before| before.delay).unwrap_or_default();
+    let line = thread.line.unwrap_or_default();
+    let line_had = before.and_then(|before| before.line).unwrap_or_default();
+    let used_ns = delay.run_ns.saturating_sub(had.run_ns);
+    let in_time = |ticks: u64| ticks.saturating_mul(FILE_TICK_NS);
+    let ticks = Ticks {
+        user_ns: in_time(line.user_ticks.saturating_sub(line_had.user_ticks)),
+        system_ns: in_time(line.system_ticks.saturating_sub(line_had.system_ticks)),
+        lifetime_user_ns: in_time(line.user_ticks),
+        lifetime_system_ns: in_time(line.system_ticks),
+    };
+    // What the files say has steps of 10 ms, so a draw is never shorter than that.
+    let draw_ns = machine.tick_ns.max(FILE_TICK_NS);
+    let cpu = Cpu {
+        total_ns: used_ns,
+        split: divide(used_ns, ticks, thread.line, draw_ns),
+        stale_ns: machine.tick_ns,
+    };
+    Some(ThreadUsage {
+        pid: 0,
+        tid: thread.tid,
+        elapsed_ns: thread.at_ns.saturating_sub(before.map_or(earlier.at_ns, |before| before.at_ns)),
+        cpu,
+        wait_ns: delay.wait_ns.saturating_sub(had.wait_ns),
+        block_ns: in_time(line.block_ticks.saturating_sub(line_had.block_ticks)),
+        turns: delay.turns.saturating_sub(had.turns),
+        index: 0,
+    })
+}
+
+impl Usage {
+    /// Share of one core, 1 is one core all the time.
+    pub fn cores(&self, time_ns: f64) -> f64 {
+        time_ns / self.elapsed_ns.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{CpuReading, MachineTotal, Span};
+    use crate::source::run_delay::RunDelay;
+
+    fn process(pid: u32, at_ns: u64, total_ns: u64) -> ProcessSample {
+        let cpu = CpuReading { total_ns: Some(total_ns), ..CpuReading::default() };
+        ProcessSample { pid, folder: u64::from(pid), at_ns, cpu, ..ProcessSample::default() }
+    }
+
+    fn sample(at_ns: u64, used_ns: u64, processes: Vec<ProcessSample>) -> Sample {
+        let machine = MachineSample {
+            total: Some(MachineTotal { used_ns, basis: TotalBasis::ControlGroup }),
+            online_cpus: 2,
+            tick_ns: 4_000_000,
+            ..MachineSample::default()
+        };
+        Sample { at_ns, since_boot_ns: at_ns, machine, processes, ..Sample::default() }
+    }
+
+    fn interval(earlier: &Sample, later: &Sample) -> Interval {
+        let mut interval = Interval::default();
+        interval.update(earlier, later);
+        interval
+    }
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn each_process_has_its_own_time_and_the_table_closes() {
+        let earlier = sample(10 * S, 0, vec![process(1, 10 * S, 5), process(2, 10 * S, 7), process(3, 10 * S, 0)]);
+        let mut born = process(4, 11 * S, 90);
+        born.line = Some(StatLine { start_ticks: 1050, ..StatLine::default() });
+        let later = sample(11 * S, 1000, vec![process(1, 11 * S + 50, 505), process(2, 11 * S, 7), born]);
+        let interval = interval(&earlier, &later);
+        assert_eq!((interval.idle, interval.born, interval.ended), (1, 1, 1));
+        let used: Vec<_> = interval.processes.iter().map(|usage| (usage.pid, usage.cpu.total_ns)).collect();
+        assert_eq!(used, [(1, 500), (4, 90)]);
+        assert_eq!(interval.processes[0].elapsed_ns, S + 50);
+        assert_eq!((interval.processes[1].presence, interval.processes[1].elapsed_ns), (Presence::Born, S));
+        assert_eq!(interval.machine.unaccounted_ns, Some(1000 - 590));
+    }
+
+    #[test]
+    fn a_number_that_is_used_again_is_another_process() {
+        let with_start = |mut process: ProcessSample, start_ticks| {
+            process.line = Some(StatLine { start_ticks, ..StatLine::default() });
+            process
+        };
+        let earlier = sample(10 * S, 0, vec![with_start(process(1, 10 * S, 5), 700)]);
+        let again = sample(11 * S, 0, vec![with_start(process(1, 11 * S, 60), 1050)]);
+        let found = interval(&earlier, &again);
+        assert_eq!((found.born, found.ended, found.processes[0].cpu.total_ns), (1, 1, 60));
+        assert_eq!(found.machine.unaccounted_ns, Some(-60), "more than the machine says, and shown");
+    }
+
+    #[test]
+    fn a_forgotten_folder_alone_makes_no_other_process() {
+        let earlier = sample(10 * S, 0, vec![process(1, 10 * S, 5)]);
+        for (start_ticks, total_ns, is_same) in [(700, 9, true), (1000, 9, false), (700, 4, false)] {
+            let mut changed = process(1, 11 * S, total_ns);
+            changed.folder = 99;
+            changed.line = Some(StatLine { start_ticks, ..StatLine::default() });
+            let found = interval(&earlier, &sample(11 * S, 0, vec![changed]));
+            assert_eq!(found.born == 0, is_same, "{start_ticks} {total_ns}");
+        }
+    }
+
+    #[test]
+    fn threads_that_could_run_bound_the_staleness() {
+        let mut before = process(1, 10 * S, 0);
+        before.may_run = 40;
+        let found = interval(&sample(10 * S, 0, vec![before]), &sample(11 * S, 0, vec![process(1, 11 * S, S)]));
+        assert_eq!(found.processes[0].cpu.stale_ns, 2 * 4_000_000, "no more threads run than there are CPUs");
+        let asleep = interval(
+            &sample(10 * S, 0, vec![process(1, 10 * S, 0)]),
+            &sample(11 * S, 0, vec![process(1, 11 * S, S)]),
+        );
+        assert_eq!(asleep.processes[0].cpu.stale_ns, 0);
+    }
+
+    #[test]
+    fn the_waiting_of_all_threads_is_added_up() {
+        let thread = |tid, run_ns, wait_ns| ThreadSample {
+            tid,
+            delay: Some(RunDelay { run_ns, wait_ns, turns: 1 }),
+            ..ThreadSample::default()
+        };
+        let with_threads = |at_ns, total_ns, threads: Vec<ThreadSample>| {
+            let mut process = process(1, at_ns, total_ns);
+            process.threads = Span { start: 0, end: threads.len() as u32 };
+            Sample { threads, ..sample(at_ns, 0, vec![process]) }
+        };
+        let earlier = with_threads(10 * S, 10, vec![thread(1, 0, 5), thread(2, 10, 50), thread(3, 0, 0)]);
+        let later = with_threads(11 * S, 30, vec![thread(1, 0, 6), thread(3, 10, 20), thread(4, 10, 300)]);
+        let found = interval(&earlier, &later);
+        assert_eq!(found.processes[0].wait_ns, Some(1 + 20 + 300));
+        assert_eq!(found.threads.iter().map(|thread| thread.tid).collect::<Vec<_>>(), [1, 3, 4]);
+        assert_eq!(found.threads[2].index, 2);
+    }
+
+    #[test]
+    fn samples_in_the_wrong_order_are_no_panic() {
+        let earlier = sample(10 * S, 5, vec![process(1, 10 * S, 50)]);
+        let later = sample(9 * S, 0, vec![process(1, 9 * S, 0)]);
+        let found = interval(&earlier, &later);
+        assert_eq!((found.elapsed_ns, found.idle), (0, 1));
+    }
+}

@@ -1,0 +1,300 @@
+//! Samples on disk: one line of JSON a sample, holding what changed since the line before. A replay goes through the same
+//! model and rows as live samples do, so it says the same.
+//! What a recording claims is compared with limits before it is believed; a damaged one is an error, never a panic.
+
+use crate::sample::{CpuReading, Identity, MachineSample, ProcessSample, Sample, Span, ThreadSample};
+use crate::source::process_stat::StatLine;
+use crate::tier::Tier;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, Read, Write};
+use std::sync::Arc;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of the format; others are refused.
+    pub manyhands_recording: u32,
+    /// What produced the numbers.
+    pub tier: Tier,
+    /// Names of users by number, as they were on the recorded host.
+    pub users: std::collections::BTreeMap<u32, String>,
+}
+
+/// The version that is written and read.
+pub const VERSION: u32 = 1;
+
+/// One sample, as it differs from the one before.
+#[derive(Serialize, Deserialize)]
+struct Frame<'a> {
+    at_ns: u64,
+    since_boot_ns: u64,
+    wall_ns: u64,
+    machine: std::borrow::Cow<'a, MachineSample>,
+    /// New, or not as before.
+    changed: Vec<Changed<'a>>,
+    /// No longer there.
+    gone: Vec<u32>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Changed<'a> {
+    pid: u32,
+    folder: u64,
+    at_ns: u64,
+    may_run: u32,
+    cpu: CpuReading,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<StatLine>,
+    /// None where it is as before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity: Option<std::borrow::Cow<'a, Identity>>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    threads: Vec<ThreadSample>,
+}
+
+/// Why a recording cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// It cannot be read.
+    #[error("read it")]
+    Read(#[source] io::Error),
+    /// The first line is not one of a recording of ours, or of another version.
+    #[error("find the first line of a recording (version {VERSION})")]
+    NoRecording,
+    /// A line is damaged.
+    #[error("understand line {line}")]
+    Damaged {
+        /// Which, from 1.
+        line: u64,
+        /// What is wrong with it.
+        #[source]
+        cause: serde_json::Error,
+    },
+    /// A line is longer than any sample.
+    #[error("read line {line}: it is longer than {LINE_BYTES_MAX} bytes")]
+    TooLong {
+        /// Which, from 1.
+        line: u64,
+    },
+}
+
+/// LIMIT: a sample of 2^22 threads that all changed is below this.
+const LINE_BYTES_MAX: u64 = 1 << 30;
+
+/// Writes the first line.
+pub fn write_header(sink: &mut dyn Write, header: &Header) -> io::Result<()> {
+    serde_json::to_writer(&mut *sink, header)?;
+    sink.write_all(b"\n")
+}
+
+/// Writes `later` as it differs from `earlier`.
+pub fn write_sample(sink: &mut dyn Write, earlier: Option<&Sample>, later: &Sample) -> io::Result<()> {
+    let known = |pid| earlier.and_then(|earlier| earlier.process(pid));
+    let changed = later.processes.iter().filter(|process| !is_as_before(earlier, later, process));
+    let frame = Frame {
+        at_ns: later.at_ns,
+        since_boot_ns: later.since_boot_ns,
+        wall_ns: later.wall_ns,
+        machine: std::borrow::Cow::Borrowed(&later.machine),
+        changed: changed.map(|process| changed_of(known(process.pid), process, later)).collect(),
+        gone: earlier.map_or(Vec::new(), |earlier| {
+            let all = earlier.processes.iter().map(|process| process.pid);
+            all.filter(|pid| later.process(*pid).is_none()).collect()
+        }),
+    };
+    serde_json::to_writer(&mut *sink, &frame)?;
+    sink.write_all(b"\n")
+}
+
+/// Whether replaying nothing for `process` gives what it is.
+fn is_as_before(earlier: Option<&Sample>, later: &Sample, process: &ProcessSample) -> bool {
+    let Some((earlier, known)) = earlier.and_then(|earlier| Some((earlier, earlier.process(process.pid)?))) else {
+        return false;
+    };
+    let carried = ProcessSample { at_ns: later.at_ns, threads: process.threads, ..known.clone() };
+    let threads = later.threads_of(process).iter();
+    let known_threads = earlier.threads_of(known);
+    carried == *process
+        && threads.len() == known_threads.len()
+        && threads.zip(known_threads).all(|(thread, known)| *thread == ThreadSample { at_ns: later.at_ns, ..*known })
+}
+
+fn changed_of<'a>(known: Option<&ProcessSample>, process: &'a ProcessSample, later: &Sample) -> Changed<'a> {
+    let identity = process.identity.as_deref();
+    let is_known = known.is_some_and(|known| known.identity.as_deref() == identity);
+    Changed {
+        pid: process.pid,
+        folder: process.folder,
+        at_ns: process.at_ns,
+        may_run: process.may_run,
+        cpu: process.cpu,
+        line: process.line,
+        identity: identity.filter(|_| !is_known).map(std::borrow::Cow::Borrowed),
+        threads: later.threads_of(process).to_vec(),
+    }
+}
+
+/// Reads a recording, sample by sample.
+pub struct Player<Source: BufRead> {
+    source: Source,
+    /// The first line.
+    pub header: Header,
+    line: u64,
+    text: Vec<u8>,
+}
+
+impl<Source: BufRead> Player<Source> {
+    /// Reads the first line.
+    pub fn open(source: Source) -> Result<Self, RecordingError> {
+        let header = Header { manyhands_recording: VERSION, tier: Tier::NoRights, users: Default::default() };
+        let mut player = Self { source, header, line: 0, text: Vec::new() };
+        if !player.next_line()? {
+            return Err(RecordingError::NoRecording);
+        }
+        let header = serde_json::from_slice::<Header>(&player.text).ok();
+        let is_ours = |header: &Header| header.manyhands_recording == VERSION;
+        player.header = header.filter(is_ours).ok_or(RecordingError::NoRecording)?;
+        Ok(player)
+    }
+
+    /// Fills `later` with the next sample; `earlier` is the one before. False at the end.
+    pub fn next(&mut self, earlier: Option<&Sample>, later: &mut Sample) -> Result<bool, RecordingError> {
+        if !self.next_line()? {
+            return Ok(false);
+        }
+        let line = self.line;
+        let frame: Frame<'_> =
+            serde_json::from_slice(&self.text).map_err(|cause| RecordingError::Damaged { line, cause })?;
+        apply(frame, earlier, later);
+        Ok(true)
+    }
+
+    /// Reads the next line into `text`. False at the end.
+    fn next_line(&mut self) -> Result<bool, RecordingError> {
+        self.text.clear();
+        self.line += 1;
+        let mut limited = (&mut self.source).take(LINE_BYTES_MAX);
+        let count = limited.read_until(b'\n', &mut self.text).map_err(RecordingError::Read)?;
+        match count as u64 >= LINE_BYTES_MAX {
+            true => Err(RecordingError::TooLong { line: self.line }),
+            false => Ok(count > 0),
+        }
+    }
+}
+
+fn apply(frame: Frame<'_>, earlier: Option<&Sample>, later: &mut Sample) {
+    later.at_ns = frame.at_ns;
+    later.since_boot_ns = frame.since_boot_ns;
+    later.wall_ns = frame.wall_ns;
+    later.machine = frame.machine.into_owned();
+    later.processes.clear();
+    later.threads.clear();
+    let mut gone = frame.gone;
+    gone.sort_unstable();
+    let mut changed = frame.changed;
+    changed.sort_by_key(|changed| changed.pid);
+    changed.dedup_by_key(|changed| changed.pid);
+    let mut changed = changed.into_iter().peekable();
+    let known = earlier.map_or(&[][..], |earlier| &earlier.processes);
+    for process in known {
+        while let Some(new) = changed.next_if(|changed| changed.pid < process.pid) {
+            push_changed(new, None, later);
+        }
+        if gone.binary_search(&process.pid).is_ok() {
+            continue;
+        }
+        match changed.next_if(|changed| changed.pid == process.pid) {
+            Some(new) => push_changed(new, Some(process), later),
+            None => push_carried(process, earlier, later),
+        }
+    }
+    changed.for_each(|new| push_changed(new, None, later));
+}
+
+fn push_changed(changed: Changed<'_>, known: Option<&ProcessSample>, later: &mut Sample) {
+    let identity = match changed.identity {
+        Some(identity) => Some(Arc::new(identity.into_owned())),
+        None => known.and_then(|known| known.identity.clone()),
+    };
+    let threads = push_threads(changed.threads.into_iter(), &mut later.threads);
+    let Changed { pid, folder, at_ns, may_run, cpu, line, .. } = changed;
+    later.processes.push(ProcessSample { pid, folder, at_ns, cpu, may_run, line, identity, threads });
+}
+
+fn push_carried(process: &ProcessSample, earlier: Option<&Sample>, later: &mut Sample) {
+    let at_ns = later.at_ns;
+    let known = earlier.map_or(&[][..], |earlier| earlier.threads_of(process));
+    let threads = push_threads(known.iter().map(|thread| ThreadSample { at_ns, ..*thread }), &mut later.threads);
+    later.processes.push(ProcessSample { at_ns, threads, ..process.clone() });
+}
+
+fn push_threads(new: impl Iterator<Item = ThreadSample>, threads: &mut Vec<ThreadSample>) -> Span {
+    let index = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    let start = index(threads.len());
+    threads.extend(new);
+    Span { start, end: index(threads.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampler::{Depth, Sampler, Texts, Wanted, Who};
+    use machine::Host;
+
+    fn replayed(bytes: &[u8]) -> Result<Vec<Sample>, RecordingError> {
+        let mut player = Player::open(bytes)?;
+        let mut samples: Vec<Sample> = Vec::new();
+        loop {
+            let mut sample = Sample::default();
+            if !player.next(samples.last(), &mut sample)? {
+                return Ok(samples);
+            }
+            samples.push(sample);
+        }
+    }
+
+    fn header() -> Header {
+        Header { manyhands_recording: VERSION, tier: Tier::NoRights, users: [(0, "root".to_owned())].into() }
+    }
+
+    #[test]
+    fn live_samples_come_back_as_they_were() {
+        let mut sampler = Sampler::open(&Host::real()).expect("Linux has /proc");
+        for (texts, depth) in [(Texts::OfBusy, Depth::Processes), (Texts::OfAll, Depth::Threads)] {
+            let wanted = Wanted { who: Who::Everybody, texts, depth };
+            let mut taken: Vec<Sample> = Vec::new();
+            let mut bytes = Vec::new();
+            write_header(&mut bytes, &header()).expect("written");
+            for _ in 0..4 {
+                let mut sample = Sample::default();
+                sampler.take(&wanted, taken.last(), &mut sample).expect("listed");
+                write_sample(&mut bytes, taken.last(), &sample).expect("written");
+                taken.push(sample);
+            }
+            let back = replayed(&bytes).expect("a good recording");
+            for (live, back) in taken.iter().zip(&back) {
+                assert_eq!(live, back);
+            }
+            assert_eq!(taken.len(), back.len());
+        }
+    }
+
+    #[test]
+    fn other_files_and_damaged_lines_are_errors() {
+        for (bad, message) in [
+            (&b""[..], "find the first line of a recording (version 1)"),
+            (b"{}\n", "find the first line of a recording (version 1)"),
+            (b"\xff\xfe\n", "find the first line of a recording (version 1)"),
+        ] {
+            assert_eq!(replayed(bad).expect_err("refused").to_string(), message);
+        }
+        let mut bytes = Vec::new();
+        write_header(&mut bytes, &Header { manyhands_recording: 2, ..header() }).expect("written");
+        assert!(matches!(replayed(&bytes), Err(RecordingError::NoRecording)));
+        bytes.clear();
+        write_header(&mut bytes, &header()).expect("written");
+        bytes.extend(b"{\"at_ns\":1}\n");
+        assert!(matches!(replayed(&bytes), Err(RecordingError::Damaged { line: 2, .. })));
+    }
+}

@@ -1,0 +1,374 @@
+//! Takes samples: the list of processes, three clocks each, and text only where a clock has moved since the sample before.
+//! That is what makes a scan of ten thousand sleepers cost milliseconds. Buffers are used again; once they have grown,
+//! a sample of processes that are known allocates nothing.
+
+use crate::clocks::{Clocks, KernelClocks};
+use crate::files::{Files, Numbered};
+use crate::groups::{Hierarchies, Version};
+use crate::sample::{
+    CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Span, ThreadName, ThreadSample, TotalBasis,
+};
+use crate::source::words::text_of;
+use crate::source::{control_group, machine_stat, pressure, process_stat, process_status, run_delay};
+use machine::{Host, HostError};
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+use sys::cpu_clock::Counted;
+
+/// What a sample is to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Which processes.
+    pub who: Who,
+    /// Whose names and lines are needed.
+    pub texts: Texts,
+    /// How deep to look.
+    pub depth: Depth,
+}
+
+/// Which processes are looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// All that can be seen.
+    Everybody,
+    /// These.
+    These(Vec<u32>),
+}
+
+/// Whose names and lines are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Texts {
+    /// Of those that used CPU time since the sample before: the first sample has none.
+    OfBusy,
+    /// Of all, once: to choose processes by name, user or parent.
+    OfAll,
+}
+
+/// How deep a sample looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Processes.
+    Processes,
+    /// Their threads too, with the time each waited for a CPU.
+    Threads,
+}
+
+/// The steps of times in `/proc/PID/stat`.
+pub const FILE_TICK_NS: u64 = 10_000_000;
+
+/// Takes samples of one host.
+pub struct Sampler {
+    host: Host,
+    clocks: Box<dyn Clocks>,
+    proc: Files,
+    root: Files,
+    hierarchies: Hierarchies,
+    found: Vec<Numbered>,
+    tasks: Vec<Numbered>,
+    path: String,
+    scratch: Vec<u8>,
+}
+
+impl Sampler {
+    /// Of a real host by the kernel's clocks; of a fake one by its files alone.
+    pub fn open(host: &Host) -> Result<Self, HostError> {
+        Self::with_clocks(host, Box::new(KernelClocks))
+    }
+
+    /// By other clocks.
+    pub fn with_clocks(host: &Host, clocks: Box<dyn Clocks>) -> Result<Self, HostError> {
+        Ok(Self {
+            host: host.clone(),
+            clocks,
+            proc: Files::open(host, Path::new("/proc"))?,
+            root: Files::open(host, Path::new("/"))?,
+            hierarchies: Hierarchies::find(host),
+            found: Vec::new(),
+            tasks: Vec::new(),
+            path: String::new(),
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Fills `later`. `earlier` is the sample before it, if there is one: it says what is known already.
+    pub fn take(&mut self, wanted: &Wanted, earlier: Option<&Sample>, later: &mut Sample) -> Result<(), HostError> {
+        later.at_ns = self.clocks.now_ns();
+        later.since_boot_ns = self.clocks.since_boot_ns();
+        later.wall_ns = self.clocks.wall_ns();
+        self.look_at_machine(later);
+        later.processes.clear();
+        later.threads.clear();
+        let mut found = std::mem::take(&mut self.found);
+        let listed = self.list(&wanted.who, &mut found);
+        let mut known = earlier.map(|earlier| earlier.processes.iter().peekable());
+        for entry in &found {
+            let before = known.as_mut().and_then(|known| {
+                while known.next_if(|process| process.pid < entry.number).is_some() {}
+                known.next_if(|process| process.pid == entry.number)
+            });
+            self.look_at_process(*entry, wanted, Before { sample: earlier, process: before }, later);
+        }
+        self.found = found;
+        listed
+    }
+
+    fn list(&mut self, who: &Who, found: &mut Vec<Numbered>) -> Result<(), HostError> {
+        match who {
+            Who::Everybody => self
+                .proc
+                .numbers(found)
+                .map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause }),
+            Who::These(pids) => {
+                found.clear();
+                for &number in pids {
+                    self.path.clear();
+                    write!(self.path, "{number}").expect("a string takes every write");
+                    if let Ok(inode) = self.proc.inode(&self.path) {
+                        found.push(Numbered { number, inode });
+                    }
+                }
+                found.sort_unstable();
+                found.dedup();
+                Ok(())
+            }
+        }
+    }
+
+    fn look_at_machine(&mut self, later: &mut Sample) {
+        let machine = &mut later.machine;
+        machine.tick_ns = self.clocks.tick_ns();
+        machine.total = self.group_total();
+        // Keeps the list of CPUs, so that it is not allocated for every sample.
+        let mut ticks = machine.ticks.take().unwrap_or_default();
+        let is_read = self.proc.read("stat").is_ok_and(|text| machine_stat::parse_into(text, &mut ticks));
+        if is_read {
+            let busy = MachineTotal {
+                used_ns: ticks.all.busy().saturating_mul(FILE_TICK_NS),
+                basis: TotalBasis::Ticks,
+            };
+            machine.total = machine.total.or(Some(busy));
+            machine.online_cpus = u32::try_from(ticks.cpus.len()).unwrap_or(u32::MAX);
+            machine.ticks = Some(ticks);
+        }
+        machine.pressure_us = self.proc.read("pressure/cpu").ok().and_then(pressure::some_us);
+    }
+
+    /// CPU time of the topmost group: exact where version 1's accounting is.
+    fn group_total(&mut self) -> Option<MachineTotal> {
+        let hierarchy = self.hierarchies.usage.as_ref()?;
+        // LIE: the unified hierarchy's topmost group of a host reports ticks of CPUs, not what its threads used.
+        if hierarchy.version == Version::Two {
+            return None;
+        }
+        self.path.clear();
+        let point = hierarchy.mount_point.to_str()?;
+        write!(self.path, "{}/cpuacct.usage", point.trim_start_matches('/')).expect("a string takes every write");
+        let used_ns = self.root.read(&self.path).ok().and_then(control_group::usage_v1_ns)?;
+        Some(MachineTotal { used_ns, basis: TotalBasis::ControlGroup })
+    }
+
+    fn look_at_process(&mut self, entry: Numbered, wanted: &Wanted, before: Before<'_>, later: &mut Sample) {
+        let mut process = ProcessSample { pid: entry.number, folder: entry.inode, ..ProcessSample::default() };
+        process.at_ns = self.clocks.now_ns();
+        process.cpu = self.clock_reading(process.pid);
+        let has_clock = process.cpu.total_ns.is_some();
+        let known = before.process.filter(|known| known.folder == entry.inode);
+        let has_moved = !has_clock || known.is_none_or(|known| known.cpu != process.cpu);
+        if !has_moved {
+            // What did not move until now had not moved at the sample's beginning either: one time for all of these.
+            process.at_ns = later.at_ns;
+        }
+        if let Some(known) = known {
+            process.line = known.line;
+            process.identity = known.identity.clone();
+        }
+        let is_of_interest = wanted.texts == Texts::OfAll || wanted.depth == Depth::Threads || before.sample.is_some();
+        let needs_text = has_moved && (is_of_interest || !has_clock);
+        // A process that went away since it was listed has a good reading or none at all.
+        if needs_text {
+            let is_read = self.read_texts(&mut process);
+            if !is_read && !has_clock {
+                return;
+            }
+            if is_read && has_clock {
+                self.read_clocks_again(&mut process);
+            }
+        }
+        if wanted.depth == Depth::Threads {
+            match (known, before.sample) {
+                (Some(known), Some(sample)) if !has_moved => {
+                    copy_threads(sample.threads_of(known), &mut process, &mut later.threads);
+                }
+                _ => self.look_at_threads(&mut process, &mut later.threads),
+            }
+        }
+        if !has_clock {
+            process.cpu = reading_of_files(&process, &later.threads);
+        }
+        process.may_run = may_run(&process, needs_text, &later.threads);
+        later.processes.push(process);
+    }
+
+    fn clock_reading(&self, pid: u32) -> CpuReading {
+        let Some(total_ns) = self.clocks.process_ns(pid, Counted::Scheduled) else { return CpuReading::default() };
+        let user_ns = self.clocks.process_ns(pid, Counted::UserTicks);
+        let all_ns = self.clocks.process_ns(pid, Counted::AllTicks);
+        let system_ns = all_ns.zip(user_ns).map(|(all_ns, user_ns)| all_ns.saturating_sub(user_ns));
+        CpuReading { total_ns: Some(total_ns), user_ns, system_ns, basis: CpuBasis::Clock }
+    }
+
+    /// Once its state is known: a process that sleeps then has a clock that no running thread is ahead of.
+    fn read_clocks_again(&self, process: &mut ProcessSample) {
+        let at_ns = self.clocks.now_ns();
+        let again = self.clock_reading(process.pid);
+        if again.total_ns.is_some() {
+            process.at_ns = at_ns;
+            process.cpu = again;
+        }
+    }
+
+    /// Reads line and identity. False where the line cannot be had.
+    fn read_texts(&mut self, process: &mut ProcessSample) -> bool {
+        let Some((name, line)) = self.read_line(process.pid) else { return false };
+        process.line = Some(line);
+        self.read_command(process.pid);
+        let user = self.read_of(process.pid, "status").and_then(process_status::user);
+        let group = self.read_of(process.pid, "cgroup").and_then(control_group::of_process).map(text_of);
+        let is_known = process.identity.as_ref().is_some_and(|known| {
+            known.name.as_bytes() == name.bytes()
+                && known.command.as_bytes() == self.scratch
+                && known.user == user
+                && known.group == group
+        });
+        if !is_known {
+            process.identity = Some(Arc::new(Identity { name: name.text(), command: text_of(&self.scratch), user, group }));
+        }
+        true
+    }
+
+    fn read_line(&mut self, pid: u32) -> Option<(ThreadName, process_stat::StatLine)> {
+        let (name, line) = process_stat::parse(self.read_of(pid, "stat")?)?;
+        Some((ThreadName::new(name), line))
+    }
+
+    /// Fills `scratch` with the arguments, joined by blanks.
+    fn read_command(&mut self, pid: u32) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        if let Some(text) = self.read_of(pid, "cmdline") {
+            let arguments = text.strip_suffix(b"\0").unwrap_or(text);
+            scratch.extend(arguments[..arguments.len().min(COMMAND_BYTES_MAX)].iter().map(|&byte| match byte {
+                0 => b' ',
+                byte => byte,
+            }));
+        }
+        self.scratch = scratch;
+    }
+
+    fn read_of(&mut self, pid: u32, file: &str) -> Option<&[u8]> {
+        self.path.clear();
+        write!(self.path, "{pid}/{file}").expect("a string takes every write");
+        self.proc.read(&self.path).ok()
+    }
+
+    fn look_at_threads(&mut self, process: &mut ProcessSample, threads: &mut Vec<ThreadSample>) {
+        let mut tasks = std::mem::take(&mut self.tasks);
+        let start = threads.len();
+        self.path.clear();
+        write!(self.path, "{}/task", process.pid).expect("a string takes every write");
+        // What was listed before an error is worth as much as without it.
+        let _vanished = self.proc.numbers_below(&self.path, &mut tasks);
+        for task in &tasks {
+            if let Some(thread) = self.look_at_thread(process.pid, task.number) {
+                threads.push(thread);
+            }
+        }
+        self.tasks = tasks;
+        process.threads = Span { start: index(start), end: index(threads.len()) };
+    }
+
+    fn look_at_thread(&mut self, pid: u32, tid: u32) -> Option<ThreadSample> {
+        let mut thread = ThreadSample { tid, at_ns: self.clocks.now_ns(), ..ThreadSample::default() };
+        self.path.clear();
+        write!(self.path, "{pid}/task/{tid}/schedstat").expect("a string takes every write");
+        thread.delay = self.proc.read(&self.path).ok().and_then(run_delay::parse);
+        self.path.truncate(self.path.len() - "schedstat".len());
+        self.path.push_str("stat");
+        let (name, line) = process_stat::parse(self.proc.read(&self.path).ok()?)?;
+        thread.name = ThreadName::new(name);
+        thread.line = Some(line);
+        Some(thread)
+    }
+
+    /// Where the control groups' files are.
+    pub fn hierarchies(&self) -> &Hierarchies {
+        &self.hierarchies
+    }
+
+    /// Whose host it is.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The clock that samples are stamped with.
+    pub fn now_ns(&self) -> u64 {
+        self.clocks.now_ns()
+    }
+}
+
+/// What is known of a process from the sample before.
+#[derive(Clone, Copy)]
+struct Before<'a> {
+    sample: Option<&'a Sample>,
+    process: Option<&'a ProcessSample>,
+}
+
+/// How many of its threads may have been on a CPU when its clock was read, and so be up to a tick ahead of it.
+fn may_run(process: &ProcessSample, state_is_fresh: bool, threads: &[ThreadSample]) -> u32 {
+    let is_runnable = |line: &process_stat::StatLine| line.state == process_stat::State::Runnable;
+    let threads = process.threads.of(threads);
+    match process.line {
+        Some(line) if line.threads <= 1 && state_is_fresh => u32::from(is_runnable(&line)),
+        Some(line) if threads.is_empty() => line.threads.max(1),
+        Some(_) => index(threads.iter().filter(|thread| thread.line.as_ref().is_some_and(is_runnable)).count()),
+        None => 1,
+    }
+}
+
+/// LIMIT: longer command lines are cut here; rows show less, and a recording stays small.
+const COMMAND_BYTES_MAX: usize = 4096;
+
+fn copy_threads(known: &[ThreadSample], process: &mut ProcessSample, threads: &mut Vec<ThreadSample>) {
+    let start = threads.len();
+    threads.extend(known.iter().map(|thread| ThreadSample { at_ns: process.at_ns, ..*thread }));
+    process.threads = Span { start: index(start), end: index(threads.len()) };
+}
+
+/// CPU time by the process's files, where its clocks cannot be asked. Both ways say too little, never too much.
+fn reading_of_files(process: &ProcessSample, threads: &[ThreadSample]) -> CpuReading {
+    let runs = process.threads.of(threads).iter().filter_map(|thread| thread.delay).map(|delay| delay.run_ns);
+    let by_threads = runs.reduce(u64::saturating_add);
+    let line = process.line.unwrap_or_default();
+    let (user_ns, system_ns) =
+        (line.user_ticks.saturating_mul(FILE_TICK_NS), line.system_ticks.saturating_mul(FILE_TICK_NS));
+    let by_ticks = process.line.map(|_| user_ns.saturating_add(system_ns));
+    let (total_ns, basis) = match (by_threads, by_ticks) {
+        (Some(threads), ticks) if Some(threads) >= ticks => (Some(threads), CpuBasis::Threads),
+        (_, ticks) => (ticks, CpuBasis::Ticks),
+    };
+    CpuReading {
+        total_ns,
+        user_ns: process.line.map(|_| user_ns),
+        system_ns: process.line.map(|_| system_ns),
+        basis,
+    }
+}
+
+/// LIMIT: Linux has at most 2^22 threads.
+fn index(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Samples of fake hosts, and of this one.
+
+use super::*;
+use crate::fake::{FakeHost, FakeThread};
+
+const ALL: Wanted = Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads };
+
+/// A fake host has no clocks of processes.
+struct FakeClocks;
+
+impl Clocks for FakeClocks {
+    fn now_ns(&self) -> u64 {
+        1_000
+    }
+    fn since_boot_ns(&self) -> u64 {
+        2_000
+    }
+    fn wall_ns(&self) -> u64 {
+        3_000
+    }
+    fn tick_ns(&self) -> u64 {
+        4_000_000
+    }
+    fn process_ns(&self, _pid: u32, _counted: Counted) -> Option<u64> {
+        None
+    }
+}
+
+fn sample_of(fake: &FakeHost, wanted: &Wanted) -> Sample {
+    let mut sampler = Sampler::with_clocks(&fake.host(), Box::new(FakeClocks)).expect("a proc folder");
+    let mut sample = Sample::default();
+    sampler.take(wanted, None, &mut sample).expect("listed");
+    sample
+}
+
+#[test]
+fn a_fake_host_is_read_through_its_files() {
+    let fake = FakeHost::new();
+    fake.process(9, FakeThread { name: "a) b\n(c", run_ns: 5_000, wait_ns: 70, ..FakeThread::default() });
+    fake.process(3, FakeThread { user_ticks: 2, system_ticks: 1, ..FakeThread::default() });
+    let sample = sample_of(&fake, &ALL);
+    assert_eq!(sample.processes.iter().map(|process| process.pid).collect::<Vec<_>>(), [3, 9]);
+    let process = sample.process(9).expect("there");
+    assert_eq!((process.cpu.total_ns, process.cpu.basis), (Some(5_000), CpuBasis::Threads));
+    assert_eq!(process.identity.as_ref().expect("read").name, "a) b\n(c");
+    assert_eq!(sample.threads_of(process)[0].delay.expect("read").wait_ns, 70);
+    let other = sample.process(3).expect("there");
+    assert_eq!((other.cpu.total_ns, other.cpu.basis), (Some(30_000_000), CpuBasis::Ticks));
+    assert_eq!(sample.machine.total, None, "there is neither /proc/stat nor a control group");
+}
+
+#[test]
+fn processes_that_vanish_between_two_reads_are_left_out() {
+    let fake = FakeHost::new();
+    fake.process(3, FakeThread::default());
+    for (pid, gone) in [(4, "stat"), (5, "task"), (6, "status"), (7, "cmdline")] {
+        fake.process(pid, FakeThread { user_ticks: 1, ..FakeThread::default() });
+        fake.remove(&format!("/proc/{pid}/{gone}"));
+    }
+    let sample = sample_of(&fake, &ALL);
+    assert_eq!(sample.processes.iter().map(|process| process.pid).collect::<Vec<_>>(), [3, 5, 6, 7]);
+    assert_eq!(sample.process(5).expect("there").cpu.total_ns, Some(10_000_000));
+    assert_eq!(sample.process(6).expect("there").identity.as_ref().expect("read").user, None);
+    assert_eq!(sample.process(7).expect("there").identity.as_ref().expect("read").shown(), "[sh]");
+}
+
+#[test]
+fn control_group_totals_are_preferred_to_ticks() {
+    let fake = FakeHost::new();
+    fake.file("/proc/stat", "cpu  1 2 4 8 0 0 0 0 0 0\ncpu0 1 2 4 8 0 0 0 0 0 0\nprocs_running 1\n");
+    let machine = sample_of(&fake, &ALL).machine;
+    assert_eq!(machine.total, Some(MachineTotal { used_ns: 70_000_000, basis: TotalBasis::Ticks }));
+    assert_eq!((machine.online_cpus, machine.tick_ns), (1, 4_000_000));
+    fake.file("/proc/self/mountinfo", "32 31 0:29 / /cg/acct rw - cgroup cgroup rw,cpuacct\n");
+    fake.file("/cg/acct/cpuacct.usage", "71234567\n");
+    fake.file("/proc/pressure/cpu", "some avg10=0 total=5\n");
+    let machine = sample_of(&fake, &ALL).machine;
+    assert_eq!(machine.total, Some(MachineTotal { used_ns: 71_234_567, basis: TotalBasis::ControlGroup }));
+    assert_eq!(machine.pressure_us, Some(5));
+}
+
+#[test]
+fn only_listed_processes_are_looked_at() {
+    let fake = FakeHost::new();
+    [3, 4, 5].into_iter().for_each(|pid| fake.process(pid, FakeThread::default()));
+    let sample = sample_of(&fake, &Wanted { who: Who::These(vec![5, 3, 3, 99]), ..ALL });
+    assert_eq!(sample.processes.iter().map(|process| process.pid).collect::<Vec<_>>(), [3, 5]);
+}
+
+#[test]
+fn a_first_sample_of_busy_processes_reads_no_text_and_the_next_does() {
+    let mut sampler = Sampler::open(&Host::real()).expect("Linux has /proc");
+    let wanted = Wanted { who: Who::Everybody, texts: Texts::OfBusy, depth: Depth::Processes };
+    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    sampler.take(&wanted, None, &mut earlier).expect("listed");
+    let own = std::process::id();
+    assert!(earlier.process(own).expect("it lives").line.is_none());
+    sampler.take(&wanted, Some(&earlier), &mut later).expect("listed");
+    let process = later.process(own).expect("it lives");
+    assert!(process.cpu.total_ns > earlier.process(own).expect("it lives").cpu.total_ns);
+    assert!(process.identity.is_some() && process.line.is_some());
+    assert_eq!(process.folder, earlier.process(own).expect("it lives").folder);
+}
+
+#[test]
+fn this_process_s_threads_are_found() {
+    let mut sampler = Sampler::open(&Host::real()).expect("Linux has /proc");
+    let own = std::process::id();
+    let wanted = Wanted { who: Who::These(vec![own]), texts: Texts::OfAll, depth: Depth::Threads };
+    let mut sample = Sample::default();
+    sampler.take(&wanted, None, &mut sample).expect("listed");
+    let threads = sample.threads_of(sample.process(own).expect("it lives"));
+    assert!(threads.iter().any(|thread| thread.tid == own));
+    assert!(threads.iter().all(|thread| thread.line.is_some()));
+}

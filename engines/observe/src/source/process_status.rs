@@ -1,0 +1,65 @@
+//! `/proc/PID/status` (proc_pid_status(5)): whose a process is, where it may run, how often it went to sleep.
+
+use super::words::{number, number_of, value_of, words};
+
+/// The effective user, as `ps` shows.
+pub fn user(text: &[u8]) -> Option<u32> {
+    // Real, effective, saved, file system.
+    let effective = words(value_of(text, b"Uid:")?).nth(1)?;
+    u32::try_from(number(effective)?).ok()
+}
+
+/// How many CPUs it may run on.
+pub fn cpus_allowed(text: &[u8]) -> Option<u32> {
+    cpu_count(value_of(text, b"Cpus_allowed_list:")?)
+}
+
+/// The list of CPUs it may run on, as the kernel writes it: `0-3,8`.
+pub fn cpu_list(text: &[u8]) -> Option<&[u8]> {
+    value_of(text, b"Cpus_allowed_list:")
+}
+
+/// Times that it went to sleep by itself.
+pub fn sleeps(text: &[u8]) -> Option<u64> {
+    number_of(text, b"voluntary_ctxt_switches:")
+}
+
+/// How many CPUs `0-3,8` are.
+pub fn cpu_count(list: &[u8]) -> Option<u32> {
+    // LIMIT: more CPUs than a list of a damaged file claims are not counted; Linux has at most 8,192.
+    const CPUS_MAX: u64 = 1 << 16;
+    let mut count = 0;
+    for part in list.split(|&byte| byte == b',').filter(|part| !part.is_empty()) {
+        let mut ends = part.splitn(2, |&byte| byte == b'-').map(number);
+        let first = ends.next().flatten()?;
+        let last = ends.next().map_or(Some(first), |last| last)?;
+        if last < first || last >= CPUS_MAX {
+            return None;
+        }
+        count += u32::try_from(last - first + 1).ok()?;
+    }
+    Some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_effective_user_and_the_cpus_are_found() {
+        let text = b"Name:\tx\nUid:\t1000\t0\t1000\t1000\nCpus_allowed_list:\t0-3,8\n\
+            voluntary_ctxt_switches:\t23\nnonvoluntary_ctxt_switches:\t214\n";
+        assert_eq!(user(text), Some(0));
+        assert_eq!(cpus_allowed(text), Some(5));
+        assert_eq!(sleeps(text), Some(23));
+        assert_eq!(user(b"Name:\tUid:\n"), None);
+    }
+
+    #[test]
+    fn damaged_lists_have_no_count() {
+        for bad in [&b"3-1"[..], b"x", b"0-", b"0-99999999999"] {
+            assert_eq!(cpu_count(bad), None);
+        }
+        assert_eq!(cpu_count(b""), Some(0));
+    }
+}
