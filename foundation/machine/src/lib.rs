@@ -17,13 +17,18 @@ mod run_queue;
 mod snapshot;
 mod storage;
 
-pub use affinity::{allowed_cpu_numbers, allowed_cpus, online_cpus};
-pub use cgroup::{ControlGroups, Controller, CpuQuota, GroupMemory, Membership, cpu_quota, group_number, memberships};
+pub use affinity::{allowed_cpu_numbers, allowed_cpus, online_cpus, possible_cpus};
+pub use cgroup::{
+    ControlGroups, Controller, CpuQuota, GroupMemory, Membership, cpu_quota, group_number, memberships,
+    old_hierarchy_controller,
+};
 pub use clock_source::{ClockSource, clock_source};
 pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
-pub use process::{ProcessFacts, ProcessIo, own_pid_namespace, process_facts, process_io, process_name};
+pub use process::{
+    ProcessFacts, ProcessIo, own_pid_namespace, process_facts, process_io, process_name, thread_numbers,
+};
 pub use processor_time::{ProcessorTime, processor_time};
 pub use run_queue::runnable_threads;
 pub use snapshot::{Doubt, Machine};

@@ -4,12 +4,14 @@
 //! each function does one kernel thing and returns the kernel's own error.
 
 pub mod at_offset;
+pub mod bpf;
 pub mod byte_lock;
 pub mod clock_reading;
 pub mod cpu_clock;
 pub mod futex;
 pub mod guard;
 pub mod metadata;
+pub mod null_call;
 pub mod pipe_end;
 pub mod process_tree;
 pub mod reap;
