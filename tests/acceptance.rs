@@ -8,6 +8,7 @@ mod corpus_made;
 mod crew;
 mod faults;
 mod interop;
+mod jobserver;
 mod many;
 mod old_names;
 mod place;

@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use machine::{Host, Machine};
 use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, PoisonError};
 use sys::signals::{ENDING, SignalSet, die_by};
 use sys::staged_file::Unfinished;
 use terminal::{Messages, Verbosity};
@@ -18,8 +19,28 @@ pub struct Context {
     pub messages: Messages,
     /// Temporary files; removed when a signal ends the process.
     pub unfinished: Unfinished,
+    /// What else must happen before a signal ends the process.
+    pub last_acts: LastActs,
     /// The standard streams.
     pub terminals: Terminals,
+}
+
+/// What must happen before a signal ends the process. Each act may come at any moment, and does not wait.
+#[derive(Clone, Default)]
+pub struct LastActs(Arc<Mutex<Vec<LastAct>>>);
+
+type LastAct = Box<dyn Fn() + Send>;
+
+impl LastActs {
+    /// Adds one.
+    pub fn add(&self, act: impl Fn() + Send + 'static) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(act));
+    }
+
+    /// Does them all.
+    pub fn perform(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|act| act());
+    }
 }
 
 /// Which standard streams are terminals.
@@ -36,9 +57,8 @@ impl Context {
     pub fn new() -> Result<Self, Failure> {
         raise_the_limit_of_open_files();
         let context = Self::with_own_signals()?;
-        tidy_up_on_signals(context.unfinished.clone()).map_err(|error| Failure::Environment {
-            command: "mh",
-            message: format!("set up signal handling: {error}"),
+        tidy_up_on_signals(context.unfinished.clone(), context.last_acts.clone()).map_err(|error| {
+            Failure::Environment { command: "mh", message: format!("set up signal handling: {error}") }
         })?;
         Ok(context)
     }
@@ -51,7 +71,8 @@ impl Context {
         let machine = Machine::look(&host);
         let unfinished = Unfinished::default();
         let terminals = Terminals { stdin: std::io::stdin().is_terminal(), stdout: std::io::stdout().is_terminal() };
-        Ok(Self { host, machine, messages: Messages::standard_error(Verbosity::Normal), unfinished, terminals })
+        let (messages, last_acts) = (Messages::standard_error(Verbosity::Normal), LastActs::default());
+        Ok(Self { host, machine, messages, unfinished, last_acts, terminals })
     }
 }
 
@@ -73,13 +94,14 @@ fn raise_the_limit_of_open_files() {
     let _stays_as_it_was = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
-/// From here on the ending signals arrive in a thread of their own. It removes unfinished files and lets the signal have
-/// its way, whatever the other threads are waiting for.
-fn tidy_up_on_signals(unfinished: Unfinished) -> std::io::Result<()> {
+/// From here on the ending signals arrive in a thread of their own. It removes unfinished files, performs the last acts and lets
+/// the signal have its way, whatever the other threads are waiting for.
+fn tidy_up_on_signals(unfinished: Unfinished, last_acts: LastActs) -> std::io::Result<()> {
     let signals = SignalSet::hold_back(ENDING)?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Ok(signal) = signals.wait() {
             let _no_new_ones = unfinished.remove_all_and_hold();
+            last_acts.perform();
             die_by(signal);
         }
     })?;

@@ -30,6 +30,9 @@ pub struct Finished<'a> {
     /// How the producer was kept up with, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_up: Option<Kept>,
+    /// Whose hands it worked with, where they were not simply the table's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hands_from: Option<&'static str>,
     /// What decides which next step is still open.
     #[serde(skip)]
     pub circumstances: Circumstances,
@@ -112,6 +115,9 @@ fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
     writeln!(text, "{}", bound_sentence(verdict, measures)).expect("writing to a string");
     if let Some(kept) = &finished.kept_up {
         writeln!(text, "{}", kept_sentence(kept, measures, &finished.totals)).expect("writing to a string");
+    }
+    if let Some(whose) = finished.hands_from {
+        writeln!(text, "its hands were {whose}.").expect("writing to a string");
     }
     if let Some(forecast) = &verdict.forecast {
         writeln!(text, "{}", forecast_sentence(forecast)).expect("writing to a string");

@@ -1,8 +1,11 @@
-//! Which budget of cores a run takes part in: the table of all runs of this user, or none but its own process's.
+//! Which budget of cores a run takes part in: hands that its runner has for it, the job slots of a `make` above, the table of all
+//! runs of this user, or none but its own process's. Reads the variables that say so; the rule is in `foundation/crew/BUDGET.md`.
 
 use crate::context::{Context, variable};
-use crew::budget::{Budget, CrewFolder, InProcess, MachineWide, Passport, Surroundings, passport};
-use std::error::Error;
+use crate::failure::with_causes;
+use crew::budget::{Budget, CrewFolder, InProcess, Lease, MachineWide, Passport, Request, Surroundings, passport};
+use crew::jobserver::{self, Auth, Jobserver, JobserverFault};
+use crew::plan::Plan;
 
 /// Where the table is: `MH_CREW_DIR`, else the usual place. None where the variable is there and empty: nothing is shared.
 pub fn crew_folder() -> Option<CrewFolder> {
@@ -17,34 +20,118 @@ pub fn crew_folder() -> Option<CrewFolder> {
 pub struct Shared {
     /// What hands are taken from.
     pub budget: Box<dyn Budget>,
-    /// Why it shares with nobody, as text that reads after "could not"; none where it does, or was told not to.
+    /// What it could not share, as text that reads after "could not"; none where it shares as usual, or was told not to.
     pub why_alone: Option<String>,
+    /// Whether its hands are job slots, unless its runner has some for it.
+    has_slots: bool,
 }
+
+impl Shared {
+    /// A budget of `width` hands that nobody shares.
+    pub fn alone(width: usize) -> Self {
+        Self { budget: Box::new(InProcess::new(width)), why_alone: None, has_slots: false }
+    }
+
+    /// Whose hands the run of `lease` works with, where they are not simply the table's.
+    pub fn hands_from(&self, lease: &dyn Lease) -> Option<&'static str> {
+        match lease.inherited() {
+            0 if self.has_slots => Some(FROM_SLOTS),
+            0 => None,
+            _ => Some(FROM_RUNNER),
+        }
+    }
+}
+
+const FROM_RUNNER: &str = "those of the runner above, then the table's";
+const FROM_SLOTS: &str = "the one it was started with, then job slots";
 
 /// The budget for a run that could use `width` hands. Alone it has them all, as any other program would.
 pub fn budget(context: &Context, width: usize) -> Shared {
-    let alone = |why_alone| Shared { budget: Box::new(InProcess::new(width)), why_alone };
-    let Some(folder) = crew_folder() else { return alone(None) };
-    let surroundings = match Surroundings::look(&context.host) {
-        Ok(surroundings) => surroundings,
-        Err(error) => {
-            return alone(Some(match error.source() {
-                Some(cause) => format!("{error}: {cause}"),
-                None => error.to_string(),
-            }));
-        }
+    let (table, mut why_alone) = match table(context) {
+        Ok(table) => (table, None),
+        Err(why) => (None, Some(why)),
     };
-    let mut shared = MachineWide::open(folder, surroundings);
-    if let Some(passport) = inheritance() {
-        shared = shared.with_inheritance(passport);
+    let slots = match join(width, table.as_ref()) {
+        Some(Ok(slots)) => Some(slots),
+        Some(Err(fault)) => {
+            why_alone = Some(with_causes(&fault));
+            None
+        }
+        None => None,
+    };
+    let has_slots = slots.is_some();
+    if let Some(slots) = &slots {
+        context.last_acts.add(slots.returner());
     }
+    let budget: Box<dyn Budget> = match (table, inheritance(), slots) {
+        (Some(table), Some(passport), slots) => Box::new(Heir { table: table.with_inheritance(passport), slots }),
+        (_, _, Some(slots)) => Box::new(slots),
+        (Some(table), _, None) => Box::new(table),
+        (None, _, None) => Box::new(InProcess::new(width)),
+    };
+    Shared { budget, why_alone, has_slots }
+}
+
+/// Puts into the plan whose hands a run will use, where they are not simply the table's.
+pub fn explain(plan: &mut Plan) {
+    match (inheritance(), join(1, None)) {
+        (Some(_), _) if crew_folder().is_some() => {
+            plan.choose("hands", FROM_RUNNER, "MH_LEASE, unless others use them")
+        }
+        (_, Some(Ok(_))) => plan.choose("hands", FROM_SLOTS, "MAKEFLAGS; the table only shows them"),
+        (_, Some(Err(fault))) => {
+            plan.choose("hands", "as without make", format!("could not {}", with_causes(&fault)));
+        }
+        (_, None) => {}
+    }
+}
+
+/// The table; none where nothing is to be shared. The error reads after "could not".
+fn table(context: &Context) -> Result<Option<MachineWide>, String> {
+    let Some(folder) = crew_folder() else { return Ok(None) };
+    let surroundings = Surroundings::look(&context.host).map_err(|error| with_causes(&error))?;
+    let shared = MachineWide::open(folder, surroundings);
     match shared.why_alone() {
-        Some(why) => alone(Some(why)),
-        None => Shared { budget: Box::new(shared), why_alone: None },
+        Some(why) => Err(why),
+        None => Ok(Some(shared)),
     }
 }
 
 /// The hands that a runner above has for this process. What is no passport is none: the table has the last word in any case.
 fn inheritance() -> Option<Passport> {
     variable(passport::VARIABLE)?.to_str()?.parse().ok()
+}
+
+/// Takes part in the first pool that the variables lead to; why in none, where they name some.
+fn join(width: usize, table: Option<&MachineWide>) -> Option<Result<Jobserver, JobserverFault>> {
+    let named = jobserver::VARIABLES.iter().filter_map(|name| Auth::from_flags(&variable(name)?));
+    let mut first_fault = None;
+    for auth in named {
+        match auth.and_then(|auth| Jobserver::join(&auth, width, table.cloned())) {
+            Ok(slots) => return Some(Ok(slots)),
+            Err(fault) => first_fault = first_fault.or(Some(fault)),
+        }
+    }
+    first_fault.map(Err)
+}
+
+/// The budget of a run whose runner may have hands for it. Whether it has shows when they are claimed; if not, job slots are what
+/// this process was given.
+struct Heir {
+    table: MachineWide,
+    slots: Option<Jobserver>,
+}
+
+impl Budget for Heir {
+    fn capacity(&self) -> usize {
+        self.table.capacity()
+    }
+
+    fn lease(&self, request: Request) -> Box<dyn Lease> {
+        let lease = self.table.lease(request.clone());
+        match &self.slots {
+            Some(slots) if lease.inherited() == 0 => slots.lease(request),
+            _ => lease,
+        }
+    }
 }

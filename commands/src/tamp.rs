@@ -27,7 +27,7 @@ use codec::error::CodecError;
 use codec::format::CheckName;
 use codec::keep_up::Kept;
 use codec::lane::{Input, Lane, LaneOutcome, Output, Source, Totals};
-use crew::budget::{InProcess, Request};
+use crew::budget::Request;
 use crew::measures::Measures;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
@@ -265,13 +265,14 @@ pub struct Ran {
     failed: usize,
     broken_pipe: bool,
     kept: Option<Kept>,
+    hands_from: Option<&'static str>,
 }
 
 /// Runs the engine; lanes tell of their end as they end.
 fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
     let shared_budget = budget(context, job);
     if let Some(why) = &shared_budget.why_alone {
-        context.messages.detail(NAME, &format!("shares no cores with other runs: could not {why}"));
+        context.messages.detail(NAME, &format!("could not {why}"));
     }
     let lease = shared_budget.budget.lease(Request {
         priority: job.priority,
@@ -279,6 +280,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
         useful_width: job.staffing.width,
         what: format!("tamp: {}", job.plan.purpose),
     });
+    let hands_from = shared_budget.hands_from(lease.as_ref());
     let tally = Arc::new(Tally::default());
     let ran = Mutex::new((Totals::default(), 0, false));
     let on_close = |number: usize, closed: LaneOutcome| {
@@ -324,7 +326,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
     let (totals, failed, broken_pipe) = ran.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let others_cpu_ns = others_cpu_ns(context, before, &measures);
     let kept = kept.map(|keep_up| keep_up.kept());
-    Ran { measures, others_cpu_ns, totals, failed, broken_pipe, kept }
+    Ran { measures, others_cpu_ns, totals, failed, broken_pipe, kept, hands_from }
 }
 
 /// LIMIT: source bytes up to which a run is over before others could notice it.
@@ -332,7 +334,7 @@ const BRIEF_BYTES: u64 = 1 << 20;
 
 fn budget(context: &Context, job: &Job) -> Shared {
     if job.total_bytes.is_some_and(|bytes| bytes <= BRIEF_BYTES) {
-        return Shared { budget: Box::new(InProcess::new(job.staffing.width)), why_alone: None };
+        return Shared::alone(job.staffing.width);
     }
     sharing::budget(context, job.staffing.width)
 }
@@ -452,6 +454,7 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
             is_compression: job.direction.is_compression(),
             measures: &ran.measures,
             kept_up: ran.kept,
+            hands_from: ran.hands_from,
             circumstances: Circumstances { others_cpu_ns: ran.others_cpu_ns, ..job.circumstances },
         };
         report::show_report(context, &finished, format);

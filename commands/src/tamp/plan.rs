@@ -124,6 +124,7 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
     let (_, reason) = format_of(args)?;
     staffing::explain_format(&direction, reason, &mut plan);
     let (direction, staffing) = staffing::staff(context, args, direction, &lanes, &sizes, &mut plan)?;
+    crate::sharing::explain(&mut plan);
     let circumstances = Circumstances {
         hands_allowed: context.machine.hands_allowed(),
         hands_asked: args.shared.hands_asked(),

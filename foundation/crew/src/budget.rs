@@ -90,12 +90,12 @@ pub struct Request {
 #[derive(Debug)]
 #[must_use = "a hand that is dropped is lost to everybody; give it back"]
 pub struct Hand {
-    place: Place,
+    pub(crate) place: Place,
 }
 
 /// Where a hand stands in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+pub(crate) enum Place {
     /// In a counter of this process.
     Counted,
     /// A CPU's word in the table of one of the lease's seats.
@@ -104,6 +104,10 @@ enum Place {
     First,
     /// One that the run has from the runner that started it.
     Inherited { number: usize },
+    /// The job slot that the process was started with.
+    ImplicitSlot,
+    /// A byte out of make's pipe.
+    Slot { byte: u8, since: std::time::Instant },
 }
 
 /// Hands for all runs that share it.

@@ -6,6 +6,7 @@
 pub mod budget;
 pub mod clocks;
 pub mod forecast;
+pub mod jobserver;
 pub mod measures;
 pub mod pipeline;
 pub mod plan;

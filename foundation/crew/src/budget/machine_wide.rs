@@ -34,6 +34,7 @@ const LOOK_FIRST: Duration = Duration::from_millis(10);
 const LOOK_LAST: Duration = Duration::from_millis(160);
 
 /// One budget for all runs that use the same table.
+#[derive(Clone)]
 pub struct MachineWide {
     shared: Arc<Shared>,
 }
@@ -77,6 +78,24 @@ impl MachineWide {
         let table = if table.is_still_there() { Ok(table) } else { self.shared.open_anew() };
         let seat = table.and_then(|table| Seat::claim(table, self.shared.entry(request)));
         seat.inspect_err(|error| self.shared.go_alone(error)).ok()
+    }
+}
+
+/// A row that only shows what a run has from elsewhere: it takes no part in the dividing.
+pub struct ShownRow(Seat);
+
+impl ShownRow {
+    /// Says how many hands the run has.
+    pub fn set_external(&self, count: usize) {
+        self.0.set_external(count as u64);
+    }
+}
+
+impl MachineWide {
+    /// Shows a run that has its hands from elsewhere; none where there is no table, or no room in it.
+    pub fn show(&self, request: &Request) -> Option<ShownRow> {
+        let table = lock(&self.shared.table).as_ref().ok().cloned()?;
+        Seat::claim(table, self.shared.entry(request)).ok().map(ShownRow)
     }
 }
 
@@ -465,7 +484,7 @@ impl Member {
     /// The seat and the CPU of a hand, as they stand now.
     fn whereabouts(&self, hand: &Hand) -> (Option<usize>, Option<Taken>) {
         match hand.place {
-            Place::Counted | Place::Inherited { .. } => (None, None),
+            Place::Counted | Place::Inherited { .. } | Place::ImplicitSlot | Place::Slot { .. } => (None, None),
             Place::Cpu { seat, taken } => (Some(seat), Some(taken)),
             Place::First => lock(&self.queue).first.map_or((None, None), |first| (Some(first.seat), Some(first.taken))),
         }
@@ -502,7 +521,7 @@ impl Lease for Member {
             Place::Cpu { seat, taken } => self.give_back_to(seat, taken),
             Place::First => self.give_back_first(),
             Place::Inherited { number } => self.give_back_inherited(number),
-            Place::Counted => self.alone().give_back(hand),
+            Place::Counted | Place::ImplicitSlot | Place::Slot { .. } => self.alone().give_back(hand),
         }
         self.books.note_returned();
         if self.waiting.load(Ordering::SeqCst) > 0 {

@@ -265,6 +265,11 @@ impl Seat {
         self.ring_if_hungry();
     }
 
+    /// Says how many hands the run has from elsewhere.
+    pub(super) fn set_external(&self, count: u64) {
+        self.put(field::EXTERNAL, count);
+    }
+
     /// Gives a hand back; false, and harmless, when it had been taken away.
     pub(super) fn give_back(&self, taken: Taken) -> bool {
         let was_held = hands::give_back(self.words(), taken);
