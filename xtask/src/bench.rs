@@ -2,6 +2,7 @@
 //! Suites say what is run; this file orders rounds. It judges nothing: record.rs does.
 
 mod corpus;
+mod crew;
 mod forecast;
 mod judge;
 pub mod keep_up;
@@ -27,7 +28,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "xjobs"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "crew", "xjobs"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -149,6 +150,7 @@ impl BenchArguments {
 /// Runs the suite.
 pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     match arguments.suite.as_str() {
+        "crew" => crew::run(arguments),
         "xjobs" => xjobs::run(arguments),
         _ => run_tamp(arguments),
     }
@@ -174,9 +176,7 @@ fn run_tamp(arguments: &BenchArguments) -> Result<(), String> {
         return Ok(());
     }
     let _named_row_by_row = workspace::install(PACKAGES);
-    if arguments.program.is_none() {
-        workspace::run("cargo", &["build", "--quiet", "--release", "--package", "manyhands"])?;
-    }
+    build(arguments)?;
     let described = data.make()?;
     println!("{described}");
     let mut recorder = Recorder::begin(&arguments.suite, arguments.command_line(), described);
@@ -207,6 +207,14 @@ fn run_tamp(arguments: &BenchArguments) -> Result<(), String> {
     }
     let suffix = if !arguments.only.is_empty() { "-part" } else { "" };
     recorder.finish(&format!("{}{suffix}", if arguments.quick { "-quick" } else { "" }))
+}
+
+/// Builds ours, unless it was named.
+fn build(arguments: &BenchArguments) -> Result<(), String> {
+    if arguments.program.is_some() {
+        return Ok(());
+    }
+    workspace::run("cargo", &["build", "--quiet", "--release", "--package", "manyhands"])
 }
 
 /// Interleaved: every row once, then every row again. A row that fails fails the bench.

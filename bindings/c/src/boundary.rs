@@ -2,7 +2,8 @@
 //! is an answer and not a crash; any other pointer is taken at the caller's word, as everywhere in C.
 #![expect(unsafe_code, reason = "a boundary: names that a linker finds, and pointers that another language gives")]
 
-use crate::share::{Crew, Mistake, Share};
+use crate::share::{Crew, Mistake, Share, Told};
+use crew::budget::passport;
 use std::cell::RefCell;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
 use std::os::unix::ffi::OsStrExt;
@@ -97,8 +98,9 @@ pub unsafe extern "C" fn mh_crew_open(folder: *const c_char, crew: *mut *mut Cre
         // SAFETY: the caller promises a string or null.
         let folder = unsafe { text(folder) }.map(|folder| Path::new(OsStr::from_bytes(folder.to_bytes())));
         let open = || {
-            let variable = std::env::var_os("MH_CREW_DIR");
-            Ok(Box::into_raw(Box::new(Crew::open(folder, variable.as_deref()))))
+            let [folder_told, lease] = ["MH_CREW_DIR", passport::VARIABLE].map(std::env::var_os);
+            let told = Told { folder: folder_told.as_deref(), lease: lease.as_deref() };
+            Ok(Box::into_raw(Box::new(Crew::open(folder, told))))
         };
         // SAFETY: the caller promises a place or null.
         unsafe { put(crew, open) }.map(|()| OK)

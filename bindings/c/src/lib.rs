@@ -1,6 +1,6 @@
 //! The budget of cores as a static library for programs that are not written in Rust: `bindings/c/include/manyhands.h`.
 //! `share` is what the functions do, in safe Rust; `boundary` turns pointers and numbers into its values, and nothing else.
-//! Decides nothing about hands. Why this crate may hold unsafe code: `docs/decisions/0006-a-boundary-for-c.md`.
+//! Decides nothing about hands. Why this crate may hold unsafe code: `docs/decisions/0007-a-boundary-for-c.md`.
 
 mod boundary;
 mod share;

@@ -1,7 +1,9 @@
 //! What the library's functions do, in safe Rust: an opened budget, and a run's share of it whose hands are numbers.
 //! Knows no pointer. A hand's number is checked, since a C program can hold on to one that it has given back.
 
-use crew::budget::{Budget, CrewFolder, Hand, InProcess, Lease, MachineWide, Priority, Request, Surroundings, Weight};
+use crew::budget::{
+    Budget, CrewFolder, Hand, InProcess, Lease, MachineWide, Passport, Priority, Request, Surroundings, Weight,
+};
 use machine::Host;
 use std::error::Error;
 use std::ffi::OsStr;
@@ -29,6 +31,15 @@ impl Mistake {
     }
 }
 
+/// What the environment says, read at the boundary.
+#[derive(Clone, Copy, Default)]
+pub struct Told<'a> {
+    /// `MH_CREW_DIR`: the usual folder; empty, nothing is shared.
+    pub folder: Option<&'a OsStr>,
+    /// `MH_LEASE`: hands that the runner which started this program holds for it.
+    pub lease: Option<&'a OsStr>,
+}
+
 /// An opened budget.
 pub enum Crew {
     /// With all runs of the table.
@@ -38,9 +49,9 @@ pub enum Crew {
 }
 
 impl Crew {
-    /// The budget of `folder`; of the usual one, which `variable` may name, where that is none.
-    pub fn open(folder: Option<&Path>, variable: Option<&OsStr>) -> Self {
-        let folder = match (folder, variable) {
+    /// The budget of `folder`; of the usual one, which the environment may name, where that is none.
+    pub fn open(folder: Option<&Path>, told: Told) -> Self {
+        let folder = match (folder, told.folder) {
             (Some(folder), _) => CrewFolder::at(folder),
             (None, Some(told)) if told.is_empty() => {
                 return Self::alone("share a table: MH_CREW_DIR is empty".to_owned());
@@ -49,7 +60,15 @@ impl Crew {
             (None, None) => CrewFolder::usual(),
         };
         match Surroundings::look(&Host::real()) {
-            Ok(surroundings) => Self::Shared(MachineWide::open(folder, surroundings)),
+            Ok(surroundings) => {
+                let budget = MachineWide::open(folder, surroundings);
+                // What is no passport is none: the table has the last word in any case.
+                let passport = told.lease.and_then(OsStr::to_str).and_then(|text| text.parse::<Passport>().ok());
+                Self::Shared(match passport {
+                    Some(passport) => budget.with_inheritance(passport),
+                    None => budget,
+                })
+            }
             Err(error) => Self::alone(match error.source() {
                 Some(cause) => format!("{error}: {cause}"),
                 None => error.to_string(),
@@ -201,10 +220,11 @@ fn turn_of(number: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crew::budget::census::census;
 
     fn crew() -> (tempfile::TempDir, Crew) {
         let parent = tempfile::tempdir().expect("a folder");
-        let crew = Crew::open(Some(&parent.path().join("crew")), None);
+        let crew = Crew::open(Some(&parent.path().join("crew")), Told::default());
         assert_eq!(crew.why_alone(), "");
         (parent, crew)
     }
@@ -234,7 +254,8 @@ mod tests {
         for variable in [None, Some(OsStr::new(""))] {
             let parent = tempfile::tempdir().expect("a folder");
             let folder = parent.path().join("crew");
-            let crew = Crew::open(variable.is_none().then_some(&*folder), variable);
+            let told = Told { folder: variable, lease: None };
+            let crew = Crew::open(variable.is_none().then_some(&*folder), told);
             let first = crew.lease(2, 100, crew.hands(), "a test".to_owned()).expect("a lease");
             (0..crew.hands()).for_each(|_| assert_ne!(first.take(), 0));
             drop(first);
@@ -246,12 +267,45 @@ mod tests {
     #[test]
     fn the_variable_names_the_folder_unless_the_program_does() {
         let parent = tempfile::tempdir().expect("a folder");
-        let (named, told) = (parent.path().join("named"), parent.path().join("told"));
-        drop(Crew::open(None, Some(told.as_os_str())));
-        assert!(told.join("table").exists());
-        drop(Crew::open(Some(&named), Some(OsStr::new(""))));
-        assert!(named.join("table").exists());
-        assert_eq!(Crew::open(None, Some(OsStr::new(""))).why_alone(), "share a table: MH_CREW_DIR is empty");
+        let [named, usual] = ["named", "usual"].map(|name| parent.path().join(name));
+        fn told(folder: &OsStr) -> Told<'_> {
+            Told { folder: Some(folder), lease: None }
+        }
+        drop(Crew::open(None, told(usual.as_os_str())));
+        assert!(CrewFolder::at(usual).table().exists());
+        drop(Crew::open(Some(&named), told(OsStr::new(""))));
+        assert!(CrewFolder::at(named).table().exists());
+        let alone = Crew::open(None, told(OsStr::new("")));
+        assert_eq!(alone.why_alone(), "share a table: MH_CREW_DIR is empty");
+    }
+
+    #[test]
+    fn the_hand_that_a_runner_holds_for_it_is_its_first() {
+        let (parent, runner) = crew();
+        let folder = parent.path().join("crew");
+        let held = || {
+            let census = census(&CrewFolder::at(&folder)).expect("a table");
+            census.runs.iter().map(|run| run.holds).sum::<u32>()
+        };
+        let lease = match &runner {
+            Crew::Shared(budget) => budget.lease(Request {
+                priority: Priority::Normal,
+                weight: Weight::default(),
+                useful_width: 1,
+                what: "a runner".to_owned(),
+            }),
+            Crew::Alone(..) => unreachable!("it has a table"),
+        };
+        let hand = lease.take();
+        let passport = lease.passport(&[&hand]).expect("it is in a table").to_string();
+        for (text, hands) in [(&*passport, 1), ("no passport", 2)] {
+            let told = Told { folder: None, lease: Some(OsStr::new(text)) };
+            let job = share(&Crew::open(Some(&folder), told));
+            let number = job.take();
+            assert_eq!(held(), hands, "{text}");
+            assert_eq!(job.give_back(number), Ok(()));
+        }
+        lease.give_back(hand);
     }
 
     #[test]

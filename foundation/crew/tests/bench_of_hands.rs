@@ -1,4 +1,5 @@
-//! What a hand costs, and how soon the hands of a killed run are in use again. Measures and prints; judges nothing.
+//! What a hand costs, alone and with others at the same words, and how soon the hands of a killed run are in use again.
+//! Measures and prints; judges nothing. `cargo xtask bench crew` runs it and reads the lines that begin with `figure`.
 //!
 //! `cargo test --release --package crew --test bench_of_hands -- --ignored --nocapture --test-threads=1`
 
@@ -23,6 +24,12 @@ fn lease(folder: &CrewFolder, cpus: usize) -> Box<dyn Lease> {
     assert_eq!(budget.why_alone(), None);
     let (priority, weight) = (Priority::Normal, Weight::default());
     budget.lease(Request { priority, weight, useful_width: cpus, what: "a measurement".to_owned() })
+}
+
+/// A line for people and for `cargo xtask bench crew`.
+fn figure(name: &str, value: f64, unit: &str) {
+    // On a line of its own: the test runner has begun one.
+    println!("\nfigure {name}: {value:.1} {unit}");
 }
 
 /// The least of many batches, in nanoseconds a round.
@@ -50,7 +57,8 @@ fn take_and_give_back() {
             std::hint::black_box(lease.must_return(&hand));
         });
         lease.give_back(hand);
-        println!("{cpus} CPUs: take + give back {alone:.1} ns, must_return {looked:.1} ns, nobody hungry");
+        figure(&format!("take and give back, {cpus} CPUs, nobody hungry"), alone, "ns");
+        figure(&format!("yield point, {cpus} CPUs, nobody hungry"), looked, "ns");
     }
 }
 
@@ -67,9 +75,34 @@ fn a_yield_point_while_others_are_hungry() {
         let looked = least_ns(|| {
             std::hint::black_box(lease.must_return(&hands[0]));
         });
-        println!("{others} other runs, 64 CPUs: must_return {looked:.0} ns while somebody is hungry");
+        figure(&format!("yield point, 64 CPUs, {others} other runs, somebody hungry"), looked, "ns");
         crowd.iter().zip(theirs).for_each(|(lease, hand)| lease.give_back(hand));
         hands.into_iter().for_each(|hand| lease.give_back(hand));
+    }
+}
+
+/// Threads that take and give back as fast as they can, all at the same 64 words: those of one run, and each a run of its own.
+#[test]
+#[ignore = "measures"]
+fn contention() {
+    const ROUNDS: u32 = 50_000;
+    for threads in [1, 2, 4, 8, 16, 32, 64] {
+        for (kind, runs) in [("of one run", 1), ("each a run", threads)] {
+            let (_parent, folder) = folder();
+            let leases: Vec<_> = (0..runs).map(|_| lease(&folder, 64)).collect();
+            let once = || {
+                let begin = Instant::now();
+                std::thread::scope(|scope| {
+                    for thread in 0..threads {
+                        let lease = &leases[thread % runs];
+                        scope.spawn(move || (0..ROUNDS).for_each(|_| lease.give_back(lease.take())));
+                    }
+                });
+                begin.elapsed().as_nanos() as f64 / f64::from(ROUNDS) / threads as f64
+            };
+            let least = (0..5).map(|_| once()).fold(f64::MAX, f64::min);
+            figure(&format!("wall time a taking, {threads} threads {kind}, 64 CPUs"), least, "ns");
+        }
     }
 }
 
@@ -94,7 +127,9 @@ fn from_a_kill_to_the_next_use() {
     let (_parent, folder) = folder();
     let mut latencies: Vec<Duration> = (0..100).map(|_| one_kill(&folder)).collect();
     latencies.sort();
-    println!("kill to next use: median {:?}, p90 {:?}, most {:?}", latencies[50], latencies[90], latencies[99]);
+    for (name, index) in [("median of 100", 50), ("90th of 100", 90), ("most of 100", 99)] {
+        figure(&format!("kill to next use, 64 MB in memory, {name}"), latencies[index].as_secs_f64() * 1e6, "us");
+    }
 }
 
 fn one_kill(folder: &CrewFolder) -> Duration {

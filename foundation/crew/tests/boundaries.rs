@@ -5,7 +5,7 @@
 use crew::budget::census::{Census, census};
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::row;
-use crew::budget::table::Table;
+use crew::budget::table::{FILE_NAME, Table};
 use crew::budget::{Budget, CrewFolder, Hand, Lease, MachineWide, Priority, Request, Surroundings, Weight};
 use machine::Host;
 use std::fs::{self, File, Permissions};
@@ -241,7 +241,7 @@ fn users_have_tables_of_their_own_and_no_way_into_those_of_others() {
     let place = format!("in {}", parent.path().display());
     let mut first = start_as(USERS[0], &program, &place, ALL);
     has_all(&mut first);
-    let table = |user: u32| parent.path().join(format!("manyhands-{user}/table"));
+    let table = |user: u32| CrewFolder::at(parent.path().join(format!("manyhands-{user}"))).table();
     let pry = format!("{ALL}, pry {}", table(USERS[0]).display());
     let mut second = start_as(USERS[1], &program, &place, &pry);
     has_all(&mut second);
@@ -274,7 +274,7 @@ fn a_folder_that_another_user_made_in_advance_is_not_trusted() {
     let mut trapper = start_as(USERS[0], &program, &format!("at {}", trap.display()), "why");
     assert_eq!(trapper.says(), "shares");
     fs::set_permissions(&trap, Permissions::from_mode(0o777)).expect("root may");
-    fs::set_permissions(trap.join("table"), Permissions::from_mode(0o666)).expect("root may");
+    fs::set_permissions(CrewFolder::at(&trap).table(), Permissions::from_mode(0o666)).expect("root may");
     let mut victim = start_as(USERS[1], &program, &place, ALL);
     assert_eq!(victim.says(), format!("trust '{}': it belongs to another user", trap.display()));
     assert_eq!((0..5).map(|_| victim.says()).collect::<Vec<_>>(), ["took", "took", "took", "took", "had not"]);
@@ -339,8 +339,13 @@ fn without_shared_memory_to_write_to_a_run_is_alone_and_says_why() {
     let cases = [
         ("mount -t tmpfs none /dev", String::new(), usual.clone(), "No such file"),
         ("mount -t tmpfs -o ro none /dev/shm", String::new(), usual, "Read-only file system"),
-        (&read_only, format!("at {folder}/there"), format!("open '{folder}/there/table': "), "Read-only file system"),
-        (&tiny, format!("at {folder}/new"), format!("find room for '{folder}/new/table': "), "No space left"),
+        (
+            &read_only,
+            format!("at {folder}/there"),
+            format!("open '{folder}/there/{FILE_NAME}': "),
+            "Read-only file system",
+        ),
+        (&tiny, format!("at {folder}/new"), format!("find room for '{folder}/new/{FILE_NAME}': "), "No space left"),
     ];
     for (script, told, operation, cause) in cases {
         let mut child = behind_mounts(script, &told);

@@ -155,6 +155,20 @@ impl Data {
         ))
     }
 
+    /// Makes the source alone, for suites that need no other corpus; says what it is.
+    pub fn make_source_alone(&mut self) -> Result<String, String> {
+        if !self.keep {
+            self.undo = Some(self.removal()?);
+        }
+        let failed = |error: std::io::Error| format!("could not make {}: {error}", self.folder.display());
+        std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        let described = self.make_source()?;
+        for beginning in [&self.source.middle, &self.source.short] {
+            copy_beginning(&self.source.whole.plain, beginning.bytes, &beginning.plain).map_err(failed)?;
+        }
+        Ok(described)
+    }
+
     /// A file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)

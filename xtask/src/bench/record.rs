@@ -264,7 +264,7 @@ pub fn unused_run(suffix: &str) -> PathBuf {
 }
 
 /// The name, or the name with the first number that is free.
-fn unused(folder: &Path, name: &str) -> PathBuf {
+pub fn unused(folder: &Path, name: &str) -> PathBuf {
     let is_free = |path: &PathBuf| !path.join("README.md").exists();
     let numbered = (2..).map(|number| folder.join(format!("{name}-{number}")));
     std::iter::once(folder.join(name)).chain(numbered).find(is_free).expect("numbers do not end")

@@ -34,7 +34,7 @@ pub fn check(file: &Scanned) -> Vec<Finding> {
 fn is_room(path: &Path) -> bool {
     path.starts_with("foundation/sys")
         || path.starts_with("preload")
-        // What turns another language's pointers into values, and nothing else: docs/decisions/0006-a-boundary-for-c.md.
+        // What turns another language's pointers into values, and nothing else: docs/decisions/0007-a-boundary-for-c.md.
         || (path.starts_with("bindings") && path.ends_with("src/boundary.rs"))
         || path.ends_with("kernel.rs")
         || path.parent().is_some_and(|folder| folder.iter().any(|part| part == "kernel"))
