@@ -10,6 +10,7 @@ mod fake_host;
 mod host;
 mod memory;
 mod mounts;
+mod pressure;
 mod process;
 mod processor_time;
 mod run_queue;
@@ -21,6 +22,7 @@ pub use cgroup::{ControlGroups, Controller, CpuQuota, GroupMemory, Membership, c
 pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
+pub use pressure::{Pressure, Resource, pressure};
 pub use process::{ProcessFacts, ProcessIo, own_pid_namespace, process_facts, process_io, process_name};
 pub use processor_time::{ProcessorTime, processor_time};
 pub use run_queue::runnable_threads;
