@@ -4,6 +4,7 @@
 mod debian;
 mod ends;
 mod hostile;
+mod memory;
 mod output;
 mod tree;
 

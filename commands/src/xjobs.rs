@@ -175,6 +175,10 @@ pub struct XjobsArgs {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub load: Option<String>,
 
+    /// Start jobs only while what they are expected to need fits into SIZE (default: most of what is available)
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, hide_short_help = true)]
+    pub memory: Option<u64>,
+
     /// Start jobs only while SIZE of memory is available
     #[arg(long, visible_alias = "mem-free", value_name = "SIZE", value_parser = parse_size, hide_short_help = true)]
     pub memfree: Option<u64>,

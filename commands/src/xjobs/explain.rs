@@ -52,6 +52,8 @@ pub fn plan(args: &XjobsArgs, options: &Options, facts: &Facts<'_>) -> Plan {
         };
         plan.choose("journal", quote(path), resumes);
     }
+    let (memory, why_memory) = memory_words(args, options);
+    plan.choose("memory", memory, why_memory);
     let bounds = bounds(args, options);
     if !bounds.is_empty() {
         plan.choose("starts", bounds.join(", "), "given");
@@ -82,6 +84,26 @@ fn output_words(options: &Options) -> (&'static str, &'static str) {
         (OutputManner::Discarded(Discarded::OutputAndErrors), _) => ("thrown away, errors too", "-N"),
         (OutputManner::Files(_), _) => ("into files, a folder a job", "--results"),
     }
+}
+
+/// The cap, and what one job is expected to need.
+fn memory_words(args: &XjobsArgs, options: &Options) -> (String, String) {
+    let cap = options.memory.cap_bytes;
+    let whose = if args.memory.is_some() { "--memory" } else { "7/8 of what is available" };
+    let name = options.template.class_name();
+    let known = name.as_ref().and_then(|name| options.memory.classes.find(name));
+    let expected = known.and_then(|known| known.peak.nearly_most().map(|bytes| (bytes as u64, known.peak.count())));
+    let expects = match (expected, name) {
+        (Some((bytes, count)), _) => format!(
+            "a job needs up to {}, as {} in the journal did; {} at once fit",
+            terminal::bytes(bytes),
+            crate::report::counted(count, "job"),
+            terminal::integer((cap / bytes.max(1)).max(1))
+        ),
+        (None, Some(_)) => "what a job needs is learnt as jobs end".to_owned(),
+        (None, None) => "what each program needs is learnt as its jobs end".to_owned(),
+    };
+    (format!("{} for all jobs", terminal::bytes(cap)), format!("{whose}; {expects}"))
 }
 
 fn bounds(args: &XjobsArgs, options: &Options) -> Vec<String> {

@@ -6,13 +6,14 @@ use super::{Called, NAME, XjobsArgs, explain};
 use crate::context::{Context, variable};
 use crate::failure::{Failure, with_causes};
 use crew::plan::Plan;
+use jobs::classes::Classes;
 use jobs::halt::Halt;
 use jobs::journal::{Done, Journal, Resume};
-use jobs::run::{Asking, Discarded, EndStep, Errors, Options, Order, OutputManner, Source};
+use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner, Source};
 use jobs::template::{Shell, Template};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use terminal::quote;
 
@@ -55,6 +56,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         delay: args.delay.unwrap_or_default(),
         load_max: load(context, args)?,
         memory_free_bytes: args.memfree,
+        memory: memory(context, args)?,
         halt: halt(args),
         asking: if args.ask { Asking::Always } else { Asking::Never },
         path: variable("PATH")
@@ -103,6 +105,25 @@ fn load(context: &Context, args: &XjobsArgs) -> Result<Option<f64>, Failure> {
     match number.filter(|number: &f64| number.is_finite() && *number > 0.0) {
         Some(number) => Ok(Some(number)),
         None => Err(usage(format!("--load {text} is not a number or a share"))),
+    }
+}
+
+/// Most of what is available: a part is left for the machine, the runner and what jobs write into the page cache.
+const MEMORY_SHARE: f64 = 7.0 / 8.0;
+
+fn memory(context: &Context, args: &XjobsArgs) -> Result<MemoryRule, Failure> {
+    let available = context.machine.memory_budget_bytes() as f64 * MEMORY_SHARE;
+    let classes = match &args.journal {
+        Some(path) => Classes::learn(path).map_err(|error| journal_failure("read", path, &error))?,
+        None => Classes::default(),
+    };
+    Ok(MemoryRule { cap_bytes: args.memory.unwrap_or(available as u64), classes })
+}
+
+fn journal_failure(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Environment {
+        command: NAME,
+        message: format!("{what} the journal {}: {}", quote(path), with_causes(error)),
     }
 }
 
@@ -170,10 +191,7 @@ pub fn allow_descriptors(context: &Context, job: &Job) {
 /// The journal to write, and what an earlier run has done.
 pub fn open_journal(context: &Context, args: &XjobsArgs) -> Result<(Option<Journal>, Option<Done>), Failure> {
     let Some(path) = &args.journal else { return Ok((None, None)) };
-    let failure = |what: &str, error: &std::io::Error| Failure::Environment {
-        command: NAME,
-        message: format!("{what} the journal {}: {}", quote(path), with_causes(error)),
-    };
+    let failure = |what: &str, error: &std::io::Error| journal_failure(what, path, error);
     let resume = match (args.resume, args.resume_failed) {
         (true, _) => Some(Resume::Ended),
         (_, true) => Some(Resume::Succeeded),

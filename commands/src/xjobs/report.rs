@@ -96,8 +96,13 @@ fn bound_sentence(verdict: &JobsVerdict, measures: &Measures) -> String {
             format!("bound by the list: for {} hands waited for its next line.", of_wall(share))
         }
         JobsBound::Order { share } => format!("bound by order: for {} %% or after held jobs back.", of_wall(share)),
+        JobsBound::Memory { share } => format!(
+            "bound by memory: for {} there was not enough for one more job, and {} put off; --memory says what they may need together.",
+            of_wall(share),
+            counted(measures.put_off, "start")
+        ),
         JobsBound::Held { share } => {
-            format!("bound by --memfree, --load, --delay or a shortage: for {} they held jobs back.", of_wall(share))
+            format!("bound by --load, --delay or a shortage: for {} they held jobs back.", of_wall(share))
         }
         JobsBound::Output { share } => {
             format!("bound by whoever reads the output: for {} it was waited for.", of_wall(share))

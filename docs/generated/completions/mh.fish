@@ -96,6 +96,7 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l term-seq -d 'How jobs ar
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l halt -d 'Stop early: now or soon, then fail, success or done, then =N or =N%' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l delay -d 'Time between two starts' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l load -d 'Start jobs only while fewer than N threads can run on the machine; 80% is of the cores' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memory -d 'Start jobs only while what they are expected to need fits into SIZE (default: most of what is available)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memfree -l mem-free -d 'Start jobs only while SIZE of memory is available' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s I -d 'Use TEXT in place of {}' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s C -l colsep -d 'Divide lines into arguments at TEXT; {1}, {2} are these' -r

@@ -110,6 +110,8 @@ pub struct Record<'a> {
     pub outcome: Outcome,
     /// How its process ended, if there was one.
     pub how: Option<How>,
+    /// What jobs of its kind have in common.
+    pub class: &'a str,
     /// What it used, the orphans of its group included that have ended.
     pub spent: Spent,
     /// Whether processes of its group go on.
@@ -132,6 +134,7 @@ struct EndLine<'a> {
     seconds: f64,
     waited_seconds: f64,
     outcome: Outcome,
+    class: &'a str,
     exit: Option<i32>,
     signal: Option<i32>,
     #[serde(flatten)]
@@ -267,6 +270,7 @@ impl Journal {
             seconds: record.wall_s,
             waited_seconds: record.waited_s,
             outcome: record.outcome,
+            class: record.class,
             exit,
             signal,
             spent: SpentFields::of(&record.spent),
@@ -403,6 +407,7 @@ mod tests {
             waited_s: 0.0,
             outcome,
             how: Some(How::Exit(0)),
+            class: "a",
             spent: Spent::default(),
             leaves_processes: false,
             output_bytes: 3,

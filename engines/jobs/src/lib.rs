@@ -2,6 +2,8 @@
 //! a journal to go on from, and what bound the run. Theory: `README.md` beside this crate's manifest.
 //! Mute: tells an [`run::Observer`] what happens and writes only what jobs print.
 
+pub mod admission;
+pub mod classes;
 pub mod halt;
 pub mod journal;
 pub mod line;

@@ -11,8 +11,10 @@ pub struct WaitClocks {
     pub list_ns: u64,
     /// A `%%` or an `after` held all jobs that waited.
     pub order_ns: u64,
-    /// `--memfree`, `--load` or `--delay` held them.
+    /// `--load`, `--delay` or a shortage of processes or files held them.
     pub held_ns: u64,
+    /// There was not enough memory for another job: `--memory`, `--memfree`, or the machine was short of it.
+    pub memory_ns: u64,
     /// Whoever reads the output was slow.
     pub output_ns: u64,
     /// The list had ended, and not every hand had a job: the last ones ran.
@@ -42,6 +44,8 @@ pub struct Measures {
     pub output_bytes: u64,
     /// The largest job.
     pub rss_peak_bytes: u64,
+    /// Times that a job was put off for memory.
+    pub put_off: u64,
     /// Where the time went.
     pub waits: WaitClocks,
 }
@@ -70,7 +74,12 @@ pub enum JobsBound {
         /// Share of the run.
         share: f64,
     },
-    /// `--memfree`, `--load`, `--delay`.
+    /// Memory: what jobs are expected to need together, `--memfree`, or pressure.
+    Memory {
+        /// Share of the run.
+        share: f64,
+    },
+    /// `--load`, `--delay`, a shortage of processes or files.
     Held {
         /// Share of the run.
         share: f64,
@@ -151,6 +160,7 @@ fn bound(measures: &Measures) -> JobsBound {
     let waits = &measures.waits;
     let named = [
         (share(waits.output_ns), JobsBound::Output { share: share(waits.output_ns) }),
+        (share(waits.memory_ns), JobsBound::Memory { share: share(waits.memory_ns) }),
         (share(waits.held_ns), JobsBound::Held { share: share(waits.held_ns) }),
         (share(waits.list_ns), JobsBound::List { share: share(waits.list_ns) }),
         (share(waits.order_ns), JobsBound::Order { share: share(waits.order_ns) }),
@@ -202,6 +212,7 @@ mod tests {
         assert_eq!(bound(|run| run.waits.list_ns = 5 * SECOND), JobsBound::List { share: 0.5 });
         assert_eq!(bound(|run| run.waits.order_ns = 5 * SECOND), JobsBound::Order { share: 0.5 });
         assert_eq!(bound(|run| run.waits.held_ns = 5 * SECOND), JobsBound::Held { share: 0.5 });
+        assert_eq!(bound(|run| run.waits.memory_ns = 5 * SECOND), JobsBound::Memory { share: 0.5 });
         assert_eq!(bound(|run| run.waits.output_ns = 5 * SECOND), JobsBound::Output { share: 0.5 });
         assert!(matches!(bound(|run| run.starts = 20_000), JobsBound::Spawning { .. }));
         assert_eq!(bound(|run| run.wall_ns = 1000), JobsBound::CannotTell);

@@ -41,9 +41,16 @@ pub(crate) enum Next {
     Empty,
 }
 
+/// LIMIT: jobs that may pass one for which there is not enough memory; then it is waited for, so it never starves.
+pub(crate) const PASSED_MAX: usize = 16;
+
 /// Jobs that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
+    /// One for which there was not enough memory.
+    aside: Option<Pending>,
+    /// Jobs that have been taken since it was set aside.
+    passed: usize,
     entries: VecDeque<Entry>,
     /// Jobs that may start before all others: released by others, or to be tried again.
     first: VecDeque<Pending>,
@@ -73,7 +80,7 @@ impl Queue {
 
     /// Jobs and barriers that wait.
     pub fn len(&self) -> usize {
-        self.first.len() + self.held.len() + self.entries.len()
+        usize::from(self.aside.is_some()) + self.first.len() + self.held.len() + self.entries.len()
     }
 
     /// Jobs that wait.
@@ -86,12 +93,27 @@ impl Queue {
         self.entries.clear();
         self.first.clear();
         self.held.clear();
+        self.aside = None;
         self.jobs = 0;
         dropped
     }
 
     /// Takes what can be started next, while `running` jobs run.
     pub fn next(&mut self, running: usize) -> Next {
+        if self.aside.is_some() && self.passed >= PASSED_MAX {
+            return Next::Blocked;
+        }
+        let next = self.next_behind(running + usize::from(self.aside.is_some()));
+        match next {
+            Next::Job(_) => self.passed += 1,
+            Next::Empty if self.aside.is_some() => return Next::Blocked,
+            _ => {}
+        }
+        next
+    }
+
+    /// Takes what comes behind the one that is set aside, which counts as running.
+    fn next_behind(&mut self, running: usize) -> Next {
         if let Some(pending) = self.first.pop_front() {
             return self.taken(pending);
         }
@@ -130,8 +152,33 @@ impl Queue {
         }
     }
 
+    /// Sets a job aside for which there is not enough memory, so that smaller ones may pass. One at a time: a second one comes
+    /// back to the caller.
+    pub fn set_aside(&mut self, pending: Pending) -> Result<(), Pending> {
+        if self.aside.is_some() {
+            return Err(pending);
+        }
+        (self.aside, self.passed) = (Some(pending), 0);
+        self.jobs += 1;
+        Ok(())
+    }
+
+    /// Puts the one that was set aside back where it was.
+    pub fn keep_aside(&mut self, pending: Pending) {
+        self.aside = Some(pending);
+        self.jobs += 1;
+    }
+
+    /// Takes the job that is set aside.
+    pub fn take_aside(&mut self) -> Option<Pending> {
+        let pending = self.aside.take()?;
+        self.jobs -= 1;
+        Some(pending)
+    }
+
     /// Puts a job back that could not be started now; it comes next.
     pub fn put_back(&mut self, pending: Pending) {
+        self.passed = self.passed.saturating_sub(1);
         self.jobs += 1;
         self.first.push_front(pending);
     }
@@ -221,6 +268,27 @@ mod tests {
         queue.settle("b", false);
         assert!(matches!(queue.next(0), Next::Refused(pending, name) if pending.spec.number == 4 && name == "b"));
         assert_eq!((queue.len(), queue.jobs()), (0, 0));
+    }
+
+    #[test]
+    fn a_bounded_number_of_jobs_pass_one_that_is_set_aside_and_none_a_barrier() {
+        let mut queue = Queue::default();
+        (1..=PASSED_MAX as u64 + 2).for_each(|number| queue.push(spec(number, None, &[]), 0));
+        let Next::Job(first) = queue.next(0) else { panic!("there is one") };
+        assert!(queue.set_aside(first).is_ok());
+        for number in 2..=PASSED_MAX as u64 + 1 {
+            assert_eq!(tests::number(queue.next(1)), Some(number));
+        }
+        assert!(matches!(queue.next(1), Next::Blocked));
+        assert_eq!((queue.len(), queue.jobs()), (2, 2));
+        assert_eq!(queue.take_aside().map(|pending| pending.spec.number), Some(1));
+        let Next::Job(last) = queue.next(1) else { panic!("there is one") };
+        assert!(queue.set_aside(last).is_ok());
+        queue.push_barrier();
+        queue.push(spec(99, None, &[]), 0);
+        assert!(matches!(queue.next(0), Next::Blocked), "the one aside stands before the barrier");
+        assert_eq!(queue.clear(), 2);
+        assert!(matches!(queue.next(0), Next::Empty));
     }
 
     #[test]

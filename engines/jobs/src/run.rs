@@ -4,10 +4,13 @@
 
 mod control;
 mod ends;
+mod memory;
 mod options;
 mod reaping;
 mod starts;
 
+use crate::admission::Need;
+use crate::classes::Class;
 use crate::halt::Counts;
 use crate::journal::{Done, Journal, Key, Outcome};
 use crate::list::{Combinations, Item, ListFault, ListReader};
@@ -32,7 +35,7 @@ use sys::reap::Ended;
 use sys::signals::SignalQueue;
 use sys::spawn::{Spawner, Words};
 
-pub use options::{Asking, Discarded, EndStep, Errors, Options, Order, OutputManner};
+pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
 
 /// Where jobs come from.
 #[derive(Debug)]
@@ -225,6 +228,8 @@ struct Running {
     is_stopped: bool,
     /// Orphans of its group that have ended.
     orphans: Spent,
+    class: Class,
+    need: Need,
 }
 
 impl Running {
@@ -240,6 +245,7 @@ enum Cause {
     List,
     Order,
     Held,
+    Memory,
     Output,
     Tail,
 }
@@ -255,6 +261,7 @@ struct Runner<'a> {
     slots: Vec<Option<Running>>,
     slot_of: HashMap<Pid, usize>,
     leftovers: Leftovers,
+    memory: memory::Memory,
     running: usize,
     epoll: OwnedFd,
     outlets: [Outlet; 2],
@@ -273,6 +280,8 @@ struct Runner<'a> {
     next_start: Option<Instant>,
     /// When what was short (processes, files, memory, load) is looked at again.
     look_again: Option<Instant>,
+    /// What holds starts back until then: memory, or all else.
+    held_by: Cause,
     shortages: u32,
     is_order_blocked: bool,
     chains: Chains,
@@ -342,7 +351,7 @@ pub fn run(
 
 impl<'a> Runner<'a> {
     fn new(
-        options: Options,
+        mut options: Options,
         source: Source,
         around: Surroundings<'a>,
         staff: Staff,
@@ -364,6 +373,7 @@ impl<'a> Runner<'a> {
             slots: Vec::new(),
             slot_of: HashMap::new(),
             leftovers: Leftovers::default(),
+            memory: memory::Memory::new(&mut options),
             running: 0,
             queue: Queue::default(),
             outlet_is_watched: [false; 2],
@@ -376,6 +386,7 @@ impl<'a> Runner<'a> {
             generation: 0,
             next_start: None,
             look_again: None,
+            held_by: Cause::Held,
             shortages: 0,
             is_order_blocked: false,
             chains: Chains::default(),
@@ -552,12 +563,14 @@ impl<'a> Runner<'a> {
 
     fn account(&mut self, now: Instant) {
         let slept_ns = now.duration_since(self.slept_from).as_nanos() as u64;
-        let WaitClocks { hands_ns, list_ns, order_ns, held_ns, output_ns, tail_ns } = &mut self.ran.measures.waits;
+        let WaitClocks { hands_ns, list_ns, order_ns, held_ns, memory_ns, output_ns, tail_ns } =
+            &mut self.ran.measures.waits;
         let clock = match self.cause {
             Cause::Hands => hands_ns,
             Cause::List => list_ns,
             Cause::Order => order_ns,
             Cause::Held => held_ns,
+            Cause::Memory => memory_ns,
             Cause::Output => output_ns,
             Cause::Tail => tail_ns,
         };
@@ -573,7 +586,9 @@ impl<'a> Runner<'a> {
         match (self.queue.jobs() > 0, self.input == Input::Ended) {
             _ if all_at_work => Cause::Hands,
             (true, _) if self.is_backed_up() => Cause::Output,
-            (true, _) if self.look_again.is_some() || self.next_start.is_some() => Cause::Held,
+            (true, _) if self.memory.is_blocked => Cause::Memory,
+            (true, _) if self.look_again.is_some() => self.held_by,
+            (true, _) if self.next_start.is_some() => Cause::Held,
             (true, _) if self.is_order_blocked => Cause::Order,
             (true, _) => Cause::Hands,
             (false, false) => Cause::List,

@@ -58,6 +58,13 @@ const FORMS: &[(&str, Form)] = &[
     ("/", Form::Base),
 ];
 
+/// LIMIT: letters of a class's name. It stands in each line of the journal.
+const CLASS_LETTERS_MAX: usize = 120;
+
+fn class_text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).chars().take(CLASS_LETTERS_MAX).collect()
+}
+
 const SHELL_PATH: &[u8] = b"/bin/sh";
 
 impl Template {
@@ -82,6 +89,30 @@ impl Template {
     /// Whether placeholders say where a job's words go.
     pub fn has_placeholders(&self) -> bool {
         self.has_placeholders
+    }
+
+    /// What all jobs have in common: the utility and its arguments, placeholders as `{}`. None where each job names its own.
+    pub fn class_name(&self) -> Option<String> {
+        let word = |pieces: &Vec<Piece>| {
+            let text = |piece: &Piece| match piece {
+                Piece::Literal(bytes) => bytes.clone(),
+                _ => b"{}".to_vec(),
+            };
+            pieces.iter().flat_map(text).collect::<Vec<u8>>()
+        };
+        (!self.words.is_empty()).then(|| class_text(&self.words.iter().map(word).collect::<Vec<_>>().join(&b' ')))
+    }
+
+    /// What a job has in common with others that name the same program; of a shell's script that is its first word.
+    pub fn class_name_of(&self, own: &Words, is_for_shell: bool) -> String {
+        let first = own.get(0).unwrap_or_default();
+        match is_for_shell || self.shell == Shell::Sh {
+            true => class_text(
+                &[b"sh ", first.split(u8::is_ascii_whitespace).find(|word| !word.is_empty()).unwrap_or_default()]
+                    .concat(),
+            ),
+            false => class_text(first),
+        }
     }
 
     /// The words to run. `own` are the job's; a job that brings a shell line has it as its only word.

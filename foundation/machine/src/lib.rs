@@ -11,6 +11,7 @@ mod fake_host;
 mod host;
 mod memory;
 mod mounts;
+mod pressure;
 mod process;
 mod processor_time;
 mod run_queue;
@@ -26,6 +27,7 @@ pub use clock_source::{ClockSource, clock_source};
 pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
+pub use pressure::{Pressure, Resource, pressure};
 pub use process::{
     ProcessFacts, ProcessIo, own_pid_namespace, process_facts, process_io, process_name, thread_numbers,
 };

@@ -1,2 +1,2 @@
 # The same for programs.
-mh xjobs -j 3 --explain --report=json true </dev/null
+mh xjobs -j 3 --memory 1G --explain --report=json true </dev/null

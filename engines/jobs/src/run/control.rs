@@ -54,6 +54,8 @@ impl Runner<'_> {
 
     fn change_width(&mut self, width: usize) {
         self.options.width = width.clamp(1, WIDTH_MAX);
+        self.memory.admission.set_width(self.options.width);
+        self.memory.is_blocked = false;
         self.observer.tell(&Event::Width(self.options.width));
     }
 

@@ -2,6 +2,8 @@
 //! Every job that was read is delivered once, with output or without, so that `-k` never waits in vain.
 
 use super::{Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop};
+use crate::admission::Need;
+use crate::classes::Class;
 use crate::halt::HaltManner;
 use crate::journal::{Outcome, Record};
 use crate::output::{Flow, Part};
@@ -19,8 +21,10 @@ use sys::spawn::Words;
 
 impl Running {
     /// A job that is being prepared: what is not known yet is set before it counts as running.
-    pub(super) fn at_rest(words: Words) -> Self {
+    pub(super) fn at_rest(words: Words, class: Class, need: Need) -> Self {
         Self {
+            class,
+            need,
             pending: Pending { spec: Spec::default(), failures: 0, since_ns: 0 },
             words,
             key: None,
@@ -88,6 +92,7 @@ impl Runner<'_> {
         let retries = running.pending.spec.more.as_ref().and_then(|more| more.retries).unwrap_or(self.options.retries);
         end.is_tried_again = is_failure(end.outcome) && running.pending.failures < retries && self.stop == Stop::No;
         self.measure(&running, &end);
+        self.learn(&running, &end);
         self.write_end(&running, &end);
         if let Some(error) = &fault {
             self.observer.tell(&Event::OutputLost(running.view(), error));
@@ -165,6 +170,7 @@ impl Runner<'_> {
             // An attempt that is tried again is no end for `--resume`.
             outcome: if end.is_tried_again { Outcome::Stopped } else { end.outcome },
             how: Some(end.ended.how),
+            class: self.memory.classes.name(running.class),
             spent: end.spent,
             leaves_processes: end.leaves_processes,
             output_bytes: end.output_bytes,

@@ -1,5 +1,6 @@
 //! How a list is run: pure data, decided before the run. What a choice does is in the files beside this one.
 
+use crate::classes::Classes;
 use crate::halt::Halt;
 use crate::spec::More;
 use crate::template::Template;
@@ -40,6 +41,8 @@ pub struct Options {
     pub load_max: Option<f64>,
     /// Jobs start only while this much memory is available.
     pub memory_free_bytes: Option<u64>,
+    /// How much memory jobs may need together, and what is known of what they need.
+    pub memory: MemoryRule,
     /// When to stop early.
     pub halt: Option<Halt>,
     /// Whether the observer is asked before each start.
@@ -48,6 +51,15 @@ pub struct Options {
     pub path: Vec<u8>,
     /// What jobs get: `NAME=value`.
     pub environment: Words,
+}
+
+/// How much memory jobs may need together.
+#[derive(Debug)]
+pub struct MemoryRule {
+    /// The sum of what running jobs are expected to need stays within this.
+    pub cap_bytes: u64,
+    /// What earlier runs have taught.
+    pub classes: Classes,
 }
 
 /// Where outputs go.

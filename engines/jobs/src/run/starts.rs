@@ -1,7 +1,7 @@
 //! Starting jobs: what holds them back, their words, files and streams, and the spawn itself.
 //! A shortage (processes, descriptors) is waited out while others run; any other fault is told and counts as a failed job.
 
-use super::{Asking, Discarded, Errors, Event, JobView, OutputManner, Runner, Running, Stop, token};
+use super::{Asking, Cause, Discarded, Errors, Event, JobView, OutputManner, Runner, Running, Stop, token};
 use crate::journal::{Key, Outcome, Record};
 use crate::output::Capture;
 use crate::queue::{Next, Pending};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 use sys::spawn::{Launch, Words, path_for_kernel};
 
 /// Between two looks at what is short: memory, load, processes. Nothing tells when these change.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(250);
+pub(super) const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// LIMIT: looks at a shortage that no job of ours can end, before the job counts as failed.
 const SHORTAGES_MAX: u32 = 20;
@@ -49,13 +49,29 @@ impl Runner<'_> {
         if self.stop > Stop::No {
             return self.staff.want(self.staff.at_work());
         }
+        if self.memory.is_blocked && self.running > 0 && self.look_again.is_none_or(|time| self.slept_from < time) {
+            // Hands that could not be used are for others.
+            return self.staff.want(self.staff.at_work());
+        }
+        self.memory.is_blocked = false;
         self.staff.want(self.options.width.min(self.staff.at_work() + self.queue.jobs()));
         while self.stop == Stop::No && self.staff.has_idle() && self.queue.len() > 0 && !self.is_held() {
-            match self.queue.next(self.running) {
+            let next = match self.admitted_aside() {
+                Some(pending) => Next::Job(pending),
+                None => self.queue.next(self.running),
+            };
+            match next {
                 Next::Empty => break,
                 Next::Blocked => {
                     self.is_order_blocked = true;
                     break;
+                }
+                Next::Job(pending) if !self.admits(&pending) => {
+                    self.ran.measures.put_off += 1;
+                    if let Err(pending) = self.queue.set_aside(pending) {
+                        self.queue.put_back(pending);
+                        break;
+                    }
                 }
                 Next::Refused(pending, name) => {
                     let known = self.queue.knows(&name);
@@ -86,11 +102,10 @@ impl Runner<'_> {
             return true;
         }
         self.look_again = None;
-        if self.is_short_of_memory() || self.is_loaded() {
-            self.look_again = Some(Instant::now() + LOOK_AGAIN_AFTER);
-            return true;
-        }
-        false
+        let cause =
+            if self.is_short_of_memory() { Some(Cause::Memory) } else { self.is_loaded().then_some(Cause::Held) };
+        cause.into_iter().for_each(|cause| self.hold(cause));
+        cause.is_some()
     }
 
     fn is_short_of_memory(&self) -> bool {
@@ -98,7 +113,7 @@ impl Runner<'_> {
         wanted.is_some_and(|wanted| self.available_bytes().is_some_and(|available| available < wanted))
     }
 
-    fn available_bytes(&self) -> Option<u64> {
+    pub(super) fn available_bytes(&self) -> Option<u64> {
         machine::host_memory(self.around.host).ok().map(|memory| memory.available_bytes)
     }
 
@@ -110,13 +125,6 @@ impl Runner<'_> {
 
     /// Whether there may be another one to start.
     fn try_to_start(&mut self, pending: Pending) -> bool {
-        let needs_bytes = pending.spec.more.as_ref().and_then(|more| more.memory_bytes);
-        let lacks_memory = needs_bytes.is_some_and(|needs| self.available_bytes().is_some_and(|there| there < needs));
-        if lacks_memory && self.running > 0 {
-            self.queue.put_back(pending);
-            self.look_again = Some(Instant::now() + LOOK_AGAIN_AFTER);
-            return false;
-        }
         let count = pending.spec.hands().min(self.options.width);
         let Some(hands) = self.staff.take(count) else {
             self.queue.put_back(pending);
@@ -138,7 +146,7 @@ impl Runner<'_> {
                 self.shortages += 1;
                 self.staff.put_back(hands);
                 self.queue.put_back(pending);
-                self.look_again = Some(Instant::now() + LOOK_AGAIN_AFTER);
+                self.hold(Cause::Held);
                 false
             }
             Err(fault) => {
@@ -156,7 +164,7 @@ impl Runner<'_> {
         let no_more = More::default();
         let more = spec.more.as_deref().unwrap_or(&no_more);
         let words = self.options.template.compose(&spec.words, place, more.is_for_shell).map_err(nul)?;
-        let mut running = Running::at_rest(words);
+        let mut running = Running::at_rest(words, self.class_of(pending), self.need_of(pending));
         running.key = self.around.journal.as_ref().map(|_| Key::of(spec, &running.words));
         if self.is_left_out(&running, spec.number, pending.failures + 1) {
             return Ok((Started::LeftOut, running));
@@ -237,6 +245,7 @@ impl Runner<'_> {
     }
 
     fn note_start(&mut self, slot: usize, mut running: Running) {
+        self.memory.admission.begin(running.need);
         let spec = &running.pending.spec;
         let more = spec.more.as_deref();
         let since_begin_ns = running.started.duration_since(self.begun).as_nanos() as u64;
@@ -311,6 +320,7 @@ impl Runner<'_> {
             waited_s: 0.0,
             outcome: Outcome::NotStarted,
             how: None,
+            class: "",
             spent: Spent::default(),
             leaves_processes: false,
             output_bytes: 0,
