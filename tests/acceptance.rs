@@ -10,4 +10,5 @@ mod interop;
 mod many;
 mod old_names;
 mod place;
+mod timers;
 mod xjobs;
