@@ -4,6 +4,7 @@
 mod context;
 mod crew;
 mod failure;
+mod fit;
 mod generate;
 mod links;
 mod registry;

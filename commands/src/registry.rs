@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{crew, generate, links, tamp, timers, tour, xjobs};
+use crate::{crew, fit, generate, links, tamp, timers, tour, xjobs};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -51,7 +51,7 @@ pub enum Group {
 
 /// All commands, in the order of the overview.
 pub const COMMANDS: &[Entry] =
-    &[tamp::ENTRY, xjobs::ENTRY, crew::ENTRY, timers::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
+    &[tamp::ENTRY, xjobs::ENTRY, crew::ENTRY, fit::ENTRY, timers::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
 
 /// Finds and runs the command that `arguments` (program name first) ask for.
 pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
