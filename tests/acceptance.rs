@@ -12,4 +12,5 @@ mod jobserver;
 mod many;
 mod old_names;
 mod place;
+mod timers;
 mod xjobs;

@@ -4,6 +4,7 @@
 mod context;
 mod crew;
 mod failure;
+mod fit;
 mod generate;
 mod links;
 mod registry;
@@ -11,6 +12,7 @@ mod report;
 mod shared_args;
 mod sharing;
 mod tamp;
+mod timers;
 mod tour;
 mod xjobs;
 
