@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{crew, generate, links, tamp, tour, xjobs};
+use crate::{crew, generate, links, pstime, tamp, tour, xjobs};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -34,13 +34,15 @@ pub enum Signals {
     Own,
 }
 
-/// The three parts of the overview, and what it does not show.
+/// The parts of the overview, and what it does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Utilities on all cores.
     Do,
     /// Ruling over runs that are under way.
     Manage,
+    /// Instruments: what the cores are doing.
+    See,
     /// Learning about the program itself.
     Learn,
     /// For the project's own tools.
@@ -48,7 +50,7 @@ pub enum Group {
 }
 
 /// All commands, in the order of the overview.
-pub const COMMANDS: &[Entry] = &[tamp::ENTRY, xjobs::ENTRY, crew::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
+pub const COMMANDS: &[Entry] = &[tamp::ENTRY, xjobs::ENTRY, pstime::ENTRY, crew::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
 
 /// Finds and runs the command that `arguments` (program name first) ask for.
 pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
@@ -106,7 +108,7 @@ pub fn program() -> Command {
 
 fn overview_text() -> String {
     let mut text = String::new();
-    for (group, heading) in [(Group::Do, "do"), (Group::Manage, "manage"), (Group::Learn, "learn")] {
+    for (group, heading) in [(Group::Do, "do"), (Group::See, "see"), (Group::Manage, "manage"), (Group::Learn, "learn")] {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(&format!("{gap}{heading}:\n"));
         for entry in COMMANDS.iter().filter(|entry| entry.group == group) {

@@ -2,12 +2,14 @@
 //! Live, recorded and replayed numbers go the same way. Theory, and what each number of the kernel is worth: `README.md`
 //! beside this crate's manifest. Mute: shows nothing, reads no environment.
 
+pub mod ceiling;
 pub mod clocks;
 #[cfg(test)]
 mod fake;
 pub mod family;
 mod files;
 pub mod groups;
+pub mod looker;
 pub mod model;
 pub mod recording;
 pub mod row;
