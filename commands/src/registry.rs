@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{crew, fit, generate, links, tamp, timers, tour, xjobs};
+use crate::{crew, fit, generate, links, pstime, tamp, timers, tour, xjobs};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -41,7 +41,7 @@ pub enum Group {
     Do,
     /// Ruling over runs that are under way.
     Manage,
-    /// Instruments.
+    /// Instruments: what the cores are doing.
     See,
     /// Learning about the program itself.
     Learn,
@@ -50,8 +50,17 @@ pub enum Group {
 }
 
 /// All commands, in the order of the overview.
-pub const COMMANDS: &[Entry] =
-    &[tamp::ENTRY, xjobs::ENTRY, crew::ENTRY, fit::ENTRY, timers::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
+pub const COMMANDS: &[Entry] = &[
+    tamp::ENTRY,
+    xjobs::ENTRY,
+    pstime::ENTRY,
+    fit::ENTRY,
+    timers::ENTRY,
+    crew::ENTRY,
+    tour::ENTRY,
+    links::ENTRY,
+    generate::ENTRY,
+];
 
 /// Finds and runs the command that `arguments` (program name first) ask for.
 pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
@@ -109,8 +118,7 @@ pub fn program() -> Command {
 
 fn overview_text() -> String {
     let mut text = String::new();
-    for (group, heading) in [(Group::Do, "do"), (Group::Manage, "manage"), (Group::See, "see"), (Group::Learn, "learn")]
-    {
+    for (group, heading) in [(Group::Do, "do"), (Group::See, "see"), (Group::Manage, "manage"), (Group::Learn, "learn")] {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(&format!("{gap}{heading}:\n"));
         for entry in COMMANDS.iter().filter(|entry| entry.group == group) {

@@ -3,6 +3,7 @@
 //! beside this crate's manifest. Mute: shows nothing, reads no environment.
 
 pub mod calls;
+pub mod ceiling;
 pub mod clocks;
 #[cfg(test)]
 mod fake;
@@ -10,6 +11,7 @@ pub mod family;
 mod files;
 pub mod fit;
 pub mod groups;
+pub mod looker;
 pub mod model;
 pub mod recording;
 pub mod row;

@@ -12,8 +12,10 @@ use serde::Serialize;
 pub struct Interval {
     /// Between the samples' beginnings.
     pub elapsed_ns: u64,
-    /// Processes that used CPU time or were born, by number.
+    /// Processes that used CPU time or were born, by number; where asked for, those that did nothing too.
     pub processes: Vec<Usage>,
+    /// Whether those that did nothing are listed.
+    pub idlers: Idlers,
     /// Their threads, where both samples have them.
     pub threads: Vec<ThreadUsage>,
     /// Processes that lived at both moments and used nothing.
@@ -24,6 +26,16 @@ pub struct Interval {
     pub ended: usize,
     /// The machine.
     pub machine: MachineUsage,
+}
+
+/// What becomes of processes that did nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Idlers {
+    /// They are counted.
+    #[default]
+    Counted,
+    /// They are counted and listed.
+    Listed,
 }
 
 /// The machine in an interval.
@@ -107,6 +119,11 @@ pub struct ThreadUsage {
 }
 
 impl Interval {
+    /// Nothing yet.
+    pub fn new(idlers: Idlers) -> Self {
+        Self { idlers, ..Self::default() }
+    }
+
     /// Forgets what it held and fills itself from two samples of one host.
     pub fn update(&mut self, earlier: &Sample, later: &Sample) {
         self.elapsed_ns = later.at_ns.saturating_sub(earlier.at_ns);
@@ -142,7 +159,9 @@ impl Interval {
         let block_ns = (!threads.is_empty()).then(|| threads.iter().map(|thread| thread.block_ns).sum());
         if used_ns == 0 && wait_ns.unwrap_or(0) == 0 && presence == Presence::Both {
             self.idle += 1;
-            return;
+            if self.idlers == Idlers::Counted {
+                return;
+            }
         }
         let elapsed_ns = match known {
             Some(known) => process.at_ns.saturating_sub(known.at_ns),

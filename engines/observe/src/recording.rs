@@ -2,7 +2,7 @@
 //! model and rows as live samples do, so it says the same.
 //! What a recording claims is compared with limits before it is believed; a damaged one is an error, never a panic.
 
-use crate::sample::{CpuReading, Identity, MachineSample, ProcessSample, Sample, Span, ThreadSample};
+use crate::sample::{CpuReading, Identity, MachineSample, ProcessSample, Sample, Seen, Span, ThreadSample};
 use crate::source::process_stat::StatLine;
 use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
@@ -117,7 +117,7 @@ fn is_as_before(earlier: Option<&Sample>, later: &Sample, process: &ProcessSampl
     let known_threads = earlier.threads_of(known);
     carried == *process
         && threads.len() == known_threads.len()
-        && threads.zip(known_threads).all(|(thread, known)| *thread == ThreadSample { at_ns: later.at_ns, ..*known })
+        && threads.zip(known_threads).all(|(thread, known)| *thread == ThreadSample { at_ns: later.at_ns, seen: Seen::default(), ..*known })
 }
 
 fn changed_of<'a>(known: Option<&ProcessSample>, process: &'a ProcessSample, later: &Sample) -> Changed<'a> {
@@ -225,7 +225,7 @@ fn push_changed(changed: Changed<'_>, known: Option<&ProcessSample>, later: &mut
 fn push_carried(process: &ProcessSample, earlier: Option<&Sample>, later: &mut Sample) {
     let at_ns = later.at_ns;
     let known = earlier.map_or(&[][..], |earlier| earlier.threads_of(process));
-    let threads = push_threads(known.iter().map(|thread| ThreadSample { at_ns, ..*thread }), &mut later.threads);
+    let threads = push_threads(known.iter().map(|thread| ThreadSample { at_ns, seen: Seen::default(), ..*thread }), &mut later.threads);
     later.processes.push(ProcessSample { at_ns, threads, ..process.clone() });
 }
 

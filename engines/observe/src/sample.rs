@@ -1,10 +1,12 @@
 //! What was read at one moment. Every field may be missing: processes vanish, files are hidden, kernels differ.
 //! Pure data; the sampler fills it, a recording brings it back.
 
+use crate::source::control_group::Throttling;
 use crate::source::machine_stat::MachineTicks;
 use crate::source::process_stat::StatLine;
 use crate::source::run_delay::RunDelay;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One moment. Processes are sorted by number.
@@ -39,6 +41,12 @@ pub struct MachineSample {
     pub quota_millicores: Option<u64>,
     /// The time between two ticks.
     pub tick_ns: u64,
+    /// How often each control group with a quota was held back.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub throttling: BTreeMap<String, Throttling>,
+    /// How often threads were looked at since the sample before.
+    #[serde(default)]
+    pub looks: u32,
 }
 
 /// CPU time of all processes.
@@ -164,6 +172,18 @@ pub struct ThreadSample {
     pub line: Option<StatLine>,
     /// Its name.
     pub name: ThreadName,
+    /// In what state it was found by looks since the sample before.
+    #[serde(default)]
+    pub seen: Seen,
+}
+
+/// In how many looks a thread was in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// It could run.
+    pub runnable: u32,
+    /// It waited and took no signal: for a disk, mostly.
+    pub uninterruptible: u32,
 }
 
 /// LIMIT: the kernel keeps 15 bytes of a thread's name; the longer ones of its own workers are cut.

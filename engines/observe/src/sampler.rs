@@ -6,7 +6,7 @@ use crate::clocks::{Clocks, KernelClocks};
 use crate::files::{Files, Numbered};
 use crate::groups::{Hierarchies, Version};
 use crate::sample::{
-    CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Span, ThreadName, ThreadSample, TotalBasis,
+    CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Seen, Span, ThreadName, ThreadSample, TotalBasis,
 };
 use crate::source::words::text_of;
 use crate::source::{control_group, machine_stat, pressure, process_stat, process_status, run_delay};
@@ -64,6 +64,7 @@ pub struct Sampler {
     proc: Files,
     root: Files,
     hierarchies: Hierarchies,
+    quota_millicores: Option<u64>,
     found: Vec<Numbered>,
     tasks: Vec<Numbered>,
     path: String,
@@ -84,6 +85,8 @@ impl Sampler {
             proc: Files::open(host, Path::new("/proc"))?,
             root: Files::open(host, Path::new("/"))?,
             hierarchies: Hierarchies::find(host),
+            // LIMIT: a quota that changes while we look is not noticed; finding it means listing all mounts.
+            quota_millicores: machine::cpu_quota(host).ok().flatten().map(|quota| quota.millicores),
             found: Vec::new(),
             tasks: Vec::new(),
             path: String::new(),
@@ -110,7 +113,31 @@ impl Sampler {
             self.look_at_process(*entry, wanted, Before { sample: earlier, process: before }, later);
         }
         self.found = found;
+        if wanted.depth == Depth::Threads {
+            self.look_at_quotas(later);
+        }
         listed
+    }
+
+    /// How often the groups of all processes, and the groups above them, were held back by their quotas.
+    fn look_at_quotas(&mut self, later: &mut Sample) {
+        later.machine.throttling.clear();
+        let Some(hierarchy) = &self.hierarchies.quota else { return };
+        let groups = later.processes.iter().filter_map(|process| process.identity.as_ref()?.group.as_deref());
+        let mut groups: Vec<&str> = groups.collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let mut folders: Vec<_> = groups.into_iter().flat_map(|group| hierarchy.levels(group)).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        for folder in folders {
+            let path = folder.join("cpu.stat");
+            let Some(path) = path.to_str() else { continue };
+            let read = self.root.read(path.trim_start_matches('/')).ok().and_then(control_group::throttling);
+            if let Some(throttling) = read.filter(|throttling| throttling.periods > 0) {
+                later.machine.throttling.insert(folder.to_string_lossy().into_owned(), throttling);
+            }
+        }
     }
 
     fn list(&mut self, who: &Who, found: &mut Vec<Numbered>) -> Result<(), HostError> {
@@ -137,6 +164,7 @@ impl Sampler {
     fn look_at_machine(&mut self, later: &mut Sample) {
         let machine = &mut later.machine;
         machine.tick_ns = self.clocks.tick_ns();
+        machine.quota_millicores = self.quota_millicores;
         machine.total = self.group_total();
         // Keeps the list of CPUs, so that it is not allocated for every sample.
         let mut ticks = machine.ticks.take().unwrap_or_default();
@@ -339,7 +367,7 @@ const COMMAND_BYTES_MAX: usize = 4096;
 
 fn copy_threads(known: &[ThreadSample], process: &mut ProcessSample, threads: &mut Vec<ThreadSample>) {
     let start = threads.len();
-    threads.extend(known.iter().map(|thread| ThreadSample { at_ns: process.at_ns, ..*thread }));
+    threads.extend(known.iter().map(|thread| ThreadSample { at_ns: process.at_ns, seen: Seen::default(), ..*thread }));
     process.threads = Span { start: index(start), end: index(threads.len()) };
 }
 

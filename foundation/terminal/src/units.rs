@@ -67,6 +67,40 @@ fn rounded(time: Duration, unit_s: u64) -> u64 {
     time.saturating_add(half).as_secs() / unit_s
 }
 
+/// Writes a measured number with four significant digits, at most six of them behind the point: `44.17`, `3.391`, `0.0042`.
+/// What is not a number is `-`.
+pub fn four_digits(value: f64) -> String {
+    const DIGITS: i32 = 4;
+    const BEHIND_POINT_MAX: i32 = 6;
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // Rounding may bring one digit more: 9.9996 is 10.00.
+    let magnitude = |value: f64| value.abs().log10().floor() as i32;
+    let rounded = |places: i32| (value * 10_f64.powi(places)).round() / 10_f64.powi(places);
+    let places = (DIGITS - 1 - magnitude(value)).min(BEHIND_POINT_MAX);
+    let places = (DIGITS - 1 - magnitude(rounded(places)).max(-BEHIND_POINT_MAX)).clamp(0, BEHIND_POINT_MAX);
+    format!("{:.*}", places as usize, rounded(places))
+}
+
+/// Writes a possible error with two significant digits, never smaller than it is: `0.021`, `3.2`, `17`. Nothing is `0`.
+pub fn error_digits(error: f64) -> String {
+    const BEHIND_POINT_MAX: i32 = 6;
+    if !error.is_finite() {
+        return "-".to_owned();
+    }
+    if error <= 0.0 {
+        return "0".to_owned();
+    }
+    let places = (1 - error.log10().floor() as i32).clamp(0, BEHIND_POINT_MAX);
+    let scale = 10_f64.powi(places);
+    // What is exact with two digits must not be rounded up for the sake of a binary fraction.
+    format!("{:.*}", places as usize, (error * scale - 1e-9).ceil() / scale)
+}
+
 /// Writes a share of 0 to 1 with one decimal: `66.2 %`. What is not a number is `-`.
 pub fn percentage(share: f64) -> String {
     if share.is_nan() { "-".to_owned() } else { format!("{:.1} %", positive_zero(share, 1000.0) * 100.0) }
@@ -206,6 +240,19 @@ fn fraction_of(digits: &str, unit_bytes: u128) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn four_digits_are_four_and_no_more_than_make_sense() {
+        let written = [44.17, 3.3911, 0.004_231_9, 100.0, 9.999_96, 12_345.6, 0.000_000_4, 0.0, -1.5, f64::NAN];
+        let expected = ["44.17", "3.391", "0.004232", "100.0", "10.00", "12346", "0.000000", "0", "-1.500", "-"];
+        assert_eq!(written.map(four_digits), expected);
+    }
+
+    #[test]
+    fn errors_are_never_understated() {
+        let errors = [0.021, 0.0201, 3.14, 17.2, 0.0, 0.000_000_01, 100.0];
+        assert_eq!(errors.map(error_digits), ["0.021", "0.021", "3.2", "18", "0", "0.000001", "100"]);
+    }
 
     #[test]
     fn bytes_have_three_significant_digits() {

@@ -2,18 +2,18 @@
 //! may take seconds, and an instrument must not wait for a network.
 
 use super::words::{lines, number, text_of};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Names by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
-    names: HashMap<u32, String>,
+    names: BTreeMap<u32, String>,
 }
 
 impl Accounts {
     /// Reads the file's text; lines that are none are skipped. Of two names for a number the first counts.
     pub fn parse(text: &[u8]) -> Self {
-        let mut names = HashMap::new();
+        let mut names = BTreeMap::new();
         for line in lines(text) {
             let mut columns = line.split(|&byte| byte == b':');
             let (Some(name), Some(user)) = (columns.next(), columns.nth(1).and_then(number)) else { continue };
@@ -21,6 +21,16 @@ impl Accounts {
             names.entry(user).or_insert_with(|| text_of(name));
         }
         Self { names }
+    }
+
+    /// These, as a recording has them.
+    pub fn of(names: BTreeMap<u32, String>) -> Self {
+        Self { names }
+    }
+
+    /// All of them, for a recording.
+    pub fn all(&self) -> BTreeMap<u32, String> {
+        self.names.clone()
     }
 
     /// The name, or the number where there is none.

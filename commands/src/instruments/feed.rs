@@ -1,0 +1,145 @@
+//! Where samples come from: the host at a pace, or a recording; and where they are written down.
+//! What follows cannot tell which it was, so that a replay says what was said live.
+
+use super::pace::{Pace, Woken};
+use super::{accounts, failure};
+use crate::failure::{Failure, with_causes};
+use machine::Host;
+use observe::recording::{Header, Player, VERSION, write_header, write_sample};
+use observe::sample::Sample;
+use observe::sampler::{Sampler, Wanted};
+use observe::source::accounts::Accounts;
+use observe::tier::Tier;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Samples, one after the other.
+pub struct Feed {
+    command: &'static str,
+    source: Source,
+    recorder: Option<Recorder>,
+    /// Names of the users of the host that is looked at.
+    pub accounts: Accounts,
+    /// Which rights the numbers needed.
+    pub tier: Tier,
+}
+
+enum Source {
+    Live { sampler: Box<Sampler>, pace: Pace, wanted: Wanted },
+    Recorded { player: Box<Player<BufReader<File>>>, path: PathBuf },
+}
+
+struct Recorder {
+    sink: BufWriter<File>,
+    path: PathBuf,
+}
+
+/// What the feed brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A sample.
+    Sample,
+    /// The last one, since the user interrupted: a sample too, earlier than planned.
+    Last,
+    /// A child of ours has ended; no sample.
+    Child,
+    /// Nothing more: the recording ends here.
+    End,
+}
+
+impl Feed {
+    /// Of the host, at a pace.
+    pub fn live(command: &'static str, host: &Host, interval: Duration, wanted: Wanted) -> Result<Self, Failure> {
+        let sampler = Box::new(Sampler::open(host).map_err(|error| failure(command, &error))?);
+        let pace = Pace::begin(interval).map_err(|error| Failure::Environment {
+            command,
+            message: format!("set up waiting: {}", with_causes(&error)),
+        })?;
+        let source = Source::Live { sampler, pace, wanted };
+        Ok(Self { command, source, recorder: None, accounts: accounts(), tier: Tier::NoRights })
+    }
+
+    /// Of a recording.
+    pub fn recorded(command: &'static str, path: &Path) -> Result<Self, Failure> {
+        let opened = File::open(path).map_err(|error| file_failure(command, "open", path, &error))?;
+        let player = Player::open(BufReader::new(opened));
+        let player = Box::new(player.map_err(|error| file_failure(command, "replay", path, &error))?);
+        let accounts = Accounts::of(player.header.users.clone());
+        let tier = player.header.tier;
+        Ok(Self { command, source: Source::Recorded { player, path: path.to_owned() }, recorder: None, accounts, tier })
+    }
+
+    /// Writes every sample to the new file `path`.
+    pub fn record_to(&mut self, path: &Path) -> Result<(), Failure> {
+        let file = File::create_new(path).map_err(|error| file_failure(self.command, "create", path, &error))?;
+        let mut recorder = Recorder { sink: BufWriter::new(file), path: path.to_owned() };
+        let header = Header { manyhands_recording: VERSION, tier: self.tier, users: self.accounts.all() };
+        let written = write_header(&mut recorder.sink, &header);
+        written.map_err(|error| file_failure(self.command, "write", path, &error))?;
+        self.recorder = Some(recorder);
+        Ok(())
+    }
+
+    /// The first sample: at once.
+    pub fn first(&mut self, sample: &mut Sample) -> Result<Step, Failure> {
+        let step = match &mut self.source {
+            Source::Live { .. } => self.take(None, sample).map(|()| Step::Sample)?,
+            Source::Recorded { .. } => self.replay(None, sample)?,
+        };
+        self.keep(None, sample, step)
+    }
+
+    /// The next sample, when it is due. A signal that ends programs ends this one.
+    pub fn next(&mut self, earlier: &Sample, later: &mut Sample) -> Result<Step, Failure> {
+        let step = match &mut self.source {
+            Source::Recorded { .. } => self.replay(Some(earlier), later)?,
+            Source::Live { pace, .. } => {
+                let woken = pace.sleep().map_err(|error| failure(self.command, &error))?;
+                match woken {
+                    Woken::Child => return Ok(Step::Child),
+                    Woken::Ended(signal) => sys::signals::die_by(signal),
+                    Woken::Due => self.take(Some(earlier), later).map(|()| Step::Sample)?,
+                    Woken::Interrupted => self.take(Some(earlier), later).map(|()| Step::Last)?,
+                }
+            }
+        };
+        self.keep(Some(earlier), later, step)
+    }
+
+    fn take(&mut self, earlier: Option<&Sample>, later: &mut Sample) -> Result<(), Failure> {
+        match &mut self.source {
+            Source::Live { sampler, wanted, .. } => {
+                sampler.take(wanted, earlier, later).map_err(|error| failure(self.command, &error))
+            }
+            Source::Recorded { .. } => Ok(()),
+        }
+    }
+
+    fn replay(&mut self, earlier: Option<&Sample>, later: &mut Sample) -> Result<Step, Failure> {
+        let Source::Recorded { player, path } = &mut self.source else { return Ok(Step::End) };
+        match player.next(earlier, later) {
+            Ok(true) => Ok(Step::Sample),
+            Ok(false) => Ok(Step::End),
+            Err(error) => Err(file_failure(self.command, "replay", path, &error)),
+        }
+    }
+
+    fn keep(&mut self, earlier: Option<&Sample>, later: &Sample, step: Step) -> Result<Step, Failure> {
+        let Some(recorder) = self.recorder.as_mut().filter(|_| step != Step::End) else { return Ok(step) };
+        let written = write_sample(&mut recorder.sink, earlier, later).and_then(|()| recorder.sink.flush());
+        written.map_err(|error| file_failure(self.command, "write", &recorder.path, &error))?;
+        Ok(step)
+    }
+}
+
+fn file_failure(
+    command: &'static str,
+    operation: &str,
+    path: &Path,
+    error: &(dyn std::error::Error + 'static),
+) -> Failure {
+    let message = format!("{operation} {}: {}", terminal::quote(path), with_causes(error));
+    Failure::Environment { command, message }
+}

@@ -1,0 +1,196 @@
+//! `mh pstime`: the CPU time of processes over an interval, with four digits and with its error.
+//! Reads and computes nothing itself (engines/observe). Reading order: PstimeArgs -> plan -> run -> show.
+
+mod choose;
+mod columns;
+mod plan;
+mod show;
+mod spawned;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::instruments::feed::{Feed, Step};
+use crate::instruments::parse_interval;
+use crate::instruments::shares::BaseArg;
+use crate::registry::{Entry, Group, Signals};
+use choose::Chosen;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use columns::Column;
+use observe::family::Family;
+use observe::model::Interval;
+use observe::sample::Sample;
+use plan::Plan;
+use show::Shower;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How messages begin.
+const NAME: &str = "mh pstime";
+
+/// The registry's line.
+pub const ENTRY: Entry =
+    Entry { name: "pstime", group: Group::See, command, rewrite: |line| line, run, signals: Signals::Own };
+
+/// Show the CPU time of processes over an interval, with its error
+///
+/// Two readings of each process's own CPU clock, INTERVAL seconds apart. Without PID or NAME: every process that used CPU
+/// time. +- is how far %USR and %SYS may be off: kernels divide user from system time by ticks, and a running thread's clock
+/// is up to a tick old.
+#[derive(Args, Debug)]
+pub struct PstimeArgs {
+    /// Seconds between two readings
+    #[arg(value_parser = parse_interval, required_unless_present_any = ["replay", "program"])]
+    interval: Option<Duration>,
+
+    /// Processes, by number or by name
+    #[arg(value_name = "PID|NAME")]
+    targets: Vec<String>,
+
+    /// A program to run; what it and its children used is told on standard error when it ends
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["replay", "targets", "names"])]
+    program: Vec<OsString>,
+
+    /// Repeat COUNT times, then print averages; 0 goes on until Ctrl-C
+    #[arg(short = 'n', value_name = "COUNT", default_value_t = 1)]
+    count: u64,
+
+    /// Seconds of CPU time instead of percentages
+    #[arg(short = 's', long = "seconds")]
+    seconds: bool,
+
+    /// A row for each thread
+    #[arg(short = 't', long = "threads")]
+    threads: bool,
+
+    /// What each thread did with its time: running, waiting for a CPU, for a device, for something else (implies -t)
+    #[arg(short = 'm', long = "microstates")]
+    microstates: bool,
+
+    /// Each listed process together with all that descend from it, ended ones too
+    #[arg(short = 'c', long = "children")]
+    children: bool,
+
+    /// Processes of this name (may be given again)
+    #[arg(short = 'C', long = "name", value_name = "NAME")]
+    names: Vec<String>,
+
+    /// Processes of this user only, by name or number (may be given again)
+    #[arg(short = 'u', long = "user", value_name = "USER")]
+    users: Vec<String>,
+
+    /// One row for all processes that have this in common
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["threads", "microstates", "children"])]
+    by: Option<plan::ByArg>,
+
+    /// What 100 % is
+    #[arg(long = "of", value_enum, value_name = "BASE", default_value = "machine")]
+    base: BaseArg,
+
+    /// Columns, joined by commas
+    #[arg(short = 'o', long = "columns", value_name = "COLUMNS", value_enum, value_delimiter = ',')]
+    columns: Vec<Column>,
+
+    /// What rows are sorted by
+    #[arg(long, value_enum, value_name = "COLUMN", default_value = "cpu", hide_short_help = true)]
+    sort: plan::SortArg,
+
+    /// Leave out rows below PERCENT
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
+    min: f64,
+
+    /// At most COUNT rows
+    #[arg(long, value_name = "COUNT")]
+    top: Option<usize>,
+
+    /// Processes that used nothing, too
+    #[arg(short = 'a', long = "all")]
+    all: bool,
+
+    /// One JSON object an interval
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+
+    /// Comma-separated values
+    #[arg(long)]
+    csv: bool,
+
+    /// Write every sample to a new file, for --replay
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    record: Option<PathBuf>,
+
+    /// Take the samples from a recording
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record"], hide_short_help = true)]
+    replay: Option<PathBuf>,
+}
+
+fn command() -> Command {
+    PstimeArgs::augment_args(Command::new("pstime")).after_help(
+        "Examples:\n  mh pstime 10                           who used the CPUs in these ten seconds\n  \
+         mh pstime 10 mysqld 7141               these processes\n  \
+         mh pstime -n 0 1 -u mysql --by unit    every second, by service, until Ctrl-C\n  \
+         mh pstime -- make -j8                  what a command and its children used",
+    )
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = PstimeArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    let plan = Plan::new(args)?;
+    if !plan.program.is_empty() {
+        return spawned::run(context, &plan);
+    }
+    let mut feed = match (&plan.replay, plan.interval) {
+        (Some(path), _) => Feed::recorded(NAME, path)?,
+        (None, interval) => Feed::live(NAME, &context.host, interval.unwrap_or_default(), plan.wanted())?,
+    };
+    if let Some(path) = &plan.record {
+        feed.record_to(path)?;
+    }
+    watch(context, &plan, &mut feed)
+}
+
+/// Interval by interval, then the averages.
+fn watch(context: &Context, plan: &Plan, feed: &mut Feed) -> Result<Outcome, Failure> {
+    let mut earlier = Sample::default();
+    let mut later = Sample::default();
+    if feed.first(&mut earlier)? == Step::End {
+        return Err(Failure::Environment { command: NAME, message: "find a sample: the recording is empty".to_owned() });
+    }
+    let chosen = Chosen::new(plan, &feed.accounts)?;
+    let mut outcome = chosen.missing(context, &earlier);
+    let mut families: Vec<Family> = if plan.children { chosen.families(&earlier) } else { Vec::new() };
+    let mut interval = Interval::new(plan.idlers());
+    let mut shower = Shower::new(plan, feed.tier, feed.accounts.clone());
+    // The averages are of one long interval, from the first sample to the last: exact where sums of rounded rows are not.
+    let first = earlier.clone();
+    let first_families = families.clone();
+    let mut count = 0;
+    loop {
+        let step = feed.next(&earlier, &mut later)?;
+        match step {
+            Step::Child => continue,
+            Step::End => break,
+            Step::Sample | Step::Last => {}
+        }
+        interval.update(&earlier, &later);
+        let usages = families.iter().map(|family| family.usage(&interval, &earlier, &later)).collect();
+        shower.interval(&chosen.rows(&interval, usages, &later), &interval, &later)?;
+        families.iter_mut().for_each(|family| family.follow(&later));
+        std::mem::swap(&mut earlier, &mut later);
+        count += 1;
+        if step == Step::Last || (plan.count > 0 && count >= plan.count && plan.replay.is_none()) {
+            break;
+        }
+        if chosen.are_all_gone(&earlier, &families) {
+            context.messages.note(NAME, "all processes that were to be watched have ended");
+            outcome = if count == 0 { Outcome::Partial } else { outcome };
+            break;
+        }
+    }
+    if count > 1 {
+        interval.update(&first, &earlier);
+        let usages = first_families.iter().map(|family| family.usage(&interval, &first, &earlier)).collect();
+        shower.average(&chosen.rows(&interval, usages, &earlier), &interval, &earlier)?;
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,90 @@
+//! Which processes become rows: those asked for, by number, name and user.
+
+use super::NAME;
+use super::plan::Plan;
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use observe::family::Family;
+use observe::model::{Interval, Usage};
+use observe::row::{Grouping, Row, grouped, of_processes, of_threads, sort};
+use observe::sample::{ProcessSample, Sample};
+use observe::source::accounts::Accounts;
+
+/// Who was asked for.
+pub struct Chosen<'plan> {
+    plan: &'plan Plan,
+    users: Vec<u32>,
+}
+
+impl<'plan> Chosen<'plan> {
+    /// Users by their numbers; one that does not exist is an error of usage.
+    pub fn new(plan: &'plan Plan, accounts: &Accounts) -> Result<Self, Failure> {
+        let number = |typed: &String| {
+            accounts.number(typed).ok_or_else(|| Failure::Environment {
+                command: NAME,
+                message: format!("find user {}: there is none", terminal::quote(typed)),
+            })
+        };
+        Ok(Self { plan, users: plan.users.iter().map(number).collect::<Result<_, _>>()? })
+    }
+
+    /// Tells which of those asked for are not there.
+    pub fn missing(&self, context: &Context, sample: &Sample) -> Outcome {
+        let mut outcome = Outcome::Done;
+        for pid in self.plan.pids.iter().filter(|pid| sample.process(**pid).is_none()) {
+            context.messages.error(NAME, &format!("find process {pid}: there is none"), &[]);
+            outcome = Outcome::Partial;
+        }
+        for name in &self.plan.names {
+            let is_called = |process: &ProcessSample| {
+                process.identity.as_ref().is_some_and(|identity| identity.is_called(name))
+            };
+            if !sample.processes.iter().any(is_called) {
+                let message = format!("no process is called {} yet", terminal::quote(name));
+                context.messages.note(NAME, &message);
+            }
+        }
+        outcome
+    }
+
+    /// The processes whose children are followed.
+    pub fn families(&self, sample: &Sample) -> Vec<Family> {
+        let mut families: Vec<Family> =
+            sample.processes.iter().filter(|process| self.is_one(process)).map(|process| Family::of(process.pid)).collect();
+        families.iter_mut().for_each(|family| family.follow(sample));
+        families
+    }
+
+    /// Whether nobody is left to watch.
+    pub fn are_all_gone(&self, sample: &Sample, families: &[Family]) -> bool {
+        let only_numbers = !self.plan.pids.is_empty() && self.plan.names.is_empty();
+        let all_ended = self.plan.pids.iter().all(|pid| sample.process(*pid).is_none());
+        only_numbers && all_ended && families.iter().all(Family::is_extinct)
+    }
+
+    /// The rows of an interval, filtered, added up, sorted; `families` stand for processes where children are followed.
+    pub fn rows(&self, interval: &Interval, families: Vec<Usage>, later: &Sample) -> Vec<Row> {
+        let rows = match (self.plan.children, self.plan.grouping) {
+            (true, _) => of_processes(&families, later),
+            (false, Grouping::Thread) => self.chosen_rows(of_threads(interval, later), later),
+            (false, _) => self.chosen_rows(of_processes(&interval.processes, later), later),
+        };
+        let mut rows = grouped(rows, self.plan.grouping);
+        sort(&mut rows, self.plan.order);
+        rows
+    }
+
+    fn chosen_rows(&self, rows: Vec<Row>, later: &Sample) -> Vec<Row> {
+        let process = |row: &Row| row.pid.and_then(|pid| later.process(pid));
+        rows.into_iter().filter(|row| process(row).is_some_and(|process| self.is_one(process))).collect()
+    }
+
+    fn is_one(&self, process: &ProcessSample) -> bool {
+        let plan = self.plan;
+        let identity = process.identity.as_deref();
+        let is_listed = plan.pids.contains(&process.pid)
+            || identity.is_some_and(|identity| plan.names.iter().any(|name| identity.is_called(name)));
+        let is_of_user = identity.and_then(|identity| identity.user).is_some_and(|user| self.users.contains(&user));
+        (!plan.is_selective() || is_listed) && (self.users.is_empty() || is_of_user)
+    }
+}

@@ -1,0 +1,206 @@
+//! An interval of `mh pstime` as text, JSON or CSV. Every form names base, clocks and tier, and closes the table against the
+//! machine's own total. Decides nothing about numbers.
+
+use super::NAME;
+use super::columns::{Column, Style};
+use super::plan::{Format, Plan, Unit};
+use crate::failure::{Failure, with_causes};
+use crate::instruments::csv_field;
+use crate::instruments::shares::Base;
+use observe::model::{Interval, MachineUsage};
+use observe::row::Row;
+use observe::sample::{CpuBasis, Sample, TotalBasis};
+use observe::source::accounts::Accounts;
+use observe::tier::Tier;
+use serde::Serialize;
+use terminal::{Delivery, Output, Table};
+
+/// Writes intervals to standard output.
+pub struct Shower<'plan> {
+    plan: &'plan Plan,
+    tier: Tier,
+    accounts: Accounts,
+    has_begun: bool,
+}
+
+/// Which interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Interval,
+    Average,
+}
+
+impl<'plan> Shower<'plan> {
+    /// Nothing is written yet.
+    pub fn new(plan: &'plan Plan, tier: Tier, accounts: Accounts) -> Self {
+        Self { plan, tier, accounts, has_begun: false }
+    }
+
+    /// One interval.
+    pub fn interval(&mut self, rows: &[Row], interval: &Interval, later: &Sample) -> Result<(), Failure> {
+        self.write(rows, interval, later, Kind::Interval)
+    }
+
+    /// All intervals together.
+    pub fn average(&mut self, rows: &[Row], interval: &Interval, later: &Sample) -> Result<(), Failure> {
+        self.write(rows, interval, later, Kind::Average)
+    }
+
+    fn write(&mut self, rows: &[Row], interval: &Interval, later: &Sample, kind: Kind) -> Result<(), Failure> {
+        let text = match self.plan.format {
+            Format::Text => self.text(rows, interval, kind),
+            Format::Json => self.json(rows, interval, later, kind),
+            Format::Csv => self.csv(rows, interval, later, kind),
+        };
+        self.has_begun = true;
+        let mut output = Output::standard();
+        match output.put(text.as_bytes()).and_then(|_| output.finish()) {
+            Ok(Delivery::Taken) => Ok(()),
+            Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
+            Err(error) => {
+                let message = format!("write to standard output: {}", with_causes(&error));
+                Err(Failure::Environment { command: NAME, message })
+            }
+        }
+    }
+
+    fn style(&self, machine: &MachineUsage) -> Style<'_> {
+        Style { base: Base::new(self.plan.base, machine), unit: self.plan.unit, accounts: &self.accounts }
+    }
+
+    /// Rows that the threshold and the limit let through.
+    fn shown<'rows>(&self, rows: &'rows [Row], style: Style<'_>) -> Vec<&'rows Row> {
+        let plan = self.plan;
+        let is_large = |row: &&Row| style.base.percent(row.cores) >= plan.min_percent;
+        rows.iter().filter(is_large).take(plan.top.unwrap_or(usize::MAX)).collect()
+    }
+
+    fn text(&self, rows: &[Row], interval: &Interval, kind: Kind) -> String {
+        let style = self.style(&interval.machine);
+        let shown = self.shown(rows, style);
+        let mut text = if self.has_begun { "\n".to_owned() } else { String::new() };
+        text.push_str(&self.caption(rows, interval, style, kind));
+        let aligns: Vec<_> = self.plan.columns.iter().map(|column| column.align()).collect();
+        let mut table = Table::new(&aligns);
+        table.row(self.plan.columns.iter().map(|column| column.heading(self.plan.unit)));
+        for row in &shown {
+            table.row(self.plan.columns.iter().map(|column| column.cell(row, style)));
+        }
+        text.push_str(&table.to_string());
+        text.push_str(&self.closing(rows, &shown, interval, style));
+        text
+    }
+
+    /// `share of 64 cores, 10.00 s each; CPU clocks, split by ticks (tier: no rights)`.
+    fn caption(&self, rows: &[Row], interval: &Interval, style: Style<'_>, kind: Kind) -> String {
+        let base = match self.plan.unit {
+            Unit::Percent => style.base.label(),
+            Unit::Seconds => "CPU seconds".to_owned(),
+        };
+        let seconds = terminal::four_digits(interval.elapsed_ns as f64 / 1e9);
+        let clocks = match rows.iter().map(|row| row.basis).max().unwrap_or_default() {
+            CpuBasis::Clock => "CPU clocks",
+            CpuBasis::Threads => "sums over threads",
+            CpuBasis::Ticks => "steps of 10 ms",
+        };
+        let average = if kind == Kind::Average { "average: " } else { "" };
+        format!("{average}{base}, {seconds} s each; {clocks}, split by ticks (tier: {})\n", self.tier)
+    }
+
+    /// What is not in the rows, so that the table closes.
+    fn closing(&self, rows: &[Row], shown: &[&Row], interval: &Interval, style: Style<'_>) -> String {
+        let mut text = String::new();
+        let left_out = rows.len() - shown.len();
+        let number = |nanoseconds: f64| self.amount(nanoseconds, interval, style);
+        let sum = |rows: &mut dyn Iterator<Item = u64>| rows.fold(0, u64::saturating_add) as f64;
+        if left_out > 0 {
+            let hidden = sum(&mut rows.iter().map(|row| row.cpu_ns)) - sum(&mut shown.iter().map(|row| row.cpu_ns));
+            text.push_str(&format!("(not shown)    {} in {left_out} more rows\n", number(hidden)));
+        }
+        let machine = &interval.machine;
+        let is_everybody = !self.plan.is_selective() && self.plan.users.is_empty();
+        let (Some(total_ns), Some(unaccounted_ns), true) = (machine.total_ns, machine.unaccounted_ns, is_everybody) else {
+            return text;
+        };
+        let basis = match machine.basis {
+            Some(TotalBasis::ControlGroup) => "control group accounting",
+            _ => "ticks: rough",
+        };
+        let ended = terminal::integer(interval.ended as u64);
+        text.push_str(&format!(
+            "(unaccounted)  {}: processes that ended ({ended}), others that came and went between the samples\n",
+            number(unaccounted_ns as f64)
+        ));
+        text.push_str(&format!("(total)        {} by {basis}\n", number(total_ns as f64)));
+        text
+    }
+
+    /// CPU time of an interval in the plan's unit.
+    fn amount(&self, nanoseconds: f64, interval: &Interval, style: Style<'_>) -> String {
+        match self.plan.unit {
+            Unit::Seconds => format!("{} s", terminal::four_digits(nanoseconds / 1e9)),
+            Unit::Percent => {
+                let cores = nanoseconds / interval.elapsed_ns.max(1) as f64;
+                format!("{} %", terminal::four_digits(style.base.percent(cores)))
+            }
+        }
+    }
+
+    fn json(&self, rows: &[Row], interval: &Interval, later: &Sample, kind: Kind) -> String {
+        let style = self.style(&interval.machine);
+        let shown = self.shown(rows, style);
+        let object = JsonInterval {
+            kind: if kind == Kind::Average { "average" } else { "interval" },
+            tier: self.tier,
+            wall_ns: later.wall_ns,
+            elapsed_ns: interval.elapsed_ns,
+            idle: interval.idle,
+            born: interval.born,
+            ended: interval.ended,
+            machine: &interval.machine,
+            rows: shown
+                .into_iter()
+                .map(|row| JsonRow { user_name: row.user.map(|user| self.accounts.name(user)), row })
+                .collect(),
+        };
+        serde_json::to_string(&object).expect("plain data") + "\n"
+    }
+
+    fn csv(&self, rows: &[Row], interval: &Interval, later: &Sample, kind: Kind) -> String {
+        let style = self.style(&interval.machine);
+        let columns = &self.plan.columns;
+        let mut text = String::new();
+        if !self.has_begun {
+            let headings: Vec<_> = columns.iter().map(|column: &Column| column.heading(self.plan.unit)).collect();
+            text.push_str(&format!("TIME,INTERVAL,TIER,BASE,{}\n", headings.join(",")));
+        }
+        let kind = if kind == Kind::Average { "average" } else { "interval" };
+        let seconds = later.wall_ns as f64 / 1e9;
+        for row in self.shown(rows, style) {
+            let cells: Vec<_> = columns.iter().map(|column| csv_field(&column.cell(row, style))).collect();
+            let base = csv_field(&style.base.label());
+            text.push_str(&format!("{seconds:.3},{kind},{},{base},{}\n", self.tier, cells.join(",")));
+        }
+        text
+    }
+}
+
+#[derive(Serialize)]
+struct JsonInterval<'a> {
+    kind: &'static str,
+    tier: Tier,
+    wall_ns: u64,
+    elapsed_ns: u64,
+    idle: usize,
+    born: usize,
+    ended: usize,
+    machine: &'a MachineUsage,
+    rows: Vec<JsonRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    user_name: Option<String>,
+    #[serde(flatten)]
+    row: &'a Row,
+}

@@ -1,0 +1,175 @@
+//! Which threads cannot go faster, and why. Pure judgement over two samples; every limit is a constant with its reason.
+//! The averages of a machine hide all of this: one thread that uses a whole core is 0.4 % of 256 CPUs.
+
+use crate::groups::Hierarchy;
+use crate::model::{Interval, ThreadUsage};
+use crate::sample::{Identity, Sample, ThreadSample};
+use crate::source::process_stat::State;
+use serde::Serialize;
+
+/// What holds a thread back, most telling first: the order in which verdicts are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// It always runs: only a faster core, or more threads, would help.
+    Ceiling,
+    /// It could run, and others had the CPUs that it may use.
+    Starved,
+    /// It could run, and its control group's quota was used up.
+    Throttled,
+    /// It could run, and the hypervisor ran another guest.
+    Stolen,
+    /// It waits for a disk.
+    IoBound,
+}
+
+/// A thread that cannot go faster.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// Why.
+    pub limit: Limit,
+    /// Its process.
+    pub pid: u32,
+    /// Its number.
+    pub tid: u32,
+    /// Its own name.
+    pub name: String,
+    /// Its process's name.
+    pub process: String,
+    /// Its process's command line.
+    pub command: String,
+    /// Share of the time that it was on a CPU, 0 to 1.
+    pub on_cpu: f64,
+    /// Share of the time that it could run and had no CPU.
+    pub waited: f64,
+    /// Share of the time that the hypervisor took from the CPU it was on.
+    pub stolen: f64,
+    /// Share of the looks that found it waiting for a disk.
+    pub in_disk_sleep: f64,
+    /// The control group whose quota held it back.
+    pub group: Option<String>,
+    /// The CPU it ran on last.
+    pub cpu: Option<u32>,
+    /// How long it was watched.
+    pub elapsed_ns: u64,
+}
+
+/// A thread that could run, or ran, for this share of the time never waited for anything but a CPU. Lower would take loops
+/// with short pauses for saturated ones; higher would be lost in the tick, which is 0.4 % of a second.
+const ALWAYS: f64 = 0.97;
+/// A wait of this share makes a program at least a tenth slower: worth telling. Less is the ordinary noise of a busy machine.
+const NOTABLE: f64 = 0.10;
+/// A thread that every second look finds in disk sleep is bound by the disk more than by anything else.
+const MOSTLY: f64 = 0.5;
+/// LIMIT: fewer looks than this say nothing: at ten, half of them is within 31 points of the truth, nineteen times of twenty.
+const LOOKS_ENOUGH: u32 = 10;
+/// A group that was held back in fewer of its periods was not, on the whole.
+const PERIODS_SHARE: f64 = 0.05;
+
+/// The threads that cannot go faster; those of one limit together, the busiest first.
+pub fn findings(interval: &Interval, earlier: &Sample, later: &Sample, quota: Option<&Hierarchy>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> =
+        interval.threads.iter().filter_map(|usage| judge(usage, earlier, later, quota)).collect();
+    findings.sort_by(|one, other| {
+        let weight = |finding: &Finding| finding.on_cpu + finding.waited + finding.in_disk_sleep;
+        one.limit.cmp(&other.limit).then_with(|| weight(other).total_cmp(&weight(one))).then(one.tid.cmp(&other.tid))
+    });
+    findings
+}
+
+fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&Hierarchy>) -> Option<Finding> {
+    let thread = later.threads.get(usage.index as usize)?;
+    let process = later.process(usage.pid)?;
+    let identity = process.identity.as_deref();
+    let line = thread.line?;
+    let elapsed = usage.elapsed_ns.max(1) as f64;
+    let on_cpu = usage.cpu.total_ns as f64 / elapsed;
+    let waited = if waits_in_secret(usage, thread, earlier, later) { 1.0 } else { usage.wait_ns as f64 / elapsed };
+    let stolen = stolen_share(line.cpu, earlier, later);
+    let in_disk_sleep = disk_share(usage, thread, later.machine.looks);
+    let group = quota.and_then(|quota| throttling_group(identity, quota, earlier, later));
+    let limit = match () {
+        () if waited >= NOTABLE && group.is_some() => Limit::Throttled,
+        () if waited >= NOTABLE => Limit::Starved,
+        () if on_cpu + waited + stolen >= ALWAYS && stolen >= NOTABLE => Limit::Stolen,
+        () if on_cpu + waited + stolen >= ALWAYS && on_cpu > NOTABLE => Limit::Ceiling,
+        () if in_disk_sleep >= MOSTLY && !line.is_kernel_thread => Limit::IoBound,
+        () => return None,
+    };
+    Some(Finding {
+        limit,
+        pid: usage.pid,
+        tid: usage.tid,
+        name: thread.name.text(),
+        process: identity.map(|identity| identity.name.clone()).unwrap_or_default(),
+        command: identity.map(Identity::shown).unwrap_or_default(),
+        on_cpu,
+        waited,
+        stolen,
+        in_disk_sleep,
+        group: group.filter(|_| limit == Limit::Throttled),
+        cpu: line.cpu,
+        elapsed_ns: usage.elapsed_ns,
+    })
+}
+
+/// A thread's waiting is counted when it ends: one that could run at both moments and never did has waited all the time.
+fn waits_in_secret(usage: &ThreadUsage, thread: &ThreadSample, earlier: &Sample, later: &Sample) -> bool {
+    let could_run = |thread: &ThreadSample| thread.line.is_some_and(|line| line.state == State::Runnable);
+    let never_ran = usage.cpu.total_ns == 0 && usage.turns == 0;
+    // A sample is not taken again of a process whose clock did not move: looks have seen its threads, if there were any.
+    let looks = later.machine.looks;
+    let is_seen = looks >= LOOKS_ENOUGH && f64::from(thread.seen.runnable) >= ALWAYS * f64::from(looks);
+    let before = earlier.process(usage.pid).map(|process| earlier.threads_of(process)).unwrap_or_default();
+    let could_before = before.iter().any(|before| before.tid == usage.tid && could_run(before));
+    never_ran && (is_seen || (could_before && could_run(thread)))
+}
+
+/// What the hypervisor took from a CPU since `earlier`; of all CPUs where the thread's own is not known.
+fn stolen_share(cpu: Option<u32>, earlier: &Sample, later: &Sample) -> f64 {
+    let (Some(before), Some(after)) = (&earlier.machine.ticks, &later.machine.ticks) else { return 0.0 };
+    let find = |cpus: &[crate::source::machine_stat::CpuTicks]| {
+        let at = cpus.binary_search_by_key(&cpu?, |ticks| ticks.cpu).ok()?;
+        cpus.get(at).copied()
+    };
+    let (before, after) = match find(&before.cpus).zip(find(&after.cpus)) {
+        Some(both) => both,
+        None => (before.all, after.all),
+    };
+    let stolen = after.steal.saturating_sub(before.steal);
+    let used = after.busy().saturating_sub(before.busy()).saturating_add(after.idle.saturating_sub(before.idle));
+    let all = stolen.saturating_add(used);
+    if all == 0 { 0.0 } else { stolen as f64 / all as f64 }
+}
+
+fn disk_share(usage: &ThreadUsage, thread: &ThreadSample, looks: u32) -> f64 {
+    // Where the kernel keeps the time itself, it is exact.
+    let by_clock = usage.block_ns as f64 / usage.elapsed_ns.max(1) as f64;
+    let by_looks = if looks >= LOOKS_ENOUGH { f64::from(thread.seen.uninterruptible) / f64::from(looks) } else { 0.0 };
+    by_clock.max(by_looks)
+}
+
+/// The nearest group of a process that its quota held back between two samples.
+fn throttling_group(
+    identity: Option<&Identity>,
+    quota: &Hierarchy,
+    earlier: &Sample,
+    later: &Sample,
+) -> Option<String> {
+    let levels = quota.levels(identity?.group.as_deref()?);
+    levels.into_iter().map(|folder| folder.to_string_lossy().into_owned()).find(|folder| {
+        let Some(after) = later.machine.throttling.get(folder) else { return false };
+        let before = earlier.machine.throttling.get(folder).copied().unwrap_or_default();
+        let periods = after.periods.saturating_sub(before.periods);
+        let throttled = after.throttled_periods.saturating_sub(before.throttled_periods);
+        throttled > 0 && throttled as f64 >= PERIODS_SHARE * periods as f64
+    })
+}
+
+/// How many cores' worth of CPU time all processes used; none where the machine does not say.
+pub fn busy_cores(interval: &Interval) -> Option<f64> {
+    interval.machine.total_ns.map(|total_ns| total_ns as f64 / interval.elapsed_ns.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests;
