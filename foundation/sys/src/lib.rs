@@ -4,6 +4,7 @@
 //! each function does one kernel thing and returns the kernel's own error.
 
 pub mod at_offset;
+pub mod bpf;
 pub mod byte_lock;
 pub mod cpu_clock;
 pub mod futex;

@@ -7,6 +7,7 @@
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -33,9 +34,20 @@ impl SharedWords {
         if file.metadata()?.len() < bytes as u64 {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
         }
+        Self::map_bytes(file.as_fd(), words, bytes)
+    }
+
+    /// Maps the first `words` words of memory that the kernel keeps behind `descriptor` (`bpf(2)` maps), which has no file's
+    /// length to compare with: the kernel itself refuses to map more than there is, and never shortens it.
+    pub(crate) fn map_kernel_memory(descriptor: &impl AsFd, words: usize) -> io::Result<Self> {
+        let bytes = words.checked_mul(WORD_BYTES).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Self::map_bytes(descriptor.as_fd(), words, bytes)
+    }
+
+    fn map_bytes(descriptor: BorrowedFd<'_>, words: usize, bytes: usize) -> io::Result<Self> {
         // SAFETY: a new mapping at an address of the kernel's choice disturbs no memory of ours.
         let base = unsafe {
-            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)
+            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, descriptor, 0)
         }?;
         let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
         Ok(Self { base, words })
