@@ -2,6 +2,7 @@
 //! Live, recorded and replayed numbers go the same way. Theory, and what each number of the kernel is worth: `README.md`
 //! beside this crate's manifest. Mute: shows nothing, reads no environment.
 
+pub mod calls;
 pub mod ceiling;
 pub mod clocks;
 #[cfg(test)]

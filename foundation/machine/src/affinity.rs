@@ -56,6 +56,16 @@ pub fn online_cpus(host: &Host) -> Result<usize, HostError> {
     count_list(path, "the list of CPUs", host.read(path)?.trim())
 }
 
+/// How many numbers CPUs can have: one more than the highest that could ever be switched on.
+pub fn possible_cpus(host: &Host) -> Result<u32, HostError> {
+    let path = Path::new("/sys/devices/system/cpu/possible");
+    let text = host.read(path)?;
+    let last = text.trim().rsplit(',').next().unwrap_or_default();
+    let (_, last) = bounds(path, "the list of CPUs", last)?;
+    // LIMIT: as above.
+    Ok(u32::try_from(last.min(CPU_NUMBER_MAX)).expect("bounded above") + 1)
+}
+
 /// Counts what a list names, such as `0-3,8,10-11` (cpuset(7), "List format").
 fn count_list(path: &Path, field: &'static str, list: &str) -> Result<usize, HostError> {
     let mut count: u64 = 0;
@@ -89,6 +99,17 @@ mod tests {
         assert_eq!(allowed_cpu_numbers(&fake.host()).expect("a good list"), [0, 1]);
         fake.file("/proc/self/status", "Cpus_allowed_list:\t2,4-18446744073709551615\n");
         assert_eq!(allowed_cpu_numbers(&fake.host()).expect("cut off").len(), 1 + 8192 - 4);
+    }
+
+    #[test]
+    fn the_highest_possible_number_counts() {
+        let fake = FakeHost::new();
+        fake.file("/sys/devices/system/cpu/possible", "0-3,8-63\n");
+        assert_eq!(possible_cpus(&fake.host()).expect("a good list"), 64);
+        fake.file("/sys/devices/system/cpu/possible", "0\n");
+        assert_eq!(possible_cpus(&fake.host()).expect("a good list"), 1);
+        fake.file("/sys/devices/system/cpu/possible", "0-\n");
+        assert!(possible_cpus(&fake.host()).is_err());
     }
 
     #[test]

@@ -16,12 +16,15 @@ mod run_queue;
 mod snapshot;
 mod storage;
 
-pub use affinity::{allowed_cpu_numbers, allowed_cpus, online_cpus};
-pub use cgroup::{ControlGroups, Controller, CpuQuota, GroupMemory, Membership, cpu_quota, group_number, memberships};
+pub use affinity::{allowed_cpu_numbers, allowed_cpus, online_cpus, possible_cpus};
+pub use cgroup::{
+    ControlGroups, Controller, CpuQuota, GroupMemory, Membership, cpu_quota, group_number, memberships,
+    old_hierarchy_controller,
+};
 pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
-pub use process::{ProcessFacts, own_pid_namespace, process_facts};
+pub use process::{ProcessFacts, own_pid_namespace, process_facts, thread_numbers};
 pub use processor_time::{ProcessorTime, processor_time};
 pub use run_queue::runnable_threads;
 pub use snapshot::{Doubt, Machine};

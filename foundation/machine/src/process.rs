@@ -37,6 +37,16 @@ pub fn own_pid_namespace(host: &Host) -> Result<u64, HostError> {
     }
 }
 
+/// LIMIT: no 64-bit kernel gives higher numbers to threads (`PID_MAX_LIMIT`).
+const THREAD_NUMBERS_MAX: u64 = 4 << 20;
+
+/// Numbers of threads are below this.
+pub fn thread_numbers(host: &Host) -> Result<u32, HostError> {
+    let path = Path::new("/proc/sys/kernel/pid_max");
+    let numbers = parse_number(path, "the highest number", host.read(path)?.trim())?;
+    Ok(u32::try_from(numbers.clamp(1, THREAD_NUMBERS_MAX)).expect("bounded above"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ pub mod cpu_clock;
 pub mod futex;
 pub mod guard;
 pub mod metadata;
+pub mod null_call;
 pub mod pipe_end;
 pub mod reap;
 pub mod robust_mark;

@@ -85,15 +85,13 @@ pub enum Condition {
 pub enum Helper {
     MapLookup = 1,
     MapUpdate = 2,
-    MapDelete = 3,
     MonotonicNs = 5,
     ProcessorNumber = 8,
     CurrentPidTgid = 14,
-    CurrentCommand = 16,
-    CurrentCgroup = 80,
     ReadKernel = 113,
+    ReadKernelString = 115,
     WriteSequence = 127,
-    CurrentTask = 158,
+    TaskRegisters = 175,
 }
 
 /// A place to jump to, bound once.

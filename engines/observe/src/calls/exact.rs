@@ -1,0 +1,356 @@
+//! Exact measuring: programs of ours in the kernel add up every call as it ends; nothing is copied for each. What the
+//! measuring itself costs is measured on this process first.
+
+use super::layout::{self, Memory, Size, header, owner, thread};
+use super::programs::births::{self, Grouping, Name, Selection};
+use super::programs::{self, Code, Fields, Missing};
+use super::reading;
+use super::snapshot::Snapshot;
+use machine::{Host, HostError};
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+use sys::bpf::btf::Btf;
+use sys::bpf::iterate::visit_all;
+use sys::bpf::probe::{Obstacle, kernel_types};
+use sys::bpf::{Attached, LoadError, Place, Program};
+use sys::null_call::{self, null_call};
+
+/// What is to be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Whose calls.
+    pub selection: Selection,
+    /// What the table is by.
+    pub grouping: Grouping,
+    /// Which calls; empty: all.
+    pub wanted: Vec<u32>,
+}
+
+/// Why exact measuring is not possible here.
+#[derive(Debug, thiserror::Error)]
+pub enum ExactError {
+    /// No programs in the kernel.
+    #[error("put programs into the kernel")]
+    Obstacle(#[source] Obstacle),
+    /// Process numbers would mean something else.
+    #[error("measure from inside a container: the kernel's process numbers are not those seen here")]
+    Container,
+    /// The kernel lacks a field.
+    #[error("find '{0}' among the kernel's own types")]
+    Field(&'static str),
+    /// A fact about the machine could not be read.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The programs' memory.
+    #[error("take memory for the programs in the kernel")]
+    Memory(#[source] io::Error),
+    /// Assembling failed: a slip of ours.
+    #[error("assemble the program '{name}'")]
+    Assemble {
+        /// Which.
+        name: &'static str,
+        /// What is wrong with it.
+        source: sys::bpf::assemble::AssembleError,
+    },
+    /// The kernel refused one.
+    #[error("load the programs")]
+    Load(#[source] LoadError),
+    /// The pass over all threads failed.
+    #[error("look at the threads there are")]
+    Adopt(#[source] io::Error),
+}
+
+/// A program's name, cut as the kernel cuts it.
+pub fn kernel_name(name: &[u8]) -> Name {
+    let mut cut = [0; 16];
+    for (to, from) in cut.iter_mut().take(15).zip(name) {
+        *to = *from;
+    }
+    cut
+}
+
+/// What measuring costs here and now, measured on this process.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Cost {
+    /// The shortest call there is (`getppid`), not measured.
+    pub call_ns: f64,
+    /// How much longer it takes when it is measured.
+    pub measured_ns: f64,
+    /// How much longer it takes for everybody else.
+    pub bystander_ns: f64,
+    /// What is taken off every measured time.
+    pub correction_ns: i64,
+}
+
+/// A measurement under way. Dropped, it leaves nothing in the kernel.
+pub struct Exact {
+    memory: Memory,
+    programs: Vec<Program>,
+    attached: Vec<Attached>,
+    /// The pass over all threads; attached, but called only when it is read.
+    adoption: Attached,
+    cost: Cost,
+    grouping: Grouping,
+    began_ns: u64,
+}
+
+/// The first pid namespace always has this number (`PROC_PID_INIT_INO`).
+const FIRST_PID_NAMESPACE: u64 = 0xefff_fffc;
+/// The passes over the threads write nothing.
+const ADOPTION_BYTES_MAX: u64 = 4096;
+
+impl Exact {
+    /// Loads and attaches everything, measures its cost, and follows what is asked for from then on.
+    pub fn start(host: &Host, request: &Request) -> Result<Self, ExactError> {
+        let btf = kernel_types().map_err(ExactError::Obstacle)?;
+        if machine::own_pid_namespace(host)? != FIRST_PID_NAMESPACE {
+            return Err(ExactError::Container);
+        }
+        let controller = machine::old_hierarchy_controller(host)?;
+        let fields = Fields::find(&btf, controller.as_deref()).map_err(|Missing(field)| ExactError::Field(field))?;
+        let size = Size::of(machine::thread_numbers(host)?, machine::possible_cpus(host)?);
+        let memory = Memory::new(size).map_err(ExactError::Memory)?;
+        let base = Pace::now();
+        let (programs, mut attached) = load(&memory, &fields, request, &btf)?;
+        let adoption = attached.pop().expect("the pass over the threads is the last");
+        let cost = measure_cost(&memory, base);
+        let began_ns = now_ns();
+        let exact = Self { memory, programs, attached, adoption, cost, grouping: request.grouping, began_ns };
+        exact.adopt()?;
+        Ok(exact)
+    }
+
+    /// Twice: a child that is born during the first pass, of a parent that it had not reached yet, is found by the second.
+    fn adopt(&self) -> Result<(), ExactError> {
+        for _pass in 0..2 {
+            visit_all(&self.adoption, ADOPTION_BYTES_MAX, &mut Vec::new()).map_err(ExactError::Adopt)?;
+        }
+        Ok(())
+    }
+
+    /// What measuring costs.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    /// Everything up to now.
+    pub fn read(&self) -> Snapshot {
+        self.read_at(now_ns())
+    }
+
+    /// Everything up to the end, which is now.
+    pub fn finish(mut self) -> Snapshot {
+        let now = now_ns();
+        self.attached.clear();
+        self.read_at(now)
+    }
+
+    fn read_at(&self, now_ns: u64) -> Snapshot {
+        let mut snapshot = reading::read(&self.memory, self.grouping, now_ns);
+        snapshot.elapsed_ns = now_ns.saturating_sub(self.began_ns);
+        // A program that cannot be asked has not missed anything that we know of.
+        snapshot.lost.events_missed = self.programs.iter().filter_map(|program| program.missed().ok()).sum();
+        snapshot
+    }
+}
+
+fn load(
+    memory: &Memory,
+    fields: &Fields,
+    request: &Request,
+    btf: &Btf,
+) -> Result<(Vec<Program>, Vec<Attached>), ExactError> {
+    let (selection, grouping, wanted) = (request.selection, request.grouping, request.wanted.as_slice());
+    // Births first and calls last: whoever is followed is followed whole. The pass over all threads stands at the end.
+    let all: [(&'static str, Place, Code); 7] = [
+        ("mh_fork", Place::Tracepoint("sched_process_fork"), births::fork(memory, fields, grouping)),
+        ("mh_exec", Place::Tracepoint("sched_process_exec"), births::execute(memory, fields, selection, grouping)),
+        ("mh_end", Place::Tracepoint("sched_process_exit"), births::end(memory, fields)),
+        ("mh_switch", Place::Tracepoint("sched_switch"), programs::switch(memory, fields)),
+        ("mh_exit", Place::Tracepoint("sys_exit"), programs::exit(memory, fields)),
+        ("mh_enter", Place::Tracepoint("sys_enter"), programs::enter(memory, fields, wanted)),
+        ("mh_adopt", Place::Iterator("task"), births::adopt(memory, fields, selection, grouping, wanted)),
+    ];
+    let mut loaded = Vec::new();
+    for (name, place, code) in all {
+        let code = code.map_err(|source| ExactError::Assemble { name, source })?;
+        loaded.push(Program::load(place, name, &code, btf).map_err(ExactError::Load)?);
+    }
+    let attached = loaded.iter().map(Program::attach).collect::<Result<_, _>>().map_err(ExactError::Load)?;
+    Ok((loaded, attached))
+}
+
+/// The clock that the programs read too.
+pub fn now_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+/// How fast this thread can call the kernel, and what the programs say it takes.
+#[derive(Clone, Copy)]
+struct Pace {
+    call_ns: f64,
+    measured_ns: f64,
+}
+
+/// Calls in a batch, and batches. The fastest batch counts: what disturbs makes slower, never faster.
+const BATCH_CALLS: u64 = 400;
+const BATCHES: usize = 40;
+
+impl Pace {
+    fn now() -> Self {
+        Self::of(|| 0)
+    }
+
+    fn of(counted_ns: impl Fn() -> u64) -> Self {
+        let mut best = Self { call_ns: f64::MAX, measured_ns: f64::MAX };
+        for _batch in 0..BATCHES {
+            let (began, counted_before) = (now_ns(), counted_ns());
+            for _call in 0..BATCH_CALLS {
+                null_call();
+            }
+            let (took, counted) = (now_ns() - began, counted_ns() - counted_before);
+            best.call_ns = best.call_ns.min(took as f64 / BATCH_CALLS as f64);
+            best.measured_ns = best.measured_ns.min(counted as f64 / BATCH_CALLS as f64);
+        }
+        best
+    }
+}
+
+/// The price of a call for others, and for those who are measured; from here on the difference is taken off.
+fn measure_cost(memory: &Memory, base: Pace) -> Cost {
+    let bystander = Pace::now();
+    let own = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+    let row = memory.thread(own);
+    row.set_word(thread::BORN, now_ns());
+    row.set_owner_and_call(layout::OWNER_OURSELVES, 0);
+    let measured = Pace::of(|| {
+        let number = memory.place(layout::OWNER_OURSELVES, null_call::NUMBER);
+        (0..memory.size.cpus).map(|cpu| memory.cell(cpu, number).word(layout::cell::TOTAL)).sum()
+    });
+    row.set_owner_and_call(layout::OWNER_NONE, 0);
+    memory.owner(layout::OWNER_OURSELVES).set_word(owner::LIFE, 0);
+    let correction_ns = (measured.measured_ns - base.call_ns).round() as i64;
+    memory.set_header(header::CORRECTION_NS, correction_ns.cast_unsigned());
+    Cost {
+        call_ns: base.call_ns,
+        measured_ns: (measured.call_ns - base.call_ns).max(0.0),
+        bystander_ns: (bystander.call_ns - base.call_ns).max(0.0),
+        correction_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::snapshot::{CallTimes, OwnerTimes, Who};
+    use super::*;
+    use std::time::Duration;
+
+    const SELECTIONS: [fn() -> Selection; 3] = [
+        || Selection::AllBut { own: std::process::id() },
+        || Selection::Named(kernel_name(b"no such name")),
+        || Selection::Tree { root: std::process::id() },
+    ];
+    const GROUPINGS: [Grouping; 4] = [Grouping::Together, Grouping::Process, Grouping::Name, Grouping::Group];
+
+    /// None where this process may not; `sys` tests that it says why.
+    fn start(selection: Selection, grouping: Grouping, wanted: Vec<u32>) -> Option<Exact> {
+        match Exact::start(&Host::real(), &Request { selection, grouping, wanted }) {
+            Ok(exact) => Some(exact),
+            Err(ExactError::Obstacle(_) | ExactError::Container) => None,
+            Err(error) => panic!("{error}: {error:?}"),
+        }
+    }
+
+    fn call<'a>(owner: &'a OwnerTimes, name: &str) -> Option<&'a CallTimes> {
+        let number = super::super::names::call_number(name)?;
+        owner.calls.iter().find(|call| call.number == number)
+    }
+
+    #[test]
+    fn the_kernel_takes_the_programs_of_every_request() {
+        for selection in SELECTIONS {
+            for grouping in GROUPINGS {
+                let Some(exact) = start(selection(), grouping, Vec::new()) else { return };
+                let snapshot = exact.finish();
+                assert!(snapshot.lost.is_none(), "{grouping:?}: {:?}", snapshot.lost);
+            }
+            assert!(start(selection(), Grouping::Together, vec![0, 1, 3]).is_some());
+        }
+    }
+
+    #[test]
+    fn calls_of_this_process_are_counted_exactly_and_sums_close() {
+        let Some(exact) = start(Selection::Tree { root: std::process::id() }, Grouping::Together, Vec::new()) else {
+            return;
+        };
+        for _call in 0..1000 {
+            assert!(rustix::process::getpgid(None).is_ok());
+            assert!(rustix::process::getpgid(rustix::process::Pid::from_raw(i32::MAX)).is_err());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        let snapshot = exact.finish();
+        let [owner] = snapshot.owners.as_slice() else { panic!("{:?}", snapshot.owners) };
+        assert_eq!(owner.who, Who::All);
+        let counted = call(owner, "getpgid").expect("it was called");
+        assert_eq!((counted.ended, counted.errors.as_slice()), (2000, &[(3, 1000)][..]), "ESRCH");
+        let slept = call(owner, "clock_nanosleep").expect("it was called");
+        assert!(
+            slept.total_ns + slept.ended * 1000 >= 20_000_000
+                && slept.waiting_ns <= slept.total_ns + 1000 * slept.ended
+        );
+        assert_eq!(slept.durations.iter().sum::<u64>(), slept.ended);
+        assert!(owner.in_calls_ns() <= owner.life_ns, "{owner:?}");
+        assert!(owner.threads_living >= 1);
+    }
+
+    #[test]
+    fn children_are_followed_and_told_apart() {
+        let Some(exact) = start(Selection::Tree { root: std::process::id() }, Grouping::Process, Vec::new()) else {
+            return;
+        };
+        let child = std::process::Command::new("/bin/sleep").arg("0.01").spawn().expect("there is a sleep");
+        let pid = child.id();
+        assert!(child.wait_with_output().expect("waited").status.success());
+        let snapshot = exact.finish();
+        let owner = snapshot.owners.iter().find(|owner| owner.who == Who::Process { pid, name: "sleep".to_owned() });
+        let owner = owner.unwrap_or_else(|| {
+            panic!("no {pid}: {:?}", snapshot.owners.iter().map(|owner| &owner.who).collect::<Vec<_>>())
+        });
+        assert_eq!((owner.threads, owner.threads_living), (1, 0));
+        assert!(call(owner, "execve").is_some_and(|call| call.ended == 1), "{owner:?}");
+        assert!(call(owner, "clock_nanosleep").is_some());
+    }
+
+    #[test]
+    fn a_name_is_followed_from_its_start_to_its_next_program() {
+        let name = Selection::Named(kernel_name(b"sleep"));
+        let Some(exact) = start(name, Grouping::Name, Vec::new()) else { return };
+        // A shell executes sleep: what the shell did before is not in the table.
+        assert!(std::process::Command::new("/bin/sh").args(["-c", "exec sleep 0.01"]).status().expect("sh").success());
+        let snapshot = exact.finish();
+        let owner = snapshot.owners.iter().find(|owner| owner.who == Who::Name("sleep".to_owned())).expect("followed");
+        assert!(call(owner, "clock_nanosleep").is_some(), "{owner:?}");
+        assert_eq!(call(owner, "vfork").or(call(owner, "clone")), None);
+        assert!(snapshot.bystander_calls > 0);
+    }
+
+    #[test]
+    fn only_the_calls_that_are_wanted_are_counted() {
+        let wanted = vec![super::super::names::call_number("getpgid").expect("there")];
+        let Some(exact) = start(Selection::Tree { root: std::process::id() }, Grouping::Together, wanted.clone())
+        else {
+            return;
+        };
+        assert!(rustix::process::getpgid(None).is_ok());
+        let snapshot = exact.finish();
+        let numbers: Vec<u32> = snapshot.owners[0].calls.iter().map(|call| call.number).collect();
+        assert_eq!(numbers, wanted);
+    }
+
+    #[test]
+    fn names_are_cut_as_the_kernel_cuts_them() {
+        assert_eq!(&kernel_name(b"a-name-of-twenty-bytes"), b"a-name-of-twent\0");
+        assert_eq!(&kernel_name(b"a")[..3], b"a\0\0");
+    }
+}
