@@ -10,6 +10,8 @@ pub mod iterate;
 pub mod load;
 pub mod memory;
 pub mod probe;
+mod samples;
 
 pub use load::{Attached, LoadError, Place, Program};
 pub use memory::{KernelTable, KernelWords};
+pub use samples::Samples;

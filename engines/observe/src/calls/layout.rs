@@ -7,8 +7,12 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::bpf::{KernelTable, KernelWords};
 
-/// Calls are told apart by their numbers up to here; the last three stand for others.
+/// Rows for calls; the last three stand for something else.
 pub const CALLS: u32 = 512;
+/// Numbers of calls are below this on every architecture.
+pub const CALLS_KNOWN: u32 = 509;
+/// Where sampling counts what a thread does between calls.
+pub const CALL_BETWEEN: u32 = 509;
 /// Numbers beyond, and those that a debugger or filter has spoiled.
 pub const CALL_OTHER: u32 = 510;
 /// Calls of 32-bit programs, which have numbers of their own.
@@ -119,6 +123,10 @@ pub mod cell {
     pub const ERRORS_OTHER: i16 = 88;
     /// Calls by duration: below 128 ns, then by powers of two.
     pub const DURATIONS: i16 = 96;
+    /// Sampling counts its samples here instead,
+    pub const SAMPLES: i16 = DURATIONS;
+    /// and how often a thread waited here.
+    pub const WAITS: i16 = DURATIONS + 8;
     /// How many powers; the last has all that is longer, from 8.6 s on.
     pub const DURATION_KINDS: i16 = 28;
     /// The first power.

@@ -1,6 +1,6 @@
 //! Names of calls and errors on this machine's architecture, and which calls begin with a descriptor.
 
-use super::layout::{CALL_OF_32_BIT, CALL_OTHER, CALLS};
+use super::layout::{CALL_OF_32_BIT, CALL_OTHER, CALLS_KNOWN};
 use syscalls::{Errno, Sysno};
 
 /// What a call is called.
@@ -21,7 +21,7 @@ pub fn call_number(name: &str) -> Option<u32> {
         Ok(call) => u32::try_from(call.id()).ok()?,
         Err(_no_name) => name.parse().ok()?,
     };
-    (number < CALL_OTHER.min(CALLS)).then_some(number)
+    (number < CALLS_KNOWN).then_some(number)
 }
 
 /// What an error is called; 0 stands for others.

@@ -5,6 +5,7 @@
 //! without bound, or takes memory.
 
 pub mod births;
+pub mod sampled;
 
 use super::layout::{self, Memory, cell, header, thread};
 use sys::bpf::assemble::Arithmetic::{Add, And, Multiply, ShiftLeft, ShiftRight, Subtract};
@@ -98,6 +99,18 @@ const CALL_NUMBER: &str = "syscallno";
 #[cfg(target_arch = "aarch64")]
 const NARROW: (&str, i32, i32) = ("pstate", 0x10, 0x10);
 
+#[cfg(target_arch = "x86_64")]
+const CALL_NUMBER_WIDTH: sys::bpf::assemble::Width = Double;
+#[cfg(target_arch = "aarch64")]
+const CALL_NUMBER_WIDTH: sys::bpf::assemble::Width = Word;
+
+/// What tells that an interrupt came while the program itself ran: where, which bits; their value is 0 in the kernel on x86
+/// and in the program on ARM.
+#[cfg(target_arch = "x86_64")]
+const USER_BITS: (i32, bool) = (3, true);
+#[cfg(target_arch = "aarch64")]
+const USER_BITS: (i32, bool) = (0xf, false);
+
 /// Room of the arguments of a tracepoint.
 const ARGUMENT: i16 = 8;
 
@@ -171,7 +184,7 @@ pub fn enter(memory: &Memory, fields: &Fields, wanted: &[u32]) -> Code {
     code.bind(measure);
     // Unsigned: -1 is above too.
     let known = code.label();
-    code.jump_if(R7, Below, Is(layout::CALL_OTHER.cast_signed()), known);
+    code.jump_if(R7, Below, Is(layout::CALLS_KNOWN.cast_signed()), known);
     code.set(R7, layout::CALL_OTHER.cast_signed());
     code.bind(known);
     code.load(Double, R1, R6, 0);

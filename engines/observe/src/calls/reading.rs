@@ -20,6 +20,7 @@ pub fn read(memory: &Memory, grouping: Grouping, now_ns: u64) -> Snapshot {
         elapsed_ns: 0,
         owners: shown.map(|(_, owner)| owner).collect(),
         bystander_calls: memory.bystander_calls(),
+        samples: 0,
         lost: Losses {
             owners_merged: memory.header(header::OWNERS_REFUSED),
             calls_merged: memory.header(header::CELLS_REFUSED),

@@ -15,6 +15,8 @@ pub struct Snapshot {
     pub owners: Vec<OwnerTimes>,
     /// Calls of all other threads on the machine, as far as they paid for the measuring.
     pub bystander_calls: u64,
+    /// How many samples were taken, where it was sampled.
+    pub samples: u64,
     /// What found no room.
     pub lost: Losses,
 }
@@ -83,6 +85,8 @@ pub struct OwnerTimes {
     pub cut_ns: u64,
     /// Of it, off the CPU.
     pub cut_waiting_ns: u64,
+    /// Samples that met one of its threads.
+    pub samples: u64,
     /// Each call once, by number.
     pub calls: Vec<CallTimes>,
 }
@@ -98,6 +102,7 @@ impl OwnerTimes {
             between_waiting_ns: 0,
             cut_ns: 0,
             cut_waiting_ns: 0,
+            samples: 0,
             calls: Vec::new(),
         }
     }
@@ -129,8 +134,12 @@ impl OwnerTimes {
 pub struct CallTimes {
     /// Its number; [`super::names::call_name`] knows its name.
     pub number: u32,
-    /// How many have ended.
+    /// How many have ended; 0 where it was sampled.
     pub ended: u64,
+    /// How often a sample met it on a CPU.
+    pub samples: u64,
+    /// How often a thread left its CPU in it, where it was sampled.
+    pub waits: u64,
     /// How many were under way.
     pub under_way: u64,
     /// Time in all of them, those under way included.
@@ -150,6 +159,8 @@ impl CallTimes {
         Self {
             number,
             ended: 0,
+            samples: 0,
+            waits: 0,
             under_way: 0,
             total_ns: 0,
             waiting_ns: 0,

@@ -91,6 +91,7 @@ pub enum Helper {
     ReadKernel = 113,
     ReadKernelString = 115,
     WriteSequence = 127,
+    CurrentTask = 158,
     TaskRegisters = 175,
 }
 

@@ -15,6 +15,7 @@ pub(super) const MAP_TYPE_ARRAY: u32 = 2;
 pub(super) const MAP_TYPE_HASH: u32 = 1;
 pub(super) const MAP_FLAG_MMAPABLE: u32 = 1 << 10;
 
+pub(super) const PROGRAM_TYPE_CLOCK: u32 = 7;
 pub(super) const PROGRAM_TYPE_TRACING: u32 = 26;
 pub(super) const ATTACH_RAW_TRACEPOINT: u32 = 23;
 pub(super) const ATTACH_ITERATOR: u32 = 28;

@@ -14,23 +14,24 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 pub enum Place {
     /// A tracepoint: R1 points to its arguments, eight bytes each, kernel objects typed.
     Tracepoint(&'static str),
+    /// Whenever a CPU's clock strikes for [`super::Samples`]: R1 points to the registers at that moment.
+    Clock,
     /// Once for each object that an iterator visits: R1 points to its context.
     Iterator(&'static str),
 }
 
 impl Place {
-    fn attach_type(self) -> u32 {
+    /// What the kernel wants to know of it: kinds of program and attachment, and the type that describes it.
+    fn kinds(self, btf: &Btf) -> Option<(u32, u32, u32)> {
+        let tracing = |attach_type, number: Option<u32>| Some((call::PROGRAM_TYPE_TRACING, attach_type, number?));
         match self {
-            Self::Tracepoint(_) => call::ATTACH_RAW_TRACEPOINT,
-            Self::Iterator(_) => call::ATTACH_ITERATOR,
-        }
-    }
-
-    /// The number of the type that describes it.
-    fn type_number(self, btf: &Btf) -> Option<u32> {
-        match self {
-            Self::Tracepoint(name) => btf.find(Kind::Typedef, &format!("btf_trace_{name}")),
-            Self::Iterator(name) => btf.find(Kind::Function, &format!("bpf_iter_{name}")),
+            Self::Tracepoint(name) => {
+                tracing(call::ATTACH_RAW_TRACEPOINT, btf.find(Kind::Typedef, &format!("btf_trace_{name}")))
+            }
+            Self::Iterator(name) => {
+                tracing(call::ATTACH_ITERATOR, btf.find(Kind::Function, &format!("bpf_iter_{name}")))
+            }
+            Self::Clock => Some((call::PROGRAM_TYPE_CLOCK, 0, 0)),
         }
     }
 }
@@ -39,6 +40,7 @@ impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tracepoint(name) => write!(formatter, "tracepoint {name}"),
+            Self::Clock => formatter.write_str("clock"),
             Self::Iterator(name) => write!(formatter, "iterator {name}"),
         }
     }
@@ -102,10 +104,10 @@ pub struct Program {
 impl Program {
     /// Has the kernel check `code` and make machine code of it.
     pub fn load(place: Place, name: &str, code: &[Instruction], btf: &Btf) -> Result<Self, LoadError> {
-        let attach_btf_id = place.type_number(btf).ok_or(LoadError::NoPlace(place))?;
+        let (program_type, attach_type, attach_btf_id) = place.kinds(btf).ok_or(LoadError::NoPlace(place))?;
         let mut attributes = ProgramLoad {
-            program_type: call::PROGRAM_TYPE_TRACING,
-            attach_type: place.attach_type(),
+            program_type,
+            attach_type,
             attach_btf_id,
             name: call::object_name(name),
             ..ProgramLoad::default()
@@ -115,7 +117,17 @@ impl Program {
             .map_err(|(cause, verifier)| LoadError::Refused { place, cause, verifier })
     }
 
-    /// Has it called from now on, until the result is dropped.
+    /// Where it runs.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The error of a call about it.
+    pub(super) fn refused(&self, cause: io::Error) -> LoadError {
+        LoadError::Refused { place: self.place, cause, verifier: String::new() }
+    }
+
+    /// Has it called from now on, until the result is dropped. One at the clock is not attached so, but by [`super::Samples`].
     pub fn attach(&self) -> Result<Attached, LoadError> {
         let program = self.descriptor.as_raw_fd() as u32;
         let opened = match self.place {
@@ -187,6 +199,12 @@ fn end_of_log(log: &[u8]) -> String {
         told = if told.is_empty() { (*line).to_owned() } else { format!("{line}; {told}") };
     }
     told
+}
+
+impl AsFd for Program {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
 }
 
 /// A program that is being called. Detached when dropped.

@@ -5,7 +5,7 @@
 //! below it, and the task while R6 is lent.
 
 use super::super::layout::{self, Memory, header, owner, thread};
-use super::{ARGUMENT, Code, Draft, Fields};
+use super::{ARGUMENT, CALL_NUMBER_WIDTH, Code, Draft, Fields};
 use sys::bpf::assemble::Arithmetic::{Add, And, ShiftLeft, Subtract};
 use sys::bpf::assemble::Condition::{AnyBit, AtLeast, AtMost, Below, Equal, NotEqual};
 use sys::bpf::assemble::Helper;
@@ -422,7 +422,7 @@ fn as_it_is(draft: &mut Draft<'_>, wanted: &[u32]) {
     code.compute(And, R1, Is(fields.narrow.bits));
     code.jump_if(R1, Equal, Is(fields.narrow.value), known);
     code.load(CALL_NUMBER_WIDTH, R1, R0, fields.call_number);
-    code.jump_if(R1, AtLeast, Is(layout::CALL_OTHER.cast_signed()), known);
+    code.jump_if(R1, AtLeast, Is(layout::CALLS_KNOWN.cast_signed()), known);
     for call in wanted {
         code.jump_if(R1, Equal, Is(call.cast_signed()), is_wanted);
     }
@@ -435,11 +435,6 @@ fn as_it_is(draft: &mut Draft<'_>, wanted: &[u32]) {
     code.store(Double, R8, thread::SINCE, Of(R7));
     code.bind(known);
 }
-
-#[cfg(target_arch = "x86_64")]
-const CALL_NUMBER_WIDTH: sys::bpf::assemble::Width = Double;
-#[cfg(target_arch = "aarch64")]
-const CALL_NUMBER_WIDTH: sys::bpf::assemble::Width = Word;
 
 /// The thread of R8 is followed no more; what it did is its owner's (R9). R7 is lost.
 fn settle(draft: &mut Draft<'_>) {

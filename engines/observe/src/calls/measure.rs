@@ -1,23 +1,36 @@
-//! Exact measuring: programs of ours in the kernel add up every call as it ends; nothing is copied for each. What the
+//! Measuring by programs of ours in the kernel. Exact: they add up every call as it ends; nothing is copied for each. Sampled:
+//! they add up every wait, and look a thousand times a second at what each CPU does; calls cost nothing more. What the
 //! measuring itself costs is measured on this process first.
 
 use super::layout::{self, Memory, Size, header, owner, thread};
 use super::programs::births::{self, Grouping, Name, Selection};
 use super::programs::{self, Code, Fields, Missing};
-use super::reading;
 use super::snapshot::Snapshot;
+use super::{reading, sampled};
 use machine::{Host, HostError};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use sys::bpf::btf::Btf;
 use sys::bpf::iterate::visit_all;
 use sys::bpf::probe::{Obstacle, kernel_types};
-use sys::bpf::{Attached, LoadError, Place, Program};
+use sys::bpf::{Attached, LoadError, Place, Program, Samples};
 use sys::null_call::{self, null_call};
+
+/// How it is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Every call.
+    Exact,
+    /// Every wait, and samples of what the CPUs do.
+    Sampled,
+}
 
 /// What is to be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
+    /// How.
+    pub method: Method,
     /// Whose calls.
     pub selection: Selection,
     /// What the table is by.
@@ -26,9 +39,9 @@ pub struct Request {
     pub wanted: Vec<u32>,
 }
 
-/// Why exact measuring is not possible here.
+/// Why it is not possible here.
 #[derive(Debug, thiserror::Error)]
-pub enum ExactError {
+pub enum MeasureError {
     /// No programs in the kernel.
     #[error("put programs into the kernel")]
     Obstacle(#[source] Obstacle),
@@ -60,6 +73,10 @@ pub enum ExactError {
     Adopt(#[source] io::Error),
 }
 
+/// Between two samples of a CPU. Not a divisor of the kernel's tick, so that work that goes by the tick is not always met, or
+/// never, at the same moment.
+pub const SAMPLE_PERIOD_NS: u64 = 1_009_003;
+
 /// A program's name, cut as the kernel cuts it.
 pub fn kernel_name(name: &[u8]) -> Name {
     let mut cut = [0; 16];
@@ -80,17 +97,20 @@ pub struct Cost {
     pub bystander_ns: f64,
     /// What is taken off every measured time.
     pub correction_ns: i64,
+    /// What a sample costs the thread that is on the CPU; 0 where none are taken.
+    pub sample_ns: f64,
 }
 
 /// A measurement under way. Dropped, it leaves nothing in the kernel.
-pub struct Exact {
+pub struct Measurement {
     memory: Memory,
     programs: Vec<Program>,
     attached: Vec<Attached>,
+    samples: Vec<Samples>,
     /// The pass over all threads; attached, but called only when it is read.
     adoption: Attached,
     cost: Cost,
-    grouping: Grouping,
+    request: Request,
     began_ns: u64,
 }
 
@@ -99,31 +119,43 @@ const FIRST_PID_NAMESPACE: u64 = 0xefff_fffc;
 /// The passes over the threads write nothing.
 const ADOPTION_BYTES_MAX: u64 = 4096;
 
-impl Exact {
+impl Measurement {
     /// Loads and attaches everything, measures its cost, and follows what is asked for from then on.
-    pub fn start(host: &Host, request: &Request) -> Result<Self, ExactError> {
-        let btf = kernel_types().map_err(ExactError::Obstacle)?;
+    pub fn start(host: &Host, request: &Request) -> Result<Self, MeasureError> {
+        let btf = kernel_types().map_err(MeasureError::Obstacle)?;
         if machine::own_pid_namespace(host)? != FIRST_PID_NAMESPACE {
-            return Err(ExactError::Container);
+            return Err(MeasureError::Container);
         }
         let controller = machine::old_hierarchy_controller(host)?;
-        let fields = Fields::find(&btf, controller.as_deref()).map_err(|Missing(field)| ExactError::Field(field))?;
+        let fields = Fields::find(&btf, controller.as_deref()).map_err(|Missing(field)| MeasureError::Field(field))?;
         let size = Size::of(machine::thread_numbers(host)?, machine::possible_cpus(host)?);
-        let memory = Memory::new(size).map_err(ExactError::Memory)?;
-        let base = Pace::now();
+        let memory = Memory::new(size).map_err(MeasureError::Memory)?;
+        let base = Base::now();
         let (programs, mut attached) = load(&memory, &fields, request, &btf)?;
         let adoption = attached.pop().expect("the pass over the threads is the last");
-        let cost = measure_cost(&memory, base);
+        let mut samples = Vec::new();
+        let cost = match request.method {
+            Method::Exact => measure_cost(&memory, base),
+            Method::Sampled => {
+                let sampler = programs.last().expect("the sampler is the last");
+                let cost = measure_sample_cost(sampler, base).map_err(MeasureError::Load)?;
+                for cpu in 0..size.cpus {
+                    samples.extend(Samples::on_cpu(cpu, SAMPLE_PERIOD_NS, sampler).map_err(MeasureError::Load)?);
+                }
+                cost
+            }
+        };
         let began_ns = now_ns();
-        let exact = Self { memory, programs, attached, adoption, cost, grouping: request.grouping, began_ns };
-        exact.adopt()?;
-        Ok(exact)
+        let request = request.clone();
+        let measurement = Self { memory, programs, attached, samples, adoption, cost, request, began_ns };
+        measurement.adopt()?;
+        Ok(measurement)
     }
 
     /// Twice: a child that is born during the first pass, of a parent that it had not reached yet, is found by the second.
-    fn adopt(&self) -> Result<(), ExactError> {
+    fn adopt(&self) -> Result<(), MeasureError> {
         for _pass in 0..2 {
-            visit_all(&self.adoption, ADOPTION_BYTES_MAX, &mut Vec::new()).map_err(ExactError::Adopt)?;
+            visit_all(&self.adoption, ADOPTION_BYTES_MAX, &mut Vec::new()).map_err(MeasureError::Adopt)?;
         }
         Ok(())
     }
@@ -142,11 +174,15 @@ impl Exact {
     pub fn finish(mut self) -> Snapshot {
         let now = now_ns();
         self.attached.clear();
+        self.samples.clear();
         self.read_at(now)
     }
 
     fn read_at(&self, now_ns: u64) -> Snapshot {
-        let mut snapshot = reading::read(&self.memory, self.grouping, now_ns);
+        let mut snapshot = reading::read(&self.memory, self.request.grouping, now_ns);
+        if self.request.method == Method::Sampled {
+            sampled::estimate(&mut snapshot, &self.request.wanted);
+        }
         snapshot.elapsed_ns = now_ns.saturating_sub(self.began_ns);
         // A program that cannot be asked has not missed anything that we know of.
         snapshot.lost.events_missed = self.programs.iter().filter_map(|program| program.missed().ok()).sum();
@@ -159,24 +195,40 @@ fn load(
     fields: &Fields,
     request: &Request,
     btf: &Btf,
-) -> Result<(Vec<Program>, Vec<Attached>), ExactError> {
+) -> Result<(Vec<Program>, Vec<Attached>), MeasureError> {
     let (selection, grouping, wanted) = (request.selection, request.grouping, request.wanted.as_slice());
-    // Births first and calls last: whoever is followed is followed whole. The pass over all threads stands at the end.
-    let all: [(&'static str, Place, Code); 7] = [
+    // Births first and calls last: whoever is followed is followed whole. The pass over all threads is the last that is
+    // attached, the sampler the last that is loaded.
+    let adopt = births::adopt(memory, fields, selection, grouping, wanted);
+    let mut all: Vec<(&'static str, Place, Code)> = vec![
         ("mh_fork", Place::Tracepoint("sched_process_fork"), births::fork(memory, fields, grouping)),
         ("mh_exec", Place::Tracepoint("sched_process_exec"), births::execute(memory, fields, selection, grouping)),
         ("mh_end", Place::Tracepoint("sched_process_exit"), births::end(memory, fields)),
-        ("mh_switch", Place::Tracepoint("sched_switch"), programs::switch(memory, fields)),
-        ("mh_exit", Place::Tracepoint("sys_exit"), programs::exit(memory, fields)),
-        ("mh_enter", Place::Tracepoint("sys_enter"), programs::enter(memory, fields, wanted)),
-        ("mh_adopt", Place::Iterator("task"), births::adopt(memory, fields, selection, grouping, wanted)),
     ];
+    all.extend(match request.method {
+        Method::Exact => vec![
+            ("mh_switch", Place::Tracepoint("sched_switch"), programs::switch(memory, fields)),
+            ("mh_exit", Place::Tracepoint("sys_exit"), programs::exit(memory, fields)),
+            ("mh_enter", Place::Tracepoint("sys_enter"), programs::enter(memory, fields, wanted)),
+            ("mh_adopt", Place::Iterator("task"), adopt),
+        ],
+        Method::Sampled => vec![
+            ("mh_switch", Place::Tracepoint("sched_switch"), programs::sampled::switch(memory, fields)),
+            ("mh_adopt", Place::Iterator("task"), adopt),
+            ("mh_sample", Place::Clock, programs::sampled::sample(memory, fields)),
+        ],
+    });
     let mut loaded = Vec::new();
     for (name, place, code) in all {
-        let code = code.map_err(|source| ExactError::Assemble { name, source })?;
-        loaded.push(Program::load(place, name, &code, btf).map_err(ExactError::Load)?);
+        let code = code.map_err(|source| MeasureError::Assemble { name, source })?;
+        loaded.push(Program::load(place, name, &code, btf).map_err(MeasureError::Load)?);
     }
-    let attached = loaded.iter().map(Program::attach).collect::<Result<_, _>>().map_err(ExactError::Load)?;
+    let attached = loaded
+        .iter()
+        .filter(|program| program.place() != Place::Clock)
+        .map(Program::attach)
+        .collect::<Result<_, _>>()
+        .map_err(MeasureError::Load)?;
     Ok((loaded, attached))
 }
 
@@ -218,7 +270,7 @@ impl Pace {
 }
 
 /// The price of a call for others, and for those who are measured; from here on the difference is taken off.
-fn measure_cost(memory: &Memory, base: Pace) -> Cost {
+fn measure_cost(memory: &Memory, base: Base) -> Cost {
     let bystander = Pace::now();
     let own = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
     let row = memory.thread(own);
@@ -230,14 +282,63 @@ fn measure_cost(memory: &Memory, base: Pace) -> Cost {
     });
     row.set_owner_and_call(layout::OWNER_NONE, 0);
     memory.owner(layout::OWNER_OURSELVES).set_word(owner::LIFE, 0);
-    let correction_ns = (measured.measured_ns - base.call_ns).round() as i64;
+    let correction_ns = (measured.measured_ns - base.pace.call_ns).round() as i64;
     memory.set_header(header::CORRECTION_NS, correction_ns.cast_unsigned());
     Cost {
-        call_ns: base.call_ns,
-        measured_ns: (measured.call_ns - base.call_ns).max(0.0),
-        bystander_ns: (bystander.call_ns - base.call_ns).max(0.0),
+        call_ns: base.pace.call_ns,
+        measured_ns: (measured.call_ns - base.pace.call_ns).max(0.0),
+        bystander_ns: (bystander.call_ns - base.pace.call_ns).max(0.0),
         correction_ns,
+        sample_ns: 0.0,
     }
+}
+
+/// What a sample costs: this thread is sampled so often that it shows in the time that a fixed piece of work takes.
+fn measure_sample_cost(sampler: &Program, base: Base) -> Result<Cost, LoadError> {
+    let pace = Pace::now();
+    let work_ns = {
+        let _samples = Samples::on_this_thread(CALIBRATION_PERIOD_NS, sampler)?;
+        work_ns()
+    };
+    let samples = (work_ns / CALIBRATION_PERIOD_NS as f64).max(1.0);
+    let added_ns = (pace.call_ns - base.pace.call_ns).max(0.0);
+    Ok(Cost {
+        call_ns: base.pace.call_ns,
+        measured_ns: added_ns,
+        bystander_ns: added_ns,
+        correction_ns: 0,
+        sample_ns: (work_ns - base.work_ns).max(0.0) / samples,
+    })
+}
+
+/// As often as the kernel lets samples be taken without complaint in so short a time.
+const CALIBRATION_PERIOD_NS: u64 = 40_000;
+
+/// What this thread does undisturbed.
+#[derive(Clone, Copy)]
+struct Base {
+    pace: Pace,
+    work_ns: f64,
+}
+
+impl Base {
+    fn now() -> Self {
+        Self { pace: Pace::now(), work_ns: work_ns() }
+    }
+}
+
+/// How long a fixed piece of work takes that is no call: about two milliseconds, the fastest of some.
+fn work_ns() -> f64 {
+    let one = |_attempt| {
+        let began = now_ns();
+        let mut state = began | 1;
+        for _step in 0..1_500_000 {
+            state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        }
+        std::hint::black_box(state);
+        now_ns() - began
+    };
+    (0..4).map(one).min().expect("four attempts") as f64
 }
 
 #[cfg(test)]
@@ -254,10 +355,10 @@ mod tests {
     const GROUPINGS: [Grouping; 4] = [Grouping::Together, Grouping::Process, Grouping::Name, Grouping::Group];
 
     /// None where this process may not; `sys` tests that it says why.
-    fn start(selection: Selection, grouping: Grouping, wanted: Vec<u32>) -> Option<Exact> {
-        match Exact::start(&Host::real(), &Request { selection, grouping, wanted }) {
+    fn start(method: Method, selection: Selection, grouping: Grouping, wanted: Vec<u32>) -> Option<Measurement> {
+        match Measurement::start(&Host::real(), &Request { method, selection, grouping, wanted }) {
             Ok(exact) => Some(exact),
-            Err(ExactError::Obstacle(_) | ExactError::Container) => None,
+            Err(MeasureError::Obstacle(_) | MeasureError::Container) => None,
             Err(error) => panic!("{error}: {error:?}"),
         }
     }
@@ -269,19 +370,21 @@ mod tests {
 
     #[test]
     fn the_kernel_takes_the_programs_of_every_request() {
-        for selection in SELECTIONS {
+        for (selection, method) in SELECTIONS.iter().flat_map(|s| [(s, Method::Exact), (s, Method::Sampled)]) {
             for grouping in GROUPINGS {
-                let Some(exact) = start(selection(), grouping, Vec::new()) else { return };
+                let Some(exact) = start(method, selection(), grouping, Vec::new()) else { return };
                 let snapshot = exact.finish();
                 assert!(snapshot.lost.is_none(), "{grouping:?}: {:?}", snapshot.lost);
             }
-            assert!(start(selection(), Grouping::Together, vec![0, 1, 3]).is_some());
+            assert!(start(method, selection(), Grouping::Together, vec![0, 1, 3]).is_some());
         }
     }
 
     #[test]
     fn calls_of_this_process_are_counted_exactly_and_sums_close() {
-        let Some(exact) = start(Selection::Tree { root: std::process::id() }, Grouping::Together, Vec::new()) else {
+        let Some(exact) =
+            start(Method::Exact, Selection::Tree { root: std::process::id() }, Grouping::Together, Vec::new())
+        else {
             return;
         };
         for _call in 0..1000 {
@@ -306,7 +409,9 @@ mod tests {
 
     #[test]
     fn children_are_followed_and_told_apart() {
-        let Some(exact) = start(Selection::Tree { root: std::process::id() }, Grouping::Process, Vec::new()) else {
+        let Some(exact) =
+            start(Method::Exact, Selection::Tree { root: std::process::id() }, Grouping::Process, Vec::new())
+        else {
             return;
         };
         let child = std::process::Command::new("/bin/sleep").arg("0.01").spawn().expect("there is a sleep");
@@ -325,7 +430,7 @@ mod tests {
     #[test]
     fn a_name_is_followed_from_its_start_to_its_next_program() {
         let name = Selection::Named(kernel_name(b"sleep"));
-        let Some(exact) = start(name, Grouping::Name, Vec::new()) else { return };
+        let Some(exact) = start(Method::Exact, name, Grouping::Name, Vec::new()) else { return };
         // A shell executes sleep: what the shell did before is not in the table.
         assert!(std::process::Command::new("/bin/sh").args(["-c", "exec sleep 0.01"]).status().expect("sh").success());
         let snapshot = exact.finish();
@@ -336,9 +441,28 @@ mod tests {
     }
 
     #[test]
+    fn sampled_waits_are_exact_and_work_is_shared_out_by_samples() {
+        let tree = Selection::Tree { root: std::process::id() };
+        let Some(sampled) = start(Method::Sampled, tree, Grouping::Together, Vec::new()) else { return };
+        std::thread::sleep(Duration::from_millis(30));
+        let until = now_ns() + 60_000_000;
+        while now_ns() < until {
+            (0..100).for_each(|_| null_call());
+        }
+        let snapshot = sampled.finish();
+        let owner = &snapshot.owners[0];
+        let slept = call(owner, "clock_nanosleep").expect("it was called");
+        assert!(slept.waiting_ns >= 29_000_000, "{slept:?}");
+        assert!(snapshot.samples > 0 && owner.samples > 0, "{snapshot:?}");
+        assert!(call(owner, "getppid").is_some_and(|call| call.samples > 0 && call.ended == 0), "{owner:?}");
+        assert!(owner.in_calls_ns() + owner.between_waiting_ns <= owner.life_ns + 1000, "{owner:?}");
+    }
+
+    #[test]
     fn only_the_calls_that_are_wanted_are_counted() {
         let wanted = vec![super::super::names::call_number("getpgid").expect("there")];
-        let Some(exact) = start(Selection::Tree { root: std::process::id() }, Grouping::Together, wanted.clone())
+        let Some(exact) =
+            start(Method::Exact, Selection::Tree { root: std::process::id() }, Grouping::Together, wanted.clone())
         else {
             return;
         };
