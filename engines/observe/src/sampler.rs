@@ -142,10 +142,9 @@ impl Sampler {
 
     fn list(&mut self, who: &Who, found: &mut Vec<Numbered>) -> Result<(), HostError> {
         match who {
-            Who::Everybody => self
-                .proc
-                .numbers(found)
-                .map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause }),
+            Who::Everybody => {
+                self.proc.numbers(found).map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause })
+            }
             Who::These(pids) => {
                 found.clear();
                 for &number in pids {
@@ -171,10 +170,8 @@ impl Sampler {
         let mut ticks = machine.ticks.take().unwrap_or_default();
         let is_read = self.proc.read("stat").is_ok_and(|text| machine_stat::parse_into(text, &mut ticks));
         if is_read {
-            let busy = MachineTotal {
-                used_ns: ticks.all.busy().saturating_mul(FILE_TICK_NS),
-                basis: TotalBasis::Ticks,
-            };
+            let busy =
+                MachineTotal { used_ns: ticks.all.busy().saturating_mul(FILE_TICK_NS), basis: TotalBasis::Ticks };
             machine.total = machine.total.or(Some(busy));
             machine.online_cpus = u32::try_from(ticks.cpus.len()).unwrap_or(u32::MAX);
             machine.ticks = Some(ticks);
@@ -270,7 +267,8 @@ impl Sampler {
                 && known.group == group
         });
         if !is_known {
-            process.identity = Some(Arc::new(Identity { name: name.text(), command: text_of(&self.scratch), user, group }));
+            process.identity =
+                Some(Arc::new(Identity { name: name.text(), command: text_of(&self.scratch), user, group }));
         }
         true
     }
@@ -385,12 +383,7 @@ fn reading_of_files(process: &ProcessSample, threads: &[ThreadSample]) -> CpuRea
         (Some(threads), ticks) if Some(threads) >= ticks => (Some(threads), CpuBasis::Threads),
         (_, ticks) => (ticks, CpuBasis::Ticks),
     };
-    CpuReading {
-        total_ns,
-        user_ns: process.line.map(|_| user_ns),
-        system_ns: process.line.map(|_| system_ns),
-        basis,
-    }
+    CpuReading { total_ns, user_ns: process.line.map(|_| user_ns), system_ns: process.line.map(|_| system_ns), basis }
 }
 
 /// LIMIT: Linux has at most 2^22 threads.
