@@ -17,10 +17,7 @@ mod snapshot;
 mod storage;
 
 pub use affinity::{allowed_cpu_numbers, allowed_cpus, online_cpus, possible_cpus};
-pub use cgroup::{
-    ControlGroups, Controller, CpuQuota, GroupMemory, Membership, cpu_quota, group_number, memberships,
-    old_hierarchy_controller,
-};
+pub use cgroup::{ControlGroups, Controller, CpuQuota, GroupMemory, Membership, cpu_quota, group_number, memberships};
 pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};

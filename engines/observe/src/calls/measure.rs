@@ -7,6 +7,7 @@ use super::programs::births::{self, Grouping, Name, Selection};
 use super::programs::{self, Code, Fields, Missing};
 use super::snapshot::Snapshot;
 use super::{reading, sampled};
+use crate::groups::{Hierarchies, Version};
 use machine::{Host, HostError};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
@@ -126,8 +127,8 @@ impl Measurement {
         if machine::own_pid_namespace(host)? != FIRST_PID_NAMESPACE {
             return Err(MeasureError::Container);
         }
-        let controller = machine::old_hierarchy_controller(host)?;
-        let fields = Fields::find(&btf, controller.as_deref()).map_err(|Missing(field)| MeasureError::Field(field))?;
+        let old = Hierarchies::find(host).usage.filter(|hierarchy| hierarchy.version == Version::One);
+        let fields = Fields::find(&btf, old.map(|_| "cpuacct")).map_err(|Missing(field)| MeasureError::Field(field))?;
         let size = Size::of(machine::thread_numbers(host)?, machine::possible_cpus(host)?);
         let memory = Memory::new(size).map_err(MeasureError::Memory)?;
         let base = Base::now();
