@@ -4,9 +4,11 @@
 mod layout;
 pub mod measure;
 pub mod names;
+pub mod paths;
 mod programs;
 mod reading;
 pub mod sampled;
 pub mod snapshot;
+pub mod without_rights;
 
 pub use programs::births::{Grouping, Selection};

@@ -21,7 +21,6 @@ mod storage;
 pub use affinity::{allowed_cpu_numbers, allowed_cpus, online_cpus, possible_cpus};
 pub use cgroup::{
     ControlGroups, Controller, CpuQuota, GroupMemory, GroupTasks, Membership, cpu_quota, group_number, memberships,
-    old_hierarchy_controller,
 };
 pub use clock_source::{ClockSource, clock_source};
 pub use host::{FieldFault, Host, HostError};

@@ -90,8 +90,10 @@ pub mod owner {
     pub const ENDED: i16 = 32;
     /// Threads that have begun.
     pub const BEGUN: i16 = 40;
-    /// The process's number (32 bits) where owners are processes.
+    /// The number of its first thread's process (32 bits),
     pub const TGID: i16 = 48;
+    /// and of that thread (32 bits).
+    pub const THREAD: i16 = 52;
     /// Control group.
     pub const GROUP: i16 = 56;
     /// Name, 16 bytes.

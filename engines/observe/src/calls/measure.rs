@@ -7,6 +7,7 @@ use super::programs::births::{self, Grouping, Name, Selection};
 use super::programs::{self, Code, Fields, Missing};
 use super::snapshot::Snapshot;
 use super::{reading, sampled};
+use crate::groups::{Hierarchies, Version};
 use machine::{Host, HostError};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
@@ -107,8 +108,8 @@ pub struct Measurement {
     programs: Vec<Program>,
     attached: Vec<Attached>,
     samples: Vec<Samples>,
-    /// The pass over all threads; attached, but called only when it is read.
-    adoption: Attached,
+    /// The pass over all threads, called only when it is read; none where nobody is there yet.
+    adoption: Option<Attached>,
     cost: Cost,
     request: Request,
     began_ns: u64,
@@ -126,13 +127,16 @@ impl Measurement {
         if machine::own_pid_namespace(host)? != FIRST_PID_NAMESPACE {
             return Err(MeasureError::Container);
         }
-        let controller = machine::old_hierarchy_controller(host)?;
-        let fields = Fields::find(&btf, controller.as_deref()).map_err(|Missing(field)| MeasureError::Field(field))?;
+        let old = Hierarchies::find(host).usage.filter(|hierarchy| hierarchy.version == Version::One);
+        let fields = Fields::find(&btf, old.map(|_| "cpuacct")).map_err(|Missing(field)| MeasureError::Field(field))?;
         let size = Size::of(machine::thread_numbers(host)?, machine::possible_cpus(host)?);
         let memory = Memory::new(size).map_err(MeasureError::Memory)?;
         let base = Base::now();
         let (programs, mut attached) = load(&memory, &fields, request, &btf)?;
-        let adoption = attached.pop().expect("the pass over the threads is the last");
+        let adoption = match request.selection {
+            Selection::Born => None,
+            _ => attached.pop(),
+        };
         let mut samples = Vec::new();
         let cost = match request.method {
             Method::Exact => measure_cost(&memory, base),
@@ -154,10 +158,21 @@ impl Measurement {
 
     /// Twice: a child that is born during the first pass, of a parent that it had not reached yet, is found by the second.
     fn adopt(&self) -> Result<(), MeasureError> {
+        let Some(adoption) = &self.adoption else { return Ok(()) };
         for _pass in 0..2 {
-            visit_all(&self.adoption, ADOPTION_BYTES_MAX, &mut Vec::new()).map_err(MeasureError::Adopt)?;
+            visit_all(adoption, ADOPTION_BYTES_MAX, &mut Vec::new()).map_err(MeasureError::Adopt)?;
         }
         Ok(())
+    }
+
+    /// Runs `work`, and follows every process that the calling thread starts in it, from its first moment.
+    pub fn follow_born_in<Result>(&self, work: impl FnOnce() -> Result) -> Result {
+        let row = self.memory.thread(own_thread());
+        row.set_word(thread::BORN, now_ns());
+        row.set_owner_and_call(layout::OWNER_OURSELVES, 0);
+        let result = work();
+        row.set_owner_and_call(layout::OWNER_NONE, 0);
+        result
     }
 
     /// What measuring costs.
@@ -199,7 +214,10 @@ fn load(
     let (selection, grouping, wanted) = (request.selection, request.grouping, request.wanted.as_slice());
     // Births first and calls last: whoever is followed is followed whole. The pass over all threads is the last that is
     // attached, the sampler the last that is loaded.
-    let adopt = births::adopt(memory, fields, selection, grouping, wanted);
+    let adopt = match selection {
+        Selection::Born => None,
+        _ => Some(("mh_adopt", Place::Iterator("task"), births::adopt(memory, fields, selection, grouping, wanted))),
+    };
     let mut all: Vec<(&'static str, Place, Code)> = vec![
         ("mh_fork", Place::Tracepoint("sched_process_fork"), births::fork(memory, fields, grouping)),
         ("mh_exec", Place::Tracepoint("sched_process_exec"), births::execute(memory, fields, selection, grouping)),
@@ -210,14 +228,15 @@ fn load(
             ("mh_switch", Place::Tracepoint("sched_switch"), programs::switch(memory, fields)),
             ("mh_exit", Place::Tracepoint("sys_exit"), programs::exit(memory, fields)),
             ("mh_enter", Place::Tracepoint("sys_enter"), programs::enter(memory, fields, wanted)),
-            ("mh_adopt", Place::Iterator("task"), adopt),
         ],
-        Method::Sampled => vec![
-            ("mh_switch", Place::Tracepoint("sched_switch"), programs::sampled::switch(memory, fields)),
-            ("mh_adopt", Place::Iterator("task"), adopt),
-            ("mh_sample", Place::Clock, programs::sampled::sample(memory, fields)),
-        ],
+        Method::Sampled => {
+            vec![("mh_switch", Place::Tracepoint("sched_switch"), programs::sampled::switch(memory, fields))]
+        }
     });
+    all.extend(adopt);
+    if request.method == Method::Sampled {
+        all.push(("mh_sample", Place::Clock, programs::sampled::sample(memory, fields)));
+    }
     let mut loaded = Vec::new();
     for (name, place, code) in all {
         let code = code.map_err(|source| MeasureError::Assemble { name, source })?;
@@ -269,11 +288,14 @@ impl Pace {
     }
 }
 
+fn own_thread() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+}
+
 /// The price of a call for others, and for those who are measured; from here on the difference is taken off.
 fn measure_cost(memory: &Memory, base: Base) -> Cost {
     let bystander = Pace::now();
-    let own = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
-    let row = memory.thread(own);
+    let row = memory.thread(own_thread());
     row.set_word(thread::BORN, now_ns());
     row.set_owner_and_call(layout::OWNER_OURSELVES, 0);
     let measured = Pace::of(|| {
@@ -347,12 +369,14 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const SELECTIONS: [fn() -> Selection; 3] = [
+    const SELECTIONS: [fn() -> Selection; 4] = [
         || Selection::AllBut { own: std::process::id() },
         || Selection::Named(kernel_name(b"no such name")),
         || Selection::Tree { root: std::process::id() },
+        || Selection::Born,
     ];
-    const GROUPINGS: [Grouping; 4] = [Grouping::Together, Grouping::Process, Grouping::Name, Grouping::Group];
+    const GROUPINGS: [Grouping; 5] =
+        [Grouping::Together, Grouping::Process, Grouping::Thread, Grouping::Name, Grouping::Group];
 
     /// None where this process may not; `sys` tests that it says why.
     fn start(method: Method, selection: Selection, grouping: Grouping, wanted: Vec<u32>) -> Option<Measurement> {
@@ -456,6 +480,21 @@ mod tests {
         assert!(snapshot.samples > 0 && owner.samples > 0, "{snapshot:?}");
         assert!(call(owner, "getppid").is_some_and(|call| call.samples > 0 && call.ended == 0), "{owner:?}");
         assert!(owner.in_calls_ns() + owner.between_waiting_ns <= owner.life_ns + 1000, "{owner:?}");
+    }
+
+    #[test]
+    fn what_this_thread_starts_is_followed_from_its_first_moment() {
+        let Some(exact) = start(Method::Exact, Selection::Born, Grouping::Name, Vec::new()) else { return };
+        let mut child = exact
+            .follow_born_in(|| std::process::Command::new("/bin/sleep").arg("0.01").spawn())
+            .expect("there is a sleep");
+        assert!(child.wait().expect("waited").success());
+        let snapshot = exact.finish();
+        let owner = snapshot.owners.iter().find(|owner| owner.who == Who::Name("sleep".to_owned())).expect("followed");
+        assert!(call(owner, "exit_group").is_none() && owner.cut_ns > 0, "{owner:?}");
+        let execute =
+            snapshot.owners.iter().filter_map(|owner| call(owner, "execve")).map(|call| call.ended).sum::<u64>();
+        assert_eq!(execute, 1);
     }
 
     #[test]

@@ -3,10 +3,14 @@
 use super::layout::{CALL_OF_32_BIT, CALL_OTHER, CALLS_KNOWN};
 use syscalls::{Errno, Sysno};
 
+/// Stands for whatever a running thread does, where only a look from outside was possible.
+pub const CALL_RUNNING: u32 = CALLS_KNOWN;
+
 /// What a call is called.
 pub fn call_name(number: u32) -> String {
     match number {
         CALL_OTHER => "(other calls)".to_owned(),
+        CALL_RUNNING => "(on a CPU)".to_owned(),
         CALL_OF_32_BIT => "(32-bit calls)".to_owned(),
         _ => match Sysno::new(number as usize) {
             Some(call) => call.name().to_owned(),

@@ -56,6 +56,9 @@ fn who(row: Row<'_>, grouping: Grouping, number: u32) -> Who {
     match grouping {
         Grouping::Together => Who::All,
         Grouping::Process => Who::Process { pid: row.half(owner::TGID), name: name(row) },
+        Grouping::Thread => {
+            Who::Thread { pid: row.half(owner::TGID), thread: row.half(owner::THREAD), name: name(row) }
+        }
         Grouping::Name => Who::Name(name(row)),
         Grouping::Group => Who::Group { number: row.word(owner::GROUP), path: None },
     }

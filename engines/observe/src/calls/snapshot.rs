@@ -54,6 +54,15 @@ pub enum Who {
         /// Its name, when it was last seen.
         name: String,
     },
+    /// A thread.
+    Thread {
+        /// Its process.
+        pid: u32,
+        /// Its number.
+        thread: u32,
+        /// Its name, when it was last seen.
+        name: String,
+    },
     /// All processes of a name.
     Name(String),
     /// All processes of a control group.

@@ -31,6 +31,8 @@ pub enum Selection {
         /// Its root.
         root: u32,
     },
+    /// Those that are born of the measuring thread while it says so, and their descendants.
+    Born,
 }
 
 /// What the table is by.
@@ -40,6 +42,8 @@ pub enum Grouping {
     Together,
     /// Each process for itself.
     Process,
+    /// Each thread for itself.
+    Thread,
     /// By the program's name.
     Name,
     /// By control group.
@@ -77,14 +81,20 @@ pub fn fork(memory: &Memory, fields: &Fields, grouping: Grouping) -> Code {
     draft.code.jump(end);
 
     draft.code.bind(follow);
-    if grouping == Grouping::Process {
-        let is_thread = draft.code.label();
-        draft.code.load(Word, R1, R6, fields.task_pid);
-        draft.code.load(Word, R2, R6, fields.task_tgid);
-        draft.code.jump_if(R1, NotEqual, Of(R2), is_thread);
-        new_owner(&mut draft, grouping);
-        draft.code.bind(is_thread);
+    let (of_ourselves, known) = (draft.code.label(), draft.code.label());
+    draft.code.jump_if(R9, Equal, Is(layout::OWNER_OURSELVES.cast_signed()), of_ourselves);
+    match grouping {
+        Grouping::Together | Grouping::Name | Grouping::Group => draft.code.jump(known),
+        Grouping::Thread => {}
+        Grouping::Process => {
+            draft.code.load(Word, R1, R6, fields.task_pid);
+            draft.code.load(Word, R2, R6, fields.task_tgid);
+            draft.code.jump_if(R1, NotEqual, Of(R2), known);
+        }
     }
+    draft.code.bind(of_ourselves);
+    owner_of(&mut draft, grouping);
+    draft.code.bind(known);
     begin(&mut draft, Running::NotYet);
     draft.finish()
 }
@@ -129,7 +139,7 @@ pub fn execute(memory: &Memory, fields: &Fields, selection: Selection, grouping:
             owner_of(&mut draft, grouping);
             draft.code.jump(leaves);
         }
-        Grouping::Process => {
+        Grouping::Process | Grouping::Thread => {
             rename(&mut draft);
             draft.code.jump(end);
         }
@@ -200,8 +210,12 @@ pub fn adopt(memory: &Memory, fields: &Fields, selection: Selection, grouping: G
     draft.thread_row(R8, R1, end);
     draft.code.load(Word, R1, R8, thread::OWNER);
     draft.code.jump_if(R1, NotEqual, Is(0), end);
+    // A process is chosen, and named, by its first thread.
     draft.code.load(Double, R6, R6, fields.task_leader);
     select(&mut draft, selection);
+    if grouping == Grouping::Thread {
+        draft.code.load(Double, R6, R10, TASK_AT);
+    }
     let known = draft.code.label();
     if grouping == Grouping::Process {
         let first = draft.code.label();
@@ -239,6 +253,8 @@ fn select(draft: &mut Draft<'_>, selection: Selection) {
             draft.code.jump(end);
             draft.code.bind(found);
         }
+        // Never adopted: see who calls.
+        Selection::Born => {}
     }
 }
 
@@ -293,7 +309,7 @@ fn read_group(draft: &mut Draft<'_>) {
 fn owner_of(draft: &mut Draft<'_>, grouping: Grouping) {
     match grouping {
         Grouping::Together => return draft.code.set(R9, layout::OWNER_ALL.cast_signed()),
-        Grouping::Process => return new_owner(draft, grouping),
+        Grouping::Process | Grouping::Thread => return new_owner(draft, grouping),
         Grouping::Name => read_name(draft),
         Grouping::Group => read_group(draft),
     }
@@ -343,8 +359,10 @@ fn new_owner(draft: &mut Draft<'_>, grouping: Grouping) {
     draft.code.jump(done);
     draft.code.bind(has_room);
     owner_row(draft);
-    draft.code.load(Word, R1, R6, fields.task_tgid);
-    draft.code.store(Double, R7, owner::TGID, Of(R1));
+    for (field, at) in [(fields.task_tgid, owner::TGID), (fields.task_pid, owner::THREAD)] {
+        draft.code.load(Word, R1, R6, field);
+        draft.code.store(Word, R7, at, Of(R1));
+    }
     if grouping == Grouping::Group {
         draft.code.load(Double, R1, R10, KEY_AT);
         draft.code.store(Double, R7, owner::GROUP, Of(R1));
