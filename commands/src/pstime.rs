@@ -154,7 +154,10 @@ fn watch(context: &Context, plan: &Plan, feed: &mut Feed) -> Result<Outcome, Fai
     let mut earlier = Sample::default();
     let mut later = Sample::default();
     if feed.first(&mut earlier)? == Step::End {
-        return Err(Failure::Environment { command: NAME, message: "find a sample: the recording is empty".to_owned() });
+        return Err(Failure::Environment {
+            command: NAME,
+            message: "find a sample: the recording is empty".to_owned(),
+        });
     }
     let chosen = Chosen::new(plan, &feed.accounts)?;
     let mut outcome = chosen.missing(context, &earlier);

@@ -118,7 +118,8 @@ pub fn program() -> Command {
 
 fn overview_text() -> String {
     let mut text = String::new();
-    for (group, heading) in [(Group::Do, "do"), (Group::See, "see"), (Group::Manage, "manage"), (Group::Learn, "learn")] {
+    for (group, heading) in [(Group::Do, "do"), (Group::See, "see"), (Group::Manage, "manage"), (Group::Learn, "learn")]
+    {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(&format!("{gap}{heading}:\n"));
         for entry in COMMANDS.iter().filter(|entry| entry.group == group) {

@@ -119,7 +119,8 @@ impl<'plan> Shower<'plan> {
         }
         let machine = &interval.machine;
         let is_everybody = !self.plan.is_selective() && self.plan.users.is_empty();
-        let (Some(total_ns), Some(unaccounted_ns), true) = (machine.total_ns, machine.unaccounted_ns, is_everybody) else {
+        let (Some(total_ns), Some(unaccounted_ns), true) = (machine.total_ns, machine.unaccounted_ns, is_everybody)
+        else {
             return text;
         };
         let basis = match machine.basis {

@@ -73,8 +73,7 @@ fn text(plan: &Plan, context: &Context, ended: &Ended, wall: Duration) -> String
     let share = |nanoseconds: f64| base.percent(nanoseconds / 1e9 / wall.as_secs_f64().max(1e-9));
     let total_ns = user_ns as f64 + system_ns as f64;
     let amount = |name: &str, nanoseconds: f64, error: &str| {
-        let (seconds, percent) =
-            (terminal::four_digits(nanoseconds / 1e9), terminal::four_digits(share(nanoseconds)));
+        let (seconds, percent) = (terminal::four_digits(nanoseconds / 1e9), terminal::four_digits(share(nanoseconds)));
         format!("{name:<5} {seconds:>8} s  {percent:>7} %{error}\n")
     };
     let error = format!("  +- {} s", terminal::error_digits(error_ns / 1e9));

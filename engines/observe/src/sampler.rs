@@ -6,7 +6,8 @@ use crate::clocks::{Clocks, KernelClocks};
 use crate::files::{Files, Numbered};
 use crate::groups::{Hierarchies, Version};
 use crate::sample::{
-    CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Seen, Span, ThreadName, ThreadSample, TotalBasis,
+    CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Seen, Span, ThreadName, ThreadSample,
+    TotalBasis,
 };
 use crate::source::words::text_of;
 use crate::source::{control_group, machine_stat, pressure, process_stat, process_status, run_delay};

@@ -99,14 +99,6 @@ pub fn group_number(host: &Host, folder: &Path) -> Result<u64, HostError> {
     }
 }
 
-/// A controller of a hierarchy of version 1 that groups all processes, where there is one: there the groups are that people
-/// made, and version 2, mounted beside it, has only a root. None where version 2 rules.
-pub fn old_hierarchy_controller(host: &Host) -> Result<Option<String>, HostError> {
-    let memberships = memberships(host)?;
-    let has = |name: &&str| memberships.iter().any(|membership| membership.controllers.iter().any(|own| own == name));
-    Ok(["cpuacct", "cpu", "memory"].iter().find(|name| has(name)).map(|name| (*name).to_owned()))
-}
-
 /// The control groups of this process and where they are mounted: read once for all controllers, since the kernel takes its
 /// time to list mounts.
 pub struct ControlGroups {

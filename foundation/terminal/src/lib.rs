@@ -17,5 +17,6 @@ pub use progress::{Progress, ProgressSample, render_line};
 pub use quote::{printable, quote};
 pub use table::{Align, Table};
 pub use units::{
-    SizeError, bytes, bytes_of, duration, duration_coarse, error_digits, four_digits, integer, parse_bytes, percentage, percentage_whole, rate,
+    SizeError, bytes, bytes_of, duration, duration_coarse, error_digits, four_digits, integer, parse_bytes, percentage,
+    percentage_whole, rate,
 };
