@@ -14,10 +14,10 @@ use crate::list::{Combinations, Item, ListFault, ListReader};
 use crate::measures::{Measures, WaitClocks};
 use crate::output::{Capture, Outlet, Part, Passed};
 use crate::queue::{Pending, Queue};
-use crate::staff::Staff;
+use crate::staff::{Crew, Staff};
 use crate::start::{Programs, StartFault};
 use crate::tree::{Leftovers, Spent, Survivor};
-use crew::budget::{Hand, Lease};
+use crew::budget::Lease;
 use machine::Host;
 use rustix::event::epoll;
 use rustix::process::Pid;
@@ -210,7 +210,7 @@ struct Running {
     words: Words,
     key: Option<Key>,
     pid: Pid,
-    hands: Vec<Hand>,
+    crew: Crew,
     captures: [Option<Capture>; 2],
     tag: Option<Vec<u8>>,
     generation: u32,
@@ -274,6 +274,9 @@ struct Runner<'a> {
     /// When what was short (processes, files, memory, load) is looked at again.
     look_again: Option<Instant>,
     shortages: u32,
+    /// Hands that the next job lacks, and until when it waits for them.
+    lacking: usize,
+    patience: Option<Instant>,
     is_order_blocked: bool,
     chains: Chains,
     begun: Instant,
@@ -331,7 +334,7 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<Ran, SetupFault> {
     let own_before = sys::reap::own_usage();
-    let staff = Staff::new(lease)?;
+    let staff = Staff::new(lease, options.hands)?;
     let mut runner = Runner::new(options, source, around, staff, observer)?;
     runner.turn_until_done()?;
     let own = sys::reap::own_usage();
@@ -377,6 +380,8 @@ impl<'a> Runner<'a> {
             next_start: None,
             look_again: None,
             shortages: 0,
+            lacking: 0,
+            patience: None,
             is_order_blocked: false,
             chains: Chains::default(),
             begun: now,
