@@ -3,6 +3,7 @@
 
 mod debian;
 mod ends;
+mod hands;
 mod hostile;
 mod memory;
 mod output;
@@ -15,7 +16,9 @@ use testkit::program::{Outcome, Program};
 /// `mh xjobs` with these arguments and this list, in a fresh place's folder.
 fn xjobs<Argument: AsRef<OsStr>>(place: &Place, arguments: &[Argument], list: impl AsRef<[u8]>) -> Outcome {
     let words = [OsStr::new("xjobs")].into_iter().chain(arguments.iter().map(AsRef::as_ref));
-    Program::at(binary()).in_folder(place.folder()).run(words, list.as_ref()).expect("the program starts")
+    // Tests run side by side, and some jobs wait for each other: each list has as many hands as it asks for.
+    let program = Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", "");
+    program.run(words, list.as_ref()).expect("the program starts")
 }
 
 fn stdout(outcome: &Outcome) -> String {

@@ -17,8 +17,9 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::registry::{Entry, Group, Signals};
 use crate::shared_args::{PriorityArg, ReportFormat};
+use crate::sharing;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use crew::budget::{Budget, InProcess, Request, Weight};
+use crew::budget::{Request, Weight};
 use jobs::halt::Halt;
 use jobs::run::{Ran, Surroundings, Tally, run as run_jobs};
 use plan::Job;
@@ -215,6 +216,10 @@ pub struct XjobsArgs {
     #[arg(long, value_enum, default_value = "normal", value_name = "CLASS", hide_short_help = true)]
     pub priority: PriorityArg,
 
+    /// Share among runs of the same class; 100 is usual
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), hide_short_help = true)]
+    pub weight: Option<u16>,
+
     /// Print the plan with its reasons and do nothing
     #[arg(long)]
     pub explain: bool,
@@ -288,14 +293,17 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let tally = Arc::new(Tally::default());
     let total = job.total;
     let width = job.options.width;
-    // Hands are cores; -j may ask for more jobs than there are cores, as jobs may wait for disks and networks. Nor can a job hand
-    // its core on to an `mh` that it runs, which would then be counted twice: so -j alone bounds the run.
-    let budget = InProcess::new(width.max(plan::WIDTH_MAX));
-    let lease = budget.lease(Request {
+    // Behind the division: the row names the process that works. A width can grow while the run goes.
+    let shared = sharing::budget(context, width.max(plan::WIDTH_MAX));
+    if let Some(why) = &shared.why_alone {
+        context.messages.detail(NAME, &format!("could not {why}"));
+    }
+    job.options.hands = shared.budget.capacity();
+    let lease = shared.budget.lease(Request {
         priority: args.priority.class(),
-        weight: Weight::default(),
+        weight: args.weight.map_or_else(Weight::default, Weight::new),
         useful_width: width,
-        what: job.plan.purpose.clone(),
+        what: format!("xjobs: {}", job.plan.purpose),
     });
     let progress = progress::start(context, &job, Arc::clone(&tally), args.bar);
     let mut teller = Teller::new(context, &job, args);
@@ -304,6 +312,8 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let ran =
         run_jobs(job.options, source, lease, around, &mut teller).map_err(|fault| refused(&with_causes(&fault)))?;
     drop(progress);
+    // A hand that was asked for and not needed may still arrive.
+    context.last_acts.perform();
     let told = teller.finish(&ran);
     show(context, args, &ran, told)
 }

@@ -12,7 +12,7 @@ fn start(place: &Place, arguments: &[&str], list: &str) -> Running {
     // Whoever runs the tests in the background may have some of these ignored, and a child inherits that.
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(crate::place::binary());
-    command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder());
+    command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder()).env("MH_CREW_DIR", "");
     Running { child: command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts") }
 }
 

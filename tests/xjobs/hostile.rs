@@ -90,7 +90,7 @@ fn a_server_takes_jobs_of_many_senders() {
     let place = Place::new();
     place.shell("mkfifo q");
     let mut command = Command::new(crate::place::binary());
-    command.args(["xjobs", "-j2", "-s", "q"]).current_dir(place.folder()).stdin(Stdio::null());
+    command.args(["xjobs", "-j2", "-s", "q"]).current_dir(place.folder()).env("MH_CREW_DIR", "").stdin(Stdio::null());
     let mut running = Running { child: command.spawn().expect("the program starts") };
     let script =
         "for i in 1 2 3 4 5 6 7 8; do (\"$mh\" xjobs --send q sh -c \"echo $i >> log\" || echo lost) & done; wait

@@ -342,7 +342,14 @@ impl Outside<'_> {
         let mut spawner = Spawner::in_callers_group(self.signals, environment).map_err(StartFault::Words)?;
         let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
         let streams: [BorrowedFd<'_>; 3] = [stdin, stdout, stderr];
-        let launch = Launch { program: &self.path, arguments: &arguments, environment: None, folder: None, streams };
+        let launch = Launch {
+            program: &self.path,
+            arguments: &arguments,
+            environment: None,
+            besides: None,
+            folder: None,
+            streams,
+        };
         let failed = |cause| StartFault::Run { program: self.path.to_string_lossy().into_owned(), cause };
         spawner.spawn(&launch).map_err(failed)
     }

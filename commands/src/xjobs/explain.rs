@@ -23,6 +23,7 @@ pub fn plan(args: &XjobsArgs, options: &Options, facts: &Facts<'_>) -> Plan {
     let what = if utility.is_empty() { "the jobs".to_owned() } else { utility.join(" ") };
     let mut plan = Plan::new(format!("run {what} from {}", facts.list_name));
     plan.choose("jobs at once", options.width.to_string(), facts.why_width.clone());
+    crate::sharing::explain(&mut plan);
     let total = match (facts.is_server, facts.total) {
         (true, _) => "never ends".to_owned(),
         (_, Some(total)) => format!("about {}", crate::report::counted(total, "job")),

@@ -4,6 +4,7 @@
 use super::plan::usage;
 use super::{Called, NAME, XjobsArgs};
 use crate::failure::{Failure, with_causes};
+use crew::budget::passport;
 use jobs::list::{Combinations, ListReader, Pairing, Records, Syntax};
 use jobs::record::Utility;
 use jobs::run::Source;
@@ -175,7 +176,8 @@ fn lines_in(input: &OwnedFd, args: &XjobsArgs) -> Option<u64> {
 /// The runner's variables for its jobs.
 pub fn environment() -> jobs::Variables {
     let mut words = jobs::Variables::default();
-    for (name, value) in crate::context::variables() {
+    // Each job is told which hands are its own; those of this process are not a job's.
+    for (name, value) in crate::context::variables().filter(|(name, _)| name != passport::VARIABLE) {
         let variable: OsString = [name, value].join("=".as_ref());
         // What came from the kernel has no NUL.
         let _never_refused = words.push(&variable.into_vec());

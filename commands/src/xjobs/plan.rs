@@ -41,6 +41,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
     let list = inputs::open(args, &mut words, syntax.clone())?;
     let options = Options {
         width,
+        hands: width,
         queue_max: args.queue,
         template: words.template,
         defaults: words.defaults,

@@ -105,6 +105,7 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Who goes fi
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l weight -d 'Share among runs of the same class; 100 is usual' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l report -d 'After the run, print what bound it and what one more core would buy' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s 1 -d 'Each line is one argument, as it is'
@@ -128,11 +129,13 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l bar -l eta -d 'Show prog
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l dry-run -d 'Print the commands and run none'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume" -l json -d 'Print one JSON object'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume" -f -a "set" -d 'Change a run\'s class or weight'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume" -f -a "pause" -d 'Have a run give back all its cores and keep what it has in memory'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume" -f -a "resume" -d 'Let a paused run go on'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "set" -d 'Change a run\'s class or weight'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "pause" -d 'Have a run give back all its cores and keep what it has in memory'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "resume" -d 'Let a paused run go on'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "wait" -d 'Wait until runs have ended'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "run" -d 'Run a program with a share of the cores'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from set" -l priority -d 'Its new class' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
@@ -141,6 +144,18 @@ complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_f
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -l timeout -d 'Wait at most so long (90, 1.5m, 2h)' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -l idle -d 'Wait until a core is free that no run waits for, instead'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l priority -d 'Its class' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l weight -d 'Its share among the runs of its class' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s j -l hands -d 'It can use N cores at most (default, and 0: all that this process may use)' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l what -d 'What mh crew says it does (default: its command line)' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tour" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand links" -l only -d 'Make only these' -r
 complete -c mh -n "__fish_mh_using_subcommand links" -l hard -d 'Make hard links instead of symbolic ones'

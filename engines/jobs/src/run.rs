@@ -17,10 +17,10 @@ use crate::list::{Combinations, Item, ListFault, ListReader};
 use crate::measures::{Measures, WaitClocks};
 use crate::output::{Capture, Outlet, Part, Passed};
 use crate::queue::{Pending, Queue};
-use crate::staff::Staff;
+use crate::staff::{Crew, Staff};
 use crate::start::{Programs, StartFault};
 use crate::tree::{Leftovers, Spent, Survivor};
-use crew::budget::{Hand, Lease};
+use crew::budget::Lease;
 use machine::Host;
 use rustix::event::epoll;
 use rustix::process::Pid;
@@ -213,7 +213,7 @@ struct Running {
     words: Words,
     key: Option<Key>,
     pid: Pid,
-    hands: Vec<Hand>,
+    crew: Crew,
     captures: [Option<Capture>; 2],
     tag: Option<Vec<u8>>,
     generation: u32,
@@ -283,6 +283,9 @@ struct Runner<'a> {
     /// What holds starts back until then: memory, or all else.
     held_by: Cause,
     shortages: u32,
+    /// Hands that the next job lacks, and until when it waits for them.
+    lacking: usize,
+    patience: Option<Instant>,
     is_order_blocked: bool,
     chains: Chains,
     begun: Instant,
@@ -340,7 +343,7 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<Ran, SetupFault> {
     let own_before = sys::reap::own_usage();
-    let staff = Staff::new(lease)?;
+    let staff = Staff::new(lease, options.hands)?;
     let mut runner = Runner::new(options, source, around, staff, observer)?;
     runner.turn_until_done()?;
     let own = sys::reap::own_usage();
@@ -388,6 +391,8 @@ impl<'a> Runner<'a> {
             look_again: None,
             held_by: Cause::Held,
             shortages: 0,
+            lacking: 0,
+            patience: None,
             is_order_blocked: false,
             chains: Chains::default(),
             begun: now,

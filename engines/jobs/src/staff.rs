@@ -1,5 +1,6 @@
 //! Hands for jobs: taken from the lease by one thread that may sleep in it, so that the event loop never does.
-//! A hand stays with the run from job to job while work waits and nobody else is entitled to it.
+//! A hand stays with the run from job to job while work waits and nobody else is entitled to it. Jobs beyond the cores that there
+//! are (`-j` says so: they wait for disks and networks) have none.
 
 use crew::budget::{Hand, Lease};
 use rustix::event::{EventfdFlags, eventfd};
@@ -11,16 +12,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// LIMIT: hands asked for and not yet had; more than any width.
 const ASKED_MAX: usize = 8192;
 
+/// What a job works with.
+#[derive(Debug, Default)]
+pub(crate) struct Crew {
+    hands: Vec<Hand>,
+    /// Places beyond the cores, for which there are no hands.
+    unstaffed: usize,
+}
+
 /// A run's hands.
 pub(crate) struct Staff {
     lease: Arc<dyn Lease>,
     shared: Arc<Shared>,
     ask: SyncSender<()>,
     idle: Vec<Hand>,
+    /// Hands that the lease has at most.
+    most: usize,
+    /// Places for jobs without a hand, and how many of them are taken.
+    unstaffed: usize,
+    unstaffed_at_work: usize,
+    /// What the lease was told last.
+    useful_width: usize,
     /// Asked for and not yet arrived.
     asked: usize,
     /// With jobs.
-    at_work: usize,
+    hands_at_work: usize,
 }
 
 struct Shared {
@@ -29,7 +45,8 @@ struct Shared {
 }
 
 impl Staff {
-    pub fn new(lease: Box<dyn Lease>) -> io::Result<Self> {
+    /// `most`: hands that the lease has at most, where more places are asked for.
+    pub fn new(lease: Box<dyn Lease>, most: usize) -> io::Result<Self> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let shared = Arc::new(Shared { arrived: Mutex::new(Vec::new()), bell });
         let lease: Arc<dyn Lease> = Arc::from(lease);
@@ -43,7 +60,18 @@ impl Staff {
                 let _already_ringing = rustix::io::write(&for_thread.bell, &1_u64.to_ne_bytes());
             }
         })?;
-        Ok(Self { lease, shared, ask, idle: Vec::new(), asked: 0, at_work: 0 })
+        Ok(Self {
+            lease,
+            shared,
+            ask,
+            idle: Vec::new(),
+            most: most.max(1),
+            unstaffed: 0,
+            unstaffed_at_work: 0,
+            useful_width: 0,
+            asked: 0,
+            hands_at_work: 0,
+        })
     }
 
     /// Rings when hands have arrived.
@@ -59,40 +87,61 @@ impl Staff {
         self.idle.append(&mut arrived);
     }
 
-    /// Takes `count` hands for a job, if they are here.
-    pub fn take(&mut self, count: usize) -> Option<Vec<Hand>> {
-        if self.idle.len() < count {
+    /// Takes places for a job that needs `count`, if they are here.
+    pub fn take(&mut self, count: usize) -> Option<Crew> {
+        let unstaffed = count - count.min(self.idle.len());
+        if unstaffed > self.unstaffed.saturating_sub(self.unstaffed_at_work) {
             return None;
         }
-        self.at_work += count;
-        Some(self.idle.split_off(self.idle.len() - count))
+        self.unstaffed_at_work += unstaffed;
+        self.hands_at_work += count - unstaffed;
+        Some(Crew { hands: self.idle.split_off(self.idle.len() - (count - unstaffed)), unstaffed })
     }
 
-    /// Takes back a job's hands.
-    pub fn put_back(&mut self, mut hands: Vec<Hand>) {
-        self.at_work -= hands.len();
-        self.idle.append(&mut hands);
+    /// Takes the hands that are here for a job that needs more: it has waited for them.
+    pub fn take_fewer(&mut self) -> Option<Crew> {
+        self.take(self.idle.len()).filter(|crew| !crew.hands.is_empty())
+    }
+
+    /// Takes back a job's places.
+    pub fn put_back(&mut self, mut crew: Crew) {
+        self.unstaffed_at_work -= crew.unstaffed;
+        self.hands_at_work -= crew.hands.len();
+        self.idle.append(&mut crew.hands);
         while self.idle.last().is_some_and(|hand| self.lease.must_return(hand)) {
             self.give_back_one();
         }
     }
 
-    /// Whether a hand is here for a job.
+    /// What a job needs to use its hands in the run's place: text for its environment. None where it has none that others see.
+    pub fn passport(&self, crew: &Crew) -> Option<String> {
+        let hands: Vec<&Hand> = crew.hands.iter().collect();
+        Some(self.lease.passport(&hands)?.to_string())
+    }
+
+    /// Whether a place is here for a job.
     pub fn has_idle(&self) -> bool {
-        !self.idle.is_empty()
+        !self.idle.is_empty() || self.unstaffed_at_work < self.unstaffed
     }
 
-    /// Hands that jobs hold.
+    /// Places that jobs have.
     pub fn at_work(&self) -> usize {
-        self.at_work
+        self.hands_at_work + self.unstaffed_at_work
     }
 
-    /// Sees to it that `wanted` hands are here, under way or at work, and no more idle ones than that.
+    /// Sees to it that `wanted` places are here, under way or at work, and no more idle hands than that. Those beyond the cores are
+    /// places without a hand: so many wait for a hand as there are cores, however long others keep those.
     pub fn want(&mut self, wanted: usize) {
-        while self.at_work + self.idle.len() + self.asked < wanted && self.ask.try_send(()).is_ok() {
+        self.unstaffed = wanted.saturating_sub(self.most);
+        let hands = wanted.saturating_sub(self.unstaffed_at_work).min(self.most);
+        if self.useful_width != hands.max(1) {
+            self.useful_width = hands.max(1);
+            self.lease.set_useful_width(self.useful_width);
+        }
+        while self.hands_at_work + self.idle.len() + self.asked < hands && self.ask.try_send(()).is_ok() {
             self.asked += 1;
         }
-        while self.at_work + self.idle.len() > wanted && !self.idle.is_empty() {
+        while self.hands_at_work + self.idle.len() > hands && !self.idle.is_empty() {
             self.give_back_one();
         }
     }
@@ -104,7 +153,7 @@ impl Staff {
             self.give_back_one();
         }
         let books = self.lease.books();
-        self.at_work == 0 && books.taken - books.returned <= self.asked as u64
+        self.at_work() == 0 && books.taken - books.returned <= self.asked as u64
     }
 
     fn give_back_one(&mut self) {
@@ -134,7 +183,7 @@ mod tests {
             useful_width: 2,
             what: "a test".to_owned(),
         };
-        let mut staff = Staff::new(budget.lease(request)).expect("a thread and an eventfd");
+        let mut staff = Staff::new(budget.lease(request), 2).expect("a thread and an eventfd");
         assert!(staff.take(1).is_none());
         staff.want(2);
         while staff.asked > 0 {
@@ -145,6 +194,34 @@ mod tests {
         assert!(staff.take(1).is_none());
         assert_eq!(staff.at_work(), 2);
         staff.put_back(hands);
+        staff.want(0);
+        assert!(staff.close());
+    }
+
+    #[test]
+    fn places_beyond_the_cores_need_no_hand_and_come_last() {
+        let budget = InProcess::new(1);
+        let (priority, weight) = (Priority::Normal, Weight::default());
+        let lease = |useful_width| budget.lease(Request { priority, weight, useful_width, what: "a test".to_owned() });
+        let other = lease(1);
+        let theirs = other.take();
+        let mut staff = Staff::new(lease(3), 1).expect("a thread and an eventfd");
+        staff.want(1);
+        assert!(staff.take(1).is_none(), "one job waits for the core");
+        staff.want(3);
+        let two = staff.take(2).expect("two do not");
+        assert!(staff.take(1).is_none() && !staff.has_idle() && staff.passport(&two).is_none());
+        other.give_back(theirs);
+        while staff.asked > 0 {
+            staff.collect();
+            std::thread::yield_now();
+        }
+        let third = staff.take(1).expect("the core is free");
+        assert_eq!(staff.at_work(), 3);
+        staff.put_back(two);
+        staff.want(1);
+        assert!(!staff.has_idle(), "one place in all, and that is taken");
+        staff.put_back(third);
         staff.want(0);
         assert!(staff.close());
     }

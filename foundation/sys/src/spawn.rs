@@ -79,6 +79,10 @@ impl Words {
 
     fn collect_pointers(&self, pointers: &mut Vec<*mut c_char>) {
         pointers.clear();
+        self.append_pointers(pointers);
+    }
+
+    fn append_pointers(&self, pointers: &mut Vec<*mut c_char>) {
         let mut at = self.bytes.as_ptr();
         for word in self.iter() {
             pointers.push(at.cast_mut().cast());
@@ -98,6 +102,8 @@ pub struct Launch<'a> {
     pub arguments: &'a Words,
     /// `NAME=value` words instead of the [`Spawner`]'s.
     pub environment: Option<&'a Words>,
+    /// `NAME=value` words besides, of names that are not among the others.
+    pub besides: Option<&'a Words>,
     /// Where it runs, if not where this process does.
     pub folder: Option<&'a CStr>,
     /// Its standard input, output and error. None may be one of this process's first three unless it is the same one.
@@ -108,6 +114,7 @@ pub struct Launch<'a> {
 pub struct Spawner {
     attributes: Box<libc::posix_spawnattr_t>,
     environment: Words,
+    usual_variables: Vec<*mut c_char>,
     arguments: Vec<*mut c_char>,
     variables: Vec<*mut c_char>,
     /// Actions for streams of these numbers: they hold numbers only, so the same do for every program that has the same.
@@ -149,9 +156,9 @@ impl Spawner {
             checked(libc::posix_spawnattr_setsigmask(&mut *attributes, signals.mask_before()))?;
             checked(libc::posix_spawnattr_setsigdefault(&mut *attributes, &defaults))?;
         }
-        let mut variables = Vec::new();
-        environment.collect_pointers(&mut variables);
-        Ok(Self { attributes, environment, arguments: Vec::new(), variables, actions: Vec::new() })
+        let (mut usual_variables, arguments, variables, actions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        environment.collect_pointers(&mut usual_variables);
+        Ok(Self { attributes, environment, usual_variables, arguments, variables, actions })
     }
 
     /// What programs get that have no environment of their own.
@@ -164,14 +171,15 @@ impl Spawner {
     /// Errors are the kernel's: `NotFound`, `PermissionDenied`, E2BIG (arguments too long), EAGAIN (too many processes).
     pub fn spawn(&mut self, launch: &Launch<'_>) -> io::Result<Pid> {
         launch.arguments.collect_pointers(&mut self.arguments);
-        let mut own_variables = Vec::new();
-        let variables = match launch.environment {
-            Some(words) => {
-                words.collect_pointers(&mut own_variables);
-                own_variables.as_ptr()
-            }
-            None => self.variables.as_ptr(),
-        };
+        match launch.environment {
+            Some(words) => words.collect_pointers(&mut self.variables),
+            None => self.variables.clone_from(&self.usual_variables),
+        }
+        if let Some(besides) = launch.besides {
+            // In the place of the null pointer at the end.
+            self.variables.pop();
+            besides.append_pointers(&mut self.variables);
+        }
         let with_folder;
         let actions = match launch.folder {
             Some(_) => {
@@ -191,7 +199,7 @@ impl Spawner {
                 actions,
                 &*self.attributes,
                 self.arguments.as_ptr(),
-                variables,
+                self.variables.as_ptr(),
             )
         })?;
         Pid::from_raw(pid).ok_or_else(|| io::Error::other("posix_spawn told no process"))
@@ -299,11 +307,12 @@ mod tests {
         let mut spawner = Spawner::new(&signals, words(&["A=1"])).expect("attributes");
         let (mut reader, writer) = pipe().expect("a pipe");
         let nothing = File::open("/dev/null").expect("it is there");
-        let script = "echo $A; pwd; ps -o pgid= -p $$ 2>/dev/null | tr -d ' ' >/dev/null; exit 3";
+        let script = "echo $A$B; pwd; ps -o pgid= -p $$ 2>/dev/null | tr -d ' ' >/dev/null; exit 3";
         let launch = Launch {
             program: c"/bin/sh",
             arguments: &words(&["sh", "-c", script]),
             environment: None,
+            besides: Some(&words(&["B=2"])),
             folder: Some(c"/usr"),
             streams: [nothing.as_fd(), writer.as_fd(), nothing.as_fd()],
         };
@@ -312,7 +321,7 @@ mod tests {
         drop(writer);
         let mut said = String::new();
         reader.read_to_string(&mut said).expect("readable");
-        assert_eq!(said, "1\n/usr\n");
+        assert_eq!(said, "12\n/usr\n");
         loop {
             if let Some(ended) = next_ended().expect("there is a child").filter(|ended| ended.pid == pid) {
                 assert_eq!(ended.how, How::Exit(3));
@@ -333,6 +342,7 @@ mod tests {
             program: c"/nowhere/x",
             arguments: &arguments,
             environment: None,
+            besides: None,
             folder: None,
             streams: [stream, stream, stream],
         };

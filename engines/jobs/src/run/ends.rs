@@ -9,6 +9,7 @@ use crate::journal::{Outcome, Record};
 use crate::output::{Flow, Part};
 use crate::queue::Pending;
 use crate::spec::Spec;
+use crate::staff::Crew;
 use crate::tree::Spent;
 use rustix::event::epoll;
 use rustix::process::Pid;
@@ -29,7 +30,7 @@ impl Running {
             words,
             key: None,
             pid: Pid::INIT,
-            hands: Vec::new(),
+            crew: Crew::default(),
             captures: [None, None],
             tag: None,
             generation: 0,
@@ -71,7 +72,7 @@ impl Runner<'_> {
         let wall = running.started.elapsed();
         self.running -= 1;
         self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
-        self.staff.put_back(std::mem::take(&mut running.hands));
+        self.staff.put_back(std::mem::take(&mut running.crew));
         if running.is_timed_out || running.is_stopped {
             // Its leader is gone; what still runs in its group has heard the same signals and goes too.
             let _it_may_be_empty = signal_group(running.pid, number::SIGKILL);

@@ -13,6 +13,8 @@ use sys::spawn::Words;
 pub struct Options {
     /// Jobs at once.
     pub width: usize,
+    /// Hands that the lease has at most; jobs beyond them run without.
+    pub hands: usize,
     /// Jobs that are read ahead.
     pub queue_max: usize,
     /// How words become commands.

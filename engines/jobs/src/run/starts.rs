@@ -6,16 +6,18 @@ use crate::journal::{Key, Outcome, Record};
 use crate::output::Capture;
 use crate::queue::{Next, Pending};
 use crate::spec::{More, Opening, Target};
+use crate::staff::Crew;
 use crate::start::{self, StartFault};
 use crate::template::Place;
 use crate::tree::Spent;
+use crew::budget::passport::VARIABLE;
 use rustix::event::epoll;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
-use sys::spawn::{Launch, Words, path_for_kernel};
+use sys::spawn::{HoldsNul, Launch, Words, path_for_kernel};
 
 /// Between two looks at what is short: memory, load, processes. Nothing tells when these change.
 pub(super) const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(250);
@@ -54,7 +56,7 @@ impl Runner<'_> {
             return self.staff.want(self.staff.at_work());
         }
         self.memory.is_blocked = false;
-        self.staff.want(self.options.width.min(self.staff.at_work() + self.queue.jobs()));
+        self.staff.want(self.places_wanted());
         while self.stop == Stop::No && self.staff.has_idle() && self.queue.len() > 0 && !self.is_held() {
             let next = match self.admitted_aside() {
                 Some(pending) => Next::Job(pending),
@@ -88,7 +90,34 @@ impl Runner<'_> {
                 }
             }
         }
-        self.staff.want(self.options.width.min(self.staff.at_work() + self.queue.jobs()));
+        // While time, memory or order hold all jobs back, others may have the hands.
+        let is_held = self.look_again.is_some() || self.next_start.is_some() || self.is_order_blocked;
+        let wanted = if is_held { self.staff.at_work() } else { self.places_wanted() };
+        self.staff.want(wanted);
+    }
+
+    fn places_wanted(&self) -> usize {
+        self.options.width.min(self.staff.at_work() + self.queue.jobs().max(self.lacking))
+    }
+
+    /// Places for the next job, as many as it asks for. When it alone is left to run and others have the hands, it waits a moment
+    /// and begins with those there are: nobody promises it more than one.
+    fn take_places(&mut self, count: usize) -> Option<Crew> {
+        let crew = self.staff.take(count).or_else(|| {
+            let is_patient = self.running > 0 || self.patience.is_none_or(|until| Instant::now() < until);
+            if is_patient { None } else { self.staff.take_fewer() }
+        });
+        match crew {
+            Some(_) => (self.lacking, self.patience) = (0, None),
+            None => {
+                self.lacking = count;
+                self.patience = self.patience.filter(|_| self.running == 0);
+                if self.running == 0 && self.patience.is_none() {
+                    self.patience = Some(Instant::now() + LOOK_AGAIN_AFTER);
+                }
+            }
+        }
+        crew
     }
 
     /// Whether something other than hands and order holds all jobs back.
@@ -126,38 +155,44 @@ impl Runner<'_> {
     /// Whether there may be another one to start.
     fn try_to_start(&mut self, pending: Pending) -> bool {
         let count = pending.spec.hands().min(self.options.width);
-        let Some(hands) = self.staff.take(count) else {
+        let Some(crew) = self.take_places(count) else {
             self.queue.put_back(pending);
             return false;
         };
         let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
-        match self.launch(&pending, slot) {
+        let passport = self.staff.passport(&crew);
+        match self.launch(&pending, slot, passport) {
             Ok((Started::LeftOut, _)) => {
-                self.staff.put_back(hands);
+                self.staff.put_back(crew);
                 self.leave_out(&pending);
                 true
             }
             Ok((Started::Runs, running)) => {
                 self.shortages = 0;
-                self.note_start(slot, Running { pending, hands, ..running });
+                self.note_start(slot, Running { pending, crew, ..running });
                 self.options.delay.is_zero()
             }
             Err(fault) if fault.is_a_shortage() && (self.running > 0 || self.shortages < SHORTAGES_MAX) => {
                 self.shortages += 1;
-                self.staff.put_back(hands);
+                self.staff.put_back(crew);
                 self.queue.put_back(pending);
                 self.hold(Cause::Held);
                 false
             }
             Err(fault) => {
-                self.staff.put_back(hands);
+                self.staff.put_back(crew);
                 self.fail_to_start(pending, &fault);
                 true
             }
         }
     }
 
-    fn launch(&mut self, pending: &Pending, slot: usize) -> Result<(Started, Running), StartFault> {
+    fn launch(
+        &mut self,
+        pending: &Pending,
+        slot: usize,
+        passport: Option<String>,
+    ) -> Result<(Started, Running), StartFault> {
         let nul = |cause| StartFault::Words(io::Error::new(io::ErrorKind::InvalidInput, cause));
         let spec = &pending.spec;
         let place = Place { number: spec.number, slot: slot + 1 };
@@ -180,7 +215,8 @@ impl Runner<'_> {
         {
             self.journal_fails(&error);
         }
-        self.spawn(more, &program, &streams, &mut running)?;
+        let besides = passport.map(|passport| besides(&passport)).transpose().map_err(nul)?;
+        self.spawn(more, &program, besides.as_ref(), &streams, &mut running)?;
         Ok((Started::Runs, running))
     }
 
@@ -188,6 +224,7 @@ impl Runner<'_> {
         &mut self,
         more: &More,
         program: &std::ffi::CStr,
+        besides: Option<&Words>,
         streams: &[Stream; 3],
         running: &mut Running,
     ) -> Result<(), StartFault> {
@@ -208,6 +245,7 @@ impl Runner<'_> {
             program,
             arguments: &running.words,
             environment: environment.as_ref(),
+            besides,
             folder: folder.as_deref(),
             streams: [resolve(0), resolve(1), resolve(errors)],
         };
@@ -402,6 +440,13 @@ impl Runner<'_> {
             OutputManner::Files(folder) => file_in(folder, number, "stderr"),
         }
     }
+}
+
+/// The variable that tells a job which hands it may use.
+fn besides(passport: &str) -> Result<Words, HoldsNul> {
+    let mut words = Words::default();
+    words.push(format!("{VARIABLE}={passport}").as_bytes())?;
+    Ok(words)
 }
 
 fn captured(stream: usize, running: &mut Running) -> Result<Stream, StartFault> {

@@ -1,0 +1,67 @@
+//! Hands of `mh xjobs`: from the same budget as everybody's, one a job, handed on to an `mh` in the job, so that nothing counts twice.
+
+use crate::place::{Place, Running, binary, wait_until};
+use std::fs::File;
+use std::process::{Command, Stdio};
+use testkit::program::{Outcome, Program};
+
+/// A place with a table of its own.
+fn run(place: &Place, arguments: &[&str], list: &str) -> Outcome {
+    let program = Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+    program.with_variable("mh", binary()).run(arguments, list.as_bytes()).expect("the program starts")
+}
+
+fn census(place: &Place) -> String {
+    String::from_utf8(run(place, &["crew", "--json"], "").stdout_of_success()).expect("JSON is text")
+}
+
+fn runs_of(place: &Place, what: &str) -> Vec<String> {
+    census(place).split("{\"pid\":").filter(|run| run.contains(what)).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_job_works_with_the_hand_that_its_runner_holds_for_it() {
+    let place = Place::new();
+    File::create(place.path("endless")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file can be made");
+    let mut command = Command::new(binary());
+    command.args(["xjobs", "-j1", "-n", "--shell", "$mh tamp -q -j 1 -c {}", ":::", "endless"]);
+    command.env("mh", binary()).env("MH_CREW_DIR", place.path("crew")).current_dir(place.folder());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let runner = Running { child: command.spawn().expect("the program starts") };
+    wait_until("the job is there", || runs_of(&place, "tamp: ").len() == 1);
+    let (jobs, runners) = (runs_of(&place, "tamp: "), runs_of(&place, "xjobs: "));
+    assert!(jobs[0].contains("\"holds\":0") && jobs[0].contains("\"inherited\":1"), "{jobs:?}");
+    assert!(runners[0].contains("\"holds\":1") && runners[0].contains("\"inherited\":0"), "{runners:?}");
+    drop(runner);
+    let is_dead = |run: &String| run.contains("\"state\":\"dead\"");
+    wait_until("the killed runner's job ends too", || runs_of(&place, "tamp: ").iter().all(is_dead));
+}
+
+#[test]
+fn each_job_is_told_of_its_own_hands_and_of_no_others() {
+    let place = Place::new();
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(2));
+    let list = format!("{{\"argv\":[\"sh\",\"-c\",\"echo $MH_LEASE | wc -w\"],\"cores\":{cores}}}\n");
+    let words = run(&place, &["xjobs", "-j2"], &list).stdout_of_success();
+    assert_eq!(String::from_utf8(words).expect("text").trim(), (1 + cores).to_string(), "a table and its hands");
+    let outer = "$mh xjobs -j1 --shell 'echo {} $MH_LEASE' ::: inner";
+    let nested = run(&place, &["xjobs", "-j1", "--shell", outer, ":::", "outer"], "").stdout_of_success();
+    let nested = String::from_utf8(nested).expect("text");
+    assert_eq!(nested.trim().rsplit(' ').next().map(|hand| hand.split(':').count()), Some(3), "with a claim: {nested}");
+    let alone = Program::at(binary()).with_variable("MH_CREW_DIR", "").with_variable("MH_LEASE", "1:2 0:1000000000001");
+    let alone = alone.run(["xjobs", "--shell", "echo {}$MH_LEASE", ":::", "none"], b"").expect("it starts");
+    assert_eq!(alone.stdout_of_success(), b"none\n");
+}
+
+#[test]
+fn jobs_beyond_the_cores_run_without_hands_and_several_cores_are_waited_for() {
+    let place = Place::new();
+    // Each waits until all have begun: they must run at the same time.
+    let script = "touch begun.{}; while test $(ls begun.* | wc -l) -lt 40; do sleep 0.01; done";
+    let many: Vec<String> = (0..40).map(|number| number.to_string()).collect();
+    let arguments: Vec<&str> =
+        ["xjobs", "-j40", "--shell", script, ":::"].into_iter().chain(many.iter().map(String::as_str)).collect();
+    run(&place, &arguments, "").stdout_of_success();
+    let list = "{\"argv\":[\"echo\",\"alone\"],\"cores\":2}\n";
+    assert_eq!(run(&place, &["xjobs", "-j2"], list).stdout_of_success(), b"alone\n");
+}
