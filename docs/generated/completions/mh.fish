@@ -28,6 +28,9 @@ complete -c mh -n "__fish_mh_needs_command" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_needs_command" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompress files and streams on all cores'
 complete -c mh -n "__fish_mh_needs_command" -f -a "xjobs" -d 'Run the jobs of a list, N at once'
+complete -c mh -n "__fish_mh_needs_command" -f -a "pstime" -d 'Show the CPU time of processes over an interval, with its error'
+complete -c mh -n "__fish_mh_needs_command" -f -a "fit" -d 'Show how many more users, processes or containers fit, and what binds'
+complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show what a timed wait really costs here: every call, under two timer slacks'
 complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and give orders to them'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file what the commands do, step by step'
 complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, lz4, bzip2, xz and their relatives'
@@ -129,6 +132,108 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l bar -l eta -d 'Show prog
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l dry-run -d 'Print the commands and run none'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C' -r
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s C -l name -d 'Processes of this name (may be given again)' -r
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s u -l user -d 'Processes of this user only, by name or number (may be given again)' -r
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l by -d 'One row for all processes that have this in common' -r -f -a "user\t'The effective user'
+cgroup\t'The control group'
+unit\t'The service or container'
+name\t'The name'"
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l of -d 'What 100 % is' -r -f -a "machine\t'All CPUs that are switched on'
+core\t'One core: two busy threads are 200 %'
+quota\t'What the control groups\' quota allows, or all CPUs where there is none'"
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s o -l columns -d 'Columns, joined by commas' -r -f -a "uid\t'The effective user'
+pid\t'The process'
+tid\t'The thread'
+usr\t'User time'
+sys\t'System time'
+error\t'How far %USR and %SYS may be off, with 95 % confidence'
+cpu\t'User and system time'
+stale\t'How far %CPU may be off'
+core\t'User and system time as a share of one core, whatever the base'
+secs\t'CPU seconds'
+wait\t'Time its threads could run and had no CPU'
+block\t'Time its threads waited for block devices (needs kernel.task_delayacct)'
+sleep\t'Time a thread waited for anything else'
+members\t'Processes, or threads, in the row'
+cgroup\t'The control group'
+unit\t'The service or container'
+name\t'The short name'
+command\t'The command line'"
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l sort -d 'What rows are sorted by' -r -f -a "cpu\t'CPU time'
+usr\t'User time'
+sys\t'System time'
+wait\t'Time without a CPU'
+pid\t'Number'
+name\t'Name'"
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l min -d 'Leave out rows below PERCENT' -r
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l top -d 'At most COUNT rows' -r
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l record -d 'Write every sample to a new file, for --replay' -r -F
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l replay -d 'Take the samples from a recording' -r -F
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s s -l seconds -d 'Seconds of CPU time instead of percentages'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s t -l threads -d 'A row for each thread'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s m -l microstates -d 'What each thread did with its time: running, waiting for a CPU, for a device, for something else (implies -t)'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s c -l children -d 'Each listed process together with all that descend from it, ended ones too'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s a -l all -d 'Processes that used nothing, too'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l json -d 'One JSON object an interval'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l csv -d 'Comma-separated values'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand fit" -l user -d 'How many more users like this one (without any choice: like the middle one of all)' -r
+complete -c mh -n "__fish_mh_using_subcommand fit" -l comm -d 'How many more processes of this name' -r
+complete -c mh -n "__fish_mh_using_subcommand fit" -l args -d 'Of these processes, only those with TEXT in their command line' -r
+complete -c mh -n "__fish_mh_using_subcommand fit" -l cgroup -d 'How many more control groups like this one, all its processes together' -r
+complete -c mh -n "__fish_mh_using_subcommand fit" -l with -d 'Suppose that the machine had this much memory (32G)' -r
+complete -c mh -n "__fish_mh_using_subcommand fit" -l add -d 'Say whether this many more fit; exit code 3 when they do not' -r
+complete -c mh -n "__fish_mh_using_subcommand fit" -l reserve -d 'Leave this much memory alone [default: a twentieth of it]' -r
+complete -c mh -n "__fish_mh_using_subcommand fit" -l time -d 'Watch for so many seconds: pages are looked at for a hundredth of that, and CPU is what was used meanwhile' -r
+complete -c mh -n "__fish_mh_using_subcommand fit" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand fit" -l csv -d 'Print the instances as comma-separated values'
+complete -c mh -n "__fish_mh_using_subcommand fit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s c -l call -d 'Only this call; may be given again' -r -f -a "poll\t''
+ppoll\t''
+select\t''
+pselect\t''
+nanosleep\t''
+usleep\t''
+clock_nanosleep\t''
+clock_nanosleep abs\t''
+cond_timedwait\t''
+mutex_timedlock\t''
+rwlock_timedrdlock\t''
+rwlock_timedwrlock\t''
+sem_timedwait\t''
+semtimedop\t''
+mq_timedreceive\t''
+mq_timedsend\t''
+sigtimedwait\t''
+aio_suspend\t''
+setitimer real\t''
+timer_settime\t''
+recv SO_RCVTIMEO\t''
+epoll_wait\t''
+epoll_pwait2\t''
+timerfd\t''
+futex\t''
+futex_waitv\t''
+io_uring timeout\t''
+io_uring_enter\t''"
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l wait -d 'What the waits are for' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l slack -d 'Measure under this timer slack, too; may be given again [default: 1ns]' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s n -l rounds -d 'Waits in each row; a row that has taken half a second ends with what it has' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l load -d 'Measure again with a spinning thread on every CPU'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l per-cpu -d 'Measure on each CPU that this process may use (poll and clock_nanosleep, unless -c names others)'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l csv -d 'Print the waits as comma-separated values'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -f -a "run" -d 'Run a program with another timer slack'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -f -a "log-writer" -d 'Compare polling with being woken: many threads wait for what one announces'
+complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from run" -l slack -d 'The slack: 1ns for waits that end as exactly as the machine can' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l waiters -d 'Threads that wait' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l every -d 'Time between two announcements' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l time -d 'For how long each way is tried' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "set" -d 'Change a run\'s class or weight'
