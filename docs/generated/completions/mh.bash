@@ -318,7 +318,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__xjobs)
-            opts="-j -s -l -1 -0 -n -N -u -q -p -e -t -r -v -V -k -I -C -X -h --hands --jobs --arg-file --script --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --results --journal --resume --resume-failed --retries --timeout --term-seq --halt --delay --load --memory --mem-free --memfree --shell --colsep --eta --bar --dry-run --send --priority --explain --report --help"
+            opts="-j -s -l -1 -0 -n -N -u -q -p -e -t -r -v -V -k -I -C -X -h --hands --jobs --arg-file --script --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --results --journal --resume --resume-failed --retries --timeout --term-seq --halt --delay --load --memory --mem-free --memfree --shell --colsep --eta --bar --plain --dry-run --send --priority --explain --report --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
