@@ -200,9 +200,13 @@ pub struct XjobsArgs {
     #[arg(short = 'X', hide_short_help = true)]
     pub fill: bool,
 
-    /// Show progress on a terminal even where standard output is one too
-    #[arg(long, visible_alias = "eta", alias = "progress", hide_short_help = true)]
+    /// Show one line of progress on a terminal, without the jobs that run
+    #[arg(long, visible_alias = "eta", alias = "progress", conflicts_with = "plain", hide_short_help = true)]
     pub bar: bool,
+
+    /// Show no progress on a terminal
+    #[arg(long, hide_short_help = true)]
+    pub plain: bool,
 
     /// Print the commands and run none
     #[arg(long)]
@@ -305,10 +309,12 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
         useful_width: width,
         what: format!("xjobs: {}", job.plan.purpose),
     });
-    let progress = progress::start(context, &job, Arc::clone(&tally), args.bar);
+    let look = progress::look(context, &job, args);
+    let (progress, watched) = progress::start(context, &job, look, Arc::clone(&tally)).unzip();
     let mut teller = Teller::new(context, &job, args);
+    teller.shares_terminal = progress.is_some() && context.terminals.stdout;
     let source = job.source.take().expect("a plan has a source, and it is taken once");
-    let around = Surroundings { signals: &signals, host: &context.host, streams, journal, done, total, tally };
+    let around = Surroundings { signals: &signals, host: &context.host, streams, journal, done, total, tally, watched };
     let ran =
         run_jobs(job.options, source, lease, around, &mut teller).map_err(|fault| refused(&with_causes(&fault)))?;
     drop(progress);

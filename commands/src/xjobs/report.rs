@@ -4,6 +4,7 @@ use super::NAME;
 use crate::context::Context;
 use crate::report::{counted, seconds_text};
 use crate::shared_args::ReportFormat;
+use crew::budget::census::{Census, Run, census};
 use jobs::measures::{JobsBound, JobsVerdict, Measures, verdict};
 use jobs::run::Ran;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use serde::Serialize;
 pub fn show(context: &Context, ran: &Ran, format: ReportFormat) {
     let verdict = verdict(&ran.measures);
     let text = match format {
-        ReportFormat::Text => text(ran, &verdict),
+        ReportFormat::Text => text(ran, &verdict, &holders(&verdict)),
         ReportFormat::Json => json(ran, &verdict),
     };
     context.messages.report(&text);
@@ -43,7 +44,27 @@ fn json(ran: &Ran, verdict: &JobsVerdict) -> String {
     serde_json::to_string(&report).expect("plain data") + "\n"
 }
 
-fn text(ran: &Ran, verdict: &JobsVerdict) -> String {
+/// LIMIT: runs that are named; more are a case for `mh crew`.
+const HOLDERS_MAX: usize = 3;
+
+/// Where others had the hands: who has them now, by the table of all runs, as far as it can be read.
+fn holders(verdict: &JobsVerdict) -> String {
+    if !matches!(verdict.bound, JobsBound::Unstaffed { .. }) {
+        return String::new();
+    }
+    let census = crate::sharing::crew_folder().and_then(|folder| census(&folder).ok()).unwrap_or_default();
+    named_holders(&census)
+}
+
+fn named_holders(census: &Census) -> String {
+    let own = std::process::id();
+    let others = census.runs.iter().filter(|run| run.pid != own && run.holds > 0).take(HOLDERS_MAX);
+    let named = |run: &Run| format!("{} ({}) has {}", run.what, run.pid, terminal::integer(run.holds.into()));
+    let names: Vec<String> = others.map(named).collect();
+    if names.is_empty() { String::new() } else { format!(" Now {}.", names.join(", ")) }
+}
+
+fn text(ran: &Ran, verdict: &JobsVerdict, holders: &str) -> String {
     let measures = &ran.measures;
     let seconds = |nanoseconds: u64| seconds_text(nanoseconds as f64 / 1e9);
     let ended = ran.counts.succeeded + ran.counts.failed;
@@ -66,32 +87,57 @@ fn text(ran: &Ran, verdict: &JobsVerdict) -> String {
             terminal::bytes(measures.rss_peak_bytes)
         ),
         format!("the runner itself used {} of CPU, {} a job", seconds(measures.own_cpu_ns), seconds(per_start)),
-        bound_sentence(verdict, measures),
+        bound_sentence(verdict, measures) + holders,
     ];
+    if measures.critical_path_ns > measures.longest_ns {
+        let chain = seconds(measures.critical_path_ns);
+        lines.insert(2, format!("the longest chain of jobs that waited for each other took {chain}"));
+    }
     if verdict.bound != JobsBound::CannotTell {
         let points = verdict.expected.iter().map(|point| format!("{} {}", point.width, seconds_text(point.seconds)));
         let buys = terminal::percentage(verdict.one_more_hand_saves);
         let points = points.collect::<Vec<_>>().join(", ");
-        lines.push(format!("one more core buys {buys}. Expected at widths: {points}."));
+        let what = if waits_mostly(verdict) { "one more job at once" } else { "one more core" };
+        lines.push(format!("{what} buys {buys}. Expected at widths: {points}."));
     }
     lines.join("\n") + "\n"
+}
+
+/// Whether jobs hardly used their cores, so that more of them at once would need no more.
+fn waits_mostly(verdict: &JobsVerdict) -> bool {
+    matches!(verdict.bound, JobsBound::Hands { on_cpu, .. } | JobsBound::Disks { on_cpu, .. } if on_cpu < 0.5)
 }
 
 fn bound_sentence(verdict: &JobsVerdict, measures: &Measures) -> String {
     let wall = seconds_text(measures.wall_ns as f64 / 1e9);
     let of_wall = |share: f64| format!("{} of {wall}", terminal::percentage_whole(share));
     match verdict.bound {
-        JobsBound::Hands { busy } => {
+        JobsBound::Hands { busy, on_cpu } => {
+            let hint = match waits_mostly(verdict) {
+                true => {
+                    "; they used a core for only a part of that, so more at once than there are cores (-j 2x) is worth a try"
+                }
+                false => "",
+            };
             format!(
-                "bound by hands: jobs kept all {} busy {} of the time.",
+                "bound by hands: jobs kept all {} busy {} of the time, and were on a core for {} of theirs{hint}.",
                 measures.width,
-                terminal::percentage_whole(busy)
+                terminal::percentage_whole(busy),
+                terminal::percentage_whole(on_cpu)
             )
         }
-        JobsBound::LongestJob { share } => format!(
-            "bound by the longest job, or chain of jobs: it took {}; more hands cannot make it shorter.",
-            of_wall(share)
+        JobsBound::Unstaffed { share } => {
+            format!("bound by too few hands: for {} jobs waited for hands that other runs had.", of_wall(share))
+        }
+        JobsBound::Disks { share, on_cpu } => format!(
+            "bound by disks: for {} tasks of this machine waited for one; jobs were on a core for {} of their time.",
+            of_wall(share),
+            terminal::percentage_whole(on_cpu)
         ),
+        JobsBound::LongestJob { share } => {
+            let what = if measures.critical_path_ns > measures.longest_ns { "chain of jobs" } else { "job" };
+            format!("bound by the longest {what}: it took {}; more hands cannot make it shorter.", of_wall(share))
+        }
         JobsBound::List { share } => {
             format!("bound by the list: for {} hands waited for its next line.", of_wall(share))
         }
@@ -127,5 +173,68 @@ pub fn conclude(context: &Context, ran: &Ran) {
     }
     if !parts.is_empty() {
         context.messages.conclusion(NAME, &parts.join("; "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crew::budget::census::State;
+    use crew::budget::{Priority, Weight};
+
+    fn ran(change: impl FnOnce(&mut Measures)) -> Ran {
+        let mut ran = Ran::default();
+        let measures = &mut ran.measures;
+        (measures.wall_ns, measures.width, measures.starts) = (10_000_000_000, 2, 10);
+        (measures.work_ns, measures.jobs_cpu_ns, measures.longest_ns) = (20_000_000_000, 2_000_000_000, 3_000_000_000);
+        change(measures);
+        ran
+    }
+
+    fn told(change: impl FnOnce(&mut Measures)) -> String {
+        let ran = ran(change);
+        text(&ran, &verdict(&ran.measures), "")
+    }
+
+    #[test]
+    fn jobs_that_wait_are_told_to_be_more() {
+        let waiting = told(|_| {});
+        assert!(waiting.contains("busy 100 % of the time, and were on a core for 10 % of theirs; "), "{waiting}");
+        assert!(waiting.contains("one more job at once buys 33.3 %"), "{waiting}");
+        let working = told(|run| run.jobs_cpu_ns = run.work_ns);
+        assert!(working.contains("on a core for 100 % of theirs.\none more core buys 33.3 %"), "{working}");
+    }
+
+    #[test]
+    fn a_chain_is_told_from_a_job() {
+        let chain = told(|run| run.critical_path_ns = 9_500_000_000);
+        assert!(
+            chain.contains("waited for each other took 9.5 s") && chain.contains("by the longest chain"),
+            "{chain}"
+        );
+        let job = told(|run| (run.critical_path_ns, run.longest_ns) = (9_500_000_000, 9_500_000_000));
+        assert!(job.contains("bound by the longest job") && !job.contains("chain"), "{job}");
+    }
+
+    #[test]
+    fn those_who_have_the_hands_are_named() {
+        let run = |pid, holds, what: &str| Run {
+            pid,
+            class: Priority::Normal,
+            weight: Weight::default(),
+            holds,
+            above_capacity: 0,
+            lent: 0,
+            wants: holds,
+            useful: holds,
+            seconds: 1,
+            what: what.to_owned(),
+            state: State::Working,
+            why: String::new(),
+        };
+        let runs = vec![run(1, 2, "tamp db"), run(2, 0, "tamp other"), run(std::process::id(), 4, "xjobs")];
+        let census = Census { cpus: 4, free: 0, above_capacity: 0, runs };
+        assert_eq!(named_holders(&census), " Now tamp db (1) has 2.");
+        assert_eq!(named_holders(&Census::default()), "");
     }
 }

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::with_causes;
 use crate::report::seconds_text;
 use jobs::journal::Outcome;
-use jobs::run::{Event, JobEnd, JobView, Observer, Ran};
+use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Ran};
 use jobs::tree::Survivor;
 use rustix::process::Pid;
 use sys::reap::How;
@@ -24,6 +24,8 @@ pub struct Teller {
     level: u8,
     shows_usage: bool,
     shows_total: bool,
+    /// Outputs of jobs go to the terminal on which progress is shown.
+    pub shares_terminal: bool,
 }
 
 /// Whether the end has been told.
@@ -45,6 +47,7 @@ impl Teller {
             level: args.verbosity.unwrap_or(1),
             shows_usage: !args.no_usage,
             shows_total: args.total_time,
+            shares_terminal: false,
         }
     }
 
@@ -157,6 +160,14 @@ impl Observer for Teller {
             Event::Stopping { running, now, .. } => self.tell_stopping(*running, *now),
             Event::StillRun(survivors) => self.tell_survivors(survivors),
             Event::Width(width) => self.messages.detail(NAME, &format!("{width} jobs at once from now on")),
+        }
+    }
+
+    fn passes_output(&mut self, moment: Moment) {
+        match moment {
+            Moment::Before if self.shares_terminal => self.messages.make_room(),
+            Moment::After if self.shares_terminal => self.messages.take_room_back(),
+            _ => {}
         }
     }
 

@@ -13,6 +13,7 @@ pub mod output;
 mod queue;
 pub mod record;
 pub mod run;
+pub mod schedule;
 pub mod spec;
 mod staff;
 pub mod start;

@@ -1,5 +1,6 @@
 //! What a run of jobs has measured, and what bound it: pure data and pure rules. Text and JSON are made in `commands`.
 
+use crate::schedule;
 use serde::Serialize;
 
 /// Nanoseconds of a run, by what kept it from being shorter.
@@ -7,6 +8,8 @@ use serde::Serialize;
 pub struct WaitClocks {
     /// All hands that may be used were at work, and jobs waited.
     pub hands_ns: u64,
+    /// Jobs waited for hands that others had.
+    pub unstaffed_ns: u64,
     /// The list gave no jobs.
     pub list_ns: u64,
     /// A `%%` or an `after` held all jobs that waited.
@@ -44,6 +47,11 @@ pub struct Measures {
     pub output_bytes: u64,
     /// The largest job.
     pub rss_peak_bytes: u64,
+    /// For how long some task of the machine waited for a disk meanwhile (PSI `some`); none where nobody counts.
+    pub disk_waits_ns: Option<u64>,
+    /// When the last job would have ended at each of [`schedule::widths`], by list scheduling of the jobs' own times; none where
+    /// the jobs were too many to keep their times, or waited for each other.
+    pub scheduled_ns: Option<[u64; 5]>,
     /// Times that a job was put off for memory.
     pub put_off: u64,
     /// Where the time went.
@@ -58,6 +66,20 @@ pub enum JobsBound {
     Hands {
         /// Share of the hands' time that had jobs.
         busy: f64,
+        /// Share of the jobs' time in which they used a CPU.
+        on_cpu: f64,
+    },
+    /// Others had the hands.
+    Unstaffed {
+        /// Share of the run.
+        share: f64,
+    },
+    /// Jobs waited for disks rather than for a CPU.
+    Disks {
+        /// Share of the run in which some task of the machine waited for a disk.
+        share: f64,
+        /// Share of the jobs' time in which they used a CPU.
+        on_cpu: f64,
     },
     /// The longest job, or chain of jobs.
     LongestJob {
@@ -128,10 +150,13 @@ const NAMED_SHARE: f64 = 0.33;
 /// Jobs below this need less time than a dynamically linked program's start (0.5 ms CPU).
 const SHORT_JOB_NS: u64 = 2_000_000;
 
+/// Jobs that use a CPU for less than half of their time wait for something else, and hands are not what they lack.
+const MOSTLY_ON_CPU: f64 = 0.5;
+
 /// Judges a run.
 pub fn verdict(measures: &Measures) -> JobsVerdict {
     let wall = measures.wall_ns.max(1) as f64;
-    let expected_at = |width: usize| expected_ns(measures, width);
+    let expected_at = |width: usize| expected_ns(measures, width.max(1));
     let now = expected_at(measures.width.max(1));
     let mut widths: Vec<usize> = [1, 2, 4].iter().map(|factor| measures.width.max(1) * factor).collect();
     widths.insert(0, 1);
@@ -146,8 +171,13 @@ pub fn verdict(measures: &Measures) -> JobsVerdict {
     }
 }
 
-/// List scheduling's bound: the work divided, but never below the critical path (Graham 1969).
+/// List scheduling with the jobs' own times where they are known; else its bound: the work divided, but never below the
+/// critical path (Graham 1969).
 fn expected_ns(measures: &Measures, width: usize) -> f64 {
+    let known = schedule::widths(measures.width).iter().position(|known| *known == width);
+    if let Some((index, scheduled)) = known.zip(measures.scheduled_ns) {
+        return scheduled[index] as f64;
+    }
     (measures.work_ns as f64 / width as f64).max(measures.critical_path_ns as f64)
 }
 
@@ -160,13 +190,19 @@ fn bound(measures: &Measures) -> JobsBound {
     let waits = &measures.waits;
     let named = [
         (share(waits.output_ns), JobsBound::Output { share: share(waits.output_ns) }),
+        (share(waits.unstaffed_ns), JobsBound::Unstaffed { share: share(waits.unstaffed_ns) }),
         (share(waits.memory_ns), JobsBound::Memory { share: share(waits.memory_ns) }),
         (share(waits.held_ns), JobsBound::Held { share: share(waits.held_ns) }),
         (share(waits.list_ns), JobsBound::List { share: share(waits.list_ns) }),
         (share(waits.order_ns), JobsBound::Order { share: share(waits.order_ns) }),
     ];
     let critical = share(measures.critical_path_ns);
-    if critical >= 0.9 && measures.starts > 1 {
+    let on_cpu = (measures.jobs_cpu_ns as f64 / measures.work_ns.max(1) as f64).min(1.0);
+    let on_disks = measures.disk_waits_ns.map_or(0.0, share).min(1.0);
+    if on_disks >= NAMED_SHARE && on_cpu < MOSTLY_ON_CPU && share(waits.list_ns) < NAMED_SHARE {
+        return JobsBound::Disks { share: on_disks, on_cpu };
+    }
+    if critical >= 0.9 {
         return JobsBound::LongestJob { share: critical.min(1.0) };
     }
     let largest = named.iter().max_by(|one, other| one.0.total_cmp(&other.0));
@@ -176,10 +212,10 @@ fn bound(measures: &Measures) -> JobsBound {
     if measures.work_ns / measures.starts < SHORT_JOB_NS {
         return JobsBound::Spawning { job_cpu_ns: (measures.jobs_cpu_ns + measures.own_cpu_ns) / measures.starts };
     }
-    if critical >= 0.7 && measures.starts > 1 {
+    if critical >= 0.7 {
         return JobsBound::LongestJob { share: critical };
     }
-    JobsBound::Hands { busy: (measures.work_ns as f64 / (wall * measures.width.max(1) as f64)).min(1.0) }
+    JobsBound::Hands { busy: (measures.work_ns as f64 / (wall * measures.width.max(1) as f64)).min(1.0), on_cpu }
 }
 
 #[cfg(test)]
@@ -196,6 +232,7 @@ mod tests {
             work_ns: 20 * SECOND,
             longest_ns: SECOND,
             critical_path_ns: SECOND,
+            jobs_cpu_ns: 20 * SECOND,
             ..Measures::default()
         }
     }
@@ -207,7 +244,16 @@ mod tests {
             change(&mut measures);
             verdict(&measures).bound
         };
-        assert_eq!(bound(|_| {}), JobsBound::Hands { busy: 1.0 });
+        assert_eq!(bound(|_| {}), JobsBound::Hands { busy: 1.0, on_cpu: 1.0 });
+        assert_eq!(bound(|run| run.jobs_cpu_ns = SECOND), JobsBound::Hands { busy: 1.0, on_cpu: 0.05 });
+        assert_eq!(bound(|run| run.waits.unstaffed_ns = 5 * SECOND), JobsBound::Unstaffed { share: 0.5 });
+        let waits_for_disks =
+            |run: &mut Measures| (run.disk_waits_ns, run.jobs_cpu_ns) = (Some(8 * SECOND), 2 * SECOND);
+        assert_eq!(bound(waits_for_disks), JobsBound::Disks { share: 0.8, on_cpu: 0.1 });
+        assert!(
+            matches!(bound(|run| run.disk_waits_ns = Some(8 * SECOND)), JobsBound::Hands { .. }),
+            "jobs kept the CPUs busy"
+        );
         assert_eq!(bound(|run| run.critical_path_ns = 10 * SECOND), JobsBound::LongestJob { share: 1.0 });
         assert_eq!(bound(|run| run.waits.list_ns = 5 * SECOND), JobsBound::List { share: 0.5 });
         assert_eq!(bound(|run| run.waits.order_ns = 5 * SECOND), JobsBound::Order { share: 0.5 });
@@ -216,6 +262,31 @@ mod tests {
         assert_eq!(bound(|run| run.waits.output_ns = 5 * SECOND), JobsBound::Output { share: 0.5 });
         assert!(matches!(bound(|run| run.starts = 20_000), JobsBound::Spawning { .. }));
         assert_eq!(bound(|run| run.wall_ns = 1000), JobsBound::CannotTell);
+    }
+
+    #[test]
+    fn times_of_the_jobs_tell_more_than_their_sum() {
+        // 1, 1, 4 and 1 s at two hands take 5 s; three would take 4, as the bound has it for two.
+        let scheduled = schedule::widths(2).map(|width| (schedule::makespan([1e9, 1e9, 4e9, 1e9], width)) as u64);
+        let run = Measures {
+            wall_ns: 5 * SECOND,
+            starts: 4,
+            work_ns: 7 * SECOND,
+            critical_path_ns: 4 * SECOND,
+            scheduled_ns: Some(scheduled),
+            ..run()
+        };
+        let verdict = verdict(&run);
+        assert!((verdict.one_more_hand_saves - 0.2).abs() < 1e-9);
+        assert_eq!(verdict.bound, JobsBound::LongestJob { share: 0.8 });
+        assert_eq!(verdict.expected.iter().map(|point| point.seconds).collect::<Vec<_>>(), [7.0, 5.0, 4.0, 4.0]);
+    }
+
+    #[test]
+    fn a_list_of_one_job_is_bound_by_it() {
+        let one = Measures { starts: 1, work_ns: 10 * SECOND, critical_path_ns: 10 * SECOND, ..run() };
+        assert_eq!(verdict(&one).bound, JobsBound::LongestJob { share: 1.0 });
+        assert_eq!(verdict(&one).one_more_hand_saves, 0.0);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod ends;
 mod memory;
 mod options;
 mod reaping;
+mod recollection;
 mod starts;
 
 use crate::admission::Need;
@@ -36,6 +37,7 @@ use sys::signals::SignalQueue;
 use sys::spawn::{Spawner, Words};
 
 pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
+pub use recollection::{Seen, SeenJob, Watched};
 
 /// Where jobs come from.
 #[derive(Debug)]
@@ -112,10 +114,23 @@ pub struct JobEnd {
     pub output_bytes: u64,
 }
 
+/// Around something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// It is about to be.
+    Before,
+    /// It has been.
+    After,
+}
+
 /// Somebody who watches a run.
 pub trait Observer {
     /// Something happened.
     fn tell(&mut self, event: &Event<'_>);
+    /// Outputs of jobs are about to be passed on, or have been.
+    fn passes_output(&mut self, moment: Moment) {
+        let _nothing_to_do = moment;
+    }
     /// Whether the job may start, where that is asked for.
     fn approves(&mut self, job: JobView<'_>) -> bool {
         let _any = job;
@@ -157,6 +172,8 @@ pub struct Surroundings<'a> {
     pub total: Option<u64>,
     /// For a progress line.
     pub tally: Arc<Tally>,
+    /// For a screen, where there is one.
+    pub watched: Option<Arc<Watched>>,
 }
 
 /// How a run ended.
@@ -230,6 +247,7 @@ struct Running {
     orphans: Spent,
     class: Class,
     need: Need,
+    started_as: usize,
 }
 
 impl Running {
@@ -242,6 +260,8 @@ impl Running {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     Hands,
+    /// Others have the hands.
+    Unstaffed,
     List,
     Order,
     Held,
@@ -262,6 +282,7 @@ struct Runner<'a> {
     slot_of: HashMap<Pid, usize>,
     leftovers: Leftovers,
     memory: memory::Memory,
+    recollection: recollection::Recollection,
     running: usize,
     epoll: OwnedFd,
     outlets: [Outlet; 2],
@@ -377,6 +398,7 @@ impl<'a> Runner<'a> {
             slot_of: HashMap::new(),
             leftovers: Leftovers::default(),
             memory: memory::Memory::new(&mut options),
+            recollection: recollection::Recollection::new(around.host),
             running: 0,
             queue: Queue::default(),
             outlet_is_watched: [false; 2],
@@ -530,6 +552,16 @@ impl<'a> Runner<'a> {
     }
 
     fn pass_outputs_on(&mut self) {
+        if self.outlets.iter().all(Outlet::is_empty) {
+            // Nothing to pass on, and nothing that is still watched.
+            return (0..self.outlets.len()).for_each(|number| self.watch_outlet(number, false));
+        }
+        self.observer.passes_output(Moment::Before);
+        self.pass_waiting_outputs_on();
+        self.observer.passes_output(Moment::After);
+    }
+
+    fn pass_waiting_outputs_on(&mut self) {
         for number in 0..self.outlets.len() {
             match self.outlets[number].pass_on() {
                 Passed::All => self.watch_outlet(number, false),
@@ -568,10 +600,11 @@ impl<'a> Runner<'a> {
 
     fn account(&mut self, now: Instant) {
         let slept_ns = now.duration_since(self.slept_from).as_nanos() as u64;
-        let WaitClocks { hands_ns, list_ns, order_ns, held_ns, memory_ns, output_ns, tail_ns } =
+        let WaitClocks { hands_ns, unstaffed_ns, list_ns, order_ns, held_ns, memory_ns, output_ns, tail_ns } =
             &mut self.ran.measures.waits;
         let clock = match self.cause {
             Cause::Hands => hands_ns,
+            Cause::Unstaffed => unstaffed_ns,
             Cause::List => list_ns,
             Cause::Order => order_ns,
             Cause::Held => held_ns,
@@ -595,7 +628,7 @@ impl<'a> Runner<'a> {
             (true, _) if self.look_again.is_some() => self.held_by,
             (true, _) if self.next_start.is_some() => Cause::Held,
             (true, _) if self.is_order_blocked => Cause::Order,
-            (true, _) => Cause::Hands,
+            (true, _) => Cause::Unstaffed,
             (false, false) => Cause::List,
             (false, true) => Cause::Tail,
         }
@@ -612,6 +645,7 @@ impl<'a> Runner<'a> {
             self.end_strays();
         }
         self.tell_survivors();
+        self.recollect();
         self.ran.measures.wall_ns = self.begun.elapsed().as_nanos() as u64;
         self.ran.measures.critical_path_ns = self.chains.longest_ns;
         if let Some(journal) = &self.around.journal

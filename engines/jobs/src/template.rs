@@ -260,6 +260,19 @@ fn placeholder(text: &[u8], whole: &[u8]) -> Option<(Piece, usize)> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_class_is_what_jobs_have_in_common() {
+        let words = |list: &[&str]| list.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
+        let mut own = Words::default();
+        own.push(b" ls -l /x").expect("no NUL");
+        let with = Template::with_placeholders(&words(&["lame", "{}", "{.}.mp3"]), b"{}", Shell::None);
+        assert_eq!(with.class_name().as_deref(), Some("lame {} {}.mp3"));
+        assert_eq!(Template::appending(&words(&["gzip", "-9"]), Shell::None).class_name().as_deref(), Some("gzip -9"));
+        let none = Template::appending(&[], Shell::None);
+        assert_eq!((none.class_name(), none.class_name_of(&own, true)), (None, "sh ls".to_owned()));
+        assert_eq!(none.class_name_of(&Words::default(), false), "");
+    }
+
     fn words(list: &[&str]) -> Words {
         let mut words = Words::default();
         list.iter().try_for_each(|word| words.push(word.as_bytes())).expect("no NUL");

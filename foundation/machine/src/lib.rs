@@ -28,7 +28,8 @@ pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
 pub use pressure::{Pressure, Resource, pressure};
 pub use process::{
-    ProcessFacts, ProcessIo, own_pid_namespace, process_facts, process_io, process_name, thread_numbers,
+    ProcessFacts, ProcessIo, own_pid_namespace, process_cpu_ticks, process_facts, process_io, process_name,
+    thread_numbers,
 };
 pub use processor_time::{ProcessorTime, processor_time};
 pub use run_queue::runnable_threads;

@@ -28,6 +28,16 @@ pub fn process_facts(host: &Host, pid: u32) -> Result<Option<ProcessFacts>, Host
     Ok(Some(ProcessFacts { start_ticks, is_stopped: matches!(state, "T" | "t") }))
 }
 
+/// CPU time that a process and the children it has waited for used, in clock ticks; none when there is no such process.
+pub fn process_cpu_ticks(host: &Host, pid: u32) -> Result<Option<u64>, HostError> {
+    let path = PathBuf::from(format!("/proc/{pid}/stat"));
+    let Some(text) = host.read_if_there(&path)? else { return Ok(None) };
+    let (_, behind_name) = text.rsplit_once(')').ok_or_else(|| HostError::absent(&path, "the end of the name"))?;
+    // Columns 14 to 17 of the file: own and children's, in programs and in the kernel.
+    let columns = behind_name.split_ascii_whitespace().skip(11).take(4);
+    columns.map(|column| parse_number(&path, "CPU time", column)).sum::<Result<u64, _>>().map(Some)
+}
+
 /// Bytes that a process and the children it has waited for moved (`/proc/PID/io`, proc_pid_io(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessIo {
@@ -84,6 +94,8 @@ mod tests {
         fake.file("/proc/7/stat", "7 (a) b (c) T 1 7 7 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 9\n");
         let facts = process_facts(&fake.host(), 7).expect("a good file");
         assert_eq!(facts, Some(ProcessFacts { start_ticks: 4711, is_stopped: true }));
+        assert_eq!(process_cpu_ticks(&fake.host(), 7).expect("a good file"), Some(5 + 6 + 7 + 8));
+        assert_eq!(process_cpu_ticks(&fake.host(), 8).expect("no such process"), None);
         assert_eq!(process_facts(&fake.host(), 8).expect("no such process"), None);
         fake.file("/proc/9/stat", "9 (a) R 1\n");
         assert_eq!(

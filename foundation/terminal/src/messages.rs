@@ -104,6 +104,21 @@ impl Messages {
         self.screen.write_above(&lines);
     }
 
+    /// Somebody else begins to write to the terminal that progress is shown on.
+    pub fn make_room(&self) {
+        self.screen.give_way();
+    }
+
+    /// Somebody else has written; progress may be shown again.
+    pub fn take_room_back(&self) {
+        self.screen.come_back();
+    }
+
+    /// Whether progress can be seen, and is wanted.
+    pub fn shows_progress(&self) -> bool {
+        self.screen_for_progress().is_some()
+    }
+
     /// Where progress may be shown; none when nobody would see it or wants to.
     pub(crate) fn screen_for_progress(&self) -> Option<Arc<Screen>> {
         let wanted = self.verbosity >= Verbosity::Normal && self.screen.is_terminal();

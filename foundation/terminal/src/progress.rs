@@ -31,6 +31,9 @@ const FIRST_DRAWN_AFTER: Duration = Duration::from_millis(500);
 /// More often, digits cannot be read; less often, the line looks stuck.
 const REDRAWN_EVERY: Duration = Duration::from_millis(200);
 
+/// Lines are read word by word; twice a second is what the eye follows, and what a waiting run may cost.
+const LINES_REDRAWN_EVERY: Duration = Duration::from_millis(500);
+
 /// The rate is the mean over this time. Longer would hide a change, shorter would make the digits jump.
 const RATE_WINDOW: Duration = Duration::from_secs(4);
 
@@ -63,8 +66,9 @@ impl Progress {
         Self { stop, thread }
     }
 
-    /// The same for lines of the caller's making, given the time since the beginning: for what is not counted in bytes.
-    pub fn start_lines(messages: &Messages, mut line: impl FnMut(Duration) -> String + Send + 'static) -> Self {
+    /// The same for one or more lines of the caller's making, given the time since the beginning: for what is not counted in bytes.
+    /// Drawn twice a second.
+    pub fn start_lines(messages: &Messages, mut lines: impl FnMut(Duration) -> Vec<String> + Send + 'static) -> Self {
         let stop = Arc::new(Stop::default());
         let thread = messages.screen_for_progress().and_then(|screen| {
             let stop = Arc::clone(&stop);
@@ -74,11 +78,12 @@ impl Progress {
                     let cleared = ClearAtEnd(&screen);
                     let (started, mut pause) = (Instant::now(), FIRST_DRAWN_AFTER);
                     while !stop.rings_within(pause) {
-                        pause = REDRAWN_EVERY;
+                        pause = LINES_REDRAWN_EVERY;
                         match screen.columns() {
                             Some(width) => {
-                                let text = line(started.elapsed());
-                                screen.draw(&shorten(&printable(&text), width.saturating_sub(1)));
+                                let lines = lines(started.elapsed());
+                                let short = |line: &String| shorten(&printable(line), width.saturating_sub(1));
+                                screen.draw(&lines.iter().map(short).collect::<Vec<_>>().join("\n"));
                             }
                             None => screen.abandon(),
                         }

@@ -1,4 +1,4 @@
-//! The one place that writes to standard error: text above, at most one progress line below it, never mixed.
+//! The one place that writes to standard error: text above, a progress line or a block of some lines below it, never mixed.
 //! Decides nothing about what is written. A standard error that cannot be written to is nobody's failure: there is no
 //! better place to say so.
 
@@ -13,8 +13,12 @@ pub(crate) struct Screen {
 
 struct Surface {
     sink: Box<dyn Write + Send>,
-    /// The progress line that stands on the terminal now; empty when none does.
+    /// The progress line or block that stands on the terminal now; empty when none does.
     line: String,
+    /// Somebody else writes to the terminal: nothing is drawn.
+    gives_way: bool,
+    /// Somebody else has written to it: where the cursor stands is not known.
+    is_astray: bool,
 }
 
 /// Where a progress line could be drawn.
@@ -38,7 +42,8 @@ impl Screen {
     }
 
     fn new(sink: Box<dyn Write + Send>, view: View) -> Self {
-        Self { surface: Mutex::new(Surface { sink, line: String::new() }), view }
+        let surface = Surface { sink, line: String::new(), gives_way: false, is_astray: false };
+        Self { surface: Mutex::new(surface), view }
     }
 
     /// Whether a progress line can be seen at all.
@@ -61,23 +66,47 @@ impl Screen {
         let mut surface = self.lock();
         let text = match surface.line.as_str() {
             "" => text.to_owned(),
-            line => format!("\r{ERASE_TO_END}{text}{line}"),
+            line => format!("{}{text}{line}", erased(line)),
         };
         surface.put(&text);
     }
 
-    /// Draws or replaces the progress line.
+    /// Draws or replaces the progress line, or the block if it has line ends inside.
     pub(crate) fn draw(&self, line: &str) {
+        let columns = self.columns().unwrap_or(0);
         let mut surface = self.lock();
-        surface.put(&format!("\r{line}{ERASE_TO_END}"));
+        if surface.gives_way {
+            return;
+        }
+        // A line of blanks goes on in the next line if, and only if, the cursor does not stand at the beginning.
+        let found = if surface.is_astray { format!("{}\r", " ".repeat(columns)) } else { String::new() };
+        let text = match (surface.line.contains('\n'), line.contains('\n')) {
+            (false, false) => format!("{found}\r{line}{ERASE_TO_END}"),
+            _ => format!("{found}{}{line}{ERASE_TO_END}", erased(&surface.line)),
+        };
+        surface.put(&text);
         line.clone_into(&mut surface.line);
+        surface.is_astray = false;
+    }
+
+    /// Removes the line or block until [`Screen::come_back`]: somebody else writes to the same terminal.
+    pub(crate) fn give_way(&self) {
+        self.clear();
+        let mut surface = self.lock();
+        (surface.gives_way, surface.is_astray) = (true, true);
+    }
+
+    /// What is drawn next is drawn, below what was written meanwhile.
+    pub(crate) fn come_back(&self) {
+        self.lock().gives_way = false;
     }
 
     /// Removes the progress line.
     pub(crate) fn clear(&self) {
         let mut surface = self.lock();
         if !surface.line.is_empty() {
-            surface.put(&format!("\r{ERASE_TO_END}"));
+            let text = erased(&surface.line);
+            surface.put(&text);
             surface.line.clear();
         }
     }
@@ -89,6 +118,15 @@ impl Screen {
 
     fn lock(&self) -> MutexGuard<'_, Surface> {
         self.surface.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What removes a line or block from its last line's end: the cursor then stands where it began.
+fn erased(line: &str) -> String {
+    match line.matches('\n').count() {
+        0 => format!("\r{ERASE_TO_END}"),
+        // CUU and ED of ECMA-48.
+        above => format!("\r\x1b[{above}A\x1b[J"),
     }
 }
 
@@ -173,6 +211,30 @@ mod tests {
         screen.write_above("a message\n");
         screen.clear();
         assert_eq!(written.text(), "\r38 %\x1b[Ka message\n");
+    }
+
+    #[test]
+    fn a_block_is_removed_from_its_first_line_on() {
+        let (screen, written) = fake::screen(Some(80));
+        screen.draw("a\nb\nc");
+        screen.write_above("text\n");
+        screen.draw("d");
+        screen.clear();
+        let block = "\r\x1b[Ka\nb\nc\x1b[K";
+        let expected = format!("{block}\r\x1b[2A\x1b[Jtext\na\nb\nc\r\x1b[2A\x1b[Jd\x1b[K\r\x1b[K");
+        assert_eq!(written.text(), expected);
+    }
+
+    #[test]
+    fn nothing_is_drawn_while_others_write_and_then_below_it() {
+        let (screen, written) = fake::screen(Some(4));
+        screen.draw("a");
+        screen.give_way();
+        screen.draw("b");
+        screen.come_back();
+        screen.draw("c");
+        screen.draw("d");
+        assert_eq!(written.text(), "\ra\x1b[K\r\x1b[K    \r\rc\x1b[K\rd\x1b[K");
     }
 
     #[test]

@@ -56,6 +56,7 @@ impl Runner<'_> {
         self.options.width = width.clamp(1, WIDTH_MAX);
         self.memory.admission.set_width(self.options.width);
         self.memory.is_blocked = false;
+        self.around.watched.iter().for_each(|watched| watched.widened(self.options.width));
         self.observer.tell(&Event::Width(self.options.width));
     }
 

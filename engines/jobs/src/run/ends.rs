@@ -26,6 +26,7 @@ impl Running {
         Self {
             class,
             need,
+            started_as: 0,
             pending: Pending { spec: Spec::default(), failures: 0, since_ns: 0 },
             words,
             key: None,
@@ -148,6 +149,10 @@ impl Runner<'_> {
 
     fn measure(&mut self, running: &Running, end: &JobEnd) {
         let wall_ns = end.wall.as_nanos() as u64;
+        self.recollection.end(running.started_as, wall_ns);
+        if let Some(watched) = &self.around.watched {
+            watched.ended(running.pending.spec.number, end.wall.as_secs_f64());
+        }
         let measures = &mut self.ran.measures;
         measures.work_ns += wall_ns * running.pending.spec.hands() as u64;
         measures.longest_ns = measures.longest_ns.max(wall_ns);

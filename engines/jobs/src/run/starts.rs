@@ -1,7 +1,7 @@
 //! Starting jobs: what holds them back, their words, files and streams, and the spawn itself.
 //! A shortage (processes, descriptors) is waited out while others run; any other fault is told and counts as a failed job.
 
-use super::{Asking, Cause, Discarded, Errors, Event, JobView, OutputManner, Runner, Running, Stop, token};
+use super::{Asking, Cause, Discarded, Errors, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop, token};
 use crate::journal::{Key, Outcome, Record};
 use crate::output::Capture;
 use crate::queue::{Next, Pending};
@@ -24,6 +24,9 @@ pub(super) const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// LIMIT: looks at a shortage that no job of ours can end, before the job counts as failed.
 const SHORTAGES_MAX: u32 = 20;
+
+/// LIMIT: letters of a job that are shown on a screen.
+const SEEN_LETTERS_MAX: usize = 200;
 
 /// One of a job's streams.
 enum Stream {
@@ -292,6 +295,9 @@ impl Runner<'_> {
         let timeout = more.and_then(|more| more.timeout).or(self.options.timeout);
         running.due = timeout.map(|time| (running.started + time, 0));
         running.chain_ns = self.chain_before(more);
+        let waits_for_others = running.chain_ns > 0 || self.queue.barriers_passed() > 0;
+        running.started_as = self.recollection.begin(running.hands.len(), waits_for_others);
+        self.show_start(&running);
         self.generation = self.generation.wrapping_add(1) & 0x7fff_ffff;
         running.generation = self.generation;
         self.watch_captures(slot, &running);
@@ -308,6 +314,14 @@ impl Runner<'_> {
         } else {
             self.slots[slot] = Some(running);
         }
+    }
+
+    fn show_start(&self, running: &Running) {
+        let Some(watched) = &self.around.watched else { return };
+        let words: Vec<String> = running.words.iter().map(start::text).collect();
+        let words = words.join(" ").chars().take(SEEN_LETTERS_MAX).collect();
+        let number = running.pending.spec.number;
+        watched.started(SeenJob { number, pid: running.pid.as_raw_nonzero().get(), words, started: running.started });
     }
 
     fn chain_before(&mut self, more: Option<&More>) -> u64 {

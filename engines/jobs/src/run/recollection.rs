@@ -1,0 +1,172 @@
+//! What a run remembers of its jobs for the verdict and for the time left: their times in the order of their starts, and the last
+//! ones for whoever watches. Bounded whatever the list's length.
+
+use super::Runner;
+use crate::schedule;
+use machine::Resource;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// LIMIT: jobs whose times are kept, 32 KiB. Of longer lists the sum says as much: no single job matters.
+const KEPT_MAX: usize = 4096;
+
+/// LIMIT: times that an estimate is made from: the last ones, as lists change.
+const RECENT_MAX: usize = 128;
+
+/// Times of jobs in the order of their starts.
+#[derive(Debug, Default)]
+pub(super) struct Recollection {
+    times_ns: Vec<u64>,
+    starts: usize,
+    /// Jobs waited for each other, so a schedule by times alone would be wrong.
+    is_tangled: bool,
+    disk_waits_us: Option<u64>,
+}
+
+impl Recollection {
+    pub fn new(host: &machine::Host) -> Self {
+        Self { disk_waits_us: disk_waits_us(host), ..Self::default() }
+    }
+
+    /// A job starts; what it gets is what its end is noted with.
+    pub fn begin(&mut self, hands: usize, waits_for_others: bool) -> usize {
+        self.is_tangled |= waits_for_others || hands > 1;
+        self.starts += 1;
+        self.starts - 1
+    }
+
+    pub fn end(&mut self, started_as: usize, wall_ns: u64) {
+        if started_as < KEPT_MAX {
+            self.times_ns.resize(self.times_ns.len().max(started_as + 1), 0);
+            self.times_ns[started_as] = wall_ns;
+        }
+    }
+
+    fn scheduled_ns(&self, width: usize) -> Option<[u64; 5]> {
+        let is_whole = self.starts <= KEPT_MAX && !self.is_tangled;
+        let at = |width| schedule::makespan(self.times_ns.iter().map(|time| *time as f64), width) as u64;
+        is_whole.then(|| schedule::widths(width).map(at))
+    }
+}
+
+fn disk_waits_us(host: &machine::Host) -> Option<u64> {
+    machine::pressure(host, Resource::Io).ok().flatten().map(|pressure| pressure.total_us)
+}
+
+/// The run as somebody who watches sees it: jobs that run, times of those that have ended. Shared with another thread.
+#[derive(Debug, Default)]
+pub struct Watched {
+    inner: Mutex<Seen>,
+}
+
+/// What is seen of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Jobs at once.
+    pub width: usize,
+    /// Jobs that run.
+    pub running: Vec<SeenJob>,
+    /// Seconds of the last jobs that ended.
+    pub times: std::collections::VecDeque<f64>,
+}
+
+/// A job that runs.
+#[derive(Clone, Debug)]
+pub struct SeenJob {
+    /// Its number in the list.
+    pub number: u64,
+    /// Its process, the leader of its group.
+    pub pid: i32,
+    /// What runs, cut.
+    pub words: String,
+    /// Since when.
+    pub started: Instant,
+}
+
+impl Watched {
+    /// All of it, copied: the run does not wait for who looks.
+    pub fn look(&self) -> Seen {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known before the run: times of its kind from a journal.
+    pub fn begin(&self, width: usize, times: impl IntoIterator<Item = f64>) {
+        let mut seen = self.lock();
+        seen.width = width;
+        times.into_iter().for_each(|seconds| note(&mut seen.times, seconds));
+    }
+
+    pub(super) fn started(&self, job: SeenJob) {
+        self.lock().running.push(job);
+    }
+
+    pub(super) fn ended(&self, number: u64, seconds: f64) {
+        let mut seen = self.lock();
+        seen.running.retain(|job| job.number != number);
+        note(&mut seen.times, seconds);
+    }
+
+    pub(super) fn widened(&self, width: usize) {
+        self.lock().width = width;
+    }
+}
+
+fn note(times: &mut std::collections::VecDeque<f64>, seconds: f64) {
+    if times.len() >= RECENT_MAX {
+        times.pop_front();
+    }
+    times.push_back(seconds);
+}
+
+impl Runner<'_> {
+    /// What the verdict needs, at the end.
+    pub(super) fn recollect(&mut self) {
+        let measures = &mut self.ran.measures;
+        measures.scheduled_ns = self.recollection.scheduled_ns(measures.width);
+        let before_us = self.recollection.disk_waits_us;
+        let waited_us = disk_waits_us(self.around.host).zip(before_us).map(|(now, before)| now.saturating_sub(before));
+        measures.disk_waits_ns = waited_us.map(|waited_us| waited_us * 1000);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_kept_by_starts_and_scheduled_at_every_width() {
+        let mut kept = Recollection::default();
+        let starts: Vec<usize> = (0..4).map(|_| kept.begin(1, false)).collect();
+        // The long one started third and ended last.
+        [(0, 1), (1, 1), (3, 1), (2, 4)].into_iter().for_each(|(at, time)| kept.end(starts[at], time));
+        assert_eq!(kept.scheduled_ns(2), Some([7, 5, 4, 4, 4]));
+        kept.begin(2, false);
+        assert_eq!(kept.scheduled_ns(2), None, "a job with two hands is not scheduled by one");
+    }
+
+    #[test]
+    fn a_long_list_is_not_kept() {
+        let mut kept = Recollection::default();
+        for _ in 0..=KEPT_MAX {
+            let start = kept.begin(1, false);
+            kept.end(start, 1);
+        }
+        assert_eq!((kept.times_ns.len(), kept.scheduled_ns(1)), (KEPT_MAX, None));
+    }
+
+    #[test]
+    fn who_watches_sees_what_runs_and_the_last_times() {
+        let watched = Watched::default();
+        watched.begin(2, [1.0]);
+        let job = SeenJob { number: 7, pid: 1, words: "a".to_owned(), started: Instant::now() };
+        watched.started(job);
+        assert_eq!(watched.look().running.len(), 1);
+        (0..200).for_each(|_| watched.ended(7, 2.0));
+        let seen = watched.look();
+        assert_eq!((seen.running.len(), seen.times.len(), seen.times.front().copied()), (0, RECENT_MAX, Some(2.0)));
+    }
+}
