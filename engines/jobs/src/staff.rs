@@ -20,6 +20,13 @@ pub(crate) struct Crew {
     unstaffed: usize,
 }
 
+impl Crew {
+    /// How many jobs of one core could run in its stead.
+    pub fn places(&self) -> usize {
+        self.hands.len() + self.unstaffed
+    }
+}
+
 /// A run's hands.
 pub(crate) struct Staff {
     lease: Arc<dyn Lease>,

@@ -296,7 +296,7 @@ impl Runner<'_> {
         running.due = timeout.map(|time| (running.started + time, 0));
         running.chain_ns = self.chain_before(more);
         let waits_for_others = running.chain_ns > 0 || self.queue.barriers_passed() > 0;
-        running.started_as = self.recollection.begin(running.hands.len(), waits_for_others);
+        running.started_as = self.recollection.begin(running.crew.places(), waits_for_others);
         self.show_start(&running);
         self.generation = self.generation.wrapping_add(1) & 0x7fff_ffff;
         running.generation = self.generation;
