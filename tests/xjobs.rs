@@ -7,6 +7,7 @@ mod hands;
 mod hostile;
 mod memory;
 mod output;
+mod slots;
 mod tree;
 
 use crate::place::{Place, binary};

@@ -3,7 +3,9 @@
 
 use crate::context::{Context, variable};
 use crate::failure::with_causes;
-use crew::budget::{Budget, CrewFolder, InProcess, Lease, MachineWide, Passport, Request, Surroundings, passport};
+use crew::budget::{
+    Budget, CrewFolder, InProcess, Lease, MachineWide, Passport, Proxy, Request, Surroundings, passport,
+};
 use crew::jobserver::{self, Auth, Jobserver, JobserverFault};
 use crew::plan::Plan;
 
@@ -24,12 +26,19 @@ pub struct Shared {
     pub why_alone: Option<String>,
     /// Whether its hands are job slots, unless its runner has some for it.
     has_slots: bool,
+    table: Option<MachineWide>,
 }
 
 impl Shared {
     /// A budget of `width` hands that nobody shares.
     pub fn alone(width: usize) -> Self {
-        Self { budget: Box::new(InProcess::new(width)), why_alone: None, has_slots: false }
+        Self { budget: Box::new(InProcess::new(width)), why_alone: None, has_slots: false, table: None }
+    }
+
+    /// A proxy beside the run of `lease`, where that takes its hands from the table.
+    pub fn proxy(&self, lease: &dyn Lease, request: Request) -> Option<Box<dyn Proxy>> {
+        let is_from_table = !self.has_slots || lease.inherited() > 0;
+        self.table.as_ref().filter(|_| is_from_table)?.proxy(request)
     }
 
     /// Whose hands the run of `lease` works with, where they are not simply the table's.
@@ -59,7 +68,7 @@ pub fn budget(context: &Context, width: usize) -> Shared {
         }
         None => None,
     };
-    let has_slots = slots.is_some();
+    let (has_slots, shown) = (slots.is_some(), table.clone());
     if let Some(slots) = &slots {
         context.last_acts.add(slots.returner());
     }
@@ -69,7 +78,7 @@ pub fn budget(context: &Context, width: usize) -> Shared {
         (Some(table), _, None) => Box::new(table),
         (None, _, None) => Box::new(InProcess::new(width)),
     };
-    Shared { budget, why_alone, has_slots }
+    Shared { budget, why_alone, has_slots, table: shown }
 }
 
 /// Puts into the plan whose hands a run will use, where they are not simply the table's.

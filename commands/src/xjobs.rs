@@ -11,6 +11,7 @@ mod plan;
 mod progress;
 mod report;
 mod send;
+mod slots;
 mod teller;
 
 use crate::context::Context;
@@ -224,6 +225,10 @@ pub struct XjobsArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), hide_short_help = true)]
     pub weight: Option<u16>,
 
+    /// How make, ninja and cargo in jobs get the cores that no job needs: two descriptors, a named pipe (make from 4.4 on), or not
+    #[arg(long, value_enum, default_value = "fds", value_name = "HOW", hide_short_help = true)]
+    pub jobserver: slots::SlotStyle,
+
     /// Print the plan with its reasons and do nothing
     #[arg(long)]
     pub explain: bool,
@@ -309,6 +314,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
         useful_width: width,
         what: format!("xjobs: {}", job.plan.purpose),
     });
+    slots::open(context, args, &shared, lease.as_ref(), &mut job.options);
     let look = progress::look(context, &job, args);
     let (progress, watched) = progress::start(context, &job, look, Arc::clone(&tally)).unzip();
     let mut teller = Teller::new(context, &job, args);

@@ -42,6 +42,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
     let options = Options {
         width,
         hands: width,
+        slots: None,
         queue_max: args.queue,
         template: words.template,
         defaults: words.defaults,

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::report::{counted, seconds_text};
 use crate::shared_args::ReportFormat;
 use crew::budget::census::{Census, Run, census};
+use crew::jobserver::SlotBooks;
 use jobs::measures::{JobsBound, JobsVerdict, Measures, verdict};
 use jobs::run::Ran;
 use serde::Serialize;
@@ -25,6 +26,7 @@ struct JsonReport<'a> {
     failed: u64,
     left_out: u64,
     dropped: u64,
+    slots: &'a SlotBooks,
     #[serde(flatten)]
     measures: &'a Measures,
     #[serde(flatten)]
@@ -38,6 +40,7 @@ fn json(ran: &Ran, verdict: &JobsVerdict) -> String {
         failed,
         left_out: ran.left_out,
         dropped: ran.dropped,
+        slots: &ran.slots,
         measures: &ran.measures,
         verdict,
     };
@@ -93,6 +96,7 @@ fn text(ran: &Ran, verdict: &JobsVerdict, holders: &str) -> String {
         let chain = seconds(measures.critical_path_ns);
         lines.insert(2, format!("the longest chain of jobs that waited for each other took {chain}"));
     }
+    lines.extend(slots_sentence(&ran.slots));
     if verdict.bound != JobsBound::CannotTell {
         let points = verdict.expected.iter().map(|point| format!("{} {}", point.width, seconds_text(point.seconds)));
         let buys = terminal::percentage(verdict.one_more_hand_saves);
@@ -106,6 +110,18 @@ fn text(ran: &Ran, verdict: &JobsVerdict, holders: &str) -> String {
 /// Whether jobs hardly used their cores, so that more of them at once would need no more.
 fn waits_mostly(verdict: &JobsVerdict) -> bool {
     matches!(verdict.bound, JobsBound::Hands { on_cpu, .. } | JobsBound::Disks { on_cpu, .. } if on_cpu < 0.5)
+}
+
+/// Only where something went wrong with them: that they were offered is how it always is.
+fn slots_sentence(slots: &SlotBooks) -> Option<String> {
+    let leaked = || format!("{} never came back", counted(slots.leaked as u64, "job slot"));
+    let surplus = || format!("{} came back that had never been given", counted(slots.surplus as u64, "job slot"));
+    match (slots.leaked, slots.surplus) {
+        (0, 0) => None,
+        (_, 0) => Some(format!("{}: a program of make's was killed, or lives on.", leaked())),
+        (0, _) => Some(format!("{}.", surplus())),
+        _ => Some(format!("{}; {}.", leaked(), surplus())),
+    }
 }
 
 fn bound_sentence(verdict: &JobsVerdict, measures: &Measures) -> String {

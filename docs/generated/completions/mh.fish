@@ -109,6 +109,9 @@ normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l weight -d 'Share among runs of the same class; 100 is usual' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l jobserver -d 'How make, ninja and cargo in jobs get the cores that no job needs: two descriptors, a named pipe (make from 4.4 on), or not' -r -f -a "fds\t'Two descriptors that they inherit'
+fifo\t'A named pipe'
+off\t'Not at all'"
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l report -d 'After the run, print what bound it and what one more core would buy' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s 1 -d 'Each line is one argument, as it is'

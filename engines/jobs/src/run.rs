@@ -22,6 +22,7 @@ use crate::staff::{Crew, Staff};
 use crate::start::{Programs, StartFault};
 use crate::tree::{Leftovers, Spent, Survivor};
 use crew::budget::Lease;
+use crew::jobserver::SlotBooks;
 use machine::Host;
 use rustix::event::epoll;
 use rustix::process::Pid;
@@ -193,6 +194,8 @@ pub struct Ran {
     pub is_incomplete: bool,
     /// Whether `--halt` stopped it.
     pub is_halted: bool,
+    /// What became of the slots that jobs' programs had.
+    pub slots: SlotBooks,
     /// What was measured.
     pub measures: Measures,
 }
@@ -306,6 +309,8 @@ struct Runner<'a> {
     shortages: u32,
     /// Hands that the next job lacks, and until when it waits for them.
     lacking: usize,
+    /// Slots that are offered to jobs' programs.
+    offered: usize,
     patience: Option<Instant>,
     is_order_blocked: bool,
     chains: Chains,
@@ -388,7 +393,12 @@ impl<'a> Runner<'a> {
         watch(staff.bell(), token::HANDS)?;
         let outlets = [Outlet::new(around.streams[0].as_fd())?, Outlet::new(around.streams[1].as_fd())?];
         let input = if matches!(source, Source::Stream(..)) { Input::Unwatched } else { Input::Plain };
-        let spawner = Spawner::new(around.signals, options.environment.clone())?;
+        let mut spawner = Spawner::new(around.signals, options.environment.clone())?;
+        if let Some(slots) = &options.slots {
+            spawner.hand_down(&slots.descriptors());
+            let slots = Arc::clone(slots);
+            std::thread::Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(move || slots.serve())?;
+        }
         let nothing = OwnedFd::from(std::fs::File::options().read(true).write(true).open("/dev/null")?);
         let (programs, now) = (Programs::new(&options.path), Instant::now());
         let mut ran = Ran::default();
@@ -414,6 +424,7 @@ impl<'a> Runner<'a> {
             held_by: Cause::Held,
             shortages: 0,
             lacking: 0,
+            offered: 0,
             patience: None,
             is_order_blocked: false,
             chains: Chains::default(),
@@ -654,6 +665,9 @@ impl<'a> Runner<'a> {
             self.observer.tell(&Event::BadJournal(&error));
         }
         self.ran.dropped += self.queue.clear() as u64;
+        if let Some(slots) = &self.options.slots {
+            self.ran.slots = slots.close();
+        }
         let balanced = self.staff.close();
         assert!(balanced, "every hand goes back before a run ends");
         self.ran

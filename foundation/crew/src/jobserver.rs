@@ -1,10 +1,12 @@
 //! The job slots that `make -j`, ninja and cargo give to the programs they run: a pipe with a byte for each slot that is free.
-//! Reads what their variable says, and takes part. Protocol: GNU make manual, "Job Slots"; what is not as written there, and what
+//! Reads what their variable says, takes part, and gives slots to children. Protocol: GNU make manual, "Job Slots"; what is not as written there, and what
 //! each death costs: `foundation/crew/BUDGET.md`.
 
 mod client;
+mod server;
 
 pub use client::Jobserver;
+pub use server::{Server, SlotBooks, flags};
 
 use std::ffi::OsStr;
 use std::io;

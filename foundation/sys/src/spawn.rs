@@ -120,6 +120,8 @@ pub struct Spawner {
     /// Actions for streams of these numbers: they hold numbers only, so the same do for every program that has the same.
     /// glibc asks for the limit of open files twice for each action that is made, which is 6 system calls a program.
     actions: Vec<([c_int; 3], FileActions)>,
+    /// Descriptors that programs get under the same numbers.
+    handed_down: Vec<c_int>,
 }
 
 /// LIMIT: sets of stream numbers that are remembered; two for each program at once are what a steady run uses.
@@ -158,12 +160,20 @@ impl Spawner {
         }
         let (mut usual_variables, arguments, variables, actions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         environment.collect_pointers(&mut usual_variables);
-        Ok(Self { attributes, environment, usual_variables, arguments, variables, actions })
+        let handed_down = Vec::new();
+        Ok(Self { attributes, environment, usual_variables, arguments, variables, actions, handed_down })
     }
 
     /// What programs get that have no environment of their own.
     pub fn environment(&self) -> &Words {
         &self.environment
+    }
+
+    /// Programs get `descriptors` besides their streams, under the same numbers. They stay close-on-exec here. Where one of them is
+    /// closed meanwhile no program starts.
+    pub fn hand_down(&mut self, descriptors: &[BorrowedFd<'_>]) {
+        self.handed_down = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
+        self.actions.clear();
     }
 
     /// Starts it. When this returns, the child has begun the program (or an error tells why not) and is in its group.
@@ -183,7 +193,7 @@ impl Spawner {
         let with_folder;
         let actions = match launch.folder {
             Some(_) => {
-                with_folder = FileActions::new(launch)?;
+                with_folder = FileActions::new(launch, &self.handed_down)?;
                 &with_folder
             }
             None => self.remembered_actions(launch)?,
@@ -214,7 +224,7 @@ impl Spawner {
                 if self.actions.len() >= ACTIONS_MAX {
                     self.actions.clear();
                 }
-                self.actions.push((numbers, FileActions::new(launch)?));
+                self.actions.push((numbers, FileActions::new(launch, &self.handed_down)?));
                 self.actions.len() - 1
             }
         };
@@ -240,7 +250,7 @@ struct FileActions {
 }
 
 impl FileActions {
-    fn new(launch: &Launch<'_>) -> io::Result<Self> {
+    fn new(launch: &Launch<'_>, handed_down: &[c_int]) -> io::Result<Self> {
         let mut inner = MaybeUninit::<libc::posix_spawn_file_actions_t>::uninit();
         // SAFETY: init fills it.
         checked(unsafe { libc::posix_spawn_file_actions_init(inner.as_mut_ptr()) })?;
@@ -251,6 +261,10 @@ impl FileActions {
             // SAFETY: `inner` is initialised; the descriptor is open while `launch` is borrowed. Where both numbers are equal,
             // glibc clears the close-on-exec flag in the child instead (since 2.29).
             checked(unsafe { libc::posix_spawn_file_actions_adddup2(&mut this.inner, stream.as_raw_fd(), number) })?;
+        }
+        for &number in handed_down {
+            // SAFETY: as above; a number that is closed is an error of the spawn.
+            checked(unsafe { libc::posix_spawn_file_actions_adddup2(&mut this.inner, number, number) })?;
         }
         if let Some(folder) = launch.folder {
             // SAFETY: as above; the path is NUL-ended and copied by the call.

@@ -4,7 +4,9 @@ use crate::classes::Classes;
 use crate::halt::Halt;
 use crate::spec::More;
 use crate::template::Template;
+use crew::jobserver::Server;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use sys::spawn::Words;
 
@@ -15,6 +17,8 @@ pub struct Options {
     pub width: usize,
     /// Hands that the lease has at most; jobs beyond them run without.
     pub hands: usize,
+    /// Cores that no job needs, for the programs that jobs start.
+    pub slots: Option<Arc<Server>>,
     /// Jobs that are read ahead.
     pub queue_max: usize,
     /// How words become commands.

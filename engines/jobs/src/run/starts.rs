@@ -51,7 +51,13 @@ impl Runner<'_> {
     /// Starts jobs until hands, order or a bound say stop.
     pub(super) fn start_jobs(&mut self) {
         self.is_order_blocked = false;
+        if let Some(slots) = self.options.slots.as_ref().filter(|_| self.running == 0) {
+            // What has not come back by now never will.
+            slots.settle();
+            self.offered = 0;
+        }
         if self.stop > Stop::No {
+            self.offer_slots(|offered| offered > 0, 0);
             return self.staff.want(self.staff.at_work());
         }
         if self.memory.is_blocked && self.running > 0 && self.look_again.is_none_or(|time| self.slept_from < time) {
@@ -96,7 +102,20 @@ impl Runner<'_> {
         // While time, memory or order hold all jobs back, others may have the hands.
         let is_held = self.look_again.is_some() || self.next_start.is_some() || self.is_order_blocked;
         let wanted = if is_held { self.staff.at_work() } else { self.places_wanted() };
+        let spare = match self.running {
+            0 => 0,
+            _ => self.options.width.min(self.options.hands).saturating_sub(wanted),
+        };
+        // Jobs of the list come first: what they want comes back before they ask for it, what they leave is offered afterwards.
+        self.offer_slots(|offered| spare < offered, spare);
         self.staff.want(wanted);
+        self.offer_slots(|offered| spare > offered, spare);
+    }
+
+    fn offer_slots(&mut self, is_time: impl Fn(usize) -> bool, spare: usize) {
+        let Some(slots) = self.options.slots.as_ref().filter(|_| is_time(self.offered)) else { return };
+        slots.offer(spare);
+        self.offered = spare;
     }
 
     fn places_wanted(&self) -> usize {

@@ -97,10 +97,15 @@ impl Seat {
 
     /// The table at one look, after those who died under our eyes were tended: what they wished for no longer counts.
     fn look(&self) -> View {
-        if row::present(self.words()).any(|row| row != self.row && is_newly_dead(&self.table, row)) {
+        if self.sees_a_death() {
             self.tend_others();
         }
         View::look(self.words(), now_ms())
+    }
+
+    /// Whether another run has died and nobody has looked after its row yet.
+    pub(super) fn sees_a_death(&self) -> bool {
+        row::present(self.words()).any(|row| row != self.row && is_newly_dead(&self.table, row))
     }
 
     /// Takes a hand if this run is entitled to one more. `may_go_above`: it holds no first hand yet.

@@ -61,8 +61,8 @@ impl Proxy for Member {
         let Some((_, seat)) = self.seat() else { return std::thread::sleep(LOOK_HUNGRY) };
         let is_hungry = seat.is_anybody_hungry();
         seat.sleep(since.0, if is_hungry { LOOK_HUNGRY } else { LOOK_AT_REST });
-        if is_hungry && seat.generation() == since.0 {
-            // Somebody died, or time is up.
+        if (is_hungry && seat.generation() == since.0) || seat.sees_a_death() {
+            // Somebody died, or time is up. A death that nobody tends would end the next sleep at once, and every other one.
             seat.tend_others();
         }
         let before = self.current.load(Ordering::Acquire);
