@@ -225,6 +225,8 @@ mod tests {
             holds,
             above_capacity: 0,
             lent: 0,
+            external: 0,
+            inherited: 0,
             wants: holds,
             useful: holds,
             seconds: 1,

@@ -94,7 +94,8 @@ impl Runner<'_> {
             }
         }
         // While time, memory or order hold all jobs back, others may have the hands.
-        let is_held = self.look_again.is_some() || self.next_start.is_some() || self.is_order_blocked;
+        let is_held =
+            self.look_again.is_some() || self.next_start.is_some() || self.is_order_blocked || self.memory.is_blocked;
         let wanted = if is_held { self.staff.at_work() } else { self.places_wanted() };
         self.staff.want(wanted);
     }
@@ -296,7 +297,7 @@ impl Runner<'_> {
         running.due = timeout.map(|time| (running.started + time, 0));
         running.chain_ns = self.chain_before(more);
         let waits_for_others = running.chain_ns > 0 || self.queue.barriers_passed() > 0;
-        running.started_as = self.recollection.begin(running.hands.len(), waits_for_others);
+        running.started_as = self.recollection.begin(running.pending.spec.hands(), waits_for_others);
         self.show_start(&running);
         self.generation = self.generation.wrapping_add(1) & 0x7fff_ffff;
         running.generation = self.generation;
