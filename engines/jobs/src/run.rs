@@ -628,7 +628,8 @@ impl<'a> Runner<'a> {
     }
 
     fn why_no_job_starts(&self) -> Cause {
-        let all_at_work = self.staff.at_work() >= self.options.width;
+        // A job that needs several places waits for its own run's others, not for other runs.
+        let all_at_work = self.staff.at_work() + self.lacking.max(1) > self.options.width;
         if self.running == 0 && !self.outlets.iter().all(Outlet::is_empty) {
             return Cause::Output;
         }

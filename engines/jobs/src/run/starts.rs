@@ -100,7 +100,8 @@ impl Runner<'_> {
             }
         }
         // While time, memory or order hold all jobs back, others may have the hands.
-        let is_held = self.look_again.is_some() || self.next_start.is_some() || self.is_order_blocked;
+        let is_held =
+            self.look_again.is_some() || self.next_start.is_some() || self.is_order_blocked || self.memory.is_blocked;
         let wanted = if is_held { self.staff.at_work() } else { self.places_wanted() };
         let spare = match self.running {
             0 => 0,
