@@ -78,7 +78,10 @@ impl BlockReader {
     }
 
     /// The next block's job; none when more bytes are needed, or when there are no more.
-    pub(crate) fn next_item(&mut self) -> Result<Option<Item>, ListCause> {
+    ///
+    /// # Errors
+    /// A block that is too large to be held.
+    pub fn next_item(&mut self) -> Result<Option<Item>, ListCause> {
         self.take_header();
         let cut = match self.cut() {
             Some(cut) => cut,
