@@ -5,8 +5,12 @@ mod debian;
 mod ends;
 mod hands;
 mod hostile;
+mod kills;
 mod memory;
 mod output;
+mod parallel;
+mod releases;
+mod server;
 mod slots;
 mod tree;
 

@@ -36,7 +36,23 @@ fn write_all(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(&completions)?;
     clap_mangen::generate_to(registry::program(), &man)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        generate_to(shell, &mut registry::program(), "mh", &completions)?;
+        generate_to(shell, &mut completed(), "mh", &completions)?;
     }
     Ok(())
+}
+
+/// The program as far as completions see it: bash's would offer hidden options too.
+fn completed() -> Command {
+    let shown = registry::COMMANDS.iter().filter(|entry| entry.group != Group::Hidden);
+    let commands = shown.map(|entry| {
+        let whole = (entry.command)();
+        let arguments = whole.get_arguments().filter(|argument| !argument.is_hide_set()).cloned();
+        let command = Command::new(entry.name)
+            .about(whole.get_about().cloned().unwrap_or_default())
+            .disable_version_flag(whole.is_disable_version_flag_set())
+            .args(arguments)
+            .subcommands(whole.get_subcommands().cloned());
+        if whole.get_version().is_some() { command.version(env!("CARGO_PKG_VERSION")) } else { command }
+    });
+    Command::new("mh").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true).subcommands(commands)
 }

@@ -6,6 +6,7 @@ mod ask;
 mod dry_run;
 mod explain;
 mod inputs;
+mod more_args;
 mod old_name;
 mod plan;
 mod progress;
@@ -22,7 +23,8 @@ use crate::sharing;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Request, Weight};
 use jobs::halt::Halt;
-use jobs::run::{Ran, Surroundings, Tally, run as run_jobs};
+use jobs::run::{Ran, Surroundings, Tally, TimeLimit, run as run_jobs};
+use more_args::{ParallelArgs, ServerArgs};
 use plan::Job;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -65,17 +67,25 @@ pub struct XjobsArgs {
     #[arg(value_name = "UTILITY", trailing_var_arg = true)]
     pub utility: Vec<OsString>,
 
-    /// Run N jobs at once (default: the cores this process may use); 2.5x is a multiple of the cores
-    #[arg(short = 'j', short_alias = 'P', long = "jobs", visible_alias = "hands", value_name = "N")]
+    /// Run N jobs at once (default: the cores this process may use); 2.5x and 150% are multiples, +1 and -1 more and fewer
+    #[arg(
+        short = 'j',
+        short_alias = 'P',
+        long = "jobs",
+        visible_alias = "hands",
+        alias = "max-procs",
+        value_name = "N",
+        allow_hyphen_values = true
+    )]
     pub jobs: Option<String>,
 
     /// Read jobs from FILE; a named pipe makes a server that any number of programs feed
-    #[arg(short = 's', long = "script", visible_alias = "arg-file", value_name = "FILE")]
+    #[arg(short = 's', short_alias = 'a', long = "script", visible_alias = "arg-file", value_name = "FILE")]
     pub script: Option<PathBuf>,
 
     /// Make one job of N lines
-    #[arg(short = 'l', value_name = "N", default_value_t = 1, value_parser = parse_count, hide_short_help = true)]
-    pub lines: usize,
+    #[arg(short = 'l', long = "max-args", alias = "max-replace-args", value_name = "N", value_parser = parse_count, hide_short_help = true)]
+    pub lines: Option<usize>,
 
     /// Each line is one argument, as it is
     #[arg(short = '1', conflicts_with = "null")]
@@ -137,36 +147,36 @@ pub struct XjobsArgs {
     #[arg(long, conflicts_with = "ungroup", hide_short_help = true)]
     pub tag: bool,
 
-    /// Write outputs to DIR/NUMBER/stdout and stderr instead
-    #[arg(long, value_name = "DIR", hide_short_help = true)]
-    pub results: Option<PathBuf>,
+    /// Keep outputs in DIR/1/VALUE/stdout and stderr too (with placeholders: in NAME and NAME.err)
+    #[arg(long, alias = "res", value_name = "DIR", conflicts_with_all = ["tag", "line_buffer", "ungroup"], hide_short_help = true)]
+    pub results: Option<OsString>,
 
     /// Append a JSON line about each job to FILE
-    #[arg(long, alias = "joblog", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
 
-    /// Leave out jobs that have ended by the journal, whatever their place in the list
-    #[arg(long, requires = "journal")]
+    /// Leave out jobs that have ended by the journal (or --joblog), whatever their place in the list
+    #[arg(long)]
     pub resume: bool,
 
     /// The same, but run those again that failed
-    #[arg(long, requires = "journal", conflicts_with = "resume", hide_short_help = true)]
+    #[arg(long, conflicts_with = "resume", hide_short_help = true)]
     pub resume_failed: bool,
 
     /// Run a job that fails up to N times more
     #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     pub retries: u32,
 
-    /// End jobs that take longer (90, 1.5m, 2h)
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
-    pub timeout: Option<Duration>,
+    /// End jobs that take longer (90, 1.5m, 2h; 300% is of the median so far)
+    #[arg(long, value_name = "TIME", value_parser = parse_limit)]
+    pub timeout: Option<TimeLimit>,
 
     /// How jobs are ended: signals and milliseconds between them
     #[arg(long, value_name = "SEQUENCE", default_value = "TERM,200,TERM,100,TERM,50,KILL,25", hide_short_help = true)]
     pub term_seq: String,
 
     /// Stop early: now or soon, then fail, success or done, then =N or =N%
-    #[arg(long, value_name = "RULE", hide_short_help = true)]
+    #[arg(long, alias = "halt-on-error", value_name = "RULE", hide_short_help = true)]
     pub halt: Option<Halt>,
 
     /// Time between two starts
@@ -213,9 +223,11 @@ pub struct XjobsArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Send UTILITY, or the lines of standard input, to the server that reads the named pipe FIFO
-    #[arg(long, value_name = "FIFO", hide_short_help = true)]
-    pub send: Option<PathBuf>,
+    #[command(flatten)]
+    pub server: ServerArgs,
+
+    #[command(flatten)]
+    pub parallel: ParallelArgs,
 
     /// Who goes first when runs share the machine
     #[arg(long, value_enum, default_value = "normal", value_name = "CLASS", hide_short_help = true)]
@@ -247,12 +259,18 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
     jobs::record::parse_time(text).ok_or_else(|| "a time is needed: 90, 1.5m, 2h".to_owned())
 }
 
+fn parse_limit(text: &str) -> Result<TimeLimit, String> {
+    let Some(share) = text.strip_suffix('%') else { return parse_time(text).map(TimeLimit::Fixed) };
+    let factor = share.parse().ok().filter(|share: &f64| share.is_finite() && *share > 0.0).map(|share| share / 100.0);
+    factor.map(TimeLimit::OfMedian).ok_or_else(|| "a share is needed: 300%".to_owned())
+}
+
 fn parse_size(text: &str) -> Result<u64, String> {
     terminal::parse_bytes(text).map_err(|error| error.to_string())
 }
 
 fn command() -> Command {
-    XjobsArgs::augment_args(Command::new("xjobs"))
+    more_args::with_refused(XjobsArgs::augment_args(Command::new("xjobs")))
         .version(env!("CARGO_PKG_VERSION"))
         .disable_version_flag(true)
         .after_help(
@@ -272,9 +290,10 @@ pub fn run_old_name(words: Vec<OsString>) -> Result<Outcome, Failure> {
 }
 
 fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Outcome, Failure> {
+    more_args::refuse(matches)?;
     let args = XjobsArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
-    if let Some(pipe) = &args.send {
-        return send::send(pipe, &args.utility);
+    if let Some(path) = &args.server.send {
+        return send::send(path, &args.server, &args.utility);
     }
     let job = plan::plan(context, &args, called)?;
     if args.explain {
@@ -295,9 +314,9 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     }
     let signals = sys::signals::SignalQueue::open(sys::signals::JOB_CONTROL)
         .map_err(|error| refused(&format!("set up signal handling: {}", with_causes(&error))))?;
-    lower_priority(context, args.priority);
+    lower_priority(context, args.priority, args.parallel.nice);
     plan::allow_descriptors(context, &job);
-    let (journal, done) = plan::open_journal(context, args)?;
+    let books = plan::open_books(context, args)?;
     let streams = plan::own_streams()?;
     let tally = Arc::new(Tally::default());
     let total = job.total;
@@ -319,8 +338,10 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let (progress, watched) = progress::start(context, &job, look, Arc::clone(&tally)).unzip();
     let mut teller = Teller::new(context, &job, args);
     teller.shares_terminal = progress.is_some() && context.terminals.stdout;
-    let source = job.source.take().expect("a plan has a source, and it is taken once");
-    let around = Surroundings { signals: &signals, host: &context.host, streams, journal, done, total, tally, watched };
+    let source = job.source.take().expect("a plan has a source, and it is taken once").open()?;
+    let plan::Books { journal, joblog, done } = books;
+    let host = &context.host;
+    let around = Surroundings { signals: &signals, host, streams, journal, joblog, done, total, tally, watched };
     let ran =
         run_jobs(job.options, source, lease, around, &mut teller).map_err(|fault| refused(&with_causes(&fault)))?;
     drop(progress);
@@ -331,8 +352,8 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
 }
 
 /// A refusal costs politeness, not the run.
-fn lower_priority(context: &Context, priority: PriorityArg) {
-    let steps = priority.nicer_by();
+fn lower_priority(context: &Context, priority: PriorityArg, nice: u8) {
+    let steps = priority.nicer_by().saturating_add(nice);
     if steps > 0
         && let Err(error) = sys::scheduling::be_nicer(steps)
     {

@@ -2,6 +2,7 @@
 //! A target must not panic on any input; where another decoder exists, it compares with that.
 
 pub mod decode;
+pub mod job_seeds;
 pub mod mutate;
 pub mod seeds;
 pub mod targets;

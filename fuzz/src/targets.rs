@@ -4,6 +4,10 @@ pub mod bzip2_container;
 pub mod cut_sizes;
 pub mod gzip_container;
 pub mod inflate;
+pub mod job_blocks;
+pub mod job_books;
+pub mod job_lines;
+pub mod job_template;
 pub mod lz4_container;
 pub mod lzma_container;
 pub mod round_trip_bz2;
@@ -15,7 +19,7 @@ pub mod xz_container;
 pub mod z_container;
 pub mod zstd_container;
 
-use crate::seeds;
+use crate::{job_seeds, seeds};
 
 /// A target with what to begin from.
 pub struct Target {
@@ -38,6 +42,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "z_container", run: z_container::run, seeds: seeds::z },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
+    Target { name: "job_lines", run: job_lines::run, seeds: job_seeds::lines },
+    Target { name: "job_books", run: job_books::run, seeds: job_seeds::books },
+    Target { name: "job_template", run: job_template::run, seeds: job_seeds::templates },
+    Target { name: "job_blocks", run: job_blocks::run, seeds: job_seeds::blocks },
     Target { name: "round_trip_bz2", run: round_trip_bz2::run, seeds: seeds::plain },
     Target { name: "round_trip_gz", run: round_trip_gz::run, seeds: seeds::plain },
     Target { name: "round_trip_lz4", run: round_trip_lz4::run, seeds: seeds::plain },

@@ -7,13 +7,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use testkit::program::Exit;
 
-fn start(place: &Place, arguments: &[&str], list: &str) -> Running {
+pub(super) fn start(place: &Place, arguments: &[&str], list: &str) -> Running {
     place.write("list", list);
     // Whoever runs the tests in the background may have some of these ignored, and a child inherits that.
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(crate::place::binary());
     command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder()).env("MH_CREW_DIR", "");
-    Running { child: command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts") }
+    let said = std::fs::File::options().create(true).append(true).open(place.path("said")).expect("it is ours");
+    Running { child: command.stdin(Stdio::null()).stderr(said).spawn().expect("the program starts") }
 }
 
 fn send(running: &Running, signal: Signal) {
@@ -21,7 +22,7 @@ fn send(running: &Running, signal: Signal) {
 }
 
 /// Processes with `mark` in their command line.
-fn marked(mark: &str) -> Vec<i32> {
+pub(super) fn marked(mark: &str) -> Vec<i32> {
     let entries = std::fs::read_dir("/proc").expect("Linux has it");
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let has_mark = |number: &i32| {
@@ -31,7 +32,7 @@ fn marked(mark: &str) -> Vec<i32> {
     numbers.filter(has_mark).collect()
 }
 
-fn child_of(parent: i32) -> Option<i32> {
+pub(super) fn child_of(parent: i32) -> Option<i32> {
     let entries = std::fs::read_dir("/proc").expect("Linux has it");
     let mut numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     numbers.find(|number| {

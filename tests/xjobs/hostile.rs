@@ -106,3 +106,99 @@ fn a_server_takes_jobs_of_many_senders() {
     let outcome = place.shell("\"$mh\" xjobs --send q true");
     assert!(said(&outcome).contains("no server reads it"), "{}", said(&outcome));
 }
+
+#[test]
+fn inputsize_a_line_of_100_mb_may_be_used_in_part() {
+    let place = Place::new();
+    let script = "(printf foo.; head -c 100000000 /dev/zero | tr '\\0' x) | \"$mh\" xjobs echo {.}";
+    assert_eq!(stdout(&place.shell(script)), "foo\n");
+    let script = "head -c 1200000000 /dev/zero | (ulimit -v 3000000; \"$mh\" xjobs echo)";
+    let outcome = place.shell(script);
+    assert!(said(&outcome).contains("line 1: it is longer than 1024 MiB"), "{}", said(&outcome));
+}
+
+#[test]
+fn composed_and_onerep_commands_of_shells_and_several_placeholders() {
+    let place = Place::new();
+    assert_eq!(stdout(&xjobs(&place, &["--shell", "echo foo; echo {}"], "bar\n")), "foo\nbar\n");
+    assert_eq!(stdout(&xjobs(&place, &["echo", "{}", "foo", "{}"], "bar\n")), "bar foo bar\n");
+}
+
+#[test]
+fn cleanup_nothing_is_left_behind_by_a_kill() {
+    let place = Place::new();
+    place.shell("mkdir tmp");
+    let mut command = Command::new(crate::place::binary());
+    command.args(["xjobs", "sh", "-c", "head -c 1000000 /dev/zero; touch begun; sleep 1000", "sh", ":::", "1"]);
+    command.current_dir(place.folder()).env("TMPDIR", place.path("tmp")).stdout(Stdio::null());
+    let mut running = Running { child: command.spawn().expect("the program starts") };
+    wait_until("it has printed much", || place.has("begun"));
+    running.child.kill().expect("it lives");
+    running.end();
+    assert_eq!(stdout(&place.shell("ls -A tmp")), "");
+}
+
+#[test]
+fn numwords_output_of_many_words_comes_whole() {
+    let place = Place::new();
+    let script = "seq 6 | \"$mh\" xjobs -j3 sh -c 'yes \"$(seq 1000)\" | head -c 5000000' | wc -c";
+    assert_eq!(stdout(&place.shell(script)).trim(), "30000000");
+}
+
+#[test]
+#[ignore = "takes minutes: the long tier"]
+fn four_gigabytes_in_one_line_of_output_come_whole() {
+    let place = Place::new();
+    let script = "echo 4500000000 | \"$mh\" xjobs head -c {} /dev/zero | wc -c";
+    assert_eq!(stdout(&place.shell(script)), "4500000000\n");
+}
+
+#[test]
+#[ignore = "takes minutes: the long tier"]
+fn a_million_jobs_take_no_more_memory_than_ten_thousand() {
+    let place = Place::new();
+    let peak_kib = |count: usize| {
+        place.write("list", "true\n".repeat(count));
+        let mut running = super::ends::start(&place, &["-N", "-j2"], &"true\n".repeat(count));
+        let guard = i32::try_from(running.child.id()).expect("a number");
+        let mut peak = 0;
+        while running.child.try_wait().expect("it can be asked").is_none() {
+            let status = super::ends::child_of(guard).map(|runner| format!("/proc/{runner}/status"));
+            let status = status.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+            peak = line.trim().trim_end_matches(" kB").parse().unwrap_or(0_u64).max(peak);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        peak
+    };
+    let (few, many) = (peak_kib(10_000), peak_kib(1_000_000));
+    assert!(few > 0 && many <= few + 1024, "{few} KiB, then {many} KiB");
+}
+
+#[test]
+fn one_argument_of_a_megabyte_is_refused_and_the_rest_goes_on() {
+    let place = Place::new();
+    let list = [b"short\n".as_slice(), &vec![b'x'; 1 << 20], b"\nlast\n"].concat();
+    let outcome = xjobs(&place, &["-1", "-j1", "echo"], &list);
+    assert_eq!((stdout(&outcome).as_str(), outcome.exit), ("short\nlast\n", Exit::Code(1)));
+    assert!(said(&outcome).contains("Argument list too long"));
+    let whole = xjobs(&place, &["-0", "--pipe", "wc", "-c"], vec![b'x'; 1 << 20]);
+    assert_eq!(stdout(&whole), "1048576\n", "as an input it may be of any size");
+}
+
+#[test]
+fn too_few_processes_make_it_narrower_not_wrong() {
+    let Some(setpriv) = testkit::program::Program::find("setpriv") else {
+        return testkit::program::left_out("setpriv is not installed");
+    };
+    if !rustix::process::geteuid().is_root() {
+        return testkit::program::left_out("not root: processes of one user are counted together");
+    }
+    let place = Place::new();
+    // The guard, the runner and its thread count too.
+    let script =
+        format!("ulimit -u 8 && seq 60 | '{}' xjobs -j30 sleep 0.0{{}} && echo all", crate::place::binary().display());
+    let words = ["--reuid", "54322", "--regid", "54322", "--clear-groups", "bash", "-c", &script];
+    let outcome = setpriv.in_folder(place.folder()).run(words, b"").expect("it starts");
+    assert_eq!(stdout(&outcome), "all\n", "{}", said(&outcome));
+}

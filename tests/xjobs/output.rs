@@ -79,11 +79,3 @@ fn lines_come_as_they_are_printed_with_tags() {
     assert_eq!(line, "a\t2\n");
     assert!(child.wait().expect("it ends").success());
 }
-
-#[test]
-fn results_go_into_files() {
-    let place = Place::new();
-    let outcome = xjobs(&place, &["--results", "r", "sh", "-c", "echo $1; echo e >&2", "sh"], "a\nb\n");
-    assert_eq!((stdout(&outcome).as_str(), place.read("r/2/stdout").as_slice()), ("", &b"b\n"[..]));
-    assert_eq!(place.read("r/1/stderr"), b"e\n");
-}

@@ -8,7 +8,9 @@ use crate::failure::{Failure, Outcome, with_causes};
 use jobs::Variables;
 use jobs::list::Item;
 use jobs::run::Source;
+use jobs::shell_words::{self, Controls};
 use jobs::template::Place;
+use rustix::event::{PollFd, PollFlags, poll};
 use terminal::{Delivery, Output};
 
 /// Prints all commands.
@@ -17,7 +19,7 @@ pub fn show(context: &Context, mut job: Job) -> Result<Outcome, Failure> {
         command: NAME,
         message: format!("write to standard output: {}", with_causes(error)),
     };
-    let mut source = job.source.take().expect("a plan has a source, and it is taken once");
+    let mut source = job.source.take().expect("a plan has a source, and it is taken once").open()?;
     let mut output = Output::standard();
     loop {
         let line = match next(&mut source) {
@@ -48,38 +50,25 @@ pub fn show(context: &Context, mut job: Job) -> Result<Outcome, Failure> {
 
 /// The next item, waiting for it.
 fn next(source: &mut Source) -> Result<Option<Item>, String> {
-    let (list, input) = match source {
-        Source::Made(combinations) => return Ok(combinations.next_item()),
-        Source::Stream(list, input) => (list, input),
-    };
     let mut buffer = vec![0; 64 << 10];
     loop {
-        if let Some(item) = list.next_item().map_err(|fault| with_causes(&fault))? {
+        if let Some(item) = source.next_item().map_err(|fault| with_causes(&fault))? {
             return Ok(Some(item));
         }
-        if list.is_exhausted() {
+        if source.is_exhausted() {
             return Ok(None);
         }
-        match rustix::io::read(&*input, &mut buffer) {
-            Ok(0) => list.end(),
-            Ok(count) => list.put(&buffer[..count]),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(with_causes(&std::io::Error::from(error))),
+        if let Some(input) = source.descriptor() {
+            // Interrupted, it is asked again below.
+            let _or_interrupted = poll(&mut [PollFd::from_borrowed_fd(input, PollFlags::IN)], None);
         }
+        source.read_once(&mut buffer).map_err(|error| with_causes(&error))?;
     }
 }
 
 /// Words as a POSIX shell reads them back.
 pub fn shell_line(words: &Variables) -> String {
-    let quoted = words.iter().map(|word| {
-        let text = String::from_utf8_lossy(word);
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "%+,-./:=@_".contains(letter);
-        match !text.is_empty() && text.chars().all(is_plain) {
-            true => text.into_owned(),
-            false => format!("'{}'", text.replace('\'', "'\\''")),
-        }
-    });
-    quoted.collect::<Vec<_>>().join(" ")
+    String::from_utf8_lossy(&shell_words::join(words.iter(), Controls::Raw)).into_owned()
 }
 
 #[cfg(test)]

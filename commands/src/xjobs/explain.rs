@@ -3,7 +3,8 @@
 use super::XjobsArgs;
 use crew::plan::Plan;
 use jobs::list::{Records, Syntax};
-use jobs::run::{Discarded, Options, Order, OutputManner};
+use jobs::run::{Discarded, Options, Order, OutputManner, TimeLimit};
+use std::path::Path;
 use terminal::quote;
 
 /// What the plan knows besides the options.
@@ -29,14 +30,23 @@ pub fn plan(args: &XjobsArgs, options: &Options, facts: &Facts<'_>) -> Plan {
         (_, Some(total)) => format!("about {}", crate::report::counted(total, "job")),
         _ => "length not known".to_owned(),
     };
-    let why = if facts.is_server { "a named pipe: a server, until a signal ends it" } else { "read as it comes" };
+    let why = match (facts.is_server, &args.server) {
+        (true, server) if server.until_idle => "a socket: a server, until it is idle or told to finish",
+        (true, server) if server.listen.is_some() => "a socket: a server, until it is told to finish",
+        (true, _) => "a named pipe: a server, until a signal ends it",
+        (false, _) => "read as it comes",
+    };
     plan.choose(
         "list",
         total,
         format!("{why}, {} ahead at most", crate::report::counted(options.queue_max as u64, "job")),
     );
     let (lines, why_lines) = syntax_words(facts);
-    plan.choose("lines", lines, why_lines);
+    if args.parallel.pipe {
+        plan.choose("blocks", block_words(args), "--pipe; each is a job's standard input, cut where records end");
+    } else {
+        plan.choose("lines", lines, why_lines);
+    }
     let shell = if args.shell {
         ("sh -c", "--shell; values are its parameters")
     } else {
@@ -52,6 +62,9 @@ pub fn plan(args: &XjobsArgs, options: &Options, facts: &Facts<'_>) -> Plan {
             "a line a job"
         };
         plan.choose("journal", quote(path), resumes);
+    }
+    if let Some(name) = &args.parallel.joblog {
+        plan.choose("job log", quote(Path::new(name)), "GNU parallel's columns, a line at each end");
     }
     let (memory, why_memory) = memory_words(args, options);
     plan.choose("memory", memory, why_memory);
@@ -75,6 +88,13 @@ fn syntax_words(facts: &Facts<'_>) -> (String, String) {
     }
 }
 
+fn block_words(args: &XjobsArgs) -> String {
+    match args.lines {
+        Some(records) => format!("{} each", crate::report::counted(records as u64, "record")),
+        None => format!("{} each at most, unless a record is longer", terminal::bytes(args.parallel.block)),
+    }
+}
+
 fn output_words(options: &Options) -> (&'static str, &'static str) {
     match (&options.output, options.order) {
         (OutputManner::Whole, Order::AsListed) => ("whole, in the order of the list", "-k"),
@@ -83,7 +103,7 @@ fn output_words(options: &Options) -> (&'static str, &'static str) {
         (OutputManner::Direct, _) => ("written by the jobs themselves", "-u"),
         (OutputManner::Discarded(Discarded::Output), _) => ("thrown away; errors are shown", "-n"),
         (OutputManner::Discarded(Discarded::OutputAndErrors), _) => ("thrown away, errors too", "-N"),
-        (OutputManner::Files(_), _) => ("into files, a folder a job", "--results"),
+        (OutputManner::Files(_), _) => ("into files that stay, and whole from there", "--results"),
     }
 }
 
@@ -118,8 +138,12 @@ fn bounds(args: &XjobsArgs, options: &Options) -> Vec<String> {
     if let Some(delay) = args.delay {
         bounds.push(format!("{} apart", terminal::duration(delay)));
     }
-    if let Some(time) = options.timeout {
-        bounds.push(format!("ended after {}", terminal::duration(time)));
+    match options.timeout {
+        Some(TimeLimit::Fixed(time)) => bounds.push(format!("ended after {}", terminal::duration(time))),
+        Some(TimeLimit::OfMedian(factor)) => {
+            bounds.push(format!("ended after {} of the median", terminal::percentage_whole(factor)));
+        }
+        None => {}
     }
     if options.retries > 0 {
         bounds.push(format!("tried {} more times", options.retries));

@@ -1,20 +1,24 @@
 //! Where jobs come from: the command line's words divided into utility and values, and the list opened.
 //! Does not read the list (engines/jobs).
 
+use super::more_args::unescaped;
 use super::plan::usage;
 use super::{Called, NAME, XjobsArgs};
 use crate::failure::{Failure, with_causes};
 use crew::budget::passport;
+use jobs::blocks::{BlockReader, BlockSyntax};
 use jobs::list::{Combinations, ListReader, Pairing, Records, Syntax};
 use jobs::record::Utility;
 use jobs::run::Source;
+use jobs::server::{Server, Until};
 use jobs::spec::More;
 use jobs::template::{Shell, Template};
 use rustix::fs::{FileType, Mode, OFlags};
 use std::ffi::OsString;
+use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use terminal::quote;
 
 /// Bytes of words in one job of `-X`: the least that a system must allow (POSIX), and what xargs takes.
@@ -38,7 +42,15 @@ pub fn words(args: &XjobsArgs, called: Called) -> Result<Words, Failure> {
         // COMPAT: for xjobs ::: is a word like others.
         Called::OldName => None,
     };
+    if args.parallel.pipe && (first_value.is_some() || all.is_empty()) {
+        return Err(usage("--pipe needs a command, which reads its block, and no values"));
+    }
     let (utility, values) = all.split_at(first_value.unwrap_or(all.len()));
+    if called == Called::Mh && utility.iter().any(|word| holds_program(word)) {
+        return Err(usage(
+            "{= =} is not there: values are data and never programs; --shell lets a script work on them",
+        ));
+    }
     let (utility, defaults) =
         jobs::line::redirections(utility.iter().cloned()).map_err(|cause| usage(cause.to_string()))?;
     let shell = if args.shell { Shell::Sh } else { Shell::None };
@@ -51,59 +63,155 @@ pub fn words(args: &XjobsArgs, called: Called) -> Result<Words, Failure> {
         true => Template::with_placeholders(&utility, &whole, shell),
         false => Template::appending(&utility, shell),
     };
-    let values = first_value.map(|_| combinations(values));
+    let values = first_value.map(|_| combinations(values, args)).transpose()?;
     Ok(Words { template, defaults, values })
 }
 
-fn is_separator(word: &[u8]) -> Option<Pairing> {
+/// COMPAT: what stands between {= and =} is a Perl program for GNU parallel.
+fn holds_program(word: &[u8]) -> bool {
+    let begin = word.windows(2).position(|pair| pair == b"{=");
+    begin.is_some_and(|begin| word[begin..].windows(2).any(|pair| pair == b"=}"))
+}
+
+/// What values behind a separator are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Values {
+    Words,
+    /// Names of files whose lines are the values.
+    Files,
+}
+
+fn is_separator(word: &[u8]) -> Option<(Pairing, Values)> {
     match word {
-        b":::" => Some(Pairing::Each),
-        b":::+" => Some(Pairing::SideBySide),
+        b":::" => Some((Pairing::Each, Values::Words)),
+        b":::+" => Some((Pairing::SideBySide, Values::Words)),
+        b"::::" => Some((Pairing::Each, Values::Files)),
+        b"::::+" => Some((Pairing::SideBySide, Values::Files)),
         _ => None,
     }
 }
 
-fn combinations(words: &[Vec<u8>]) -> Combinations {
+fn combinations(words: &[Vec<u8>], args: &XjobsArgs) -> Result<Combinations, Failure> {
     let mut sources: Vec<(Pairing, Vec<Vec<u8>>)> = Vec::new();
+    let (mut pairing, mut values_are) = (Pairing::Each, Values::Words);
     for word in words {
-        match (is_separator(word), sources.last_mut()) {
-            (Some(pairing), _) => sources.push((pairing, Vec::new())),
-            (None, Some((_, values))) => values.push(word.clone()),
-            (None, None) => {}
+        match (is_separator(word), values_are, sources.last_mut()) {
+            (Some((next, kind)), ..) => {
+                pairing = if args.parallel.link { Pairing::SideBySide } else { next };
+                values_are = kind;
+                if kind == Values::Words {
+                    sources.push((pairing, Vec::new()));
+                }
+            }
+            // COMPAT: each file is a source of its own.
+            (None, Values::Files, _) => sources.push((pairing, lines_of(word)?)),
+            (None, Values::Words, Some((_, values))) => values.push(word.clone()),
+            (None, Values::Words, None) => {}
         }
     }
-    Combinations::new(sources)
+    Ok(Combinations::new(sources))
+}
+
+/// LIMIT: lines that are combined with others are held in memory; a list alone (-s) is not.
+const VALUES_BYTES_MAX: u64 = 256 << 20;
+
+/// The lines of a file, of standard input for `-`.
+fn lines_of(name: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
+    let path = Path::new(std::ffi::OsStr::from_bytes(name));
+    let failure = |error: &std::io::Error| Failure::Environment {
+        command: NAME,
+        message: format!("read values from {}: {}", quote(path), with_causes(error)),
+    };
+    let input: Box<dyn Read> = match name {
+        b"-" => Box::new(std::io::stdin()),
+        _ => Box::new(std::fs::File::open(path).map_err(|error| failure(&error))?),
+    };
+    let mut bytes = Vec::new();
+    input.take(VALUES_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| failure(&error))?;
+    if bytes.len() as u64 > VALUES_BYTES_MAX {
+        return Err(failure(&std::io::Error::other("values of :::: may have 256 MiB; -s reads a list of any length")));
+    }
+    let lines = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    let lines: Vec<Vec<u8>> = lines.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+    Ok(if bytes.is_empty() { Vec::new() } else { lines })
 }
 
 /// How lines are read, and why.
 pub fn syntax(args: &XjobsArgs, template: &Template, called: Called) -> (Syntax, &'static str) {
-    let is_raw = args.raw || args.null;
+    let is_raw = args.raw || args.null || args.parallel.delimiter.is_some();
     let script_lines = args.shell && template.is_empty();
-    let columns = args.colsep.as_ref().map(|text| match text.as_str() {
-        "\\t" => b"\t".to_vec(),
-        other => other.as_bytes().to_vec(),
-    });
+    let columns = args.colsep.as_ref().map(|text| unescaped(text));
     if is_raw || columns.is_some() || args.fill || template.has_placeholders() || script_lines {
-        let (words_per_job, bytes_per_job) = if args.fill { (usize::MAX, FILLED_BYTES) } else { (args.lines, 0) };
+        let (words_per_job, bytes_per_job) = if args.fill {
+            (lines_per_job(args).unwrap_or(usize::MAX), FILLED_BYTES)
+        } else {
+            (lines_per_job(args).unwrap_or(1), 0)
+        };
         let why = match () {
             () if args.null => "-0",
             () if args.raw => "-1",
+            () if args.parallel.delimiter.is_some() => "--delimiter",
             () if columns.is_some() => "--colsep divides them",
             () if args.fill => "-X",
             () if script_lines => "--shell without a utility: each line is a script",
             () => "the command has placeholders",
         };
-        let terminator = if args.null { 0 } else { b'\n' };
+        let terminator = terminator(args);
         return (Syntax::Raw { terminator, words_per_job, columns, bytes_per_job }, why);
     }
     let records = if called == Called::Mh { Records::Read } else { Records::AreWords };
-    (Syntax::Words { lines_per_job: args.lines, records }, "the default")
+    (Syntax::Words { lines_per_job: lines_per_job(args).unwrap_or(1), records }, "the default")
+}
+
+/// COMPAT: -L and -n of GNU parallel mean the same where lines are arguments.
+fn lines_per_job(args: &XjobsArgs) -> Option<usize> {
+    args.lines.or(args.parallel.max_lines)
+}
+
+fn terminator(args: &XjobsArgs) -> u8 {
+    args.parallel.delimiter.unwrap_or(if args.null { 0 } else { b'\n' })
+}
+
+/// How blocks of `--pipe` are cut. COMPAT: records end at line ends unless either end is given.
+fn blocks(args: &XjobsArgs) -> BlockReader {
+    let options = &args.parallel;
+    let usual_end = if options.recstart.is_some() { "" } else { "\\n" };
+    BlockReader::new(BlockSyntax {
+        block_bytes: usize::try_from(options.block).unwrap_or(usize::MAX).max(1),
+        records: args.lines,
+        record_start: unescaped(options.recstart.as_deref().unwrap_or_default()),
+        record_end: unescaped(options.recend.as_deref().unwrap_or(usual_end)),
+        ends_per_record: options.max_lines.unwrap_or(1),
+        header_lines: options.header,
+    })
+}
+
+/// A source that is ready, or a socket: that is made only when the run begins, as a plan changes nothing.
+pub enum Input {
+    Ready(Source),
+    Socket { path: PathBuf, syntax: Syntax, utility: Utility, until: Until },
+}
+
+impl Input {
+    /// Makes it ready.
+    pub fn open(self) -> Result<Source, Failure> {
+        match self {
+            Self::Ready(source) => Ok(source),
+            Self::Socket { path, syntax, utility, until } => match Server::bind(&path, syntax, utility, until) {
+                Ok(server) => Ok(Source::Server(Box::new(server))),
+                Err(error) => Err(Failure::Environment {
+                    command: NAME,
+                    message: format!("listen on {}: {}", quote(&path), with_causes(&error)),
+                }),
+            },
+        }
+    }
 }
 
 /// A list that is open.
 pub struct List {
     /// To be read.
-    pub source: Source,
+    pub source: Input,
     /// What the plan calls it.
     pub name: String,
     /// Whether it never ends: a named pipe.
@@ -116,24 +224,44 @@ pub struct List {
 pub fn open(args: &XjobsArgs, words: &mut Words, syntax: Syntax) -> Result<List, Failure> {
     if let Some(values) = words.values.take() {
         let total = Some(values.total());
-        return Ok(List { source: Source::Made(values), name: "values of :::".to_owned(), is_server: false, total });
+        let source = Input::Ready(Source::Made(values));
+        return Ok(List { source, name: "values of :::".to_owned(), is_server: false, total });
     }
     let utility = if words.template.is_empty() { Utility::InTheList } else { Utility::Given };
-    let reader = ListReader::new(syntax, utility);
-    let Some(path) = &args.script else {
-        let input = rustix::io::fcntl_dupfd_cloexec(std::io::stdin().as_fd(), 3);
-        let input = input.map_err(|error| could_not_open(Path::new("standard input"), error))?;
-        let total = lines_in(&input, args);
-        return Ok(List {
-            source: Source::Stream(reader, input),
-            name: "standard input".to_owned(),
-            is_server: false,
-            total,
-        });
+    if let Some(path) = socket(args) {
+        let until = if args.server.until_idle { Until::Idle } else { Until::Told };
+        let source = Input::Socket { path: path.to_path_buf(), syntax, utility, until };
+        return Ok(List { source, name: quote(path), is_server: true, total: None });
+    }
+    if args.server.until_idle {
+        return Err(usage("--until-idle needs a server on a socket (--listen)"));
+    }
+    let (input, name, is_server) = match &args.script {
+        Some(path) => {
+            let (input, is_server) = open_script(path)?;
+            (input, quote(path), is_server)
+        }
+        None => {
+            let input = rustix::io::fcntl_dupfd_cloexec(std::io::stdin().as_fd(), 3);
+            let input = input.map_err(|error| could_not_open(Path::new("standard input"), error))?;
+            (input, "standard input".to_owned(), false)
+        }
     };
-    let (input, is_server) = open_script(path)?;
+    if args.parallel.pipe {
+        let source = Input::Ready(Source::Blocks(blocks(args), input));
+        return Ok(List { source, name, is_server, total: None });
+    }
     let total = if is_server { None } else { lines_in(&input, args) };
-    Ok(List { source: Source::Stream(reader, input), name: quote(path), is_server, total })
+    let source = Input::Ready(Source::Stream(ListReader::new(syntax, utility), input));
+    Ok(List { source, name, is_server, total })
+}
+
+/// The socket to listen on: one that is given as a list is meant as one.
+fn socket(args: &XjobsArgs) -> Option<&Path> {
+    let is_socket = |path: &&PathBuf| {
+        rustix::fs::stat(*path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket)
+    };
+    args.server.listen.as_deref().or_else(|| args.script.as_ref().filter(is_socket).map(PathBuf::as_path))
 }
 
 /// A named pipe is opened for both directions: with a writer of our own it never ends, so there is no moment in which it is
@@ -161,7 +289,7 @@ fn lines_in(input: &OwnedFd, args: &XjobsArgs) -> Option<u64> {
         return None;
     }
     let begin = rustix::fs::tell(input).ok()?;
-    let end = if args.null { 0 } else { b'\n' };
+    let end = terminator(args);
     let (mut lines, mut at, mut buffer, mut last) = (0, begin, vec![0; 64 << 10], end);
     loop {
         let count = rustix::io::pread(input, &mut buffer, at).ok()?;
@@ -170,7 +298,7 @@ fn lines_in(input: &OwnedFd, args: &XjobsArgs) -> Option<u64> {
         last = byte;
         at += count as u64;
     }
-    Some((lines + u64::from(last != end)).div_ceil(args.lines as u64))
+    Some((lines + u64::from(last != end)).div_ceil(lines_per_job(args).unwrap_or(1) as u64))
 }
 
 /// The runner's variables for its jobs.

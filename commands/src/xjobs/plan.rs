@@ -1,16 +1,19 @@
 //! What `mh xjobs` will do, decided before anything is done, each choice with its reason.
 //! Opens the list, since its kind decides; reads nothing from it but its number of lines.
 
-use super::inputs::{self, List};
+use super::inputs::{self, Input, List};
 use super::{Called, NAME, XjobsArgs, explain};
 use crate::context::{Context, variable};
 use crate::failure::{Failure, with_causes};
 use crew::plan::Plan;
 use jobs::classes::Classes;
 use jobs::halt::Halt;
+use jobs::joblog::{self, Joblog, Opening};
 use jobs::journal::{Done, Journal, Resume};
-use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner, Source};
+use jobs::results::{Layout, Results};
+use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
 use jobs::template::{Shell, Template};
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -25,7 +28,7 @@ pub struct Job {
     pub plan: Plan,
     pub options: Options,
     /// Taken when the run begins.
-    pub source: Option<Source>,
+    pub source: Option<Input>,
     /// Jobs in the list, where that is known.
     pub total: Option<u64>,
     /// What faults of the list are told with.
@@ -43,12 +46,13 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         width,
         hands: width,
         slots: None,
-        queue_max: args.queue,
+        // A block that waits is held in memory.
+        queue_max: if args.parallel.pipe { 1 } else { args.queue },
         template: words.template,
         defaults: words.defaults,
         output: output(args),
         order: if args.keep_order { Order::AsListed } else { Order::AsEnded },
-        tag: args.tag.then(|| Template::appending(&[], Shell::None)),
+        tag: tag(args),
         // COMPAT: xjobs puts errors of jobs among their output.
         errors: if called == Called::OldName { Errors::WithOutput } else { Errors::Apart },
         spill_folder: variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from),
@@ -92,6 +96,10 @@ fn width(context: &Context, args: &XjobsArgs) -> Result<(usize, String), Failure
             let share = factor(number).ok_or_else(refused)?;
             ((allowed as f64 * share / 100.0) as usize, format!("-j {text} of {allowed} allowed CPUs"))
         }
+        _ if text.starts_with(['+', '-']) => {
+            let more: isize = text.parse().ok().ok_or_else(refused)?;
+            (allowed.saturating_add_signed(more), format!("-j {text} to {allowed} allowed CPUs"))
+        }
         _ => (text.parse::<usize>().ok().ok_or_else(refused)?, "-j".to_owned()),
     };
     if asked > WIDTH_MAX { Err(refused()) } else { Ok((asked.max(1), why)) }
@@ -130,13 +138,30 @@ fn journal_failure(what: &str, path: &Path, error: &std::io::Error) -> Failure {
 }
 
 fn output(args: &XjobsArgs) -> OutputManner {
-    match &args.results {
-        Some(folder) => OutputManner::Files(folder.clone()),
-        None if args.discard_all => OutputManner::Discarded(Discarded::OutputAndErrors),
-        None if args.discard_output => OutputManner::Discarded(Discarded::Output),
-        None if args.ungroup => OutputManner::Direct,
-        None if args.line_buffer => OutputManner::Lines,
-        None => OutputManner::Whole,
+    let discarded = match () {
+        () if args.discard_all => Some(Discarded::OutputAndErrors),
+        () if args.discard_output => Some(Discarded::Output),
+        () => None,
+    };
+    match (&args.results, discarded) {
+        (Some(name), discarded) => OutputManner::Files(Results { layout: layout(name), discarded }),
+        (None, Some(discarded)) => OutputManner::Discarded(discarded),
+        (None, None) if args.ungroup => OutputManner::Direct,
+        (None, None) if args.line_buffer => OutputManner::Lines,
+        (None, None) => OutputManner::Whole,
+    }
+}
+
+/// COMPAT: with placeholders it is a name, else a folder.
+fn layout(name: &OsStr) -> Layout {
+    let template = Template::with_placeholders(&[name.as_bytes().to_vec()], b"{}", Shell::None);
+    if template.has_placeholders() { Layout::Name(template) } else { Layout::Folder(PathBuf::from(name)) }
+}
+
+fn tag(args: &XjobsArgs) -> Option<Template> {
+    match &args.parallel.tagstring {
+        Some(text) => Some(Template::constant_unless_filled(text.as_bytes())),
+        None => args.tag.then(|| Template::appending(&[], Shell::None)),
     }
 }
 
@@ -190,26 +215,58 @@ pub fn allow_descriptors(context: &Context, job: &Job) {
     }
 }
 
-/// The journal to write, and what an earlier run has done.
-pub fn open_journal(context: &Context, args: &XjobsArgs) -> Result<(Option<Journal>, Option<Done>), Failure> {
-    let Some(path) = &args.journal else { return Ok((None, None)) };
-    let failure = |what: &str, error: &std::io::Error| journal_failure(what, path, error);
+/// What is written about jobs, and what an earlier run has done.
+pub struct Books {
+    pub journal: Option<Journal>,
+    pub joblog: Option<Joblog>,
+    pub done: Option<Done>,
+}
+
+/// Opens journal and job log. What has been done is read from the journal, which knows more, else from the log.
+pub fn open_books(context: &Context, args: &XjobsArgs) -> Result<Books, Failure> {
     let resume = match (args.resume, args.resume_failed) {
         (true, _) => Some(Resume::Ended),
         (_, true) => Some(Resume::Succeeded),
         _ => None,
     };
-    let done = resume.map(|resume| Done::read(path, resume)).transpose().map_err(|error| failure("read", &error))?;
+    let failure = |what: &str, path: &Path, error: &std::io::Error| Failure::Environment {
+        command: NAME,
+        message: format!("{what} {}: {}", quote(path), with_causes(error)),
+    };
+    let joblog = args.parallel.joblog.as_ref().map(|name| log_path(name, resume));
+    let done = match (resume, &args.journal, &joblog) {
+        (None, ..) => None,
+        (Some(resume), Some(path), _) => {
+            Some(Done::read(path, resume).map_err(|error| failure("read the journal", path, &error))?)
+        }
+        (Some(resume), None, Some((path, _))) => {
+            Some(joblog::read(path, resume).map_err(|error| failure("read the job log", path, &error))?)
+        }
+        (Some(_), None, None) => return Err(usage("--resume needs --journal or --joblog")),
+    };
     if let Some(done) = done.as_ref().filter(|done| done.lines_unread > 0) {
         let count = crate::report::counted(done.lines_unread, "line");
-        context.messages.warning(
-            NAME,
-            &format!("{count} of the journal could not be read: an earlier run was cut off"),
-            &[],
-        );
+        let book = if args.journal.is_some() { "journal" } else { "job log" };
+        let message = format!("{count} of the {book} could not be read: an earlier run was cut off");
+        context.messages.warning(NAME, &message, &[]);
     }
-    let journal = Journal::open(path).map_err(|error| failure("open", &error))?;
-    Ok((Some(journal), done))
+    let journal = args
+        .journal
+        .as_deref()
+        .map(|path| Journal::open(path).map_err(|error| failure("open the journal", path, &error)));
+    let joblog = joblog.map(|(path, opening)| {
+        Joblog::open(&path, opening).map_err(|error| failure("open the job log", &path, &error))
+    });
+    Ok(Books { journal: journal.transpose()?, joblog: joblog.transpose()?, done })
+}
+
+/// COMPAT: a log begins anew, unless its name begins with + or the run resumes.
+fn log_path(name: &OsStr, resume: Option<Resume>) -> (PathBuf, Opening) {
+    match name.as_bytes().strip_prefix(b"+") {
+        Some(name) => (PathBuf::from(OsStr::from_bytes(name)), Opening::Append),
+        None if resume.is_some() => (PathBuf::from(name), Opening::Append),
+        None => (PathBuf::from(name), Opening::Replace),
+    }
 }
 
 /// Standard output and error, for the engine.

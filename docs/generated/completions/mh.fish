@@ -34,7 +34,6 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show what a timed
 complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and give orders to them'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file what the commands do, step by step'
 complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, lz4, bzip2, xz and their relatives'
-complete -c mh -n "__fish_mh_needs_command" -f -a "generate" -d 'Write man pages and completions into DIR'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, bz2 1 to 9, lz4 1 to 12, xz 0 to 9)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-up -d 'Keep up with the producer: each chunk\'s level as high as the pipe allows, between MIN and MAX' -r
@@ -79,22 +78,21 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -l ultra -d 'Allow levels th
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l single-frame -d 'zst: one frame for the whole input instead of frames that can be decoded in parallel'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l rsyncable -d 'End members, frames and blocks where the content says so: a small change of the input stays one of the output'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l bgzf -d 'gz: write BGZF blocks, as genome tools want them'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s n -l no-name -d 'Write no name into gz files: as always here; for scripts that ask for it'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l json -d 'Print the list as JSON'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s q -l quiet -d 'Say nothing but errors; twice: nothing'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s v -l verbose -d 'Say what was done with each file'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s V -l version -d 'Print version'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s j -l jobs -l hands -d 'Run N jobs at once (default: the cores this process may use); 2.5x is a multiple of the cores' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s j -l jobs -l hands -d 'Run N jobs at once (default: the cores this process may use); 2.5x and 150% are multiples, +1 and -1 more and fewer' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s s -l script -l arg-file -d 'Read jobs from FILE; a named pipe makes a server that any number of programs feed' -r -F
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s l -d 'Make one job of N lines' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s l -l max-args -d 'Make one job of N lines' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s q -d 'Read at most N jobs ahead' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s v -d 'Tell more: 0 nothing, 1 errors, 2 warnings, 3 each start and end, 4 details' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l results -d 'Write outputs to DIR/NUMBER/stdout and stderr instead' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l results -d 'Keep outputs in DIR/1/VALUE/stdout and stderr too (with placeholders: in NAME and NAME.err)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l journal -d 'Append a JSON line about each job to FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l retries -d 'Run a job that fails up to N times more' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l timeout -d 'End jobs that take longer (90, 1.5m, 2h)' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l timeout -d 'End jobs that take longer (90, 1.5m, 2h; 300% is of the median so far)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l term-seq -d 'How jobs are ended: signals and milliseconds between them' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l halt -d 'Stop early: now or soon, then fail, success or done, then =N or =N%' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l delay -d 'Time between two starts' -r
@@ -103,7 +101,17 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memory -d 'Start jobs on
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memfree -l mem-free -d 'Start jobs only while SIZE of memory is available' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s I -d 'Use TEXT in place of {}' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s C -l colsep -d 'Divide lines into arguments at TEXT; {1}, {2} are these' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l send -d 'Send UTILITY, or the lines of standard input, to the server that reads the named pipe FIFO' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l listen -d 'Be a server: take jobs from all who connect to the Unix socket PATH' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l send -d 'Send UTILITY, or the lines of standard input, to the server at PATH, a socket or a named pipe' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l block -d 'With --pipe: bytes of a block' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s L -l max-lines -d 'N lines make one job; with --pipe, one record' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l recstart -d 'With --pipe: what records begin with' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l recend -d 'With --pipe: what records end with, instead of a line end; with neither --recstart blocks are cut anywhere' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l header -d 'With --pipe: lines at the beginning that each block gets (: is 1)' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l joblog -d 'Write GNU parallel\'s job log to FILE, a line with tabs a job; anew, unless +FILE or --resume adds to it' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l tagstring -d 'Put TEXT, filled in, before each line of output' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l delimiter -d 'Lines end with TEXT, one byte' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l nice -d 'Lower the priority of all jobs by N' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Who goes first when runs share the machine' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
@@ -127,13 +135,18 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -s V -l version -d 'Print t
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s k -l keep-order -d 'Pass outputs on in the order of the list'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l line-buffer -l lb -d 'Pass outputs on line by line, as they come'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l tag -d 'Put a job\'s words before each line of its output'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume -d 'Leave out jobs that have ended by the journal, whatever their place in the list'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume -d 'Leave out jobs that have ended by the journal (or --joblog), whatever their place in the list'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume-failed -d 'The same, but run those again that failed'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l shell -d 'A shell runs the jobs; values reach it as parameters and are never read as commands'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s X -d 'Put as many lines into one job as a command line holds'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l bar -l eta -d 'Show one line of progress on a terminal, without the jobs that run'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l plain -d 'Show no progress on a terminal'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l dry-run -d 'Print the commands and run none'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l until-idle -d 'With --listen: end when there is nothing to do after the first job and nobody is connected'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l wait -d 'With --send: wait until the jobs have ended; exit code 1 when any failed'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l finish -d 'With --send: the server takes no more jobs and ends with those it has'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l pipe -l pipe-part -d 'Cut standard input, or -s FILE, into blocks at line ends; each is the standard input of a job. -l N: N records a block'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l link -d 'Take the values behind several ::: side by side, as :::+ does'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C' -r
@@ -269,5 +282,4 @@ complete -c mh -n "__fish_mh_using_subcommand tour" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand links" -l only -d 'Make only these' -r
 complete -c mh -n "__fish_mh_using_subcommand links" -l hard -d 'Make hard links instead of symbolic ones'
 complete -c mh -n "__fish_mh_using_subcommand links" -s f -l force -d 'Replace links that were made for another copy of this program'
-complete -c mh -n "__fish_mh_using_subcommand links" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand generate" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand links" -s h -l help -d 'Print help'

@@ -35,18 +35,35 @@ impl Key {
             for target in [&more.stdout, &more.stderr].into_iter().flatten() {
                 add(b"target", &target.path);
             }
+            if let Some(block) = &more.block {
+                add(b"block", block);
+            }
             for path in more.stdin.iter().chain(&more.inputs) {
                 add(b"input", path);
                 add(b"stamp", stamp(&crate::start::located(path, folder)).as_bytes());
             }
         }
+        Self::first_half(digest)
+    }
+
+    /// Of a command alone: all that GNU parallel's log tells of a job.
+    pub fn of_command<'a>(words: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut digest = Sha256::new();
+        for word in words {
+            digest.update((word.len() as u64).to_le_bytes());
+            digest.update(word);
+        }
+        Self::first_half(digest)
+    }
+
+    fn first_half(digest: Sha256) -> Self {
         let whole: [u8; 32] = digest.finalize().into();
         let mut key = [0; 16];
         key.copy_from_slice(&whole[..16]);
         Self(key)
     }
 
-    fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -118,6 +135,10 @@ pub struct Record<'a> {
     pub leaves_processes: bool,
     /// Bytes that it printed.
     pub output_bytes: u64,
+    /// Bytes of the block that was its standard input.
+    pub sent_bytes: u64,
+    /// Whether it is run again.
+    pub is_tried_again: bool,
 }
 
 #[derive(Serialize)]
@@ -311,9 +332,20 @@ pub enum Resume {
     Succeeded,
 }
 
+/// What jobs are known by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum KnownBy {
+    /// All that makes a job what it is.
+    #[default]
+    Content,
+    /// The words of its command: a log of GNU parallel's has no more.
+    Command,
+}
+
 /// What an earlier run has done.
 #[derive(Debug, Default)]
 pub struct Done {
+    known_by: KnownBy,
     /// How often each job has ended so that it is left out.
     ended: HashMap<Key, u32>,
     /// Jobs that had begun and whose end is not known.
@@ -325,13 +357,17 @@ pub struct Done {
 impl Done {
     /// Reads a journal; one that is not there is an empty one.
     pub fn read(path: &Path, resume: Resume) -> io::Result<Self> {
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(error),
-        };
+        match File::open(path) {
+            Ok(file) => Self::read_from(BufReader::new(file), resume),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same from its lines.
+    pub fn read_from(lines: impl BufRead, resume: Resume) -> io::Result<Self> {
         let mut done = Self::default();
-        for line in BufReader::new(file).split(b'\n') {
+        for line in lines.split(b'\n') {
             let line = line?;
             if line.is_empty() {
                 continue;
@@ -358,7 +394,25 @@ impl Done {
             _ => false,
         };
         if counts {
-            *self.ended.entry(key).or_default() += 1;
+            self.add(key);
+        }
+    }
+
+    /// Nothing yet, in a log where jobs are known by their commands.
+    pub(crate) fn of_commands() -> Self {
+        Self { known_by: KnownBy::Command, ..Self::default() }
+    }
+
+    /// Notes that a job has ended and is left out.
+    pub(crate) fn add(&mut self, key: Key) {
+        *self.ended.entry(key).or_default() += 1;
+    }
+
+    /// What this job is known by here.
+    pub(crate) fn key_of(&self, spec: &Spec, words: &Words) -> Key {
+        match self.known_by {
+            KnownBy::Content => Key::of(spec, words),
+            KnownBy::Command => Key::of_command(words.iter()),
         }
     }
 
@@ -411,6 +465,8 @@ mod tests {
             spent: Spent::default(),
             leaves_processes: false,
             output_bytes: 3,
+            sent_bytes: 0,
+            is_tried_again: false,
         }
     }
 

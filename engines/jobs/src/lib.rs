@@ -3,8 +3,10 @@
 //! Mute: tells an [`run::Observer`] what happens and writes only what jobs print.
 
 pub mod admission;
+pub mod blocks;
 pub mod classes;
 pub mod halt;
+pub mod joblog;
 pub mod journal;
 pub mod line;
 pub mod list;
@@ -12,8 +14,12 @@ pub mod measures;
 pub mod output;
 mod queue;
 pub mod record;
+pub mod results;
 pub mod run;
 pub mod schedule;
+pub mod server;
+pub mod shell_words;
+pub mod source;
 pub mod spec;
 mod staff;
 pub mod start;

@@ -4,6 +4,7 @@
 use crate::line::{Fed, LineFault, LineReader};
 use crate::record::{self, RecordFault, Utility};
 use crate::spec::Spec;
+use std::fmt;
 
 /// How lines are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,14 +49,36 @@ pub enum Item {
 
 /// A line that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("line {line}")]
+#[error("{place}")]
 pub struct ListFault {
-    /// Which one, from 1.
-    pub line: u64,
+    /// Which one.
+    pub place: ListPlace,
     /// What is wrong with it.
     #[source]
     pub cause: ListCause,
 }
+
+/// Where in a list, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListPlace {
+    /// In a line.
+    Line(u64),
+    /// In a block of input.
+    Block(u64),
+}
+
+impl fmt::Display for ListPlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(number) => write!(formatter, "line {number}"),
+            Self::Block(number) => write!(formatter, "block {number}"),
+        }
+    }
+}
+
+/// LIMIT: a longer line is refused rather than held in memory. Smaller would refuse what GNU parallel takes: a line of 100 MB
+/// of which `{.}` is short.
+const LINE_BYTES_MAX: usize = 1 << 30;
 
 /// What can be wrong with a line.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +92,21 @@ pub enum ListCause {
     /// Only redirections.
     #[error("there are redirections and nothing to run")]
     NothingToRun,
+    /// It would have to be held in memory.
+    #[error("it is longer than {} MiB", LINE_BYTES_MAX >> 20)]
+    LineTooLong,
+    /// So would this.
+    #[error("a record is longer than {0} MiB")]
+    RecordTooLong(usize),
+}
+
+/// What stood behind the last whole line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// Nothing.
+    None,
+    /// A part of a line.
+    Dropped,
 }
 
 /// Reads a list.
@@ -126,6 +164,17 @@ impl ListReader {
         self.is_ended = true;
     }
 
+    /// There are no more bytes, and a last line without its end does not count: whoever sent it may have been killed.
+    pub fn end_at_line(&mut self) -> Unfinished {
+        let terminator = self.terminator();
+        let whole = self.buffer.iter().rposition(|&byte| byte == terminator).map_or(self.begin, |at| at + 1);
+        let is_cut_off = whole.max(self.begin) < self.buffer.len();
+        self.buffer.truncate(whole.max(self.begin));
+        self.searched = self.searched.min(self.buffer.len());
+        self.end();
+        if is_cut_off { Unfinished::Dropped } else { Unfinished::None }
+    }
+
     /// Whether everything has been given out.
     pub fn is_exhausted(&self) -> bool {
         self.is_stopped
@@ -140,7 +189,7 @@ impl ListReader {
         if self.is_stopped {
             return Ok(None);
         }
-        let item = self.read_item().map_err(|cause| ListFault { line: self.line, cause });
+        let item = self.read_item().map_err(|cause| ListFault { place: ListPlace::Line(self.line), cause });
         self.is_stopped |= item.is_err();
         item
     }
@@ -163,18 +212,26 @@ impl ListReader {
                 return Ok(Some(item));
             }
         }
+        if self.buffer.len() - self.begin > LINE_BYTES_MAX {
+            self.line += 1;
+            return Err(ListCause::LineTooLong);
+        }
         if self.is_ended && self.begin == self.buffer.len() && self.lines_joined > 0 {
             return self.finish_job();
         }
         Ok(None)
     }
 
-    /// Where the next line is, without its end. The last one needs none.
-    fn next_line(&mut self) -> Option<(usize, usize)> {
-        let terminator = match &self.syntax {
+    fn terminator(&self) -> u8 {
+        match &self.syntax {
             Syntax::Words { .. } => b'\n',
             Syntax::Raw { terminator, .. } => *terminator,
-        };
+        }
+    }
+
+    /// Where the next line is, without its end. The last one needs none.
+    fn next_line(&mut self) -> Option<(usize, usize)> {
+        let terminator = self.terminator();
         let begin = self.begin;
         let found = self.buffer[self.searched..].iter().position(|&byte| byte == terminator);
         match found {

@@ -81,6 +81,7 @@ pub fn parse(line: &[u8], utility: Utility) -> Result<Spec, RecordFault> {
     let more = More {
         folder: record.cwd.map(String::into_bytes),
         stdin: record.stdin.map(String::into_bytes),
+        block: None,
         stdout: record.stdout.map(replace),
         stderr: record.stderr.map(replace),
         variables: record.env.into_iter().map(|(name, value)| format!("{name}={value}").into_bytes()).collect(),

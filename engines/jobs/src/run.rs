@@ -9,15 +9,18 @@ mod options;
 mod reaping;
 mod recollection;
 mod starts;
+mod typical;
 
 use crate::admission::Need;
 use crate::classes::Class;
 use crate::halt::Counts;
+use crate::joblog::Joblog;
 use crate::journal::{Done, Journal, Key, Outcome};
-use crate::list::{Combinations, Item, ListFault, ListReader};
+use crate::list::{Item, ListFault};
 use crate::measures::{Measures, WaitClocks};
 use crate::output::{Capture, Outlet, Part, Passed};
 use crate::queue::{Pending, Queue};
+use crate::results::OutputFiles;
 use crate::staff::{Crew, Staff};
 use crate::start::{Programs, StartFault};
 use crate::tree::{Leftovers, Spent, Survivor};
@@ -37,17 +40,10 @@ use sys::reap::Ended;
 use sys::signals::SignalQueue;
 use sys::spawn::{Spawner, Words};
 
+pub use crate::source::Source;
 pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
 pub use recollection::{Seen, SeenJob, Watched};
-
-/// Where jobs come from.
-#[derive(Debug)]
-pub enum Source {
-    /// Lines as they come.
-    Stream(ListReader, OwnedFd),
-    /// Values of the command line.
-    Made(Combinations),
-}
+pub use typical::TimeLimit;
 
 /// What somebody who watches is told.
 #[derive(Debug)]
@@ -167,6 +163,8 @@ pub struct Surroundings<'a> {
     pub streams: [OwnedFd; 2],
     /// A journal to be written.
     pub journal: Option<Journal>,
+    /// GNU parallel's log, to be written as well.
+    pub joblog: Option<Joblog>,
     /// What an earlier run has done.
     pub done: Option<Done>,
     /// Jobs in the list, where that is known.
@@ -251,6 +249,10 @@ struct Running {
     class: Class,
     need: Need,
     started_as: usize,
+    /// Bytes of the block that is its standard input.
+    sent_bytes: u64,
+    /// The files of `--results` that its output goes to.
+    files: Option<OutputFiles>,
 }
 
 impl Running {
@@ -314,6 +316,7 @@ struct Runner<'a> {
     patience: Option<Instant>,
     is_order_blocked: bool,
     chains: Chains,
+    typical: typical::Typical,
     begun: Instant,
     slept_from: Instant,
     cause: Cause,
@@ -392,7 +395,7 @@ impl<'a> Runner<'a> {
         watch(around.signals.as_fd(), token::SIGNALS)?;
         watch(staff.bell(), token::HANDS)?;
         let outlets = [Outlet::new(around.streams[0].as_fd())?, Outlet::new(around.streams[1].as_fd())?];
-        let input = if matches!(source, Source::Stream(..)) { Input::Unwatched } else { Input::Plain };
+        let input = if source.descriptor().is_some() { Input::Unwatched } else { Input::Plain };
         let mut spawner = Spawner::new(around.signals, options.environment.clone())?;
         if let Some(slots) = &options.slots {
             spawner.hand_down(&slots.descriptors());
@@ -428,6 +431,7 @@ impl<'a> Runner<'a> {
             patience: None,
             is_order_blocked: false,
             chains: Chains::default(),
+            typical: typical::Typical::default(),
             begun: now,
             slept_from: now,
             cause: Cause::List,
@@ -489,18 +493,14 @@ impl<'a> Runner<'a> {
     /// Reads while there is room and reading does not wait.
     fn read_list(&mut self) {
         while self.stop == Stop::No && self.input != Input::Ended && self.queue.len() < self.options.queue_max {
-            let item = match &mut self.source {
-                Source::Made(combinations) => Ok(combinations.next_item()),
-                Source::Stream(list, _) => list.next_item(),
-            };
-            match item {
+            match self.source.next_item() {
                 Ok(Some(Item::Job(spec))) => {
                     self.around.tally.read.fetch_add(1, Ordering::Relaxed);
                     let since_ns = self.slept_from.duration_since(self.begun).as_nanos() as u64;
                     self.queue.push(spec, since_ns);
                 }
                 Ok(Some(Item::Barrier)) => self.queue.push_barrier(),
-                Ok(None) if self.is_list_exhausted() => self.end_input(),
+                Ok(None) if self.source.is_exhausted() => self.end_input(),
                 Ok(None) if self.input == Input::Plain => self.read_stream_once(),
                 Ok(None) => return self.watch_input(),
                 Err(fault) => {
@@ -513,20 +513,13 @@ impl<'a> Runner<'a> {
         self.unwatch_input();
     }
 
-    fn is_list_exhausted(&self) -> bool {
-        match &self.source {
-            Source::Made(_) => true,
-            Source::Stream(list, _) => list.is_exhausted(),
-        }
-    }
-
     fn end_input(&mut self) {
         self.unwatch_input();
         self.input = Input::Ended;
     }
 
     fn watch_input(&mut self) {
-        let Source::Stream(_, input) = &self.source else { return };
+        let Some(input) = self.source.descriptor() else { return };
         if self.input != Input::Unwatched {
             return;
         }
@@ -542,23 +535,16 @@ impl<'a> Runner<'a> {
     }
 
     fn unwatch_input(&mut self) {
-        if let (Input::Watched, Source::Stream(_, input)) = (self.input, &self.source) {
+        if let (Input::Watched, Some(input)) = (self.input, self.source.descriptor()) {
             let _it_was_watched = epoll::delete(&self.epoll, input);
             self.input = Input::Unwatched;
         }
     }
 
     fn read_stream_once(&mut self) {
-        let Source::Stream(list, input) = &mut self.source else { return };
-        match rustix::io::read(&*input, &mut self.scratch) {
-            Ok(0) => list.end(),
-            Ok(count) => list.put(&self.scratch[..count]),
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
-            Err(error) => {
-                self.ran.is_incomplete = true;
-                self.observer.tell(&Event::BadInput(&error.into()));
-                list.end();
-            }
+        if let Err(error) = self.source.read_once(&mut self.scratch) {
+            self.ran.is_incomplete = true;
+            self.observer.tell(&Event::BadInput(&error));
         }
     }
 
@@ -660,9 +646,9 @@ impl<'a> Runner<'a> {
         self.recollect();
         self.ran.measures.wall_ns = self.begun.elapsed().as_nanos() as u64;
         self.ran.measures.critical_path_ns = self.chains.longest_ns;
-        if let Some(journal) = &self.around.journal
-            && let Err(error) = journal.finish()
-        {
+        let finished =
+            [self.around.journal.as_ref().map(Journal::finish), self.around.joblog.as_ref().map(Joblog::finish)];
+        for error in finished.into_iter().flatten().filter_map(Result::err) {
             self.observer.tell(&Event::BadJournal(&error));
         }
         self.ran.dropped += self.queue.clear() as u64;

@@ -22,6 +22,8 @@ pub struct More {
     pub folder: Option<Vec<u8>>,
     /// A file for its standard input; /dev/null where there is none.
     pub stdin: Option<Vec<u8>>,
+    /// What its standard input holds, where it is a block of the runner's own.
+    pub block: Option<Vec<u8>>,
     /// A file for its standard output.
     pub stdout: Option<Target>,
     /// A file for its standard error.

@@ -6,7 +6,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::io;
+use std::io::{self, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -109,6 +109,17 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 /// Opens a job's input. A named pipe without a writer is at its end, so that nobody waits for one.
 pub(crate) fn open_input(path: &[u8], folder: Option<&[u8]>) -> Result<OwnedFd, StartFault> {
     open(path, folder, OFlags::RDONLY | OFlags::NONBLOCK)
+}
+
+/// A block of input as something that a job can read at its own pace, as far as it likes: memory that nobody can change.
+pub(crate) fn hold(block: &[u8]) -> io::Result<OwnedFd> {
+    use rustix::fs::{MemfdFlags, SealFlags};
+    let memory = rustix::fs::memfd_create("block", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let mut file = std::fs::File::from(memory);
+    file.write_all(block)?;
+    file.seek(io::SeekFrom::Start(0))?;
+    rustix::fs::fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+    Ok(file.into())
 }
 
 /// Opens a job's output.

@@ -5,7 +5,7 @@
 use sys::spawn::{HoldsNul, Words};
 
 /// How words become a command.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
     words: Vec<Vec<Piece>>,
     has_placeholders: bool,
@@ -36,6 +36,8 @@ enum Piece {
     Literal(Vec<u8>),
     All(Form),
     Nth(usize, Form),
+    /// Counted from the last, which is 1.
+    NthFromEnd(usize, Form),
     Number,
     Slot,
 }
@@ -79,6 +81,11 @@ impl Template {
         let words: Vec<Vec<Piece>> = utility.iter().map(|word| pieces(word, whole)).collect();
         let has_placeholders = words.iter().flatten().any(|piece| !matches!(piece, Piece::Literal(_)));
         Self { words, has_placeholders, shell }
+    }
+
+    /// One word that stays as it is where it has no placeholders: nothing is appended.
+    pub fn constant_unless_filled(word: &[u8]) -> Self {
+        Self { has_placeholders: true, ..Self::with_placeholders(&[word.to_vec()], b"{}", Shell::None) }
     }
 
     /// Whether the list alone says what is run.
@@ -185,6 +192,11 @@ fn fill(pieces: &[Piece], own: &Words, place: Place) -> Vec<u8> {
             Piece::Nth(number, form) => {
                 word.extend_from_slice(own.get(number - 1).map_or(&b""[..], |value| part(value, *form)));
             }
+            Piece::NthFromEnd(number, form) => {
+                let index = own.len().checked_sub(*number);
+                let value = index.and_then(|index| own.get(index));
+                word.extend_from_slice(value.map_or(&b""[..], |value| part(value, *form)));
+            }
             Piece::Number => word.extend_from_slice(place.number.to_string().as_bytes()),
             Piece::Slot => word.extend_from_slice(place.slot.to_string().as_bytes()),
         }
@@ -243,6 +255,13 @@ fn placeholder(text: &[u8], whole: &[u8]) -> Option<(Piece, usize)> {
     // LIMIT: the longest is a number with a form; what is longer is the user's own text.
     let close = text.iter().take(12).position(|&byte| byte == b'}')?;
     let inner = std::str::from_utf8(&text[1..close]).ok()?;
+    if let Some(from_end) = inner.strip_prefix('-') {
+        let digits = from_end.len() - from_end.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
+        let (number, ending) = from_end.split_at(digits);
+        let form = FORMS.iter().find(|(text, _)| *text == ending)?.1;
+        let number = number.parse().ok().filter(|number| *number > 0)?;
+        return Some((Piece::NthFromEnd(number, form), close + 1));
+    }
     let digits = inner.len() - inner.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
     let (number, ending) = inner.split_at(digits);
     let form = FORMS.iter().find(|(text, _)| *text == ending).map(|(_, form)| *form);
@@ -294,6 +313,7 @@ mod tests {
         assert_eq!(at(&["a", "{}", "-"], &["c d", "e"]), ["a", "c d", "e", "-"]);
         assert_eq!(at(&["x{}y"], &["c", "e"]), ["xc ey"]);
         assert_eq!(at(&["{2}-{1}", "{3}"], &["c", "e"]), ["e-c", ""]);
+        assert_eq!(at(&["{-1}", "{-2.}", "{-3}", "{-0}", "{-}"], &["c.d", "e"]), ["e", "c", "", "{-0}", "{-}"]);
         assert_eq!(at(&["{.}", "{/}", "{//}", "{/.}"], &["d/a.b.wav"]), ["d/a.b", "a.b.wav", "d", "a.b"]);
         assert_eq!(at(&["{1.}", "{1//}", "{//}"], &["/a"]), ["/a", "/", "/"]);
         assert_eq!(at(&["{//}", "{.}"], &[".profile"]), [".", ".profile"]);

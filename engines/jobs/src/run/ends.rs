@@ -1,7 +1,7 @@
 //! Ending: reaping, what an end means, retries, output in its order, the journal, and stopping early.
 //! Every job that was read is delivered once, with output or without, so that `-k` never waits in vain.
 
-use super::{Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop};
+use super::{Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop, Surroundings};
 use crate::admission::Need;
 use crate::classes::Class;
 use crate::halt::HaltManner;
@@ -43,7 +43,25 @@ impl Running {
             is_timed_out: false,
             is_stopped: false,
             orphans: Spent::default(),
+            sent_bytes: 0,
+            files: None,
         }
+    }
+}
+
+impl Surroundings<'_> {
+    /// Writes a job's end into whatever is kept; what cannot be written is given up.
+    pub(super) fn note_end(&mut self, record: &Record<'_>) -> Vec<io::Error> {
+        let mut errors = Vec::new();
+        if let Some(Err(error)) = self.journal.as_mut().map(|journal| journal.end(record)) {
+            self.journal = None;
+            errors.push(error);
+        }
+        if let Some(Err(error)) = self.joblog.as_mut().map(|joblog| joblog.end(record)) {
+            self.joblog = None;
+            errors.push(error);
+        }
+        errors
     }
 }
 
@@ -120,6 +138,7 @@ impl Runner<'_> {
         }
         if is_success {
             self.ran.counts.succeeded += 1;
+            self.note_typical(end.wall);
         } else {
             self.ran.counts.failed += 1;
             self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
@@ -138,6 +157,10 @@ impl Runner<'_> {
             capture.drain(&mut self.scratch, running.tag.as_deref(), &self.options.spill_folder);
             let (kept, printed, lost) = capture.finish();
             (parts[stream], bytes, fault) = (kept, bytes + printed, fault.or(lost));
+        }
+        if let (Some(files), OutputManner::Files(results)) = (running.files.take(), &self.options.output) {
+            let (printed, count) = files.finish(results.discarded);
+            (parts, bytes) = (printed, bytes + count);
         }
         if self.options.errors == Errors::WithOutput {
             // Where outputs are thrown away, errors were kept for themselves.
@@ -163,7 +186,7 @@ impl Runner<'_> {
     }
 
     fn write_end(&mut self, running: &Running, end: &JobEnd) {
-        let (Some(journal), Some(key)) = (&mut self.around.journal, running.key) else { return };
+        let Some(key) = running.key else { return };
         let record = Record {
             number: running.pending.spec.number,
             key,
@@ -180,14 +203,24 @@ impl Runner<'_> {
             spent: end.spent,
             leaves_processes: end.leaves_processes,
             output_bytes: end.output_bytes,
+            sent_bytes: running.sent_bytes,
+            is_tried_again: end.is_tried_again,
         };
-        if let Err(error) = journal.end(&record) {
-            self.journal_fails(&error);
+        let failed = self.around.note_end(&record);
+        self.books_failed(&failed);
+    }
+
+    /// A journal or log that cannot be written is told once; the run goes on without it.
+    pub(super) fn books_failed(&mut self, errors: &[io::Error]) {
+        for error in errors {
+            self.observer.tell(&Event::BadJournal(error));
+            self.ran.is_incomplete = true;
         }
     }
 
     /// Notes how a named job came out, for those that wait for it.
     pub(super) fn settle(&mut self, pending: &Pending, is_success: bool, chain_ns: u64) {
+        self.source.job_ended(pending.spec.number, is_success);
         let Some(id) = pending.spec.more.as_ref().and_then(|more| more.id.clone()) else { return };
         self.queue.settle(&id, is_success);
         self.chains.named.insert(id, chain_ns);

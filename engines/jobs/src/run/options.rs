@@ -1,7 +1,9 @@
 //! How a list is run: pure data, decided before the run. What a choice does is in the files beside this one.
 
+use super::TimeLimit;
 use crate::classes::Classes;
 use crate::halt::Halt;
+use crate::results::Results;
 use crate::spec::More;
 use crate::template::Template;
 use crew::jobserver::Server;
@@ -36,7 +38,7 @@ pub struct Options {
     /// For outputs that are too large for memory.
     pub spill_folder: PathBuf,
     /// A time for each job.
-    pub timeout: Option<Duration>,
+    pub timeout: Option<TimeLimit>,
     /// How jobs are ended.
     pub ending: Vec<EndStep>,
     /// How often a failed job is run again.
@@ -79,8 +81,8 @@ pub enum OutputManner {
     Direct,
     /// Nowhere: standard output, or both.
     Discarded(Discarded),
-    /// Into a folder a job, `NUMBER/stdout` and `NUMBER/stderr`.
-    Files(PathBuf),
+    /// Into files that stay, and whole from there.
+    Files(Results),
 }
 
 /// What is thrown away.

@@ -69,7 +69,7 @@ impl Runner<'_> {
         if let Some(journal) = &mut self.around.journal
             && let Err(error) = journal.late(&leftover, survivors)
         {
-            self.journal_fails(&error);
+            self.journal_fails(error);
         }
     }
 
@@ -95,7 +95,7 @@ impl Runner<'_> {
             && let Some(journal) = &mut self.around.journal
             && let Err(error) = journal.strays(strays, &elsewhere)
         {
-            self.journal_fails(&error);
+            self.journal_fails(error);
         }
         self.ran.measures.jobs_cpu_ns += self.leftovers.late_cpu_ns();
         if !survivors.is_empty() {

@@ -5,7 +5,8 @@ use super::{Asking, Cause, Discarded, Errors, Event, JobView, OutputManner, Runn
 use crate::journal::{Key, Outcome, Record};
 use crate::output::Capture;
 use crate::queue::{Next, Pending};
-use crate::spec::{More, Opening, Target};
+use crate::results::OutputFiles;
+use crate::spec::{More, Spec};
 use crate::staff::Crew;
 use crate::start::{self, StartFault};
 use crate::template::Place;
@@ -14,7 +15,6 @@ use crew::budget::passport::VARIABLE;
 use rustix::event::epoll;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 use sys::spawn::{HoldsNul, Launch, Words, path_for_kernel};
@@ -223,8 +223,9 @@ impl Runner<'_> {
         let more = spec.more.as_deref().unwrap_or(&no_more);
         let words = self.options.template.compose(&spec.words, place, more.is_for_shell).map_err(nul)?;
         let mut running = Running::at_rest(words, self.class_of(pending), self.need_of(pending));
-        running.key = self.around.journal.as_ref().map(|_| Key::of(spec, &running.words));
-        if self.is_left_out(&running, spec.number, pending.failures + 1) {
+        let keeps_books = self.around.journal.is_some() || self.around.joblog.is_some();
+        running.key = keeps_books.then(|| Key::of(spec, &running.words));
+        if self.is_left_out(&running, spec, pending.failures + 1) {
             return Ok((Started::LeftOut, running));
         }
         if let Some(template) = &self.options.tag {
@@ -232,11 +233,14 @@ impl Runner<'_> {
             running.tag = Some([tag.iter().collect::<Vec<_>>().join(&b' '), b"\t".to_vec()].concat());
         }
         let program = self.programs.find(running.words.get(0).ok_or(StartFault::Nothing)?)?;
-        let streams = self.streams(more, spec.number, &mut running)?;
+        if let OutputManner::Files(results) = &self.options.output {
+            running.files = Some(OutputFiles::prepare(&results.layout, &spec.words, place)?);
+        }
+        let streams = self.streams(more, &mut running)?;
         if let (Some(key), Some(journal)) = (running.key, &mut self.around.journal)
             && let Err(error) = journal.begin(key, spec.number)
         {
-            self.journal_fails(&error);
+            self.journal_fails(error);
         }
         let besides = passport.map(|passport| besides(&passport)).transpose().map_err(nul)?;
         self.spawn(more, &program, besides.as_ref(), &streams, &mut running)?;
@@ -285,9 +289,10 @@ impl Runner<'_> {
     }
 
     /// Whether an earlier run did this job, or the observer does not want it.
-    fn is_left_out(&mut self, running: &Running, number: u64, attempt: u32) -> bool {
-        let view = JobView { number, words: &running.words, attempt };
-        if let (Some(key), Some(done), 1) = (running.key, &mut self.around.done, attempt) {
+    fn is_left_out(&mut self, running: &Running, spec: &Spec, attempt: u32) -> bool {
+        let view = JobView { number: spec.number, words: &running.words, attempt };
+        if let (Some(done), 1) = (&mut self.around.done, attempt) {
+            let key = done.key_of(spec, &running.words);
             if done.takes_out(key) {
                 return true;
             }
@@ -312,12 +317,13 @@ impl Runner<'_> {
         let since_begin_ns = running.started.duration_since(self.begun).as_nanos() as u64;
         running.waited_ns = since_begin_ns.saturating_sub(running.pending.since_ns);
         running.began_s = SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64());
-        let timeout = more.and_then(|more| more.timeout).or(self.options.timeout);
+        let timeout = more.and_then(|more| more.timeout).or_else(|| self.time_limit());
         running.due = timeout.map(|time| (running.started + time, 0));
         running.chain_ns = self.chain_before(more);
         let waits_for_others = running.chain_ns > 0 || self.queue.barriers_passed() > 0;
         running.started_as = self.recollection.begin(running.crew.places(), waits_for_others);
         self.show_start(&running);
+        self.let_block_go(&mut running);
         self.generation = self.generation.wrapping_add(1) & 0x7fff_ffff;
         running.generation = self.generation;
         self.watch_captures(slot, &running);
@@ -342,6 +348,15 @@ impl Runner<'_> {
         let words = words.join(" ").chars().take(SEEN_LETTERS_MAX).collect();
         let number = running.pending.spec.number;
         watched.started(SeenJob { number, pid: running.pid.as_raw_nonzero().get(), words, started: running.started });
+    }
+
+    /// What the job reads now need not be kept, unless it may be tried again.
+    fn let_block_go(&self, running: &mut Running) {
+        if let Some(more) = &mut running.pending.spec.more
+            && more.retries.unwrap_or(self.options.retries) == 0
+        {
+            more.block = None;
+        }
     }
 
     fn chain_before(&mut self, more: Option<&More>) -> u64 {
@@ -380,7 +395,6 @@ impl Runner<'_> {
     }
 
     fn write_not_started(&mut self, pending: &Pending, words: &Words) {
-        let Some(journal) = &mut self.around.journal else { return };
         let record = Record {
             number: pending.spec.number,
             key: Key::of(&pending.spec, words),
@@ -396,30 +410,34 @@ impl Runner<'_> {
             spent: Spent::default(),
             leaves_processes: false,
             output_bytes: 0,
+            sent_bytes: 0,
+            is_tried_again: false,
         };
-        if let Err(error) = journal.end(&record) {
-            self.journal_fails(&error);
-        }
+        let failed = self.around.note_end(&record);
+        self.books_failed(&failed);
     }
 
-    pub(super) fn journal_fails(&mut self, error: &io::Error) {
-        self.observer.tell(&Event::BadJournal(error));
-        self.ran.is_incomplete = true;
+    pub(super) fn journal_fails(&mut self, error: io::Error) {
         self.around.journal = None;
+        self.books_failed(&[error]);
     }
 
     /// Opens a job's streams, and captures what goes through us.
-    fn streams(&mut self, more: &More, number: u64, running: &mut Running) -> Result<[Stream; 3], StartFault> {
+    fn streams(&mut self, more: &More, running: &mut Running) -> Result<[Stream; 3], StartFault> {
         let folder = more.folder.as_deref();
-        let input = match &more.stdin {
-            Some(path) => Stream::Own(start::open_input(path, folder)?),
-            None => self.default_stream(0)?.unwrap_or(Stream::Nothing),
+        let input = match (&more.stdin, &more.block) {
+            (Some(path), _) => Stream::Own(start::open_input(path, folder)?),
+            (None, Some(block)) => {
+                running.sent_bytes = block.len() as u64;
+                Stream::Own(start::hold(block).map_err(StartFault::Pipe)?)
+            }
+            (None, None) => self.default_stream(0)?.unwrap_or(Stream::Nothing),
         };
         let output = match &more.stdout {
             Some(target) => Stream::Own(start::open_output(target, folder)?),
             None => match self.default_stream(1)? {
                 Some(stream) => stream,
-                None => self.output_stream(number, running)?,
+                None => self.output_stream(running)?,
             },
         };
         let errors = match &more.stderr {
@@ -427,7 +445,7 @@ impl Runner<'_> {
             Some(target) => Stream::Own(start::open_output(target, folder)?),
             None => match self.default_stream(2)? {
                 Some(stream) => stream,
-                None => self.error_stream(number, more, running)?,
+                None => self.error_stream(more, running)?,
             },
         };
         Ok([input, output, errors])
@@ -452,16 +470,16 @@ impl Runner<'_> {
         Ok(Some(Stream::Default(number)))
     }
 
-    fn output_stream(&self, number: u64, running: &mut Running) -> Result<Stream, StartFault> {
+    fn output_stream(&self, running: &mut Running) -> Result<Stream, StartFault> {
         match &self.options.output {
             OutputManner::Whole | OutputManner::Lines => captured(0, running),
             OutputManner::Direct => Ok(Stream::Ours(0)),
             OutputManner::Discarded(_) => Ok(Stream::Nothing),
-            OutputManner::Files(folder) => file_in(folder, number, "stdout"),
+            OutputManner::Files(_) => in_file(0, running),
         }
     }
 
-    fn error_stream(&self, number: u64, more: &More, running: &mut Running) -> Result<Stream, StartFault> {
+    fn error_stream(&self, more: &More, running: &mut Running) -> Result<Stream, StartFault> {
         let output_is_ours = more.stdout.is_none() && self.options.defaults.stdout.is_none();
         let goes_with_output = self.options.errors == Errors::WithOutput && output_is_ours;
         match &self.options.output {
@@ -471,7 +489,7 @@ impl Runner<'_> {
             }
             OutputManner::Direct => Ok(Stream::Ours(1)),
             OutputManner::Discarded(Discarded::OutputAndErrors) => Ok(Stream::Nothing),
-            OutputManner::Files(folder) => file_in(folder, number, "stderr"),
+            OutputManner::Files(_) => in_file(1, running),
         }
     }
 }
@@ -489,10 +507,9 @@ fn captured(stream: usize, running: &mut Running) -> Result<Stream, StartFault> 
     Ok(Stream::Own(writer))
 }
 
-fn file_in(folder: &std::path::Path, number: u64, name: &str) -> Result<Stream, StartFault> {
-    let folder = folder.join(number.to_string());
-    let failed = |cause| StartFault::Open { path: folder.to_string_lossy().into_owned(), cause };
-    std::fs::create_dir_all(&folder).map_err(failed)?;
-    let path = folder.join(name).as_os_str().as_bytes().to_vec();
-    start::open_output(&Target { path, opening: Opening::Replace }, None).map(Stream::Own)
+fn in_file(stream: usize, running: &mut Running) -> Result<Stream, StartFault> {
+    match &mut running.files {
+        Some(files) => files.open(stream).map(Stream::Own),
+        None => Ok(Stream::Nothing),
+    }
 }

@@ -1,0 +1,196 @@
+//! GNU parallel's job log (`--joblog`): a line a job at its end, fields divided by tabs: Seq Host Starttime JobRuntime Send Receive
+//! Exitval Signal Command. What it cannot say, and [`crate::journal`] can: that a job has begun, what it used, where it ran.
+//! Read back for `--resume`, jobs are known by their command, where GNU parallel looks at Seq alone.
+
+use crate::journal::{Done, Key, Outcome, Record, Resume};
+use crate::shell_words::{self, Controls};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use sys::reap::How;
+
+/// The first line.
+const HEADING: &[u8] = b"Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
+
+/// COMPAT: what GNU parallel writes as Exitval of a job that took too long, and of one whose program is not there.
+const TIMED_OUT: i32 = -1;
+const NOT_STARTED: i32 = 127;
+
+/// What becomes of a log that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// It begins anew.
+    Replace,
+    /// It is added to.
+    Append,
+}
+
+/// A job log that is being written.
+#[derive(Debug)]
+pub struct Joblog {
+    file: File,
+}
+
+impl Joblog {
+    /// Opens `path` and writes the heading where it is empty. A last line that a crash cut off is ended first.
+    pub fn open(path: &Path, opening: Opening) -> io::Result<Self> {
+        let mut file = File::options().create(true).append(true).read(true).open(path)?;
+        if opening == Opening::Replace {
+            file.set_len(0)?;
+        }
+        let length = file.metadata()?.len();
+        let mut last = [b'\n'];
+        if length > 0 {
+            std::os::unix::fs::FileExt::read_exact_at(&file, &mut last, length - 1)?;
+        }
+        match length {
+            0 => file.write_all(HEADING)?,
+            _ if last != [b'\n'] => file.write_all(b"\n")?,
+            _ => {}
+        }
+        Ok(Self { file })
+    }
+
+    /// Notes how a job ended, with one write. COMPAT: a line a job, so attempts that are followed by others are left out.
+    pub fn end(&mut self, record: &Record<'_>) -> io::Result<()> {
+        if record.is_tried_again {
+            return Ok(());
+        }
+        let (exit, signal) = match (record.outcome, record.how) {
+            (Outcome::TimedOut, Some(How::Signal(signal))) => (TIMED_OUT, signal),
+            (Outcome::TimedOut, _) => (TIMED_OUT, 0),
+            // Its exit code may be 0, and it was ended or its output is lost all the same.
+            (Outcome::Stopped | Outcome::OutputLost, Some(How::Exit(code))) => (code.max(1), 0),
+            (_, Some(How::Exit(code))) => (code, 0),
+            (_, Some(How::Signal(signal))) => (0, signal),
+            (_, None) => (NOT_STARTED, 0),
+        };
+        let mut line = format!(
+            "{}\t:\t{:.3}\t{:10.3}\t{}\t{}\t{exit}\t{signal}\t",
+            record.number, record.began_s, record.wall_s, record.sent_bytes, record.output_bytes
+        )
+        .into_bytes();
+        line.extend(shell_words::join(record.words.iter(), Controls::Escaped));
+        line.push(b'\n');
+        self.file.write_all(&line)
+    }
+
+    /// Waits until all is on the disk.
+    pub fn finish(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+/// What the log at `path` says has been done; one that is not there is an empty one.
+pub fn read(path: &Path, resume: Resume) -> io::Result<Done> {
+    match File::open(path) {
+        Ok(file) => read_from(BufReader::new(file), resume),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Done::of_commands()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same from its lines.
+pub fn read_from(lines: impl BufRead, resume: Resume) -> io::Result<Done> {
+    let mut done = Done::of_commands();
+    for line in lines.split(b'\n') {
+        let line = line?;
+        if line.is_empty() || HEADING.starts_with(&line) {
+            continue;
+        }
+        match fields(&line) {
+            Some((is_success, command)) if is_success || resume == Resume::Ended => done.add(key(command)),
+            Some(_) => {}
+            None => done.lines_unread += 1,
+        }
+    }
+    Ok(done)
+}
+
+/// Whether the job of a line succeeded, and its command.
+fn fields(line: &[u8]) -> Option<(bool, &[u8])> {
+    let fields: Vec<&[u8]> = line.splitn(9, |&byte| byte == b'\t').collect();
+    let number = |index: usize| std::str::from_utf8(fields.get(index)?).ok()?.trim().parse::<i64>().ok();
+    number(0)?;
+    Some((number(6)? == 0 && number(7)? == 0, *fields.get(8)?))
+}
+
+/// A command that cannot be divided into words is known by its text: then no job of ours has it.
+fn key(command: &[u8]) -> Key {
+    match shell_words::split(command) {
+        Some(words) => Key::of_command(words.iter().map(Vec::as_slice)),
+        None => Key::of_command(std::iter::once(command)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Spec;
+    use crate::tree::Spent;
+    use sys::spawn::Words;
+
+    fn words(list: &[&[u8]]) -> Words {
+        let mut words = Words::default();
+        list.iter().try_for_each(|word| words.push(word)).expect("no NUL");
+        words
+    }
+
+    fn record<'a>(number: u64, words: &'a Words, spec: &'a Spec, outcome: Outcome, how: Option<How>) -> Record<'a> {
+        Record {
+            number,
+            key: Key::of(spec, words),
+            words,
+            spec,
+            attempt: 1,
+            began_s: 1_795_271_749.255,
+            wall_s: 0.25,
+            waited_s: 0.0,
+            outcome,
+            how,
+            class: "",
+            spent: Spent::default(),
+            leaves_processes: false,
+            output_bytes: 6,
+            sent_bytes: 2,
+            is_tried_again: false,
+        }
+    }
+
+    #[test]
+    fn lines_are_gnu_parallels_and_are_read_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let (spec, good, bad, late) =
+            (Spec::default(), words(&[b"echo", b"a\n\xff b"]), words(&[b"false"]), words(&[b"sleep", b"9"]));
+        let mut log = Joblog::open(&path, Opening::Append).expect("it can be made");
+        log.end(&record(1, &good, &spec, Outcome::Ok, Some(How::Exit(0)))).expect("written");
+        log.end(&record(2, &bad, &spec, Outcome::Failed, Some(How::Exit(3)))).expect("written");
+        log.end(&record(3, &late, &spec, Outcome::TimedOut, Some(How::Signal(15)))).expect("written");
+        let text = std::fs::read(&path).expect("it is there");
+        let expected = [
+            HEADING,
+            b"1\t:\t1795271749.255\t     0.250\t2\t6\t0\t0\techo $'a\\n\xff b'\n",
+            b"2\t:\t1795271749.255\t     0.250\t2\t6\t3\t0\tfalse\n",
+            b"3\t:\t1795271749.255\t     0.250\t2\t6\t-1\t15\tsleep 9\n",
+        ];
+        assert_eq!(text, expected.concat());
+        let key = |words: &Words| Key::of_command(words.iter());
+        let mut done = read(&path, Resume::Ended).expect("readable");
+        assert!([&good, &bad, &late].into_iter().all(|words| done.takes_out(key(words))));
+        let mut done = read(&path, Resume::Succeeded).expect("readable");
+        assert!(done.takes_out(key(&good)) && !done.takes_out(key(&good)) && !done.takes_out(key(&bad)));
+        drop(Joblog::open(&path, Opening::Replace).expect("it can be emptied"));
+        assert_eq!(std::fs::read(&path).expect("it is there"), HEADING);
+    }
+
+    #[test]
+    fn a_log_of_gnu_parallels_own_is_understood() {
+        let text = b"Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n\
+            1\t:\t1795271752.709\t     0.000\t0\t4\t0\t0\techo 'a'\"'\"'b'\n\
+            2\t:\t1795271752.709\t     0.0";
+        let mut done = read_from(&text[..], Resume::Ended).expect("readable");
+        assert_eq!(done.lines_unread, 1);
+        assert!(done.takes_out(Key::of_command([&b"echo"[..], b"a'b"].into_iter())));
+    }
+}

@@ -1,0 +1,168 @@
+//! GNU parallel's options in ours: blocks of standard input, its job log and its folders of results, its spellings. Where GNU
+//! parallel is installed, the same command lines are given to both.
+
+use super::{stdout, xjobs};
+use crate::place::{Place, said};
+use testkit::program::{Exit, Program, left_out};
+
+/// Command lines that mean the same in both, and their standard input.
+const SAME: &[(&[&str], &str)] = &[
+    (&["-k", "echo", "{2}-{1}", ":::", "a", "b", ":::", "c d", "e"], ""),
+    (&["-k", "echo", ":::", "a", "b", ":::+", "c", "d"], ""),
+    (&["-k", "--link", "echo", ":::", "a", "b", "c", ":::", "d", "e"], ""),
+    (&["-k", "echo", "{-1}", "{-2}", ":::", "a", ":::", "b"], ""),
+    (&["-k", "echo", "{.}", "{/}", "{//}", "{/.}", ":::", "a/b.c", "/d", "e.f.g"], ""),
+    (&["-k", "echo", "{1.}", "{2/}", ":::", "a.b", ":::", "c/d"], ""),
+    (&["-k", "-j1", "echo", "{#}", "{%}", "{}", ":::", "a", "b"], ""),
+    (&["-k", "echo", "{}", "::::", "lines", ":::", "x"], ""),
+    (&["-k", "echo", "{}", "::::", "-"], "a\nb c\n"),
+    (&["-k", "-a", "lines", "echo", "{}"], ""),
+    (&["-k", "-C", ",", "echo", "{2}", "{1}"], "a,b\nc,d\n"),
+    (&["-k", "--colsep", "\\t", "echo", "{2}"], "a\tb\n"),
+    (&["-k", "-I", "@", "echo", "@{}"], "a\n"),
+    (&["-k", "--tag", "echo", "{}", ":::", "a", "b"], ""),
+    (&["-k", "--tagstring", "<{}>", "echo", "{}", ":::", "a", "b"], ""),
+    (&["-k", "--tagstring", "t", "echo", "{}", ":::", "a", "b"], ""),
+    (&["-k", "-0", "echo", "{}"], "a\0b\0"),
+    (&["-k", "--delimiter", ";", "echo", "{}"], "a;b;c"),
+    (&["-k", "-L", "2", "echo", "{}"], "a\nb\nc\n"),
+    (&["-k", "--pipe", "--max-replace-args", "3", "wc", "-l"], "1\n2\n3\n4\n5\n6\n7\n"),
+    (&["-k", "--pipe", "-L", "2", "--max-replace-args", "1", "wc", "-l"], "1\n2\n3\n4\n5\n"),
+    (&["-k", "--pipe", "--block", "5", "cat"], "a\nb\nc\nlonger\nd"),
+    (&["-k", "--pipe", "--block", "4", "--recend", "", "cat"], "abcdefghij"),
+    (&["-k", "--pipe", "--recend", ";", "--block", "3", "cat"], "a;b;c;d;"),
+    (&["-k", "--pipe", "--header", ":", "--max-replace-args", "1", "cat"], "h\n1\n2\n"),
+    (&["-k", "--pipe", "wc", "-c"], ""),
+    (&["--halt", "soon,fail=1", "-j1", "sh", "-c", ":::", "echo a", "false", "echo b"], ""),
+    (&["--dry-run", "-k", "echo", "{}", ":::", "a", "b"], ""),
+];
+
+#[test]
+fn command_lines_that_mean_the_same_print_the_same() {
+    let Some(theirs) = Program::find("parallel") else { return left_out("GNU parallel is not installed") };
+    let place = Place::new();
+    place.write("lines", "1\n2 3\n");
+    let theirs = theirs.in_folder(place.folder()).with_variable("HOME", place.folder());
+    for (arguments, input) in SAME {
+        let ours = xjobs(&place, arguments, input);
+        let expected = theirs.run(*arguments, input.as_bytes()).expect("it starts");
+        assert_eq!(stdout(&ours), stdout(&expected), "{arguments:?} {}", said(&ours));
+    }
+}
+
+#[test]
+fn blocks_reach_jobs_whole_whatever_they_read_of_them() {
+    let place = Place::new();
+    let numbers: String = (0..200_000).map(|number| format!("{number}\n")).collect();
+    let outcome = xjobs(&place, &["-k", "--pipe", "--block", "100k", "-j3", "cat"], &numbers);
+    assert!(stdout(&outcome) == numbers && outcome.exit == Exit::Code(0));
+    let partly = xjobs(&place, &["--pipe", "--block", "100k", "head", "-n1"], &numbers);
+    assert_eq!((partly.exit, said(&partly).as_str()), (Exit::Code(0), ""), "not reading all is no error");
+    assert!(stdout(&partly).lines().count() > 10);
+    let script = "n=$(wc -c); test -e done$n || { touch done$n; exit 1; }; echo $n";
+    let retried = xjobs(&place, &["-k", "--pipe", "-l2", "--retries", "1", "sh", "-c", script], "a\nbb\nc\n");
+    assert_eq!(
+        (stdout(&retried).as_str(), retried.exit),
+        ("5\n2\n", Exit::Code(0)),
+        "an attempt reads its block again"
+    );
+}
+
+#[test]
+fn blocks_take_no_memory_for_what_has_been_read() {
+    let place = Place::new();
+    let script =
+        "ulimit -v 400000; head -c 600000000 /dev/zero | \"$mh\" xjobs -j2 --pipe --recend '' --block 4M wc -c";
+    let counts = stdout(&place.shell(script));
+    assert_eq!(counts.lines().map(|count| count.parse::<u64>().expect("a number")).sum::<u64>(), 600_000_000);
+    let outcome = place.shell("ulimit -v 3000000; head -c 2000000000 /dev/zero | \"$mh\" xjobs --pipe wc -c");
+    assert!(said(&outcome).contains("block 1: a record is longer than 1024 MiB"), "{}", said(&outcome));
+}
+
+#[test]
+fn resumed_blocks_are_known_by_what_is_in_them() {
+    let place = Place::new();
+    let run =
+        |input: &str| stdout(&xjobs(&place, &["-k", "--pipe", "-l1", "--journal", "j", "--resume", "cat"], input));
+    assert_eq!(run("a\nb\n"), "a\nb\n");
+    assert_eq!(run("c\nb\na\na\n"), "c\na\n");
+}
+
+#[test]
+fn the_job_log_is_gnu_parallels_and_is_gone_on_from() {
+    let place = Place::new();
+    let arguments = ["--joblog", "l", "-j1", "sh", "-c", "echo $1; exit $1", "sh", ":::", "0", "3", "4"];
+    xjobs(&place, &arguments, "");
+    let log = String::from_utf8(place.read("l")).expect("text");
+    let lines: Vec<Vec<&str>> = log.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines[0].join(" "), "Seq Host Starttime JobRuntime Send Receive Exitval Signal Command");
+    let told: Vec<String> =
+        lines[1..].iter().map(|line| format!("{} {} {} {}", line[0], line[5], line[6], line[7])).collect();
+    assert_eq!(told, ["1 2 0 0", "2 2 3 0", "3 2 4 0"]);
+    assert_eq!(lines[2][8], "sh -c 'echo $1; exit $1' sh 3");
+    let again = |option: &str, values: &[&str]| {
+        let arguments = ["--joblog", "l", option, "-j1", "sh", "-c", "echo $1; exit $1", "sh", ":::"];
+        stdout(&xjobs(&place, &[&arguments[..], values].concat(), ""))
+    };
+    assert_eq!(again("--resume", &["4", "7", "0", "3"]), "7\n", "in another order they are known all the same");
+    assert_eq!(again("--resume-failed", &["0", "3"]), "3\n");
+    xjobs(&place, &["--joblog", "l", "true", ":::", "a"], "");
+    assert_eq!(String::from_utf8(place.read("l")).expect("text").lines().count(), 2, "without --resume it begins anew");
+    xjobs(&place, &["--joblog", "+l", "true", ":::", "a"], "");
+    assert_eq!(String::from_utf8(place.read("l")).expect("text").lines().count(), 3);
+}
+
+#[test]
+fn a_job_log_that_gnu_parallel_wrote_is_gone_on_from() {
+    let Some(theirs) = Program::find("parallel") else { return left_out("GNU parallel is not installed") };
+    let place = Place::new();
+    let theirs = theirs.in_folder(place.folder()).with_variable("HOME", place.folder());
+    theirs.run(["--joblog", "l", "echo", ":::", "it's", "a b", "2"], b"").expect("it starts");
+    let ours = xjobs(&place, &["--joblog", "l", "--resume", "-k", "echo", ":::", "3", "a b", "it's"], "");
+    assert_eq!(stdout(&ours), "3\n", "{}", said(&ours));
+}
+
+#[test]
+fn results_stand_where_gnu_parallel_puts_them() {
+    let place = Place::new();
+    let values = [":::", "a b/c", "x\ty", ":::", "d\\e"];
+    let ours = xjobs(
+        &place,
+        &[&["--results", "ours", "-k", "sh", "-c", "echo out; echo err >&2", "sh"][..], &values].concat(),
+        "",
+    );
+    assert_eq!((stdout(&ours).as_str(), said(&ours).as_str()), ("out\nout\n", "err\nerr\n"));
+    assert_eq!(place.read("ours/1/a b\\_c/2/d\\\\e/stdout"), b"out\n");
+    assert_eq!(place.read("ours/1/x\\ty/2/d\\\\e/stderr"), b"err\n");
+    let Some(theirs) = Program::find("parallel") else { return left_out("GNU parallel is not installed") };
+    let theirs = theirs.in_folder(place.folder()).with_variable("HOME", place.folder());
+    theirs.run([&["--results", "theirs", "echo"][..], &values].concat(), b"").expect("it starts");
+    let listed = |folder: &str| stdout(&place.shell(&format!("cd {folder} && find . | sort")));
+    assert_eq!(listed("ours"), listed("theirs"));
+    xjobs(&place, &["--results", "by/{1}-{2}", "echo", ":::", "a", ":::", "b"], "");
+    assert_eq!((place.read("by/a-b"), place.read("by/a-b.seq")), (b"a b\n".to_vec(), b"1".to_vec()));
+}
+
+#[test]
+fn a_share_of_the_median_is_a_time_limit() {
+    let place = Place::new();
+    let outcome = xjobs(&place, &["-j2", "--timeout", "500%", "sleep"], "0.2\n0.2\n0.2\n1000\n");
+    assert!(said(&outcome).contains("job 4 failed: sleep 1000: it took longer than it may"), "{}", said(&outcome));
+}
+
+#[test]
+fn what_is_not_there_says_what_to_do_instead() {
+    let place = Place::new();
+    for (arguments, words) in [
+        (&["--sshlogin", "host", "true"][..], "--sshlogin is not there: jobs run on this machine only"),
+        (&["--pipe", "--round-robin", "cat"], "--round-robin is not there: each block is a job of its own"),
+        (&["--shuf", "true"], "--shuf is not there: put shuf(1) before it"),
+        (&["echo {= s/a/b/ =}"], "{= =} is not there: values are data"),
+        (&["--resume", "true"], "--resume needs --journal or --joblog"),
+        (&["--pipe"], "--pipe needs a command"),
+    ] {
+        let outcome = xjobs(&place, arguments, "a\n");
+        assert!(said(&outcome).contains(words), "{arguments:?}: {}", said(&outcome));
+        assert_eq!(outcome.exit, Exit::Code(2));
+    }
+}
