@@ -16,12 +16,12 @@ fn place() -> Place {
 fn start(place: &Place, arguments: &[&str]) -> Running {
     let mut command = Command::new(binary());
     command.args(["tamp", "-q", "-c", "endless"]).args(arguments).current_dir(place.folder());
-    command.env("MH_CREW_DIR", place.path("crew")).stdin(Stdio::null()).stdout(Stdio::null());
+    command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null()).stdout(Stdio::null());
     Running { child: command.spawn().expect("the program starts") }
 }
 
 fn crew(place: &Place, arguments: &[&str]) -> Outcome {
-    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew")).with_variable("MH_CONFIG", "");
     program.run(["crew"].iter().chain(arguments), b"").expect("the program starts")
 }
 
@@ -102,7 +102,7 @@ fn what_is_packed_does_not_depend_on_the_company() {
 fn run_outside(place: &Place, options: &[&str], script: &str) -> Running {
     let mut command = Command::new(binary());
     command.args(["crew", "run"]).args(options).args(["--", "sh", "-c", script]).current_dir(place.folder());
-    command.env("MH_CREW_DIR", place.path("crew")).stdin(Stdio::null()).stdout(Stdio::null());
+    command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null()).stdout(Stdio::null());
     Running { child: command.process_group(0).spawn().expect("the program starts") }
 }
 
@@ -197,7 +197,7 @@ fn waiting_ends_with_the_runs_and_with_the_time() {
         assert_eq!(said(&outcome), "mh crew: 1 run was still there when the time was over\n");
     }
     let waiting = ["wait", pid.as_str()].map(str::to_owned);
-    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew")).with_variable("MH_CONFIG", "");
     let waiter =
         std::thread::spawn(move || program.run(["crew"].into_iter().chain(waiting.iter().map(String::as_str)), b""));
     endless.child.kill().expect("it runs");

@@ -94,7 +94,10 @@ impl Place {
             .into_iter()
             .chain(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         // Tests run side by side: each has the cores to itself, as many as it asks for.
-        let program = Program::at(binary()).in_folder(self.folder()).with_variable("MH_CREW_DIR", "");
+        let program = Program::at(binary())
+            .in_folder(self.folder())
+            .with_variable("MH_CREW_DIR", "")
+            .with_variable("MH_CONFIG", "");
         program.run(arguments, stdin).expect("the program starts")
     }
 
@@ -102,7 +105,7 @@ impl Place {
     pub fn shell(&self, script: &str) -> Outcome {
         let shell = Program::find("sh").expect("every system has sh");
         let shell = shell.in_folder(self.folder()).with_variable("mh", binary()).with_variable("LC_ALL", "C");
-        let shell = shell.with_variable("MH_CREW_DIR", "");
+        let shell = shell.with_variable("MH_CREW_DIR", "").with_variable("MH_CONFIG", "");
         shell.run(["-c", script], b"").expect("sh starts")
     }
 }

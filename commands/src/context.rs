@@ -2,6 +2,7 @@
 //! signal ends the process. Reads the environment for all commands.
 
 use crate::failure::Failure;
+use crate::settings::Settings;
 use machine::{Host, Machine};
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +24,8 @@ pub struct Context {
     pub last_acts: LastActs,
     /// The standard streams.
     pub terminals: Terminals,
+    /// What the settings file says.
+    pub settings: Settings,
 }
 
 /// What must happen before a signal ends the process. Each act may come at any moment, and does not wait.
@@ -71,8 +74,9 @@ impl Context {
         let machine = Machine::look(&host);
         let unfinished = Unfinished::default();
         let terminals = Terminals { stdin: std::io::stdin().is_terminal(), stdout: std::io::stdout().is_terminal() };
+        let settings = Settings::load().map_err(|message| Failure::Environment { command: "mh", message })?;
         let (messages, last_acts) = (Messages::standard_error(Verbosity::Normal), LastActs::default());
-        Ok(Self { host, machine, messages, unfinished, last_acts, terminals })
+        Ok(Self { host, machine, messages, unfinished, last_acts, terminals, settings })
     }
 }
 

@@ -2,6 +2,8 @@
 //! Shows what stands in the table of this user's runs (`foundation/crew/BUDGET.md`); decides nothing.
 
 mod run;
+mod screen;
+mod show;
 mod wait;
 
 use crate::context::Context;
@@ -11,12 +13,10 @@ use crate::report::print;
 use crate::shared_args::PriorityArg;
 use crate::sharing::crew_folder;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
-use crew::budget::census::{Census, Run, State, census};
+use crew::budget::census::census;
 use crew::budget::orders::{Order, Pause, give};
 use crew::budget::table::TableError;
 use crew::budget::{CrewFolder, Weight};
-use std::time::Duration;
-use terminal::{Align, Table};
 
 /// How messages begin.
 const NAME: &str = "mh crew";
@@ -36,6 +36,10 @@ struct CrewArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+
+    /// Print who holds what now, and end; on a terminal it is shown as it changes
+    #[arg(long)]
+    once: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -79,7 +83,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let args = CrewArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     let order = match args.order {
         // It runs without a table, too.
-        Some(OrderArgs::Run(args)) => return run::run(context, &args),
+        Some(OrderArgs::Run(args)) => return run::run(context, args),
         order => order,
     };
     let Some(folder) = crew_folder() else {
@@ -89,7 +93,10 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         });
     };
     let (pid, order) = match order {
-        None | Some(OrderArgs::Run(_)) => return show(&folder, args.json),
+        None | Some(OrderArgs::Run(_)) => {
+            let is_live = context.terminals.stdin && context.terminals.stdout && !args.json && !args.once;
+            return if is_live { screen::open(&folder) } else { show(&folder, args.json) };
+        }
         Some(OrderArgs::Wait(args)) => return wait::run(context, &folder, &args),
         Some(OrderArgs::Set { pid, priority, weight }) => {
             let class = priority.map(PriorityArg::class);
@@ -114,89 +121,7 @@ fn failure(operation: &str, error: &TableError) -> Failure {
 
 fn show(folder: &CrewFolder, json: bool) -> Result<Outcome, Failure> {
     let census = census(folder).map_err(|error| failure("read the table", &error))?;
-    let text =
-        if json { format!("{}\n", serde_json::to_string(&census).expect("plain data")) } else { as_text(&census) };
-    print(&text)?;
+    let as_json = || format!("{}\n", serde_json::to_string(&census).expect("plain data"));
+    print(&if json { as_json() } else { show::as_text(&census) })?;
     Ok(Outcome::Done)
-}
-
-fn as_text(census: &Census) -> String {
-    if census.runs.is_empty() {
-        return "no run shares the cores now\n".to_owned();
-    }
-    let held = census.cpus - census.free.min(census.cpus);
-    let lent: u32 = census.runs.iter().map(|run| run.lent).sum();
-    let mut text = format!("{}: {held} held, {lent} lent, {} free", cores(census.cpus), census.free);
-    if census.above_capacity > 0 {
-        text.push_str(&format!("; {} above capacity", census.above_capacity));
-    }
-    text.push('\n');
-    let mut table =
-        Table::new(&[Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left])
-            .indented(2);
-    table.row(["PID", "CLASS", "HOLDS", "WANTS", "USEFUL TO", "RUNNING", "WHAT"]);
-    census.runs.iter().for_each(|run| table.row(cells(run)));
-    text.push_str(&table.to_string());
-    text
-}
-
-fn cores(count: usize) -> String {
-    format!("{count} core{}", if count == 1 { "" } else { "s" })
-}
-
-fn cells(run: &Run) -> [String; 7] {
-    let what = terminal::printable(&run.what).into_owned();
-    let what = if run.state == State::Working { what } else { format!("{what}     {}: {}", state(run.state), run.why) };
-    [
-        run.pid.to_string(),
-        format!("{:?}", run.class).to_lowercase(),
-        holds(run),
-        run.wants.to_string(),
-        run.useful.to_string(),
-        terminal::duration_coarse(Duration::from_secs(run.seconds)),
-        what,
-    ]
-}
-
-/// Hands of its own, and those it uses that are counted elsewhere.
-fn holds(run: &Run) -> String {
-    match run.inherited + run.external {
-        0 => run.holds.to_string(),
-        others => format!("{} +{others}", run.holds),
-    }
-}
-
-fn state(state: State) -> String {
-    format!("{state:?}").to_lowercase()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crew::budget::Priority;
-
-    #[test]
-    fn a_run_that_waits_says_why() {
-        let run = Run {
-            pid: 9001,
-            class: Priority::Idle,
-            weight: Weight::default(),
-            holds: 0,
-            above_capacity: 0,
-            lent: 0,
-            inherited: 0,
-            external: 0,
-            wants: 64,
-            useful: 64,
-            seconds: 480,
-            what: "tar\u{1b}".to_owned(),
-            state: State::Waiting,
-            why: "runs of a higher class have the CPUs".to_owned(),
-        };
-        let census = Census { cpus: 64, free: 6, above_capacity: 1, runs: vec![run] };
-        let text = as_text(&census);
-        assert!(text.starts_with("64 cores: 58 held, 0 lent, 6 free; 1 above capacity\n"), "{text}");
-        assert!(text.contains("waiting: runs of a higher class") && !text.contains('\u{1b}'), "{text}");
-        assert_eq!(as_text(&Census::default()), "no run shares the cores now\n");
-    }
 }

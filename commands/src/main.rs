@@ -11,6 +11,7 @@ mod links;
 mod pstime;
 mod registry;
 mod report;
+mod settings;
 mod shared_args;
 mod sharing;
 mod tamp;

@@ -1,7 +1,9 @@
 //! The options that every command that works has: hands, priority, memory, plan and report.
 
+use crate::settings::CrewSettings;
 use clap::{Args, ValueEnum};
 use crew::budget::{Priority, Weight};
+use serde::Deserialize;
 
 /// Hands, priority, memory, plan and report.
 #[derive(Args, Clone, Debug)]
@@ -12,13 +14,13 @@ pub struct SharedArgs {
     #[arg(short = 'j', long = "hands", short_aliases = ['T', 'p'], alias = "threads", value_name = "N", value_parser = parse_hands)]
     pub hands: Option<usize>,
 
-    /// Who goes first when runs share the machine
-    #[arg(long, value_enum, default_value = "normal", value_name = "CLASS", hide_short_help = true)]
-    pub priority: PriorityArg,
+    /// Who goes first when runs share the machine (default: as the settings file says, else normal)
+    #[arg(long, value_enum, value_name = "CLASS", hide_short_help = true)]
+    priority: Option<PriorityArg>,
 
-    /// This run's share among the runs of its class: one of 200 gets twice what one of 100 gets
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=10_000), hide_short_help = true)]
-    pub weight: u16,
+    /// This run's share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), hide_short_help = true)]
+    weight: Option<u16>,
 
     /// Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -43,11 +45,13 @@ pub enum ReportFormat {
 }
 
 /// The classes as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub enum PriorityArg {
     /// Served first
     High,
     /// Everyday work
+    #[default]
     Normal,
     /// Gives way to normal work
     Low,
@@ -78,9 +82,20 @@ impl PriorityArg {
 }
 
 impl SharedArgs {
+    /// Fills in from the settings file what was not given.
+    pub fn settle(&mut self, settings: &CrewSettings) {
+        self.priority = self.priority.or(settings.priority);
+        self.weight = self.weight.or(settings.weight);
+    }
+
+    /// Who goes first.
+    pub fn priority(&self) -> PriorityArg {
+        self.priority.unwrap_or_default()
+    }
+
     /// The share within the class.
     pub fn weight(&self) -> Weight {
-        Weight::new(self.weight)
+        self.weight.map(Weight::new).unwrap_or_default()
     }
 
     /// Hands that were asked for; none where all that are allowed will do.

@@ -4,7 +4,7 @@
 use crate::context::{Context, variable};
 use crate::failure::with_causes;
 use crew::budget::{
-    Budget, CrewFolder, InProcess, Lease, MachineWide, Passport, Proxy, Request, Surroundings, passport,
+    Budget, CrewFolder, InProcess, Lease, MachineWide, Passport, Priority, Proxy, Request, Surroundings, passport,
 };
 use crew::jobserver::{self, Auth, Jobserver, JobserverFault};
 use crew::plan::Plan;
@@ -16,6 +16,12 @@ pub fn crew_folder() -> Option<CrewFolder> {
         Some(folder) if folder.is_empty() => None,
         Some(folder) => Some(CrewFolder::at(folder)),
     }
+}
+
+/// Where a run of `class` stands, less the cores that the settings file keeps from the lower classes.
+pub fn reserve(context: &Context, surroundings: Surroundings, class: Priority) -> Surroundings {
+    let reserved = if class < Priority::Normal { context.settings.crew.reserved_cores } else { 0 };
+    surroundings.without_first(reserved)
 }
 
 /// A run's budget.
@@ -55,8 +61,8 @@ const FROM_RUNNER: &str = "those of the runner above, then the table's";
 const FROM_SLOTS: &str = "the one it was started with, then job slots";
 
 /// The budget for a run that could use `width` hands. Alone it has them all, as any other program would.
-pub fn budget(context: &Context, width: usize) -> Shared {
-    let (table, mut why_alone) = match table(context) {
+pub fn budget(context: &Context, width: usize, class: Priority) -> Shared {
+    let (table, mut why_alone) = match table(context, class) {
         Ok(table) => (table, None),
         Err(why) => (None, Some(why)),
     };
@@ -96,10 +102,11 @@ pub fn explain(plan: &mut Plan) {
 }
 
 /// The table; none where nothing is to be shared. The error reads after "could not".
-fn table(context: &Context) -> Result<Option<MachineWide>, String> {
+fn table(context: &Context, class: Priority) -> Result<Option<MachineWide>, String> {
     let Some(folder) = crew_folder() else { return Ok(None) };
     let surroundings = Surroundings::look(&context.host).map_err(|error| with_causes(&error))?;
-    let shared = MachineWide::open(folder, surroundings);
+    let surroundings = reserve(context, surroundings, class);
+    let shared = MachineWide::open(folder, surroundings).giving_way(context.settings.crew.gives_way.up_to());
     match shared.why_alone() {
         Some(why) => Err(why),
         None => Ok(Some(shared)),

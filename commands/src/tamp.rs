@@ -218,12 +218,13 @@ fn command() -> Command {
 }
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
-    let args = TampArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
-    run_args(context, &args)
+    let mut args = TampArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    run_args(context, &mut args)
 }
 
 /// What all names have in common.
-fn run_args(context: &mut Context, args: &TampArgs) -> Result<Outcome, Failure> {
+fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failure> {
+    args.shared.settle(&context.settings.crew);
     context.messages = Messages::standard_error(verbosity(args));
     let job = plan::plan(context, args)?;
     if args.shared.explain {
@@ -249,7 +250,7 @@ fn verbosity(args: &TampArgs) -> Verbosity {
 
 /// A refusal costs politeness, not the run.
 fn lower_priority(context: &Context, shared: &SharedArgs) {
-    let steps = shared.priority.nicer_by();
+    let steps = shared.priority().nicer_by();
     if steps > 0
         && let Err(error) = sys::scheduling::be_nicer(steps)
     {
@@ -336,7 +337,7 @@ fn budget(context: &Context, job: &Job) -> Shared {
     if job.total_bytes.is_some_and(|bytes| bytes <= BRIEF_BYTES) {
         return Shared::alone(job.staffing.width);
     }
-    sharing::budget(context, job.staffing.width)
+    sharing::budget(context, job.staffing.width, job.priority)
 }
 
 /// A mirror of the inputs' folders is made where there is none. What cannot be made, its lane will tell.

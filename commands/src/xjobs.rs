@@ -229,9 +229,9 @@ pub struct XjobsArgs {
     #[command(flatten)]
     pub parallel: ParallelArgs,
 
-    /// Who goes first when runs share the machine
-    #[arg(long, value_enum, default_value = "normal", value_name = "CLASS", hide_short_help = true)]
-    pub priority: PriorityArg,
+    /// Who goes first when runs share the machine (default: as the settings file says, else normal)
+    #[arg(long, value_enum, value_name = "CLASS", hide_short_help = true)]
+    pub priority: Option<PriorityArg>,
 
     /// Share among runs of the same class; 100 is usual
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), hide_short_help = true)]
@@ -291,7 +291,9 @@ pub fn run_old_name(words: Vec<OsString>) -> Result<Outcome, Failure> {
 
 fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Outcome, Failure> {
     more_args::refuse(matches)?;
-    let args = XjobsArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    let mut args = XjobsArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    args.priority = args.priority.or(context.settings.crew.priority);
+    args.weight = args.weight.or(context.settings.crew.weight);
     if let Some(path) = &args.server.send {
         return send::send(path, &args.server, &args.utility);
     }
@@ -314,7 +316,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     }
     let signals = sys::signals::SignalQueue::open(sys::signals::JOB_CONTROL)
         .map_err(|error| refused(&format!("set up signal handling: {}", with_causes(&error))))?;
-    lower_priority(context, args.priority, args.parallel.nice);
+    lower_priority(context, args.priority.unwrap_or_default(), args.parallel.nice);
     plan::allow_descriptors(context, &job);
     let books = plan::open_books(context, args)?;
     let streams = plan::own_streams()?;
@@ -322,13 +324,13 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let total = job.total;
     let width = job.options.width;
     // Behind the division: the row names the process that works. A width can grow while the run goes.
-    let shared = sharing::budget(context, width.max(plan::WIDTH_MAX));
+    let shared = sharing::budget(context, width.max(plan::WIDTH_MAX), args.priority.unwrap_or_default().class());
     if let Some(why) = &shared.why_alone {
         context.messages.detail(NAME, &format!("could not {why}"));
     }
     job.options.hands = shared.budget.capacity();
     let lease = shared.budget.lease(Request {
-        priority: args.priority.class(),
+        priority: args.priority.unwrap_or_default().class(),
         weight: args.weight.map_or_else(Weight::default, Weight::new),
         useful_width: width,
         what: format!("xjobs: {}", job.plan.purpose),

@@ -9,7 +9,7 @@ use crate::shared_args::{PriorityArg, parse_hands};
 use crate::sharing;
 use clap::Args;
 use crew::budget::passport::VARIABLE;
-use crew::budget::{MachineWide, Passport, Proxy, Request, Surroundings, Weight};
+use crew::budget::{MachineWide, Passport, Priority, Proxy, Request, Surroundings, Weight};
 use crew::plan::Plan;
 use crew::steward::{Guest, Steward};
 use jobs::start::{Programs, StartFault};
@@ -42,13 +42,13 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Exit code: the program's; 128 and the signal's number where one ended it; 126 it could not be run, 127 it was not found.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// Its class
-    #[arg(long, value_enum, value_name = "CLASS", default_value = "normal")]
-    priority: PriorityArg,
+    /// Its class (default: as the settings file says, else normal)
+    #[arg(long, value_enum, value_name = "CLASS")]
+    priority: Option<PriorityArg>,
 
-    /// Its share among the runs of its class
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    weight: u16,
+    /// Its share among the runs of its class (usual: 100)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    weight: Option<u16>,
 
     /// It can use N cores at most (default, and 0: all that this process may use)
     #[arg(short = 'j', long = "hands", value_name = "N", value_parser = parse_hands)]
@@ -67,6 +67,16 @@ pub struct RunArgs {
     command: Vec<OsString>,
 }
 
+impl RunArgs {
+    fn class(&self) -> Priority {
+        self.priority.unwrap_or_default().class()
+    }
+
+    fn share(&self) -> Weight {
+        self.weight.map(Weight::new).unwrap_or_default()
+    }
+}
+
 /// How it ended.
 enum End {
     Program(How),
@@ -76,7 +86,10 @@ enum End {
 }
 
 /// Runs the program.
-pub fn run(context: &mut Context, args: &RunArgs) -> Result<Outcome, Failure> {
+pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure> {
+    args.priority = args.priority.or(context.settings.crew.priority);
+    args.weight = args.weight.or(context.settings.crew.weight);
+    let args = &args;
     if args.explain {
         crate::report::show_plan(context, &plan(context, args), None)?;
         return Ok(Outcome::Done);
@@ -99,6 +112,7 @@ pub fn run(context: &mut Context, args: &RunArgs) -> Result<Outcome, Failure> {
     let known_as = if divided.is_ok() { getppid() } else { None }.unwrap_or_else(getpid);
     let surroundings = Surroundings::look_as(&context.host, known_as.as_raw_nonzero().get().unsigned_abs());
     let surroundings = surroundings.map_err(|error| environment(&error))?;
+    let surroundings = sharing::reserve(context, surroundings, args.class());
     let allowed: Vec<usize> = surroundings.cpus.iter().collect();
     let proxy = proxy(context, args, surroundings);
     let guest =
@@ -153,10 +167,11 @@ fn find(args: &RunArgs) -> Result<CString, StartFault> {
 
 /// What takes the hands; none, and a warning, where runs do not share.
 fn proxy(context: &Context, args: &RunArgs, surroundings: Surroundings) -> Option<Box<dyn Proxy>> {
-    let budget = MachineWide::open(sharing::crew_folder()?, surroundings);
+    let gives_way = context.settings.crew.gives_way.up_to();
+    let budget = MachineWide::open(sharing::crew_folder()?, surroundings).giving_way(gives_way);
     let proxy = budget.proxy(Request {
-        priority: args.priority.class(),
-        weight: Weight::new(args.weight),
+        priority: args.class(),
+        weight: args.share(),
         useful_width: width(context, args),
         what: what(args),
     });
@@ -177,7 +192,7 @@ fn what(args: &RunArgs) -> String {
 
 /// What the child is for the kernel's scheduler, beside its hands.
 fn class(args: &RunArgs) -> Option<Class> {
-    match args.priority {
+    match args.priority.unwrap_or_default() {
         PriorityArg::High | PriorityArg::Normal => None,
         PriorityArg::Low => Some(Class::Batch { nicer_by: PriorityArg::Low.nicer_by() }),
         PriorityArg::Idle => Some(Class::Idle),
@@ -189,8 +204,8 @@ fn plan(context: &Context, args: &RunArgs) -> Plan {
     let why = if args.hands.is_some_and(|hands| hands > 0) { "-j" } else { "the CPUs that this process may use" };
     plan.choose("cores", format!("up to {}", counted(width(context, args) as u64, "hand")), why);
     plan.choose("held to", "the CPUs of its hands", "all threads of all its processes, as hands come and go");
-    let name = format!("{:?}", args.priority.class()).to_lowercase();
-    plan.choose("class", format!("{name}, weight {}", args.weight), "among all runs of this user");
+    let name = format!("{:?}", args.class()).to_lowercase();
+    plan.choose("class", format!("{name}, weight {}", args.share().get()), "among all runs of this user");
     let (kernel, why) = match class(args) {
         None => ("as it is".to_owned(), "rising above others needs rights"),
         Some(Class::Batch { nicer_by }) => {
@@ -200,6 +215,9 @@ fn plan(context: &Context, args: &RunArgs) -> Plan {
     };
     plan.choose("scheduler", kernel, why);
     plan.choose("no hand", "stopped", "paused, or others of a higher class want every core");
+    if let Some((path, words)) = context.settings.in_words() {
+        plan.choose("settings", words, path);
+    }
     plan.choose("guard", "a parent process", "ends the program when this run is killed");
     plan
 }

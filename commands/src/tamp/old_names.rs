@@ -174,7 +174,7 @@ pub fn run(old: &OldName, words: Vec<OsString>) -> Result<Outcome, Failure> {
     for note in &wish.notes {
         Messages::standard_error(loudness).in_words_of_others(Verbosity::Normal, note);
     }
-    run_args(&mut context, &wish.args).map_err(|failure| match failure {
+    run_args(&mut context, &mut wish.args).map_err(|failure| match failure {
         Failure::Usage { message, .. } => told((family.complain)(&wish, &Complaint::Plain(message))),
         other => other,
     })

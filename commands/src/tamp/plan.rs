@@ -128,7 +128,7 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
     let circumstances = Circumstances {
         hands_allowed: context.machine.hands_allowed(),
         hands_asked: args.shared.hands_asked(),
-        priority_is_lowered: args.shared.priority.class() < Priority::Normal,
+        priority_is_lowered: args.shared.priority().class() < Priority::Normal,
         library_threads: direction.uses_library_threads(),
         others_cpu_ns: 0,
     };
@@ -141,7 +141,7 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
         manners: args.manners.clone(),
         times: origin::times(args, &lanes),
         staffing,
-        priority: args.shared.priority.class(),
+        priority: args.shared.priority().class(),
         circumstances,
         label: label(&lanes),
         total_bytes: sizes.total_bytes,

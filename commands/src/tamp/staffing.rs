@@ -75,6 +75,9 @@ pub fn staff(
         format!("{}, and the codecs of {}", counted(slots.given as u64, "slot"), counted(width as u64, "hand")),
     );
     explain_priority(args, plan);
+    if let Some((path, words)) = context.settings.in_words() {
+        plan.choose("settings", words, path);
+    }
     Ok((direction, Staffing { width, slots, lanes_at_once: lanes_at_once(), mode }))
 }
 
@@ -167,11 +170,11 @@ fn reason_for_width(context: &Context, args: &TampArgs, width: usize, useful: us
 }
 
 fn explain_priority(args: &TampArgs, plan: &mut Plan) {
-    let class = args.shared.priority.class();
+    let class = args.shared.priority().class();
     if class == Priority::Normal {
         return;
     }
-    let reason = match args.shared.priority.nicer_by() {
+    let reason = match args.shared.priority().nicer_by() {
         0 => "given; among all runs of mh".to_owned(),
         nicer => format!("given; among all runs of mh, and the kernel is asked for nice {nicer}"),
     };

@@ -17,6 +17,7 @@ pub mod passport;
 pub mod row;
 mod seat;
 mod sleep;
+pub mod strangers;
 pub mod surroundings;
 pub mod table;
 pub mod view;

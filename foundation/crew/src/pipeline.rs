@@ -3,6 +3,7 @@
 //! Engines implement [`Stages`]; [`run`] drives them, threaded or on a single core with the same results byte for byte.
 //! Theory (states, protocol, why nothing deadlocks or gets lost): `foundation/crew/README.md`.
 
+mod demand;
 mod desk;
 mod single_core;
 mod threaded;

@@ -30,9 +30,14 @@ pub fn allowed_cpu_numbers(host: &Host) -> Result<Vec<usize>, HostError> {
     let path = Path::new("/proc/self/status");
     let text = host.read(path)?;
     let list = field(&text, "Cpus_allowed_list").ok_or_else(|| HostError::absent(path, "Cpus_allowed_list"))?;
+    numbers_in(path, "Cpus_allowed_list", list)
+}
+
+/// What a list names, such as `0-3,8,10-11`.
+pub(crate) fn numbers_in(path: &Path, field: &'static str, list: &str) -> Result<Vec<usize>, HostError> {
     let mut numbers = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = bounds(path, "Cpus_allowed_list", part)?;
+    for part in list.trim().split(',') {
+        let (first, last) = bounds(path, field, part)?;
         // LIMIT: no kernel is built for more CPUs; a list that claims more is cut off, not believed.
         numbers.extend((first..=last.min(CPU_NUMBER_MAX)).filter_map(|cpu| usize::try_from(cpu).ok()));
     }

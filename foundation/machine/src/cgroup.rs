@@ -16,6 +16,8 @@ pub enum Controller {
     Memory,
     /// Numbers of tasks.
     Pids,
+    /// Holding all processes of a group still; version 2 has it without a controller.
+    Freezer,
 }
 
 impl Controller {
@@ -24,6 +26,7 @@ impl Controller {
             Self::Cpu => "cpu",
             Self::Memory => "memory",
             Self::Pids => "pids",
+            Self::Freezer => "freezer",
         }
     }
 }
@@ -97,6 +100,38 @@ pub fn group_number(host: &Host, folder: &Path) -> Result<u64, HostError> {
         Ok(status) => Ok(status.ino()),
         Err(cause) => Err(HostError::Read { path: folder.to_owned(), cause }),
     }
+}
+
+/// Whether all of process `pid`'s group is held still (cgroup-v1/freezer-subsystem.rst; cgroup-v2.rst, `cgroup.freeze`): such a
+/// process looks as if it slept. A process that is gone is not.
+pub fn is_frozen(host: &Host, pid: u32) -> Result<bool, HostError> {
+    let path = PathBuf::from(format!("/proc/{pid}/cgroup"));
+    if host.read_if_there(&path)?.is_none() {
+        return Ok(false);
+    }
+    let memberships = memberships_in(host, &path)?;
+    // A hierarchy's root cannot be frozen: then there is nothing more to be read.
+    let can_be = |membership: &Membership| {
+        let is_v2 = membership.controllers.is_empty();
+        let is_freezer = membership.controllers.iter().any(|name| name == Controller::Freezer.name());
+        (is_v2 || is_freezer) && membership.path != Path::new("/")
+    };
+    if !memberships.iter().any(can_be) {
+        return Ok(false);
+    }
+    let groups = ControlGroups { memberships, mounts: mounts(host)? };
+    // Both tell what holds for the group in the end, whichever of its ancestors was told to freeze.
+    for (version, file, word) in
+        [(Version::One, "freezer.state", "FROZEN"), (Version::Two, "cgroup.events", "frozen 1")]
+    {
+        let folder = Levels::in_version(&groups, Controller::Freezer, version)?
+            .and_then(|levels| levels.folders.into_iter().next());
+        let Some(folder) = folder else { continue };
+        if host.read_if_there(&folder.join(file))?.is_some_and(|text| text.lines().any(|line| line == word)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The control groups of this process and where they are mounted: read once for all controllers, since the kernel takes its
@@ -250,15 +285,20 @@ impl Levels {
     /// Finds the hierarchy that has `controller`: version 1 where it is bound there, else version 2. None when the process
     /// is in no group at all.
     fn find(groups: &ControlGroups, controller: Controller) -> Result<Option<Self>, HostError> {
+        match Self::in_version(groups, controller, Version::One)? {
+            None => Self::in_version(groups, controller, Version::Two),
+            levels => Ok(levels),
+        }
+    }
+
+    /// The same in the hierarchies of one version.
+    fn in_version(groups: &ControlGroups, controller: Controller, version: Version) -> Result<Option<Self>, HostError> {
         let ControlGroups { memberships, mounts } = groups;
-        let is_named = |membership: &&Membership| membership.controllers.iter().any(|name| name == controller.name());
-        let (version, membership) = match memberships.iter().find(is_named) {
-            Some(membership) => (Version::One, membership),
-            None => match memberships.iter().find(|membership| membership.controllers.is_empty()) {
-                Some(membership) => (Version::Two, membership),
-                None => return Ok(None),
-            },
+        let is_meant = |membership: &&Membership| match version {
+            Version::One => membership.controllers.iter().any(|name| name == controller.name()),
+            Version::Two => membership.controllers.is_empty(),
         };
+        let Some(membership) = memberships.iter().find(is_meant) else { return Ok(None) };
         let carries = |mount: &&Mount| match version {
             Version::One => {
                 mount.filesystem == "cgroup" && mount.options.split(',').any(|name| name == controller.name())
@@ -351,6 +391,27 @@ mod tests {
 
     fn group_memory(host: &Host) -> Result<GroupMemory, HostError> {
         ControlGroups::of(host)?.memory(host)
+    }
+
+    #[test]
+    fn a_frozen_group_is_seen_in_both_versions_and_its_neighbour_is_not() {
+        let fake = FakeHost::with_cgroup_v2("/user");
+        fake.file("/proc/7/cgroup", "0::/user/job\n");
+        fake.file("/proc/8/cgroup", "0::/\n");
+        let events = "/sys/fs/cgroup/user/job/cgroup.events";
+        fake.file(events, "populated 1\nfrozen 0\n");
+        let is_frozen = |fake: &FakeHost, pid| is_frozen(&fake.host(), pid).expect("readable");
+        assert!(!is_frozen(&fake, 7) && !is_frozen(&fake, 8) && !is_frozen(&fake, 9), "9 is gone");
+        fake.file(events, "populated 1\nfrozen 1\n");
+        assert!(is_frozen(&fake, 7) && !is_frozen(&fake, 8));
+
+        let fake = FakeHost::with_cgroup_v1("/");
+        fake.file("/proc/self/mountinfo", "36 31 0:33 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n");
+        fake.file("/proc/7/cgroup", "9:freezer:/job\n2:cpu,cpuacct:/\n");
+        for (state, expected) in [("THAWED\n", false), ("FREEZING\n", false), ("FROZEN\n", true)] {
+            fake.file("/sys/fs/cgroup/freezer/job/freezer.state", state);
+            assert_eq!(is_frozen(&fake, 7), expected, "{state}");
+        }
     }
 
     #[test]

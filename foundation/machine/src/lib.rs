@@ -17,16 +17,18 @@ mod processor_time;
 mod run_queue;
 mod snapshot;
 mod storage;
+mod topology;
 
 pub use affinity::{allowed_cpu_numbers, allowed_cpus, online_cpus, possible_cpus};
 pub use cgroup::{
-    ControlGroups, Controller, CpuQuota, GroupMemory, GroupTasks, Membership, cpu_quota, group_number, memberships,
+    ControlGroups, Controller, CpuQuota, GroupMemory, GroupTasks, Membership, cpu_quota, group_number, is_frozen,
+    memberships,
 };
 pub use clock_source::{ClockSource, clock_source};
 pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
-pub use pressure::{Pressure, Resource, pressure};
+pub use pressure::{Pressure, Resource, own_run_delay_ns, pressure};
 pub use process::{
     ProcessFacts, ProcessIo, own_pid_namespace, process_cpu_ticks, process_facts, process_io, process_name,
     thread_numbers,
@@ -35,3 +37,4 @@ pub use processor_time::{ProcessorTime, processor_time};
 pub use run_queue::runnable_threads;
 pub use snapshot::{Doubt, Machine};
 pub use storage::{Storage, StorageKind, storage_of, storage_of_device};
+pub use topology::{Topology, topology};

@@ -2,11 +2,13 @@
 //! Of the whole machine: whose tasks they were is not told.
 
 use crate::host::{Host, HostError, parse_number};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
+    /// A CPU to run on.
+    Cpu,
     /// Reclaim, swapping, pages that had been thrown out.
     Memory,
     /// Disks.
@@ -25,6 +27,7 @@ pub struct Pressure {
 /// Reads it; none where the kernel does not count.
 pub fn pressure(host: &Host, resource: Resource) -> Result<Option<Pressure>, HostError> {
     let name = match resource {
+        Resource::Cpu => "cpu",
         Resource::Memory => "memory",
         Resource::Io => "io",
     };
@@ -40,6 +43,18 @@ pub fn pressure(host: &Host, resource: Resource) -> Result<Option<Pressure>, Hos
     let hundredths = parse_number(&path, "avg10", &value("avg10")?.replace('.', ""))?;
     let total_us = parse_number(&path, "total", value("total")?)?;
     Ok(Some(Pressure { recent_share: hundredths as f64 / 10_000.0, total_us }))
+}
+
+/// Nanoseconds that the threads of this process which live now have waited for a CPU, each since it began
+/// (`/proc/PID/schedstat`, Documentation/scheduler/sched-stats.rst); 0 where the kernel does not tell.
+pub fn own_run_delay_ns(host: &Host) -> u64 {
+    let Ok(threads) = std::fs::read_dir(host.locate(Path::new("/proc/self/task"))) else { return 0 };
+    let delay = |name: std::ffi::OsString| {
+        let path = PathBuf::from("/proc/self/task").join(name).join("schedstat");
+        let text = host.read_if_there(&path).ok().flatten()?;
+        text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
+    };
+    threads.filter_map(|entry| delay(entry.ok()?.file_name())).fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -59,5 +74,15 @@ mod tests {
         assert_eq!(read, Some(Pressure { recent_share: 0.1234, total_us: 765 }));
         fake.file("/proc/pressure/io", "some avg10=x avg60=1.00 total=7\n");
         assert!(pressure(&fake.host(), Resource::Io).is_err());
+    }
+
+    #[test]
+    fn delays_of_all_threads_are_added_up() {
+        let fake = FakeHost::new();
+        assert_eq!(own_run_delay_ns(&fake.host()), 0);
+        fake.file("/proc/self/task/7/schedstat", "100 20 3\n");
+        fake.file("/proc/self/task/8/schedstat", "100 22 3\n");
+        fake.file("/proc/self/task/9/schedstat", "0\n");
+        assert_eq!(own_run_delay_ns(&fake.host()), 42);
     }
 }

@@ -23,7 +23,24 @@ pub struct Descendant {
 
 /// The processes below `root`, parents before their children.
 pub fn descendants(root: Pid) -> Vec<Descendant> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    below(&[root])
+}
+
+/// The processes below any of `roots`, each once; the roots themselves where they are below one another only.
+pub fn below(roots: &[Pid]) -> Vec<Descendant> {
+    let mut children = all_by_parent();
+    let mut take = |parent: Pid| children.remove(&parent.as_raw_nonzero().get()).unwrap_or_default();
+    let mut found: Vec<Descendant> = roots.iter().flat_map(|&root| take(root)).collect();
+    let mut next = 0;
+    while let Some(&Descendant { pid, .. }) = found.get(next) {
+        found.extend(take(pid));
+        next += 1;
+    }
+    found
+}
+
+fn all_by_parent() -> BTreeMap<i32, Vec<Descendant>> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return BTreeMap::new() };
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let mut children: BTreeMap<i32, Vec<Descendant>> = BTreeMap::new();
     for pid in numbers.filter_map(Pid::from_raw) {
@@ -33,14 +50,7 @@ pub fn descendants(root: Pid) -> Vec<Descendant> {
             children.entry(parent).or_default().push(Descendant { pid, rests });
         }
     }
-    let mut found = children.remove(&root.as_raw_nonzero().get()).unwrap_or_default();
-    let mut next = 0;
-    while let Some(descendant) = found.get(next) {
-        let below = children.remove(&descendant.pid.as_raw_nonzero().get());
-        found.extend(below.unwrap_or_default());
-        next += 1;
-    }
-    found
+    children
 }
 
 /// `pid (name) state parent ...`; the name may hold anything, so it ends at the last parenthesis (proc(5)).

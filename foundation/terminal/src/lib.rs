@@ -3,6 +3,7 @@
 //! Whatever a file name contains, no escape sequence of it reaches a terminal through here.
 
 mod display_width;
+pub mod full_screen;
 mod messages;
 mod output;
 mod progress;

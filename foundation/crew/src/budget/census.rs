@@ -17,10 +17,12 @@ use sys::robust_mark::OWNER_DIED;
 /// All runs that share a table, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Census {
-    /// CPUs that the runs may use together.
+    /// CPUs that the runs may use together, those used by others included.
     pub cpus: usize,
     /// CPUs of those that nobody has.
     pub free: usize,
+    /// CPUs that programs outside the budget keep busy, as runs that give way to them have found.
+    pub used_by_others: u32,
     /// First hands for which there was no CPU.
     pub above_capacity: u32,
     /// The runs, those that hold most first.
@@ -98,7 +100,10 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
         .collect();
     runs.sort_by_key(|run| (std::cmp::Reverse(run.holds), run.pid));
     let above_capacity = runs.iter().map(|run| run.above_capacity).sum();
-    Ok(Census { cpus: view.cpus.count(), free: view.free.count(), above_capacity, runs })
+    let used_by_others = view.rows.iter().map(|seen| seen.left_out).max().unwrap_or(0);
+    // What all runs leave out is in no mask.
+    let own = view.rows.iter().map(|seen| seen.cpus.count() + seen.left_out as usize).max().unwrap_or(0);
+    Ok(Census { cpus: view.cpus.count().max(own), free: view.free.count(), used_by_others, above_capacity, runs })
 }
 
 fn life(table: &Table, locks: &File, namespace: Option<u64>, seen: &RowSeen) -> Life {
@@ -146,7 +151,7 @@ fn why(view: &View, seen: &RowSeen, entitled: Entitled, state: State) -> String 
     match state {
         State::Dead => "its process is gone; whoever is hungry takes its hands".to_owned(),
         State::Stopped => "its process is stopped; whoever is hungry takes its hands".to_owned(),
-        State::Paused => "paused by its user".to_owned(),
+        State::Paused => "by its user, until mh crew resume".to_owned(),
         State::Returning => {
             format!("gives back {} at its next yield points: others are entitled to them{above}", entitled.must_return)
         }

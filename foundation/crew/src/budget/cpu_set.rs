@@ -67,6 +67,11 @@ impl CpuSet {
         Self { words: std::array::from_fn(|index| self.words[index] & !other.words[index]) }
     }
 
+    /// The same without its `count` lowest CPUs.
+    pub fn without_first(&self, count: usize) -> Self {
+        self.without(&Self::of(self.iter().take(count)))
+    }
+
     pub(crate) fn insert(&mut self, cpu: usize) {
         self.words[cpu / 64] |= 1 << (cpu % 64);
     }

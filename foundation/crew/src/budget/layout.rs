@@ -80,6 +80,8 @@ pub mod field {
     pub const JOINED_MS: usize = 12;
     /// Hands that it has from elsewhere, a `make` above it: shown, and counted nowhere.
     pub const EXTERNAL: usize = 13;
+    /// CPUs of its mask that it leaves to programs which take no part; they are not in [`MASK`].
+    pub const LEFT_OUT: usize = 14;
     /// Whether it has no yield points and wants the generation rung when somebody becomes hungry: 0 or 1.
     pub const LISTENS: usize = 15;
     /// CPUs it may use, lowest first: 16 words.

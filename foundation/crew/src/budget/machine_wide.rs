@@ -1,6 +1,7 @@
 //! The budget of all runs of a user on this machine: a lease is a row of the shared table, and waits with the others.
 //! Without a table it is the budget of one process, and says why. Theory: `foundation/crew/BUDGET.md`.
 
+mod lookout;
 mod proxy;
 
 pub use proxy::Proxy;
@@ -12,8 +13,9 @@ use super::passport::{Passed, Passport};
 use super::row::{Entry, Standing};
 use super::seat::{Attempt, Seat, now_ms};
 use super::table::{CrewFolder, Table, TableError};
-use super::{Budget, Hand, HandBooks, InProcess, Lease, Place, Request, Surroundings};
+use super::{Budget, Hand, HandBooks, InProcess, Lease, Place, Priority, Request, Surroundings};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait};
+use lookout::Lookout;
 use std::error::Error;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -47,6 +49,8 @@ struct Shared {
     alone: InProcess,
     /// Hands that the runner above has for this process; the first lease claims them.
     inheritance: Mutex<Option<Passport>>,
+    /// The highest class whose runs leave cores to strangers.
+    gives_way: Option<Priority>,
 }
 
 impl MachineWide {
@@ -55,7 +59,7 @@ impl MachineWide {
         let table = Table::open(&folder).map(Arc::new).map_err(|error| said(&error));
         let alone = InProcess::new(surroundings.hands());
         let (table, inheritance) = (Mutex::new(table), Mutex::new(None));
-        Self { shared: Arc::new(Shared { folder, surroundings, table, alone, inheritance }) }
+        Self { shared: Arc::new(Shared { folder, surroundings, table, alone, inheritance, gives_way: None }) }
     }
 
     /// With the hands that a runner of jobs has for this process. What `passport` says is worth what the table says about it:
@@ -63,6 +67,13 @@ impl MachineWide {
     #[must_use]
     pub fn with_inheritance(self, passport: Passport) -> Self {
         *lock(&self.shared.inheritance) = Some(passport);
+        self
+    }
+
+    /// Runs of class `up_to` and below leave alone the cores that programs outside the budget keep busy (`strangers`).
+    #[must_use]
+    pub fn giving_way(mut self, up_to: Option<Priority>) -> Self {
+        Arc::get_mut(&mut self.shared).expect("a budget is set up before it is shared").gives_way = up_to;
         self
     }
 
@@ -77,7 +88,8 @@ impl MachineWide {
         // Removed since it was opened: then the others are at its successor.
         let table = if table.is_still_there() { Ok(table) } else { self.shared.open_anew() };
         let seat = table.and_then(|table| Seat::claim(table, self.shared.entry(request)));
-        seat.inspect_err(|error| self.shared.go_alone(error)).ok()
+        let seat = seat.inspect_err(|error| self.shared.go_alone(error)).ok()?;
+        Some(seat.preferring(&self.shared.surroundings.topology))
     }
 }
 
@@ -113,6 +125,10 @@ impl Budget for MachineWide {
 }
 
 impl Shared {
+    fn gives_way(&self, class: Priority) -> bool {
+        self.gives_way.is_some_and(|up_to| class <= up_to)
+    }
+
     fn entry(&self, request: &Request) -> Entry {
         let (class, weight) = (request.priority, request.weight);
         Entry {
@@ -169,6 +185,7 @@ struct Member {
     queue: Mutex<Queue>,
     changed: Condvar,
     next_check_ms: AtomicU64,
+    lookout: Mutex<Lookout>,
 }
 
 /// What the waiting threads of a run share.
@@ -253,6 +270,7 @@ impl Member {
             queue: Mutex::new(Queue { is_watched: false, first: None }),
             changed: Condvar::new(),
             next_check_ms: AtomicU64::new(now_ms() + TABLE_CHECK_MS),
+            lookout: Mutex::new(Lookout::default()),
         }
     }
 
@@ -405,9 +423,11 @@ impl Member {
             return;
         }
         self.next_check_ms.store(now_ms + TABLE_CHECK_MS, Ordering::Relaxed);
-        if let Some((number, seat)) = self.seat()
-            && !seat.is_table_still_there()
+        if let Some((_, seat)) = self.seat()
+            && seat.is_table_still_there()
         {
+            self.look_for_strangers(seat);
+        } else if let Some((number, _)) = self.seat() {
             self.move_on(number);
         }
     }
@@ -424,6 +444,7 @@ impl Member {
         let joined = self.shared.open_anew().and_then(|table| Seat::claim(table, entry));
         let next = match (joined, self.seats.get(from + 1)) {
             (Ok(seat), Some(free)) => {
+                let seat = seat.preferring(&self.shared.surroundings.topology);
                 let _nobody_else_moves = free.set(seat);
                 from + 1
             }

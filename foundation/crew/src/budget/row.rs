@@ -111,6 +111,8 @@ pub struct RowSeen {
     pub cpus: CpuSet,
     /// When it came, in milliseconds.
     pub joined_ms: u64,
+    /// CPUs that it leaves to programs which take no part; 0 to [`CPUS`].
+    pub left_out: u32,
 }
 
 /// Fills row `row`, which the caller has locked and cleared, and makes it seen.
@@ -123,9 +125,7 @@ pub fn write<M: Memory + ?Sized>(memory: &M, row: usize, entry: &Entry) {
     put(field::QUOTA_GROUP, entry.quota.map_or(0, |quota| quota.group));
     put(field::QUOTA_MILLICORES, entry.quota.map_or(0, |quota| quota.millicores));
     put(field::JOINED_MS, entry.now_ms);
-    for (index, word) in entry.cpus.words().iter().enumerate() {
-        put(field::MASK + index, *word);
-    }
+    write_mask(memory, row, &entry.cpus);
     let mut bytes = [0; WHAT_WORDS * 8];
     let length = entry.what.len().min(bytes.len());
     bytes[..length].copy_from_slice(&entry.what.as_bytes()[..length]);
@@ -134,6 +134,13 @@ pub fn write<M: Memory + ?Sized>(memory: &M, row: usize, entry: &Entry) {
     }
     put(field::PROCESS, u64::from(entry.identity.process));
     mark_present(memory, row);
+}
+
+/// Says which CPUs `row` may use from now on.
+pub fn write_mask<M: Memory + ?Sized>(memory: &M, row: usize, cpus: &CpuSet) {
+    for (index, word) in cpus.words().iter().enumerate() {
+        memory.store(row_word(row, field::MASK + index), *word);
+    }
 }
 
 /// Takes row `row` out of sight and empties what others act upon. The caller has it locked.
@@ -148,6 +155,7 @@ pub fn clear<M: Memory + ?Sized>(memory: &M, row: usize) {
         field::SLICE_UNTIL_MS,
         field::EXTERNAL,
         field::LISTENS,
+        field::LEFT_OUT,
     ] {
         memory.store(row_word(row, field), 0);
     }
@@ -178,6 +186,7 @@ pub fn read<M: Memory + ?Sized>(memory: &M, row: usize) -> Option<RowSeen> {
         quota,
         cpus: CpuSet::from_words(mask),
         joined_ms: get(field::JOINED_MS),
+        left_out: get(field::LEFT_OUT).min(CPUS as u64) as u32,
     })
 }
 

@@ -4,17 +4,17 @@
 use super::cpu_set::CpuSet;
 use super::entitlement::Entitled;
 use super::hands::{self, Life, Taken, Witness};
-use super::layout::{ClaimWord, field, row_word};
+use super::layout::{CPUS, ClaimWord, HandWord, field, hand_word, row_word};
 use super::memory::Memory;
-use super::row::{self, Entry, Standing};
+use super::row::{self, Entry, RowSeen, Standing};
 use super::sleep::{self, is_newly_dead, tell_listeners};
 use super::table::{FileNumber, Table, TableError};
 use super::view::{SLICE_MS, View};
 use super::{Priority, row::Identity};
-use machine::{Host, process_facts};
+use machine::{Host, Topology, process_facts};
 use std::fs::File;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use sys::byte_lock;
 use sys::robust_mark::{MarkKeeper, OWNER_DIED};
@@ -28,6 +28,10 @@ pub(super) struct Seat {
     keeper: Option<MarkKeeper>,
     /// Whether no quota stands between this run and its CPUs: then a free word is all it needs while nobody is hungry.
     is_unbound: bool,
+    /// What its CPUs are, where they are not all the same.
+    uneven: Option<Topology>,
+    /// How many of its CPUs, the lowest, it leaves to strangers now.
+    left_out: AtomicUsize,
 }
 
 /// What came of trying to take a hand.
@@ -61,7 +65,13 @@ impl Seat {
         // Whoever watches learns of it.
         table.ring();
         let is_unbound = entry.quota.is_none_or(|quota| quota.hands() >= entry.cpus.count() as u64);
-        Ok(Self { table, locks, row, entry, keeper, is_unbound })
+        Ok(Self { table, locks, row, entry, keeper, is_unbound, uneven: None, left_out: AtomicUsize::new(0) })
+    }
+
+    /// Takes CPUs in the order that `topology` says, where it says any.
+    pub(super) fn preferring(mut self, topology: &Topology) -> Self {
+        self.uneven = (!topology.is_flat()).then(|| topology.clone());
+        self
     }
 
     fn words(&self) -> &[AtomicU64] {
@@ -92,7 +102,43 @@ impl Seat {
 
     /// Takes any free word, preferably that of the CPU this thread runs on.
     pub(super) fn take_any(&self) -> Option<Taken> {
-        hands::take(self.words(), self.row, &self.entry.cpus, sys::scheduling::current_cpu())
+        self.take_of(&self.cpus())
+    }
+
+    fn take_of(&self, cpus: &CpuSet) -> Option<Taken> {
+        let start = sys::scheduling::current_cpu();
+        let is_free = |cpu: usize| cpu < CPUS && HandWord(self.words().load(hand_word(cpu))).is_free();
+        let best = self.uneven.as_ref().map(|topology| CpuSet::of(topology.best(is_free)).and(cpus));
+        best.and_then(|best| hands::take(self.words(), self.row, &best, start))
+            .or_else(|| hands::take(self.words(), self.row, cpus, start))
+    }
+
+    /// CPUs that this run takes hands on now.
+    fn cpus(&self) -> CpuSet {
+        // ORDER: Relaxed: a hand that is taken by the old number goes back at the next yield point.
+        match self.left_out.load(Ordering::Relaxed) {
+            0 => self.entry.cpus,
+            left_out => self.entry.cpus.without_first(left_out),
+        }
+    }
+
+    /// Leaves `count` of this run's CPUs, the lowest, to programs that take no part; all runs that do leave out the same ones.
+    pub(super) fn leave_out(&self, count: usize) {
+        let count = count.min(self.entry.cpus.count().saturating_sub(1));
+        if self.left_out.swap(count, Ordering::Relaxed) != count {
+            self.put(field::LEFT_OUT, count as u64);
+            row::write_mask(self.words(), self.row, &self.cpus());
+            self.ring_if_hungry();
+        }
+    }
+
+    /// The processes of the table's runs, and how many hands those hold that are of another pid namespace: their numbers mean
+    /// nothing here.
+    pub(super) fn runs(&self) -> (Vec<u32>, u32) {
+        let view = View::look(self.words(), now_ms());
+        let is_near = |seen: &&RowSeen| seen.identity.namespace == self.entry.identity.namespace;
+        let (near, far): (Vec<&RowSeen>, Vec<&RowSeen>) = view.rows.iter().partition(is_near);
+        (near.iter().map(|seen| seen.identity.process).collect(), far.iter().map(|seen| view.held(seen)).sum())
     }
 
     /// The table at one look, after those who died under our eyes were tended: what they wished for no longer counts.
@@ -145,10 +191,8 @@ impl Seat {
         if is_used_up(view) {
             return None;
         }
-        let start = sys::scheduling::current_cpu();
-        let polite = self.entry.cpus.without(&self.wanted_by_the_blocked(view, entitled));
-        let taken = hands::take(self.words(), self.row, &polite, start)
-            .or_else(|| hands::take(self.words(), self.row, &self.entry.cpus, start))?;
+        let polite = self.cpus().without(&self.wanted_by_the_blocked(view, entitled));
+        let taken = self.take_of(&polite).or_else(|| self.take_of(&self.cpus()))?;
         // Two runs of one group may have taken the quota's last hand at the same moment: then both step back.
         let quota = self.entry.quota.filter(|_| !self.is_unbound);
         let after =
@@ -186,7 +230,7 @@ impl Seat {
     /// Whether one of this run's hands should go back: it was paused, or others are entitled to more than they have.
     pub(super) fn must_return(&self, taken: Option<Taken>) -> bool {
         let standing = self.come_back();
-        if standing.is_paused {
+        if standing.is_paused || taken.is_some_and(|taken| taken.post < CPUS && !self.cpus().contains(taken.post)) {
             return true;
         }
         if !row::is_anybody_hungry(self.words()) {
@@ -200,7 +244,7 @@ impl Seat {
         }
         // With a narrower mask somebody may wait for this very CPU, while another one would do for us.
         let wanted = self.wanted_by_the_blocked(&view, &entitled);
-        let could_move = !self.entry.cpus.and(&view.free).without(&wanted).is_empty();
+        let could_move = !self.cpus().and(&view.free).without(&wanted).is_empty();
         could_move && taken.is_some_and(|taken| wanted.contains(taken.post))
     }
 
@@ -370,6 +414,7 @@ pub(super) fn life_of(identity: Identity) -> Life {
         Ok(None) => Life::Gone,
         Ok(Some(facts)) if facts.start_ticks != identity.start_ticks => Life::Gone,
         Ok(Some(facts)) if facts.is_stopped => Life::Stopped,
+        Ok(Some(_)) if machine::is_frozen(&Host::real(), identity.process).unwrap_or(false) => Life::Stopped,
         Ok(Some(_)) | Err(_) => Life::Runs,
     }
 }

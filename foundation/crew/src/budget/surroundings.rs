@@ -4,7 +4,9 @@
 use super::cpu_set::CpuSet;
 use super::entitlement::Quota;
 use super::row::Identity;
-use machine::{Host, HostError, allowed_cpu_numbers, cpu_quota, group_number, own_pid_namespace, process_facts};
+use machine::{
+    Host, HostError, Topology, allowed_cpu_numbers, cpu_quota, group_number, own_pid_namespace, process_facts, topology,
+};
 use std::path::PathBuf;
 
 /// Where a run stands.
@@ -16,6 +18,8 @@ pub struct Surroundings {
     pub quota: Option<Quota>,
     /// Which process it is.
     pub identity: Identity,
+    /// Which of its CPUs share a core, and which are slower: what is taken first.
+    pub topology: Topology,
 }
 
 impl Surroundings {
@@ -36,12 +40,35 @@ impl Surroundings {
             Some(quota) => Some(Quota { group: group_number(host, &quota.folder)?, millicores: quota.millicores }),
             None => None,
         };
-        Ok(Self { cpus: CpuSet::of(allowed_cpu_numbers(host)?), quota, identity })
+        let cpus = allowed_cpu_numbers(host)?;
+        Ok(Self { topology: topology(host, &cpus), cpus: CpuSet::of(cpus), quota, identity })
+    }
+
+    /// The same without its `count` lowest CPUs, as far as one is left. All runs that leave out as many leave out the same, so
+    /// together they never take these. The lowest, since interrupts and the system's own work gather there.
+    #[must_use]
+    pub fn without_first(self, count: usize) -> Self {
+        let left_out = count.min(self.cpus.count().saturating_sub(1));
+        Self { cpus: self.cpus.without_first(left_out), ..self }
     }
 
     /// Hands that this run could hold when it had the machine to itself, at least 1.
     pub fn hands(&self) -> usize {
         let quota = self.quota.map_or(u64::MAX, |quota| quota.hands());
         self.cpus.count().min(usize::try_from(quota).unwrap_or(usize::MAX)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_cpus_are_the_lowest_and_never_all() {
+        let identity = Identity { process: 1, start_ticks: 1, namespace: 1 };
+        let all = Surroundings { cpus: CpuSet::of([2, 3, 9]), quota: None, identity, topology: Topology::default() };
+        assert_eq!(all.clone().without_first(0), all);
+        assert_eq!(all.clone().without_first(1).cpus, CpuSet::of([3, 9]));
+        assert_eq!(all.without_first(64).cpus, CpuSet::of([9]));
     }
 }

@@ -1,6 +1,7 @@
 //! Carries out the desk's tasks with threads: workers hired while work waits, and threads of their own for pipes.
 //! Decides nothing about order or bounds; `desk` does, under the one lock that is held only between stages.
 
+use super::demand::Demand;
 use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task};
 use super::{AccessCounts, By, Cut, Fill, Held, Ran, SharedSink, Staffing, Stages, Turn};
 use crate::budget::Lease;
@@ -20,6 +21,7 @@ pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease,
         writers_waiting: 0,
         clocks: Clocks::default(),
         access: AccessCounts::default(),
+        demand: Demand::new(staffing.width, Instant::now()),
     };
     let crew = Crew {
         stages,
@@ -34,6 +36,10 @@ pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease,
     scope(|scope| crew.work(scope));
     let floor = lock(&crew.floor);
     floor.desk.assert_balanced();
+    if floor.demand.is_reduced() {
+        // The lease may serve another run.
+        lease.set_useful_width(staffing.width);
+    }
     Ran { clocks: floor.clocks, workers: floor.workers_most, access: floor.access }
 }
 
@@ -62,6 +68,7 @@ struct Floor<S: Stages> {
     writers_waiting: usize,
     clocks: Clocks,
     access: AccessCounts,
+    demand: Demand,
 }
 
 /// What a worker carries from task to task.
@@ -151,7 +158,11 @@ impl<S: Stages> Crew<'_, S> {
             self.wake_everybody();
             return;
         }
-        if floor.desk.has_task() {
+        let (has_task, busy) = (floor.desk.has_task(), floor.workers - floor.workers_resting);
+        if let Some(width) = floor.demand.note(busy, has_task, Instant::now()) {
+            self.lease.set_useful_width(width);
+        }
+        if has_task {
             if floor.workers_resting > 0 {
                 self.work_waits.notify_one();
             } else if floor.workers < self.width {

@@ -1,0 +1,2 @@
+# What mh crew shows and orders, on one screen.
+mh crew -h

@@ -1,0 +1,2 @@
+# The options of crew run, on one screen.
+mh crew run -h
