@@ -205,7 +205,7 @@ complete -c mh -n "__fish_mh_using_subcommand fit" -l reserve -d 'Leave this muc
 complete -c mh -n "__fish_mh_using_subcommand fit" -l time -d 'Watch for so many seconds: pages are looked at for a hundredth of that, and CPU is what was used meanwhile' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand fit" -l csv -d 'Print the instances as comma-separated values'
-complete -c mh -n "__fish_mh_using_subcommand fit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand fit" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s c -l call -d 'Only this call; may be given again' -r -f -a "poll\t''
 ppoll\t''
 select\t''
@@ -241,7 +241,7 @@ complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcom
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l per-cpu -d 'Measure on each CPU that this process may use (poll and clock_nanosleep, unless -c names others)'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l csv -d 'Print the waits as comma-separated values'
-complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -f -a "run" -d 'Run a program with another timer slack'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -f -a "log-writer" -d 'Compare polling with being woken: many threads wait for what one announces'
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from run" -l slack -d 'The slack: 1ns for waits that end as exactly as the machine can' -r
@@ -252,7 +252,7 @@ complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l json -d 'Print one JSON object'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "set" -d 'Change a run\'s class or weight'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "pause" -d 'Have a run give back all its cores and keep what it has in memory'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "resume" -d 'Let a paused run go on'
