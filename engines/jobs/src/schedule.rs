@@ -118,8 +118,11 @@ impl Known {
             None => (ended[index], true),
             Some(index) => (running[index], false),
         };
+        // One that has ended is always among them: without any no time at all would be known.
         let count = ended.len() + running.len();
-        let mut times: Vec<(f64, bool)> = (0..count).map(|_| at(chance.below(count))).collect();
+        let drawn = (1..count).map(|_| chance.below(count)).collect::<Vec<_>>();
+        let first = chance.below(ended.len());
+        let mut times: Vec<(f64, bool)> = drawn.into_iter().chain([first]).map(at).collect();
         times.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mean = ended.iter().sum::<f64>() / ended.len() as f64;
         let variance = ended.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / ended.len() as f64;
@@ -186,6 +189,13 @@ mod tests {
         assert_eq!(at(&[1.5, 0.5], 1), Some(Left { seconds: 2.5, error: 0.0 }));
         assert_eq!(at(&[], 0), Some(Left { seconds: 0.0, error: 0.0 }));
         assert_eq!(at(&[], 1_000_000), Some(Left { seconds: 1_000_000.0, error: 0.0 }));
+    }
+
+    #[test]
+    fn jobs_that_have_just_started_are_no_times() {
+        let standing = Standing { width: 3, running: &[0.0; 3], waiting: 179, times: &[1.0; 3] };
+        let estimated = left(&standing).expect("from three jobs");
+        assert!((estimated.seconds - 61.0).abs() < 1e-9 && estimated.error < 1e-9, "{estimated:?}");
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Leftovers {
         self.groups.get(&group).map(|leftover| leftover.number)
     }
 
-    /// CPU time that no job's end has told, as it came later.
+    /// CPU time that no job's end has told, as it came later or was nobody's.
     pub fn late_cpu_ns(&self) -> u64 {
         self.late_cpu_ns
     }
