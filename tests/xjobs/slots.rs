@@ -109,3 +109,17 @@ fn slots_that_nobody_uses_go_to_whoever_is_hungry() {
     wait_until("they went back", || run_of("slots for make").contains("\"holds\":0"));
     wait_until("to a core", || run_of("tamp: ").contains("\"holds\":1,\"above_capacity\":0"));
 }
+
+#[test]
+fn a_run_that_has_ended_leaves_nothing_in_the_table() {
+    if !can_be_tried() {
+        return;
+    }
+    let place = Place::new();
+    let crew = || {
+        let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+        String::from_utf8(program.run(["crew"], b"").expect("it starts").stdout_of_success()).expect("text")
+    };
+    xjobs(&place, &["true", ":::", "1", "2", "3"]).stdout_of_success();
+    assert_eq!(crew(), "no run shares the cores now\n");
+}

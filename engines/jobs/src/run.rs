@@ -35,6 +35,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use sys::reap::Ended;
 use sys::signals::SignalQueue;
@@ -313,6 +314,7 @@ struct Runner<'a> {
     lacking: usize,
     /// Slots that are offered to jobs' programs.
     offered: usize,
+    slots_thread: Option<JoinHandle<()>>,
     patience: Option<Instant>,
     is_order_blocked: bool,
     chains: Chains,
@@ -397,10 +399,13 @@ impl<'a> Runner<'a> {
         let outlets = [Outlet::new(around.streams[0].as_fd())?, Outlet::new(around.streams[1].as_fd())?];
         let input = if source.descriptor().is_some() { Input::Unwatched } else { Input::Plain };
         let mut spawner = Spawner::new(around.signals, options.environment.clone())?;
+        let mut slots_thread = None;
         if let Some(slots) = &options.slots {
             spawner.hand_down(&slots.descriptors());
             let slots = Arc::clone(slots);
-            std::thread::Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(move || slots.serve())?;
+            let serve = move || slots.serve();
+            let thread = std::thread::Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(serve)?;
+            slots_thread = Some(thread);
         }
         let nothing = OwnedFd::from(std::fs::File::options().read(true).write(true).open("/dev/null")?);
         let (programs, now) = (Programs::new(&options.path), Instant::now());
@@ -428,6 +433,7 @@ impl<'a> Runner<'a> {
             shortages: 0,
             lacking: 0,
             offered: 0,
+            slots_thread,
             patience: None,
             is_order_blocked: false,
             chains: Chains::default(),
@@ -655,6 +661,8 @@ impl<'a> Runner<'a> {
         if let Some(slots) = &self.options.slots {
             self.ran.slots = slots.close();
         }
+        // It ends at once, and with it the row of the slots.
+        let _it_has_nothing_to_tell = self.slots_thread.take().map(JoinHandle::join);
         let balanced = self.staff.close();
         assert!(balanced, "every hand goes back before a run ends");
         self.ran

@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 /// LIMIT: hands asked for and not yet had; more than any width.
 const ASKED_MAX: usize = 8192;
@@ -32,6 +33,7 @@ pub(crate) struct Staff {
     lease: Arc<dyn Lease>,
     shared: Arc<Shared>,
     ask: SyncSender<()>,
+    thread: JoinHandle<()>,
     idle: Vec<Hand>,
     /// Hands that the lease has at most.
     most: usize,
@@ -59,7 +61,7 @@ impl Staff {
         let lease: Arc<dyn Lease> = Arc::from(lease);
         let (ask, asked) = sync_channel::<()>(ASKED_MAX);
         let (for_thread, lease_of_thread) = (Arc::clone(&shared), Arc::clone(&lease));
-        std::thread::Builder::new().name("hands".to_owned()).stack_size(64 << 10).spawn(move || {
+        let thread = std::thread::Builder::new().name("hands".to_owned()).stack_size(64 << 10).spawn(move || {
             while asked.recv().is_ok() {
                 let hand = lease_of_thread.take();
                 for_thread.lock().push(hand);
@@ -71,6 +73,7 @@ impl Staff {
             lease,
             shared,
             ask,
+            thread,
             idle: Vec::new(),
             most: most.max(1),
             unstaffed: 0,
@@ -160,7 +163,13 @@ impl Staff {
             self.give_back_one();
         }
         let books = self.lease.books();
-        self.at_work() == 0 && books.taken - books.returned <= self.asked as u64
+        let balanced = self.at_work() == 0 && books.taken - books.returned <= self.asked as u64;
+        drop(self.ask);
+        if self.asked == 0 {
+            // Then the lease ends here, and nobody has to find its row. A thread that still waits for a hand ends with the process.
+            let _it_has_nothing_to_tell = self.thread.join();
+        }
+        balanced
     }
 
     fn give_back_one(&mut self) {
