@@ -681,3 +681,16 @@ fn when_the_runner_is_killed_or_stopped_its_jobs_hand_is_free_too() {
         runner.wait().expect("it ends");
     }
 }
+
+/// Otherwise its row would end every sleep of the proxy at once.
+#[test]
+fn a_proxy_that_nobody_disturbs_looks_after_the_dead_too() {
+    let (_parent, folder) = place();
+    let child = start_member(&folder, May::NeverBeStopped);
+    until(|| holds(&folder, &child) > 0);
+    let pid = child.id();
+    kill(child);
+    let proxy = open(&folder).proxy(request(Priority::Idle, 1)).expect("a table");
+    proxy.sleep(proxy.moment());
+    assert!(census(&folder).expect("a table").runs.iter().all(|run| run.pid != pid));
+}
