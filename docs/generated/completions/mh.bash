@@ -82,7 +82,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__crew)
-            opts="-h --json --help set pause resume wait run"
+            opts="-h --json --once --help set pause resume wait run"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
