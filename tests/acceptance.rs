@@ -6,6 +6,7 @@ mod corpus;
 mod corpus_made;
 mod crew;
 mod faults;
+mod instruments;
 mod interop;
 mod many;
 mod old_names;

@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{crew, generate, links, pstime, tamp, tour, xjobs};
+use crate::{ceiling, crew, generate, links, pstime, tamp, tour, xjobs};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -50,7 +50,16 @@ pub enum Group {
 }
 
 /// All commands, in the order of the overview.
-pub const COMMANDS: &[Entry] = &[tamp::ENTRY, xjobs::ENTRY, pstime::ENTRY, crew::ENTRY, tour::ENTRY, links::ENTRY, generate::ENTRY];
+pub const COMMANDS: &[Entry] = &[
+    tamp::ENTRY,
+    xjobs::ENTRY,
+    pstime::ENTRY,
+    ceiling::ENTRY,
+    crew::ENTRY,
+    tour::ENTRY,
+    links::ENTRY,
+    generate::ENTRY,
+];
 
 /// Finds and runs the command that `arguments` (program name first) ask for.
 pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
@@ -108,7 +117,8 @@ pub fn program() -> Command {
 
 fn overview_text() -> String {
     let mut text = String::new();
-    for (group, heading) in [(Group::Do, "do"), (Group::See, "see"), (Group::Manage, "manage"), (Group::Learn, "learn")] {
+    for (group, heading) in [(Group::Do, "do"), (Group::See, "see"), (Group::Manage, "manage"), (Group::Learn, "learn")]
+    {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(&format!("{gap}{heading}:\n"));
         for entry in COMMANDS.iter().filter(|entry| entry.group == group) {

@@ -36,9 +36,8 @@ impl<'plan> Chosen<'plan> {
             outcome = Outcome::Partial;
         }
         for name in &self.plan.names {
-            let is_called = |process: &ProcessSample| {
-                process.identity.as_ref().is_some_and(|identity| identity.is_called(name))
-            };
+            let is_called =
+                |process: &ProcessSample| process.identity.as_ref().is_some_and(|identity| identity.is_called(name));
             if !sample.processes.iter().any(is_called) {
                 let message = format!("no process is called {} yet", terminal::quote(name));
                 context.messages.note(NAME, &message);
@@ -49,8 +48,12 @@ impl<'plan> Chosen<'plan> {
 
     /// The processes whose children are followed.
     pub fn families(&self, sample: &Sample) -> Vec<Family> {
-        let mut families: Vec<Family> =
-            sample.processes.iter().filter(|process| self.is_one(process)).map(|process| Family::of(process.pid)).collect();
+        let mut families: Vec<Family> = sample
+            .processes
+            .iter()
+            .filter(|process| self.is_one(process))
+            .map(|process| Family::of(process.pid))
+            .collect();
         families.iter_mut().for_each(|family| family.follow(sample));
         families
     }

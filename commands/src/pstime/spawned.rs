@@ -19,7 +19,7 @@ const UNPACED: Duration = Duration::from_secs(3600);
 
 /// Runs the program. Its exit code is ours.
 pub fn run(context: &Context, plan: &Plan) -> Result<Outcome, Failure> {
-    let mut pace = Pace::begin(UNPACED).map_err(|error| Failure::Environment {
+    let mut pace = Pace::begin(UNPACED, 1).map_err(|error| Failure::Environment {
         command: NAME,
         message: format!("set up waiting: {}", with_causes(&error)),
     })?;
@@ -55,7 +55,7 @@ fn wait(pace: &mut Pace, child: &Child) -> Result<Ended, Failure> {
                 let named = rustix::process::Signal::from_named_raw(signal);
                 let _it_may_be_gone = named.map(|signal| rustix::process::kill_process(pid, signal));
             }
-            Woken::Due | Woken::Interrupted | Woken::Child => {}
+            Woken::Due | Woken::Part | Woken::Interrupted | Woken::Child => {}
         }
     }
 }
@@ -73,8 +73,7 @@ fn text(plan: &Plan, context: &Context, ended: &Ended, wall: Duration) -> String
     let share = |nanoseconds: f64| base.percent(nanoseconds / 1e9 / wall.as_secs_f64().max(1e-9));
     let total_ns = user_ns as f64 + system_ns as f64;
     let amount = |name: &str, nanoseconds: f64, error: &str| {
-        let (seconds, percent) =
-            (terminal::four_digits(nanoseconds / 1e9), terminal::four_digits(share(nanoseconds)));
+        let (seconds, percent) = (terminal::four_digits(nanoseconds / 1e9), terminal::four_digits(share(nanoseconds)));
         format!("{name:<5} {seconds:>8} s  {percent:>7} %{error}\n")
     };
     let error = format!("  +- {} s", terminal::error_digits(error_ns / 1e9));

@@ -52,12 +52,8 @@ impl Family {
     pub fn usage(&self, interval: &Interval, earlier: &Sample, later: &Sample) -> Usage {
         let mut next = self.clone();
         next.follow(later);
-        let mut sum = Usage {
-            pid: self.root,
-            presence: Presence::Both,
-            elapsed_ns: interval.elapsed_ns,
-            ..Usage::default()
-        };
+        let mut sum =
+            Usage { pid: self.root, presence: Presence::Both, elapsed_ns: interval.elapsed_ns, ..Usage::default() };
         for usage in interval.processes.iter().filter(|usage| next.members.contains(&usage.pid)) {
             add(&mut sum, usage);
         }
@@ -146,7 +142,8 @@ mod tests {
         family.follow(&earlier);
         assert_eq!(family.size(), 2);
         // 6 went on to 50 ms, ended and was waited for; 7 began, and 4 below it; 9 is a stranger.
-        let processes = vec![process(4, 7, MS, 0), process(5, 1, 2 * MS, 5), process(7, 5, MS, 0), process(9, 1, MS, 0)];
+        let processes =
+            vec![process(4, 7, MS, 0), process(5, 1, 2 * MS, 5), process(7, 5, MS, 0), process(9, 1, MS, 0)];
         let later = sample(2, processes);
         assert_eq!(used(&family, &earlier, &later), (1 + 2 + 1 + 20) * MS);
         family.follow(&later);

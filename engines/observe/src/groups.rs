@@ -38,15 +38,13 @@ impl Hierarchies {
     pub fn find(host: &Host) -> Self {
         let Ok(mounts) = mounts(host) else { return Self::default() };
         let controlled = |name: &str| {
-            let carries = |mount: &&Mount| {
-                mount.filesystem == "cgroup" && mount.options.split(',').any(|option| option == name)
-            };
+            let carries =
+                |mount: &&Mount| mount.filesystem == "cgroup" && mount.options.split(',').any(|option| option == name);
             mounts.iter().find(carries).map(|mount| hierarchy(Version::One, mount))
         };
         let unified = || mounts.iter().find(|mount| mount.filesystem == "cgroup2");
-        let or_unified = |found: Option<Hierarchy>| {
-            found.or_else(|| unified().map(|mount| hierarchy(Version::Two, mount)))
-        };
+        let or_unified =
+            |found: Option<Hierarchy>| found.or_else(|| unified().map(|mount| hierarchy(Version::Two, mount)));
         Self { usage: or_unified(controlled("cpuacct")), quota: or_unified(controlled("cpu")) }
     }
 }
@@ -65,7 +63,8 @@ impl Hierarchy {
         let below = group.strip_prefix(self.root.as_str()).unwrap_or("");
         // A group outside of what is mounted is shown with `..`; the mount point is then the nearest level.
         let is_inside = below.split('/').all(|part| part != "..");
-        let own = if is_inside { self.mount_point.join(below.trim_start_matches('/')) } else { self.mount_point.clone() };
+        let own =
+            if is_inside { self.mount_point.join(below.trim_start_matches('/')) } else { self.mount_point.clone() };
         own.ancestors().take_while(|folder| folder.starts_with(&self.mount_point)).map(PathBuf::from).collect()
     }
 }

@@ -136,7 +136,10 @@ mod tests {
         looker.tell(&mut sample);
         assert_eq!(sample.machine.looks, 2);
         let seen: Vec<_> = sample.threads.iter().map(|thread| thread.seen).collect();
-        assert_eq!(seen.iter().map(|seen| (seen.runnable, seen.uninterruptible)).collect::<Vec<_>>(), [(0, 2), (0, 0), (2, 0)]);
+        assert_eq!(
+            seen.iter().map(|seen| (seen.runnable, seen.uninterruptible)).collect::<Vec<_>>(),
+            [(0, 2), (0, 0), (2, 0)]
+        );
         looker.tell(&mut sample);
         assert_eq!(sample.threads[2].seen, Seen::default(), "told once");
         assert_eq!(looker.wait_channel(5, 6).as_deref(), Some("io_schedule"));

@@ -197,9 +197,8 @@ impl Interval {
             total_ns,
             basis: both.map(|(_, later)| later.basis),
             unaccounted_ns: total_ns.map(|total| total.cast_signed().saturating_sub(listed.cast_signed())),
-            stolen_ns: stolen.map(|(earlier, later)| {
-                later.all.steal.saturating_sub(earlier.all.steal).saturating_mul(FILE_TICK_NS)
-            }),
+            stolen_ns: stolen
+                .map(|(earlier, later)| later.all.steal.saturating_sub(earlier.all.steal).saturating_mul(FILE_TICK_NS)),
             online_cpus: later.online_cpus,
             quota_millicores: later.quota_millicores,
         }
@@ -225,12 +224,7 @@ fn start_of(line: Option<StatLine>) -> Option<u64> {
     line.map(|line| line.start_ticks)
 }
 
-fn process_cpu(
-    known: Option<&ProcessSample>,
-    process: &ProcessSample,
-    used_ns: u64,
-    machine: &MachineSample,
-) -> Cpu {
+fn process_cpu(known: Option<&ProcessSample>, process: &ProcessSample, used_ns: u64, machine: &MachineSample) -> Cpu {
     let (user_ns, system_ns) = (process.cpu.user_ns.unwrap_or(0), process.cpu.system_ns.unwrap_or(0));
     let before = known.map(|known| known.cpu).unwrap_or_default();
     let ticks = Ticks {
@@ -252,9 +246,7 @@ fn process_cpu(
 /// A thread of the kernel is nowhere else.
 fn divide(used_ns: u64, ticks: Ticks, line: Option<StatLine>, tick_ns: u64) -> Split {
     match line {
-        Some(line) if line.is_kernel_thread => {
-            Split { user_ns: 0.0, system_ns: used_ns as f64, error_ns: 0.0 }
-        }
+        Some(line) if line.is_kernel_thread => Split { user_ns: 0.0, system_ns: used_ns as f64, error_ns: 0.0 },
         _ => split(used_ns, ticks, tick_ns),
     }
 }
@@ -279,11 +271,7 @@ fn thread_usage(
     };
     // What the files say has steps of 10 ms, so a draw is never shorter than that.
     let draw_ns = machine.tick_ns.max(FILE_TICK_NS);
-    let cpu = Cpu {
-        total_ns: used_ns,
-        split: divide(used_ns, ticks, thread.line, draw_ns),
-        stale_ns: machine.tick_ns,
-    };
+    let cpu = Cpu { total_ns: used_ns, split: divide(used_ns, ticks, thread.line, draw_ns), stale_ns: machine.tick_ns };
     Some(ThreadUsage {
         pid: 0,
         tid: thread.tid,
@@ -378,10 +366,8 @@ mod tests {
         before.may_run = 40;
         let found = interval(&sample(10 * S, 0, vec![before]), &sample(11 * S, 0, vec![process(1, 11 * S, S)]));
         assert_eq!(found.processes[0].cpu.stale_ns, 2 * 4_000_000, "no more threads run than there are CPUs");
-        let asleep = interval(
-            &sample(10 * S, 0, vec![process(1, 10 * S, 0)]),
-            &sample(11 * S, 0, vec![process(1, 11 * S, S)]),
-        );
+        let asleep =
+            interval(&sample(10 * S, 0, vec![process(1, 10 * S, 0)]), &sample(11 * S, 0, vec![process(1, 11 * S, S)]));
         assert_eq!(asleep.processes[0].cpu.stale_ns, 0);
     }
 

@@ -117,7 +117,9 @@ fn is_as_before(earlier: Option<&Sample>, later: &Sample, process: &ProcessSampl
     let known_threads = earlier.threads_of(known);
     carried == *process
         && threads.len() == known_threads.len()
-        && threads.zip(known_threads).all(|(thread, known)| *thread == ThreadSample { at_ns: later.at_ns, seen: Seen::default(), ..*known })
+        && threads
+            .zip(known_threads)
+            .all(|(thread, known)| *thread == ThreadSample { at_ns: later.at_ns, seen: Seen::default(), ..*known })
 }
 
 fn changed_of<'a>(known: Option<&ProcessSample>, process: &'a ProcessSample, later: &Sample) -> Changed<'a> {
@@ -225,7 +227,10 @@ fn push_changed(changed: Changed<'_>, known: Option<&ProcessSample>, later: &mut
 fn push_carried(process: &ProcessSample, earlier: Option<&Sample>, later: &mut Sample) {
     let at_ns = later.at_ns;
     let known = earlier.map_or(&[][..], |earlier| earlier.threads_of(process));
-    let threads = push_threads(known.iter().map(|thread| ThreadSample { at_ns, seen: Seen::default(), ..*thread }), &mut later.threads);
+    let threads = push_threads(
+        known.iter().map(|thread| ThreadSample { at_ns, seen: Seen::default(), ..*thread }),
+        &mut later.threads,
+    );
     later.processes.push(ProcessSample { at_ns, threads, ..process.clone() });
 }
 

@@ -105,7 +105,8 @@ impl Row {
         }
         row.basis = CpuBasis::Clock;
         row.fill(&usage.cpu, usage.elapsed_ns);
-        let (wait, block) = (rate(usage.wait_ns as f64, usage.elapsed_ns), rate(usage.block_ns as f64, usage.elapsed_ns));
+        let (wait, block) =
+            (rate(usage.wait_ns as f64, usage.elapsed_ns), rate(usage.block_ns as f64, usage.elapsed_ns));
         row.wait_cores = Some(wait);
         row.block_cores = Some(block);
         row.sleep_cores = Some((1.0 - row.cores - wait - block).max(0.0));

@@ -6,7 +6,8 @@ use crate::clocks::{Clocks, KernelClocks};
 use crate::files::{Files, Numbered};
 use crate::groups::{Hierarchies, Version};
 use crate::sample::{
-    CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Seen, Span, ThreadName, ThreadSample, TotalBasis,
+    CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Seen, Span, ThreadName, ThreadSample,
+    TotalBasis,
 };
 use crate::source::words::text_of;
 use crate::source::{control_group, machine_stat, pressure, process_stat, process_status, run_delay};
@@ -142,10 +143,9 @@ impl Sampler {
 
     fn list(&mut self, who: &Who, found: &mut Vec<Numbered>) -> Result<(), HostError> {
         match who {
-            Who::Everybody => self
-                .proc
-                .numbers(found)
-                .map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause }),
+            Who::Everybody => {
+                self.proc.numbers(found).map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause })
+            }
             Who::These(pids) => {
                 found.clear();
                 for &number in pids {
@@ -171,10 +171,8 @@ impl Sampler {
         let mut ticks = machine.ticks.take().unwrap_or_default();
         let is_read = self.proc.read("stat").is_ok_and(|text| machine_stat::parse_into(text, &mut ticks));
         if is_read {
-            let busy = MachineTotal {
-                used_ns: ticks.all.busy().saturating_mul(FILE_TICK_NS),
-                basis: TotalBasis::Ticks,
-            };
+            let busy =
+                MachineTotal { used_ns: ticks.all.busy().saturating_mul(FILE_TICK_NS), basis: TotalBasis::Ticks };
             machine.total = machine.total.or(Some(busy));
             machine.online_cpus = u32::try_from(ticks.cpus.len()).unwrap_or(u32::MAX);
             machine.ticks = Some(ticks);
@@ -261,16 +259,20 @@ impl Sampler {
         let Some((name, line)) = self.read_line(process.pid) else { return false };
         process.line = Some(line);
         self.read_command(process.pid);
-        let user = self.read_of(process.pid, "status").and_then(process_status::user);
+        let status = self.read_of(process.pid, "status");
+        let (user, cpus_allowed) =
+            status.map_or((None, None), |text| (process_status::user(text), process_status::cpus_allowed(text)));
         let group = self.read_of(process.pid, "cgroup").and_then(control_group::of_process).map(text_of);
         let is_known = process.identity.as_ref().is_some_and(|known| {
             known.name.as_bytes() == name.bytes()
                 && known.command.as_bytes() == self.scratch
                 && known.user == user
                 && known.group == group
+                && known.cpus_allowed == cpus_allowed
         });
         if !is_known {
-            process.identity = Some(Arc::new(Identity { name: name.text(), command: text_of(&self.scratch), user, group }));
+            let (name, command) = (name.text(), text_of(&self.scratch));
+            process.identity = Some(Arc::new(Identity { name, command, user, group, cpus_allowed }));
         }
         true
     }
@@ -385,12 +387,7 @@ fn reading_of_files(process: &ProcessSample, threads: &[ThreadSample]) -> CpuRea
         (Some(threads), ticks) if Some(threads) >= ticks => (Some(threads), CpuBasis::Threads),
         (_, ticks) => (ticks, CpuBasis::Ticks),
     };
-    CpuReading {
-        total_ns,
-        user_ns: process.line.map(|_| user_ns),
-        system_ns: process.line.map(|_| system_ns),
-        basis,
-    }
+    CpuReading { total_ns, user_ns: process.line.map(|_| user_ns), system_ns: process.line.map(|_| system_ns), basis }
 }
 
 /// LIMIT: Linux has at most 2^22 threads.

@@ -12,10 +12,11 @@ mod table;
 mod units;
 
 pub use messages::{Messages, Verbosity};
-pub use output::{Colour, Delivery, Destination, Output};
+pub use output::{Colour, Delivery, Destination, Output, standard_output_columns};
 pub use progress::{Progress, ProgressSample, render_line};
 pub use quote::{printable, quote};
 pub use table::{Align, Table};
 pub use units::{
-    SizeError, bytes, bytes_of, duration, duration_coarse, error_digits, four_digits, integer, parse_bytes, percentage, percentage_whole, rate,
+    SizeError, bytes, bytes_of, duration, duration_coarse, error_digits, four_digits, integer, parse_bytes, percentage,
+    percentage_whole, rate,
 };

@@ -41,8 +41,18 @@ struct Scene {
     cpus: u32,
 }
 
-const AT_FIRST: FakeThread<'_> =
-    FakeThread { name: "mysqld", state: 'R', parent: 1, threads: 1, user_ticks: 0, system_ticks: 0, start_ticks: 5, cpu: 0, run_ns: S, wait_ns: S };
+const AT_FIRST: FakeThread<'_> = FakeThread {
+    name: "mysqld",
+    state: 'R',
+    parent: 1,
+    threads: 1,
+    user_ticks: 0,
+    system_ticks: 0,
+    start_ticks: 5,
+    cpu: 0,
+    run_ns: S,
+    wait_ns: S,
+};
 
 impl Scene {
     fn new(cpus: u32) -> Self {

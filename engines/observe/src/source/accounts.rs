@@ -55,6 +55,9 @@ mod tests {
         assert_eq!(accounts.name(0), "root");
         assert_eq!(accounts.name(27), "mysql");
         assert_eq!(accounts.name(4_294_967_295), "4294967295");
-        assert_eq!((accounts.number("mysql"), accounts.number("1000"), accounts.number("no")), (Some(27), Some(1000), None));
+        assert_eq!(
+            (accounts.number("mysql"), accounts.number("1000"), accounts.number("no")),
+            (Some(27), Some(1000), None)
+        );
     }
 }

@@ -44,7 +44,8 @@ pub fn parse_into(text: &[u8], machine: &mut MachineTicks) -> bool {
         let Some(rest) = line.strip_prefix(b"cpu") else { break };
         let mut columns = words(rest);
         let is_all = rest.starts_with(b" ");
-        let cpu = if is_all { Some(0) } else { columns.next().and_then(number).and_then(|cpu| u32::try_from(cpu).ok()) };
+        let cpu =
+            if is_all { Some(0) } else { columns.next().and_then(number).and_then(|cpu| u32::try_from(cpu).ok()) };
         let mut values = [0_u64; 8];
         for value in &mut values {
             *value = columns.next().and_then(number).unwrap_or(0);
