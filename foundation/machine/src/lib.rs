@@ -5,6 +5,7 @@
 
 mod affinity;
 mod cgroup;
+mod clock_source;
 #[cfg(test)]
 mod fake_host;
 mod host;
@@ -18,6 +19,7 @@ mod storage;
 
 pub use affinity::{allowed_cpu_numbers, allowed_cpus, online_cpus};
 pub use cgroup::{ControlGroups, Controller, CpuQuota, GroupMemory, Membership, cpu_quota, group_number, memberships};
+pub use clock_source::{ClockSource, clock_source};
 pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};

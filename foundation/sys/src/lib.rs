@@ -5,6 +5,7 @@
 
 pub mod at_offset;
 pub mod byte_lock;
+pub mod clock_reading;
 pub mod cpu_clock;
 pub mod futex;
 pub mod guard;
@@ -18,4 +19,6 @@ pub mod signals;
 pub mod spawn;
 pub mod staged_file;
 pub mod standard_streams;
+pub mod time_stamp;
+pub mod timed_wait;
 pub mod wake;

@@ -1,0 +1,125 @@
+//! What reading each clock costs, whether a system call is needed, and in which steps it goes on.
+
+use rustix::time::{ClockId, clock_getres};
+use serde::Serialize;
+use std::time::Instant;
+use sys::clock_reading::{Way, read};
+
+/// One clock.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Clock {
+    /// Its name without `CLOCK_`.
+    pub clock: &'static str,
+    /// The cheapest of many batches of reads, a read.
+    pub read_ns: f64,
+    /// The same by a system call, always.
+    pub system_call_ns: f64,
+    /// Whether the library needs no system call: it costs well under one.
+    pub is_read_in_user_mode: bool,
+    /// What the kernel says its step is.
+    pub resolution_ns: u64,
+    /// The smallest step that was seen; none when it stood still.
+    pub step_ns: Option<u64>,
+}
+
+const CLOCKS: &[(&str, ClockId)] = &[
+    ("REALTIME", ClockId::Realtime),
+    ("MONOTONIC", ClockId::Monotonic),
+    ("MONOTONIC_RAW", ClockId::MonotonicRaw),
+    ("BOOTTIME", ClockId::Boottime),
+    ("REALTIME_COARSE", ClockId::RealtimeCoarse),
+    ("MONOTONIC_COARSE", ClockId::MonotonicCoarse),
+    ("PROCESS_CPUTIME_ID", ClockId::ProcessCPUTime),
+    ("THREAD_CPUTIME_ID", ClockId::ThreadCPUTime),
+];
+
+/// Batches and reads in each: together some milliseconds for all clocks.
+const BATCHES: usize = 30;
+const READS: u32 = 200;
+/// Reads in which a step must show itself; a coarse clock needs milliseconds.
+const STEP_READS: usize = 200_000;
+/// Below this share of a system call's cost no system call can have been made.
+const USER_MODE_SHARE: f64 = 0.6;
+
+/// All clocks.
+pub fn measure() -> Vec<Clock> {
+    CLOCKS.iter().map(|&(name, clock)| one(name, clock)).collect()
+}
+
+fn one(name: &'static str, clock: ClockId) -> Clock {
+    let (read_ns, system_call_ns) = (cost_ns(clock, Way::Library), cost_ns(clock, Way::SystemCall));
+    let resolution = clock_getres(clock);
+    Clock {
+        clock: name,
+        read_ns,
+        system_call_ns,
+        is_read_in_user_mode: read_ns < system_call_ns * USER_MODE_SHARE,
+        resolution_ns: resolution.tv_sec.unsigned_abs() * 1_000_000_000 + resolution.tv_nsec.unsigned_abs(),
+        step_ns: smallest_step(|| read(clock, Way::Library)),
+    }
+}
+
+/// The smallest of many: what is above it was somebody else.
+fn cost_ns(clock: ClockId, way: Way) -> f64 {
+    let batch = |_| {
+        let begin = Instant::now();
+        for _ in 0..READS {
+            std::hint::black_box(read(clock, way));
+        }
+        begin.elapsed().as_secs_f64() * 1e9 / f64::from(READS)
+    };
+    (0..BATCHES).map(batch).fold(f64::INFINITY, f64::min)
+}
+
+/// The smallest step of a clock that is read again and again.
+pub(super) fn smallest_step(mut read: impl FnMut() -> u64) -> Option<u64> {
+    // LIMIT: three steps say what a coarse clock's step is; a fine one shows its smallest within a thousand.
+    const COARSE_NS: u64 = 100_000;
+    let (mut last, mut smallest, mut coarse_steps) = (read(), None, 0);
+    for _ in 0..STEP_READS {
+        let now = read();
+        if now > last {
+            let step = now - last;
+            smallest = Some(smallest.map_or(step, |smallest: u64| smallest.min(step)));
+            coarse_steps += u32::from(step > COARSE_NS);
+        }
+        last = now;
+        if coarse_steps >= 3 && smallest.is_some_and(|smallest| smallest > COARSE_NS) {
+            break;
+        }
+    }
+    smallest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_clock_is_measured_and_the_coarse_ones_have_long_steps() {
+        let clocks = measure();
+        assert_eq!(clocks.len(), CLOCKS.len());
+        let named = |name| clocks.iter().find(|clock| clock.clock == name).expect("listed");
+        assert!(clocks.iter().all(|clock| clock.read_ns > 0.0 && clock.system_call_ns > 0.0));
+        assert!(named("MONOTONIC").resolution_ns <= named("MONOTONIC_COARSE").resolution_ns);
+    }
+
+    #[test]
+    fn the_smallest_step_of_a_clock_is_found() {
+        let mut now = 0;
+        let fine = smallest_step(|| {
+            now += if now % 7 == 0 { 30 } else { 20 };
+            now
+        });
+        assert_eq!(fine, Some(20));
+        let mut reads = 0;
+        assert_eq!(
+            smallest_step(|| {
+                reads += 1;
+                reads / 500 * 4_000_000
+            }),
+            Some(4_000_000)
+        );
+        assert_eq!(smallest_step(|| 5), None);
+    }
+}
