@@ -11,4 +11,5 @@ mod interop;
 mod many;
 mod old_names;
 mod place;
+mod timers;
 mod xjobs;

@@ -14,6 +14,7 @@ mod report;
 mod shared_args;
 mod sharing;
 mod tamp;
+mod timers;
 mod tour;
 mod xjobs;
 

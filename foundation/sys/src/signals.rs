@@ -176,6 +176,12 @@ pub fn file_size_limit_is_an_error() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Undoes this before the process becomes another program, which would inherit it.
+pub fn file_size_limit_ends_the_program() {
+    // SAFETY: setting a disposition to its default is a plain system call on this process.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_DFL) };
+}
+
 /// Ends this process by `signal` as if it had never been caught, so that the parent sees the true cause.
 pub fn die_by(signal: i32) -> ! {
     // SAFETY: resetting a disposition, unblocking and raising are plain system calls on this process; nothing of Rust's

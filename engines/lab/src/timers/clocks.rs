@@ -2,7 +2,7 @@
 
 use rustix::time::{ClockId, clock_getres};
 use serde::Serialize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use sys::clock_reading::{Way, read};
 
 /// One clock.
@@ -36,8 +36,9 @@ const CLOCKS: &[(&str, ClockId)] = &[
 /// Batches and reads in each: together some milliseconds for all clocks.
 const BATCHES: usize = 30;
 const READS: u32 = 200;
-/// Reads in which a step must show itself; a coarse clock needs milliseconds.
-const STEP_READS: usize = 200_000;
+/// Reads after which a fine clock has shown its smallest step, and the time after which a coarse one has.
+const STEP_READS: u32 = 20_000;
+const STEP_TIME: Duration = Duration::from_millis(40);
 /// Below this share of a system call's cost no system call can have been made.
 const USER_MODE_SHARE: f64 = 0.6;
 
@@ -73,22 +74,24 @@ fn cost_ns(clock: ClockId, way: Way) -> f64 {
 
 /// The smallest step of a clock that is read again and again.
 pub(super) fn smallest_step(mut read: impl FnMut() -> u64) -> Option<u64> {
-    // LIMIT: three steps say what a coarse clock's step is; a fine one shows its smallest within a thousand.
+    /// Longer steps are a coarse clock's, of which there are few.
     const COARSE_NS: u64 = 100_000;
-    let (mut last, mut smallest, mut coarse_steps) = (read(), None, 0);
-    for _ in 0..STEP_READS {
+    let begin = Instant::now();
+    let (mut last, mut smallest, mut reads) = (read(), None, 0_u32);
+    loop {
         let now = read();
         if now > last {
-            let step = now - last;
-            smallest = Some(smallest.map_or(step, |smallest: u64| smallest.min(step)));
-            coarse_steps += u32::from(step > COARSE_NS);
+            smallest = Some(smallest.map_or(now - last, |smallest: u64| smallest.min(now - last)));
         }
         last = now;
-        if coarse_steps >= 3 && smallest.is_some_and(|smallest| smallest > COARSE_NS) {
-            break;
+        reads = reads.wrapping_add(1);
+        let is_fine = smallest.is_some_and(|smallest| smallest < COARSE_NS);
+        let is_seen = reads >= STEP_READS && is_fine;
+        // The time is looked at now and then: that costs more than most reads.
+        if is_seen || (reads.is_multiple_of(64) && begin.elapsed() > STEP_TIME) {
+            return smallest;
         }
     }
-    smallest
 }
 
 #[cfg(test)]

@@ -18,6 +18,17 @@ pub struct Effort {
     pub time_max: Duration,
 }
 
+/// Which CPUs have something else to do meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Busy {
+    /// Those that others use.
+    #[serde(rename = "as is")]
+    Others,
+    /// Every one: the caller sees to that.
+    #[serde(rename = "loaded")]
+    All,
+}
+
 /// Under what a wait is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
@@ -27,6 +38,8 @@ pub struct Setting {
     pub slack_ns: Option<NonZeroU64>,
     /// The CPU to stay on.
     pub cpu: Option<usize>,
+    /// What the row is marked with.
+    pub busy: Busy,
 }
 
 /// What came of it.
@@ -38,8 +51,8 @@ pub struct Waited {
     pub told_ns: u64,
     /// The slack that was in force.
     pub slack_ns: u64,
-    /// Whether every CPU was kept busy meanwhile.
-    pub is_loaded: bool,
+    /// Whether the machine was left as it was or kept busy.
+    pub machine: Busy,
     /// The CPU that it stayed on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,
@@ -63,7 +76,7 @@ pub fn told(wanted: Duration, unit: Unit) -> Duration {
 }
 
 /// Measures in a thread of its own, so that slack and CPU of the caller stay as they are.
-pub fn measure(method: &Method, setting: Setting, is_loaded: bool, effort: Effort) -> Waited {
+pub fn measure(method: &Method, setting: Setting, effort: Effort) -> Waited {
     let told = told(setting.wanted, method.unit);
     let work = || run(method, setting, told, effort);
     let outcome = std::thread::scope(|scope| {
@@ -74,7 +87,7 @@ pub fn measure(method: &Method, setting: Setting, is_loaded: bool, effort: Effor
         call: method.name,
         told_ns: u64::try_from(told.as_nanos()).unwrap_or(u64::MAX),
         slack_ns: setting.slack_ns.map_or(0, NonZeroU64::get),
-        is_loaded,
+        machine: setting.busy,
         cpu: setting.cpu,
         late: None,
         missing: None,
@@ -142,20 +155,25 @@ mod tests {
     #[test]
     fn a_row_ends_with_its_rounds_or_its_time() {
         let method = sys::timed_wait::METHODS.iter().find(|method| method.name == "nanosleep").expect("listed");
-        let setting = Setting { wanted: Duration::from_micros(50), slack_ns: NonZeroU64::new(777), cpu: None };
-        let waited = measure(method, setting, false, Effort { rounds: 5, time_max: Duration::from_secs(60) });
+        let setting = Setting {
+            wanted: Duration::from_micros(50),
+            slack_ns: NonZeroU64::new(777),
+            cpu: None,
+            busy: Busy::Others,
+        };
+        let waited = measure(method, setting, Effort { rounds: 5, time_max: Duration::from_secs(60) });
         let late = waited.late.expect("measured");
         assert_eq!((late.rounds, late.early, waited.slack_ns), (5, 0, 777));
         assert!(late.min_ns >= 0 && late.min_ns <= late.p50_ns && late.p99_ns <= late.max_ns);
-        let hasty = measure(method, setting, false, Effort { rounds: 1 << 20, time_max: Duration::ZERO });
+        let hasty = measure(method, setting, Effort { rounds: 1 << 20, time_max: Duration::ZERO });
         assert_eq!(hasty.late.expect("one at least").rounds, 1);
     }
 
     #[test]
     fn what_cannot_be_measured_says_why() {
-        let setting = Setting { wanted: Duration::from_micros(50), slack_ns: None, cpu: Some(8_000) };
+        let setting = Setting { wanted: Duration::from_micros(50), slack_ns: None, cpu: Some(8_000), busy: Busy::All };
         let effort = Effort { rounds: 1, time_max: Duration::from_secs(1) };
-        let waited = measure(&sys::timed_wait::METHODS[0], setting, false, effort);
+        let waited = measure(&sys::timed_wait::METHODS[0], setting, effort);
         assert!(waited.late.is_none() && waited.missing.is_some());
     }
 

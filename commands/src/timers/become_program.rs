@@ -1,0 +1,26 @@
+//! Becomes another program, with another timer slack. Nothing of `mh` is left once it runs.
+
+use super::NAME;
+use crate::failure::{Failure, Outcome, with_causes};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::num::NonZeroU64;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// COMPAT: as env(1), nice(1) and the like end when the program cannot be run.
+const NOT_FOUND: u8 = 127;
+const NOT_RUNNABLE: u8 = 126;
+
+/// Returns only when the program cannot be run.
+pub fn become_program(slack: NonZeroU64, program: &[OsString]) -> Result<Outcome, Failure> {
+    let Some((name, arguments)) = program.split_first() else {
+        return Err(Failure::Usage { command: NAME, message: "name a program to run".to_owned() });
+    };
+    lab::timers::set_own_slack(slack).map_err(|error| super::failure("set the timer slack", &error))?;
+    sys::signals::file_size_limit_ends_the_program();
+    let error = Command::new(name).args(arguments).exec();
+    let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
+    let text = format!("{NAME}: could not run {}: {}\n", terminal::quote(name), with_causes(&error));
+    Err(Failure::InWordsOfOthers { text, code })
+}

@@ -1,0 +1,2 @@
+# A call that does not exist is refused.
+mh timers -c sleepy

@@ -1,0 +1,75 @@
+//! `mh timers` as it is shipped: every call has its figures, and a program runs with the slack it was given and is otherwise
+//! left alone. Nothing depends on speed: no figure is compared with a time.
+
+use crate::place::{Place, binary};
+use std::path::Path;
+use testkit::program::{Outcome, Program};
+
+fn run(arguments: &[&str]) -> Outcome {
+    let place = Place::new();
+    Program::at(binary()).in_folder(place.folder()).run(arguments, b"").expect("the program starts")
+}
+
+fn stdout(outcome: Outcome) -> String {
+    String::from_utf8(outcome.stdout_of_success()).expect("text")
+}
+
+#[test]
+fn every_call_has_figures_and_none_comes_back_early() {
+    let text = stdout(run(&["timers", "-n", "3", "--csv"]));
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().expect("a line of names").split(',').collect();
+    let at = |name: &str| names.iter().position(|known| *known == name).expect("a column");
+    let (call, early, rounds, missing) = (at("call"), at("early"), at("rounds"), at("missing"));
+    let mut calls = Vec::new();
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells.len(), names.len(), "{line}");
+        calls.push(cells[call].to_owned());
+        if cells[missing].is_empty() {
+            assert_ne!(cells[rounds], "0", "{line}");
+            assert_eq!(cells[early], "0", "{line}");
+        }
+    }
+    // Two slacks each.
+    for expected in ["poll", "select", "setitimer real", "timerfd", "semtimedop", "aio_suspend", "futex"] {
+        assert_eq!(calls.iter().filter(|call| *call == expected).count(), 2, "{expected}: {text}");
+    }
+}
+
+#[test]
+fn text_names_the_clock_source_and_the_calls_that_keep_a_coarser_clock() {
+    let text = stdout(run(&["timers", "-n", "2", "-c", "poll", "-c", "recv SO_RCVTIMEO", "--load"]));
+    assert!(text.starts_with("poll told 1 ms takes "), "{text}");
+    for expected in
+        ["clock source", "a spinning thread on every CPU", "setitimer profiling", "MONOTONIC_COARSE", "time stamp"]
+    {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
+#[test]
+fn each_cpu_has_its_rows() {
+    let text = stdout(run(&["timers", "-n", "2", "-c", "nanosleep", "--per-cpu", "--csv"]));
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    assert!(text.lines().count() > cpus, "{text}");
+    assert!(text.lines().skip(1).all(|line| line.split(',').nth(2).is_some_and(|cpu| !cpu.is_empty())), "{text}");
+}
+
+#[test]
+fn a_program_that_is_run_inherits_nothing_but_the_slack() {
+    let ignored = "grep SigIgn /proc/self/status; grep SigBlk /proc/self/status";
+    let with = stdout(run(&["timers", "run", "--", "sh", "-c", ignored]));
+    let place = Place::new();
+    let shell = Program::at(Path::new("/bin/sh")).in_folder(place.folder()).run(["-c", ignored], b"");
+    let without = stdout(shell.expect("sh starts"));
+    assert_eq!(with, without);
+}
+
+#[test]
+fn the_log_writer_is_seen_by_pollers_and_by_those_who_are_woken() {
+    let arguments = ["timers", "log-writer", "--waiters", "4", "--every", "2ms", "--time", "100ms", "--json"];
+    let text = stdout(run(&arguments));
+    assert_eq!(text.matches("\"events\":").count(), 4, "{text}");
+    assert!(!text.contains("\"events\":0,") && !text.contains("\"late\":null"), "{text}");
+}
