@@ -5,6 +5,7 @@ mod ceiling;
 mod context;
 mod crew;
 mod failure;
+mod fit;
 mod generate;
 mod instruments;
 mod links;

@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{ceiling, crew, generate, links, pstime, tamp, timers, tour, xjobs};
+use crate::{ceiling, crew, fit, generate, links, pstime, tamp, timers, tour, xjobs};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -56,6 +56,7 @@ pub const COMMANDS: &[Entry] = &[
     pstime::ENTRY,
     ceiling::ENTRY,
     timers::ENTRY,
+    fit::ENTRY,
     crew::ENTRY,
     tour::ENTRY,
     links::ENTRY,

@@ -60,6 +60,10 @@ impl FakeHost {
         fs::write(located, text).expect("a file");
     }
 
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.locate(path).exists()
+    }
+
     pub(crate) fn remove(&self, path: &str) {
         let located = self.locate(path);
         match located.is_dir() {

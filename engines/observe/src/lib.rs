@@ -8,6 +8,7 @@ pub mod clocks;
 mod fake;
 pub mod family;
 mod files;
+pub mod fit;
 pub mod groups;
 pub mod looker;
 pub mod model;

@@ -4,6 +4,8 @@
 pub mod accounts;
 pub mod control_group;
 pub mod machine_stat;
+pub mod memory_map;
+pub mod memory_status;
 pub mod pressure;
 pub mod process_stat;
 pub mod process_status;

@@ -14,6 +14,8 @@ pub enum Controller {
     Cpu,
     /// Memory.
     Memory,
+    /// Numbers of tasks.
+    Pids,
 }
 
 impl Controller {
@@ -21,6 +23,7 @@ impl Controller {
         match self {
             Self::Cpu => "cpu",
             Self::Memory => "memory",
+            Self::Pids => "pids",
         }
     }
 }
@@ -44,9 +47,23 @@ pub struct GroupMemory {
     pub headroom_bytes: Option<u64>,
 }
 
+/// Tasks (threads) that the control groups allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupTasks {
+    /// The limit of the level that has the least left.
+    pub limit: u64,
+    /// Tasks in it and below.
+    pub now: u64,
+    /// The level's folder on the host.
+    pub folder: PathBuf,
+}
+
 /// Reads `/proc/self/cgroup`.
 pub fn memberships(host: &Host) -> Result<Vec<Membership>, HostError> {
-    let path = Path::new("/proc/self/cgroup");
+    memberships_in(host, Path::new("/proc/self/cgroup"))
+}
+
+fn memberships_in(host: &Host, path: &Path) -> Result<Vec<Membership>, HostError> {
     let text = host.read(path)?;
     text.lines()
         .map(|line| {
@@ -95,6 +112,54 @@ impl ControlGroups {
         let memberships = memberships(host)?;
         let mounts = if memberships.is_empty() { Vec::new() } else { mounts(host)? };
         Ok(Self { memberships, mounts })
+    }
+
+    /// The same for another process. An error when it has gone.
+    pub fn of_process(host: &Host, pid: u32) -> Result<Self, HostError> {
+        let memberships = memberships_in(host, &PathBuf::from(format!("/proc/{pid}/cgroup")))?;
+        let mounts = if memberships.is_empty() { Vec::new() } else { mounts(host)? };
+        Ok(Self { memberships, mounts })
+    }
+
+    /// The groups that both are in: of each hierarchy the deepest common one.
+    #[must_use]
+    pub fn shared_with(&self, other: &Self) -> Self {
+        let shared = self.memberships.iter().filter_map(|own| {
+            let theirs = other.memberships.iter().find(|theirs| theirs.controllers == own.controllers)?;
+            let pairs = own.path.components().zip(theirs.path.components());
+            let path = pairs.take_while(|(one, another)| one == another).map(|(one, _)| one).collect();
+            Some(Membership { controllers: own.controllers.clone(), path })
+        });
+        Self { memberships: shared.collect(), mounts: self.mounts.clone() }
+    }
+
+    /// The groups one level up.
+    #[must_use]
+    pub fn above(&self) -> Self {
+        let up = |own: &Membership| Membership {
+            controllers: own.controllers.clone(),
+            path: own.path.parent().map_or_else(|| own.path.clone(), Path::to_owned),
+        };
+        Self { memberships: self.memberships.iter().map(up).collect(), mounts: self.mounts.clone() }
+    }
+
+    /// The level at which the fewest tasks may be added; none when nothing bounds them.
+    pub fn tasks(&self, host: &Host) -> Result<Option<GroupTasks>, HostError> {
+        let Some(levels) = Levels::find(self, Controller::Pids)? else { return Ok(None) };
+        let mut tightest: Option<GroupTasks> = None;
+        for folder in levels.folders {
+            let limit_path = folder.join("pids.max");
+            let Some(text) = host.read_if_there(&limit_path)?.filter(|text| text != "max") else { continue };
+            let limit = parse_number(&limit_path, "the limit", &text)?;
+            let now_path = folder.join("pids.current");
+            let now = host.read_if_there(&now_path)?.map(|text| parse_number(&now_path, "the tasks", &text));
+            let now = now.transpose()?.unwrap_or(0);
+            let left = |tasks: &GroupTasks| tasks.limit.saturating_sub(tasks.now);
+            if tightest.as_ref().is_none_or(|tightest| limit.saturating_sub(now) < left(tightest)) {
+                tightest = Some(GroupTasks { limit, now, folder });
+            }
+        }
+        Ok(tightest)
     }
 
     /// The tightest CPU quota of the group and its ancestors; none when nothing bounds it.
@@ -321,6 +386,32 @@ mod tests {
         fake.file(&format!("{V2}/outer/memory.stat"), "anon 200\nfile 700\ninactive_file 400\nactive_file 100\n");
         let expected = GroupMemory { limit_bytes: Some(1000), headroom_bytes: Some(1000 - (900 - 500)) };
         assert_eq!(group_memory(&fake.host()).expect("readable"), expected);
+    }
+
+    #[test]
+    fn tasks_are_bound_where_the_fewest_are_left() {
+        let fake = FakeHost::with_cgroup_v2("/outer/inner");
+        fake.file(&format!("{V2}/outer/inner/pids.max"), "100\n");
+        fake.file(&format!("{V2}/outer/inner/pids.current"), "10\n");
+        fake.file(&format!("{V2}/outer/pids.max"), "500\n");
+        fake.file(&format!("{V2}/outer/pids.current"), "450\n");
+        let tasks = ControlGroups::of(&fake.host()).expect("groups").tasks(&fake.host()).expect("readable");
+        assert_eq!(tasks.map(|tasks| (tasks.limit, tasks.now)), Some((500, 450)));
+        fake.file(&format!("{V2}/outer/pids.max"), "max\n");
+        let tasks = ControlGroups::of(&fake.host()).expect("groups").tasks(&fake.host()).expect("readable");
+        assert_eq!(tasks.map(|tasks| tasks.limit), Some(100));
+    }
+
+    #[test]
+    fn groups_of_two_processes_meet_at_their_common_ancestor() {
+        let fake = FakeHost::with_cgroup_v2("/a/b/c");
+        fake.file("/proc/7/cgroup", "0::/a/b/d/e\n");
+        let own = ControlGroups::of(&fake.host()).expect("groups");
+        let shared = own.shared_with(&ControlGroups::of_process(&fake.host(), 7).expect("it is there"));
+        assert_eq!(shared.memberships[0].path, Path::new("/a/b"));
+        assert_eq!(shared.above().memberships[0].path, Path::new("/a"));
+        assert_eq!(shared.above().above().above().memberships[0].path, Path::new("/"));
+        assert!(ControlGroups::of_process(&fake.host(), 8).is_err());
     }
 
     #[test]

@@ -18,7 +18,9 @@ mod snapshot;
 mod storage;
 
 pub use affinity::{allowed_cpu_numbers, allowed_cpus, online_cpus};
-pub use cgroup::{ControlGroups, Controller, CpuQuota, GroupMemory, Membership, cpu_quota, group_number, memberships};
+pub use cgroup::{
+    ControlGroups, Controller, CpuQuota, GroupMemory, GroupTasks, Membership, cpu_quota, group_number, memberships,
+};
 pub use clock_source::{ClockSource, clock_source};
 pub use host::{FieldFault, Host, HostError};
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};

@@ -39,6 +39,7 @@ pub fn times_user() -> (u64, u64) {
     }
 }
 
+// SAFETY: as the C library declares it.
 unsafe extern "C" {
     fn clock() -> libc::clock_t;
 }

@@ -7,7 +7,7 @@ use std::cell::UnsafeCell;
 use std::io;
 use std::sync::atomic::AtomicU32;
 
-// LIMIT: these names take 64-bit times on 64-bit systems only.
+// SAFETY: as the C library declares them. LIMIT: these names take 64-bit times on 64-bit systems only.
 unsafe extern "C" {
     fn pthread_mutex_timedlock(lock: *mut libc::pthread_mutex_t, deadline: *const libc::timespec) -> i32;
     fn pthread_rwlock_timedrdlock(lock: *mut libc::pthread_rwlock_t, deadline: *const libc::timespec) -> i32;
@@ -70,7 +70,7 @@ pub(super) fn read_lock() -> io::Result<Wait> {
     // it stays held.
     std::thread::scope(|scope| {
         // SAFETY: it is initialised and outlives the thread.
-        let write = || checked(unsafe { libc::pthread_rwlock_wrlock((&lock).at()) });
+        let write = || checked(unsafe { libc::pthread_rwlock_wrlock(lock.at()) });
         scope.spawn(write).join().unwrap_or_else(|_panicked| Err(super::another_end()))
     })?;
     Ok(Box::new(move |time| {

@@ -45,19 +45,14 @@ fn await_signal(set: &libc::sigset_t) -> io::Result<()> {
 
 fn start(which: i32, time: Duration) -> io::Result<()> {
     let timer = libc::itimerval { it_interval: timeval(Duration::ZERO), it_value: timeval(time) };
-    // SAFETY: the timer's times live through the call; the old ones are not wanted. (Where the C library's first argument is
-    // unsigned, these three numbers are the same.)
-    if unsafe { libc::setitimer(which as _, &timer, null_mut()) } == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    // SAFETY: the timer's times live through the call; the old ones are not wanted.
+    if unsafe { libc::setitimer(which, &timer, null_mut()) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 pub(super) fn real_interval() -> io::Result<Wait> {
     let signals = set_of(&[libc::SIGALRM]);
     Ok(Box::new(move |time| {
-        start(libc::ITIMER_REAL as i32, time)?;
+        start(libc::ITIMER_REAL, time)?;
         await_signal(&signals)
     }))
 }
@@ -79,7 +74,7 @@ pub fn spin_until_expiry(timer: CpuTimer, time: Duration) -> io::Result<()> {
     };
     let signals = set_of(&[signal]);
     let at_once = timespec(Duration::ZERO);
-    start(which as i32, time)?;
+    start(which, time)?;
     loop {
         // Mostly in user mode, which is all that one of them counts.
         (0..20_000).for_each(|_| std::hint::spin_loop());

@@ -1,0 +1,49 @@
+//! What the host has left of tasks, files and memory, outside of control groups. Every file may be missing.
+
+use crate::files::Files;
+use crate::source::words::{number, number_of, value_of, words};
+
+/// Threads of the whole machine; none where loadavg is no such file.
+pub fn threads_of_machine(files: &mut Files) -> Option<u64> {
+    let text = files.read("loadavg").ok()?;
+    let column = words(text).nth(3)?;
+    let slash = column.iter().position(|&byte| byte == b'/')?;
+    number(&column[slash + 1..])
+}
+
+/// A number that is a file's first word.
+pub fn number_in(files: &mut Files, path: &str) -> Option<u64> {
+    words(files.read(path).ok()?).next().and_then(number)
+}
+
+/// Open files that may be added (`fs.file-max` less those in use).
+pub fn files_left(files: &mut Files) -> Option<u64> {
+    let text = files.read("sys/fs/file-nr").ok()?;
+    let mut columns = words(text).map(number);
+    let (now, _, limit) = (columns.next()??, columns.next(), columns.next()??);
+    Some(limit.saturating_sub(now))
+}
+
+/// The soft limit of processes of a user, as one process has it; none where it is unlimited.
+pub fn processes_max(files: &mut Files, pid: u32) -> Option<u64> {
+    let text = files.read(&format!("{pid}/limits")).ok()?;
+    words(value_of(text, b"Max processes")?).next().and_then(number)
+}
+
+/// `MemTotal` and `MemAvailable` and `KernelStack`, in bytes.
+pub fn memory(files: &mut Files) -> Option<(u64, u64, u64)> {
+    let text = files.read("meminfo").ok()?;
+    let bytes = |key: &[u8]| number_of(text, key).map(|kibibytes| kibibytes.saturating_mul(1024));
+    let (total, free) = (bytes(b"MemTotal:")?, bytes(b"MemFree:"));
+    // Before Linux 3.14 nobody estimated what could be had; free memory is the safe answer.
+    let available = bytes(b"MemAvailable:").or(free)?;
+    Some((total, available, bytes(b"KernelStack:").unwrap_or(0)))
+}
+
+/// Share of the last ten seconds in which some task waited for memory, in percent.
+pub fn memory_pressure(files: &mut Files) -> Option<f64> {
+    let text = files.read("pressure/memory").ok()?;
+    let average = words(value_of(text, b"some ")?).find_map(|word| word.strip_prefix(b"avg10="))?;
+    let average: f64 = std::str::from_utf8(average).ok()?.parse().ok()?;
+    average.is_finite().then_some(average)
+}

@@ -1,0 +1,514 @@
+//! Reads the host twice with some time between, and looks at pages meanwhile: at those of one process at a time, rotating over
+//! the instances, for a hundredth of a CPU at most. Whatever vanishes or may not be read is left out and counted.
+
+use super::limits::{self, files_left, memory_pressure, number_in, processes_max, threads_of_machine};
+use super::patience::Patience;
+use super::{Cost, Instance, Instances, Room, Survey, TaskRoom};
+use crate::clocks::Clocks;
+use crate::files::{Files, Numbered};
+use crate::source::accounts::Accounts;
+use crate::source::machine_stat::{MachineTicks, parse_into};
+use crate::source::memory_map::{self, MemoryMap};
+use crate::source::memory_status::{self, MemoryStatus};
+use crate::source::process_status::user;
+use crate::source::words::{text_of, value_of};
+use machine::{ControlGroups, Host, HostError};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+use sys::cpu_clock::{Counted, thread_cpu_ns};
+
+/// The kernel's records of a thread besides its stack (task_struct and what hangs on it), and of a process (its address space,
+/// a hundred mappings or so, files, signals). Estimates: `docs/journal` says what they were held against.
+const THREAD_BYTES: u64 = 11 << 10;
+const PROCESS_BYTES: u64 = 64 << 10;
+/// Where the kernel does not tell: x86's and ARM's.
+const KERNEL_STACK_BYTES: u64 = 16 << 10;
+/// LIMIT: open descriptors are counted of so many processes, since listing them costs a look at each.
+const DESCRIPTORS_COUNTED_MAX: usize = 64;
+
+/// One process of an instance.
+struct Process {
+    pid: u32,
+    instance: usize,
+    name: Vec<u8>,
+    user: u32,
+    first: MemoryStatus,
+    cpu_ns: Option<u64>,
+    detail: Option<MemoryMap>,
+}
+
+/// What one look at a process tells; no memory for kernel threads, and for what has ended and was not waited for.
+struct Look {
+    name: Vec<u8>,
+    user: u32,
+    memory: Option<MemoryStatus>,
+}
+
+/// Looks at the host.
+pub struct Surveyor<'host> {
+    host: &'host Host,
+    clocks: &'host dyn Clocks,
+    accounts: &'host Accounts,
+    files: Files,
+    processes: Vec<Process>,
+    instances: Vec<Instance>,
+    /// How many processes of the whole machine have each name: those that a fork made share pages.
+    sharers: BTreeMap<Vec<u8>, usize>,
+    seen_threads: u64,
+    vanished: u64,
+}
+
+impl<'host> Surveyor<'host> {
+    /// Opens `/proc`.
+    pub fn open(host: &'host Host, clocks: &'host dyn Clocks, accounts: &'host Accounts) -> Result<Self, HostError> {
+        let files = Files::open(host, Path::new("/proc"))?;
+        let (processes, instances) = (Vec::new(), Vec::new());
+        let sharers = BTreeMap::new();
+        Ok(Self { host, clocks, accounts, files, processes, instances, sharers, seen_threads: 0, vanished: 0 })
+    }
+
+    /// Watches for `time`. `rest` sleeps.
+    pub fn survey(mut self, wanted: &Instances, time: Duration, rest: &mut dyn FnMut(Duration)) -> Survey {
+        let begin_ns = self.clocks.now_ns();
+        let (mut before, mut after) = (MachineTicks::default(), MachineTicks::default());
+        self.machine_ticks(&mut before);
+        self.first_look(wanted);
+        let detail_cpu_ns = self.look_at_pages(time, rest);
+        let passed = Duration::from_nanos(self.clocks.now_ns().saturating_sub(begin_ns));
+        rest(time.saturating_sub(passed));
+        let watched_ns = self.clocks.now_ns().saturating_sub(begin_ns);
+        self.last_look(watched_ns);
+        self.machine_ticks(&mut after);
+        let room = self.room(wanted, &before, &after);
+        let all_threads = threads_of_machine(&mut self.files).unwrap_or(0);
+        // Threads come and go between two looks; more than a tenth do not.
+        let hidden_threads =
+            Some(all_threads.saturating_sub(self.seen_threads)).filter(|&hidden| hidden > all_threads / 10);
+        let read_in_detail = self.processes.iter().filter(|process| process.detail.is_some()).count() as u64;
+        self.instances.retain(|instance| instance.processes > 0);
+        self.instances.sort_by_key(|instance| std::cmp::Reverse(instance.cost.total_bytes()));
+        Survey {
+            instances: self.instances,
+            room,
+            watched_ns,
+            processes: self.processes.len() as u64,
+            read_in_detail,
+            detail_cpu_ns,
+            vanished: self.vanished,
+            hidden_threads: hidden_threads.unwrap_or(0),
+        }
+    }
+
+    fn machine_ticks(&mut self, ticks: &mut MachineTicks) {
+        // A host without the file has no CPU figures; the rest stands.
+        let _is_there = self.files.read("stat").is_ok_and(|text| parse_into(text, ticks));
+    }
+
+    /// Finds the instances and their processes.
+    fn first_look(&mut self, wanted: &Instances) {
+        let mut numbers: Vec<Numbered> = Vec::new();
+        if self.files.numbers(&mut numbers).is_err() {
+            return;
+        }
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for number in numbers {
+            let Some(Look { name, user, memory }) = self.status(number.number) else { continue };
+            // Kernel threads are threads, too.
+            self.seen_threads += memory.map_or(1, |memory| memory.threads);
+            let Some(first) = memory else { continue };
+            *self.sharers.entry(name.clone()).or_default() += 1;
+            let Some(key) = self.instance_of(wanted, number.number, &name, user) else { continue };
+            let instance = *places.entry(key).or_insert_with_key(|key| {
+                let pid = matches!(wanted, Instances::Processes { .. }).then_some(number.number);
+                let shown = if pid.is_some() { text_of(&name) } else { key.clone() };
+                self.instances.push(Instance { name: shown, pid, ..Instance::default() });
+                self.instances.len() - 1
+            });
+            let cpu_ns = self.clocks.process_ns(number.number, Counted::Scheduled);
+            self.processes.push(Process { pid: number.number, instance, name, user, first, cpu_ns, detail: None });
+        }
+    }
+
+    /// None for what is not there any more.
+    fn status(&mut self, pid: u32) -> Option<Look> {
+        let text = self.files.read(&format!("{pid}/status")).ok()?;
+        let name = value_of(text, b"Name:")?.to_vec();
+        Some(Look { name, user: user(text)?, memory: memory_status::parse(text) })
+    }
+
+    /// What tells its instance from others; none when it is in none.
+    fn instance_of(&mut self, wanted: &Instances, pid: u32, name: &[u8], user: u32) -> Option<String> {
+        match wanted {
+            Instances::Users(None) => Some(self.accounts.name(user)),
+            Instances::Users(Some(only)) => (user == *only).then(|| self.accounts.name(user)),
+            Instances::Processes { name: typed, words } => {
+                // LIMIT: the kernel keeps 15 bytes of a name; `status` escapes line ends and backslashes.
+                let is_called = text_of(name) == *typed || typed.as_bytes().get(..15) == Some(name);
+                let has_words = |surveyor: &mut Self, words: &String| {
+                    let line = surveyor.files.read(&format!("{pid}/cmdline")).map(<[u8]>::to_vec).unwrap_or_default();
+                    let line: Vec<u8> = line.iter().map(|&byte| if byte == 0 { b' ' } else { byte }).collect();
+                    text_of(&line).contains(words.as_str())
+                };
+                let is_meant = is_called && words.as_ref().is_none_or(|words| has_words(self, words));
+                is_meant.then(|| pid.to_string())
+            }
+            Instances::Group(group) => {
+                let text = text_of(self.files.read(&format!("{pid}/cgroup")).ok()?);
+                let is_in = |path: &str| {
+                    path.trim_matches('/')
+                        .strip_prefix(group.trim_matches('/'))
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                };
+                let mut paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+                paths.any(is_in).then(|| group.clone())
+            }
+        }
+    }
+
+    /// Looks at the pages of each process for which there is time; returns the CPU time.
+    fn look_at_pages(&mut self, time: Duration, rest: &mut dyn FnMut(Duration)) -> u64 {
+        let mut patience = Patience::new(time);
+        let mut spent_ns = 0;
+        for index in self.turns() {
+            let resident_bytes = self.processes[index].first.resident_bytes;
+            if !patience.allows(resident_bytes) {
+                continue;
+            }
+            let before_ns = thread_cpu_ns();
+            self.processes[index].detail = self.pages_of(index);
+            let cpu_ns = thread_cpu_ns() - before_ns;
+            spent_ns += cpu_ns;
+            rest(patience.rest_after(resident_bytes, Duration::from_nanos(cpu_ns)));
+        }
+        spent_ns
+    }
+
+    /// One process of each instance, then the next of each: so that few looks say something of every instance.
+    fn turns(&self) -> Vec<usize> {
+        let mut nth_of: Vec<usize> = vec![0; self.instances.len()];
+        let mut turns: Vec<(usize, usize)> = Vec::with_capacity(self.processes.len());
+        for (index, process) in self.processes.iter().enumerate() {
+            turns.push((nth_of[process.instance], index));
+            nth_of[process.instance] += 1;
+        }
+        turns.sort_unstable();
+        turns.into_iter().map(|(_, index)| index).collect()
+    }
+
+    fn pages_of(&mut self, index: usize) -> Option<MemoryMap> {
+        let pid = self.processes[index].pid;
+        let text = self.files.read(&format!("{pid}/smaps_rollup")).ok()?;
+        memory_map::parse(text)
+    }
+
+    /// Reads everything again and sums up. Who has gone meanwhile leaves its instance.
+    fn last_look(&mut self, watched_ns: u64) {
+        let (_, _, kernel_stacks_bytes) = limits::memory(&mut self.files).unwrap_or_default();
+        let threads = threads_of_machine(&mut self.files).unwrap_or(0);
+        let kernel_stack_bytes =
+            kernel_stacks_bytes.checked_div(threads).filter(|&bytes| bytes > 0).unwrap_or(KERNEL_STACK_BYTES);
+        let per_thread_bytes = kernel_stack_bytes.saturating_add(THREAD_BYTES);
+        let sharers = std::mem::take(&mut self.sharers);
+        let exclusive_share = self.exclusive_share(&sharers);
+        let counted = self.processes.len().min(DESCRIPTORS_COUNTED_MAX);
+        let mut entries = Vec::new();
+        let mut kept = Vec::with_capacity(self.processes.len());
+        for (index, process) in std::mem::take(&mut self.processes).into_iter().enumerate() {
+            // A process of another name or user is another one, under the same number.
+            let again = self.status(process.pid).filter(|look| look.name == process.name && look.user == process.user);
+            let Some(last) = again.and_then(|look| look.memory) else {
+                self.vanished += 1;
+                continue;
+            };
+            let cpu_ns = self.clocks.process_ns(process.pid, Counted::Scheduled).zip(process.cpu_ns);
+            let descriptors = (index < counted)
+                .then(|| self.files.numbers_below(&format!("{}/fd", process.pid), &mut entries).ok())
+                .flatten()
+                .map(|()| entries.len() as u64);
+            let sharers = sharers.get(&process.name).copied().unwrap_or(1);
+            let cost = cost_of(&process, &last, exclusive_share, sharers, per_thread_bytes);
+            let instance = &mut self.instances[process.instance];
+            instance.processes += 1;
+            instance.threads += last.threads;
+            instance.cost.add(&cost);
+            instance.resident_bytes = instance.resident_bytes.saturating_add(last.resident_bytes);
+            if let Some((after, before)) = cpu_ns.filter(|_| watched_ns > 0) {
+                instance.cores += after.saturating_sub(before) as f64 / watched_ns as f64;
+            }
+            instance.descriptors = match (instance.processes, instance.descriptors, descriptors) {
+                (1, _, first) => first,
+                (_, sum, more) => sum.zip(more).map(|(sum, more)| sum + more),
+            };
+            instance.growth_bytes += last.anonymous_bytes as i64 - process.first.anonymous_bytes as i64;
+            instance.read_in_detail += u64::from(process.detail.is_some());
+            kept.push(process);
+        }
+        self.processes = kept;
+    }
+
+    /// Which share of anonymous memory is exclusive, by those that were looked at; 1 when none was.
+    fn exclusive_share(&self, sharers: &BTreeMap<Vec<u8>, usize>) -> f64 {
+        let (mut exclusive, mut all) = (0.0, 0.0);
+        for process in &self.processes {
+            let Some(detail) = process.detail else { continue };
+            let sharers = sharers.get(&process.name).copied().unwrap_or(1);
+            exclusive += detail.exclusive_anonymous_bytes(sharers) as f64;
+            all += detail.anonymous_bytes as f64;
+        }
+        if all > 0.0 { exclusive / all } else { 1.0 }
+    }
+
+    fn room(&mut self, wanted: &Instances, before: &MachineTicks, after: &MachineTicks) -> Room {
+        let (total, available, _) = limits::memory(&mut self.files).unwrap_or_default();
+        let groups = self.common_groups(wanted);
+        let group_memory = groups.as_ref().and_then(|groups| groups.memory(self.host).ok());
+        let quota = groups.as_ref().and_then(|groups| groups.cpu_quota_millicores(self.host).ok().flatten());
+        let cpus = u32::try_from(after.cpus.len()).unwrap_or(u32::MAX);
+        let busy = after.all.busy_share_since(&before.all);
+        let mut tasks = self.task_limits(wanted);
+        if let Some(limit) = groups.as_ref().and_then(|groups| groups.tasks(self.host).ok().flatten()) {
+            let left = limit.limit.saturating_sub(limit.now);
+            tasks.push(TaskRoom { limit: format!("pids.max of {}", limit.folder.display()), left });
+        }
+        Room {
+            memory_total_bytes: total,
+            memory_available_bytes: available,
+            group_memory_bytes: group_memory.and_then(|memory| memory.headroom_bytes),
+            cpus,
+            idle_cores: busy.map(|busy| f64::from(cpus) * (1.0 - busy)),
+            quota_cores: quota.map(|millicores| millicores as f64 / 1000.0),
+            tasks,
+            files: files_left(&mut self.files),
+            memory_pressure: memory_pressure(&mut self.files),
+        }
+    }
+
+    /// The groups that one more would be in: those that all instances share. A group that is one instance would get a sibling.
+    fn common_groups(&self, wanted: &Instances) -> Option<ControlGroups> {
+        // LIMIT: a hundred processes show what is common to all.
+        let pids = self.processes.iter().map(|process| process.pid).take(100);
+        let mut groups = pids.filter_map(|pid| ControlGroups::of_process(self.host, pid).ok());
+        let first = groups.next()?;
+        let shared = groups.fold(first, |shared, more| shared.shared_with(&more));
+        Some(if matches!(wanted, Instances::Group(_)) { shared.above() } else { shared })
+    }
+
+    fn task_limits(&mut self, wanted: &Instances) -> Vec<TaskRoom> {
+        let mut tasks = Vec::new();
+        let now = threads_of_machine(&mut self.files);
+        for (name, path) in [("kernel.pid_max", "sys/kernel/pid_max"), ("kernel.threads-max", "sys/kernel/threads-max")]
+        {
+            if let (Some(limit), Some(now)) = (number_in(&mut self.files, path), now) {
+                tasks.push(TaskRoom { limit: name.to_owned(), left: limit.saturating_sub(now) });
+            }
+        }
+        // Each user has a limit of its own, and the superuser none; one more user brings his.
+        let of_a_user = match wanted {
+            Instances::Processes { .. } => self.processes.first().map(|process| (process.pid, process.user)),
+            Instances::Users(_) | Instances::Group(_) => None,
+        };
+        let Some((pid, user)) = of_a_user.filter(|(_, user)| *user != 0) else { return tasks };
+        if let Some(limit) = processes_max(&mut self.files, pid) {
+            // What is not of these instances is missing from the sum: at least so many.
+            let own = self.instances.iter().map(|instance| instance.threads).sum();
+            let name = format!("RLIMIT_NPROC of {}", self.accounts.name(user));
+            tasks.push(TaskRoom { limit: name, left: limit.saturating_sub(own) });
+        }
+        tasks
+    }
+}
+
+/// What a process has to itself.
+fn cost_of(process: &Process, last: &MemoryStatus, share: f64, sharers: usize, per_thread_bytes: u64) -> Cost {
+    let (anonymous_bytes, swap_bytes) = match process.detail {
+        // The moment of the look is over; what has come since counts in the same proportion.
+        Some(detail) => {
+            let exclusive = detail.exclusive_anonymous_bytes(sharers) as f64;
+            let share = if detail.anonymous_bytes == 0 { share } else { exclusive / detail.anonymous_bytes as f64 };
+            (portion(last.anonymous_bytes, share).saturating_add(detail.huge_bytes), detail.swap_share_bytes)
+        }
+        None => (portion(last.anonymous_bytes, share), last.swap_bytes),
+    };
+    let stack_bytes = last.stack_bytes.min(anonymous_bytes);
+    Cost {
+        heap_bytes: anonymous_bytes - stack_bytes,
+        stack_bytes,
+        swap_bytes,
+        tables_bytes: last.tables_bytes,
+        kernel_bytes: last.threads.saturating_mul(per_thread_bytes).saturating_add(PROCESS_BYTES),
+    }
+}
+
+fn portion(bytes: u64, share: f64) -> u64 {
+    (bytes as f64 * share.clamp(0.0, 1.0)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeHost;
+    use std::cell::Cell;
+
+    /// Clocks that move when somebody rests.
+    #[derive(Default)]
+    struct Resting {
+        now_ns: Cell<u64>,
+    }
+
+    impl Clocks for Resting {
+        fn now_ns(&self) -> u64 {
+            self.now_ns.get()
+        }
+        fn since_boot_ns(&self) -> u64 {
+            0
+        }
+        fn wall_ns(&self) -> u64 {
+            0
+        }
+        fn tick_ns(&self) -> u64 {
+            4_000_000
+        }
+        fn process_ns(&self, pid: u32, _counted: Counted) -> Option<u64> {
+            // Process 10 uses half a core.
+            (pid == 10).then(|| self.now_ns.get() / 2)
+        }
+    }
+
+    fn process(fake: &FakeHost, pid: u32, name: &str, user: u32, anonymous_kb: u64) {
+        let status = format!(
+            "Name:\t{name}\nUid:\t{user}\t{user}\t{user}\t{user}\nVmStk:\t 4 kB\nVmPTE:\t 8 kB\nVmSwap:\t 0 kB\n\
+             VmRSS:\t {} kB\nRssAnon:\t {anonymous_kb} kB\nThreads:\t2\n",
+            anonymous_kb + 100
+        );
+        fake.file(&format!("/proc/{pid}/status"), status);
+        fake.file(&format!("/proc/{pid}/cmdline"), format!("/bin/{name}\0--work\0{pid}\0"));
+    }
+
+    fn detail(fake: &FakeHost, pid: u32, private_kb: u64, anonymous_kb: u64) {
+        let text = format!(
+            "0-1 ---p 00000000 00:00 0 [rollup]\nPss_Anon: {private_kb} kB\nPrivate_Dirty: {private_kb} kB\n\
+             Anonymous: {anonymous_kb} kB\n"
+        );
+        fake.file(&format!("/proc/{pid}/smaps_rollup"), text);
+    }
+
+    fn survey_with(fake: &FakeHost, wanted: &Instances, mut at_rest: impl FnMut()) -> Survey {
+        let (host, clocks) = (fake.host(), Resting::default());
+        let accounts = Accounts::parse(b"ann:x:1001:\n");
+        let surveyor = Surveyor::open(&host, &clocks, &accounts).expect("a folder");
+        surveyor.survey(wanted, Duration::from_secs(2), &mut |pause| {
+            at_rest();
+            clocks.now_ns.set(clocks.now_ns.get() + pause.as_nanos() as u64);
+        })
+    }
+
+    fn named(name: &str) -> Instances {
+        Instances::Processes { name: name.to_owned(), words: None }
+    }
+
+    #[test]
+    fn users_are_summed_up_and_kernel_threads_left_out() {
+        let fake = FakeHost::new();
+        process(&fake, 10, "sh", 1001, 40);
+        process(&fake, 11, "cc", 1001, 60);
+        process(&fake, 12, "sh", 7, 50);
+        fake.file("/proc/2/status", "Name:\tkthreadd\nUid:\t0\t0\t0\t0\nThreads:\t1\n");
+        fake.file("/proc/loadavg", "0 0 0 1/9 99\n");
+        let seen = survey_with(&fake, &Instances::Users(None), || {});
+        let names: Vec<&str> = seen.instances.iter().map(|instance| instance.name.as_str()).collect();
+        assert_eq!(names, ["ann", "7"]);
+        let ann = &seen.instances[0];
+        assert_eq!((ann.processes, ann.threads, ann.resident_bytes), (2, 4, 300 << 10));
+        // No right to look at pages: what status says is taken.
+        assert_eq!((ann.cost.heap_bytes, ann.cost.stack_bytes), (92 << 10, 8 << 10));
+        assert!(ann.cores > 0.49 && ann.cores < 0.51, "{}", ann.cores);
+        assert_eq!((seen.read_in_detail, seen.hidden_threads), (0, 2));
+    }
+
+    #[test]
+    fn what_is_shared_since_a_fork_does_not_count() {
+        let fake = FakeHost::new();
+        process(&fake, 10, "pg", 1001, 100);
+        process(&fake, 11, "pg", 1001, 100);
+        detail(&fake, 10, 40, 100);
+        let seen = survey_with(&fake, &named("pg"), || {});
+        assert_eq!(seen.read_in_detail, 1);
+        // The one that could not be looked at is taken to be like the other.
+        let exclusive = |instance: &Instance| instance.cost.heap_bytes + instance.cost.stack_bytes;
+        assert_eq!(exclusive(&seen.instances[0]), exclusive(&seen.instances[1]));
+        assert!(exclusive(&seen.instances[0]) <= 40 << 10);
+    }
+
+    #[test]
+    fn names_words_and_groups_choose() {
+        let fake = FakeHost::new();
+        process(&fake, 10, "py", 1001, 10);
+        process(&fake, 11, "py", 1001, 10);
+        process(&fake, 12, "a-name-of-15-by", 1001, 10);
+        let words = Instances::Processes { name: "py".to_owned(), words: Some("--work 11".to_owned()) };
+        assert_eq!(survey_with(&fake, &words, || {}).instances[0].pid, Some(11));
+        assert_eq!(survey_with(&fake, &named("a-name-of-15-bytes-and-more"), || {}).processes, 1);
+        fake.file("/proc/10/cgroup", "4:memory:/a/b\n0::/\n");
+        fake.file("/proc/11/cgroup", "4:memory:/ab\n");
+        let seen = survey_with(&fake, &Instances::Group("/a".to_owned()), || {});
+        assert_eq!((seen.processes, seen.instances.len()), (1, 1));
+        assert!(survey_with(&fake, &named("none"), || {}).instances.is_empty());
+    }
+
+    #[test]
+    fn who_goes_or_becomes_another_meanwhile_is_counted_and_left_out() {
+        let fake = FakeHost::new();
+        (10..14).for_each(|pid| process(&fake, pid, "py", 1001, 10));
+        let seen = survey_with(&fake, &named("py"), || {
+            if fake.has("/proc/11") {
+                fake.remove("/proc/11");
+            }
+            process(&fake, 12, "other", 1001, 10);
+            fake.file("/proc/13/status", "garbage");
+        });
+        assert_eq!((seen.instances.len(), seen.vanished, seen.processes), (1, 3, 1));
+    }
+
+    #[test]
+    fn limits_are_read_where_they_are() {
+        let fake = FakeHost::new();
+        process(&fake, 10, "py", 1001, 10);
+        let bare = survey_with(&fake, &named("py"), || {}).room;
+        assert_eq!((bare.tasks, bare.files, bare.memory_pressure, bare.idle_cores), (Vec::new(), None, None, None));
+        fake.file("/proc/loadavg", "0 0 0 1/50 99\n");
+        fake.file("/proc/sys/kernel/pid_max", "100\n");
+        fake.file("/proc/sys/fs/file-nr", "30\t0\t100\n");
+        fake.file("/proc/pressure/memory", "some avg10=12.50 avg60=0 avg300=0 total=1\nfull avg10=0.00\n");
+        fake.file(
+            "/proc/10/limits",
+            "Limit  Soft  Hard\nMax processes             20                   30   processes\n",
+        );
+        fake.file("/proc/meminfo", "MemTotal: 1000 kB\nMemFree: 300 kB\nKernelStack: 1600 kB\n");
+        fake.file("/proc/10/cgroup", "0::/a\n");
+        fake.file("/proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        fake.file("/sys/fs/cgroup/a/pids.max", "9\n");
+        fake.file("/sys/fs/cgroup/a/pids.current", "4\n");
+        fake.file("/sys/fs/cgroup/a/memory.max", "2048\n");
+        fake.file("/sys/fs/cgroup/a/memory.current", "1024\n");
+        let room = survey_with(&fake, &named("py"), || {}).room;
+        let left: Vec<u64> = room.tasks.iter().map(|limit| limit.left).collect();
+        assert_eq!(left, [50, 18, 5], "{:?}", room.tasks);
+        assert_eq!((room.files, room.memory_pressure, room.group_memory_bytes), (Some(70), Some(12.5), Some(1024)));
+        assert_eq!((room.memory_total_bytes, room.memory_available_bytes), (1000 << 10, 300 << 10));
+    }
+
+    #[test]
+    fn four_thousand_cpus_are_counted() {
+        let fake = FakeHost::new();
+        process(&fake, 10, "py", 1001, 10);
+        let stat = |idle: u64| {
+            let mut text = format!("cpu  {} 0 0 {idle} 0 0 0 0 0 0\n", 4096);
+            (0..4096).for_each(|cpu| text.push_str(&format!("cpu{cpu} 1 0 0 1 0 0 0 0 0 0\n")));
+            text
+        };
+        fake.file("/proc/stat", stat(1000));
+        let room = survey_with(&fake, &named("py"), || fake.file("/proc/stat", stat(2000))).room;
+        assert_eq!((room.cpus, room.idle_cores), (4096, Some(4096.0)));
+    }
+}
