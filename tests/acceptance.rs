@@ -7,6 +7,7 @@ mod corpus_made;
 mod crew;
 mod faults;
 mod instruments;
+mod fit;
 mod interop;
 mod many;
 mod old_names;

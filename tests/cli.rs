@@ -46,6 +46,11 @@ fn ceiling_does_and_says_what_is_written_down() {
 }
 
 #[test]
+fn fit_does_and_says_what_is_written_down() {
+    check("fit");
+}
+
+#[test]
 fn timers_does_and_says_what_is_written_down() {
     check("timers");
 }

@@ -7,6 +7,7 @@ pub mod inflate;
 pub mod kernel_text;
 pub mod lz4_container;
 pub mod lzma_container;
+pub mod memory_map;
 pub mod round_trip_bz2;
 pub mod round_trip_gz;
 pub mod round_trip_lz4;
@@ -38,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lzma_container", run: lzma_container::run, seeds: seeds::lzma },
     Target { name: "z_container", run: z_container::run, seeds: seeds::z },
     Target { name: "kernel_text", run: kernel_text::run, seeds: kernel_text::seeds },
+    Target { name: "memory_map", run: memory_map::run, seeds: seeds::memory_maps },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "round_trip_bz2", run: round_trip_bz2::run, seeds: seeds::plain },

@@ -3,6 +3,7 @@
 
 mod corpus;
 mod forecast;
+mod instruments;
 mod judge;
 pub mod keep_up;
 mod machine;
@@ -26,7 +27,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "fit", "timers"])]
     suite: String,
     /// 64 MiB instead of 512, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -147,6 +148,11 @@ impl BenchArguments {
 
 /// Runs the suite.
 pub fn run(arguments: &BenchArguments) -> Result<(), String> {
+    match arguments.suite.as_str() {
+        "fit" => return instruments::fit::run(arguments),
+        "timers" => return instruments::timers::run(arguments),
+        _ => {}
+    }
     let program = arguments.program.clone().map_or_else(release_binary, Ok)?;
     let mut data = Data::at(&arguments.data, arguments.quick, arguments.keep);
     let cases = tamp::cases(&program, &data)?;
