@@ -7,6 +7,8 @@ mod corpus;
 mod corpus_made;
 mod crew;
 mod faults;
+mod fit;
+mod instruments;
 mod interop;
 mod jobserver;
 mod many;

@@ -36,6 +36,21 @@ fn xjobs_does_and_says_what_is_written_down() {
 }
 
 #[test]
+fn pstime_does_and_says_what_is_written_down() {
+    check("pstime");
+}
+
+#[test]
+fn ceiling_does_and_says_what_is_written_down() {
+    check("ceiling");
+}
+
+#[test]
+fn fit_does_and_says_what_is_written_down() {
+    check("fit");
+}
+
+#[test]
 fn timers_does_and_says_what_is_written_down() {
     check("timers");
 }

@@ -3,7 +3,8 @@
 mod show;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome, with_causes};
+use crate::failure::{Failure, Outcome};
+use crate::instruments::{accounts, failure};
 use crate::registry::{Entry, Group, Signals};
 use crate::report::print;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -92,11 +93,9 @@ const DO_NOT_FIT: u8 = 3;
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = FitArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
-    // Without names users are shown by number.
-    let accounts = std::fs::read("/etc/passwd").map(|text| Accounts::parse(&text)).unwrap_or_default();
+    let accounts = accounts();
     let wanted = wanted(&args, &accounts)?;
-    let surveyor = Surveyor::open(&context.host, &KernelClocks, &accounts)
-        .map_err(|error| Failure::Environment { command: NAME, message: with_causes(&error) })?;
+    let surveyor = Surveyor::open(&context.host, &KernelClocks, &accounts).map_err(|error| failure(NAME, &error))?;
     let survey = surveyor.survey(&wanted, args.time, &mut std::thread::sleep);
     let suppose = Suppose { memory_bytes: args.memory, reserve_bytes: args.reserve };
     let Some(estimate) = estimate(&survey, suppose) else {

@@ -157,6 +157,18 @@ fn streams() -> Vec<Vec<u8>> {
     streams
 }
 
+/// What the kernel says of a process's memory, and how it says that there is none.
+pub fn memory_maps() -> Vec<Vec<u8>> {
+    let own = ["/proc/self/smaps_rollup", "/proc/self/status"].into_iter().filter_map(|path| std::fs::read(path).ok());
+    let written = [
+        "1-2 ---p 00000000 00:00 0 [rollup]\nRss: 16160 kB\nPss_Anon: 1587 kB\nPrivate_Clean: 0 kB\n\
+         Private_Dirty: 1540 kB\nAnonymous: 3556 kB\nSwapPss: 0 kB\nPrivate_Hugetlb: 0 kB\n",
+        "Name:\tx\nVmRSS:\t 16160 kB\nRssAnon:\t 3556 kB\nThreads:\t1\n",
+        "Name:\tkthreadd\n",
+    ];
+    own.chain(written.into_iter().map(|text| text.as_bytes().to_vec())).collect()
+}
+
 fn read(mut encoder: impl Read) -> Vec<u8> {
     let mut packed = Vec::new();
     encoder.read_to_end(&mut packed).expect("memory can be read");

@@ -8,8 +8,10 @@ pub mod job_blocks;
 pub mod job_books;
 pub mod job_lines;
 pub mod job_template;
+pub mod kernel_text;
 pub mod lz4_container;
 pub mod lzma_container;
+pub mod memory_map;
 pub mod round_trip_bz2;
 pub mod round_trip_gz;
 pub mod round_trip_lz4;
@@ -40,6 +42,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "xz_container", run: xz_container::run, seeds: seeds::xz },
     Target { name: "lzma_container", run: lzma_container::run, seeds: seeds::lzma },
     Target { name: "z_container", run: z_container::run, seeds: seeds::z },
+    Target { name: "kernel_text", run: kernel_text::run, seeds: kernel_text::seeds },
+    Target { name: "memory_map", run: memory_map::run, seeds: seeds::memory_maps },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "job_lines", run: job_lines::run, seeds: job_seeds::lines },

@@ -4,6 +4,7 @@
 mod corpus;
 mod crew;
 mod forecast;
+mod instruments;
 mod judge;
 pub mod keep_up;
 mod machine;
@@ -28,7 +29,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "crew", "xjobs"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "crew", "xjobs", "fit", "timers"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -152,6 +153,8 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     match arguments.suite.as_str() {
         "crew" => crew::run(arguments),
         "xjobs" => xjobs::run(arguments),
+        "fit" => instruments::fit::run(arguments),
+        "timers" => instruments::timers::run(arguments),
         _ => run_tamp(arguments),
     }
 }

@@ -1,6 +1,7 @@
 //! The answer for people, for programs and as comma-separated values. Pure.
 
 use super::Answer;
+use crate::instruments::csv_field;
 use observe::fit::estimate::{Bound, Dominates, Range, Unit};
 use observe::fit::{Instance, Survey};
 use std::fmt::Write;
@@ -197,7 +198,7 @@ pub fn as_csv(answer: &Answer) -> String {
         writeln!(
             text,
             "{},{},{},{},{},{},{},{},{},{},{},{:.6},{}",
-            field(&instance.name),
+            csv_field(&instance.name),
             or_nothing(instance.pid.map(u64::from)),
             instance.processes,
             instance.threads,
@@ -214,15 +215,6 @@ pub fn as_csv(answer: &Answer) -> String {
         .expect("writing to a string");
     }
     text
-}
-
-/// A name: escaped for terminals, quoted where the format needs it (RFC 4180).
-fn field(name: &str) -> String {
-    let name = terminal::printable(name);
-    match name.contains([',', '"']) {
-        true => format!("\"{}\"", name.replace('"', "\"\"")),
-        false => name.into_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -130,8 +130,8 @@ fn middle_of(sorted: &[f64]) -> Option<Range> {
     }
     let reach = (count as f64).sqrt();
     let (below, above) = (count as f64 / 2.0 - reach, count as f64 / 2.0 + reach);
-    let low = if below < 1.0 { first } else { sorted[below.floor() as usize - 1] };
-    let high = if above >= count as f64 { last } else { sorted[above.ceil() as usize] };
+    let low = if below < 1.0 { first } else { sorted[below as usize - 1] };
+    let high = sorted.get(above.ceil() as usize).copied().unwrap_or(last);
     Some(Range { low, middle, high })
 }
 
@@ -308,6 +308,17 @@ mod tests {
         let equal = vec![100; 400];
         let found = estimate(&survey(&equal), Suppose::default()).expect("many");
         assert_eq!((found.each_bytes.low, found.each_bytes.high), (100.0, 100.0));
+    }
+
+    #[test]
+    fn the_middle_lies_between_its_bounds_whatever_the_count() {
+        for count in 1..400 {
+            let sorted: Vec<f64> = (0..count).map(f64::from).collect();
+            let range = middle_of(&sorted).expect("some");
+            assert!(range.low <= range.middle && range.middle <= range.high, "{count}: {range:?}");
+        }
+        let hundred: Vec<f64> = (0..100).map(f64::from).collect();
+        assert_eq!(middle_of(&hundred), Some(Range { low: 39.0, middle: 49.5, high: 60.0 }));
     }
 
     #[test]

@@ -1,0 +1,2 @@
+# A user that the machine does not know.
+mh fit --user nobody-is-called-so
