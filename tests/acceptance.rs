@@ -7,6 +7,7 @@ mod corpus;
 mod corpus_made;
 mod crew;
 mod faults;
+mod instruments;
 mod interop;
 mod jobserver;
 mod many;

@@ -41,6 +41,16 @@ fn timers_does_and_says_what_is_written_down() {
 }
 
 #[test]
+fn pstime_does_and_says_what_is_written_down() {
+    check("pstime");
+}
+
+#[test]
+fn ceiling_does_and_says_what_is_written_down() {
+    check("ceiling");
+}
+
+#[test]
 fn every_case_says_in_its_first_line_what_it_shows() {
     for path in files_below(&cases()) {
         if path.extension() == Some(OsStr::new("cmd")) {

@@ -1,6 +1,7 @@
 //! `mh`: looks up the command by name, runs it, ends with its exit code. Nothing else happens here.
 //! The commands are in `registry.rs`, one file each beside this one.
 
+mod ceiling;
 mod context;
 mod crew;
 mod failure;

@@ -10,7 +10,6 @@ mod spawned;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::instruments::feed::{Feed, Step};
-use crate::instruments::parse_interval;
 use crate::instruments::shares::BaseArg;
 use crate::registry::{Entry, Group, Signals};
 use choose::Chosen;
@@ -23,7 +22,6 @@ use plan::Plan;
 use show::Shower;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// How messages begin.
 const NAME: &str = "mh pstime";
@@ -39,16 +37,12 @@ pub const ENTRY: Entry =
 /// is up to a tick old.
 #[derive(Args, Debug)]
 pub struct PstimeArgs {
-    /// Seconds between two readings
-    #[arg(value_parser = parse_interval, required_unless_present_any = ["replay", "program"])]
-    interval: Option<Duration>,
-
-    /// Processes, by number or by name
-    #[arg(value_name = "PID|NAME")]
-    targets: Vec<String>,
+    /// Seconds between two readings, then processes, by number or by name
+    #[arg(value_name = "INTERVAL [PID|NAME]...", required_unless_present_any = ["replay", "program"])]
+    words: Vec<String>,
 
     /// A program to run; what it and its children used is told on standard error when it ends
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["replay", "targets", "names"])]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["replay", "words", "names"])]
     program: Vec<OsString>,
 
     /// Repeat COUNT times, then print averages; 0 goes on until Ctrl-C
@@ -125,7 +119,9 @@ pub struct PstimeArgs {
 }
 
 fn command() -> Command {
-    PstimeArgs::augment_args(Command::new("pstime")).after_help(
+    let usage = "mh pstime [OPTIONS] INTERVAL [PID|NAME]...\n       mh pstime [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
+         mh pstime [OPTIONS] --replay FILE [PID|NAME]...";
+    PstimeArgs::augment_args(Command::new("pstime")).override_usage(usage).after_help(
         "Examples:\n  mh pstime 10                           who used the CPUs in these ten seconds\n  \
          mh pstime 10 mysqld 7141               these processes\n  \
          mh pstime -n 0 1 -u mysql --by unit    every second, by service, until Ctrl-C\n  \

@@ -4,6 +4,7 @@ pub mod bzip2_container;
 pub mod cut_sizes;
 pub mod gzip_container;
 pub mod inflate;
+pub mod kernel_text;
 pub mod lz4_container;
 pub mod lzma_container;
 pub mod round_trip_bz2;
@@ -36,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "xz_container", run: xz_container::run, seeds: seeds::xz },
     Target { name: "lzma_container", run: lzma_container::run, seeds: seeds::lzma },
     Target { name: "z_container", run: z_container::run, seeds: seeds::z },
+    Target { name: "kernel_text", run: kernel_text::run, seeds: kernel_text::seeds },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "round_trip_bz2", run: round_trip_bz2::run, seeds: seeds::plain },

@@ -5,6 +5,7 @@ use super::pace::{Pace, Woken};
 use super::{accounts, failure};
 use crate::failure::{Failure, with_causes};
 use machine::Host;
+use observe::looker::Looker;
 use observe::recording::{Header, Player, VERSION, write_header, write_sample};
 use observe::sample::Sample;
 use observe::sampler::{Sampler, Wanted};
@@ -27,7 +28,7 @@ pub struct Feed {
 }
 
 enum Source {
-    Live { sampler: Box<Sampler>, pace: Pace, wanted: Wanted },
+    Live { sampler: Box<Sampler>, pace: Pace, wanted: Wanted, looker: Option<Box<Looker>> },
     Recorded { player: Box<Player<BufReader<File>>>, path: PathBuf },
 }
 
@@ -53,12 +54,26 @@ impl Feed {
     /// Of the host, at a pace.
     pub fn live(command: &'static str, host: &Host, interval: Duration, wanted: Wanted) -> Result<Self, Failure> {
         let sampler = Box::new(Sampler::open(host).map_err(|error| failure(command, &error))?);
-        let pace = Pace::begin(interval).map_err(|error| Failure::Environment {
-            command,
-            message: format!("set up waiting: {}", with_causes(&error)),
-        })?;
-        let source = Source::Live { sampler, pace, wanted };
+        let pace = pace(command, interval, 1)?;
+        let source = Source::Live { sampler, pace, wanted, looker: None };
         Ok(Self { command, source, recorder: None, accounts: accounts(), tier: Tier::NoRights })
+    }
+
+    /// Looks at the states of threads, too, while it waits for the next sample.
+    pub fn with_looks(mut self, host: &Host, interval: Duration) -> Result<Self, Failure> {
+        if let Source::Live { looker, pace: paced, .. } = &mut self.source {
+            *looker = Some(Box::new(Looker::open(host).map_err(|error| failure(self.command, &error))?));
+            *paced = pace(self.command, interval, LOOKS)?;
+        }
+        Ok(self)
+    }
+
+    /// In which function of the kernel a thread waits now; none in a recording, or without the rights.
+    pub fn wait_channel(&mut self, pid: u32, tid: u32) -> Option<String> {
+        match &mut self.source {
+            Source::Live { looker: Some(looker), .. } => looker.wait_channel(pid, tid),
+            Source::Live { .. } | Source::Recorded { .. } => None,
+        }
     }
 
     /// Of a recording.
@@ -88,6 +103,9 @@ impl Feed {
             Source::Live { .. } => self.take(None, sample).map(|()| Step::Sample)?,
             Source::Recorded { .. } => self.replay(None, sample)?,
         };
+        if let Source::Live { pace, .. } = &mut self.source {
+            pace.restart();
+        }
         self.keep(None, sample, step)
     }
 
@@ -95,9 +113,17 @@ impl Feed {
     pub fn next(&mut self, earlier: &Sample, later: &mut Sample) -> Result<Step, Failure> {
         let step = match &mut self.source {
             Source::Recorded { .. } => self.replay(Some(earlier), later)?,
-            Source::Live { pace, .. } => {
-                let woken = pace.sleep().map_err(|error| failure(self.command, &error))?;
+            Source::Live { pace, looker, .. } => {
+                let mut woken = Woken::Part;
+                while woken == Woken::Part {
+                    woken = pace.sleep().map_err(|error| failure(self.command, &error))?;
+                    // Not at the end of the interval: the sample itself would be looked at.
+                    if let (Some(looker), Woken::Part) = (looker.as_mut(), woken) {
+                        looker.look();
+                    }
+                }
                 match woken {
+                    Woken::Part => Step::Child,
                     Woken::Child => return Ok(Step::Child),
                     Woken::Ended(signal) => sys::signals::die_by(signal),
                     Woken::Due => self.take(Some(earlier), later).map(|()| Step::Sample)?,
@@ -110,8 +136,12 @@ impl Feed {
 
     fn take(&mut self, earlier: Option<&Sample>, later: &mut Sample) -> Result<(), Failure> {
         match &mut self.source {
-            Source::Live { sampler, wanted, .. } => {
-                sampler.take(wanted, earlier, later).map_err(|error| failure(self.command, &error))
+            Source::Live { sampler, wanted, looker, .. } => {
+                sampler.take(wanted, earlier, later).map_err(|error| failure(self.command, &error))?;
+                if let Some(looker) = looker {
+                    looker.tell(later);
+                }
+                Ok(())
             }
             Source::Recorded { .. } => Ok(()),
         }
@@ -132,6 +162,14 @@ impl Feed {
         written.map_err(|error| file_failure(self.command, "write", &recorder.path, &error))?;
         Ok(step)
     }
+}
+
+/// Looks in an interval: enough that a share of them means something, few enough that nobody feels them.
+const LOOKS: u32 = 25;
+
+fn pace(command: &'static str, interval: Duration, parts: u32) -> Result<Pace, Failure> {
+    Pace::begin(interval, parts)
+        .map_err(|error| Failure::Environment { command, message: format!("set up waiting: {}", with_causes(&error)) })
 }
 
 fn file_failure(

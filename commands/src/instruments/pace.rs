@@ -12,6 +12,8 @@ use sys::signals::{ENDING, SignalQueue, number};
 pub enum Woken {
     /// It is time.
     Due,
+    /// A part of the time has passed.
+    Part,
     /// The user has had enough: Ctrl-C.
     Interrupted,
     /// A signal that ends programs.
@@ -22,18 +24,27 @@ pub enum Woken {
 
 /// Deadlines at equal distances, and the signals that end waiting for them.
 pub struct Pace {
-    interval: Duration,
+    part: Duration,
+    parts: u32,
+    passed: u32,
     next: Instant,
     signals: SignalQueue,
 }
 
 impl Pace {
-    /// The first deadline is one interval away.
-    pub fn begin(interval: Duration) -> io::Result<Self> {
+    /// The first deadline is one interval away; `parts` equal parts of each interval are told.
+    pub fn begin(interval: Duration, parts: u32) -> io::Result<Self> {
+        let part = interval / parts.max(1);
         let mut members = ENDING.to_vec();
         members.push(number::SIGCHLD);
         let signals = SignalQueue::open(&members)?;
-        Ok(Self { interval, next: Instant::now() + interval, signals })
+        Ok(Self { part, parts: parts.max(1), passed: 0, next: Instant::now() + part, signals })
+    }
+
+    /// Counts from now on: what came before it, a first sample of ten thousand processes, takes its time.
+    pub fn restart(&mut self) {
+        self.passed = 0;
+        self.next = Instant::now() + self.part;
     }
 
     /// Sleeps until the next deadline or a signal. A deadline that has passed is made up for at once; deadlines that were
@@ -44,8 +55,13 @@ impl Pace {
             if left.is_zero() {
                 let now = Instant::now();
                 while self.next <= now {
-                    self.next += self.interval;
+                    self.next += self.part;
+                    self.passed += 1;
                 }
+                if self.passed < self.parts {
+                    return Ok(Woken::Part);
+                }
+                self.passed %= self.parts;
                 return Ok(Woken::Due);
             }
             let timeout = Timespec {

@@ -3,6 +3,7 @@
 use super::columns::Column;
 use super::{NAME, PstimeArgs};
 use crate::failure::Failure;
+use crate::instruments::parse_interval;
 use crate::instruments::shares::BaseArg;
 use clap::ValueEnum;
 use observe::model::Idlers;
@@ -108,8 +109,15 @@ impl Plan {
     pub fn new(args: PstimeArgs) -> Result<Self, Failure> {
         let usage = |message: &str| Failure::Usage { command: NAME, message: message.to_owned() };
         let is_number = |target: &String| target.bytes().all(|byte| byte.is_ascii_digit());
-        // With a recording there is no interval: what stands in its place is a process.
-        let (numbers, names): (Vec<String>, Vec<String>) = args.targets.into_iter().partition(is_number);
+        // A recording has its own intervals, and a program takes what time it takes.
+        let has_interval = args.replay.is_none() && args.program.is_empty();
+        let mut words = args.words.into_iter();
+        let interval = if has_interval { words.next() } else { None };
+        let interval = interval.map(|word| {
+            parse_interval(&word).map_err(|reason| usage(&format!("INTERVAL is {}: {reason}", terminal::quote(&word))))
+        });
+        let interval = interval.transpose()?;
+        let (numbers, names): (Vec<String>, Vec<String>) = words.partition(is_number);
         let pids: Option<Vec<u32>> = numbers.iter().map(|number| number.parse().ok()).collect();
         let pids = pids.ok_or_else(|| usage("a process number is larger than any there is"))?;
         let grouping = match (args.by, args.threads || args.microstates) {
@@ -132,7 +140,7 @@ impl Plan {
             true => Column::usual(grouping, args.microstates),
         };
         Ok(Self {
-            interval: args.interval,
+            interval,
             count: args.count,
             pids,
             names,

@@ -81,7 +81,7 @@ impl<'plan> Shower<'plan> {
         let mut text = if self.has_begun { "\n".to_owned() } else { String::new() };
         text.push_str(&self.caption(rows, interval, style, kind));
         let aligns: Vec<_> = self.plan.columns.iter().map(|column| column.align()).collect();
-        let mut table = Table::new(&aligns);
+        let mut table = Table::new(&aligns).no_wider_than(terminal::standard_output_columns());
         table.row(self.plan.columns.iter().map(|column| column.heading(self.plan.unit)));
         for row in &shown {
             table.row(self.plan.columns.iter().map(|column| column.cell(row, style)));

@@ -19,7 +19,7 @@ const UNPACED: Duration = Duration::from_secs(3600);
 
 /// Runs the program. Its exit code is ours.
 pub fn run(context: &Context, plan: &Plan) -> Result<Outcome, Failure> {
-    let mut pace = Pace::begin(UNPACED).map_err(|error| Failure::Environment {
+    let mut pace = Pace::begin(UNPACED, 1).map_err(|error| Failure::Environment {
         command: NAME,
         message: format!("set up waiting: {}", with_causes(&error)),
     })?;
@@ -55,7 +55,7 @@ fn wait(pace: &mut Pace, child: &Child) -> Result<Ended, Failure> {
                 let named = rustix::process::Signal::from_named_raw(signal);
                 let _it_may_be_gone = named.map(|signal| rustix::process::kill_process(pid, signal));
             }
-            Woken::Due | Woken::Interrupted | Woken::Child => {}
+            Woken::Due | Woken::Part | Woken::Interrupted | Woken::Child => {}
         }
     }
 }

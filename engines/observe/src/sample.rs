@@ -143,6 +143,8 @@ pub struct Identity {
     pub user: Option<u32>,
     /// Its control group.
     pub group: Option<String>,
+    /// How many CPUs it may run on.
+    pub cpus_allowed: Option<u32>,
 }
 
 impl Identity {

@@ -259,17 +259,20 @@ impl Sampler {
         let Some((name, line)) = self.read_line(process.pid) else { return false };
         process.line = Some(line);
         self.read_command(process.pid);
-        let user = self.read_of(process.pid, "status").and_then(process_status::user);
+        let status = self.read_of(process.pid, "status");
+        let (user, cpus_allowed) =
+            status.map_or((None, None), |text| (process_status::user(text), process_status::cpus_allowed(text)));
         let group = self.read_of(process.pid, "cgroup").and_then(control_group::of_process).map(text_of);
         let is_known = process.identity.as_ref().is_some_and(|known| {
             known.name.as_bytes() == name.bytes()
                 && known.command.as_bytes() == self.scratch
                 && known.user == user
                 && known.group == group
+                && known.cpus_allowed == cpus_allowed
         });
         if !is_known {
-            process.identity =
-                Some(Arc::new(Identity { name: name.text(), command: text_of(&self.scratch), user, group }));
+            let (name, command) = (name.text(), text_of(&self.scratch));
+            process.identity = Some(Arc::new(Identity { name, command, user, group, cpus_allowed }));
         }
         true
     }

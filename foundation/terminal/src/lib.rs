@@ -12,7 +12,7 @@ mod table;
 mod units;
 
 pub use messages::{Messages, Verbosity};
-pub use output::{Colour, Delivery, Destination, Output};
+pub use output::{Colour, Delivery, Destination, Output, standard_output_columns};
 pub use progress::{Progress, ProgressSample, render_line};
 pub use quote::{printable, quote};
 pub use table::{Align, Table};

@@ -88,6 +88,12 @@ impl Destination {
     }
 }
 
+/// How wide the terminal is that standard output goes to; none where it goes elsewhere or the terminal does not say.
+pub fn standard_output_columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}
+
 /// Whether to colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {

@@ -1,7 +1,7 @@
 //! Plain text in aligned columns, for plans, reports and lists.
 //! No lines, no colour, no wrapping, no trailing blanks.
 
-use crate::display_width::columns;
+use crate::display_width::{columns, shorten};
 use crate::quote::printable;
 use std::fmt;
 
@@ -19,6 +19,7 @@ pub enum Align {
 pub struct Table {
     aligns: Vec<Align>,
     indent: usize,
+    width_max: Option<usize>,
     rows: Vec<Vec<String>>,
 }
 
@@ -28,13 +29,20 @@ const GAP: usize = 2;
 impl Table {
     /// A table without rows, with these columns.
     pub fn new(aligns: &[Align]) -> Self {
-        Self { aligns: aligns.to_vec(), indent: 0, rows: Vec::new() }
+        Self { aligns: aligns.to_vec(), indent: 0, width_max: None, rows: Vec::new() }
     }
 
     /// Starts every row with this many blanks.
     #[must_use]
     pub fn indented(mut self, blanks: usize) -> Self {
         self.indent = blanks;
+        self
+    }
+
+    /// Cuts rows that are longer than so many columns: for a terminal, which would break them.
+    #[must_use]
+    pub fn no_wider_than(mut self, columns: Option<usize>) -> Self {
+        self.width_max = columns;
         self
     }
 
@@ -67,7 +75,11 @@ impl fmt::Display for Table {
                 }
                 line.push_str(&" ".repeat(GAP));
             }
-            writeln!(formatter, "{}", line.trim_end())?;
+            let line = line.trim_end();
+            match self.width_max {
+                Some(limit) => writeln!(formatter, "{}", shorten(line, limit))?,
+                None => writeln!(formatter, "{line}")?,
+            }
         }
         Ok(())
     }
@@ -104,6 +116,16 @@ mod tests {
         table.row(["数据", "1"]);
         table.row(["a\nb", "22"]);
         assert_eq!(table.to_string(), "数据   1\na\\nb  22\n");
+    }
+
+    #[test]
+    fn rows_that_a_terminal_would_break_are_cut() {
+        let mut table = Table::new(&[Align::Right, Align::Left]).no_wider_than(Some(10));
+        table.row(["7", "a long command"]);
+        table.row(["8", "short"]);
+        let text = table.to_string();
+        assert!(text.lines().all(|line| columns(line) <= 10), "{text}");
+        assert!(text.ends_with("8  short\n"), "{text}");
     }
 
     #[test]

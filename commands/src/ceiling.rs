@@ -1,0 +1,181 @@
+//! `mh ceiling`: is this machine maxed out? Names the threads that cannot go faster, and why.
+//! Judges nothing itself (engines/observe, `ceiling`). Reading order: CeilingArgs -> run -> words.
+
+mod words;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome, with_causes};
+use crate::instruments::feed::{Feed, Step};
+use crate::instruments::parse_interval;
+use crate::registry::{Entry, Group, Signals};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use observe::ceiling::{Finding, Limit, busy_cores, findings};
+use observe::groups::Hierarchies;
+use observe::model::{Idlers, Interval};
+use observe::sample::Sample;
+use observe::sampler::{Depth, Texts, Wanted, Who};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use terminal::{Delivery, Output};
+use words::{Judged, Told};
+
+/// How messages begin.
+const NAME: &str = "mh ceiling";
+
+/// The registry's line.
+pub const ENTRY: Entry =
+    Entry { name: "ceiling", group: Group::See, command, rewrite: |line| line, run, signals: Signals::Own };
+
+/// Tell whether the machine is maxed out, by which threads, and what would help
+///
+/// A thread that uses a whole core is 0.4 % of 256 CPUs, and no average shows it. Exit codes: 0 nobody is held back, 3 at the
+/// ceiling (always running), 4 starved (could run, had no CPU), 5 throttled (quota), 6 stolen (hypervisor), 7 I/O-bound; of
+/// several the first line's.
+#[derive(Args, Debug)]
+struct CeilingArgs {
+    /// Seconds to watch
+    #[arg(value_parser = parse_interval, default_value = "3")]
+    interval: Duration,
+
+    /// Processes to judge, by number or name; without any, all
+    #[arg(value_name = "PID|NAME")]
+    targets: Vec<String>,
+
+    /// Leave out processes and threads of this name (may be given again)
+    #[arg(long, value_name = "NAME")]
+    ignore: Vec<String>,
+
+    /// Judge again and again until Ctrl-C, and say since when
+    #[arg(long)]
+    watch: bool,
+
+    /// One JSON object a judgement
+    #[arg(long)]
+    json: bool,
+
+    /// Write every sample to a new file, for --replay
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    record: Option<PathBuf>,
+
+    /// Take the samples from a recording
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record"], hide_short_help = true)]
+    replay: Option<PathBuf>,
+}
+
+fn command() -> Command {
+    CeilingArgs::augment_args(Command::new("ceiling")).after_help(
+        "Examples:\n  mh ceiling                  the next three seconds\n  \
+         mh ceiling 10 mysqld        only mysqld's threads, for ten seconds\n  \
+         mh ceiling 5 --watch        again and again; since when\n  \
+         mh ceiling 1 >/dev/null || echo held back",
+    )
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = CeilingArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    // Idle threads are looked at once; those that move, each time.
+    let wanted = Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads };
+    let mut feed = match &args.replay {
+        Some(path) => Feed::recorded(NAME, path)?,
+        None => Feed::live(NAME, &context.host, args.interval, wanted)?.with_looks(&context.host, args.interval)?,
+    };
+    if let Some(path) = &args.record {
+        feed.record_to(path)?;
+    }
+    judge_all(context, &args, &mut feed)
+}
+
+fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed) -> Result<Outcome, Failure> {
+    let hierarchies = Hierarchies::find(&context.host);
+    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    if feed.first(&mut earlier)? == Step::End {
+        return Err(Failure::Environment {
+            command: NAME,
+            message: "find a sample: the recording is empty".to_owned(),
+        });
+    }
+    let mut interval = Interval::new(Idlers::Listed);
+    let mut since: HashMap<(u32, Limit), u64> = HashMap::new();
+    let mut worst = None;
+    loop {
+        let step = feed.next(&earlier, &mut later)?;
+        match step {
+            Step::Child => continue,
+            Step::End => break,
+            Step::Sample | Step::Last => {}
+        }
+        interval.update(&earlier, &later);
+        let found = findings(&interval, &earlier, &later, hierarchies.quota.as_ref());
+        let found: Vec<Finding> = found.into_iter().filter(|finding| is_wanted(args, finding)).collect();
+        worst = found.first().map(|finding| finding.limit);
+        remember(&mut since, &found, earlier.wall_ns);
+        let threads = found.into_iter().map(|finding| Told {
+            wait_channel: feed.wait_channel(finding.pid, finding.tid),
+            since_ns: since.get(&(finding.tid, finding.limit)).copied(),
+            may_run_on: may_run_on(&later, &finding),
+            finding,
+        });
+        let threads = threads.collect();
+        let judged = Judged {
+            tier: feed.tier,
+            wall_ns: later.wall_ns,
+            elapsed_ns: interval.elapsed_ns,
+            busy_cores: busy_cores(&interval),
+            online_cpus: interval.machine.online_cpus,
+            threads,
+        };
+        let text = if args.json { judged.json() } else { judged.text(args.watch) };
+        put(&text)?;
+        std::mem::swap(&mut earlier, &mut later);
+        if step == Step::Last || (!args.watch && args.replay.is_none()) {
+            break;
+        }
+    }
+    Ok(Outcome::Code(worst.map_or(0, exit_code)))
+}
+
+/// How many CPUs a thread may use: its last sample's line does not say, its process does.
+fn may_run_on(later: &Sample, finding: &Finding) -> Option<u32> {
+    later.process(finding.pid)?.identity.as_ref()?.cpus_allowed
+}
+
+fn is_wanted(args: &CeilingArgs, finding: &Finding) -> bool {
+    let is_called =
+        |typed: &String| finding.process == *typed || finding.name == *typed || typed.parse() == Ok(finding.pid);
+    let is_ours = finding.pid == std::process::id();
+    let is_listed = args.targets.is_empty() || args.targets.iter().any(is_called);
+    is_listed && !is_ours && !args.ignore.iter().any(is_called)
+}
+
+/// Keeps since when each thread has been held back; those that are not any more are forgotten.
+fn remember(since: &mut HashMap<(u32, Limit), u64>, found: &[Finding], began_ns: u64) {
+    let held: Vec<(u32, Limit)> = found.iter().map(|finding| (finding.tid, finding.limit)).collect();
+    since.retain(|key, _| held.contains(key));
+    for key in held {
+        since.entry(key).or_insert(began_ns);
+    }
+}
+
+/// Documented in the help: scripts depend on it.
+fn exit_code(limit: Limit) -> u8 {
+    match limit {
+        Limit::Ceiling => 3,
+        Limit::Starved => 4,
+        Limit::Throttled => 5,
+        Limit::Stolen => 6,
+        Limit::IoBound => 7,
+    }
+}
+
+fn put(text: &str) -> Result<(), Failure> {
+    let mut output = Output::standard();
+    match output.put(text.as_bytes()).and_then(|_| output.finish()) {
+        Ok(Delivery::Taken) => Ok(()),
+        Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
+        Err(error) => {
+            let message = format!("write to standard output: {}", with_causes(&error));
+            Err(Failure::Environment { command: NAME, message })
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! A judgement as people and programs read it: one sentence that a manager understands, then the threads.
+//! Pure functions; the numbers come from `observe`.
+
+use observe::ceiling::{Finding, Limit};
+use observe::tier::Tier;
+use serde::Serialize;
+use terminal::{Align, Table};
+
+/// What was found in one interval.
+#[derive(Serialize)]
+pub struct Judged {
+    /// Which rights the numbers needed.
+    pub tier: Tier,
+    /// When it ended.
+    pub wall_ns: u64,
+    /// How long it was.
+    pub elapsed_ns: u64,
+    /// Cores that were used; none where the machine does not say.
+    pub busy_cores: Option<f64>,
+    /// CPUs that are switched on.
+    pub online_cpus: u32,
+    /// The threads that are held back.
+    pub threads: Vec<Told>,
+}
+
+/// A thread that is held back, and what may be known besides.
+#[derive(Serialize)]
+pub struct Told {
+    /// What was found.
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// Where in the kernel it waits.
+    pub wait_channel: Option<String>,
+    /// Since when it has been so.
+    pub since_ns: Option<u64>,
+    /// CPUs that it may run on.
+    pub may_run_on: Option<u32>,
+}
+
+impl Judged {
+    /// One line.
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("plain data") + "\n"
+    }
+
+    /// The sentence and the table.
+    pub fn text(&self, with_since: bool) -> String {
+        let mut text = terminal::printable(&self.verdict()).into_owned() + "\n";
+        if self.threads.is_empty() {
+            return text;
+        }
+        use Align::{Left, Right};
+        let aligns = [Right, Right, Right, Right, Right, Left, Left, Left, Left];
+        let mut table = Table::new(&aligns).no_wider_than(terminal::standard_output_columns());
+        table.row(["PID", "TID", "ON CPU", "WAITED", "DISK", "STATE", "FOR", "WAITS IN", "COMMAND"]);
+        for told in &self.threads {
+            table.row(self.cells(told, with_since));
+        }
+        text.push_str(&table.to_string());
+        text
+    }
+
+    fn cells(&self, told: &Told, with_since: bool) -> [String; 9] {
+        let finding = &told.finding;
+        let since = told.since_ns.filter(|_| with_since).map(|since_ns| {
+            let nanoseconds = self.wall_ns.saturating_sub(since_ns);
+            terminal::duration_coarse(std::time::Duration::from_nanos(nanoseconds))
+        });
+        [
+            finding.pid.to_string(),
+            finding.tid.to_string(),
+            terminal::percentage(finding.on_cpu),
+            terminal::percentage(finding.waited),
+            terminal::percentage_whole(finding.in_disk_sleep),
+            state(finding.limit).to_owned(),
+            since.unwrap_or_else(|| "-".to_owned()),
+            told.wait_channel.clone().unwrap_or_else(|| "-".to_owned()),
+            command(finding),
+        ]
+    }
+
+    /// The first line: the state of the worst thread, and what would help.
+    fn verdict(&self) -> String {
+        let busy = self.busy();
+        let Some(told) = self.threads.first() else {
+            return format!("not maxed out: no thread is held back. {busy}.");
+        };
+        let finding = &told.finding;
+        let who = format!("{} ({}) thread {}", finding.process, finding.pid, finding.tid);
+        let seconds = |share: f64| terminal::four_digits(share.min(1.0) * finding.elapsed_ns as f64 / 1e9);
+        let of = format!("of {} s", terminal::four_digits(finding.elapsed_ns as f64 / 1e9));
+        let others = match self.threads.len() {
+            1 => String::new(),
+            count => format!(" {} more threads are held back.", count - 1),
+        };
+        let sentence = match finding.limit {
+            Limit::Ceiling => format!(
+                "maxed out: {who} has used one whole core for {} {of}. {busy}; more CPUs will not make it faster.",
+                seconds(finding.on_cpu)
+            ),
+            Limit::Starved => format!(
+                "short of CPUs: {who} could run and had no CPU for {} {of}. {busy}; {}.",
+                seconds(finding.waited),
+                self.remedy(told)
+            ),
+            Limit::Throttled => format!(
+                "throttled: {who} could run and had no CPU for {} {of}, held back by the quota of {}. {busy}; a larger quota \
+                 will make it faster.",
+                seconds(finding.waited),
+                finding.group.as_deref().unwrap_or("its control group")
+            ),
+            Limit::Stolen => format!(
+                "stolen from: the hypervisor took {} {of} from the CPU of {who}. {busy}; this machine cannot change that.",
+                seconds(finding.stolen)
+            ),
+            Limit::IoBound => format!(
+                "bound by I/O: {who} was found waiting for a disk in {} of the looks. {busy}; more CPUs will not make it \
+                 faster.",
+                terminal::percentage_whole(finding.in_disk_sleep)
+            ),
+        };
+        sentence + &others
+    }
+
+    fn remedy(&self, told: &Told) -> String {
+        match told.may_run_on {
+            Some(allowed) if allowed < self.online_cpus => {
+                format!("it may use {allowed} of {} CPUs (affinity), and others use them too", self.online_cpus)
+            }
+            _ => "others had them: more CPUs, or less load, will make it faster".to_owned(),
+        }
+    }
+
+    /// `1.02 of 256 CPUs are busy`.
+    fn busy(&self) -> String {
+        let online = self.online_cpus;
+        match self.busy_cores {
+            Some(busy) => {
+                let busy = busy.min(f64::from(online.max(1)));
+                format!("{busy:.1} of {online} CPUs are busy")
+            }
+            None => format!("{online} CPUs are switched on"),
+        }
+    }
+}
+
+fn state(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Ceiling => "ceiling",
+        Limit::Starved => "starved",
+        Limit::Throttled => "throttled",
+        Limit::Stolen => "stolen",
+        Limit::IoBound => "I/O-bound",
+    }
+}
+
+/// `mysqld: log_writer`.
+fn command(finding: &Finding) -> String {
+    if finding.name == finding.process {
+        finding.command.clone()
+    } else {
+        format!("{}: {}", finding.process, finding.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(limit: Limit) -> Judged {
+        let finding = Finding {
+            limit,
+            pid: 7141,
+            tid: 7188,
+            name: "log_writer".into(),
+            process: "mysqld".into(),
+            command: "/usr/sbin/mysqld".into(),
+            on_cpu: 0.98,
+            waited: 0.4,
+            stolen: 0.3,
+            in_disk_sleep: 0.8,
+            group: Some("/cg/x".into()),
+            cpu: Some(3),
+            elapsed_ns: 10_000_000_000,
+        };
+        let told = Told { finding, wait_channel: None, since_ns: Some(0), may_run_on: Some(4) };
+        Judged {
+            tier: Tier::NoRights,
+            wall_ns: 90_000_000_000,
+            elapsed_ns: 10_000_000_000,
+            busy_cores: Some(1.02),
+            online_cpus: 256,
+            threads: vec![told],
+        }
+    }
+
+    #[test]
+    fn the_first_line_says_who_and_what_would_help() {
+        for (limit, sentence) in [
+            (
+                Limit::Ceiling,
+                "maxed out: mysqld (7141) thread 7188 has used one whole core for 9.800 of 10.00 s. 1.0 of 256 CPUs are \
+                 busy; more CPUs will not make it faster.",
+            ),
+            (
+                Limit::Starved,
+                "short of CPUs: mysqld (7141) thread 7188 could run and had no CPU for 4.000 of 10.00 s. 1.0 of 256 CPUs \
+                 are busy; it may use 4 of 256 CPUs (affinity), and others use them too.",
+            ),
+        ] {
+            assert_eq!(judged(limit).text(false).lines().next(), Some(sentence));
+        }
+        assert!(judged(Limit::Throttled).text(false).contains("quota of /cg/x"));
+        assert!(judged(Limit::Stolen).text(false).contains("took 3.000 of 10.00 s"));
+        assert!(judged(Limit::IoBound).text(false).contains("80 % of the looks"));
+        assert!(judged(Limit::Ceiling).text(true).contains("1 min 30 s"));
+        let nobody = Judged { threads: Vec::new(), ..judged(Limit::Ceiling) };
+        assert_eq!(nobody.text(false), "not maxed out: no thread is held back. 1.0 of 256 CPUs are busy.\n");
+    }
+
+    #[test]
+    fn hostile_names_steer_no_terminal() {
+        let mut judged = judged(Limit::Ceiling);
+        judged.threads[0].finding.process = "\x1b[2J\n".into();
+        assert!(!judged.text(false).contains('\x1b'));
+        assert_eq!(judged.text(false).lines().count(), 3);
+        assert!(!judged.json().trim_end().contains('\n'));
+    }
+}

@@ -1,0 +1,2 @@
+# The help tells the exit codes
+mh ceiling --help

@@ -1,0 +1,2 @@
+# All options
+mh pstime --help

@@ -1,0 +1,2 @@
+# The help fits a screen
+mh pstime -h

@@ -1,0 +1,204 @@
+//! The instruments on real processes that do on purpose what is to be found: spin, crowd one CPU, use up a quota, wait for a disk.
+//! Loads have the highest priority where root may give it, so that neighbours of the test do not change what they are.
+
+use crate::place::{Place, binary};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use testkit::program::{Exit, Outcome, Program, left_out};
+
+/// A load that ends with the test.
+struct Load {
+    child: Child,
+}
+
+impl Load {
+    fn start(program: &str, arguments: &[&str], folder: &Path) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(folder).stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::null());
+        Self { child: command.spawn().expect("the load starts") }
+    }
+
+    fn spinner(folder: &Path) -> Self {
+        Self::start("sh", &["-c", "while :; do :; done"], folder)
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    fn on_cpu(self, cpu: usize) -> Self {
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        sched_setaffinity(Some(self.pid()), &set).expect("a child may be moved");
+        self
+    }
+
+    /// Real-time: a nice value counts only among the processes of one session (autogroups). False where we may not.
+    fn goes_first(&self) -> bool {
+        let set = Command::new("chrt").args(["-f", "-p", "1", &self.number()]).stderr(Stdio::null()).status();
+        set.is_ok_and(|status| status.success())
+    }
+
+    fn number(&self) -> String {
+        self.child.id().to_string()
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _it_may_have_ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+fn first_cpu() -> usize {
+    let allowed = rustix::thread::sched_getaffinity(None).expect("Linux tells");
+    (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).expect("we run on one")
+}
+
+fn ceiling(place: &Place, load: &Load) -> Outcome {
+    let number = load.number();
+    let words = ["ceiling", "1", number.as_str()];
+    Program::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts")
+}
+
+#[track_caller]
+fn assert_verdict(outcome: &Outcome, code: i32, begins: &str) {
+    let text = String::from_utf8_lossy(&outcome.stdout);
+    assert!(outcome.exit == Exit::Code(code) && text.starts_with(begins), "{outcome:?}\n{text}");
+}
+
+/// A control group with a quota of version 1, removed at the end.
+struct Quota {
+    folder: PathBuf,
+}
+
+impl Quota {
+    fn of(microseconds: u32) -> Option<Self> {
+        let folder = PathBuf::from(format!("/sys/fs/cgroup/cpu/mh-test-{}-{microseconds}", std::process::id()));
+        fs::create_dir(&folder).ok()?;
+        let quota = Self { folder };
+        fs::write(quota.folder.join("cpu.cfs_period_us"), "100000").ok()?;
+        fs::write(quota.folder.join("cpu.cfs_quota_us"), microseconds.to_string()).ok()?;
+        Some(quota)
+    }
+
+    fn take_in(&self, load: &Load) {
+        fs::write(self.folder.join("cgroup.procs"), load.number()).expect("root may move its processes");
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        let _still_in_use = fs::remove_dir(&self.folder);
+    }
+}
+
+fn finds_a_ceiling(times: u32) {
+    let place = Place::new();
+    let load = Load::spinner(place.folder()).on_cpu(first_cpu());
+    if !load.goes_first() {
+        return left_out("ceiling of a spinner: only root may keep its neighbours off its CPU");
+    }
+    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &load), 3, "maxed out: sh ("));
+}
+
+fn finds_starvation(times: u32) {
+    let place = Place::new();
+    let loads = [(); 2].map(|()| Load::spinner(place.folder()).on_cpu(first_cpu()));
+    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &loads[0]), 4, "short of CPUs: sh ("));
+}
+
+fn finds_throttling(times: u32) {
+    let place = Place::new();
+    let Some(quota) = Quota::of(30_000) else {
+        return left_out("throttling by a quota: no control group of version 1 can be made here");
+    };
+    let load = Load::spinner(place.folder());
+    quota.take_in(&load);
+    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &load), 5, "throttled: sh ("));
+    drop(load);
+}
+
+fn finds_disk_sleep(times: u32) {
+    let place = Place::new();
+    // A folder in memory never waits for a disk.
+    let folder = Path::new("/var/tmp");
+    let name = format!("mh-test-{}", std::process::id());
+    let load =
+        Load::start("dd", &["if=/dev/zero", &format!("of={name}"), "bs=4k", "oflag=sync", "conv=notrunc"], folder);
+    let is_first = load.goes_first();
+    let outcomes: Vec<Outcome> = (0..times).map(|_| ceiling(&place, &load)).collect();
+    drop(load);
+    let _it_was_never_made = fs::remove_file(folder.join(name));
+    if !is_first {
+        return left_out("disk sleep: only root may keep its neighbours off its CPU");
+    }
+    outcomes.iter().for_each(|outcome| assert_verdict(outcome, 7, "bound by I/O: dd ("));
+}
+
+#[test]
+fn each_state_that_is_made_on_purpose_is_found() {
+    // One after the other: they would be each other's neighbours.
+    finds_a_ceiling(1);
+    finds_starvation(1);
+    finds_throttling(1);
+    finds_disk_sleep(1);
+}
+
+#[test]
+#[ignore = "takes minutes: the long tier"]
+fn no_verdict_of_a_hundred_is_wrong() {
+    finds_a_ceiling(100);
+    finds_starvation(100);
+    finds_throttling(100);
+    finds_disk_sleep(100);
+}
+
+#[test]
+fn a_sleeping_process_is_not_held_back() {
+    let place = Place::new();
+    let load = Load::start("sleep", &["60"], place.folder());
+    assert_verdict(&ceiling(&place, &load), 0, "not maxed out: no thread is held back.");
+}
+
+#[test]
+fn a_recording_of_live_processes_replays_as_the_same_table() {
+    let place = Place::new();
+    let load = Load::spinner(place.folder());
+    let run = |words: &[&str]| {
+        Program::at(binary())
+            .in_folder(place.folder())
+            .run(words.iter(), b"")
+            .expect("the program starts")
+            .stdout_of_success()
+    };
+    let number = load.number();
+    let live = run(&["pstime", "-n", "3", "--record", "rec", "0.2", &number]);
+    let replayed = run(&["pstime", "--replay", "rec", &number]);
+    assert_eq!(String::from_utf8_lossy(&live), String::from_utf8_lossy(&replayed));
+    let refused = Program::at(binary()).in_folder(place.folder()).run(["pstime", "--record", "rec", "0.2"], b"");
+    assert_eq!(refused.expect("the program starts").exit, Exit::Code(1), "a recording is never overwritten");
+}
+
+#[test]
+fn a_program_s_times_are_those_the_kernel_charged() {
+    let place = Place::new();
+    let words = ["pstime", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; times"];
+    let outcome = Program::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts");
+    let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    let told = said.lines().find_map(|line| line.strip_prefix("cpu ")).expect("a sum");
+    let told: f64 = told.split_whitespace().next().and_then(|word| word.parse().ok()).expect("seconds");
+    // `times` says minutes and seconds of the shell itself, user and system, in its first line.
+    let own = String::from_utf8_lossy(&outcome.stdout).lines().next().expect("times prints two lines").to_owned();
+    let own: f64 = own
+        .split_whitespace()
+        .filter_map(|word| word.trim_end_matches('s').split_once('m'))
+        .filter_map(|(minutes, seconds)| Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?))
+        .sum();
+    // What the shell needs to end comes after it said so; its own steps are of ten milliseconds each.
+    assert!(told >= own - 0.02 && told > 0.0, "{told} {own}");
+}
