@@ -7,10 +7,7 @@ mod corpus;
 mod corpus_made;
 mod crew;
 mod faults;
-<<<<<<< HEAD
 mod fit;
-=======
->>>>>>> w-observe
 mod instruments;
 mod interop;
 mod jobserver;

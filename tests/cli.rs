@@ -56,18 +56,8 @@ fn timers_does_and_says_what_is_written_down() {
 }
 
 #[test]
-<<<<<<< HEAD
 fn crew_does_and_says_what_is_written_down() {
     check("crew");
-=======
-fn pstime_does_and_says_what_is_written_down() {
-    check("pstime");
-}
-
-#[test]
-fn ceiling_does_and_says_what_is_written_down() {
-    check("ceiling");
->>>>>>> w-observe
 }
 
 #[test]

@@ -4,13 +4,10 @@ pub mod bzip2_container;
 pub mod cut_sizes;
 pub mod gzip_container;
 pub mod inflate;
-<<<<<<< HEAD
 pub mod job_blocks;
 pub mod job_books;
 pub mod job_lines;
 pub mod job_template;
-=======
->>>>>>> w-observe
 pub mod kernel_text;
 pub mod lz4_container;
 pub mod lzma_container;
@@ -46,10 +43,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lzma_container", run: lzma_container::run, seeds: seeds::lzma },
     Target { name: "z_container", run: z_container::run, seeds: seeds::z },
     Target { name: "kernel_text", run: kernel_text::run, seeds: kernel_text::seeds },
-<<<<<<< HEAD
     Target { name: "memory_map", run: memory_map::run, seeds: seeds::memory_maps },
-=======
->>>>>>> w-observe
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "job_lines", run: job_lines::run, seeds: job_seeds::lines },
