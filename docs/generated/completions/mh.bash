@@ -16,6 +16,9 @@ _mh() {
             ",$1")
                 cmd="mh"
                 ;;
+            mh,ceiling)
+                cmd="mh__subcmd__ceiling"
+                ;;
             mh,crew)
                 cmd="mh__subcmd__crew"
                 ;;
@@ -68,12 +71,38 @@ _mh() {
 
     case "${cmd}" in
         mh)
-            opts="-h -V --help --version tamp xjobs pstime fit timers crew tour links"
+            opts="-h -V --help --version tamp xjobs pstime ceiling fit timers crew tour links"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__ceiling)
+            opts="-h --ignore --watch --json --record --replay --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ignore)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
