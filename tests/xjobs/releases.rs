@@ -171,7 +171,7 @@ fn release_20060409_jobs_start_in_order_and_the_folder_is_not_in_path() {
 #[test]
 fn release_20060409_little_memory_is_no_crash() {
     let place = Place::new();
-    let outcome = place.shell("seq 3000 | (ulimit -v 60000; \"$mh\" xjobs -j2 true; echo $?)");
+    let outcome = place.shell("seq 300 | (ulimit -v 60000; \"$mh\" xjobs -j2 true; echo $?)");
     assert_eq!(stdout(&outcome), "0\n", "{}", said(&outcome));
 }
 
