@@ -251,7 +251,7 @@ mod tests {
             why: String::new(),
         };
         let runs = vec![run(1, 2, "tamp db"), run(2, 0, "tamp other"), run(std::process::id(), 4, "xjobs")];
-        let census = Census { cpus: 4, free: 0, above_capacity: 0, runs };
+        let census = Census { cpus: 4, free: 0, used_by_others: 0, above_capacity: 0, runs };
         assert_eq!(named_holders(&census), " Now tamp db (1) has 2.");
         assert_eq!(named_holders(&Census::default()), "");
     }

@@ -19,14 +19,23 @@ _mh() {
             mh,crew)
                 cmd="mh__subcmd__crew"
                 ;;
+            mh,fit)
+                cmd="mh__subcmd__fit"
+                ;;
             mh,generate)
                 cmd="mh__subcmd__generate"
                 ;;
             mh,links)
                 cmd="mh__subcmd__links"
                 ;;
+            mh,pstime)
+                cmd="mh__subcmd__pstime"
+                ;;
             mh,tamp)
                 cmd="mh__subcmd__tamp"
+                ;;
+            mh,timers)
+                cmd="mh__subcmd__timers"
                 ;;
             mh,tour)
                 cmd="mh__subcmd__tour"
@@ -49,6 +58,12 @@ _mh() {
             mh__subcmd__crew,wait)
                 cmd="mh__subcmd__crew__subcmd__wait"
                 ;;
+            mh__subcmd__timers,log-writer)
+                cmd="mh__subcmd__timers__subcmd__log__subcmd__writer"
+                ;;
+            mh__subcmd__timers,run)
+                cmd="mh__subcmd__timers__subcmd__run"
+                ;;
             *)
                 ;;
         esac
@@ -56,7 +71,7 @@ _mh() {
 
     case "${cmd}" in
         mh)
-            opts="-h -V --help --version tamp xjobs crew tour links generate"
+            opts="-h -V --help --version tamp xjobs pstime fit timers crew tour links generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -70,7 +85,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__crew)
-            opts="-h --json --help set pause resume wait run"
+            opts="-h --json --once --help set pause resume wait run"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -185,6 +200,52 @@ _mh() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        mh__subcmd__fit)
+            opts="-h --user --comm --args --cgroup --with --add --reserve --time --json --csv --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --comm)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --args)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --add)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reserve)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         mh__subcmd__generate)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -207,6 +268,76 @@ _mh() {
             fi
             case "${prev}" in
                 --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__pstime)
+            opts="-n -s -t -m -c -C -u -o -a -h --seconds --threads --microstates --children --name --user --by --of --columns --sort --min --top --all --json --csv --record --replay --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by)
+                    COMPREPLY=($(compgen -W "user cgroup unit name" -- "${cur}"))
+                    return 0
+                    ;;
+                --of)
+                    COMPREPLY=($(compgen -W "machine core quota" -- "${cur}"))
+                    return 0
+                    ;;
+                --columns)
+                    COMPREPLY=($(compgen -W "uid pid tid usr sys error cpu stale core secs wait block sleep members cgroup unit name command" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "uid pid tid usr sys error cpu stale core secs wait block sleep members cgroup unit name command" -- "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -W "cpu usr sys wait pid name" -- "${cur}"))
+                    return 0
+                    ;;
+                --min)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --top)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replay)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -303,6 +434,88 @@ _mh() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        mh__subcmd__timers)
+            opts="-c -n -h --load --per-cpu --call --wait --slack --rounds --json --csv --help run log-writer"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --call)
+                    COMPREPLY=($(compgen -W "poll ppoll select pselect nanosleep usleep clock_nanosleep clock_nanosleep abs cond_timedwait mutex_timedlock rwlock_timedrdlock rwlock_timedwrlock sem_timedwait semtimedop mq_timedreceive mq_timedsend sigtimedwait aio_suspend setitimer real timer_settime recv SO_RCVTIMEO epoll_wait epoll_pwait2 timerfd futex futex_waitv io_uring timeout io_uring_enter" -- "${cur}"))
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=($(compgen -W "poll ppoll select pselect nanosleep usleep clock_nanosleep clock_nanosleep abs cond_timedwait mutex_timedlock rwlock_timedrdlock rwlock_timedwrlock sem_timedwait semtimedop mq_timedreceive mq_timedsend sigtimedwait aio_suspend setitimer real timer_settime recv SO_RCVTIMEO epoll_wait epoll_pwait2 timerfd futex futex_waitv io_uring timeout io_uring_enter" -- "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slack)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__timers__subcmd__log__subcmd__writer)
+            opts="-h --waiters --every --time --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --waiters)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --every)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__timers__subcmd__run)
+            opts="-h --slack --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --slack)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         mh__subcmd__tour)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -318,7 +531,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__xjobs)
-            opts="-j -s -l -1 -0 -n -N -u -q -p -e -t -r -v -V -k -I -C -X -h --hands --jobs --arg-file --script --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --results --journal --resume --resume-failed --retries --timeout --term-seq --halt --delay --load --mem-free --memfree --shell --colsep --eta --bar --dry-run --send --priority --weight --jobserver --explain --report --help"
+            opts="-j -s -l -1 -0 -n -N -u -q -p -e -t -r -v -V -k -I -C -X -h --hands --jobs --arg-file --script --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --results --journal --resume --resume-failed --retries --timeout --term-seq --halt --delay --load --memory --mem-free --memfree --shell --colsep --eta --bar --plain --dry-run --send --priority --weight --jobserver --explain --report --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -389,6 +602,10 @@ _mh() {
                     return 0
                     ;;
                 --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -52,11 +52,11 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Ending to
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l long -d 'zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s D -l dictionary -d 'zst: begin with what FILE holds as history; decompressing needs the same FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Who goes first when runs share the machine' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Who goes first when runs share the machine (default: as the settings file says, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
@@ -104,7 +104,7 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memfree -l mem-free -d '
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s I -d 'Use TEXT in place of {}' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s C -l colsep -d 'Divide lines into arguments at TEXT; {1}, {2} are these' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l send -d 'Send UTILITY, or the lines of standard input, to the server that reads the named pipe FIFO' -r -F
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Who goes first when runs share the machine' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Who goes first when runs share the machine (default: as the settings file says, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
@@ -239,6 +239,7 @@ complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l once -d 'Print who holds what now, and end; on a terminal it is shown as it changes'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "set" -d 'Change a run\'s class or weight'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "pause" -d 'Have a run give back all its cores and keep what it has in memory'
@@ -256,11 +257,11 @@ complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_f
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -l timeout -d 'Wait at most so long (90, 1.5m, 2h)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -l idle -d 'Wait until a core is free that no run waits for, instead'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l priority -d 'Its class' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l priority -d 'Its class (default: as the settings file says, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
-complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l weight -d 'Its share among the runs of its class' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l weight -d 'Its share among the runs of its class (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s j -l hands -d 'It can use N cores at most (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l what -d 'What mh crew says it does (default: its command line)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'

@@ -94,7 +94,7 @@ mod tests {
                 let counted: Vec<usize> = found.iter().map(|strangers| strangers.counted).collect();
                 let hands = hands_of(cores, &counted);
                 let samples = self.second(strangers(second), &hands);
-                let looks = |run: usize| (second + run).is_multiple_of(if run % 2 == 0 { 1 } else { 2 });
+                let looks = |run: usize| (second + run).is_multiple_of(if run.is_multiple_of(2) { 1 } else { 2 });
                 for (run, (strangers, sample)) in found.iter_mut().zip(samples).enumerate() {
                     if looks(run) {
                         strangers.note(sample, cores);
