@@ -146,7 +146,7 @@ fn class(run: &Run, steps: isize) -> Option<(Order, String)> {
 /// What it all amounts to, in a sentence.
 fn verdict(census: &Census) -> String {
     let waiting: Vec<&Run> = census.runs.iter().filter(|run| run.state == State::Waiting).collect();
-    let held = census.cpus - census.free.min(census.cpus);
+    let held = show::held(census);
     match waiting[..] {
         _ if census.runs.is_empty() => "no run shares the cores now".to_owned(),
         [] => format!("nobody waits: {held} of {} are held", show::cores(census.cpus)),

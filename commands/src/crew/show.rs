@@ -14,7 +14,7 @@ pub fn as_text(census: &Census) -> String {
 
 /// The table of cores in one line.
 pub fn numbers(census: &Census) -> String {
-    let held = census.cpus - census.free.min(census.cpus);
+    let held = held(census);
     let lent: u32 = census.runs.iter().map(|run| run.lent).sum();
     let mut text = format!("{}: {held} held, {lent} lent, {} free", cores(census.cpus), census.free);
     if census.used_by_others > 0 {
@@ -24,6 +24,11 @@ pub fn numbers(census: &Census) -> String {
         text.push_str(&format!("; {} above capacity", census.above_capacity));
     }
     text
+}
+
+/// CPUs that runs hold.
+pub fn held(census: &Census) -> u32 {
+    census.runs.iter().map(|run| run.holds.saturating_sub(run.above_capacity)).sum()
 }
 
 /// The runs, a row each.
@@ -93,7 +98,7 @@ mod tests {
         };
         let census = Census { cpus: 64, free: 6, used_by_others: 3, above_capacity: 1, runs: vec![run] };
         let text = as_text(&census);
-        assert!(text.starts_with("64 cores: 58 held, 0 lent, 6 free, 3 used by others; 1 above capacity\n"), "{text}");
+        assert!(text.starts_with("64 cores: 0 held, 0 lent, 6 free, 3 used by others; 1 above capacity\n"), "{text}");
         assert!(text.contains("waiting: runs of a higher class") && !text.contains('\u{1b}'), "{text}");
         assert_eq!(as_text(&Census::default()), "no run shares the cores now\n");
     }
