@@ -34,7 +34,8 @@ fn orphans_that_end_before_their_job_are_counted_for_it() {
 fn what_goes_on_in_a_jobs_group_is_told_when_it_has_ended() {
     let place = Place::new();
     let waits = "until [ -e go ]; do sleep 0.01; done; head -c 3000000 /dev/zero > /dev/null; : > gone";
-    let other = "{ : > go; until [ -e gone ]; do sleep 0.01; done; sleep 0.3; }";
+    // It goes on only when the runner has looked at its job's end.
+    let other = "{ until grep -q outcome journal; do sleep 0.01; done; : > go; until [ -e gone ]; do sleep 0.01; done; sleep 0.3; }";
     run(&place, &format!("({waits}) &\n{other}\n"));
     let ends = lines(&place, "outcome");
     assert_eq!((&ends[0]["job"], &ends[0]["leaves_processes"]), (&Value::from(1), &Value::from(true)));
