@@ -367,6 +367,7 @@ fn work_ns() -> f64 {
 mod tests {
     use super::super::snapshot::{CallTimes, OwnerTimes, Who};
     use super::*;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::time::Duration;
 
     const SELECTIONS: [fn() -> Selection; 4] = [
@@ -377,6 +378,12 @@ mod tests {
     ];
     const GROUPINGS: [Grouping; 5] =
         [Grouping::Together, Grouping::Process, Grouping::Thread, Grouping::Name, Grouping::Group];
+
+    /// These tests watch the process that all of them run in: one after the other.
+    fn alone() -> MutexGuard<'static, ()> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     /// None where this process may not; `sys` tests that it says why.
     fn start(method: Method, selection: Selection, grouping: Grouping, wanted: Vec<u32>) -> Option<Measurement> {
@@ -394,6 +401,7 @@ mod tests {
 
     #[test]
     fn the_kernel_takes_the_programs_of_every_request() {
+        let _alone = alone();
         for (selection, method) in SELECTIONS.iter().flat_map(|s| [(s, Method::Exact), (s, Method::Sampled)]) {
             for grouping in GROUPINGS {
                 let Some(exact) = start(method, selection(), grouping, Vec::new()) else { return };
@@ -406,6 +414,7 @@ mod tests {
 
     #[test]
     fn calls_of_this_process_are_counted_exactly_and_sums_close() {
+        let _alone = alone();
         let Some(exact) =
             start(Method::Exact, Selection::Tree { root: std::process::id() }, Grouping::Together, Vec::new())
         else {
@@ -433,6 +442,7 @@ mod tests {
 
     #[test]
     fn children_are_followed_and_told_apart() {
+        let _alone = alone();
         let Some(exact) =
             start(Method::Exact, Selection::Tree { root: std::process::id() }, Grouping::Process, Vec::new())
         else {
@@ -453,6 +463,7 @@ mod tests {
 
     #[test]
     fn a_name_is_followed_from_its_start_to_its_next_program() {
+        let _alone = alone();
         let name = Selection::Named(kernel_name(b"sleep"));
         let Some(exact) = start(Method::Exact, name, Grouping::Name, Vec::new()) else { return };
         // A shell executes sleep: what the shell did before is not in the table.
@@ -466,6 +477,7 @@ mod tests {
 
     #[test]
     fn sampled_waits_are_exact_and_work_is_shared_out_by_samples() {
+        let _alone = alone();
         let tree = Selection::Tree { root: std::process::id() };
         let Some(sampled) = start(Method::Sampled, tree, Grouping::Together, Vec::new()) else { return };
         std::thread::sleep(Duration::from_millis(30));
@@ -484,6 +496,7 @@ mod tests {
 
     #[test]
     fn what_this_thread_starts_is_followed_from_its_first_moment() {
+        let _alone = alone();
         let Some(exact) = start(Method::Exact, Selection::Born, Grouping::Name, Vec::new()) else { return };
         let mut child = exact
             .follow_born_in(|| std::process::Command::new("/bin/sleep").arg("0.01").spawn())
@@ -499,6 +512,7 @@ mod tests {
 
     #[test]
     fn only_the_calls_that_are_wanted_are_counted() {
+        let _alone = alone();
         let wanted = vec![super::super::names::call_number("getpgid").expect("there")];
         let Some(exact) =
             start(Method::Exact, Selection::Tree { root: std::process::id() }, Grouping::Together, wanted.clone())
@@ -513,6 +527,7 @@ mod tests {
 
     #[test]
     fn names_are_cut_as_the_kernel_cuts_them() {
+        let _alone = alone();
         assert_eq!(&kernel_name(b"a-name-of-twenty-bytes"), b"a-name-of-twent\0");
         assert_eq!(&kernel_name(b"a")[..3], b"a\0\0");
     }
