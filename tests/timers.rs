@@ -3,7 +3,7 @@
 
 use crate::place::{Place, binary};
 use std::path::Path;
-use testkit::program::{Outcome, Program};
+use testkit::program::{Outcome, Program, left_out};
 
 fn run(arguments: &[&str]) -> Outcome {
     let place = Place::new();
@@ -58,12 +58,28 @@ fn each_cpu_has_its_rows() {
 
 #[test]
 fn a_program_that_is_run_inherits_nothing_but_the_slack() {
-    let ignored = "grep SigIgn /proc/self/status; grep SigBlk /proc/self/status";
-    let with = stdout(run(&["timers", "run", "--", "sh", "-c", ignored]));
+    let script = "grep -E 'SigIgn|SigBlk' /proc/self/status";
+    let with = stdout(run(&["timers", "run", "--", "sh", "-c", script]));
     let place = Place::new();
-    let shell = Program::at(Path::new("/bin/sh")).in_folder(place.folder()).run(["-c", ignored], b"");
+    let shell = Program::at(Path::new("/bin/sh")).in_folder(place.folder()).run(["-c", script], b"");
     let without = stdout(shell.expect("sh starts"));
-    assert_eq!(with, without);
+    assert_eq!(signals(&with), signals(&without), "{with}{without}");
+}
+
+/// The sets of signals in lines of `status`, without the two that the C library keeps to itself (32 and 33).
+fn signals(status: &str) -> Vec<u64> {
+    const OWN: u64 = 0b11 << 31;
+    let sets = status.lines().filter_map(|line| line.split_whitespace().nth(1));
+    sets.map(|set| u64::from_str_radix(set, 16).expect("hexadecimal") & !OWN).collect()
+}
+
+#[test]
+fn a_program_that_sets_its_scheduling_anew_keeps_the_slack() {
+    let Some(chrt) = Program::find("chrt") else { return left_out("chrt is not installed") };
+    let chrt = chrt.path().to_str().expect("a path of letters");
+    let arguments =
+        ["timers", "run", "--slack", "1234ns", "--", chrt, "--other", "0", "cat", "/proc/self/timerslack_ns"];
+    assert_eq!(stdout(run(&arguments)), "1234\n");
 }
 
 #[test]

@@ -71,15 +71,10 @@ impl Server {
     /// A session that has read some tables and is idle.
     pub fn session(&self) -> Worker {
         let query = "select count(*) from pg_class c join pg_attribute a on a.attrelid = c.oid";
-        let mut shell = Command::new("/bin/sh");
-        let script = "(printf '%s;\\n' \"$1\"; cat) | exec \"$0\" -h \"$2\" -U \"$3\" -qAtX \"$4\"";
-        shell
-            .args(["-c", script])
-            .arg(self.programs.join("psql"))
-            .arg(query)
-            .arg(&self.folder)
-            .args([USER, &self.mark]);
-        Worker::start(&mut shell)
+        let mut psql = Command::new(self.programs.join("psql"));
+        // The query first, then what comes from standard input, which is nothing until its end.
+        psql.arg("-h").arg(&self.folder).args(["-U", USER, "-qAtX", "-c", query, "-f", "-", &self.mark]);
+        Worker::start(&mut psql)
     }
 }
 

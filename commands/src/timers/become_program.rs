@@ -13,13 +13,21 @@ const NOT_FOUND: u8 = 127;
 const NOT_RUNNABLE: u8 = 126;
 
 /// Returns only when the program cannot be run.
+///
+/// LIE: a thread has two slacks, the one in force and the one that it falls back to when its scheduling is set anew (which some
+/// programs do at their start, to the class that they have already). Only the first can be set; but a new thread takes its creator's for
+/// both. So the program is started by a new thread, which the kernel makes the first and only one of the process.
 pub fn become_program(slack: NonZeroU64, program: &[OsString]) -> Result<Outcome, Failure> {
     let Some((name, arguments)) = program.split_first() else {
         return Err(Failure::Usage { command: NAME, message: "name a program to run".to_owned() });
     };
     lab::timers::set_own_slack(slack).map_err(|error| super::failure("set the timer slack", &error))?;
     sys::signals::file_size_limit_ends_the_program();
-    let error = Command::new(name).args(arguments).exec();
+    let mut command = Command::new(name);
+    command.args(arguments);
+    let thread = std::thread::Builder::new().spawn(move || command.exec());
+    let thread = thread.map_err(|error| super::failure("start the thread that becomes the program", &error))?;
+    let error = thread.join().unwrap_or_else(|_panicked| std::io::Error::other("its thread ended early"));
     let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
     let text = format!("{NAME}: could not run {}: {}\n", terminal::quote(name), with_causes(&error));
     Err(Failure::InWordsOfOthers { text, code })

@@ -28,7 +28,11 @@ pub struct Due {
 
 /// Writes `bench/runs/<date>-<machine>-<suffix>` and says what came of it.
 pub fn finish(suffix: &str, command: &str, how: &str, lines: &[Line], left_out: &[String]) -> Result<(), String> {
-    let folder = root().join("bench/runs").join(format!("{}-{}-{suffix}", machine::date(), machine::name()));
+    let name = format!("{}-{}-{suffix}", machine::date(), machine::name());
+    // A run is never written over another.
+    let names = std::iter::once(name.clone()).chain((2..).map(|again| format!("{name}-{again}")));
+    let folder = names.map(|name| root().join("bench/runs").join(name)).find(|folder| !folder.exists());
+    let folder = folder.ok_or("no name is left for the run's folder")?;
     let fail = |error: std::io::Error| format!("could not write {}: {error}", folder.display());
     std::fs::create_dir_all(&folder).map_err(fail)?;
     let mut text = format!(

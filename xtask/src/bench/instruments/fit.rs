@@ -232,9 +232,10 @@ impl Server {
     /// A session that has read some tables and is idle.
     fn session(&self) -> Result<Worker, String> {
         let query = "select count(*) from pg_class c join pg_attribute a on a.attrelid = c.oid";
-        let script = "(printf '%s;\\n' \"$1\"; cat) | exec \"$0\" -h \"$2\" -U postgres -qAtX postgres";
-        let mut shell = Command::new("/bin/sh");
-        Worker::start(shell.args(["-c", script]).arg(self.programs.join("psql")).arg(query).arg(&self.folder))
+        let mut psql = Command::new(self.programs.join("psql"));
+        // The query first, then what comes from standard input, which is nothing until its end.
+        psql.arg("-h").arg(&self.folder).args(["-U", "postgres", "-qAtX", "-c", query, "-f", "-", "postgres"]);
+        Worker::start(&mut psql)
     }
 }
 

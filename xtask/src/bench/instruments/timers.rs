@@ -1,5 +1,6 @@
 //! `mh timers` beside cyclictest (of Debian's rt-tests): both wait by `clock_nanosleep` with an absolute time, in ordinary
-//! threads, in turn. They agree when the difference of their middles is no more than what each differs from itself.
+//! threads, in turn. They agree when the middles of the quieter half of their rounds differ no more than these rounds among
+//! themselves: the noisier half says what else the machine did.
 
 use super::{Due, Line, answer, finish, number};
 use crate::bench::BenchArguments;
@@ -25,8 +26,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
         workspace::run("cargo", &["build", "--quiet", "--release", "--package", "manyhands"])?;
     }
     let command = arguments.command_line();
-    let how =
-        "Late by, in microseconds: the middle of the rounds' medians, and from the smallest to the largest of them.";
+    let how = "Late by, in microseconds: the middle of the medians of the quieter half of the rounds, and from the smallest to the largest of these.";
     if !workspace::has_program("cyclictest") {
         return finish("timers", &command, how, &[], &["cyclictest is not installed".to_owned()]);
     }
@@ -37,6 +37,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
             ours.push(our_median_us(&program, slack)?);
             theirs.push(their_median_us(&program, slack)?);
         }
+        let (ours, theirs) = (quieter_half(ours), quieter_half(theirs));
         let apart = (median(&ours) - median(&theirs)).abs();
         let spread = width(&ours).max(width(&theirs));
         // LIMIT: cyclictest counts whole microseconds, and reads its clock on the other side of its own bookkeeping.
@@ -49,6 +50,12 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
         });
     }
     finish("timers", &command, how, &lines, &[])
+}
+
+fn quieter_half(mut medians: Vec<f64>) -> Vec<f64> {
+    medians.sort_unstable_by(f64::total_cmp);
+    medians.truncate(medians.len().div_ceil(2));
+    medians
 }
 
 fn width(values: &[f64]) -> f64 {
@@ -102,6 +109,12 @@ fn median_of_histogram(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn noisy_rounds_are_left_out() {
+        assert_eq!(quieter_half(vec![9000.0, 23.0, 24.0, 22.0, 700.0]), [22.0, 23.0, 24.0]);
+        assert_eq!(width(&[22.0, 24.0, 23.0]), 2.0);
+    }
 
     #[test]
     fn the_middle_of_a_histogram_is_found() {
