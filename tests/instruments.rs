@@ -59,9 +59,9 @@ fn first_cpu() -> usize {
     (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).expect("we run on one")
 }
 
-fn ceiling(place: &Place, load: &Load) -> Outcome {
+fn ceiling(place: &Place, load: &Load, seconds: &str) -> Outcome {
     let number = load.number();
-    let words = ["ceiling", "1", number.as_str()];
+    let words = ["ceiling", seconds, number.as_str()];
     Program::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts")
 }
 
@@ -103,13 +103,13 @@ fn finds_a_ceiling(times: u32) {
     if !load.goes_first() {
         return left_out("ceiling of a spinner: only root may keep its neighbours off its CPU");
     }
-    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &load), 3, "maxed out: sh ("));
+    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &load, "1"), 3, "maxed out: sh ("));
 }
 
 fn finds_starvation(times: u32) {
     let place = Place::new();
     let loads = [(); 2].map(|()| Load::spinner(place.folder()).on_cpu(first_cpu()));
-    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &loads[0]), 4, "short of CPUs: sh ("));
+    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &loads[0], "1"), 4, "short of CPUs: sh ("));
 }
 
 fn finds_throttling(times: u32) {
@@ -119,7 +119,7 @@ fn finds_throttling(times: u32) {
     };
     let load = Load::spinner(place.folder());
     quota.take_in(&load);
-    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &load), 5, "throttled: sh ("));
+    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &load, "1"), 5, "throttled: sh ("));
     drop(load);
 }
 
@@ -131,7 +131,7 @@ fn finds_disk_sleep(times: u32) {
     let load =
         Load::start("dd", &["if=/dev/zero", &format!("of={name}"), "bs=4k", "oflag=sync", "conv=notrunc"], folder);
     let is_first = load.goes_first();
-    let outcomes: Vec<Outcome> = (0..times).map(|_| ceiling(&place, &load)).collect();
+    let outcomes: Vec<Outcome> = (0..times).map(|_| ceiling(&place, &load, "3")).collect();
     drop(load);
     let _it_was_never_made = fs::remove_file(folder.join(name));
     if !is_first {
@@ -162,7 +162,7 @@ fn no_verdict_of_a_hundred_is_wrong() {
 fn a_sleeping_process_is_not_held_back() {
     let place = Place::new();
     let load = Load::start("sleep", &["60"], place.folder());
-    assert_verdict(&ceiling(&place, &load), 0, "not maxed out: no thread is held back.");
+    assert_verdict(&ceiling(&place, &load, "1"), 0, "not maxed out: no thread is held back.");
 }
 
 #[test]

@@ -16,6 +16,9 @@ _mh() {
             ",$1")
                 cmd="mh"
                 ;;
+            mh,ceiling)
+                cmd="mh__subcmd__ceiling"
+                ;;
             mh,crew)
                 cmd="mh__subcmd__crew"
                 ;;
@@ -71,12 +74,38 @@ _mh() {
 
     case "${cmd}" in
         mh)
-            opts="-h -V --help --version tamp xjobs pstime fit timers crew tour links generate"
+            opts="-h -V --help --version tamp xjobs pstime ceiling fit timers crew tour links generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__ceiling)
+            opts="-h --ignore --watch --json --record --replay --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ignore)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -531,7 +560,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__xjobs)
-            opts="-j -s -l -1 -0 -n -N -u -q -p -e -t -r -v -V -k -I -C -X -h --hands --jobs --arg-file --script --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --results --journal --resume --resume-failed --retries --timeout --term-seq --halt --delay --load --memory --mem-free --memfree --shell --colsep --eta --bar --dry-run --send --priority --weight --explain --report --help"
+            opts="-j -s -l -1 -0 -n -N -u -q -p -e -t -r -v -V -k -I -C -X -h --hands --jobs --arg-file --script --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --results --journal --resume --resume-failed --retries --timeout --term-seq --halt --delay --load --memory --mem-free --memfree --shell --colsep --eta --bar --plain --dry-run --send --priority --weight --explain --report --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

