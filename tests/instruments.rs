@@ -60,9 +60,9 @@ fn first_cpu() -> usize {
     (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).expect("we run on one")
 }
 
-fn ceiling(place: &Place, load: &Load) -> Outcome {
+fn ceiling(place: &Place, load: &Load, seconds: &str) -> Outcome {
     let number = load.number();
-    let words = ["ceiling", "1", number.as_str()];
+    let words = ["ceiling", seconds, number.as_str()];
     Program::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts")
 }
 
@@ -75,10 +75,15 @@ fn assert_verdict(outcome: &Outcome, code: i32, begins: &str) {
 /// What `mh ceiling` says of a load that `is_undisturbed` by programs besides the test, which can take its CPU even from the
 /// highest priority (the kernel keeps a twentieth for the others): then the truth is another one, and it is asked again. None
 /// when there is no peace.
-fn undisturbed(place: &Place, load: &Load, is_undisturbed: impl Fn(Spent) -> bool) -> Option<Outcome> {
+fn undisturbed(
+    place: &Place,
+    load: &Load,
+    seconds: &str,
+    is_undisturbed: impl Fn(Spent) -> bool,
+) -> Option<Outcome> {
     (0..20).find_map(|_| {
         let (before, idle, began) = (Spent::by(load), idle_ticks(), Instant::now());
-        let outcome = ceiling(place, load);
+        let outcome = ceiling(place, load, seconds);
         let (after, wall) = (Spent::by(load), began.elapsed().as_nanos() as f64);
         let is_idle = (idle_ticks() - idle) * 1e7 / wall > 0.3;
         let spent =
@@ -146,7 +151,7 @@ fn finds_a_ceiling(times: u32) {
         return left_out("ceiling of a spinner: only root may keep its neighbours off its CPU");
     }
     for _ in 0..times {
-        let Some(outcome) = undisturbed(&place, &load, |spent| spent.ran > 0.985) else {
+        let Some(outcome) = undisturbed(&place, &load, "1", |spent| spent.ran > 0.985) else {
             return left_out("ceiling of a spinner: other programs take its CPU all the time");
         };
         assert_verdict(&outcome, 3, "maxed out: sh (");
@@ -156,7 +161,7 @@ fn finds_a_ceiling(times: u32) {
 fn finds_starvation(times: u32) {
     let place = Place::new();
     let loads = [(); 2].map(|()| Load::spinner(place.folder()).on_cpu(first_cpu()));
-    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &loads[0]), 4, "short of CPUs: sh ("));
+    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &loads[0], "1"), 4, "short of CPUs: sh ("));
 }
 
 fn finds_throttling(times: u32) {
@@ -166,7 +171,7 @@ fn finds_throttling(times: u32) {
     };
     let load = Load::spinner(place.folder());
     quota.take_in(&load);
-    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &load), 5, "throttled: sh ("));
+    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &load, "1"), 5, "throttled: sh ("));
     drop(load);
 }
 
@@ -179,7 +184,7 @@ fn finds_disk_sleep(times: u32) {
         Load::start("dd", &["if=/dev/zero", &format!("of={name}"), "bs=4k", "oflag=sync", "conv=notrunc"], folder);
     let is_first = load.goes_first();
     let outcomes: Option<Vec<Outcome>> =
-        (0..times).map(|_| undisturbed(&place, &load, |spent| spent.is_idle && spent.waited < 0.005)).collect();
+        (0..times).map(|_| undisturbed(&place, &load, "3", |spent| spent.is_idle && spent.waited < 0.005)).collect();
     drop(load);
     let _it_was_never_made = fs::remove_file(folder.join(name));
     if !is_first {
@@ -213,7 +218,7 @@ fn no_verdict_of_a_hundred_is_wrong() {
 fn a_sleeping_process_is_not_held_back() {
     let place = Place::new();
     let load = Load::start("sleep", &["60"], place.folder());
-    assert_verdict(&ceiling(&place, &load), 0, "not maxed out: no thread is held back.");
+    assert_verdict(&ceiling(&place, &load, "1"), 0, "not maxed out: no thread is held back.");
 }
 
 #[test]

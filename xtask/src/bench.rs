@@ -11,6 +11,7 @@ mod machine;
 mod measure;
 pub mod pace;
 mod plot;
+pub mod pstime;
 mod record;
 mod sizes;
 mod tamp;
@@ -29,7 +30,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "crew", "xjobs", "fit", "timers"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "crew", "xjobs", "pstime", "fit", "timers"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -153,6 +154,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     match arguments.suite.as_str() {
         "crew" => crew::run(arguments),
         "xjobs" => xjobs::run(arguments),
+        "pstime" => pstime::run(arguments),
         "fit" => instruments::fit::run(arguments),
         "timers" => instruments::timers::run(arguments),
         _ => run_tamp(arguments),

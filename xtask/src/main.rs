@@ -37,6 +37,9 @@ enum Task {
     /// A producer for benches that tells for how long it was blocked
     #[command(hide = true)]
     Pour(bench::keep_up::PourArguments),
+    /// A load for benches that knows what it used
+    #[command(hide = true)]
+    Load(bench::pstime::load::LoadArguments),
     /// A consumer for benches: reads standard input at RATE bytes a second
     #[command(hide = true)]
     Consume(bench::pace::PaceArguments),
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Task::Package(arguments) => package::run(&arguments),
         Task::Produce(arguments) => bench::pace::produce(&arguments),
         Task::Pour(arguments) => bench::keep_up::pour(&arguments),
+        Task::Load(arguments) => bench::pstime::load::run(&arguments),
         Task::Consume(arguments) => bench::pace::consume(&arguments),
     };
     match outcome {

@@ -9,32 +9,48 @@ use machine::{Host, HostError};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
-use sys::cpu_clock::{monotonic_ns, thread_cpu_ns};
+use sys::cpu_clock::{Counted, monotonic_ns, other_process_ns, thread_cpu_ns};
 
 /// Counts states.
 pub struct Looker {
     proc: Files,
+    has_clocks: bool,
     found: Vec<Numbered>,
     tasks: Vec<Numbered>,
     path: String,
+    known: HashMap<u32, Known>,
     seen: HashMap<u32, Seen>,
     looks: u32,
+    since_full: u32,
     not_before_ns: u64,
 }
 
-/// What looks may cost: half a percent of one core.
-const COST_DIVISOR: u64 = 200;
+/// A process at the last look at it.
+#[derive(Default)]
+struct Known {
+    folder: u64,
+    clock_ns: Option<u64>,
+    threads: Vec<(u32, State)>,
+}
+
+/// What looks may cost: one percent of one core.
+const COST_DIVISOR: u64 = 100;
+/// A thread that was woken and did not run yet has another state and the same clock: now and then all are read again.
+const LOOKS_A_FULL_ONE: u32 = 10;
 
 impl Looker {
     /// Looks at the threads of `host`.
     pub fn open(host: &Host) -> Result<Self, HostError> {
         Ok(Self {
             proc: Files::open(host, Path::new("/proc"))?,
+            has_clocks: host.is_real(),
             found: Vec::new(),
             tasks: Vec::new(),
             path: String::new(),
+            known: HashMap::new(),
             seen: HashMap::new(),
             looks: 0,
+            since_full: 0,
             not_before_ns: 0,
         })
     }
@@ -53,45 +69,59 @@ impl Looker {
 
     fn look_at_all(&mut self) {
         let mut found = std::mem::take(&mut self.found);
-        let mut tasks = std::mem::take(&mut self.tasks);
         // Processes that vanish meanwhile are left out; so are all, where none can be listed.
         let _vanished = self.proc.numbers(&mut found);
+        let is_full = self.since_full.is_multiple_of(LOOKS_A_FULL_ONE);
+        self.since_full += 1;
+        if is_full {
+            self.known.retain(|pid, _| found.binary_search_by_key(pid, |entry| entry.number).is_ok());
+        }
         for process in &found {
-            let pid = process.number;
-            self.path.clear();
-            write!(self.path, "{pid}/stat").expect("a string takes every write");
-            let Some((state, threads)) = self.state() else { continue };
-            if threads <= 1 {
-                self.count(pid, state);
-                continue;
+            let clock_ns = self.clock_of(process.number);
+            let mut known = self.known.remove(&process.number).unwrap_or_default();
+            // A thread sleeps, or goes on sleeping for a disk, without its process's clock: what has not moved is as it was.
+            let is_as_before = clock_ns.is_some() && clock_ns == known.clock_ns && known.folder == process.inode;
+            if is_full || !is_as_before {
+                known.folder = process.inode;
+                known.clock_ns = clock_ns;
+                self.look_at(process.number, &mut known.threads);
             }
-            self.path.clear();
-            write!(self.path, "{pid}/task").expect("a string takes every write");
-            let _vanished = self.proc.numbers_below(&self.path, &mut tasks);
-            for task in &tasks {
-                self.path.clear();
-                write!(self.path, "{pid}/task/{}/stat", task.number).expect("a string takes every write");
-                if let Some((state, _)) = self.state() {
-                    self.count(task.number, state);
-                }
-            }
+            known.threads.iter().for_each(|(tid, state)| count(&mut self.seen, *tid, *state));
+            self.known.insert(process.number, known);
         }
         self.looks += 1;
         self.found = found;
+    }
+
+    fn clock_of(&self, pid: u32) -> Option<u64> {
+        if self.has_clocks { other_process_ns(pid, Counted::Scheduled).ok() } else { None }
+    }
+
+    /// Reads the states of a process's threads.
+    fn look_at(&mut self, pid: u32, threads: &mut Vec<(u32, State)>) {
+        threads.clear();
+        self.path.clear();
+        write!(self.path, "{pid}/stat").expect("a string takes every write");
+        let Some((state, count)) = self.state() else { return };
+        if count <= 1 {
+            threads.push((pid, state));
+            return;
+        }
+        let mut tasks = std::mem::take(&mut self.tasks);
+        self.path.clear();
+        write!(self.path, "{pid}/task").expect("a string takes every write");
+        let _vanished = self.proc.numbers_below(&self.path, &mut tasks);
+        for task in &tasks {
+            self.path.clear();
+            write!(self.path, "{pid}/task/{}/stat", task.number).expect("a string takes every write");
+            threads.extend(self.state().map(|(state, _)| (task.number, state)));
+        }
         self.tasks = tasks;
     }
 
     fn state(&mut self) -> Option<(State, u32)> {
         let (_, line) = parse(self.proc.read(&self.path).ok()?)?;
         Some((line.state, line.threads))
-    }
-
-    fn count(&mut self, tid: u32, state: State) {
-        match state {
-            State::Runnable => self.seen.entry(tid).or_default().runnable += 1,
-            State::Uninterruptible => self.seen.entry(tid).or_default().uninterruptible += 1,
-            State::Sleeping | State::Stopped | State::Ended | State::Idle => {}
-        }
     }
 
     /// Puts what was seen since the last time into `sample`, and forgets it.
@@ -114,11 +144,29 @@ impl Looker {
     }
 }
 
+fn count(seen: &mut HashMap<u32, Seen>, tid: u32, state: State) {
+    match state {
+        State::Runnable => seen.entry(tid).or_default().runnable += 1,
+        State::Uninterruptible => seen.entry(tid).or_default().uninterruptible += 1,
+        State::Sleeping | State::Stopped | State::Ended | State::Idle => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fake::{FakeHost, FakeThread};
     use crate::sample::ThreadSample;
+
+    #[test]
+    fn this_process_runs_in_every_look_at_it() {
+        let mut looker = Looker::open(&Host::real()).expect("Linux has /proc");
+        (0..3).for_each(|_| looker.look_at_all());
+        // Its main thread may sleep, waiting for the tests; the one that looks does not.
+        let known = &looker.known[&std::process::id()];
+        let seen = known.threads.iter().filter_map(|(tid, _)| looker.seen.get(tid));
+        assert!(seen.map(|seen| seen.runnable).max() >= Some(3));
+    }
 
     #[test]
     fn states_are_counted_by_thread() {

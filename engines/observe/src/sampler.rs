@@ -70,6 +70,7 @@ pub struct Sampler {
     tasks: Vec<Numbered>,
     path: String,
     scratch: Vec<u8>,
+    group: Vec<u8>,
 }
 
 impl Sampler {
@@ -92,6 +93,7 @@ impl Sampler {
             tasks: Vec::new(),
             path: String::new(),
             scratch: Vec::new(),
+            group: Vec::new(),
         })
     }
 
@@ -262,16 +264,17 @@ impl Sampler {
         let status = self.read_of(process.pid, "status");
         let (user, cpus_allowed) =
             status.map_or((None, None), |text| (process_status::user(text), process_status::cpus_allowed(text)));
-        let group = self.read_of(process.pid, "cgroup").and_then(control_group::of_process).map(text_of);
+        let has_group = self.read_group(process.pid);
+        let group = has_group.then_some(self.group.as_slice());
         let is_known = process.identity.as_ref().is_some_and(|known| {
             known.name.as_bytes() == name.bytes()
                 && known.command.as_bytes() == self.scratch
                 && known.user == user
-                && known.group == group
+                && known.group.as_deref().map(str::as_bytes) == group
                 && known.cpus_allowed == cpus_allowed
         });
         if !is_known {
-            let (name, command) = (name.text(), text_of(&self.scratch));
+            let (name, command, group) = (name.text(), text_of(&self.scratch), group.map(text_of));
             process.identity = Some(Arc::new(Identity { name, command, user, group, cpus_allowed }));
         }
         true
@@ -294,6 +297,16 @@ impl Sampler {
             }));
         }
         self.scratch = scratch;
+    }
+
+    /// Fills `group` with the control group. False where there is none.
+    fn read_group(&mut self, pid: u32) -> bool {
+        let mut group = std::mem::take(&mut self.group);
+        group.clear();
+        let found = self.read_of(pid, "cgroup").and_then(control_group::of_process);
+        let is_found = found.map(|found| group.extend_from_slice(found)).is_some();
+        self.group = group;
+        is_found
     }
 
     fn read_of(&mut self, pid: u32, file: &str) -> Option<&[u8]> {

@@ -55,12 +55,12 @@ pub fn split(total_ns: u64, ticks: Ticks, tick_ns: u64) -> Split {
     }
 }
 
-/// The share of user ticks, between which ends it lies with 95 % confidence.
-fn wilson(user: f64, system: f64, draws: f64) -> (f64, f64) {
+/// Between which ends a share lies with 95 % confidence, when so many draws have met `one` and `other` in this proportion.
+pub(crate) fn wilson(one: f64, other: f64, draws: f64) -> (f64, f64) {
     if draws <= 0.0 {
         return (0.0, 1.0);
     }
-    let share = user / (user + system);
+    let share = one / (one + other);
     let square = DEVIATIONS * DEVIATIONS / draws;
     let centre = (share + square / 2.0) / (1.0 + square);
     let half = (square * share * (1.0 - share) + square * square / 4.0).sqrt() / (1.0 + square);

@@ -189,7 +189,7 @@ fn what_the_hypervisor_took_is_not_the_program_s() {
 
 #[test]
 fn disk_sleep_is_told_from_enough_looks() {
-    for (looks, seen, expected) in [(20, 16, 1), (20, 9, 0), (9, 9, 0)] {
+    for (looks, seen, expected) in [(20, 16, 1), (20, 12, 0), (4, 4, 1), (3, 3, 0), (0, 0, 0), (2, 9, 0)] {
         let scene = Scene::new(1);
         scene.machine(0, 0, 0);
         scene.fake.process(7, AT_FIRST);

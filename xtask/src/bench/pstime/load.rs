@@ -1,0 +1,191 @@
+//! Loads that know what they used: each does its work when told, and says what its own clocks counted. Truth never comes from
+//! another tool.
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use std::hint::black_box;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// One loop in user mode.
+    Spin,
+    /// One system call after the other.
+    Calls,
+    /// 200 us in user mode, 200 us in long system calls.
+    Half,
+    /// 1 ms of work, 3 ms of sleep: in step with a tick of 4 ms.
+    Brief,
+    /// 64 threads.
+    Threads,
+    /// Like spin, noting its clock all the time.
+    Log,
+}
+
+impl Kind {
+    /// As typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spin => "spin",
+            Self::Calls => "calls",
+            Self::Half => "half",
+            Self::Brief => "brief",
+            Self::Threads => "threads",
+            Self::Log => "log",
+        }
+    }
+}
+
+/// A load's arguments.
+#[derive(clap::Args)]
+pub struct LoadArguments {
+    #[arg(value_enum)]
+    kind: Kind,
+}
+
+/// What a load says of itself.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Truth {
+    /// CPU time of all its threads.
+    pub cpu_ns: u64,
+    /// Of that, in user mode, where it knows.
+    pub user_ns: u64,
+    /// Time and CPU time, noted often.
+    log: Vec<(u64, u64)>,
+}
+
+impl Truth {
+    /// CPU time between two moments, by the notes nearest to them.
+    pub fn between(&self, (begin_ns, end_ns): (u64, u64)) -> Result<f64, String> {
+        let at = |moment: u64| {
+            let after = self.log.partition_point(|(noted, _)| *noted < moment);
+            let ((t0, c0), (t1, c1)) = self
+                .log
+                .get(after.wrapping_sub(1))
+                .zip(self.log.get(after))
+                .ok_or("a reading outside of the load's notes")?;
+            let part = (moment - t0) as f64 / (t1 - t0).max(1) as f64;
+            Ok::<f64, String>(*c0 as f64 + part * (c1 - c0) as f64)
+        };
+        Ok(at(end_ns)? - at(begin_ns)?)
+    }
+}
+
+/// How long a load works.
+const WORK: Duration = Duration::from_secs(1);
+/// One that is watched while it works goes on until the watching is over.
+const LONG_WORK: Duration = Duration::from_millis(1600);
+const THREADS: u32 = 64;
+const PHASE: Duration = Duration::from_micros(200);
+
+/// Waits for a line, works, gives account, waits for its end.
+pub fn run(arguments: &LoadArguments) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("load: {error}");
+    let mut input = BufReader::new(std::io::stdin());
+    let mut output = std::io::stdout();
+    writeln!(output, "ready").map_err(failed)?;
+    let mut line = String::new();
+    input.read_line(&mut line).map_err(failed)?;
+    let before = clock(ClockId::ProcessCPUTime);
+    let mut truth = work(arguments.kind)?;
+    truth.cpu_ns = clock(ClockId::ProcessCPUTime) - before;
+    let account = serde_json::to_string(&truth).map_err(|error| format!("load: {error}"))?;
+    writeln!(output, "{account}").map_err(failed)?;
+    input.read_line(&mut line).map_err(failed)?;
+    Ok(())
+}
+
+fn work(kind: Kind) -> Result<Truth, String> {
+    let mut truth = Truth::default();
+    let end = Instant::now() + WORK;
+    match kind {
+        Kind::Spin => spin_until(end),
+        Kind::Calls => {
+            while Instant::now() < end {
+                (0..100).for_each(|_| {
+                    black_box(rustix::process::getppid());
+                });
+            }
+        }
+        Kind::Half => truth.user_ns = half(end)?,
+        Kind::Brief => {
+            while Instant::now() < end {
+                spin_until(Instant::now() + Duration::from_millis(1));
+                std::thread::sleep(Duration::from_millis(3));
+            }
+        }
+        Kind::Threads => std::thread::scope(|scope| {
+            (0..THREADS).for_each(|_| {
+                scope.spawn(|| spin_until(end));
+            });
+        }),
+        Kind::Log => truth.log = noted(Instant::now() + LONG_WORK),
+    }
+    Ok(truth)
+}
+
+fn spin_until(end: Instant) {
+    while Instant::now() < end {
+        (0..100_u64).for_each(|value| {
+            black_box(value);
+        });
+    }
+}
+
+/// CPU time of the user halves.
+fn half(end: Instant) -> Result<u64, String> {
+    let mut zero = std::fs::File::open("/dev/zero").map_err(|error| format!("load: {error}"))?;
+    let mut buffer = vec![0_u8; 256 << 10];
+    let mut user_ns = 0;
+    while Instant::now() < end {
+        let before = clock(ClockId::ThreadCPUTime);
+        spin_until(Instant::now() + PHASE);
+        user_ns += clock(ClockId::ThreadCPUTime) - before;
+        let turn = Instant::now() + PHASE;
+        while Instant::now() < turn {
+            zero.read_exact(&mut buffer).map_err(|error| format!("load: {error}"))?;
+        }
+    }
+    Ok(user_ns)
+}
+
+fn noted(end: Instant) -> Vec<(u64, u64)> {
+    let mut log = Vec::with_capacity(100_000);
+    while Instant::now() < end {
+        log.push((clock(ClockId::Monotonic), clock(ClockId::ProcessCPUTime)));
+        spin_until(Instant::now() + Duration::from_micros(50));
+    }
+    log
+}
+
+fn clock(id: ClockId) -> u64 {
+    let time = clock_gettime(id);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+/// When `mh` read the clock of process `pid`, first and last, as its recording says.
+pub fn readings(recording: &Path, pid: u32) -> Result<(u64, u64), String> {
+    #[derive(Deserialize)]
+    struct Frame {
+        changed: Vec<Changed>,
+    }
+    #[derive(Deserialize)]
+    struct Changed {
+        pid: u32,
+        at_ns: u64,
+    }
+    let text = std::fs::read_to_string(recording).map_err(|error| format!("could not read the recording: {error}"))?;
+    let mut moments = Vec::new();
+    for line in text.lines().skip(1) {
+        let frame: Frame =
+            serde_json::from_str(line).map_err(|error| format!("could not read the recording: {error}"))?;
+        moments.extend(frame.changed.iter().filter(|changed| changed.pid == pid).map(|changed| changed.at_ns));
+    }
+    match moments.as_slice() {
+        [first, .., last] => Ok((*first, *last)),
+        _ => Err("the load was not recorded twice".to_owned()),
+    }
+}
