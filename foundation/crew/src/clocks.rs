@@ -23,7 +23,7 @@ impl StageClock {
         self.busy_ns + self.starved_ns + self.blocked_ns + self.unstaffed_ns
     }
 
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.busy_ns += other.busy_ns;
         self.starved_ns += other.starved_ns;
         self.blocked_ns += other.blocked_ns;

@@ -8,6 +8,7 @@ use crew::measures::{Access, Slots};
 use crew::pipeline::{Mode, Staffing, run};
 use crew::tally::Tally;
 use crew::verdict::{Bound, Circumstances, Doubt, NextStep, Verdict, verdict};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use synthetic::{Costs, LanePlan, Synthetic};
 
@@ -37,7 +38,11 @@ fn scene() -> Scene {
     }
 }
 
+/// One scene at a time: the books have the CPU time of the whole process.
+static STAGE: Mutex<()> = Mutex::new(());
+
 fn play(scene: &Scene, circumstances: &Circumstances) -> Verdict {
+    let _alone = STAGE.lock().unwrap_or_else(PoisonError::into_inner);
     let lane = LanePlan { chunks: scene.chunks, reading: scene.reading, writing: scene.writing, faults: Vec::new() };
     let stages = Synthetic::new(vec![lane], false, scene.costs);
     let budget = InProcess::new(scene.hands);

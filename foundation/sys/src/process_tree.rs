@@ -121,7 +121,7 @@ mod tests {
     /// A process with a child of its own; ends when its input does.
     fn family() -> Child {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", "cat & cat; wait"]).stdin(Stdio::piped()).stdout(Stdio::null());
+        command.args(["-c", "cat; true"]).stdin(Stdio::piped()).stdout(Stdio::null());
         command.spawn().expect("sh starts")
     }
 

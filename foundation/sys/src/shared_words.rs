@@ -53,7 +53,7 @@ impl SharedWords {
         Ok(Self { base, words })
     }
 
-    /// All words. Nobody may use [`SharedWords::half`] on a word that is used whole.
+    /// All words. Nobody may use [`SharedWords::half`] or [`SharedWords::second_half`] on a word that is used whole.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping has `words` aligned words that live as long as `self`; AtomicU64 has u64's layout and any
         // value is valid; everybody accesses them atomically.
@@ -69,6 +69,16 @@ impl SharedWords {
         // SAFETY: the word lies within the mapping, lives as long as `self` and is aligned for a u32; by contract nobody
         // uses it whole.
         unsafe { &*self.base.as_ptr().add(index).cast::<AtomicU32>() }
+    }
+
+    /// The second half, in address order, of word `index`.
+    ///
+    /// # Panics
+    /// When there is no such word.
+    pub fn second_half(&self, index: usize) -> &AtomicU32 {
+        assert!(index < self.words, "word {index} of {}", self.words);
+        // SAFETY: as in `half`; four bytes on it is still within the word, and aligned for a u32.
+        unsafe { &*self.base.as_ptr().add(index).cast::<AtomicU32>().add(1) }
     }
 }
 
@@ -92,7 +102,8 @@ mod tests {
         one.words()[3].store(0x1234_5678_9abc_def0, Ordering::SeqCst);
         one.half(7).store(9, Ordering::SeqCst);
         assert_eq!(other.words()[3].load(Ordering::SeqCst), 0x1234_5678_9abc_def0);
-        assert_eq!(other.half(7).load(Ordering::SeqCst), 9);
+        one.second_half(7).store(11, Ordering::SeqCst);
+        assert_eq!((other.half(7).load(Ordering::SeqCst), other.second_half(7).load(Ordering::SeqCst)), (9, 11));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! | byte | size | what |
 //! |---|---|---|
 //! | 0 | 8 | magic: the letters `mh-crew` and a line feed |
-//! | 8 | 8 | version, 2. Any other: keep off |
-//! | 64 | 4 | generation: a futex, counted up and woken whenever somebody may take who could not before |
+//! | 8 | 8 | version, 3. Any other: keep off |
+//! | 64 | 4 | generation: a futex, counted up and woken when a run comes, leaves, or may have to decide anew: for those who watch |
 //! | 128 | 32 | present: one bit a row that is in use |
 //! | 160 | 32 | hungry: one bit a row that waits for a hand, or runs above capacity |
 //! | 256 | 8 x 1024 | hands: one word a CPU, see [`HandWord`] |
@@ -27,7 +27,7 @@ pub const BITMAP_WORDS: usize = ROWS / 64;
 /// What the first word says.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"mh-crew\n");
 /// The version that this code writes and reads.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// Word of the version.
 pub const VERSION_AT: usize = 1;
@@ -53,6 +53,7 @@ pub const FILE_BYTES: u64 = (WORDS as u64 * 8).next_multiple_of(4096);
 /// Words of a row, counted from its first.
 pub mod field {
     /// First half: the robust mark, a futex: thread id of the keeper, with the kernel's FUTEX_WAITERS and FUTEX_OWNER_DIED bits.
+    /// Second half: the bell, a futex, counted up and woken whenever this run may take who could not before.
     pub const MARK: usize = 0;
     /// Process id; 0: the row is not in use. Written last.
     pub const PROCESS: usize = 1;
@@ -82,7 +83,7 @@ pub mod field {
     pub const EXTERNAL: usize = 13;
     /// CPUs of its mask that it leaves to programs which take no part; they are not in [`MASK`].
     pub const LEFT_OUT: usize = 14;
-    /// Whether it has no yield points and wants the generation rung when somebody becomes hungry: 0 or 1.
+    /// Whether it has no yield points and wants its bell rung when somebody becomes hungry: 0 or 1.
     pub const LISTENS: usize = 15;
     /// CPUs it may use, lowest first: 16 words.
     pub const MASK: usize = 16;

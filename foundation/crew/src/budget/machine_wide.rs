@@ -12,6 +12,7 @@ use super::layout::CPUS;
 use super::passport::{Passed, Passport};
 use super::row::{Entry, Standing};
 use super::seat::{Attempt, Seat, now_ms};
+use super::sleep::Moment;
 use super::table::{CrewFolder, Table, TableError};
 use super::{Budget, Hand, HandBooks, InProcess, Lease, Place, Priority, Request, Surroundings};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait};
@@ -362,11 +363,11 @@ impl Member {
             let Some((_, seat)) = self.seat() else { break None };
             // Publishing rings for those who listen; what happens after it ends the sleep.
             self.publish(&queue);
-            let generation = seat.generation();
+            let moment = seat.moment();
             if let Some(hand) = self.attempt(&mut queue) {
                 break Some(hand);
             }
-            queue = self.wait_for_a_change(queue, generation, &mut patience);
+            queue = self.wait_for_a_change(queue, moment, &mut patience);
         };
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         self.publish(&queue);
@@ -385,7 +386,7 @@ impl Member {
     fn wait_for_a_change<'a>(
         &'a self,
         mut queue: MutexGuard<'a, Queue>,
-        generation: u32,
+        moment: Moment,
         patience: &mut Duration,
     ) -> MutexGuard<'a, Queue> {
         let Some((_, seat)) = self.seat() else { return queue };
@@ -394,9 +395,9 @@ impl Member {
         }
         queue.is_watched = true;
         drop(queue);
-        seat.sleep(generation, *patience);
+        seat.sleep(moment, *patience);
         *patience = (*patience * 2).min(LOOK_LAST);
-        if seat.generation() == generation {
+        if seat.moment() == moment {
             // Somebody died, or time is up.
             seat.tend_others();
         }
@@ -482,7 +483,7 @@ impl Member {
         let is_ours = self.heir().is_some_and(|seat| {
             let is_ours = self.inheritance.give_back(seat, number);
             // A thread of ours may sleep on the table, where nothing has changed.
-            seat.ring_if_hungry();
+            seat.ring_own();
             is_ours
         });
         if !is_ours {
@@ -522,12 +523,14 @@ impl Lease for Member {
             let mut queue = lock(&self.queue);
             match self.seat() {
                 // What is asked for has to be in the row: entitlement goes by it.
-                Some(_) => {
+                Some((_, seat)) => {
                     self.waiting.fetch_add(1, Ordering::SeqCst);
                     self.publish(&queue);
                     let hand = self.attempt(&mut queue);
                     self.waiting.fetch_sub(1, Ordering::SeqCst);
                     self.publish(&queue);
+                    // Who gave a hand back meanwhile may have rung for this run, which does not wait.
+                    seat.pass_on();
                     hand
                 }
                 None => self.alone().try_take().inspect(|_| {

@@ -43,6 +43,6 @@ pub fn give(folder: &CrewFolder, process: u32, order: Order) -> Result<usize, Ta
             row::unmark_hungry(table.words(), row);
         }
     }
-    table.ring();
+    table.ring_all();
     Ok(rows.len())
 }

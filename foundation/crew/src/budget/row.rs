@@ -227,6 +227,12 @@ pub fn is_anybody_hungry<M: Memory + ?Sized>(memory: &M) -> bool {
     (0..BITMAP_WORDS).any(|index| memory.load(HUNGRY_AT + index) != 0)
 }
 
+/// Rows that have somebody to wake: they wait, run above capacity, or listen.
+pub fn hungry_or_listening<M: Memory + ?Sized>(memory: &M) -> impl Iterator<Item = usize> {
+    let is_hungry = |row: usize| memory.load(HUNGRY_AT + row / 64) >> (row % 64) & 1 != 0;
+    present(memory).filter(move |&row| is_hungry(row) || memory.load(row_word(row, field::LISTENS)) != 0)
+}
+
 /// Says that `row` waits for a hand or runs above capacity.
 pub fn mark_hungry<M: Memory + ?Sized>(memory: &M, row: usize) {
     memory.set_bits(HUNGRY_AT + row / 64, 1 << (row % 64));

@@ -7,7 +7,7 @@ use super::hands::{self, Life, Taken, Witness};
 use super::layout::{CPUS, ClaimWord, HandWord, field, hand_word, row_word};
 use super::memory::Memory;
 use super::row::{self, Entry, RowSeen, Standing};
-use super::sleep::{self, is_newly_dead, tell_listeners};
+use super::sleep::{self, Moment, is_newly_dead, tell_listeners};
 use super::table::{FileNumber, Table, TableError};
 use super::view::{SLICE_MS, View};
 use super::{Priority, row::Identity};
@@ -63,7 +63,7 @@ impl Seat {
         let keeper = table.keep_mark(row);
         row::write(table.words(), row, &entry);
         // Whoever watches learns of it.
-        table.ring();
+        table.ring_all();
         let is_unbound = entry.quota.is_none_or(|quota| quota.hands() >= entry.cpus.count() as u64);
         Ok(Self { table, locks, row, entry, keeper, is_unbound, uneven: None, left_out: AtomicUsize::new(0) })
     }
@@ -90,9 +90,9 @@ impl Seat {
         self.table.is_still_there()
     }
 
-    pub(super) fn generation(&self) -> u32 {
-        // ORDER: SeqCst: read before the words that an attempt looks at, so that a change after it ends the sleep.
-        self.table.generation().load(Ordering::SeqCst)
+    /// The moment to begin a sleep with: to be asked before an attempt.
+    pub(super) fn moment(&self) -> Moment {
+        sleep::moment(&self.table, self.row)
     }
 
     /// Whether a free word may be taken without asking whose turn it is.
@@ -176,6 +176,10 @@ impl Seat {
             None if is_guaranteed => above().unwrap_or(Attempt::NotNow),
             None => Attempt::NotNow,
         };
+        if matches!(attempt, Attempt::Got(_)) {
+            // Two hands that came back at once may both have rung for this run.
+            self.pass_on();
+        }
         if is_aged && !matches!(attempt, Attempt::NotNow) {
             self.put(field::SLICE_UNTIL_MS, view.now_ms + SLICE_MS);
             self.put(field::HUNGRY_SINCE_MS, view.now_ms);
@@ -284,7 +288,7 @@ impl Seat {
         let standing = row::standing(self.words(), self.row);
         if standing.is_set_aside {
             row::change_standing(self.words(), self.row, |standing| Standing { is_set_aside: false, ..standing });
-            self.table.ring();
+            self.table.ring_all();
         }
         Standing { is_set_aside: false, ..standing }
     }
@@ -322,25 +326,37 @@ impl Seat {
     /// Gives a hand back; false, and harmless, when it had been taken away.
     pub(super) fn give_back(&self, taken: Taken) -> bool {
         let was_held = hands::give_back(self.words(), taken);
-        self.ring_if_hungry();
+        self.pass_on();
         was_held
     }
 
-    /// Wakes whoever waits for a hand.
-    pub(super) fn ring_if_hungry(&self) {
-        if row::is_anybody_hungry(self.words()) {
-            self.table.ring();
+    /// Wakes the run whose turn it is to take what is free, this one included. Whoever takes a hand does the same, so that of
+    /// several that came free at once each finds its run. If the one that was woken is stopped, the others' slow looks find the
+    /// hand.
+    pub(super) fn pass_on(&self) {
+        if !row::is_anybody_hungry(self.words()) {
+            return;
+        }
+        if let Some(row) = View::look(self.words(), now_ms()).next_in_turn() {
+            self.table.ring(row);
         }
     }
 
-    /// Sleeps until the generation is no longer `generation`, until another run dies, or until `timeout` is over.
-    pub(super) fn sleep(&self, generation: u32, timeout: Duration) {
-        sleep::sleep(&self.table, self.row, generation, timeout);
+    /// Wakes whoever waits for a hand: more has changed than a hand.
+    fn ring_if_hungry(&self) {
+        if row::is_anybody_hungry(self.words()) {
+            self.table.ring_all();
+        }
     }
 
-    /// Tells everybody to look again.
-    pub(super) fn ring(&self) {
-        self.table.ring();
+    /// Sleeps until the bell rings after `since`, until another run dies, or until `timeout` is over.
+    pub(super) fn sleep(&self, since: Moment, timeout: Duration) {
+        sleep::sleep(&self.table, self.row, since, timeout);
+    }
+
+    /// Ends this run's own sleep.
+    pub(super) fn ring_own(&self) {
+        self.table.ring(self.row);
     }
 
     /// From now on other runs ring when they become hungry: this one has no yield points at which it would notice.
@@ -356,7 +372,7 @@ impl Seat {
     /// Frees what the dead and the stopped hold, and tells everybody when something came of it.
     pub(super) fn tend_others(&self) {
         if hands::tend_all(self.words(), &self.witness(), self.row) > 0 {
-            self.table.ring();
+            self.table.ring_all();
         }
     }
 }
@@ -366,7 +382,7 @@ impl Drop for Seat {
         hands::empty(self.words(), self.row);
         // The mark goes before the lock does: the row's next owner sets its own.
         drop(self.keeper.take());
-        self.table.ring();
+        self.table.ring_all();
         // A failure leaves the lock to the closing of the file, which follows at once.
         let _closing_unlocks = byte_lock::unlock(&self.locks, self.row as u64);
     }

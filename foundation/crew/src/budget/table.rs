@@ -6,6 +6,7 @@ use super::layout::{
     WORDS, field, row_word,
 };
 use super::memory::Memory;
+use super::row;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, fchmod, linkat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -20,7 +21,7 @@ use sys::shared_words::SharedWords;
 
 /// The file's name in its folder.
 /// It has the version in it, so that programs of two versions have a table each while both run.
-pub const FILE_NAME: &str = "table-2";
+pub const FILE_NAME: &str = "table-3";
 /// Where everybody's folders are, unless one is told otherwise.
 pub const SHARED_MEMORY: &str = "/dev/shm";
 /// What a user's folder is called; their number follows.
@@ -211,11 +212,20 @@ impl Table {
         self.words.half(GENERATION_AT)
     }
 
-    /// Counts the generation up and wakes all who wait for it.
-    pub fn ring(&self) {
-        // ORDER: SeqCst, as for all words of the table: who looks at the words after this sees what was changed before.
-        self.generation().fetch_add(1, Ordering::SeqCst);
-        sys::futex::wake_all(self.generation());
+    /// What `row` sleeps on.
+    pub fn bell(&self, row: usize) -> &AtomicU32 {
+        self.words.second_half(row_word(row, field::MARK))
+    }
+
+    /// Wakes `row` alone.
+    pub fn ring(&self, row: usize) {
+        sound(self.bell(row));
+    }
+
+    /// Wakes every run that waits for something, and all who watch.
+    pub fn ring_all(&self) {
+        sound(self.generation());
+        row::hungry_or_listening(self.words()).for_each(|row| self.ring(row));
     }
 
     /// The robust mark of `row`.
@@ -227,6 +237,12 @@ impl Table {
     pub fn keep_mark(&self, row: usize) -> Option<sys::robust_mark::MarkKeeper> {
         sys::robust_mark::MarkKeeper::start(Arc::clone(&self.words), row_word(row, field::MARK)).ok()
     }
+}
+
+fn sound(bell: &AtomicU32) {
+    // ORDER: SeqCst, as for all words of the table: who looks at the words after this sees what was changed before.
+    bell.fetch_add(1, Ordering::SeqCst);
+    sys::futex::wake_all(bell);
 }
 
 /// Opens the folder, making it first if need be, and checks that nobody else can put things into it.

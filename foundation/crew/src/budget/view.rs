@@ -7,6 +7,7 @@ use super::entitlement::{Claim, Entitled, entitlements};
 use super::layout::{ClaimWord, HandWord, ROWS, claim_word, hand_word, post_above};
 use super::memory::Memory;
 use super::row::{self, RowSeen};
+use std::cmp::Reverse;
 
 /// After so long without a hand a `low` run gets one for a slice, whoever else is there. Larger starves it longer; smaller
 /// takes more from the classes above: a slice in ten seconds is one hundredth of a core.
@@ -95,6 +96,28 @@ impl View {
                 && seen.waiting > 0
                 && self.now_ms.saturating_sub(seen.hungry_since_ms) >= patience_ms
         }
+    }
+
+    /// The row to be woken for what is free: it waits, may hold more, and can use one of the free words. Of several the one of
+    /// the highest class, there the one with the fewest CPUs to choose from, then the one that lacks most, then the one that
+    /// has waited longest.
+    pub fn next_in_turn(&self) -> Option<usize> {
+        if self.free.is_empty() {
+            return None;
+        }
+        let entitled = self.entitled(u32::MAX);
+        let can_take = |(seen, entitled): &(&RowSeen, &Entitled)| {
+            let is_used_up = seen.quota.is_some_and(|quota| self.held_in_group(quota.group) >= quota.hands());
+            seen.waiting > 0
+                && entitled.may_hold > self.held(seen)
+                && !seen.cpus.and(&self.free).is_empty()
+                && !is_used_up
+        };
+        let turn = |(seen, entitled): &(&RowSeen, &Entitled)| {
+            let lacks = entitled.may_hold - self.held(seen);
+            (seen.standing.class, Reverse(seen.cpus.count()), lacks, Reverse(seen.hungry_since_ms))
+        };
+        self.rows.iter().zip(&entitled).filter(can_take).max_by_key(turn).map(|(seen, _)| seen.row)
     }
 
     /// The rows as the entitlement wants them.

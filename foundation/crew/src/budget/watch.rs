@@ -5,11 +5,11 @@ use super::census::{Census, census};
 use super::hands;
 use super::row;
 use super::seat::KernelWitness;
-use super::sleep::{NOBODY, is_newly_dead, sleep};
+pub use super::sleep::Moment;
+use super::sleep::{self, NOBODY, is_newly_dead};
 use super::table::{CrewFolder, Table, TableError};
 use machine::Host;
 use std::fs::File;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// A table under watch.
@@ -19,10 +19,6 @@ pub struct Watch {
     locks: File,
     namespace: Option<u64>,
 }
-
-/// A moment of the table's life: a sleep that begins with an older one ends at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment(pub(super) u32);
 
 impl Watch {
     /// Watches the folder's table; makes it if there is none, so that there is something to sleep on.
@@ -43,14 +39,12 @@ impl Watch {
 
     /// The moment to begin a sleep with: to be asked before [`Watch::census`].
     pub fn moment(&self) -> Moment {
-        // ORDER: SeqCst: read before what the caller looks at, so that a change after it ends the sleep.
-        Moment(self.table.generation().load(Ordering::SeqCst))
+        sleep::moment(&self.table, NOBODY)
     }
 
-    /// Sleeps until a run comes, leaves or dies, until a hand moves that somebody waits for, or until `timeout` is over.
-    /// Hands that nobody waits for move in silence.
+    /// Sleeps until a run comes, leaves, dies or is given an order, or until `timeout` is over. Hands move in silence.
     pub fn sleep(&self, since: Moment, timeout: Duration) {
-        sleep(&self.table, NOBODY, since.0, timeout);
+        sleep::sleep(&self.table, NOBODY, since, timeout);
     }
 
     /// Frees what those hold that the kernel has marked as dead, and passes the news on to who sleeps in the queue.
@@ -62,7 +56,7 @@ impl Watch {
             hands::tend(self.table.words(), &witness, row);
         }
         if !dead.is_empty() {
-            self.table.ring();
+            self.table.ring_all();
         }
     }
 }

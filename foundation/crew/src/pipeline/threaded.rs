@@ -15,8 +15,9 @@ pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease,
     let floor = Floor {
         desk: Desk::new(stages, staffing),
         workers: 1,
-        workers_most: 1,
+        at_work_most: 0,
         workers_resting: 0,
+        workers_seeking: 1,
         readers_waiting: 0,
         writers_waiting: 0,
         clocks: Clocks::default(),
@@ -40,7 +41,7 @@ pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease,
         // The lease may serve another run.
         lease.set_useful_width(staffing.width);
     }
-    Ran { clocks: floor.clocks, workers: floor.workers_most, access: floor.access }
+    Ran { clocks: floor.clocks, workers: floor.at_work_most.max(1), access: floor.access }
 }
 
 /// What all threads of a run share.
@@ -62,8 +63,11 @@ struct Crew<'a, S: Stages> {
 struct Floor<S: Stages> {
     desk: Desk<S>,
     workers: usize,
-    workers_most: usize,
+    /// The most workers that had a hand at once.
+    at_work_most: usize,
     workers_resting: usize,
+    /// Hired, or at work again, and without a hand so far.
+    workers_seeking: usize,
     readers_waiting: usize,
     writers_waiting: usize,
     clocks: Clocks,
@@ -103,14 +107,12 @@ impl<S: Stages> Crew<'_, S> {
         let scratch = self.stages.new_scratch();
         let mut worker = Worker { scratch, clocks: Clocks::default(), hand: None, cutting: None };
         let mut floor = lock(&self.floor);
+        floor.workers_seeking -= 1;
         while !floor.desk.is_finished() {
             if !floor.desk.has_task() {
                 floor = self.rest(floor, &mut worker);
             } else if worker.hand.is_none() {
-                drop(floor);
-                let take = || Held::take(self.lease, Some(self.tally));
-                worker.hand = Some(timed(&mut worker.clocks.work, OffCpu::Unstaffed, take));
-                floor = lock(&self.floor);
+                floor = self.seek_a_hand(floor, &mut worker);
             } else {
                 let task = floor.desk.take_task(worker.cutting.take()).expect("has_task promised one");
                 let fill = floor.desk.fill();
@@ -125,6 +127,26 @@ impl<S: Stages> Crew<'_, S> {
         floor.workers -= 1;
         self.wake_everybody();
         drop(floor);
+    }
+
+    /// Waits for a hand: for itself, and for those who are not hired meanwhile because it waits. Their time is lost as well.
+    fn seek_a_hand<'a>(
+        &'a self,
+        mut floor: MutexGuard<'a, Floor<S>>,
+        worker: &mut Worker<'a, S>,
+    ) -> MutexGuard<'a, Floor<S>> {
+        let not_hired = (self.width - floor.workers) as u64;
+        floor.workers_seeking += 1;
+        drop(floor);
+        let mut waited = StageClock::default();
+        worker.hand = Some(timed(&mut waited, OffCpu::Unstaffed, || Held::take(self.lease, Some(self.tally))));
+        waited.unstaffed_ns *= 1 + not_hired;
+        worker.clocks.work.add(&waited);
+        floor = lock(&self.floor);
+        floor.workers_seeking -= 1;
+        let at_work = floor.workers - floor.workers_resting - floor.workers_seeking;
+        floor.at_work_most = floor.at_work_most.max(at_work);
+        floor
     }
 
     /// Sleeps without a hand until somebody calls.
@@ -149,7 +171,8 @@ impl<S: Stages> Crew<'_, S> {
     }
 
     /// After any change at the desk: wakes, or hires, whoever can use it. One worker at a time; each that finds a task
-    /// calls again while more remain, so a burst staffs itself in a chain.
+    /// calls again while more remain, so a burst staffs itself in a chain. Where hands are short the chain ends with the one
+    /// worker who waits for a hand: a run has no more threads than it can use.
     fn call_for<'scope, 'env>(&'env self, floor: &mut Floor<S>, scope: &'scope Scope<'scope, 'env>)
     where
         'env: 'scope,
@@ -162,14 +185,14 @@ impl<S: Stages> Crew<'_, S> {
         if let Some(width) = floor.demand.note(busy, has_task, Instant::now()) {
             self.lease.set_useful_width(width);
         }
-        if has_task {
+        if has_task && floor.workers_seeking == 0 {
             if floor.workers_resting > 0 {
                 self.work_waits.notify_one();
             } else if floor.workers < self.width {
                 // Where the system gives no more threads, those there are do the work.
                 if spawn(scope, move || self.work(scope)).is_ok() {
                     floor.workers += 1;
-                    floor.workers_most = floor.workers_most.max(floor.workers);
+                    floor.workers_seeking += 1;
                 }
             }
         }

@@ -27,7 +27,7 @@ pub trait Proxy: Lease {
     fn moment(&self) -> Moment;
     /// Sleeps until the table has changed in a way that may concern this run, or for as long as may pass without a look.
     fn sleep(&self, since: Moment);
-    /// Ends all sleep on the table; for who else of this run sleeps there.
+    /// Ends this run's sleep on the table.
     fn ring(&self);
 }
 
@@ -54,14 +54,14 @@ impl Proxy for Member {
     }
 
     fn moment(&self) -> Moment {
-        Moment(self.seat().map_or(0, |(_, seat)| seat.generation()))
+        self.seat().map(|(_, seat)| seat.moment()).unwrap_or_default()
     }
 
     fn sleep(&self, since: Moment) {
         let Some((_, seat)) = self.seat() else { return std::thread::sleep(LOOK_HUNGRY) };
         let is_hungry = seat.is_anybody_hungry();
-        seat.sleep(since.0, if is_hungry { LOOK_HUNGRY } else { LOOK_AT_REST });
-        if (is_hungry && seat.generation() == since.0) || seat.sees_a_death() {
+        seat.sleep(since, if is_hungry { LOOK_HUNGRY } else { LOOK_AT_REST });
+        if (is_hungry && seat.moment() == since) || seat.sees_a_death() {
             // Somebody died, or time is up. A death that nobody tends would end the next sleep at once, and every other one.
             seat.tend_others();
         }
@@ -73,6 +73,6 @@ impl Proxy for Member {
     }
 
     fn ring(&self) {
-        self.seat().inspect(|(_, seat)| seat.ring());
+        self.seat().inspect(|(_, seat)| seat.ring_own());
     }
 }
