@@ -55,6 +55,39 @@ fn a_signal_puts_its_slots_back_before_it_dies() {
 }
 
 #[test]
+fn a_make_that_crew_runs_has_a_job_for_each_core() {
+    let place = place();
+    // Each waits for the other: with one job at a time this would not end.
+    let recipe = "\t@touch begun.$@; until test -e begun.a -a -e begun.b; do sleep 0.01; done\n";
+    place.write("Makefile", format!("all: a b\na b:\n{recipe}"));
+    let run = |words: &[&str]| {
+        let program = Program::at(crate::place::binary()).in_folder(place.folder());
+        let program = program.with_variable("MH_CREW_DIR", place.path("crew")).with_variable("LC_ALL", "C");
+        program.run([&["crew", "run"], words].concat().iter(), b"").expect("the program starts")
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if Program::find("make").is_none() || cores < 2 {
+        return testkit::program::left_out("make is not there, or one core is all there is");
+    }
+    for style in ["--jobserver=fds", "--jobserver=fifo"] {
+        let outcome = run(&[style, "--", "make", "all"]);
+        let said = said(&outcome);
+        if style.ends_with("fifo") && said.contains("fifo") {
+            // COMPAT: make before 4.4 knows no named pipes, and says so.
+            testkit::program::left_out("a make that is older than named job slots");
+            continue;
+        }
+        assert_pool_is_whole(&outcome);
+        outcome.stdout_of_success();
+        assert_eq!(["begun.a", "begun.b"].map(|name| std::fs::remove_file(place.path(name)).is_ok()), [true; 2]);
+    }
+    let flags = run(&["--jobserver=off", "--", "sh", "-c", "echo flags: $MAKEFLAGS"]).stdout_of_success();
+    assert_eq!(flags, b"flags:\n");
+    let flags = run(&["-j1", "--", "sh", "-c", "echo flags: $MAKEFLAGS"]).stdout_of_success();
+    assert_eq!(flags, b"flags:\n", "nothing to divide");
+}
+
+#[test]
 fn a_line_that_make_keeps_its_slots_from_says_so() {
     let place = place();
     let Some(outcome) = make(&place, "all:\n\t@$$mh tamp --explain -c plain\n") else { return };

@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::settings::Settings;
+use crate::shared_args::PriorityArg;
 use machine::{Host, Machine};
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,7 +75,9 @@ impl Context {
         let machine = Machine::look(&host);
         let unfinished = Unfinished::default();
         let terminals = Terminals { stdin: std::io::stdin().is_terminal(), stdout: std::io::stdout().is_terminal() };
-        let settings = Settings::load().map_err(|message| Failure::Environment { command: "mh", message })?;
+        let mut settings = Settings::load().map_err(|message| Failure::Environment { command: "mh", message })?;
+        let class_of_runner = crate::sharing::class_of_runner().map(PriorityArg::from);
+        settings.crew.priority = class_of_runner.or(settings.crew.priority);
         let (messages, last_acts) = (Messages::standard_error(Verbosity::Normal), LastActs::default());
         Ok(Self { host, machine, messages, unfinished, last_acts, terminals, settings })
     }

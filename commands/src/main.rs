@@ -8,6 +8,7 @@ mod failure;
 mod fit;
 mod generate;
 mod instruments;
+mod job_slots;
 mod links;
 mod pstime;
 mod registry;

@@ -14,7 +14,7 @@ pub struct SharedArgs {
     #[arg(short = 'j', long = "hands", short_aliases = ['T', 'p'], alias = "threads", value_name = "N", value_parser = parse_hands)]
     pub hands: Option<usize>,
 
-    /// Who goes first when runs share the machine (default: as the settings file says, else normal)
+    /// Who goes first when runs share the machine (default: its runner's, else as the settings file says, else normal)
     #[arg(long, value_enum, value_name = "CLASS", hide_short_help = true)]
     priority: Option<PriorityArg>,
 
@@ -77,6 +77,17 @@ impl PriorityArg {
             Self::High | Self::Normal => 0,
             Self::Low => 10,
             Self::Idle => 19,
+        }
+    }
+}
+
+impl From<Priority> for PriorityArg {
+    fn from(class: Priority) -> Self {
+        match class {
+            Priority::High => Self::High,
+            Priority::Normal => Self::Normal,
+            Priority::Low => Self::Low,
+            Priority::Idle => Self::Idle,
         }
     }
 }

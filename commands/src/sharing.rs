@@ -114,8 +114,18 @@ fn table(context: &Context, class: Priority) -> Result<Option<MachineWide>, Stri
 }
 
 /// The hands that a runner above has for this process. What is no passport is none: the table has the last word in any case.
-fn inheritance() -> Option<Passport> {
+pub fn inheritance() -> Option<Passport> {
     variable(passport::VARIABLE)?.to_str()?.parse().ok()
+}
+
+/// The class of the runner above that has hands for this process: what it runs is no more urgent than it is.
+pub fn class_of_runner() -> Option<Priority> {
+    inheritance()?.class_of_runner(&crew_folder()?)
+}
+
+/// Whether a make, or something like it, has job slots for this process.
+pub fn is_below_a_make() -> bool {
+    jobserver::VARIABLES.iter().any(|name| variable(name).is_some_and(|flags| Auth::from_flags(&flags).is_some()))
 }
 
 /// Takes part in the first pool that the variables lead to; why in none, where they name some.

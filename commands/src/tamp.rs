@@ -252,7 +252,7 @@ fn verbosity(args: &TampArgs) -> Verbosity {
 fn lower_priority(context: &Context, shared: &SharedArgs) {
     let steps = shared.priority().nicer_by();
     if steps > 0
-        && let Err(error) = sys::scheduling::be_nicer(steps)
+        && let Err(error) = sys::scheduling::be_as_nice_as(steps)
     {
         context.messages.warning(NAME, &format!("could not lower its priority: {error}"), &[]);
     }

@@ -17,6 +17,7 @@ mod teller;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
+use crate::job_slots::SlotStyle;
 use crate::registry::{Entry, Group, Signals};
 use crate::shared_args::{PriorityArg, ReportFormat};
 use crate::sharing;
@@ -229,7 +230,7 @@ pub struct XjobsArgs {
     #[command(flatten)]
     pub parallel: ParallelArgs,
 
-    /// Who goes first when runs share the machine (default: as the settings file says, else normal)
+    /// Who goes first when runs share the machine (default: its runner's, else as the settings file says, else normal)
     #[arg(long, value_enum, value_name = "CLASS", hide_short_help = true)]
     pub priority: Option<PriorityArg>,
 
@@ -239,7 +240,7 @@ pub struct XjobsArgs {
 
     /// How make, ninja and cargo in jobs get the cores that no job needs: two descriptors, a named pipe (make from 4.4 on), or not
     #[arg(long, value_enum, default_value = "fds", value_name = "HOW", hide_short_help = true)]
-    pub jobserver: slots::SlotStyle,
+    pub jobserver: SlotStyle,
 
     /// Print the plan with its reasons and do nothing
     #[arg(long)]
@@ -355,10 +356,9 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
 
 /// A refusal costs politeness, not the run.
 fn lower_priority(context: &Context, priority: PriorityArg, nice: u8) {
-    let steps = priority.nicer_by().saturating_add(nice);
-    if steps > 0
-        && let Err(error) = sys::scheduling::be_nicer(steps)
-    {
+    let lowered = sys::scheduling::be_as_nice_as(priority.nicer_by());
+    let lowered = lowered.and_then(|()| if nice > 0 { sys::scheduling::be_nicer(nice) } else { Ok(()) });
+    if let Err(error) = lowered {
         context.messages.warning(NAME, &format!("could not lower its priority: {error}"), &[]);
     }
 }

@@ -21,20 +21,29 @@ fn runs_of(place: &Place, what: &str) -> Vec<String> {
 
 #[test]
 fn a_job_works_with_the_hand_that_its_runner_holds_for_it() {
+    works_with_its_runners_hand("$mh tamp -q -j 1 -c {}", "tamp: ");
+}
+
+#[test]
+fn an_outside_program_in_a_job_does_too() {
+    works_with_its_runners_hand("$mh crew run -j 1 --what 'outside: ' -- sha256sum {}", "\"what\":\"outside: ");
+}
+
+fn works_with_its_runners_hand(job: &str, what: &str) {
     let place = Place::new();
     File::create(place.path("endless")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file can be made");
     let mut command = Command::new(binary());
-    command.args(["xjobs", "-j1", "-n", "--shell", "$mh tamp -q -j 1 -c {}", ":::", "endless"]);
+    command.args(["xjobs", "-j1", "-n", "--shell", job, ":::", "endless"]);
     command.env("mh", binary()).env("MH_CREW_DIR", place.path("crew")).current_dir(place.folder());
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let runner = Running { child: command.spawn().expect("the program starts") };
-    wait_until("the job is there", || runs_of(&place, "tamp: ").len() == 1);
-    let (jobs, runners) = (runs_of(&place, "tamp: "), runs_of(&place, "xjobs: "));
+    wait_until("the job is there", || runs_of(&place, what).len() == 1);
+    let (jobs, runners) = (runs_of(&place, what), runs_of(&place, "xjobs: "));
     assert!(jobs[0].contains("\"holds\":0") && jobs[0].contains("\"inherited\":1"), "{jobs:?}");
     assert!(runners[0].contains("\"holds\":1") && runners[0].contains("\"inherited\":0"), "{runners:?}");
     drop(runner);
     let is_dead = |run: &String| run.contains("\"state\":\"dead\"");
-    wait_until("the killed runner's job ends too", || runs_of(&place, "tamp: ").iter().all(is_dead));
+    wait_until("the killed runner's job ends too", || runs_of(&place, what).iter().all(is_dead));
 }
 
 #[test]
@@ -51,6 +60,21 @@ fn each_job_is_told_of_its_own_hands_and_of_no_others() {
     let alone = Program::at(binary()).with_variable("MH_CREW_DIR", "").with_variable("MH_LEASE", "1:2 0:1000000000001");
     let alone = alone.run(["xjobs", "--shell", "echo {}$MH_LEASE", ":::", "none"], b"").expect("it starts");
     assert_eq!(alone.stdout_of_success(), b"none\n");
+}
+
+#[test]
+fn a_job_has_its_runners_class_unless_it_is_given_one() {
+    let place = Place::new();
+    std::fs::write(place.path("a"), b"a").expect("a file");
+    let class_of = |runner: &[&str], job: &str| {
+        let words = [&["xjobs"], runner, &["--shell", job, ":::", "a"]].concat();
+        let plan = String::from_utf8(run(&place, &words, "").stdout_of_success()).expect("text");
+        plan.lines().find(|line| line.trim_start().starts_with("priority")).map(|line| line.contains(" low"))
+    };
+    assert_eq!(class_of(&["--priority", "low"], "$mh tamp --explain {}"), Some(true));
+    assert_eq!(class_of(&["--priority", "low"], "$mh xjobs --shell '$mh tamp --explain {}' ::: a"), Some(true));
+    assert_eq!(class_of(&["--priority", "low"], "$mh tamp --priority idle --explain {}"), Some(false));
+    assert_eq!(class_of(&[], "$mh tamp --explain {}"), None, "a normal run says nothing of it");
 }
 
 #[test]

@@ -4,12 +4,14 @@
 use super::NAME;
 use crate::context::{Context, variable};
 use crate::failure::{Failure, Outcome, with_causes};
+use crate::job_slots::{self, SlotStyle, with_pool};
 use crate::report::counted;
 use crate::shared_args::{PriorityArg, parse_hands};
 use crate::sharing;
 use clap::Args;
 use crew::budget::passport::VARIABLE;
 use crew::budget::{MachineWide, Passport, Priority, Proxy, Request, Surroundings, Weight};
+use crew::jobserver::CountedPool;
 use crew::plan::Plan;
 use crew::steward::{Guest, Steward};
 use jobs::start::{Programs, StartFault};
@@ -18,6 +20,7 @@ use rustix::process::{Pid, getpid, getppid};
 use std::ffi::{CString, OsString};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,7 +45,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Exit code: the program's; 128 and the signal's number where one ended it; 126 it could not be run, 127 it was not found.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// Its class (default: as the settings file says, else normal)
+    /// Its class (default: its runner's, else as the settings file says, else normal)
     #[arg(long, value_enum, value_name = "CLASS")]
     priority: Option<PriorityArg>,
 
@@ -57,6 +60,10 @@ pub struct RunArgs {
     /// What mh crew says it does (default: its command line)
     #[arg(long, value_name = "TEXT")]
     what: Option<String>,
+
+    /// How make, ninja and cargo in it find job slots, one for each core it has beside the first
+    #[arg(long, value_enum, value_name = "STYLE", default_value = "fds")]
+    jobserver: SlotStyle,
 
     /// Print the plan with its reasons and do nothing
     #[arg(long)]
@@ -115,8 +122,13 @@ pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure>
     let surroundings = sharing::reserve(context, surroundings, args.class());
     let allowed: Vec<usize> = surroundings.cpus.iter().collect();
     let proxy = proxy(context, args, surroundings);
-    let guest =
-        Tree { root: getpid(), stopped: Mutex::default(), awake_until: Mutex::default(), refused: OnceLock::new() };
+    let guest = Tree {
+        root: getpid(),
+        stopped: Mutex::default(),
+        awake_until: Mutex::default(),
+        refused: OnceLock::new(),
+        slots: slots(context, args),
+    };
     let outside = Outside { args, path, signals: &signals, guest: &guest, allowed };
     let end = match &proxy {
         Some(proxy) => outside.run_shared(proxy.as_ref())?,
@@ -169,6 +181,10 @@ fn find(args: &RunArgs) -> Result<CString, StartFault> {
 fn proxy(context: &Context, args: &RunArgs, surroundings: Surroundings) -> Option<Box<dyn Proxy>> {
     let gives_way = context.settings.crew.gives_way.up_to();
     let budget = MachineWide::open(sharing::crew_folder()?, surroundings).giving_way(gives_way);
+    let budget = match sharing::inheritance() {
+        Some(passport) => budget.with_inheritance(passport),
+        None => budget,
+    };
     let proxy = budget.proxy(Request {
         priority: args.class(),
         weight: args.share(),
@@ -179,6 +195,30 @@ fn proxy(context: &Context, args: &RunArgs, surroundings: Surroundings) -> Optio
         context.messages.warning(NAME, &format!("could not {why}; the program shares its cores with nobody"), &[]);
     }
     proxy
+}
+
+/// Job slots for a make that it is, or runs; none where a make above has some for it.
+fn slots(context: &Context, args: &RunArgs) -> Option<CountedPool> {
+    if !has_slots(context, args) {
+        return None;
+    }
+    let folder = variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    match job_slots::pool(args.jobserver, &folder) {
+        Ok(pool) => Some(CountedPool::new(pool)),
+        Err(error) => {
+            let words = with_causes(&error);
+            context.messages.warning(
+                NAME,
+                &format!("could not open job slots: {words}; make in it does as it is told"),
+                &[],
+            );
+            None
+        }
+    }
+}
+
+fn has_slots(context: &Context, args: &RunArgs) -> bool {
+    args.jobserver != SlotStyle::Off && width(context, args) > 1 && !sharing::is_below_a_make()
 }
 
 fn width(context: &Context, args: &RunArgs) -> usize {
@@ -214,6 +254,11 @@ fn plan(context: &Context, args: &RunArgs) -> Plan {
         Some(Class::Idle) => ("SCHED_IDLE".to_owned(), "among programs of the same session; it cannot leave it"),
     };
     plan.choose("scheduler", kernel, why);
+    let (slots, why) = match has_slots(context, args) {
+        true => ("one for each core beside the first", "for make, ninja and cargo: in MAKEFLAGS"),
+        false => ("none", "--jobserver=off, one core, or a make above has them"),
+    };
+    plan.choose("job slots", slots, why);
     plan.choose("no hand", "stopped", "paused, or others of a higher class want every core");
     if let Some((path, words)) = context.settings.in_words() {
         plan.choose("settings", words, path);
@@ -228,10 +273,13 @@ struct Tree {
     stopped: Mutex<Vec<Pid>>,
     awake_until: Mutex<Option<Instant>>,
     refused: OnceLock<String>,
+    /// One for each core it has beside the first, for a make among them.
+    slots: Option<CountedPool>,
 }
 
 impl Guest for Tree {
     fn hold_to(&self, cpus: &[usize]) {
+        self.match_slots(cpus);
         if let Err(error) = process_tree::hold_to(self.root, cpus) {
             // Told once, at the end.
             let _known_already = self.refused.set(with_causes(&error));
@@ -252,6 +300,12 @@ impl Guest for Tree {
 }
 
 impl Tree {
+    fn match_slots(&self, cpus: &[usize]) {
+        if let Some(slots) = &self.slots {
+            slots.set(cpus.len().saturating_sub(1));
+        }
+    }
+
     /// Lets it hear a signal that may be its last, though it has no hand.
     fn wake_for_a_while(&self) {
         *self.awake_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + LAST_WORDS);
@@ -345,6 +399,7 @@ impl Outside<'_> {
                 if let Some(class) = class(self.args) {
                     let _as_it_is_then = scheduling::enter(class);
                 }
+                self.guest.match_slots(cpus);
                 self.spawn(passport)
             });
             starter.join().expect("the starting thread does not panic")
@@ -356,8 +411,15 @@ impl Outside<'_> {
         for word in &self.args.command {
             arguments.push(word.as_bytes()).map_err(|nul| StartFault::Words(std::io::Error::other(nul)))?;
         }
-        let environment = variables(passport)?;
-        let mut spawner = Spawner::in_callers_group(self.signals, environment).map_err(StartFault::Words)?;
+        let mut environment = variables(passport)?;
+        let pool = self.guest.slots.as_ref().map(CountedPool::pool);
+        if let Some(pool) = pool {
+            environment = with_pool(&environment, self.width().min(self.allowed.len()), pool);
+        }
+        let mut spawner = Spawner::in_callers_group(self.signals, environment);
+        if let Some(pool) = pool {
+            spawner.hand_down(&pool.descriptors());
+        }
         let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
         let streams: [BorrowedFd<'_>; 3] = [stdin, stdout, stderr];
         let launch = Launch {

@@ -20,15 +20,15 @@ const LOOK_AT_NOTHING: Duration = Duration::from_secs(3600);
 const KEYS: &str = "up/down choose   p pause, resume   + - class   ? help   q leave";
 
 const HELP: &[&str] = &[
-    "HOLDS      cores that it uses now, between two chunks; +1: one that its runner or a make holds for it",
+    "HOLDS      cores that it uses now; +1: one that its runner or a make holds",
     "WANTS      cores that it uses or waits for",
     "USEFUL TO  more than these would not make it faster",
     "lent       beyond its share, as nobody else wants it now",
     "",
-    "p          the chosen run gives all its cores back and keeps its memory; again: it goes on",
+    "p          the chosen run gives its cores back and rests; again: it goes on",
     "+ -        its class: high, normal, low, idle; higher ones are served first",
-    "up, down, home, end, page up, page down     choose a run",
-    "q, escape, ctrl-c                           leave; no run notices",
+    "arrows     choose a run; home, end, page up and page down too",
+    "q          leave, as escape and ctrl-c do; no run notices",
     "",
     "any key: back",
 ];

@@ -175,8 +175,8 @@ fn explain_priority(args: &TampArgs, plan: &mut Plan) {
         return;
     }
     let reason = match args.shared.priority().nicer_by() {
-        0 => "given; among all runs of mh".to_owned(),
-        nicer => format!("given; among all runs of mh, and the kernel is asked for nice {nicer}"),
+        0 => "given, or the runner's; among all runs of mh".to_owned(),
+        nicer => format!("given, or the runner's; among all runs of mh, and the kernel is asked for nice {nicer}"),
     };
     plan.choose("priority", format!("{class:?}").to_lowercase(), reason);
 }

@@ -1,6 +1,7 @@
 //! The plan of a run of jobs in words. Decides nothing.
 
 use super::XjobsArgs;
+use crate::job_slots::SlotStyle;
 use crew::plan::Plan;
 use jobs::list::{Records, Syntax};
 use jobs::run::{Discarded, Options, Order, OutputManner, TimeLimit};
@@ -25,6 +26,8 @@ pub fn plan(args: &XjobsArgs, options: &Options, facts: &Facts<'_>) -> Plan {
     let mut plan = Plan::new(format!("run {what} from {}", facts.list_name));
     plan.choose("jobs at once", options.width.to_string(), facts.why_width.clone());
     crate::sharing::explain(&mut plan);
+    let (slots, why_slots) = slot_words(args, options);
+    plan.choose("job slots", slots, why_slots);
     let total = match (facts.is_server, facts.total) {
         (true, _) => "never ends".to_owned(),
         (_, Some(total)) => format!("about {}", crate::report::counted(total, "job")),
@@ -74,6 +77,16 @@ pub fn plan(args: &XjobsArgs, options: &Options, facts: &Facts<'_>) -> Plan {
     }
     plan.choose("guard", "a parent process", "ends all jobs when the runner is killed");
     plan
+}
+
+fn slot_words(args: &XjobsArgs, options: &Options) -> (&'static str, &'static str) {
+    let idle = "cores that no job needs, for make, ninja and cargo in jobs";
+    match args.jobserver {
+        SlotStyle::Off => ("none", "--jobserver=off"),
+        _ if options.width.min(options.hands) < 2 => ("none", "one job at a time"),
+        SlotStyle::Fds => ("two descriptors in MAKEFLAGS", idle),
+        SlotStyle::Fifo => ("a named pipe in MAKEFLAGS", idle),
+    }
 }
 
 fn syntax_words(facts: &Facts<'_>) -> (String, String) {

@@ -398,10 +398,10 @@ impl<'a> Runner<'a> {
         watch(staff.bell(), token::HANDS)?;
         let outlets = [Outlet::new(around.streams[0].as_fd())?, Outlet::new(around.streams[1].as_fd())?];
         let input = if source.descriptor().is_some() { Input::Unwatched } else { Input::Plain };
-        let mut spawner = Spawner::new(around.signals, options.environment.clone())?;
+        let mut spawner = Spawner::new(around.signals, options.environment.clone());
         let mut slots_thread = None;
         if let Some(slots) = &options.slots {
-            spawner.hand_down(&slots.descriptors());
+            spawner.hand_down(&slots.pool().descriptors());
             let slots = Arc::clone(slots);
             let serve = move || slots.serve();
             let thread = std::thread::Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(serve)?;

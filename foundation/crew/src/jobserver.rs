@@ -3,10 +3,12 @@
 //! each death costs: `foundation/crew/BUDGET.md`.
 
 mod client;
+mod pool;
 mod server;
 
 pub use client::Jobserver;
-pub use server::{Server, SlotBooks, flags};
+pub use pool::{CountedPool, Pool, flags};
+pub use server::{Server, SlotBooks};
 
 use std::ffi::OsStr;
 use std::io;

@@ -11,6 +11,13 @@ pub fn be_nicer(steps: u8) -> io::Result<()> {
     Ok(rustix::process::setpriority_process(None, nicer)?)
 }
 
+/// Makes this process as nice as `steps` above the usual (1 to 19 lowest), unless it is so already: a parent may have seen to it.
+pub fn be_as_nice_as(steps: u8) -> io::Result<()> {
+    let now = rustix::process::getpriority_process(None)?;
+    let wanted = i32::from(steps).min(19);
+    if now < wanted { Ok(rustix::process::setpriority_process(None, wanted)?) } else { Ok(()) }
+}
+
 /// A class of the kernel's scheduler below the usual one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {

@@ -1,10 +1,10 @@
-//! Starting a program: `posix_spawn(3)` with three streams, a folder, an environment and a process group of its own.
-//! Never forks and runs nothing of ours in the child, so the cost does not depend on this process's size. Finds no
-//! program in PATH and opens no file: it gets a path and descriptors.
+//! Starting a program with three streams, a folder, an environment and a process group of its own, as `posix_spawn(3)` does: in a
+//! child that borrows this process's memory (`clone(2)`, CLONE_VM and CLONE_VFORK), so the cost does not depend on this process's
+//! size. Finds no program in PATH and opens no file: it gets a path and descriptors.
 
 use crate::signals::SignalQueue;
 use rustix::process::Pid;
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
@@ -110,58 +110,61 @@ pub struct Launch<'a> {
     pub streams: [BorrowedFd<'a>; 3],
 }
 
-/// What all programs have in common: attributes and environment, prepared once.
+/// What all programs have in common: group, signals and environment, prepared once.
 pub struct Spawner {
-    attributes: Box<libc::posix_spawnattr_t>,
+    leads_a_group: bool,
+    mask: libc::sigset_t,
     environment: Words,
     usual_variables: Vec<*mut c_char>,
     arguments: Vec<*mut c_char>,
     variables: Vec<*mut c_char>,
-    /// Actions for streams of these numbers: they hold numbers only, so the same do for every program that has the same.
-    /// glibc asks for the limit of open files twice for each action that is made, which is 6 system calls a program.
-    actions: Vec<([c_int; 3], FileActions)>,
     /// Descriptors that programs get under the same numbers.
     handed_down: Vec<c_int>,
+    /// What the child runs on until it has begun the program.
+    stack: Box<Stack>,
 }
 
-/// LIMIT: sets of stream numbers that are remembered; two for each program at once are what a steady run uses.
-const ACTIONS_MAX: usize = 64;
+/// Signals that this house ignores, which programs do not expect.
+const BACK_TO_DEFAULT: [c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
+
+/// LIMIT: a child makes a dozen system calls on it, and no signal is handled there.
+const STACK_BYTES: usize = 32 << 10;
+
+#[repr(align(16))]
+struct Stack(MaybeUninit<[u8; STACK_BYTES]>);
+
+/// What the child needs, in memory that it shares with the thread that waits for it.
+struct Orders<'a> {
+    program: *const c_char,
+    arguments: *const *mut c_char,
+    variables: *const *mut c_char,
+    folder: Option<&'a CStr>,
+    streams: [c_int; 3],
+    handed_down: &'a [c_int],
+    leads_a_group: bool,
+    mask: &'a libc::sigset_t,
+    /// Why there is no program, as the kernel said; 0 if there is one.
+    error: c_int,
+}
 
 impl Spawner {
     /// Programs get `environment`, a process group of their own, the signal mask from before `signals` was opened, and the
     /// default for the two signals that this house ignores (SIGPIPE, SIGXFSZ).
-    pub fn new(signals: &SignalQueue, environment: Words) -> io::Result<Self> {
-        Self::with(signals, environment, libc::POSIX_SPAWN_SETPGROUP)
+    pub fn new(signals: &SignalQueue, environment: Words) -> Self {
+        Self::with(signals, environment, true)
     }
 
     /// The same, but programs stay in the caller's process group: what is typed at the terminal reaches them as it reaches us.
-    pub fn in_callers_group(signals: &SignalQueue, environment: Words) -> io::Result<Self> {
-        Self::with(signals, environment, 0)
+    pub fn in_callers_group(signals: &SignalQueue, environment: Words) -> Self {
+        Self::with(signals, environment, false)
     }
 
-    fn with(signals: &SignalQueue, environment: Words, group: c_int) -> io::Result<Self> {
-        let mut attributes = Box::new(MaybeUninit::<libc::posix_spawnattr_t>::uninit());
-        // SAFETY: the pointer is to memory of the right size and alignment that init fills.
-        checked(unsafe { libc::posix_spawnattr_init(attributes.as_mut_ptr()) })?;
-        // SAFETY: init succeeded, so it is filled.
-        let mut attributes: Box<libc::posix_spawnattr_t> = unsafe { attributes.assume_init() };
-        // SAFETY: an all-zero sigset_t is a valid object for sigemptyset to fill.
-        let mut defaults: libc::sigset_t = unsafe { std::mem::zeroed() };
-        let flags = group | libc::POSIX_SPAWN_SETSIGMASK | libc::POSIX_SPAWN_SETSIGDEF;
-        // SAFETY: `defaults` and `attributes` are live and exclusively ours; the mask is live for the call and copied.
-        unsafe {
-            libc::sigemptyset(&mut defaults);
-            libc::sigaddset(&mut defaults, libc::SIGPIPE);
-            libc::sigaddset(&mut defaults, libc::SIGXFSZ);
-            checked(libc::posix_spawnattr_setflags(&mut *attributes, flags as libc::c_short))?;
-            checked(libc::posix_spawnattr_setpgroup(&mut *attributes, 0))?;
-            checked(libc::posix_spawnattr_setsigmask(&mut *attributes, signals.mask_before()))?;
-            checked(libc::posix_spawnattr_setsigdefault(&mut *attributes, &defaults))?;
-        }
-        let (mut usual_variables, arguments, variables, actions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    fn with(signals: &SignalQueue, environment: Words, leads_a_group: bool) -> Self {
+        let (mut usual_variables, arguments, variables) = (Vec::new(), Vec::new(), Vec::new());
         environment.collect_pointers(&mut usual_variables);
-        let handed_down = Vec::new();
-        Ok(Self { attributes, environment, usual_variables, arguments, variables, actions, handed_down })
+        let (handed_down, stack) = (Vec::new(), Box::new(Stack(MaybeUninit::uninit())));
+        let mask = *signals.mask_before();
+        Self { leads_a_group, mask, environment, usual_variables, arguments, variables, handed_down, stack }
     }
 
     /// What programs get that have no environment of their own.
@@ -173,10 +176,12 @@ impl Spawner {
     /// closed meanwhile no program starts.
     pub fn hand_down(&mut self, descriptors: &[BorrowedFd<'_>]) {
         self.handed_down = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
-        self.actions.clear();
     }
 
     /// Starts it. When this returns, the child has begun the program (or an error tells why not) and is in its group.
+    ///
+    /// As posix_spawn(3) does it, in a child that borrows this process's memory while the calling thread waits; without that
+    /// function's look at all 64 signals twice, which is 120 system calls a program.
     ///
     /// Errors are the kernel's: `NotFound`, `PermissionDenied`, E2BIG (arguments too long), EAGAIN (too many processes).
     pub fn spawn(&mut self, launch: &Launch<'_>) -> io::Result<Pid> {
@@ -190,53 +195,92 @@ impl Spawner {
             self.variables.pop();
             besides.append_pointers(&mut self.variables);
         }
-        let with_folder;
-        let actions = match launch.folder {
-            Some(_) => {
-                with_folder = FileActions::new(launch, &self.handed_down)?;
-                &with_folder
-            }
-            None => self.remembered_actions(launch)?,
+        let mut orders = Orders {
+            program: launch.program.as_ptr(),
+            arguments: self.arguments.as_ptr(),
+            variables: self.variables.as_ptr(),
+            folder: launch.folder,
+            streams: launch.streams.map(|stream| stream.as_raw_fd()),
+            handed_down: &self.handed_down,
+            leads_a_group: self.leads_a_group,
+            mask: &self.mask,
+            error: 0,
         };
-        let actions: *const libc::posix_spawn_file_actions_t = &actions.inner;
-        let mut pid = 0;
-        // SAFETY: the path and all words are NUL-ended and live through `launch`; both pointer lists end in a null pointer;
-        // actions and attributes were initialised and are not touched before the call is over.
-        checked(unsafe {
-            libc::posix_spawn(
-                &mut pid,
-                launch.program.as_ptr(),
-                actions,
-                &*self.attributes,
-                self.arguments.as_ptr(),
-                self.variables.as_ptr(),
-            )
-        })?;
-        Pid::from_raw(pid).ok_or_else(|| io::Error::other("posix_spawn told no process"))
-    }
-
-    fn remembered_actions(&mut self, launch: &Launch<'_>) -> io::Result<&FileActions> {
-        let numbers = launch.streams.map(|stream| stream.as_raw_fd());
-        let known = self.actions.iter().position(|(of, _)| *of == numbers);
-        let index = match known {
-            Some(index) => index,
-            None => {
-                if self.actions.len() >= ACTIONS_MAX {
-                    self.actions.clear();
-                }
-                self.actions.push((numbers, FileActions::new(launch, &self.handed_down)?));
-                self.actions.len() - 1
+        let started = clone_and_wait(&mut self.stack, &mut orders);
+        let pid = Pid::from_raw(started?).ok_or_else(|| io::Error::other("clone told no process"))?;
+        match orders.error {
+            0 => Ok(pid),
+            error => {
+                // It has ended without a word to anybody else.
+                let _reaped = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+                Err(io::Error::from_raw_os_error(error))
             }
-        };
-        Ok(&self.actions[index].1)
+        }
     }
 }
 
-impl Drop for Spawner {
-    fn drop(&mut self) {
-        // SAFETY: it was initialised and is not used again.
-        unsafe { libc::posix_spawnattr_destroy(&mut *self.attributes) };
+/// Runs [`child`] in a process that shares this one's memory, until it has begun its program or ended. No signal is handled
+/// meanwhile, here or there: a handler in the child would change this process's memory.
+fn clone_and_wait(stack: &mut Stack, orders: &mut Orders<'_>) -> io::Result<c_int> {
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: all-zero sets are valid objects to be filled; both live through the calls. The stack is ours alone, aligned, and
+    // long enough for `child`; with CLONE_VFORK the kernel holds this thread until the child has left it and the orders, which
+    // live in this thread's caller. The mask of this thread is put back whatever comes of it.
+    unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let top = stack.0.as_mut_ptr().cast::<u8>().add(STACK_BYTES).cast();
+        let pid = libc::clone(child, top, flags, std::ptr::from_mut(orders).cast());
+        let error = io::Error::last_os_error();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        if pid < 0 { Err(error) } else { Ok(pid) }
     }
+}
+
+/// The child's life before its program: no allocation, no lock, no panic, since all of that is the waiting process's.
+extern "C" fn child(orders: *mut c_void) -> c_int {
+    // SAFETY: `clone_and_wait` passes live orders that nobody else touches until this process has gone.
+    let orders = unsafe { &mut *orders.cast::<Orders<'_>>() };
+    if obey(orders).is_some() {
+        // SAFETY: the strings and both lists live in the memory of the waiting process; each list ends in a null pointer.
+        unsafe { libc::execve(orders.program, orders.arguments.cast(), orders.variables.cast()) };
+    }
+    // SAFETY: the C library's pointer to this thread's error number, shared with the thread that waits.
+    orders.error = unsafe { *libc::__errno_location() }.max(1);
+    // SAFETY: ends the child at once.
+    unsafe { libc::_exit(127) }
+}
+
+/// None when a call failed; the error number says how.
+fn obey(orders: &Orders<'_>) -> Option<()> {
+    let done = |status: c_int| (status >= 0).then_some(());
+    if orders.leads_a_group {
+        // SAFETY: it concerns this process alone.
+        done(unsafe { libc::setpgid(0, 0) })?;
+    }
+    for (number, &stream) in orders.streams.iter().enumerate() {
+        let number = number as c_int;
+        // SAFETY: descriptors of the child alone. Where both numbers are equal the flag is cleared that would close it.
+        done(unsafe {
+            if stream == number { libc::fcntl(number, libc::F_SETFD, 0) } else { libc::dup2(stream, number) }
+        })?;
+    }
+    for &number in orders.handed_down {
+        // SAFETY: as above; a number that is closed is an error.
+        done(unsafe { libc::fcntl(number, libc::F_SETFD, 0) })?;
+    }
+    if let Some(folder) = orders.folder {
+        // SAFETY: the path is NUL-ended; with its own copy of the file system's state only the child moves.
+        done(unsafe { libc::chdir(folder.as_ptr()) })?;
+    }
+    for signal in BACK_TO_DEFAULT {
+        // SAFETY: signal actions are the child's own copy. Handlers end with execve(2), which leaves only what is ignored.
+        let before = unsafe { libc::signal(signal, libc::SIG_DFL) };
+        done(if before == libc::SIG_ERR { -1 } else { 0 })?;
+    }
+    // SAFETY: the mask is a live set. What was pending kills the child or not, as it would have after execve(2).
+    done(unsafe { libc::sigprocmask(libc::SIG_SETMASK, orders.mask, std::ptr::null_mut()) })
 }
 
 impl fmt::Debug for Spawner {
@@ -245,50 +289,9 @@ impl fmt::Debug for Spawner {
     }
 }
 
-struct FileActions {
-    inner: libc::posix_spawn_file_actions_t,
-}
-
-impl FileActions {
-    fn new(launch: &Launch<'_>, handed_down: &[c_int]) -> io::Result<Self> {
-        let mut inner = MaybeUninit::<libc::posix_spawn_file_actions_t>::uninit();
-        // SAFETY: init fills it.
-        checked(unsafe { libc::posix_spawn_file_actions_init(inner.as_mut_ptr()) })?;
-        // SAFETY: init succeeded. From here on Drop destroys it, whatever fails.
-        let mut this = Self { inner: unsafe { inner.assume_init() } };
-        for (number, stream) in launch.streams.iter().enumerate() {
-            let number = number as c_int;
-            // SAFETY: `inner` is initialised; the descriptor is open while `launch` is borrowed. Where both numbers are equal,
-            // glibc clears the close-on-exec flag in the child instead (since 2.29).
-            checked(unsafe { libc::posix_spawn_file_actions_adddup2(&mut this.inner, stream.as_raw_fd(), number) })?;
-        }
-        for &number in handed_down {
-            // SAFETY: as above; a number that is closed is an error of the spawn.
-            checked(unsafe { libc::posix_spawn_file_actions_adddup2(&mut this.inner, number, number) })?;
-        }
-        if let Some(folder) = launch.folder {
-            // SAFETY: as above; the path is NUL-ended and copied by the call.
-            checked(unsafe { libc::posix_spawn_file_actions_addchdir_np(&mut this.inner, folder.as_ptr()) })?;
-        }
-        Ok(this)
-    }
-}
-
-impl Drop for FileActions {
-    fn drop(&mut self) {
-        // SAFETY: it was initialised and is not used again.
-        unsafe { libc::posix_spawn_file_actions_destroy(&mut self.inner) };
-    }
-}
-
 /// A path for the kernel.
 pub fn path_for_kernel(path: &[u8]) -> io::Result<CString> {
     CString::new(path).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
-}
-
-/// These functions return the error number instead of setting errno.
-fn checked(status: c_int) -> io::Result<()> {
-    if status == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(status)) }
 }
 
 #[cfg(test)]
@@ -318,7 +321,7 @@ mod tests {
     #[test]
     fn a_program_gets_its_streams_folder_environment_and_group() {
         let signals = SignalQueue::open(&[libc::SIGCHLD]).expect("signalfd");
-        let mut spawner = Spawner::new(&signals, words(&["A=1"])).expect("attributes");
+        let mut spawner = Spawner::new(&signals, words(&["A=1"]));
         let (mut reader, writer) = pipe().expect("a pipe");
         let nothing = File::open("/dev/null").expect("it is there");
         let script = "echo $A$B; pwd; ps -o pgid= -p $$ 2>/dev/null | tr -d ' ' >/dev/null; exit 3";
@@ -348,7 +351,7 @@ mod tests {
     #[test]
     fn a_program_that_is_not_there_is_the_kernels_error() {
         let signals = SignalQueue::open(&[libc::SIGCHLD]).expect("signalfd");
-        let mut spawner = Spawner::new(&signals, Words::default()).expect("attributes");
+        let mut spawner = Spawner::new(&signals, Words::default());
         let nothing = File::open("/dev/null").expect("it is there");
         let stream = nothing.as_fd();
         let arguments = words(&["x"]);

@@ -1,9 +1,11 @@
 //! The hands that a runner holds for a job, as text for the job's environment: in which table, which posts, which takings.
 //! What is read here may be forged: it is bounded, and worth what the table says about it.
 
-use super::hands::Taken;
+use super::Priority;
+use super::hands::{self, Taken};
 use super::layout::{ClaimWord, HandWord, POSTS};
-use super::table::FileNumber;
+use super::row;
+use super::table::{CrewFolder, FileNumber, Table};
 use std::fmt;
 use std::str::FromStr;
 
@@ -36,6 +38,16 @@ pub(super) struct Passed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("read it as a table and its hands")]
 pub struct NoPassport;
+
+impl Passport {
+    /// The class of the runner whose hands these are; none where they are nobody's any more.
+    pub fn class_of_runner(&self, folder: &CrewFolder) -> Option<Priority> {
+        let table = Table::open_existing(folder).ok()?.filter(|table| table.number() == self.table)?;
+        let taken = self.hands.first()?.taken;
+        let row = taken.word.row().filter(|_| hands::is_held(table.words(), taken))?;
+        Some(row::standing(table.words(), row).class)
+    }
+}
 
 impl fmt::Display for Passport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,7 @@ use super::{MachineWide, Member};
 use crate::budget::hands::Taken;
 use crate::budget::layout::CPUS;
 use crate::budget::watch::Moment;
-use crate::budget::{Hand, Lease, Request};
+use crate::budget::{Hand, Lease, Place, Request};
 use crate::sync::{Arc, lock};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -42,7 +42,10 @@ impl MachineWide {
 
 impl Proxy for Member {
     fn cpu_of(&self, hand: &Hand) -> Option<usize> {
-        let (_, taken) = self.whereabouts(hand);
+        let taken = match hand.place {
+            Place::Inherited { number } => Some(self.inheritance.passed(number).taken),
+            _ => self.whereabouts(hand).1,
+        };
         taken.map(|Taken { post, .. }| post).filter(|post| *post < CPUS)
     }
 
