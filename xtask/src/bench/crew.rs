@@ -115,7 +115,8 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let program = arguments.program.clone().map_or_else(release_binary, Ok)?;
     let mut data = Data::at(&arguments.data, arguments.quick, arguments.keep);
     let described = data.make_source_alone()?;
-    let (crowd_input, pair_input) = (data.source.middle.plain.clone(), data.source.middle.plain.clone());
+    let (crowd_input, pair_input) = (data.source.middle.plain.clone(), data.source.whole.plain.clone());
+    let described = format!("{described}; the crowd packs its first {} MiB", data.source.middle.bytes >> 20);
     let bench = Bench { program: &program, data: &data, crowd_input, pair_input };
     let load_before = machine::load();
     let mut record = Record { raw: "part,variant,round,figure,value\n".to_owned(), ..Record::default() };
@@ -160,7 +161,7 @@ fn crowds(bench: &Bench, rounds: usize, record: &mut Record) -> Result<(), Strin
     record.say(&format!(
         "## {RUNS} runs of width {WIDTH} at once\n\n`mh tamp -3 -j{WIDTH}`, all started together; {rounds} rounds, medians. The limit is the {cores} cores and a first hand for each run: {most}.
 Hands: what `mh crew --json` says of all runs together. Runnable threads: of these runs alone, state R in /proc, a look every 10 ms and more; besides
-those with a hand they are threads that were woken to look at the table, and those that begin or end. Memory: the most that all had together.
+those with a hand they are threads that begin or end, and one at a time that was woken for a hand. Memory: the most that all had together.
 
 | budget | hands, most | runnable, median | runnable, most | looks above {most} | memory MB | context switches | mean end s | last end s | CPU s |
 |---|---|---|---|---|---|---|---|---|---|
