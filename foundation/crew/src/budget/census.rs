@@ -1,13 +1,13 @@
 //! Who holds what, and why the others wait: the table as people and their scripts want to see it. Pure data.
-//! Looks and changes nothing; the dead are shown as such until somebody who is hungry tends them.
+//! Changes nothing, but that it frees what the dead held.
 
 use super::entitlement::Entitled;
+use super::hands::{self, Life};
 use super::row::{self, RowSeen};
-use super::seat::{life_of, now_ms};
+use super::seat::{KernelWitness, life_of, now_ms};
 use super::table::{CrewFolder, Table, TableError};
 use super::view::View;
 use super::{Priority, Weight};
-use crate::budget::hands::Life;
 use machine::Host;
 use serde::Serialize;
 use std::fs::File;
@@ -76,16 +76,17 @@ pub enum State {
     Paused,
     /// Its process is stopped.
     Stopped,
-    /// Its process is gone; its hands are free as soon as somebody wants them.
+    /// Its process is gone, and a child of it that lives on keeps its row. It holds nothing.
     Dead,
 }
 
-/// Reads the folder's table; empty when there is none.
+/// Reads the folder's table; empty when there is none. What the dead held is free afterwards.
 pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
     let Some(table) = Table::open_existing(folder)? else { return Ok(Census::default()) };
     let locks = table.open_for_locks()?;
-    let view = View::look(table.words(), now_ms());
     let namespace = machine::own_pid_namespace(&Host::real()).ok();
+    tend_the_dead(&table, &locks, namespace);
+    let view = View::look(table.words(), now_ms());
     let entitled = view.entitled(u32::MAX);
     let if_all_wanted = view.entitled_if_all_wanted(u32::MAX);
     let mut runs: Vec<Run> = view
@@ -104,6 +105,20 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
     // What all runs leave out is in no mask.
     let own = view.rows.iter().map(|seen| seen.cpus.count() + seen.left_out as usize).max().unwrap_or(0);
     Ok(Census { cpus: view.cpus.count().max(own), free: view.free.count(), used_by_others, above_capacity, runs })
+}
+
+/// The kernel tells a death to one sleeper alone, and that may be who looks here.
+fn tend_the_dead(table: &Table, locks: &File, namespace: Option<u64>) {
+    let is_dead = |seen: &RowSeen| life(table, locks, namespace, seen) == Life::Gone;
+    let rows = row::present(table.words()).filter_map(|row| row::read(table.words(), row));
+    let dead: Vec<usize> = rows.filter(is_dead).map(|seen| seen.row).collect();
+    let witness = KernelWitness::new(table, locks, namespace);
+    dead.iter().for_each(|&row| {
+        hands::tend(table.words(), &witness, row);
+    });
+    if !dead.is_empty() {
+        table.ring_all();
+    }
 }
 
 fn life(table: &Table, locks: &File, namespace: Option<u64>, seen: &RowSeen) -> Life {
@@ -149,7 +164,7 @@ fn why(view: &View, seen: &RowSeen, entitled: Entitled, state: State) -> String 
     let class = seen.standing.class;
     let above = if seen.is_above { "; its first hand runs above capacity" } else { "" };
     match state {
-        State::Dead => "its process is gone; whoever is hungry takes its hands".to_owned(),
+        State::Dead => "its process is gone; a child of it keeps its place here".to_owned(),
         State::Stopped => "its process is stopped; whoever is hungry takes its hands".to_owned(),
         State::Paused => "by its user, until mh crew resume".to_owned(),
         State::Returning => {

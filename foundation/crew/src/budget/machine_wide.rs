@@ -362,18 +362,20 @@ impl Member {
         let hand = loop {
             let Some((_, seat)) = self.seat() else { break None };
             // Publishing rings for those who listen; what happens after it ends the sleep.
-            self.publish(&queue);
+            let published = self.publish(&queue);
             let moment = seat.moment();
             if let Some(hand) = self.attempt(&mut queue) {
                 break Some(hand);
             }
-            queue = self.wait_for_a_change(queue, moment, &mut patience);
+            queue = self.wait_for_a_change(queue, published, moment, &mut patience);
         };
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         self.publish(&queue);
         drop(queue);
         // The next one tries, and watches the table if need be.
         self.changed.notify_one();
+        // Of two hands that came back at once, both may have rung for this run. After the row says what it still waits for.
+        self.seat().inspect(|(_, seat)| seat.pass_on());
         hand.unwrap_or_else(|| self.take_alone())
     }
 
@@ -386,11 +388,13 @@ impl Member {
     fn wait_for_a_change<'a>(
         &'a self,
         mut queue: MutexGuard<'a, Queue>,
+        published: u32,
         moment: Moment,
         patience: &mut Duration,
     ) -> MutexGuard<'a, Queue> {
         let Some((_, seat)) = self.seat() else { return queue };
-        if queue.is_watched || self.books.out() >= self.most() {
+        // Whose row waits for nothing is rung by nobody but this run's own givers.
+        if queue.is_watched || published == 0 {
             return wait(&self.changed, queue);
         }
         queue.is_watched = true;
@@ -407,13 +411,14 @@ impl Member {
         queue
     }
 
-    /// Tells the table how many hands this run waits for, those beyond its own bounds not counted.
-    fn publish(&self, queue: &Queue) {
-        let Some((number, seat)) = self.seat() else { return };
+    /// Tells the table how many hands this run waits for, those beyond its own bounds not counted. Says the number.
+    fn publish(&self, queue: &Queue) -> u32 {
+        let Some((number, seat)) = self.seat() else { return 0 };
         let room = self.most().saturating_sub(self.books.out());
         let wanted = self.waiting.load(Ordering::SeqCst).saturating_add(self.wished.load(Ordering::SeqCst));
         let waiting = wanted.min(room);
         seat.publish(waiting, queue.first.is_some_and(|first| first.is_above() && first.seat == number));
+        waiting
     }
 
     /// Once in a while: is the table still the one that others use? If not, joins its successor.

@@ -44,5 +44,7 @@ pub fn give(folder: &CrewFolder, process: u32, order: Order) -> Result<usize, Ta
         }
     }
     table.ring_all();
+    // Those that rested are not hungry yet.
+    rows.iter().for_each(|&row| table.ring(row));
     Ok(rows.len())
 }

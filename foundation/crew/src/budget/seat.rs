@@ -176,10 +176,6 @@ impl Seat {
             None if is_guaranteed => above().unwrap_or(Attempt::NotNow),
             None => Attempt::NotNow,
         };
-        if matches!(attempt, Attempt::Got(_)) {
-            // Two hands that came back at once may both have rung for this run.
-            self.pass_on();
-        }
         if is_aged && !matches!(attempt, Attempt::NotNow) {
             self.put(field::SLICE_UNTIL_MS, view.now_ms + SLICE_MS);
             self.put(field::HUNGRY_SINCE_MS, view.now_ms);

@@ -201,6 +201,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_free_is_rung_for_in_turn() {
+        let memory = &table_with(&[Priority::Normal, Priority::Low, Priority::High, Priority::High])[..];
+        let put = |row, field, value| memory.store(row_word(row, field), value);
+        let next = || View::look(memory, NOW_MS).next_in_turn();
+        assert_eq!(next(), None, "nobody waits");
+        (0..3).for_each(|row| put(row, field::WAITING, 1));
+        put(3, field::WAITING, 2);
+        assert_eq!(next(), Some(3), "of the highest class the one that lacks most");
+        let both = [0, 1].map(|cpu| hands::take(memory, 3, &CpuSet::of([cpu]), cpu).expect("it is free"));
+        put(3, field::WAITING, 0);
+        assert_eq!(next(), Some(2));
+        row::write_mask(memory, 2, &CpuSet::of([0]));
+        assert_eq!(next(), Some(0), "none of the higher one's CPUs is free");
+        assert!(hands::give_back(memory, both[0]));
+        assert_eq!(next(), Some(2));
+        put(2, field::WAITING, 0);
+        put(0, field::WAITING, 0);
+        assert_eq!(next(), Some(1), "the rest is for those below");
+        assert!((2..4).all(|cpu| hands::take(memory, 3, &CpuSet::of([cpu]), cpu).is_some()));
+        assert!(hands::take(memory, 3, &CpuSet::of([0]), 0).is_some());
+        assert_eq!(next(), None, "nothing is free");
+    }
+
+    #[test]
     fn words_and_rows_make_one_picture() {
         let memory = &table_with(&[Priority::Normal, Priority::High])[..];
         assert!(hands::take(memory, 0, &CpuSet::of([2]), 2).is_some());
