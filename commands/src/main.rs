@@ -15,6 +15,7 @@ mod report;
 mod settings;
 mod shared_args;
 mod sharing;
+mod systime;
 mod tamp;
 mod timers;
 mod tour;

@@ -29,8 +29,9 @@ pub struct Fields {
     pub task_comm: i16,
     pub task_leader: i16,
     pub task_parent: i16,
-    /// From the task to its set of control groups, to the group, to its node, to the node's number.
-    pub task_group: [i16; 4],
+    /// From the task to its set of control groups, to the group (in the old hierarchies by way of a controller's state), to its
+    /// node, to the node's number.
+    pub task_group: [Option<i16>; 5],
     /// In the registers that a thread entered the kernel with: the first argument.
     pub first_argument: i16,
     /// The number of the call.
@@ -58,12 +59,12 @@ impl Fields {
             let offset = btf.field_offset(structure, path).ok_or(Missing(path))?;
             i16::try_from(offset).ok().ok_or(Missing(path))
         };
-        let group = match of_version_1 {
-            None => field("css_set", "dfl_cgrp")?,
+        let (group, by_way) = match of_version_1 {
+            None => (field("css_set", "dfl_cgrp")?, None),
             Some(controller) => {
                 let number = btf.constant("cgroup_subsys_id", &format!("{controller}_cgrp_id"));
                 let number = number.and_then(|number| i16::try_from(number).ok()).ok_or(Missing("cgroup_subsys_id"))?;
-                field("css_set", "subsys")? + 8 * number
+                (field("css_set", "subsys")? + 8 * number, Some(field("cgroup_subsys_state", "cgroup")?))
             }
         };
         let group_node = field("cgroup", "kn")?;
@@ -75,7 +76,13 @@ impl Fields {
             task_comm: field("task_struct", "comm")?,
             task_leader: field("task_struct", "group_leader")?,
             task_parent: field("task_struct", "real_parent")?,
-            task_group: [field("task_struct", "cgroups")?, group, group_node, field("kernfs_node", "id")?],
+            task_group: [
+                Some(field("task_struct", "cgroups")?),
+                Some(group),
+                by_way,
+                Some(group_node),
+                Some(field("kernfs_node", "id")?),
+            ],
             first_argument: field("pt_regs", FIRST_ARGUMENT)?,
             call_number: field("pt_regs", CALL_NUMBER)?,
             narrow: Narrow { at: field("pt_regs", NARROW.0)?, bits: NARROW.1, value: NARROW.2 },

@@ -292,7 +292,7 @@ fn copy_name(draft: &mut Draft<'_>) {
 fn read_group(draft: &mut Draft<'_>) {
     let path = draft.fields.task_group;
     draft.code.copy(R3, R6);
-    for at in path {
+    for at in path.into_iter().flatten() {
         // Each pointer is read by the kernel's careful reader: a group that is being removed may be anywhere.
         draft.code.compute(Add, R3, Is(at.into()));
         draft.code.store(Double, R10, KEY_AT, Is(0));
