@@ -123,7 +123,7 @@ impl Source {
     /// How often it wants to be woken.
     pub fn pace(&self) -> Duration {
         match self {
-            // Only to look at the files of slow calls while they are open.
+            // Only to look at the files of slow calls while they are open, and at what others add to each call.
             Self::InKernel(_) => Duration::from_millis(250),
             Self::Outside(_) => Duration::from_millis(10),
             // Only to see the command's end.
@@ -133,8 +133,10 @@ impl Source {
 
     /// To be called at that pace.
     pub fn look(&mut self) {
-        if let Self::Outside(sampler) = self {
-            sampler.look();
+        match self {
+            Self::Outside(sampler) => sampler.look(),
+            Self::InKernel(measurement) => measurement.follow_changes(),
+            Self::Traced { .. } => {}
         }
     }
 

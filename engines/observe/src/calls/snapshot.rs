@@ -126,6 +126,24 @@ impl OwnerTimes {
         self.life_ns.saturating_sub(self.in_calls_ns()).saturating_sub(self.between_waiting_ns)
     }
 
+    /// Other calls than those wanted become part of the time between calls.
+    pub fn keep(&mut self, is_wanted: impl Fn(u32) -> bool) {
+        let others = self.calls.iter().filter(|call| !is_wanted(call.number));
+        self.between_waiting_ns += others.map(|call| call.waiting_ns).sum::<u64>();
+        self.calls.retain(|call| is_wanted(call.number));
+    }
+
+    /// Takes back what was added to each call, `added_ns` at most, as far as the threads had no time for it.
+    pub fn close(&mut self, added_ns: u64) {
+        let ended: u64 = self.calls.iter().map(|call| call.ended).sum();
+        let excess_ns = (self.in_calls_ns() + self.between_waiting_ns).saturating_sub(self.life_ns);
+        let share = (excess_ns as f64 / ended.max(1) as f64).min(added_ns as f64);
+        for call in &mut self.calls {
+            let back_ns = (share * call.ended as f64).ceil() as u64;
+            call.total_ns -= back_ns.min(call.total_ns.saturating_sub(call.waiting_ns));
+        }
+    }
+
     /// The row of a call, made when there is none.
     pub fn call(&mut self, number: u32) -> &mut CallTimes {
         match self.calls.binary_search_by_key(&number, |call| call.number) {
@@ -237,6 +255,24 @@ mod tests {
         assert_eq!((owner.in_calls_ns(), owner.between_on_cpu_ns()), (650, 250));
         owner.call(1).total_ns = 5000;
         assert_eq!(owner.between_on_cpu_ns(), 0, "a torn reading is not a huge number");
+    }
+
+    #[test]
+    fn only_what_was_added_to_calls_is_taken_back_and_only_what_there_was_no_time_for() {
+        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(Who::All) };
+        for (number, ended, total_ns, waiting_ns) in [(1, 10, 600, 0), (3, 5, 450, 440)] {
+            let call = owner.call(number);
+            (call.ended, call.total_ns, call.waiting_ns) = (ended, total_ns, waiting_ns);
+        }
+        let totals = |owner: &OwnerTimes| owner.calls.iter().map(|call| call.total_ns).collect::<Vec<_>>();
+        let mut little = owner.clone();
+        little.close(5);
+        assert_eq!(totals(&little), [550, 440], "five each, but no wait is shortened");
+        owner.close(100);
+        assert_eq!(totals(&owner), [500, 440], "150 for 15 calls");
+        owner.life_ns = 2000;
+        owner.close(100);
+        assert_eq!(totals(&owner), [500, 440], "there was time");
     }
 
     #[test]
