@@ -29,6 +29,7 @@ fn owner(owner: &OwnerTimes) -> Value {
         "in_calls_ns": owner.in_calls_ns(),
         "between_on_cpu_ns": owner.between_on_cpu_ns(),
         "between_waiting_ns": owner.between_waiting_ns,
+        "measuring_ns": owner.measuring_ns,
         "cut_ns": owner.cut_ns,
         "samples": owner.samples,
         "calls": owner.calls.iter().map(call).collect::<Vec<_>>(),
@@ -60,7 +61,7 @@ fn call(call: &CallTimes) -> Value {
     })
 }
 
-/// A heading, then a line for each owner and call, and two for each owner's time between calls.
+/// A heading, then a line for each owner and call, and some for each owner's time between calls.
 pub fn csv(shown: &Shown) -> String {
     let mut text = String::from("who,call,total_ns,waiting_ns,calls,under_way,errors,max_ns,samples,waits\n");
     for owner in &shown.snapshot.owners {
@@ -81,6 +82,9 @@ pub fn csv(shown: &Shown) -> String {
         }
         let between = owner.between_on_cpu_ns() + owner.between_waiting_ns;
         text.push_str(&format!("{whose},(between calls),{between},{},,,,,,\n", owner.between_waiting_ns));
+        if owner.measuring_ns > 0 {
+            text.push_str(&format!("{whose},(measuring),{},0,,,,,,\n", owner.measuring_ns));
+        }
         if owner.cut_ns > 0 {
             text.push_str(&format!("{whose},(cut short),{},{},,,,,,\n", owner.cut_ns, owner.cut_waiting_ns));
         }

@@ -88,6 +88,9 @@ fn rows_of(owner: &OwnerTimes) -> Vec<Row<'_>> {
         .collect();
     let between_ns = owner.between_on_cpu_ns() + owner.between_waiting_ns;
     rows.push(row("(between calls)", between_ns, owner.between_waiting_ns));
+    if owner.measuring_ns > 0 {
+        rows.push(row("(measuring)", owner.measuring_ns, 0));
+    }
     if owner.cut_ns > 0 {
         rows.push(row("(cut short by the end)", owner.cut_ns, owner.cut_waiting_ns));
     }
@@ -324,6 +327,7 @@ mod tests {
     fn shown(made: Made) -> Shown {
         let mut owner =
             OwnerTimes { life_ns: 10_000_000, between_waiting_ns: 1_000_000, threads: 2, ..OwnerTimes::new(Who::All) };
+        owner.measuring_ns = 200_000;
         let call = owner.call(call_number("close").expect("there"));
         (call.ended, call.total_ns, call.waiting_ns) = (1000, 6_000_000, 500_000);
         call.durations[6] = 1000;
@@ -344,7 +348,8 @@ mod tests {
             text.starts_with("processes named 'jobs': 6 ms of 10 ms in system calls (60.0 %); 2 threads in 5 ms\n"),
             "{text}"
         );
-        let order = ["close\n", "(between calls)", "sum: the threads' whole time"].map(|word| text.find(word));
+        let order =
+            ["close\n", "(between calls)", "(measuring)", "sum: the threads' whole time"].map(|word| text.find(word));
         assert!(order.is_sorted() && order.iter().all(Option::is_some), "{text}");
         assert!(text.contains("errors: close: 990 EBADF\n") && text.contains("200 us of their 10 ms"), "{text}");
         assert!(text.contains("< 8.19 us  1,000  ####"), "{text}");
@@ -358,7 +363,7 @@ mod tests {
         let text = text(&shown, 1, false);
         assert!(text.contains("NOT in the table: 2 events and 0 threads\n"), "{text}");
         assert!(
-            text.contains("3 owners and 0 calls stand under (others)\n") && text.contains("(1 more rows)"),
+            text.contains("3 owners and 0 calls stand under (others)\n") && text.contains("(2 more rows)"),
             "{text}"
         );
         assert!(!text.contains("Nothing was lost"));
@@ -367,7 +372,7 @@ mod tests {
     #[test]
     fn each_way_of_measuring_names_itself() {
         for (made, words) in [
-            (Made::Sampled(COST), "2000 ns a sample, 0.20 % of a CPU"),
+            (Made::Sampled(COST), "2000 ns a sample, 0.05 % of a CPU"),
             (Made::Traced { call_cost_ns: 9000 }, "9 us a call, 9 ms of their 10 ms"),
             (Made::Outside { own_cpu_ns: 1, unreadable: 1 }, "Threads of other users cannot be looked at."),
         ] {

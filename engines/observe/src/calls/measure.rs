@@ -215,6 +215,7 @@ impl Measurement {
                 for owner in &mut snapshot.owners {
                     owner.keep(|call| wanted.is_empty() || wanted.contains(&call));
                     owner.close(added_ns);
+                    owner.take_off_measuring(self.cost.measured_ns);
                 }
             }
         }

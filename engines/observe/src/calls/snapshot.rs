@@ -90,6 +90,8 @@ pub struct OwnerTimes {
     pub life_ns: u64,
     /// Off the CPU between calls: ready and waiting for one, or for a page.
     pub between_waiting_ns: u64,
+    /// What measuring added to the threads' time, outside of their calls; estimated from its cost and the number of calls.
+    pub measuring_ns: u64,
     /// In calls that never returned, because the thread ended in them.
     pub cut_ns: u64,
     /// Of it, off the CPU.
@@ -109,6 +111,7 @@ impl OwnerTimes {
             threads_living: 0,
             life_ns: 0,
             between_waiting_ns: 0,
+            measuring_ns: 0,
             cut_ns: 0,
             cut_waiting_ns: 0,
             samples: 0,
@@ -123,7 +126,14 @@ impl OwnerTimes {
 
     /// On a CPU between calls: the program's own work.
     pub fn between_on_cpu_ns(&self) -> u64 {
-        self.life_ns.saturating_sub(self.in_calls_ns()).saturating_sub(self.between_waiting_ns)
+        let others_ns = self.in_calls_ns() + self.between_waiting_ns + self.measuring_ns;
+        self.life_ns.saturating_sub(others_ns)
+    }
+
+    /// Each call took so much longer because it was measured: that is not the program's own work.
+    pub fn take_off_measuring(&mut self, added_to_a_call_ns: f64) {
+        let ended: u64 = self.calls.iter().map(|call| call.ended).sum();
+        self.measuring_ns = ((ended as f64 * added_to_a_call_ns) as u64).min(self.between_on_cpu_ns());
     }
 
     /// Other calls than those wanted become part of the time between calls.
@@ -255,6 +265,17 @@ mod tests {
         assert_eq!((owner.in_calls_ns(), owner.between_on_cpu_ns()), (650, 250));
         owner.call(1).total_ns = 5000;
         assert_eq!(owner.between_on_cpu_ns(), 0, "a torn reading is not a huge number");
+    }
+
+    #[test]
+    fn what_measuring_took_is_no_work_of_the_program() {
+        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(Who::All) };
+        (owner.call(3).total_ns, owner.call(3).ended) = (400, 10);
+        owner.take_off_measuring(20.0);
+        assert_eq!((owner.measuring_ns, owner.between_on_cpu_ns()), (200, 300));
+        let mut short = OwnerTimes { measuring_ns: 0, ..owner };
+        short.take_off_measuring(1e9);
+        assert_eq!((short.measuring_ns, short.between_on_cpu_ns()), (500, 0));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What each process did with its CPU time, from a snapshot by process: to the nanosecond, at the moment of the reading, the
 //! program's own work apart from the kernel's for it.
 
-use super::measure::Cost;
 use super::sampled::share_within;
 use super::snapshot::{OwnerTimes, Snapshot, Who};
 
@@ -23,18 +22,15 @@ pub struct ProcessTime {
 }
 
 /// All processes of a snapshot by process. What it lost, it says itself.
-pub fn process_times(snapshot: &Snapshot, cost: &Cost) -> Vec<ProcessTime> {
-    snapshot.owners.iter().filter_map(|owner| process_time(owner, cost)).collect()
+pub fn process_times(snapshot: &Snapshot) -> Vec<ProcessTime> {
+    snapshot.owners.iter().filter_map(process_time).collect()
 }
 
-fn process_time(owner: &OwnerTimes, cost: &Cost) -> Option<ProcessTime> {
+fn process_time(owner: &OwnerTimes) -> Option<ProcessTime> {
     let Who::Process { pid, name } = &owner.who else { return None };
     let in_calls_waiting_ns = owner.calls.iter().map(|call| call.waiting_ns).sum::<u64>() + owner.cut_waiting_ns;
     let waiting_ns = in_calls_waiting_ns + owner.between_waiting_ns;
-    let calls: u64 = owner.calls.iter().map(|call| call.ended).sum();
-    // A call's own time is corrected; what measuring added to it lies outside, in the program's time.
-    let added_ns = (calls as f64 * cost.measured_ns) as u64;
-    let cpu_ns = owner.life_ns.saturating_sub(waiting_ns).saturating_sub(added_ns);
+    let cpu_ns = owner.life_ns.saturating_sub(waiting_ns).saturating_sub(owner.measuring_ns);
     let system_ns = owner.in_calls_ns().saturating_sub(in_calls_waiting_ns).min(cpu_ns);
     let system_within_ns = match owner.samples {
         0 => 0,
@@ -58,14 +54,11 @@ mod tests {
         owner
     }
 
-    fn cost(measured_ns: f64) -> Cost {
-        Cost { call_ns: 100.0, measured_ns, bystander_ns: 0.0, correction_ns: 0, sample_ns: 0.0 }
-    }
-
     #[test]
     fn time_is_divided_and_what_measuring_added_is_taken_off() {
-        let snapshot = Snapshot { owners: vec![owner(), OwnerTimes::new(Who::Others)], ..Snapshot::default() };
-        let times = process_times(&snapshot, &cost(50.0));
+        let measured = OwnerTimes { measuring_ns: 500, ..owner() };
+        let snapshot = Snapshot { owners: vec![measured, OwnerTimes::new(Who::Others)], ..Snapshot::default() };
+        let times = process_times(&snapshot);
         let [time] = times.as_slice() else { panic!("{times:?}") };
         assert_eq!((time.pid, time.waiting_ns, time.cpu_ns, time.system_ns), (7, 4000, 5500, 1500));
         assert_eq!(time.system_within_ns, 0);
@@ -77,9 +70,9 @@ mod tests {
         sampled.samples = 100;
         sampled.call(3).samples = 50;
         sampled.call(3).ended = 0;
-        let time = process_time(&sampled, &cost(0.0)).expect("a process");
+        let time = process_time(&sampled).expect("a process");
         assert!((500..700).contains(&time.system_within_ns), "{time:?}");
-        sampled.call(3).ended = u64::MAX / 2;
-        assert_eq!(process_time(&sampled, &cost(1e9)).map(|time| (time.cpu_ns, time.system_ns)), Some((0, 0)));
+        sampled.measuring_ns = u64::MAX;
+        assert_eq!(process_time(&sampled).map(|time| (time.cpu_ns, time.system_ns)), Some((0, 0)));
     }
 }
