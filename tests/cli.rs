@@ -46,6 +46,11 @@ fn ceiling_does_and_says_what_is_written_down() {
 }
 
 #[test]
+fn systime_does_and_says_what_is_written_down() {
+    check("systime");
+}
+
+#[test]
 fn fit_does_and_says_what_is_written_down() {
     check("fit");
 }

@@ -16,6 +16,7 @@ mod report;
 mod settings;
 mod shared_args;
 mod sharing;
+mod systime;
 mod tamp;
 mod timers;
 mod tour;

@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{ceiling, crew, fit, generate, links, pstime, tamp, timers, tour, xjobs};
+use crate::{ceiling, crew, fit, generate, links, pstime, systime, tamp, timers, tour, xjobs};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -55,6 +55,7 @@ pub const COMMANDS: &[Entry] = &[
     xjobs::ENTRY,
     pstime::ENTRY,
     ceiling::ENTRY,
+    systime::ENTRY,
     fit::ENTRY,
     timers::ENTRY,
     crew::ENTRY,

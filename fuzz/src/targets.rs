@@ -9,6 +9,7 @@ pub mod job_books;
 pub mod job_lines;
 pub mod job_template;
 pub mod kernel_text;
+pub mod kernel_types;
 pub mod lz4_container;
 pub mod lzma_container;
 pub mod memory_map;
@@ -43,6 +44,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lzma_container", run: lzma_container::run, seeds: seeds::lzma },
     Target { name: "z_container", run: z_container::run, seeds: seeds::z },
     Target { name: "kernel_text", run: kernel_text::run, seeds: kernel_text::seeds },
+    Target { name: "kernel_types", run: kernel_types::run, seeds: kernel_types::seeds },
     Target { name: "memory_map", run: memory_map::run, seeds: seeds::memory_maps },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },

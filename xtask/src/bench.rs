@@ -14,6 +14,7 @@ mod plot;
 pub mod pstime;
 mod record;
 mod sizes;
+pub mod systime;
 mod tamp;
 mod throttle;
 mod undo;
@@ -30,7 +31,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "crew", "xjobs", "pstime", "fit", "timers"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "crew", "xjobs", "pstime", "systime", "fit", "timers"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -155,6 +156,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
         "crew" => crew::run(arguments),
         "xjobs" => xjobs::run(arguments),
         "pstime" => pstime::run(arguments),
+        "systime" => systime::run(arguments),
         "fit" => instruments::fit::run(arguments),
         "timers" => instruments::timers::run(arguments),
         _ => run_tamp(arguments),

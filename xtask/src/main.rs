@@ -40,6 +40,9 @@ enum Task {
     /// A load for benches that knows what it used
     #[command(hide = true)]
     Load(bench::pstime::load::LoadArguments),
+    /// System calls for benches: one-byte reads and writes that time themselves
+    #[command(hide = true)]
+    CallLoop(bench::systime::CallLoopArguments),
     /// A consumer for benches: reads standard input at RATE bytes a second
     #[command(hide = true)]
     Consume(bench::pace::PaceArguments),
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Task::Produce(arguments) => bench::pace::produce(&arguments),
         Task::Pour(arguments) => bench::keep_up::pour(&arguments),
         Task::Load(arguments) => bench::pstime::load::run(&arguments),
+        Task::CallLoop(arguments) => bench::systime::call_loop(&arguments),
         Task::Consume(arguments) => bench::pace::consume(&arguments),
     };
     match outcome {

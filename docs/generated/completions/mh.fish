@@ -30,6 +30,7 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompr
 complete -c mh -n "__fish_mh_needs_command" -f -a "xjobs" -d 'Run the jobs of a list, N at once'
 complete -c mh -n "__fish_mh_needs_command" -f -a "pstime" -d 'Show the CPU time of processes over an interval, with its error'
 complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Tell whether the machine is maxed out, by which threads, and what would help'
+complete -c mh -n "__fish_mh_needs_command" -f -a "systime" -d 'Show where the time of system calls goes'
 complete -c mh -n "__fish_mh_needs_command" -f -a "fit" -d 'Show how many more users, processes or containers fit, and what binds'
 complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show what a timed wait really costs here: every call, under two timer slacks'
 complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and give orders to them'
@@ -202,6 +203,23 @@ complete -c mh -n "__fish_mh_using_subcommand ceiling" -l replay -d 'Take the sa
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l watch -d 'Judge again and again until Ctrl-C, and say since when'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l json -d 'One JSON object a judgement'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand systime" -s p -l pid -d 'This process and its descendants' -r
+complete -c mh -n "__fish_mh_using_subcommand systime" -l by -d 'One table of everything, or rows by command name, process, thread or control group' -r -f -a "all\t'Everything together'
+comm\t'By the name of the program'
+pid\t'By process'
+thread\t'By thread'
+cgroup\t'By control group'"
+complete -c mh -n "__fish_mh_using_subcommand systime" -s e -l call -d 'Only these calls (close,openat); the rest counts as time between calls' -r
+complete -c mh -n "__fish_mh_using_subcommand systime" -s i -l interval -d 'Print what there is so far every SECONDS' -r
+complete -c mh -n "__fish_mh_using_subcommand systime" -l for -d 'End after SECONDS instead of at Ctrl-C' -r
+complete -c mh -n "__fish_mh_using_subcommand systime" -s n -l top -d 'Print at most ROWS rows of each table; 0 prints all' -r
+complete -c mh -n "__fish_mh_using_subcommand systime" -s o -l output -d 'Write the result to FILE instead of standard output' -r -F
+complete -c mh -n "__fish_mh_using_subcommand systime" -l exact -d 'Count and time every call in the kernel; each call costs a little more'
+complete -c mh -n "__fish_mh_using_subcommand systime" -l trace -d 'Without rights: stop the command at each call, which makes it many times slower; says first how much'
+complete -c mh -n "__fish_mh_using_subcommand systime" -l histogram -d 'Show how the durations of each call are spread (needs --exact or --trace)'
+complete -c mh -n "__fish_mh_using_subcommand systime" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand systime" -l csv -d 'Print comma-separated values'
+complete -c mh -n "__fish_mh_using_subcommand systime" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand fit" -l user -d 'How many more users like this one (without any choice: like the middle one of all)' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l comm -d 'How many more processes of this name' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l args -d 'Of these processes, only those with TEXT in their command line' -r

@@ -9,6 +9,8 @@ mod programs;
 mod reading;
 pub mod sampled;
 pub mod snapshot;
+pub mod split;
+pub mod traced;
 pub mod without_rights;
 
 pub use programs::births::{Grouping, Selection};

@@ -24,4 +24,5 @@ pub mod staged_file;
 pub mod standard_streams;
 pub mod time_stamp;
 pub mod timed_wait;
+pub mod trace;
 pub mod wake;

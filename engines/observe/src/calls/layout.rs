@@ -139,8 +139,15 @@ pub mod cell {
     pub const ERROR_SHIFT: i32 = 52;
 }
 
-/// Words between the counters of two CPUs.
-pub const BYSTANDER_SHIFT: i32 = 6;
+/// A CPU's row: bytes from its beginning. Written by programs on that CPU alone.
+pub mod cpu {
+    /// Calls of threads that were not followed.
+    pub const BYSTANDER_CALLS: i16 = 0;
+    /// The number of the thread on it; 0 while nobody has asked, and for the idle one, which makes no calls.
+    pub const THREAD: i16 = 8;
+    /// As a power of two: a line of the cache.
+    pub const SHIFT: i32 = 6;
+}
 
 /// How large this machine makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,8 +184,8 @@ pub struct Memory {
     /// Owner and call to cell.
     pub places: KernelWords,
     pub cells: KernelWords,
-    /// Calls of threads that are not followed, by CPU.
-    pub bystanders: KernelWords,
+    /// What is to be known of each CPU.
+    pub cpus: KernelWords,
     /// Name or control group to owner.
     pub keys: KernelTable,
 }
@@ -194,7 +201,7 @@ impl Memory {
             owners: KernelWords::new("mh_owners", words(OWNERS as usize, owner::SHIFT))?,
             places: KernelWords::new("mh_places", (OWNERS * CALLS) as usize)?,
             cells: KernelWords::new("mh_cells", size.cpus as usize * size.cells as usize * cell::BYTES as usize / 8)?,
-            bystanders: KernelWords::new("mh_bystanders", words(size.cpus as usize, BYSTANDER_SHIFT))?,
+            cpus: KernelWords::new("mh_cpus", words(size.cpus as usize, cpu::SHIFT))?,
             keys: KernelTable::new("mh_keys", 16, OWNERS)?,
         };
         memory.set_header(header::OWNERS_NEXT, u64::from(OWNER_FIRST));
@@ -235,8 +242,8 @@ impl Memory {
 
     /// Calls of threads that were not followed.
     pub fn bystander_calls(&self) -> u64 {
-        let words = self.bystanders.words();
-        (0..self.size.cpus as usize).map(|cpu| read(words, cpu << BYSTANDER_SHIFT >> 3)).sum()
+        let row = |number: usize| Row { words: self.cpus.words(), from: number << cpu::SHIFT >> 3 };
+        (0..self.size.cpus as usize).map(|number| row(number).word(cpu::BYSTANDER_CALLS)).sum()
     }
 }
 

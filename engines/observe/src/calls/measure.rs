@@ -11,10 +11,12 @@ use crate::groups::{Hierarchies, Version};
 use machine::{Host, HostError};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use sys::bpf::btf::Btf;
 use sys::bpf::iterate::visit_all;
 use sys::bpf::probe::{Obstacle, kernel_types};
 use sys::bpf::{Attached, LoadError, Place, Program, Samples};
+use sys::cpu_clock::thread_cpu_ns;
 use sys::null_call::{self, null_call};
 
 /// How it is measured.
@@ -74,9 +76,10 @@ pub enum MeasureError {
     Adopt(#[source] io::Error),
 }
 
-/// Between two samples of a CPU. Not a divisor of the kernel's tick, so that work that goes by the tick is not always met, or
-/// never, at the same moment.
-pub const SAMPLE_PERIOD_NS: u64 = 1_009_003;
+/// Between two samples of a CPU: 270 a second. Not a divisor or multiple of the kernel's tick, so that work that goes by the tick
+/// is not always met, or never, at the same moment. A sample costs up to 11 us on a virtual machine: shorter would be felt,
+/// longer makes wide intervals (docs/journal/0006-system-calls.md).
+pub const SAMPLE_PERIOD_NS: u64 = 3_700_037;
 
 /// A program's name, cut as the kernel cuts it.
 pub fn kernel_name(name: &[u8]) -> Name {
@@ -113,6 +116,8 @@ pub struct Measurement {
     cost: Cost,
     request: Request,
     began_ns: u64,
+    /// The most that was added to a call, so that it is the time its caller sees.
+    added_ns: AtomicU64,
 }
 
 /// The first pid namespace always has this number (`PROC_PID_INIT_INO`).
@@ -151,15 +156,17 @@ impl Measurement {
         };
         let began_ns = now_ns();
         let request = request.clone();
-        let measurement = Self { memory, programs, attached, samples, adoption, cost, request, began_ns };
+        let added_ns = AtomicU64::new(added_ns(cost.correction_ns));
+        let measurement = Self { memory, programs, attached, samples, adoption, cost, request, began_ns, added_ns };
         measurement.adopt()?;
         Ok(measurement)
     }
 
-    /// Twice: a child that is born during the first pass, of a parent that it had not reached yet, is found by the second.
+    /// Three times: a child that is born during the first pass, of a parent that it had not reached yet, is found by the second;
+    /// and each pass mends what changed while the one before looked.
     fn adopt(&self) -> Result<(), MeasureError> {
         let Some(adoption) = &self.adoption else { return Ok(()) };
-        for _pass in 0..2 {
+        for _pass in 0..3 {
             visit_all(adoption, ADOPTION_BYTES_MAX, &mut Vec::new()).map_err(MeasureError::Adopt)?;
         }
         Ok(())
@@ -175,34 +182,62 @@ impl Measurement {
         result
     }
 
+    /// How it is measured.
+    pub fn method(&self) -> Method {
+        self.request.method
+    }
+
     /// What measuring costs.
     pub fn cost(&self) -> Cost {
         self.cost
     }
 
+    /// Measures anew what the programs take outside of a call's measured part. Others that watch calls come and go, and what
+    /// they added when the measurement began would be taken for the calls' own time once they are gone.
+    pub fn follow_changes(&self) {
+        let row = self.memory.thread(own_thread());
+        if self.request.method == Method::Exact && row.half(thread::OWNER) == layout::OWNER_NONE {
+            let outside_ns = Pace::followed(&self.memory, RECALL_BATCHES).outside_ns();
+            let correction_ns = (self.cost.measured_ns - outside_ns).round() as i64;
+            self.memory.set_header(header::CORRECTION_NS, correction_ns.cast_unsigned());
+            self.added_ns.fetch_max(added_ns(correction_ns), Ordering::Relaxed);
+        }
+    }
+
     /// Everything up to now.
     pub fn read(&self) -> Snapshot {
-        self.read_at(now_ns())
-    }
-
-    /// Everything up to the end, which is now.
-    pub fn finish(mut self) -> Snapshot {
-        let now = now_ns();
-        self.attached.clear();
-        self.samples.clear();
-        self.read_at(now)
-    }
-
-    fn read_at(&self, now_ns: u64) -> Snapshot {
-        let mut snapshot = reading::read(&self.memory, self.request.grouping, now_ns);
-        if self.request.method == Method::Sampled {
-            sampled::estimate(&mut snapshot, &self.request.wanted);
+        let (mut snapshot, now_ns) = reading::read(&self.memory, self.request.grouping, now_ns);
+        match self.request.method {
+            Method::Sampled => sampled::estimate(&mut snapshot, &self.request.wanted),
+            // ORDER: relaxed. One thread writes it and reads it.
+            Method::Exact => {
+                let (wanted, added_ns) = (&self.request.wanted, self.added_ns.load(Ordering::Relaxed));
+                for owner in &mut snapshot.owners {
+                    owner.keep(|call| wanted.is_empty() || wanted.contains(&call));
+                    owner.close(added_ns);
+                    owner.take_off_measuring(self.cost.measured_ns);
+                }
+            }
         }
         snapshot.elapsed_ns = now_ns.saturating_sub(self.began_ns);
         // A program that cannot be asked has not missed anything that we know of.
         snapshot.lost.events_missed = self.programs.iter().filter_map(|program| program.missed().ok()).sum();
         snapshot
     }
+
+    /// Everything up to the end, which is now.
+    pub fn finish(mut self) -> Snapshot {
+        // Last attached, first detached: no call begins any more, those under way may still end. The end is when the last program
+        // is gone, so that nobody has spent more time in calls than there was.
+        self.samples.clear();
+        while self.attached.pop().is_some() {}
+        self.read()
+    }
+}
+
+/// What a correction adds to each call.
+fn added_ns(correction_ns: i64) -> u64 {
+    correction_ns.min(0).unsigned_abs()
 }
 
 fn load(
@@ -212,6 +247,8 @@ fn load(
     btf: &Btf,
 ) -> Result<(Vec<Program>, Vec<Attached>), MeasureError> {
     let (selection, grouping, wanted) = (request.selection, request.grouping, request.wanted.as_slice());
+    // Measuring the cost needs one more: what is not wanted is not measured.
+    let measured = if wanted.is_empty() { Vec::new() } else { [wanted, &[null_call::NUMBER]].concat() };
     // Births first and calls last: whoever is followed is followed whole. The pass over all threads is the last that is
     // attached, the sampler the last that is loaded.
     let adopt = match selection {
@@ -227,7 +264,7 @@ fn load(
         Method::Exact => vec![
             ("mh_switch", Place::Tracepoint("sched_switch"), programs::switch(memory, fields)),
             ("mh_exit", Place::Tracepoint("sys_exit"), programs::exit(memory, fields)),
-            ("mh_enter", Place::Tracepoint("sys_enter"), programs::enter(memory, fields, wanted)),
+            ("mh_enter", Place::Tracepoint("sys_enter"), programs::enter(memory, fields, &measured)),
         ],
         Method::Sampled => {
             vec![("mh_switch", Place::Tracepoint("sched_switch"), programs::sampled::switch(memory, fields))]
@@ -267,15 +304,17 @@ struct Pace {
 /// Calls in a batch, and batches. The fastest batch counts: what disturbs makes slower, never faster.
 const BATCH_CALLS: u64 = 400;
 const BATCHES: usize = 40;
+/// While it goes on, four times a second: a few milliseconds a second.
+const RECALL_BATCHES: usize = 5;
 
 impl Pace {
     fn now() -> Self {
-        Self::of(|| 0)
+        Self::of(BATCHES, || 0)
     }
 
-    fn of(counted_ns: impl Fn() -> u64) -> Self {
+    fn of(batches: usize, counted_ns: impl Fn() -> u64) -> Self {
         let mut best = Self { call_ns: f64::MAX, measured_ns: f64::MAX };
-        for _batch in 0..BATCHES {
+        for _batch in 0..batches {
             let (began, counted_before) = (now_ns(), counted_ns());
             for _call in 0..BATCH_CALLS {
                 null_call();
@@ -286,6 +325,26 @@ impl Pace {
         }
         best
     }
+
+    /// This thread while it is followed; what is taken off of its calls is added again.
+    fn followed(memory: &Memory, batches: usize) -> Self {
+        let row = memory.thread(own_thread());
+        row.set_word(thread::BORN, now_ns());
+        row.set_owner_and_call(layout::OWNER_OURSELVES, 0);
+        let mut pace = Self::of(batches, || {
+            let number = memory.place(layout::OWNER_OURSELVES, null_call::NUMBER);
+            (0..memory.size.cpus).map(|cpu| memory.cell(cpu, number).word(layout::cell::TOTAL)).sum()
+        });
+        row.set_owner_and_call(layout::OWNER_NONE, 0);
+        memory.owner(layout::OWNER_OURSELVES).set_word(owner::LIFE, 0);
+        pace.measured_ns += memory.header(header::CORRECTION_NS).cast_signed() as f64;
+        pace
+    }
+
+    /// Of a call, what the programs do not measure.
+    fn outside_ns(self) -> f64 {
+        self.call_ns - self.measured_ns
+    }
 }
 
 fn own_thread() -> u32 {
@@ -295,15 +354,7 @@ fn own_thread() -> u32 {
 /// The price of a call for others, and for those who are measured; from here on the difference is taken off.
 fn measure_cost(memory: &Memory, base: Base) -> Cost {
     let bystander = Pace::now();
-    let row = memory.thread(own_thread());
-    row.set_word(thread::BORN, now_ns());
-    row.set_owner_and_call(layout::OWNER_OURSELVES, 0);
-    let measured = Pace::of(|| {
-        let number = memory.place(layout::OWNER_OURSELVES, null_call::NUMBER);
-        (0..memory.size.cpus).map(|cpu| memory.cell(cpu, number).word(layout::cell::TOTAL)).sum()
-    });
-    row.set_owner_and_call(layout::OWNER_NONE, 0);
-    memory.owner(layout::OWNER_OURSELVES).set_word(owner::LIFE, 0);
+    let measured = Pace::followed(memory, BATCHES);
     let correction_ns = (measured.measured_ns - base.pace.call_ns).round() as i64;
     memory.set_header(header::CORRECTION_NS, correction_ns.cast_unsigned());
     Cost {
@@ -349,16 +400,17 @@ impl Base {
     }
 }
 
-/// How long a fixed piece of work takes that is no call: about two milliseconds, the fastest of some.
+/// How much CPU time a fixed piece of work takes that is no call: about two milliseconds, the least of some. CPU time, because
+/// it has the samples' interrupts in it, but not the turns of others.
 fn work_ns() -> f64 {
     let one = |_attempt| {
-        let began = now_ns();
+        let began = thread_cpu_ns();
         let mut state = began | 1;
         for _step in 0..1_500_000 {
             state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
         }
         std::hint::black_box(state);
-        now_ns() - began
+        thread_cpu_ns() - began
     };
     (0..4).map(one).min().expect("four attempts") as f64
 }
@@ -440,6 +492,28 @@ mod tests {
         assert!(owner.threads_living >= 1);
     }
 
+    /// Others that watch calls make them longer; when they are gone nobody may go on taking that off, or adding it.
+    #[test]
+    fn sums_close_when_other_measurements_come_and_go() {
+        let _alone = alone();
+        let begin = || start(Method::Exact, Selection::Born, Grouping::Together, Vec::new());
+        let Some(others) = (0..6).map(|_| begin()).collect::<Option<Vec<_>>>() else { return };
+        let measurement = begin().expect("as the others");
+        drop(others);
+        let copy = || {
+            let mut dd = std::process::Command::new("/bin/dd");
+            dd.args(["if=/dev/zero", "of=/dev/null", "bs=1", "count=200000"])
+                .stderr(std::process::Stdio::null())
+                .status()
+        };
+        assert!(measurement.follow_born_in(copy).expect("there is a dd").success());
+        measurement.follow_changes();
+        let snapshot = measurement.finish();
+        let [owner] = snapshot.owners.as_slice() else { panic!("{:?}", snapshot.owners) };
+        assert!(owner.in_calls_ns() + owner.between_waiting_ns <= owner.life_ns, "{owner:?}");
+        assert!(call(owner, "read").is_some_and(|call| call.ended >= 200_000), "{owner:?}");
+    }
+
     #[test]
     fn children_are_followed_and_told_apart() {
         let _alone = alone();
@@ -508,6 +582,21 @@ mod tests {
         let execute =
             snapshot.owners.iter().filter_map(|owner| call(owner, "execve")).map(|call| call.ended).sum::<u64>();
         assert_eq!(execute, 1);
+    }
+
+    #[test]
+    fn control_groups_have_numbers_and_the_own_one_a_path() {
+        let _alone = alone();
+        let tree = Selection::Tree { root: std::process::id() };
+        let Some(exact) = start(Method::Exact, tree, Grouping::Group, Vec::new()) else { return };
+        let mut snapshot = exact.finish();
+        super::super::paths::name_groups(&Host::real(), &mut snapshot);
+        let named = snapshot.owners.iter().all(|owner| matches!(&owner.who, Who::Group { path: Some(_), .. }));
+        assert!(
+            named && !snapshot.owners.is_empty(),
+            "{:?}",
+            snapshot.owners.iter().map(|owner| &owner.who).collect::<Vec<_>>()
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@
 pub mod births;
 pub mod sampled;
 
-use super::layout::{self, Memory, cell, header, thread};
+use super::layout::{self, Memory, cell, cpu, header, thread};
 use sys::bpf::assemble::Arithmetic::{Add, And, Multiply, ShiftLeft, ShiftRight, Subtract};
 use sys::bpf::assemble::Condition::{Above, AtLeast, AtLeastSigned, Below, Equal, NotEqual};
 use sys::bpf::assemble::Operand::{Is, Of};
@@ -29,8 +29,9 @@ pub struct Fields {
     pub task_comm: i16,
     pub task_leader: i16,
     pub task_parent: i16,
-    /// From the task to its set of control groups, to the group, to its node, to the node's number.
-    pub task_group: [i16; 4],
+    /// From the task to its set of control groups, to the group (in the old hierarchies by way of a controller's state), to its
+    /// node, to the node's number.
+    pub task_group: [Option<i16>; 5],
     /// In the registers that a thread entered the kernel with: the first argument.
     pub first_argument: i16,
     /// The number of the call.
@@ -58,12 +59,12 @@ impl Fields {
             let offset = btf.field_offset(structure, path).ok_or(Missing(path))?;
             i16::try_from(offset).ok().ok_or(Missing(path))
         };
-        let group = match of_version_1 {
-            None => field("css_set", "dfl_cgrp")?,
+        let (group, by_way) = match of_version_1 {
+            None => (field("css_set", "dfl_cgrp")?, None),
             Some(controller) => {
                 let number = btf.constant("cgroup_subsys_id", &format!("{controller}_cgrp_id"));
                 let number = number.and_then(|number| i16::try_from(number).ok()).ok_or(Missing("cgroup_subsys_id"))?;
-                field("css_set", "subsys")? + 8 * number
+                (field("css_set", "subsys")? + 8 * number, Some(field("cgroup_subsys_state", "cgroup")?))
             }
         };
         let group_node = field("cgroup", "kn")?;
@@ -75,7 +76,13 @@ impl Fields {
             task_comm: field("task_struct", "comm")?,
             task_leader: field("task_struct", "group_leader")?,
             task_parent: field("task_struct", "real_parent")?,
-            task_group: [field("task_struct", "cgroups")?, group, group_node, field("kernfs_node", "id")?],
+            task_group: [
+                Some(field("task_struct", "cgroups")?),
+                Some(group),
+                by_way,
+                Some(group_node),
+                Some(field("kernfs_node", "id")?),
+            ],
             first_argument: field("pt_regs", FIRST_ARGUMENT)?,
             call_number: field("pt_regs", CALL_NUMBER)?,
             narrow: Narrow { at: field("pt_regs", NARROW.0)?, bits: NARROW.1, value: NARROW.2 },
@@ -149,14 +156,40 @@ impl<'a> Draft<'a> {
         code.compute(Add, row, Of(number));
     }
 
-    /// R8 = the current thread's row; to `bystander` where nobody follows it. R9 = its owner.
+    /// R8 = the current thread's row; to `bystander` where nobody follows it, with R9 = the row of this CPU. R9 = its owner.
+    ///
+    /// Asking the kernel who it is costs 10 ns at both ends of every call of everybody. So it is asked once: the number stands
+    /// in the CPU's row until the next switch writes the next thread's. The CPU's own number the kernel writes into the program.
     fn current_row(&mut self, bystander: Label) {
+        let (known, end) = (self.code.label(), self.end);
+        cpu_row(self, R9, end);
+        self.code.load(Double, R0, R9, cpu::THREAD);
+        self.code.jump_if(R0, NotEqual, Is(0), known);
+        self.ask_for_thread();
+        self.code.store(Double, R9, cpu::THREAD, Of(R0));
+        self.code.bind(known);
+        self.owned_row(bystander);
+    }
+
+    /// The same for a program that may run in the middle of a switch. R9 = its owner.
+    fn current_row_asked(&mut self, bystander: Label) {
+        self.ask_for_thread();
+        self.owned_row(bystander);
+    }
+
+    /// R0 = the current thread's number.
+    fn ask_for_thread(&mut self) {
         self.code.call(Helper::CurrentPidTgid);
         // The lower half: the thread. Its uppermost bit is never set.
         self.code.compute(And, R0, Is(i32::MAX));
+    }
+
+    /// R8 = the row of the thread R0, R9 = its owner.
+    fn owned_row(&mut self, bystander: Label) {
         self.thread_row(R8, R0, bystander);
-        self.code.load(Word, R9, R8, thread::OWNER);
-        self.code.jump_if(R9, Equal, Is(0), bystander);
+        self.code.load(Word, R1, R8, thread::OWNER);
+        self.code.jump_if(R1, Equal, Is(0), bystander);
+        self.code.copy(R9, R1);
     }
 
     /// Adds one to a word of the header.
@@ -165,6 +198,16 @@ impl<'a> Draft<'a> {
         self.code.set(R2, 1);
         self.code.add_shared(R1, at, R2);
     }
+}
+
+/// `row` = the row of this CPU; to `end` where it has none. R0 is lost.
+pub fn cpu_row(draft: &mut Draft<'_>, row: Register, end: Label) {
+    let (memory, code) = (draft.memory, &mut draft.code);
+    code.call(Helper::ProcessorNumber);
+    code.jump_if(R0, AtLeast, Is(memory.size.cpus.cast_signed()), end);
+    code.compute(ShiftLeft, R0, Is(cpu::SHIFT));
+    code.address(row, memory.cpus.descriptor(), 0);
+    code.compute(Add, row, Of(R0));
 }
 
 /// At the beginning of every call on the machine: notes which and when. `wanted` empty: all calls.
@@ -195,21 +238,19 @@ pub fn enter(memory: &Memory, fields: &Fields, wanted: &[u32]) -> Code {
     code.set(R7, layout::CALL_OF_32_BIT.cast_signed());
     code.bind(wide);
     code.compute(Add, R7, Is(1));
-    code.store(Word, R8, thread::CALL, Of(R7));
+    // What a thread waited after its last call was counted, on its way out of the kernel, is not this call's.
+    code.store(Double, R8, thread::WAITED, Is(0));
     // Last: what the program did before is not counted as the call's time.
     code.call(Helper::MonotonicNs);
     code.store(Double, R8, thread::SINCE, Of(R0));
+    // In this order: a reader who sees the call sees when it began.
+    code.store(Word, R8, thread::CALL, Of(R7));
     code.jump(end);
 
     code.bind(bystander);
-    code.call(Helper::ProcessorNumber);
-    code.jump_if(R0, AtLeast, Is(memory.size.cpus.cast_signed()), end);
-    code.compute(ShiftLeft, R0, Is(layout::BYSTANDER_SHIFT));
-    code.address(R1, memory.bystanders.descriptor(), 0);
-    code.compute(Add, R1, Of(R0));
-    code.load(Double, R2, R1, 0);
-    code.compute(Add, R2, Is(1));
-    code.store(Double, R1, 0, Of(R2));
+    code.load(Double, R1, R9, cpu::BYSTANDER_CALLS);
+    code.compute(Add, R1, Is(1));
+    code.store(Double, R9, cpu::BYSTANDER_CALLS, Of(R1));
     draft.finish()
 }
 
@@ -305,7 +346,6 @@ fn account(draft: &mut Draft<'_>) {
     code.load(Double, R2, R9, cell::WAITED);
     code.compute(Add, R2, Of(R1));
     code.store(Double, R9, cell::WAITED, Of(R2));
-    code.store(Double, R8, thread::WAITED, Is(0));
     code.bind(stayed);
     let shorter = code.label();
     code.load(Double, R1, R9, cell::MAX);
@@ -396,8 +436,10 @@ pub fn switch(memory: &Memory, fields: &Fields) -> Code {
     draft.code.store(Double, R7, thread::OFF_SINCE, Of(R9));
 
     draft.code.bind(comes);
+    cpu_row(&mut draft, R8, end);
     draft.code.load(Double, R1, R6, 2 * ARGUMENT);
     draft.code.load(Word, R1, R1, fields.task_pid);
+    draft.code.store(Double, R8, cpu::THREAD, Of(R1));
     draft.thread_row(R8, R1, end);
     let code = &mut draft.code;
     code.load(Word, R1, R8, thread::OWNER);

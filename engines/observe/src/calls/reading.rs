@@ -4,11 +4,39 @@ use super::layout::{self, Memory, Row, cell, header, owner, thread};
 use super::programs::births::Grouping;
 use super::snapshot::{DURATION_KINDS, Losses, OwnerTimes, Slowest, Snapshot, Who};
 
-/// All that is in the memory at `now_ns`.
-pub fn read(memory: &Memory, grouping: Grouping, now_ns: u64) -> Snapshot {
-    let given = memory.header(header::OWNERS_NEXT).min(u64::from(layout::OWNERS)) as u32;
-    let mut owners: Vec<OwnerTimes> = (0..given).map(|number| read_owner(memory, grouping, number)).collect();
-    add_living(memory, &mut owners, now_ns);
+/// LIMIT: readings of a memory in which threads begin and end all the while; the last one is taken as it is.
+const READINGS_MAX: usize = 8;
+
+/// All that is in the memory, and when that was by `clock`.
+///
+/// A thread that ends while it is read has its calls in the cells and its life nowhere: then it is read once more.
+pub fn read(memory: &Memory, grouping: Grouping, clock: fn() -> u64) -> (Snapshot, u64) {
+    let mut reading = 0;
+    loop {
+        reading += 1;
+        let before = comings_and_goings(memory);
+        let mut owners: Vec<OwnerTimes> =
+            (0..owners_given(memory)).map(|number| read_owner(memory, grouping, number)).collect();
+        // After the calls that are over: none of them ended later than now.
+        let now_ns = clock();
+        add_living(memory, &mut owners, now_ns);
+        if reading == READINGS_MAX || comings_and_goings(memory) == before {
+            return (snapshot(memory, owners), now_ns);
+        }
+    }
+}
+
+fn owners_given(memory: &Memory) -> u32 {
+    memory.header(header::OWNERS_NEXT).min(u64::from(layout::OWNERS)) as u32
+}
+
+/// How many threads have begun and ended.
+fn comings_and_goings(memory: &Memory) -> (u64, u64) {
+    let rows = (0..owners_given(memory)).map(|number| memory.owner(number));
+    rows.fold((0, 0), |(begun, ended), row| (begun + row.word(owner::BEGUN), ended + row.word(owner::ENDED)))
+}
+
+fn snapshot(memory: &Memory, mut owners: Vec<OwnerTimes>) -> Snapshot {
     let others = &mut owners[layout::OWNER_OTHERS as usize];
     add_cell(memory, others, layout::CALL_OTHER, layout::CELL_OTHERS);
     let owners = owners.into_iter().enumerate();

@@ -17,11 +17,7 @@ fn estimate_owner(owner: &mut OwnerTimes, wanted: &[u32]) {
         (call.samples, call.waits, call.ended) = (samples, waits, 0);
         owner.samples += samples;
     }
-    let (kept, others): (Vec<_>, Vec<_>) = std::mem::take(&mut owner.calls)
-        .into_iter()
-        .partition(|call| call.number != CALL_BETWEEN && (wanted.is_empty() || wanted.contains(&call.number)));
-    owner.calls = kept;
-    owner.between_waiting_ns += others.iter().map(|call| call.waiting_ns).sum::<u64>();
+    owner.keep(|call| call != CALL_BETWEEN && (wanted.is_empty() || wanted.contains(&call)));
     let waiting_ns = owner.between_waiting_ns + owner.calls.iter().map(|call| call.waiting_ns).sum::<u64>();
     let on_cpu_ns = owner.life_ns.saturating_sub(waiting_ns);
     for call in &mut owner.calls {

@@ -90,6 +90,8 @@ pub struct OwnerTimes {
     pub life_ns: u64,
     /// Off the CPU between calls: ready and waiting for one, or for a page.
     pub between_waiting_ns: u64,
+    /// What measuring added to the threads' time, outside of their calls; estimated from its cost and the number of calls.
+    pub measuring_ns: u64,
     /// In calls that never returned, because the thread ended in them.
     pub cut_ns: u64,
     /// Of it, off the CPU.
@@ -109,6 +111,7 @@ impl OwnerTimes {
             threads_living: 0,
             life_ns: 0,
             between_waiting_ns: 0,
+            measuring_ns: 0,
             cut_ns: 0,
             cut_waiting_ns: 0,
             samples: 0,
@@ -123,7 +126,32 @@ impl OwnerTimes {
 
     /// On a CPU between calls: the program's own work.
     pub fn between_on_cpu_ns(&self) -> u64 {
-        self.life_ns.saturating_sub(self.in_calls_ns()).saturating_sub(self.between_waiting_ns)
+        let others_ns = self.in_calls_ns() + self.between_waiting_ns + self.measuring_ns;
+        self.life_ns.saturating_sub(others_ns)
+    }
+
+    /// Each call took so much longer because it was measured: that is not the program's own work.
+    pub fn take_off_measuring(&mut self, added_to_a_call_ns: f64) {
+        let ended: u64 = self.calls.iter().map(|call| call.ended).sum();
+        self.measuring_ns = ((ended as f64 * added_to_a_call_ns) as u64).min(self.between_on_cpu_ns());
+    }
+
+    /// Other calls than those wanted become part of the time between calls.
+    pub fn keep(&mut self, is_wanted: impl Fn(u32) -> bool) {
+        let others = self.calls.iter().filter(|call| !is_wanted(call.number));
+        self.between_waiting_ns += others.map(|call| call.waiting_ns).sum::<u64>();
+        self.calls.retain(|call| is_wanted(call.number));
+    }
+
+    /// Takes back what was added to each call, `added_ns` at most, as far as the threads had no time for it.
+    pub fn close(&mut self, added_ns: u64) {
+        let ended: u64 = self.calls.iter().map(|call| call.ended).sum();
+        let excess_ns = (self.in_calls_ns() + self.between_waiting_ns).saturating_sub(self.life_ns);
+        let share = (excess_ns as f64 / ended.max(1) as f64).min(added_ns as f64);
+        for call in &mut self.calls {
+            let back_ns = (share * call.ended as f64).ceil() as u64;
+            call.total_ns -= back_ns.min(call.total_ns.saturating_sub(call.waiting_ns));
+        }
     }
 
     /// The row of a call, made when there is none.
@@ -237,6 +265,35 @@ mod tests {
         assert_eq!((owner.in_calls_ns(), owner.between_on_cpu_ns()), (650, 250));
         owner.call(1).total_ns = 5000;
         assert_eq!(owner.between_on_cpu_ns(), 0, "a torn reading is not a huge number");
+    }
+
+    #[test]
+    fn what_measuring_took_is_no_work_of_the_program() {
+        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(Who::All) };
+        (owner.call(3).total_ns, owner.call(3).ended) = (400, 10);
+        owner.take_off_measuring(20.0);
+        assert_eq!((owner.measuring_ns, owner.between_on_cpu_ns()), (200, 300));
+        let mut short = OwnerTimes { measuring_ns: 0, ..owner };
+        short.take_off_measuring(1e9);
+        assert_eq!((short.measuring_ns, short.between_on_cpu_ns()), (500, 0));
+    }
+
+    #[test]
+    fn only_what_was_added_to_calls_is_taken_back_and_only_what_there_was_no_time_for() {
+        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(Who::All) };
+        for (number, ended, total_ns, waiting_ns) in [(1, 10, 600, 0), (3, 5, 450, 440)] {
+            let call = owner.call(number);
+            (call.ended, call.total_ns, call.waiting_ns) = (ended, total_ns, waiting_ns);
+        }
+        let totals = |owner: &OwnerTimes| owner.calls.iter().map(|call| call.total_ns).collect::<Vec<_>>();
+        let mut little = owner.clone();
+        little.close(5);
+        assert_eq!(totals(&little), [550, 440], "five each, but no wait is shortened");
+        owner.close(100);
+        assert_eq!(totals(&owner), [500, 440], "150 for 15 calls");
+        owner.life_ns = 2000;
+        owner.close(100);
+        assert_eq!(totals(&owner), [500, 440], "there was time");
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! Registers: R6 is the task, R7 the time, R8 the thread's row, R9 its owner. The stack holds a key of 16 bytes, a value
 //! below it, and the task while R6 is lent.
 
-use super::super::layout::{self, Memory, header, owner, thread};
-use super::{ARGUMENT, CALL_NUMBER_WIDTH, Code, Draft, Fields};
+use super::super::layout::{self, Memory, cpu, header, owner, thread};
+use super::{ARGUMENT, CALL_NUMBER_WIDTH, Code, Draft, Fields, cpu_row};
 use sys::bpf::assemble::Arithmetic::{Add, And, ShiftLeft, Subtract};
 use sys::bpf::assemble::Condition::{AnyBit, AtLeast, AtMost, Below, Equal, NotEqual};
 use sys::bpf::assemble::Helper;
@@ -111,6 +111,8 @@ pub fn execute(memory: &Memory, fields: &Fields, selection: Selection, grouping:
     let same = draft.code.label();
     draft.code.jump_if(R9, Equal, Of(R7), same);
     // A thread that was not the first has got the first one's number.
+    cpu_row(&mut draft, R1, end);
+    draft.code.store(Double, R1, cpu::THREAD, Of(R7));
     draft.thread_row(R7, R9, end);
     for at in [8, 16, 24, 32, 40, 48, 0] {
         draft.code.load(Double, R1, R7, at);
@@ -209,7 +211,10 @@ pub fn adopt(memory: &Memory, fields: &Fields, selection: Selection, grouping: G
     code.load(Word, R1, R6, fields.task_pid);
     draft.thread_row(R8, R1, end);
     draft.code.load(Word, R1, R8, thread::OWNER);
-    draft.code.jump_if(R1, NotEqual, Is(0), end);
+    let is_new = draft.code.label();
+    draft.code.jump_if(R1, Equal, Is(0), is_new);
+    wake(&mut draft);
+    draft.code.bind(is_new);
     // A process is chosen, and named, by its first thread.
     draft.code.load(Double, R6, R6, fields.task_leader);
     select(&mut draft, selection);
@@ -230,6 +235,20 @@ pub fn adopt(memory: &Memory, fields: &Fields, selection: Selection, grouping: G
     draft.code.load(Double, R6, R10, TASK_AT);
     begin(&mut draft, Running::AsItIs { wanted });
     draft.finish()
+}
+
+/// A thread that got its CPU while an earlier pass took it for one that waits is not waiting: nobody has noted the end. The
+/// program ends.
+fn wake(draft: &mut Draft<'_>) {
+    let (end, on_cpu_at) = (draft.end, draft.fields.task_on_cpu);
+    let code = &mut draft.code;
+    code.load(Word, R1, R6, on_cpu_at);
+    code.jump_if(R1, Equal, Is(0), end);
+    code.load(Double, R1, R8, thread::OFF_SINCE);
+    code.load(Double, R2, R8, thread::BORN);
+    code.jump_if(R1, NotEqual, Of(R2), end);
+    code.store(Double, R8, thread::OFF_SINCE, Is(0));
+    code.jump(end);
 }
 
 /// To the end where the process whose leader is R6 is not asked for.
@@ -292,7 +311,7 @@ fn copy_name(draft: &mut Draft<'_>) {
 fn read_group(draft: &mut Draft<'_>) {
     let path = draft.fields.task_group;
     draft.code.copy(R3, R6);
-    for at in path {
+    for at in path.into_iter().flatten() {
         // Each pointer is read by the kernel's careful reader: a group that is being removed may be anywhere.
         draft.code.compute(Add, R3, Is(at.into()));
         draft.code.store(Double, R10, KEY_AT, Is(0));

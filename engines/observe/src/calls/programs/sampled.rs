@@ -15,7 +15,7 @@ use sys::bpf::assemble::Width::{Double, Word};
 pub fn sample(memory: &Memory, fields: &Fields) -> Code {
     let mut draft = Draft::new(memory, fields);
     let end = draft.end;
-    draft.current_row(end);
+    draft.current_row_asked(end);
     let code = &mut draft.code;
     let known = code.label();
     // R7 = the call.

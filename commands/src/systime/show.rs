@@ -1,0 +1,385 @@
+//! The result for people: a line that answers, rows sorted by time that sum to the wall, what stood out, and what the
+//! measuring cost.
+
+use super::plan::Subject;
+use super::source::Made;
+use observe::calls::measure::SAMPLE_PERIOD_NS;
+use observe::calls::names::{call_name, error_name, is_on_descriptor};
+use observe::calls::sampled::share_within;
+use observe::calls::snapshot::{CallTimes, Losses, OwnerTimes, Snapshot, Who, duration_end_ns};
+use std::time::Duration;
+use terminal::{Align, Table, duration, integer, percentage};
+
+/// What is shown.
+pub struct Shown {
+    /// Whose calls.
+    pub subject: Subject,
+    /// Whether rows have an owner's name.
+    pub is_by_owner: bool,
+    /// The numbers.
+    pub snapshot: Snapshot,
+    /// How they were made.
+    pub made: Made,
+}
+
+/// LIMIT: rows of what stood out; all of it is in the JSON.
+const NOTES_MAX: usize = 5;
+
+/// A row: a call, or what was done between calls.
+struct Row<'a> {
+    owner: &'a OwnerTimes,
+    name: String,
+    total_ns: u64,
+    waiting_ns: u64,
+    call: Option<&'a CallTimes>,
+}
+
+/// The whole result.
+pub fn text(shown: &Shown, rows_max: usize, with_histogram: bool) -> String {
+    let snapshot = &shown.snapshot;
+    let life_ns: u64 = snapshot.owners.iter().map(|owner| owner.life_ns).sum();
+    if life_ns == 0 {
+        return format!("nobody was followed in {}\n{}", time(snapshot.elapsed_ns), cost(shown, 0));
+    }
+    let mut rows: Vec<Row<'_>> = snapshot.owners.iter().flat_map(rows_of).collect();
+    rows.sort_by(|one, other| other.total_ns.cmp(&one.total_ns).then_with(|| one.name.cmp(&other.name)));
+    let kept = if rows_max == 0 { rows.len() } else { rows_max.min(rows.len()) };
+    let mut text = headline(shown, life_ns);
+    text.push_str(&table(shown, &rows[..kept], &rows[kept..], life_ns));
+    text.push_str(&errors(&rows));
+    text.push_str(&slowest(shown, &rows));
+    if with_histogram {
+        rows.iter().take(kept).filter_map(|row| row.call).for_each(|call| text.push_str(&histogram(call)));
+    }
+    text.push('\n');
+    text.push_str(&cost(shown, life_ns));
+    text
+}
+
+/// An owner in words.
+pub fn who(who: &Who) -> String {
+    match who {
+        Who::All => "all".to_owned(),
+        Who::Process { pid, name } => format!("{name} {pid}"),
+        Who::Thread { pid, thread, name } => format!("{name} {pid}/{thread}"),
+        Who::Name(name) => name.clone(),
+        Who::Group { path: Some(path), .. } => path.clone(),
+        Who::Group { number, path: None } => format!("group {number} (gone)"),
+        Who::Others => "(others)".to_owned(),
+    }
+}
+
+fn time(nanoseconds: u64) -> String {
+    duration(Duration::from_nanos(nanoseconds))
+}
+
+fn rows_of(owner: &OwnerTimes) -> Vec<Row<'_>> {
+    let row = |name: &str, total_ns, waiting_ns| Row { owner, name: name.to_owned(), total_ns, waiting_ns, call: None };
+    let mut rows: Vec<Row<'_>> = owner
+        .calls
+        .iter()
+        .map(|call| Row {
+            owner,
+            name: call_name(call.number),
+            total_ns: call.total_ns,
+            waiting_ns: call.waiting_ns,
+            call: Some(call),
+        })
+        .collect();
+    let between_ns = owner.between_on_cpu_ns() + owner.between_waiting_ns;
+    rows.push(row("(between calls)", between_ns, owner.between_waiting_ns));
+    if owner.measuring_ns > 0 {
+        rows.push(row("(measuring)", owner.measuring_ns, 0));
+    }
+    if owner.cut_ns > 0 {
+        rows.push(row("(cut short by the end)", owner.cut_ns, owner.cut_waiting_ns));
+    }
+    rows
+}
+
+fn headline(shown: &Shown, life_ns: u64) -> String {
+    let snapshot = &shown.snapshot;
+    let whose = match &shown.subject {
+        Subject::All => "all processes".to_owned(),
+        Subject::Named(name) => format!("processes named {}", terminal::quote(name)),
+        Subject::Process(pid) => format!("process {pid} and its descendants"),
+        Subject::Command => "the command and its descendants".to_owned(),
+    };
+    let threads: u64 = snapshot.owners.iter().map(|owner| owner.threads).sum();
+    let in_calls_ns: u64 = snapshot.owners.iter().map(OwnerTimes::in_calls_ns).sum();
+    let plural = if threads == 1 { "" } else { "s" };
+    format!(
+        "{whose}: {} of {} in system calls ({}); {} thread{plural} in {}\n",
+        time(in_calls_ns),
+        time(life_ns),
+        percentage(in_calls_ns as f64 / life_ns as f64),
+        integer(threads),
+        time(snapshot.elapsed_ns),
+    )
+}
+
+fn table(shown: &Shown, rows: &[Row<'_>], left_out: &[Row<'_>], life_ns: u64) -> String {
+    let mut aligns = vec![Align::Right; 7];
+    aligns.extend([Align::Left, Align::Left]);
+    let mut table = Table::new(&aligns);
+    let is_counted = matches!(shown.made, Made::Exact(_) | Made::Traced { .. });
+    let counted: [&str; 4] =
+        if is_counted { ["CALLS", "ERRORS", "MEAN", "MAX"] } else { ["+-", "SAMPLES", "WAITS", "MAX WAIT"] };
+    let mut heading = vec!["TIME", "%", "WAITING"];
+    heading.extend(counted);
+    heading.push("CALL");
+    if shown.is_by_owner {
+        heading.push("OF");
+    }
+    table.row(heading);
+    for row in rows {
+        let mut cells = times(shown, life_ns, row.total_ns, row.waiting_ns).to_vec();
+        cells.extend(if is_counted { counts(row) } else { samples(row) });
+        cells.push(row.name.clone());
+        if shown.is_by_owner {
+            cells.push(who(&row.owner.who));
+        }
+        table.row(cells);
+    }
+    let mut sum = |rows: &[&[Row<'_>]], name: String| {
+        let add = |of: fn(&Row<'_>) -> u64| rows.iter().flat_map(|rows| rows.iter()).map(of).sum();
+        let mut cells = times(shown, life_ns, add(|row| row.total_ns), add(|row| row.waiting_ns)).to_vec();
+        cells.extend(<[String; 4]>::default());
+        cells.push(name);
+        table.row(cells);
+    };
+    if !left_out.is_empty() {
+        sum(&[left_out], format!("({} more rows)", left_out.len()));
+    }
+    sum(&[rows, left_out], "sum: the threads' whole time".to_owned());
+    table.to_string()
+}
+
+/// Time, its share, and the part of it that was waiting, where that is known.
+fn times(shown: &Shown, life_ns: u64, total_ns: u64, waiting_ns: u64) -> [String; 3] {
+    let share = percentage(total_ns as f64 / life_ns as f64).trim_end_matches(" %").to_owned();
+    let is_known = !matches!(shown.made, Made::Traced { .. });
+    [time(total_ns), share, if is_known { time(waiting_ns) } else { "-".to_owned() }]
+}
+
+/// Calls, errors, mean, longest.
+fn counts(row: &Row<'_>) -> [String; 4] {
+    let Some(call) = row.call else { return Default::default() };
+    let mean = call.total_ns.checked_div(call.ended).map_or_else(|| "-".to_owned(), time);
+    let under_way = if call.under_way > 0 { format!("+{}", call.under_way) } else { String::new() };
+    [
+        format!("{}{under_way}", integer(call.ended)),
+        integer(call.error_count()),
+        mean,
+        call.slowest.as_ref().map_or_else(|| "-".to_owned(), |slowest| time(slowest.duration_ns)),
+    ]
+}
+
+/// Half the interval of the time on a CPU, samples, waits, longest wait.
+fn samples(row: &Row<'_>) -> [String; 4] {
+    let Some(call) = row.call else { return Default::default() };
+    let waiting_ns: u64 =
+        row.owner.calls.iter().map(|call| call.waiting_ns).sum::<u64>() + row.owner.between_waiting_ns;
+    let on_cpu_ns = row.owner.life_ns.saturating_sub(waiting_ns);
+    let (_, half) = share_within(call.samples, row.owner.samples);
+    [
+        time((on_cpu_ns as f64 * half) as u64),
+        integer(call.samples),
+        integer(call.waits),
+        call.slowest.as_ref().map_or_else(|| "-".to_owned(), |slowest| time(slowest.duration_ns)),
+    ]
+}
+
+fn errors(rows: &[Row<'_>]) -> String {
+    let mut failing: Vec<&Row<'_>> =
+        rows.iter().filter(|row| row.call.is_some_and(|call| call.error_count() > 0)).collect();
+    failing.sort_by_key(|row| std::cmp::Reverse(row.call.map_or(0, CallTimes::error_count)));
+    let mut text = String::new();
+    for row in failing.iter().take(NOTES_MAX) {
+        let kinds = row.call.map_or(&[][..], |call| &call.errors);
+        let kinds: Vec<String> =
+            kinds.iter().map(|(number, count)| format!("{} {}", integer(*count), error_name(*number))).collect();
+        text.push_str(&format!("errors: {}: {}\n", row.name, kinds.join(", ")));
+    }
+    with_gap(text)
+}
+
+fn slowest(shown: &Shown, rows: &[Row<'_>]) -> String {
+    let word = if matches!(shown.made, Made::Exact(_) | Made::Traced { .. }) { "slowest" } else { "longest wait" };
+    let mut calls: Vec<(&CallTimes, &str)> = rows
+        .iter()
+        .filter_map(|row| Some((row.call?, row.name.as_str())))
+        .filter(|(call, _)| call.slowest.as_ref().is_some_and(|slowest| slowest.path.is_some()))
+        .collect();
+    calls.sort_by_key(|(call, _)| std::cmp::Reverse(call.slowest.as_ref().map(|slowest| slowest.duration_ns)));
+    let mut text = String::new();
+    for (call, name) in calls.iter().take(NOTES_MAX).filter(|(call, _)| is_on_descriptor(call.number)) {
+        let Some(slowest) = &call.slowest else { continue };
+        let path = terminal::quote(slowest.path.as_deref().unwrap_or_default());
+        let took = time(slowest.duration_ns);
+        text.push_str(&format!(
+            "{word}: {name} {took} on {path} (descriptor {}, process {})\n",
+            slowest.first_argument, slowest.pid
+        ));
+    }
+    with_gap(text)
+}
+
+fn with_gap(text: String) -> String {
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// Each power of two that occurs, as a bar.
+fn histogram(call: &CallTimes) -> String {
+    let most = call.durations.iter().copied().max().unwrap_or(0);
+    if most == 0 {
+        return String::new();
+    }
+    /// Columns of the longest bar.
+    const BAR: f64 = 40.0;
+    let mut table = Table::new(&[Align::Right, Align::Right, Align::Left]).indented(2);
+    let first = call.durations.iter().position(|count| *count > 0).unwrap_or(0);
+    let last = call.durations.iter().rposition(|count| *count > 0).unwrap_or(0);
+    for kind in first..=last {
+        let count = call.durations[kind];
+        let bar = "#".repeat((count as f64 / most as f64 * BAR).ceil() as usize);
+        let border = if kind + 1 == call.durations.len() {
+            format!(">= {}", time(duration_end_ns(kind - 1)))
+        } else {
+            format!("< {}", time(duration_end_ns(kind)))
+        };
+        table.row([border, integer(count), bar]);
+    }
+    format!("\n{}:\n{table}", call_name(call.number))
+}
+
+/// How it was measured, what that cost, and what is missing.
+fn cost(shown: &Shown, life_ns: u64) -> String {
+    let snapshot = &shown.snapshot;
+    let calls: u64 = snapshot.owners.iter().flat_map(|owner| &owner.calls).map(|call| call.ended).sum();
+    let mut text = match shown.made {
+        Made::Exact(cost) => {
+            let own_ns = calls as f64 * cost.measured_ns;
+            let others_ns = snapshot.bystander_calls as f64 * cost.bystander_ns;
+            format!(
+                "measured exactly, in the kernel (BPF). Cost, measured here: {:.0} ns a call (the shortest call took {:.0}, now \
+                 {:.0}): {} of their {}.\nOther processes: {:.0} ns a call, {} calls, {}.\n",
+                cost.measured_ns,
+                cost.call_ns,
+                cost.call_ns + cost.measured_ns,
+                time(own_ns as u64),
+                time(life_ns),
+                cost.bystander_ns,
+                integer(snapshot.bystander_calls),
+                time(others_ns as u64),
+            )
+        }
+        Made::Sampled(cost) => format!(
+            "waits measured in the kernel (BPF), time on a CPU by {} samples, {} a second a CPU; +- is for 95 % confidence.\n\
+             Cost, measured here: {:.0} ns a sample, {:.2} % of a CPU; {:.0} ns a call. --exact counts every call.\n",
+            integer(snapshot.samples),
+            1_000_000_000 / SAMPLE_PERIOD_NS,
+            cost.sample_ns,
+            cost.sample_ns / SAMPLE_PERIOD_NS as f64 * 100.0,
+            cost.measured_ns,
+        ),
+        Made::Traced { call_cost_ns } => format!(
+            "counted by stopping at every call, no rights; work and waiting cannot be told apart. Cost, measured here: {} a \
+             call, {} of their {}; times are those of calls that are stopped at.\n",
+            time(call_cost_ns),
+            time(call_cost_ns.saturating_mul(calls)),
+            time(life_ns),
+        ),
+        Made::Outside { own_cpu_ns, unreadable } => format!(
+            "looked at from outside, no rights: {} looks at threads; a running thread's call is not seen, nor processes that \
+             live below 0.2 s.\nCost: the threads' none, ours {} of CPU time.{}\n",
+            integer(snapshot.samples),
+            time(own_cpu_ns),
+            if unreadable > 0 { " Threads of other users cannot be looked at." } else { "" },
+        ),
+    };
+    if matches!(shown.made, Made::Exact(_) | Made::Sampled(_)) {
+        text.push_str(&losses(&snapshot.lost));
+    }
+    text
+}
+
+fn losses(lost: &Losses) -> String {
+    let mut text = String::new();
+    if lost.events_missed > 0 || lost.threads_missed > 0 {
+        let (events, threads) = (integer(lost.events_missed), integer(lost.threads_missed));
+        text.push_str(&format!("NOT in the table: {events} events and {threads} threads\n"));
+    }
+    if lost.owners_merged > 0 || lost.calls_merged > 0 {
+        let (owners, calls) = (integer(lost.owners_merged), integer(lost.calls_merged));
+        text.push_str(&format!("no room to tell all apart: {owners} owners and {calls} calls stand under (others)\n"));
+    }
+    if text.is_empty() { "Nothing was lost.\n".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::calls::measure::Cost;
+    use observe::calls::names::call_number;
+    use observe::calls::snapshot::Slowest;
+
+    fn shown(made: Made) -> Shown {
+        let mut owner =
+            OwnerTimes { life_ns: 10_000_000, between_waiting_ns: 1_000_000, threads: 2, ..OwnerTimes::new(Who::All) };
+        owner.measuring_ns = 200_000;
+        let call = owner.call(call_number("close").expect("there"));
+        (call.ended, call.total_ns, call.waiting_ns) = (1000, 6_000_000, 500_000);
+        call.durations[6] = 1000;
+        call.errors = vec![(9, 990)];
+        let path = Some("/tmp/a\u{1b}b".to_owned());
+        call.slowest = Some(Slowest { duration_ns: 9000, pid: 7, thread: 8, first_argument: 3, path });
+        let snapshot = Snapshot { elapsed_ns: 5_000_000, owners: vec![owner], ..Snapshot::default() };
+        Shown { subject: Subject::Named("jobs".to_owned()), is_by_owner: false, snapshot, made }
+    }
+
+    const COST: Cost =
+        Cost { call_ns: 100.0, measured_ns: 200.0, bystander_ns: 90.0, correction_ns: 0, sample_ns: 2000.0 };
+
+    #[test]
+    fn rows_are_sorted_and_close_and_the_cost_is_told() {
+        let text = text(&shown(Made::Exact(COST)), 0, true);
+        assert!(
+            text.starts_with("processes named 'jobs': 6 ms of 10 ms in system calls (60.0 %); 2 threads in 5 ms\n"),
+            "{text}"
+        );
+        let order =
+            ["close\n", "(between calls)", "(measuring)", "sum: the threads' whole time"].map(|word| text.find(word));
+        assert!(order.is_sorted() && order.iter().all(Option::is_some), "{text}");
+        assert!(text.contains("errors: close: 990 EBADF\n") && text.contains("200 us of their 10 ms"), "{text}");
+        assert!(text.contains("< 8.19 us  1,000  ####"), "{text}");
+        assert!(text.contains("Nothing was lost.\n") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let mut shown = shown(Made::Exact(COST));
+        shown.snapshot.lost = Losses { owners_merged: 3, events_missed: 2, ..Losses::default() };
+        let text = text(&shown, 1, false);
+        assert!(text.contains("NOT in the table: 2 events and 0 threads\n"), "{text}");
+        assert!(
+            text.contains("3 owners and 0 calls stand under (others)\n") && text.contains("(2 more rows)"),
+            "{text}"
+        );
+        assert!(!text.contains("Nothing was lost"));
+    }
+
+    #[test]
+    fn each_way_of_measuring_names_itself() {
+        for (made, words) in [
+            (Made::Sampled(COST), "2000 ns a sample, 0.05 % of a CPU"),
+            (Made::Traced { call_cost_ns: 9000 }, "9 us a call, 9 ms of their 10 ms"),
+            (Made::Outside { own_cpu_ns: 1, unreadable: 1 }, "Threads of other users cannot be looked at."),
+        ] {
+            let text = text(&shown(made), 0, false);
+            assert!(text.contains(words), "{text}");
+        }
+        let nobody = Shown { snapshot: Snapshot::default(), ..shown(Made::Exact(COST)) };
+        assert!(text(&nobody, 0, false).starts_with("nobody was followed in 0 "));
+    }
+}

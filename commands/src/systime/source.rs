@@ -1,0 +1,203 @@
+//! Where the numbers come from: programs in the kernel where that is allowed, looks from outside where it is not and was not
+//! asked for. Says which, and why.
+
+use super::plan::{Plan, Subject};
+use super::{ByArg, NAME, SystimeArgs};
+use crate::context::Context;
+use crate::failure::{Failure, with_causes};
+use observe::calls::measure::{Cost, MeasureError, Measurement, Method};
+use observe::calls::snapshot::{Snapshot, Who};
+use observe::calls::traced::{Traced, cost_of_a_call};
+use observe::calls::without_rights::{Process, Sampler, Target};
+use serde::Serialize;
+use std::io;
+use std::process::{Child, Command};
+use std::time::Duration;
+use sys::reap::How;
+
+/// A measurement under way.
+pub enum Source {
+    /// In the kernel.
+    InKernel(Box<Measurement>),
+    /// From outside.
+    Outside(Box<Sampler>),
+    /// By stopping at each call.
+    Traced {
+        /// The run.
+        run: Traced,
+        /// What stopping at a call costs.
+        call_cost: Duration,
+    },
+}
+
+/// How the numbers were made: printed with them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "method")]
+pub enum Made {
+    /// Every call counted in the kernel.
+    Exact(Cost),
+    /// Waits counted, CPUs sampled.
+    Sampled(Cost),
+    /// Every call counted by stopping at it.
+    Traced {
+        /// How much longer each took.
+        call_cost_ns: u64,
+    },
+    /// Threads looked at from outside.
+    Outside {
+        /// CPU time that the looking took.
+        own_cpu_ns: u64,
+        /// Threads that could not be looked at.
+        unreadable: u64,
+    },
+}
+
+impl Source {
+    /// Begins; a command is started last, and followed from its first call.
+    pub fn start(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<(Self, Option<Child>), Failure> {
+        if args.trace {
+            return Self::traced(context, args);
+        }
+        match Measurement::start(&context.host, &plan.request) {
+            Ok(measurement) => {
+                let child = match plan.subject {
+                    Subject::Command => Some(measurement.follow_born_in(|| spawn(args))?),
+                    _ => None,
+                };
+                Ok((Self::InKernel(Box::new(measurement)), child))
+            }
+            Err(error) if plan.request.method == Method::Exact || !is_obstacle(&error) => Err(refused(&error)),
+            Err(error) => {
+                let reason = with_causes(&error);
+                context.messages.warning(NAME, &format!("looking from outside, since it could not {reason}"), &[]);
+                Self::from_outside(context, args, plan)
+            }
+        }
+    }
+
+    /// The slowdown is said before the command is started.
+    fn traced(context: &Context, args: &SystimeArgs) -> Result<(Self, Option<Child>), Failure> {
+        let failed = |error: &io::Error| Failure::Environment {
+            command: NAME,
+            message: format!("trace a command: {}", with_causes(error)),
+        };
+        let call_cost = cost_of_a_call().map_err(|error| failed(&error))?;
+        let slower = terminal::duration(call_cost);
+        context
+            .messages
+            .note(NAME, &format!("stopping at every call: each takes about {slower} longer, measured here"));
+        let run = Traced::start(command(args)).map_err(|error| not_run(args, &error))?;
+        Ok((Self::Traced { run, call_cost }, None))
+    }
+
+    /// How the command ended, where nobody else can wait for it.
+    pub fn ended(&self) -> Option<How> {
+        match self {
+            Self::Traced { run, .. } => run.ended(),
+            Self::InKernel(_) | Self::Outside(_) => None,
+        }
+    }
+
+    fn from_outside(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<(Self, Option<Child>), Failure> {
+        let owner = match args.by {
+            ByArg::All => |_: &Process| Who::All,
+            ByArg::Comm => |process: &Process| Who::Name(process.name.clone()),
+            ByArg::Pid => |process: &Process| Who::Process { pid: process.pid, name: process.name.clone() },
+            ByArg::Thread | ByArg::Cgroup => {
+                let message = "rows by thread and by control group need CAP_BPF and CAP_PERFMON".to_owned();
+                return Err(Failure::Usage { command: NAME, message });
+            }
+        };
+        let child = if plan.subject == Subject::Command { Some(spawn(args)?) } else { None };
+        let target = match (&plan.subject, &child) {
+            (Subject::Named(name), _) => Target::Named(name.clone()),
+            (Subject::Process(pid), _) => Target::Tree(*pid),
+            (Subject::Command, Some(child)) => Target::Tree(child.id()),
+            (Subject::All | Subject::Command, _) => Target::AllBut(std::process::id()),
+        };
+        let sampler = Sampler::start(&context.host, target, owner)
+            .map_err(|error| Failure::Environment { command: NAME, message: with_causes(&error) })?;
+        Ok((Self::Outside(Box::new(sampler)), child))
+    }
+
+    /// How often it wants to be woken.
+    pub fn pace(&self) -> Duration {
+        match self {
+            // Only to look at the files of slow calls while they are open, and at what others add to each call.
+            Self::InKernel(_) => Duration::from_millis(250),
+            Self::Outside(_) => Duration::from_millis(10),
+            // Only to see the command's end.
+            Self::Traced { .. } => Duration::from_millis(20),
+        }
+    }
+
+    /// To be called at that pace.
+    pub fn look(&mut self) {
+        match self {
+            Self::Outside(sampler) => sampler.look(),
+            Self::InKernel(measurement) => measurement.follow_changes(),
+            Self::Traced { .. } => {}
+        }
+    }
+
+    /// Everything up to now.
+    pub fn read(&self) -> Snapshot {
+        match self {
+            Self::InKernel(measurement) => measurement.read(),
+            Self::Outside(sampler) => sampler.read(),
+            Self::Traced { run, .. } => run.read(),
+        }
+    }
+
+    /// Everything up to the end.
+    pub fn finish(self) -> (Snapshot, Made) {
+        let made = self.made();
+        match self {
+            Self::InKernel(measurement) => (measurement.finish(), made),
+            Self::Outside(sampler) => (sampler.read(), made),
+            Self::Traced { run, .. } => (run.read(), made),
+        }
+    }
+
+    /// How the numbers are made.
+    pub fn made(&self) -> Made {
+        match self {
+            Self::InKernel(measurement) if measurement.method() == Method::Exact => Made::Exact(measurement.cost()),
+            Self::InKernel(measurement) => Made::Sampled(measurement.cost()),
+            Self::Traced { call_cost, .. } => {
+                Made::Traced { call_cost_ns: u64::try_from(call_cost.as_nanos()).unwrap_or(u64::MAX) }
+            }
+            Self::Outside(sampler) => {
+                Made::Outside { own_cpu_ns: sys::cpu_clock::process_cpu_ns(), unreadable: sampler.unreadable() }
+            }
+        }
+    }
+}
+
+fn is_obstacle(error: &MeasureError) -> bool {
+    matches!(error, MeasureError::Obstacle(_) | MeasureError::Container)
+}
+
+fn refused(error: &MeasureError) -> Failure {
+    let mut message = with_causes(error);
+    if is_obstacle(error) {
+        message.push_str("; without --exact threads are looked at from outside, which needs no rights");
+    }
+    Failure::Environment { command: NAME, message }
+}
+
+fn command(args: &SystimeArgs) -> Command {
+    let (program, rest) = args.line.split_first().expect("a command has a name");
+    let mut command = Command::new(program);
+    command.args(rest);
+    command
+}
+
+fn spawn(args: &SystimeArgs) -> Result<Child, Failure> {
+    command(args).spawn().map_err(|error| not_run(args, &error))
+}
+
+fn not_run(args: &SystimeArgs, error: &io::Error) -> Failure {
+    let program = args.line.first().map(terminal::quote).unwrap_or_default();
+    Failure::Environment { command: NAME, message: format!("run {program}: {}", with_causes(error)) }
+}

@@ -1,0 +1,2 @@
+# Samples have no durations: the histogram needs every call.
+mh systime --histogram -- true

@@ -1,0 +1,2 @@
+# A process that does not exist is no subject.
+mh systime -p 4194303

@@ -1,0 +1,120 @@
+//! `mh systime` on programs whose calls are known. Where this process may put no programs into the kernel, the tests that need
+//! them are named as left out.
+
+use crate::place::{Place, Running, binary, said, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::process::{Command, Stdio};
+use testkit::program::{Exit, Outcome, Program, left_out};
+
+fn systime(place: &Place, arguments: &[&str]) -> Outcome {
+    let program = Program::at(binary()).in_folder(place.folder());
+    program.run(["systime"].iter().chain(arguments), b"").expect("the program starts")
+}
+
+/// Whether exact measuring is possible; a test that needs it says so when it is not.
+fn may_measure(place: &Place) -> bool {
+    let outcome = systime(place, &["--exact", "--", "true"]);
+    if outcome.exit == Exit::Code(0) {
+        return true;
+    }
+    assert!(said(&outcome).starts_with("mh systime: could not "), "{}", said(&outcome));
+    left_out(&format!("exact measuring is not possible: {}", said(&outcome).trim_end()));
+    false
+}
+
+/// A column of the first row of a call, as `--csv` has it.
+fn column(csv: &str, call: &str, name: &str) -> Option<u64> {
+    let mut lines = csv.lines();
+    let index = lines.next()?.split(',').position(|heading| heading == name)?;
+    let row = lines.find(|line| line.split(',').nth(1) == Some(call))?;
+    row.split(',').nth(index)?.parse().ok()
+}
+
+/// The finding of 2006: a runner of jobs spent its time closing descriptors that were not open. Watched as then: the instrument
+/// first, the program in another terminal, Ctrl-C.
+#[test]
+fn descriptors_closed_one_by_one_are_found() {
+    const CHILDREN: u64 = 3;
+    let place = Place::new();
+    if !may_measure(&place) {
+        return;
+    }
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/systime/closer.c");
+    let Some(compiler) = Program::find("cc") else { return left_out("needs a C compiler (cc)") };
+    let compiled = compiler.in_folder(place.folder()).run(["-O2", "-o", "mh-closer", source], b"").expect("cc starts");
+    compiled.stdout_of_success();
+    let mut command = Command::new(binary());
+    command.args(["systime", "--exact", "--csv", "-o", "result", "mh-closer"]).current_dir(place.folder());
+    let errors = fs::File::create(place.path("said")).expect("a file");
+    let mut watcher = Running { child: command.stdin(Stdio::null()).stderr(errors).spawn().expect("it starts") };
+    wait_until("it follows", || {
+        place.read("said").starts_with(b"mh systime: following every process named 'mh-closer'")
+    });
+    let closer = Program::at(place.path("mh-closer"));
+    closer.run([CHILDREN.to_string()], b"").expect("it starts").stdout_of_success();
+    let pid = Pid::from_raw(watcher.child.id().cast_signed()).expect("a process");
+    kill_process(pid, Signal::INT).expect("it can be interrupted");
+    assert_eq!(watcher.end().code(), Some(0));
+    let csv = String::from_utf8(place.read("result")).expect("text");
+    let calls = column(&csv, "close", "calls").expect("it was called");
+    let failed = column(&csv, "close", "errors").expect("it failed");
+    assert!((CHILDREN * 65_533..CHILDREN * 65_533 + 100).contains(&calls), "{csv}");
+    assert!(failed >= CHILDREN * 65_500 && failed <= calls, "{csv}");
+    let close_ns = column(&csv, "close", "total_ns").expect("it took time");
+    let working = csv
+        .lines()
+        .skip(1)
+        .filter(|row| !["wait4", "(between calls)", "(measuring)"].iter().any(|name| row.contains(name)));
+    let most = working.filter_map(|row| row.split(',').nth(2)?.parse::<u64>().ok()).max();
+    assert_eq!(most, Some(close_ns), "nothing that is not waiting takes longer: {csv}");
+}
+
+#[test]
+fn a_command_keeps_its_exit_code_and_every_call_is_counted() {
+    let place = Place::new();
+    if !may_measure(&place) {
+        return;
+    }
+    let script = "dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/dev/null; exit 7";
+    let outcome = systime(&place, &["--exact", "--csv", "-e", "read,write", "--", "sh", "-c", script]);
+    assert_eq!(outcome.exit, Exit::Code(7));
+    let csv = String::from_utf8(outcome.stdout).expect("text");
+    for call in ["read", "write"] {
+        let calls = column(&csv, call, "calls").unwrap_or_else(|| panic!("no {call}: {csv}"));
+        assert!((20_000..20_200).contains(&calls), "{call}: {csv}");
+    }
+    assert_eq!(column(&csv, "openat", "calls"), None, "only what was chosen: {csv}");
+}
+
+#[test]
+fn the_table_sums_to_the_threads_whole_time_and_says_what_it_cost() {
+    let place = Place::new();
+    if !may_measure(&place) {
+        return;
+    }
+    for method in [&["--exact"][..], &[]] {
+        let arguments = [method, &["--", "sh", "-c", "sleep 0.1; read nothing < /nowhere"]].concat();
+        let text = String::from_utf8(systime(&place, &arguments).stdout).expect("text");
+        assert!(text.starts_with("the command and its descendants: "), "{text}");
+        assert!(text.contains("100.0") && text.contains("sum: the threads' whole time"), "{text}");
+        assert!(text.contains("Cost, measured here: ") && text.contains("Nothing was lost."), "{text}");
+        assert!(text.contains("wait4") && text.contains("clock_nanosleep"), "{text}");
+    }
+}
+
+#[test]
+fn without_rights_threads_are_looked_at_from_outside_and_exact_says_what_is_lacking() {
+    let place = Place::new();
+    let script = |line: &str| format!("cp \"$mh\" ./mh && setpriv --reuid=65534 --clear-groups ./mh systime {line}");
+    if place.shell("setpriv --reuid=65534 --clear-groups true").exit != Exit::Code(0) {
+        return left_out("needs a way to give up root's rights (setpriv)");
+    }
+    let refused = place.shell(&script("--exact -- true"));
+    assert_eq!(refused.exit, Exit::Code(1));
+    assert!(said(&refused).starts_with("mh systime: could not put programs into the kernel: this process lacks CAP_"));
+    let outcome = place.shell(&script("--by pid -- sleep 1"));
+    assert!(said(&outcome).contains("warning: looking from outside"), "{}", said(&outcome));
+    let text = String::from_utf8(outcome.stdout_of_success()).expect("text");
+    assert!(text.contains("looked at from outside, no rights") && text.contains("clock_nanosleep"), "{text}");
+}
