@@ -156,7 +156,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__crew__subcmd__run)
-            opts="-j -h --priority --weight --hands --what --explain --help"
+            opts="-j -h --priority --weight --hands --what --jobserver --explain --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -180,6 +180,10 @@ _mh() {
                     ;;
                 --what)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobserver)
+                    COMPREPLY=($(compgen -W "fds fifo off" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -53,7 +53,7 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Ending to
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l long -d 'zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s D -l dictionary -d 'zst: begin with what FILE holds as history; decompressing needs the same FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Who goes first when runs share the machine (default: as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
@@ -114,7 +114,7 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l joblog -d 'Write GNU par
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l tagstring -d 'Put TEXT, filled in, before each line of output' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l delimiter -d 'Lines end with TEXT, one byte' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l nice -d 'Lower the priority of all jobs by N' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Who goes first when runs share the machine (default: as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
@@ -295,13 +295,16 @@ complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_f
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -l timeout -d 'Wait at most so long (90, 1.5m, 2h)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -l idle -d 'Wait until a core is free that no run waits for, instead'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l priority -d 'Its class (default: as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l priority -d 'Its class (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l weight -d 'Its share among the runs of its class (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s j -l hands -d 'It can use N cores at most (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l what -d 'What mh crew says it does (default: its command line)' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l jobserver -d 'How make, ninja and cargo in it find job slots, one for each core it has beside the first' -r -f -a "fds\t'Two descriptors that they inherit'
+fifo\t'A named pipe'
+off\t'Not at all'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tour" -s h -l help -d 'Print help'

@@ -31,7 +31,7 @@ pub struct Corpus {
     /// As the table shows it: a beginning is named with its MiB.
     pub name: &'static str,
     pub plain: PathBuf,
-    bytes: u64,
+    pub bytes: u64,
 }
 
 /// A file, and beginnings of it for rows that are slow.
