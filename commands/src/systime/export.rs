@@ -51,6 +51,7 @@ fn call(call: &CallTimes) -> Value {
         "number": call.number,
         "calls": call.ended,
         "under_way": call.under_way,
+        "under_way_ns": call.under_way_ns,
         "total_ns": call.total_ns,
         "waiting_ns": call.waiting_ns,
         "samples": call.samples,

@@ -46,7 +46,7 @@ pub fn text(shown: &Shown, rows_max: usize, with_histogram: bool) -> String {
     let kept = if rows_max == 0 { rows.len() } else { rows_max.min(rows.len()) };
     let mut text = headline(shown, life_ns);
     text.push_str(&table(shown, &rows[..kept], &rows[kept..], life_ns));
-    text.push_str(&errors(&rows));
+    text.push_str(&errors(shown, &rows));
     text.push_str(&slowest(shown, &rows));
     if with_histogram {
         rows.iter().take(kept).filter_map(|row| row.call).for_each(|call| text.push_str(&histogram(call)));
@@ -165,7 +165,7 @@ fn times(shown: &Shown, life_ns: u64, total_ns: u64, waiting_ns: u64) -> [String
 /// Calls, errors, mean, longest.
 fn counts(row: &Row<'_>) -> [String; 4] {
     let Some(call) = row.call else { return Default::default() };
-    let mean = call.total_ns.checked_div(call.ended).map_or_else(|| "-".to_owned(), time);
+    let mean = call.mean_ns().map_or_else(|| "-".to_owned(), time);
     let under_way = if call.under_way > 0 { format!("+{}", call.under_way) } else { String::new() };
     [
         format!("{}{under_way}", integer(call.ended)),
@@ -190,7 +190,7 @@ fn samples(row: &Row<'_>) -> [String; 4] {
     ]
 }
 
-fn errors(rows: &[Row<'_>]) -> String {
+fn errors(shown: &Shown, rows: &[Row<'_>]) -> String {
     let mut failing: Vec<&Row<'_>> =
         rows.iter().filter(|row| row.call.is_some_and(|call| call.error_count() > 0)).collect();
     failing.sort_by_key(|row| std::cmp::Reverse(row.call.map_or(0, CallTimes::error_count)));
@@ -199,7 +199,12 @@ fn errors(rows: &[Row<'_>]) -> String {
         let kinds = row.call.map_or(&[][..], |call| &call.errors);
         let kinds: Vec<String> =
             kinds.iter().map(|(number, count)| format!("{} {}", integer(*count), error_name(*number))).collect();
-        text.push_str(&format!("errors: {}: {}\n", row.name, kinds.join(", ")));
+        let of = if shown.is_by_owner {
+            format!(" of {}", terminal::printable(&who(&row.owner.who)))
+        } else {
+            String::new()
+        };
+        text.push_str(&format!("errors: {}{of}: {}\n", row.name, kinds.join(", ")));
     }
     with_gap(text)
 }

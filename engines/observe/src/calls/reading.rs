@@ -153,8 +153,7 @@ fn add_living(memory: &Memory, owners: &mut [OwnerTimes], now_ns: u64) {
             0 => owner.between_waiting_ns += off_ns,
             call => {
                 let times = owner.call((call - 1) & (layout::CALLS - 1));
-                times.under_way += 1;
-                times.total_ns += since(thread::SINCE);
+                times.add_under_way(since(thread::SINCE));
                 times.waiting_ns += row.word(thread::WAITED) + off_ns;
             }
         }

@@ -179,6 +179,8 @@ pub struct CallTimes {
     pub waits: u64,
     /// How many were under way.
     pub under_way: u64,
+    /// Time in those up to the reading.
+    pub under_way_ns: u64,
     /// Time in all of them, those under way included.
     pub total_ns: u64,
     /// Of it, off the CPU: asleep, or ready and waiting for a CPU.
@@ -199,12 +201,25 @@ impl CallTimes {
             samples: 0,
             waits: 0,
             under_way: 0,
+            under_way_ns: 0,
             total_ns: 0,
             waiting_ns: 0,
             errors: Vec::new(),
             durations: [0; DURATION_KINDS],
             slowest: None,
         }
+    }
+
+    /// Of those that have ended.
+    pub fn mean_ns(&self) -> Option<u64> {
+        self.total_ns.saturating_sub(self.under_way_ns).checked_div(self.ended)
+    }
+
+    /// One more that is under way, for so long up to now.
+    pub fn add_under_way(&mut self, time_ns: u64) {
+        self.under_way += 1;
+        self.under_way_ns += time_ns;
+        self.total_ns += time_ns;
     }
 
     /// All errors together.
@@ -305,6 +320,15 @@ mod tests {
         call.ended = 100;
         assert_eq!(call.duration_below_ns(0.5), Some(128));
         assert_eq!(call.duration_below_ns(0.99), Some(1024));
+    }
+
+    #[test]
+    fn a_call_under_way_is_not_in_the_mean() {
+        let mut call = CallTimes::new(0);
+        call.add_under_way(1000);
+        assert_eq!((call.total_ns, call.mean_ns()), (1000, None));
+        (call.ended, call.total_ns) = (2, call.total_ns + 20);
+        assert_eq!((call.under_way, call.mean_ns()), (1, Some(10)));
     }
 
     #[test]

@@ -144,8 +144,7 @@ impl Run {
         for thread in self.threads.values() {
             owner.life_ns += nanoseconds(thread.born.elapsed());
             if let Some((call, since, _)) = thread.call {
-                let row = owner.call(call);
-                (row.under_way, row.total_ns) = (row.under_way + 1, row.total_ns + nanoseconds(since.elapsed()));
+                owner.call(call).add_under_way(nanoseconds(since.elapsed()));
             }
         }
         Snapshot { elapsed_ns: nanoseconds(self.began.elapsed()), owners: vec![owner], ..Snapshot::default() }
