@@ -222,7 +222,7 @@ impl Runner<'_> {
     pub(super) fn settle(&mut self, pending: &Pending, is_success: bool, chain_ns: u64) {
         self.source.job_ended(pending.spec.number, is_success);
         let Some(id) = pending.spec.more.as_ref().and_then(|more| more.id.clone()) else { return };
-        self.queue.settle(&id, is_success);
+        self.queue.settle(pending.spec.number, is_success);
         self.chains.named.insert(id, chain_ns);
     }
 

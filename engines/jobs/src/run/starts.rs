@@ -84,11 +84,7 @@ impl Runner<'_> {
                         break;
                     }
                 }
-                Next::Refused(pending, name) => {
-                    let known = self.queue.knows(&name);
-                    let fault = if known { StartFault::After(name) } else { StartFault::AfterUnknown(name) };
-                    self.fail_to_start(pending, &fault);
-                }
+                Next::Refused(pending, fault) => self.fail_to_start(pending, &fault),
                 Next::Job(pending) => {
                     if !self.try_to_start(pending) {
                         break;
