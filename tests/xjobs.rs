@@ -2,6 +2,7 @@
 //! killed in the middle. Nothing depends on speed.
 
 mod debian;
+mod delivery;
 mod ends;
 mod hands;
 mod hostile;

@@ -100,7 +100,7 @@ pub enum Outcome {
     Stopped,
     /// It could not be started.
     NotStarted,
-    /// It succeeded, but its output could not be kept.
+    /// It ended, but its output could not be kept or passed on.
     OutputLost,
 }
 
@@ -390,7 +390,8 @@ impl Done {
         }
         let counts = match line.outcome.as_deref() {
             Some("ok") => true,
-            Some("failed" | "timed_out" | "output_lost") => resume == Resume::Ended,
+            Some("failed" | "timed_out") => resume == Resume::Ended,
+            // An output that nobody has got is to be made again.
             _ => false,
         };
         if counts {

@@ -303,7 +303,7 @@ impl Runner<'_> {
         self.ran.left_out += 1;
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
         self.settle(pending, true, 0);
-        self.deliver(pending.spec.number, [Vec::new(), Vec::new()]);
+        self.deliver(pending.spec.number, None);
     }
 
     fn note_start(&mut self, slot: usize, mut running: Running) {
@@ -386,7 +386,7 @@ impl Runner<'_> {
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
         self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
         self.settle(&pending, false, 0);
-        self.deliver(pending.spec.number, [Vec::new(), Vec::new()]);
+        self.deliver(pending.spec.number, None);
         self.consider_halting();
     }
 
