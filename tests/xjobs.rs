@@ -11,6 +11,7 @@ mod memory;
 mod output;
 mod parallel;
 mod releases;
+mod resume;
 mod server;
 mod slots;
 mod tree;

@@ -130,7 +130,7 @@ fn name_of(value: &[u8]) -> Vec<u8> {
         b"" => name.extend_from_slice(b"\\e"),
         b"." | b".." => name.insert(0, b'\\'),
         long if long.len() > NAME_BYTES_MAX => {
-            let digest = crate::journal::Key::of_command(std::iter::once(value)).text();
+            let digest = crate::key::Key::of_command(std::iter::once(value)).text();
             name.truncate(NAME_BYTES_MAX - digest.len() - 1);
             name.push(b'~');
             name.extend_from_slice(digest.as_bytes());

@@ -16,7 +16,8 @@ use crate::admission::Need;
 use crate::classes::Class;
 use crate::halt::Counts;
 use crate::joblog::Joblog;
-use crate::journal::{Done, Journal, Key, Outcome};
+use crate::journal::{Done, Journal, Outcome};
+use crate::key::{Key, Keys};
 use crate::list::{Item, ListFault};
 use crate::measures::{Measures, WaitClocks};
 use crate::output::{Capture, Outlet};
@@ -297,6 +298,7 @@ struct Runner<'a> {
     outlets: [Outlet; 2],
     outlet_is_watched: [bool; 2],
     delivery: delivery::Delivery,
+    keys: Keys,
     spawner: Spawner,
     programs: Programs,
     nothing: OwnedFd,
@@ -419,6 +421,7 @@ impl<'a> Runner<'a> {
             queue: Queue::default(),
             outlet_is_watched: [false; 2],
             delivery: delivery::Delivery::default(),
+            keys: Keys::new(&options.folder, &options.defaults),
             defaults: [None, None, None],
             scratch: vec![0; READ_BYTES],
             stop: Stop::No,
