@@ -2,6 +2,7 @@
 //! killed in the middle. Nothing depends on speed.
 
 mod debian;
+mod delivery;
 mod ends;
 mod hands;
 mod hostile;
@@ -10,6 +11,7 @@ mod memory;
 mod output;
 mod parallel;
 mod releases;
+mod resume;
 mod server;
 mod slots;
 mod tree;

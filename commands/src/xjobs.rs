@@ -319,7 +319,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
         .map_err(|error| refused(&format!("set up signal handling: {}", with_causes(&error))))?;
     lower_priority(context, args.priority.unwrap_or_default(), args.parallel.nice);
     plan::allow_descriptors(context, &job);
-    let books = plan::open_books(context, args)?;
+    let books = plan::open_books(context, args, &job.options.template)?;
     let streams = plan::own_streams()?;
     let tally = Arc::new(Tally::default());
     let total = job.total;

@@ -96,6 +96,29 @@ fn order_among_jobs_is_kept() {
 }
 
 #[test]
+fn a_circle_is_an_error_that_names_it_whatever_is_read_ahead() {
+    let place = Place::new();
+    let list = [
+        "{\"argv\":[\"echo\",\"1\"],\"id\":\"a\",\"after\":[\"b\"]}",
+        "{\"argv\":[\"echo\",\"2\"],\"id\":\"b\",\"after\":[\"a\"]}",
+    ];
+    let at_once = xjobs::<&str>(&place, &["-j2"], list.join("\n"));
+    place.write("first", list[0].to_owned() + "\n").write("second", list[1].to_owned() + "\n%%\necho 3\n");
+    let slowly = place.shell("{ cat first; sleep 0.3; cat second; } | \"$mh\" xjobs -j2");
+    for (outcome, output) in [(at_once, ""), (slowly, "3\n")] {
+        assert!(
+            said(&outcome).contains("start job 1: echo 1: 'b' in its after is no earlier job"),
+            "{}",
+            said(&outcome)
+        );
+        assert!(said(&outcome).contains("start job 2: echo 2: 'a', which it waits for, failed"), "{}", said(&outcome));
+        assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(1), output));
+    }
+    let itself = xjobs::<&str>(&place, &[], "{\"argv\":[\"true\"],\"id\":7,\"after\":[7]}\n");
+    assert!(said(&itself).contains("'7' in its after is the job itself"), "{}", said(&itself));
+}
+
+#[test]
 fn once_interrupted_no_job_starts_twice_they_end() {
     let place = Place::new();
     let mark = format!("1235.{}", std::process::id());

@@ -67,6 +67,8 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         asking: if args.ask { Asking::Always } else { Asking::Never },
         path: variable("PATH")
             .map_or_else(|| b"/usr/local/bin:/usr/bin:/bin".to_vec(), |path| path.as_bytes().to_vec()),
+        // One that has been removed has no name: nobody can come back to it.
+        folder: std::env::current_dir().unwrap_or_default(),
         environment: inputs::environment(),
     };
     let List { source, name, is_server, total } = list;
@@ -223,7 +225,7 @@ pub struct Books {
 }
 
 /// Opens journal and job log. What has been done is read from the journal, which knows more, else from the log.
-pub fn open_books(context: &Context, args: &XjobsArgs) -> Result<Books, Failure> {
+pub fn open_books(context: &Context, args: &XjobsArgs, template: &Template) -> Result<Books, Failure> {
     let resume = match (args.resume, args.resume_failed) {
         (true, _) => Some(Resume::Ended),
         (_, true) => Some(Resume::Succeeded),
@@ -238,6 +240,9 @@ pub fn open_books(context: &Context, args: &XjobsArgs) -> Result<Books, Failure>
         (None, ..) => None,
         (Some(resume), Some(path), _) => {
             Some(Done::read(path, resume).map_err(|error| failure("read the journal", path, &error))?)
+        }
+        (Some(_), None, Some(_)) if template.names_slot() => {
+            return Err(usage("--resume by --joblog cannot know jobs with {%} in their commands; by --journal it can"));
         }
         (Some(resume), None, Some((path, _))) => {
             Some(joblog::read(path, resume).map_err(|error| failure("read the job log", path, &error))?)

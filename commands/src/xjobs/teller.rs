@@ -143,6 +143,10 @@ impl Observer for Teller {
                     with_causes(*error)
                 ));
             }
+            Event::NotDelivered(job, error) => {
+                let (number, command) = (job.number, command(job));
+                self.error(&format!("write all output of job {number}: {command}: {}", with_causes(*error)));
+            }
             Event::BadLine(fault) => {
                 self.error(&format!("read {}: {}; nothing behind it was read", self.list_name, with_causes(*fault)));
             }

@@ -2,7 +2,8 @@
 //! Exitval Signal Command. What it cannot say, and [`crate::journal`] can: that a job has begun, what it used, where it ran.
 //! Read back for `--resume`, jobs are known by their command, where GNU parallel looks at Seq alone.
 
-use crate::journal::{Done, Key, Outcome, Record, Resume};
+use crate::journal::{Done, Outcome, Record, Resume};
+use crate::key::Key;
 use crate::shell_words::{self, Controls};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -139,7 +140,7 @@ mod tests {
     fn record<'a>(number: u64, words: &'a Words, spec: &'a Spec, outcome: Outcome, how: Option<How>) -> Record<'a> {
         Record {
             number,
-            key: Key::of(spec, words),
+            key: Key::of_command(words.iter()),
             words,
             spec,
             attempt: 1,

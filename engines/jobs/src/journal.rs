@@ -2,89 +2,16 @@
 //! it is true after any kill. `--resume` reads it back: jobs are known by their content, not by their number.
 //! It is written out to the disk (fdatasync) at the run's end only: a power cut may lose the last lines, a kill none.
 
+use crate::key::Key;
 use crate::spec::Spec;
 use crate::tree::{Leftover, Spent, Survivor};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use sys::reap::How;
 use sys::spawn::Words;
-
-/// What a job is: equal for equal words, folder, variables, files and stamps of its inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key([u8; 16]);
-
-impl Key {
-    /// Of a job and the words that it runs. Inputs that are not there count as such.
-    pub fn of(spec: &Spec, words: &Words) -> Self {
-        let mut digest = Sha256::new();
-        let mut add = |label: &[u8], bytes: &[u8]| {
-            digest.update(label);
-            digest.update((bytes.len() as u64).to_le_bytes());
-            digest.update(bytes);
-        };
-        add(b"words", words.as_bytes());
-        if let Some(more) = &spec.more {
-            let folder = more.folder.as_deref();
-            add(b"folder", folder.unwrap_or_default());
-            more.variables.iter().for_each(|variable| add(b"variable", variable));
-            for target in [&more.stdout, &more.stderr].into_iter().flatten() {
-                add(b"target", &target.path);
-            }
-            if let Some(block) = &more.block {
-                add(b"block", block);
-            }
-            for path in more.stdin.iter().chain(&more.inputs) {
-                add(b"input", path);
-                add(b"stamp", stamp(&crate::start::located(path, folder)).as_bytes());
-            }
-        }
-        Self::first_half(digest)
-    }
-
-    /// Of a command alone: all that GNU parallel's log tells of a job.
-    pub fn of_command<'a>(words: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut digest = Sha256::new();
-        for word in words {
-            digest.update((word.len() as u64).to_le_bytes());
-            digest.update(word);
-        }
-        Self::first_half(digest)
-    }
-
-    fn first_half(digest: Sha256) -> Self {
-        let whole: [u8; 32] = digest.finalize().into();
-        let mut key = [0; 16];
-        key.copy_from_slice(&whole[..16]);
-        Self(key)
-    }
-
-    pub(crate) fn text(self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let mut key = [0; 16];
-        if text.len() != 32 || !text.is_ascii() {
-            return None;
-        }
-        for (index, byte) in key.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[index * 2..index * 2 + 2], 16).ok()?;
-        }
-        Some(Self(key))
-    }
-}
-
-fn stamp(path: &Path) -> String {
-    match std::fs::metadata(path) {
-        Ok(file) => format!("{} {}.{}", file.len(), file.mtime(), file.mtime_nsec()),
-        Err(error) => error.kind().to_string(),
-    }
-}
 
 /// How a job came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -100,7 +27,7 @@ pub enum Outcome {
     Stopped,
     /// It could not be started.
     NotStarted,
-    /// It succeeded, but its output could not be kept.
+    /// It ended, but its output could not be kept or passed on.
     OutputLost,
 }
 
@@ -390,7 +317,8 @@ impl Done {
         }
         let counts = match line.outcome.as_deref() {
             Some("ok") => true,
-            Some("failed" | "timed_out" | "output_lost") => resume == Resume::Ended,
+            Some("failed" | "timed_out") => resume == Resume::Ended,
+            // An output that nobody has got is to be made again.
             _ => false,
         };
         if counts {
@@ -408,10 +336,10 @@ impl Done {
         *self.ended.entry(key).or_default() += 1;
     }
 
-    /// What this job is known by here.
-    pub(crate) fn key_of(&self, spec: &Spec, words: &Words) -> Key {
+    /// What a job is known by here: by its key, or by the words that it runs.
+    pub(crate) fn key_of(&self, key: Key, words: &Words) -> Key {
         match self.known_by {
-            KnownBy::Content => Key::of(spec, words),
+            KnownBy::Content => key,
             KnownBy::Command => Key::of_command(words.iter()),
         }
     }
@@ -449,10 +377,14 @@ mod tests {
         spec
     }
 
+    fn key(spec: &Spec) -> Key {
+        Key::of_command(spec.words.iter())
+    }
+
     fn record<'a>(spec: &'a Spec, outcome: Outcome) -> Record<'a> {
         Record {
             number: spec.number,
-            key: Key::of(spec, &spec.words),
+            key: key(spec),
             words: &spec.words,
             spec,
             attempt: 1,
@@ -476,34 +408,19 @@ mod tests {
         let path = folder.path().join("journal");
         let (first, second, third) = (spec(&[b"a"]), spec(&[b"b\xff\n"]), spec(&[b"c"]));
         let mut journal = Journal::open(&path).expect("it can be made");
-        journal.begin(Key::of(&first, &first.words), 1).expect("written");
+        journal.begin(key(&first), 1).expect("written");
         journal.end(&record(&first, Outcome::Ok)).expect("written");
-        journal.begin(Key::of(&third, &third.words), 3).expect("written");
+        journal.begin(key(&third), 3).expect("written");
         journal.end(&record(&second, Outcome::Failed)).expect("written");
         drop(journal);
         File::options().append(true).open(&path).expect("there").write_all(b"{\"job\":").expect("written");
         drop(Journal::open(&path).expect("it can be added to"));
         let mut done = Done::read(&path, Resume::Ended).expect("readable");
-        let key = |spec: &Spec| Key::of(spec, &spec.words);
         assert_eq!(done.lines_unread, 1);
         assert!(done.takes_out(key(&first)) && !done.takes_out(key(&first)));
         assert!(done.takes_out(key(&second)) && !done.takes_out(key(&third)));
         assert!(done.was_interrupted(key(&third)) && !done.was_interrupted(key(&first)));
         let mut done = Done::read(&path, Resume::Succeeded).expect("readable");
         assert!(done.takes_out(key(&first)) && !done.takes_out(key(&second)));
-    }
-
-    #[test]
-    fn another_folder_variable_or_input_is_another_job() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let plain = spec(&[b"a"]);
-        let mut other = spec(&[b"a"]);
-        other.more_mut().folder = Some(b"/".to_vec());
-        assert_ne!(Key::of(&plain, &plain.words), Key::of(&other, &other.words));
-        let path = folder.path().join("input");
-        other.more_mut().stdin = Some(path.to_string_lossy().into_owned().into_bytes());
-        let without = Key::of(&other, &other.words);
-        std::fs::write(&path, "x").expect("written");
-        assert_ne!(without, Key::of(&other, &other.words));
     }
 }

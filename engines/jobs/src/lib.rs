@@ -8,6 +8,7 @@ pub mod classes;
 pub mod halt;
 pub mod joblog;
 pub mod journal;
+pub mod key;
 pub mod line;
 pub mod list;
 pub mod measures;

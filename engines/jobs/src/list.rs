@@ -252,7 +252,7 @@ impl ListReader {
     }
 
     fn read_words(&mut self, line: &[u8], per_job: usize, records: Records) -> Result<Option<Item>, ListCause> {
-        if records == Records::Read && self.under_way.is_empty() && line.starts_with(b"{\"") {
+        if records == Records::Read && self.under_way.is_empty() && begins_a_record(line) {
             let mut spec = record::parse(line, self.utility).map_err(ListCause::Record)?;
             self.number += 1;
             spec.number = self.number;
@@ -315,6 +315,11 @@ impl ListReader {
         self.number += 1;
         Ok(Some(Item::Job(Spec { number: self.number, words, more })))
     }
+}
+
+/// `{"`, with blanks between them or not. No program is called `{`.
+fn begins_a_record(line: &[u8]) -> bool {
+    line.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
 }
 
 fn divided<'a>(line: &'a [u8], by: &[u8]) -> Vec<&'a [u8]> {

@@ -189,11 +189,40 @@ impl Part {
         Self::Bytes { bytes: bytes.into(), from: 0 }
     }
 
+    /// What it takes for as long as any of it waits.
+    pub fn weight(&self) -> Weight {
+        match self {
+            Self::Bytes { bytes, .. } => Weight { bytes: bytes.len() as u64, files: 0 },
+            Self::File { .. } => Weight { bytes: 0, files: 1 },
+        }
+    }
+
     fn len(&self) -> u64 {
         match self {
             Self::Bytes { bytes, from } => (bytes.len() - from) as u64,
             Self::File { from, to, .. } => to - from,
         }
+    }
+}
+
+/// What something that waits takes: memory and descriptors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Weight {
+    pub bytes: u64,
+    pub files: usize,
+}
+
+impl Weight {
+    /// Both together.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self { bytes: self.bytes + other.bytes, files: self.files + other.files }
+    }
+
+    /// What is left when a part of it has gone.
+    #[must_use]
+    pub fn without(self, part: Self) -> Self {
+        Self { bytes: self.bytes - part.bytes, files: self.files - part.files }
     }
 }
 
@@ -203,6 +232,12 @@ pub(crate) struct Outlet {
     descriptor: OwnedFd,
     waiting: Waiting,
     parts: VecDeque<Part>,
+    weight: Weight,
+    /// Parts that have been put in, and that have been written, since the beginning.
+    pushed: u64,
+    passed: u64,
+    /// Why nothing is written any more.
+    fault: Option<io::Error>,
     scratch: Vec<u8>,
 }
 
@@ -252,15 +287,30 @@ impl Outlet {
     }
 
     fn on(descriptor: OwnedFd, waiting: Waiting) -> Self {
-        Self { descriptor, waiting, parts: VecDeque::new(), scratch: Vec::new() }
+        Self {
+            descriptor,
+            waiting,
+            parts: VecDeque::new(),
+            weight: Weight::default(),
+            pushed: 0,
+            passed: 0,
+            fault: None,
+            scratch: Vec::new(),
+        }
     }
 
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
 
+    /// Puts something in; it is dropped where nothing is written any more.
     pub fn push(&mut self, part: Part) {
-        if part.len() > 0 {
+        if part.len() == 0 {
+            return;
+        }
+        self.pushed += 1;
+        if self.fault.is_none() {
+            self.weight = self.weight.with(part.weight());
             self.parts.push_back(part);
         }
     }
@@ -269,14 +319,36 @@ impl Outlet {
         self.parts.is_empty()
     }
 
-    /// Parts that wait: each may hold a descriptor and a job's share of memory.
-    pub fn backlog(&self) -> usize {
-        self.parts.len()
+    /// Parts that have been put in since the beginning.
+    pub fn pushed(&self) -> u64 {
+        self.pushed
     }
 
-    /// Drops all that waits: nobody will read it.
+    /// How many of them have been written.
+    pub fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    /// What the parts that wait take.
+    pub fn weight(&self) -> Weight {
+        self.weight
+    }
+
+    /// Why nothing is written any more, if that is so.
+    pub fn fault(&self) -> Option<&io::Error> {
+        self.fault.as_ref()
+    }
+
+    /// Drops all that waits, as if it had been written: nobody wants it.
     pub fn clear(&mut self) {
         self.parts.clear();
+        (self.passed, self.weight) = (self.pushed, Weight::default());
+    }
+
+    /// Writes nothing any more: what waits and what comes is lost.
+    pub fn give_up(&mut self, fault: io::Error) {
+        self.parts.clear();
+        (self.fault, self.weight) = (Some(fault), Weight::default());
     }
 
     /// Writes what can be written without waiting.
@@ -299,6 +371,8 @@ impl Outlet {
             };
             match written {
                 Ok(_) if part.len() == 0 => {
+                    self.weight = self.weight.without(part.weight());
+                    self.passed += 1;
                     self.parts.pop_front();
                 }
                 Ok(_) => {}

@@ -1,7 +1,9 @@
 //! Jobs that have been read and not started: in the list's order, behind barriers, behind the jobs they name in `after`.
-//! Starts nothing and knows no clock. A name in `after` must stand earlier in the list, so there are no circles.
+//! Starts nothing and knows no clock. Names in `after` are looked up once, when the job is read, among those that stand before it: so
+//! there are no circles, and nothing depends on how far the list has been read.
 
 use crate::spec::Spec;
+use crate::start::StartFault;
 use std::collections::{HashMap, VecDeque};
 
 /// A job that waits.
@@ -17,7 +19,16 @@ pub(crate) struct Pending {
 #[derive(Debug)]
 enum Entry {
     Job(Pending),
+    After(Box<Waiting>),
     Barrier,
+}
+
+/// A job that waits for others.
+#[derive(Debug)]
+struct Waiting {
+    pending: Pending,
+    /// The numbers of the jobs in its `after`, name by name; none where no earlier job has the name.
+    needed: Vec<Option<u64>>,
 }
 
 /// How a named job stands.
@@ -33,8 +44,8 @@ enum Named {
 pub(crate) enum Next {
     /// This.
     Job(Pending),
-    /// This never: the job it names failed, or there is none of that name before it.
-    Refused(Pending, String),
+    /// This never: a job it names failed, or there is none of that name before it.
+    Refused(Pending, StartFault),
     /// Nothing until a running job has ended.
     Blocked,
     /// Nothing is here.
@@ -53,20 +64,31 @@ pub(crate) struct Queue {
     passed: usize,
     entries: VecDeque<Entry>,
     /// Jobs that may start before all others: released by others, or to be tried again.
-    first: VecDeque<Pending>,
-    held: Vec<Pending>,
-    names: HashMap<String, Named>,
+    first: VecDeque<Entry>,
+    held: Vec<Box<Waiting>>,
+    /// The last job of each name.
+    names: HashMap<String, u64>,
+    /// How each job that has a name stands, by its number.
+    named: HashMap<u64, Named>,
     jobs: usize,
     barriers_passed: u64,
 }
 
 impl Queue {
     pub fn push(&mut self, spec: Spec, since_ns: u64) {
-        if let Some(id) = spec.more.as_ref().and_then(|more| more.id.clone()) {
-            self.names.insert(id, Named::Open);
+        let more = spec.more.as_deref();
+        let after = more.map_or(&[][..], |more| &more.after);
+        let needed: Vec<Option<u64>> = after.iter().map(|name| self.names.get(name).copied()).collect();
+        if let Some(id) = more.and_then(|more| more.id.clone()) {
+            self.names.insert(id, spec.number);
+            self.named.insert(spec.number, Named::Open);
         }
         self.jobs += 1;
-        self.entries.push_back(Entry::Job(Pending { spec, failures: 0, since_ns }));
+        let pending = Pending { spec, failures: 0, since_ns };
+        self.entries.push_back(match needed.is_empty() {
+            true => Entry::Job(pending),
+            false => Entry::After(Box::new(Waiting { pending, needed })),
+        });
     }
 
     pub fn push_barrier(&mut self) {
@@ -75,7 +97,7 @@ impl Queue {
 
     pub fn try_again(&mut self, pending: Pending) {
         self.jobs += 1;
-        self.first.push_back(pending);
+        self.first.push_back(Entry::Job(pending));
     }
 
     /// Jobs and barriers that wait.
@@ -114,11 +136,8 @@ impl Queue {
 
     /// Takes what comes behind the one that is set aside, which counts as running.
     fn next_behind(&mut self, running: usize) -> Next {
-        if let Some(pending) = self.first.pop_front() {
-            return self.taken(pending);
-        }
         loop {
-            match self.entries.pop_front() {
+            match self.first.pop_front().or_else(|| self.entries.pop_front()) {
                 None if self.held.is_empty() => return Next::Empty,
                 None => return Next::Blocked,
                 Some(Entry::Barrier) => {
@@ -128,27 +147,21 @@ impl Queue {
                     }
                     self.barriers_passed += 1;
                 }
-                Some(Entry::Job(pending)) => match self.stand(&pending) {
-                    Named::Succeeded => return self.taken(pending),
-                    Named::Failed => {
-                        let name = self.failed_name(&pending);
+                Some(Entry::Job(pending)) => {
+                    self.jobs -= 1;
+                    return Next::Job(pending);
+                }
+                Some(Entry::After(waiting)) => match self.fault(&waiting) {
+                    None if self.is_open(&waiting) => self.held.push(waiting),
+                    fault => {
                         self.jobs -= 1;
-                        return Next::Refused(pending, name);
+                        return match fault {
+                            Some(fault) => Next::Refused(waiting.pending, fault),
+                            None => Next::Job(waiting.pending),
+                        };
                     }
-                    Named::Open => self.held.push(pending),
                 },
             }
-        }
-    }
-
-    fn taken(&mut self, pending: Pending) -> Next {
-        self.jobs -= 1;
-        match self.stand(&pending) {
-            Named::Failed => {
-                let name = self.failed_name(&pending);
-                Next::Refused(pending, name)
-            }
-            _ => Next::Job(pending),
         }
     }
 
@@ -180,50 +193,41 @@ impl Queue {
     pub fn put_back(&mut self, pending: Pending) {
         self.passed = self.passed.saturating_sub(1);
         self.jobs += 1;
-        self.first.push_front(pending);
+        self.first.push_front(Entry::Job(pending));
     }
 
     /// Notes how a named job ended, and releases those that waited for it.
-    pub fn settle(&mut self, id: &str, is_success: bool) {
-        self.names.insert(id.to_owned(), if is_success { Named::Succeeded } else { Named::Failed });
+    pub fn settle(&mut self, number: u64, is_success: bool) {
+        self.named.insert(number, if is_success { Named::Succeeded } else { Named::Failed });
         let mut index = 0;
         while index < self.held.len() {
-            if self.stand(&self.held[index]) == Named::Open {
+            if self.fault(&self.held[index]).is_none() && self.is_open(&self.held[index]) {
                 index += 1;
             } else {
-                self.first.push_back(self.held.remove(index));
+                self.first.push_back(Entry::After(self.held.remove(index)));
             }
         }
     }
 
-    /// How all that a job waits for stands: failed where anything failed or is unknown.
-    fn stand(&self, pending: &Pending) -> Named {
-        let Some(more) = &pending.spec.more else { return Named::Succeeded };
-        let mut stand = Named::Succeeded;
-        for name in &more.after {
-            match self.names.get(name) {
-                Some(Named::Succeeded) => {}
-                Some(Named::Open) if more.id.as_ref() != Some(name) => stand = Named::Open,
-                _ => return Named::Failed,
-            }
-        }
-        stand
+    /// Whether a job that it waits for has not ended.
+    fn is_open(&self, waiting: &Waiting) -> bool {
+        waiting.needed.iter().flatten().any(|number| self.named.get(number) == Some(&Named::Open))
     }
 
-    fn failed_name(&self, pending: &Pending) -> String {
-        let mut names = pending.spec.more.iter().flat_map(|more| &more.after);
-        let failed = names.find(|name| !matches!(self.names.get(*name), Some(Named::Succeeded | Named::Open)));
-        failed.cloned().unwrap_or_default()
+    /// Why it can never start: the first of its names that failed or is no earlier job's.
+    fn fault(&self, waiting: &Waiting) -> Option<StartFault> {
+        let more = waiting.pending.spec.more.as_deref()?;
+        more.after.iter().zip(&waiting.needed).find_map(|(name, number)| match number {
+            Some(number) if self.named.get(number) == Some(&Named::Failed) => Some(StartFault::After(name.clone())),
+            Some(_) => None,
+            None if more.id.as_ref() == Some(name) => Some(StartFault::AfterItself(name.clone())),
+            None => Some(StartFault::AfterUnknown(name.clone())),
+        })
     }
 
     /// Barriers that have been passed.
     pub fn barriers_passed(&self) -> u64 {
         self.barriers_passed
-    }
-
-    /// Whether the name is one that has been read.
-    pub fn knows(&self, name: &str) -> bool {
-        self.names.contains_key(name)
     }
 }
 
@@ -263,10 +267,12 @@ mod tests {
         queue.push(spec(4, None, &["b", "a"]), 0);
         assert_eq!((number(queue.next(0)), number(queue.next(1))), (Some(1), Some(3)));
         assert!(matches!(queue.next(2), Next::Blocked));
-        queue.settle("a", true);
+        queue.settle(1, true);
         assert_eq!(number(queue.next(1)), Some(2));
-        queue.settle("b", false);
-        assert!(matches!(queue.next(0), Next::Refused(pending, name) if pending.spec.number == 4 && name == "b"));
+        queue.settle(2, false);
+        assert!(
+            matches!(queue.next(0), Next::Refused(pending, StartFault::After(name)) if pending.spec.number == 4 && name == "b")
+        );
         assert_eq!((queue.len(), queue.jobs()), (0, 0));
     }
 
@@ -291,12 +297,48 @@ mod tests {
         assert!(matches!(queue.next(0), Next::Empty));
     }
 
-    #[test]
-    fn a_name_that_has_not_been_read_is_refused() {
+    /// What is refused, in the list's order, when all of it has been read before the first job starts.
+    fn refused(list: &[(&str, &[&str])]) -> Vec<String> {
         let mut queue = Queue::default();
-        queue.push(spec(1, Some("a"), &["a"]), 0);
-        queue.push(spec(2, None, &["later"]), 0);
-        assert!(matches!(queue.next(0), Next::Refused(..)));
-        assert!(matches!(queue.next(0), Next::Refused(_, name) if name == "later"));
+        for (number, (id, after)) in list.iter().enumerate() {
+            queue.push(spec(number as u64 + 1, Some(id), after), 0);
+        }
+        let mut told = Vec::new();
+        loop {
+            match queue.next(0) {
+                Next::Job(pending) => queue.settle(pending.spec.number, true),
+                Next::Refused(pending, fault) => {
+                    told.push(format!("{}: {fault}", pending.spec.number));
+                    queue.settle(pending.spec.number, false);
+                }
+                Next::Blocked => panic!("nothing runs, and nothing can start"),
+                Next::Empty => return told,
+            }
+        }
+    }
+
+    #[test]
+    fn only_jobs_that_stand_before_it_can_be_waited_for() {
+        assert_eq!(refused(&[("a", &["a"])]), ["1: 'a' in its after is the job itself"]);
+        let circle = ["1: 'b' in its after is no earlier job", "2: 'a', which it waits for, failed"];
+        assert_eq!(refused(&[("a", &["b"]), ("b", &["a"])]), circle);
+        assert_eq!(
+            refused(&[("a", &[]), ("b", &["a", "later"]), ("later", &[])]),
+            ["2: 'later' in its after is no earlier job"]
+        );
+    }
+
+    #[test]
+    fn of_jobs_with_the_same_name_the_last_before_it_is_meant() {
+        assert!(refused(&[("a", &[]), ("a", &["a"]), ("b", &["a"])]).is_empty());
+        let mut queue = Queue::default();
+        queue.push(spec(1, Some("a"), &[]), 0);
+        queue.push(spec(2, Some("a"), &[]), 0);
+        queue.push(spec(3, None, &["a"]), 0);
+        assert_eq!((number(queue.next(0)), number(queue.next(1))), (Some(1), Some(2)));
+        queue.settle(1, true);
+        assert!(matches!(queue.next(1), Next::Blocked), "the second of that name runs");
+        queue.settle(2, true);
+        assert_eq!(number(queue.next(0)), Some(3));
     }
 }

@@ -82,12 +82,12 @@ impl OutputFiles {
     }
 
     /// What was printed, to be passed on, and how much it was.
-    pub fn finish(self, discarded: Option<Discarded>) -> ([Vec<Part>; 2], u64) {
-        let (mut parts, mut bytes) = ([Vec::new(), Vec::new()], 0);
+    pub fn finish(self, discarded: Option<Discarded>) -> ([Vec<Part>; 2], [u64; 2]) {
+        let (mut parts, mut bytes) = ([Vec::new(), Vec::new()], [0; 2]);
         for (stream, file) in self.files.into_iter().enumerate() {
             let Some(file) = file else { continue };
             let to = file.metadata().map_or(0, |file| file.len());
-            bytes += to;
+            bytes[stream] = to;
             let is_wanted = match discarded {
                 None => true,
                 Some(Discarded::Output) => stream == 1,
@@ -130,7 +130,7 @@ fn name_of(value: &[u8]) -> Vec<u8> {
         b"" => name.extend_from_slice(b"\\e"),
         b"." | b".." => name.insert(0, b'\\'),
         long if long.len() > NAME_BYTES_MAX => {
-            let digest = crate::journal::Key::of_command(std::iter::once(value)).text();
+            let digest = crate::key::Key::of_command(std::iter::once(value)).text();
             name.truncate(NAME_BYTES_MAX - digest.len() - 1);
             name.push(b'~');
             name.extend_from_slice(digest.as_bytes());

@@ -3,6 +3,7 @@
 //! Theory (what may start, who waits for whom, what each death costs): this crate's `README.md`.
 
 mod control;
+mod delivery;
 mod ends;
 mod memory;
 mod options;
@@ -15,10 +16,11 @@ use crate::admission::Need;
 use crate::classes::Class;
 use crate::halt::Counts;
 use crate::joblog::Joblog;
-use crate::journal::{Done, Journal, Key, Outcome};
+use crate::journal::{Done, Journal, Outcome};
+use crate::key::{Key, Keys};
 use crate::list::{Item, ListFault};
 use crate::measures::{Measures, WaitClocks};
-use crate::output::{Capture, Outlet, Part, Passed};
+use crate::output::{Capture, Outlet};
 use crate::queue::{Pending, Queue};
 use crate::results::OutputFiles;
 use crate::staff::{Crew, Staff};
@@ -30,7 +32,7 @@ use machine::Host;
 use rustix::event::epoll;
 use rustix::process::Pid;
 use rustix::time::Timespec;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -55,8 +57,10 @@ pub enum Event<'a> {
     Ended(JobView<'a>, &'a JobEnd),
     /// A job could not be started, and will not be.
     NotStarted(u64, &'a Words, &'a StartFault),
-    /// A job's output could not be kept or passed on.
+    /// A job's output could not be kept.
     OutputLost(JobView<'a>, &'a io::Error),
+    /// A job has ended, and its output could not be passed on: it has failed.
+    NotDelivered(JobView<'a>, &'a io::Error),
     /// A line cannot be read; none behind it will be.
     BadLine(&'a ListFault),
     /// The list cannot be read on.
@@ -293,9 +297,8 @@ struct Runner<'a> {
     epoll: OwnedFd,
     outlets: [Outlet; 2],
     outlet_is_watched: [bool; 2],
-    /// Outputs of jobs that ended before others that stand before them.
-    early: BTreeMap<u64, [Vec<Part>; 2]>,
-    next_number: u64,
+    delivery: delivery::Delivery,
+    keys: Keys,
     spawner: Spawner,
     programs: Programs,
     nothing: OwnedFd,
@@ -359,9 +362,6 @@ mod token {
 /// Bytes of the list read at once.
 const READ_BYTES: usize = 64 << 10;
 
-/// LIMIT: outputs that wait for a slow reader or an earlier job; each may hold 64 KiB or a descriptor. No job starts above.
-const BACKLOG_MAX: usize = 240;
-
 /// Runs a list with hands from `lease`.
 ///
 /// # Errors
@@ -420,8 +420,8 @@ impl<'a> Runner<'a> {
             running: 0,
             queue: Queue::default(),
             outlet_is_watched: [false; 2],
-            early: BTreeMap::new(),
-            next_number: 1,
+            delivery: delivery::Delivery::default(),
+            keys: Keys::new(&options.folder, &options.defaults),
             defaults: [None, None, None],
             scratch: vec![0; READ_BYTES],
             stop: Stop::No,
@@ -554,53 +554,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn pass_outputs_on(&mut self) {
-        if self.outlets.iter().all(Outlet::is_empty) {
-            // Nothing to pass on, and nothing that is still watched.
-            return (0..self.outlets.len()).for_each(|number| self.watch_outlet(number, false));
-        }
-        self.observer.passes_output(Moment::Before);
-        self.pass_waiting_outputs_on();
-        self.observer.passes_output(Moment::After);
-    }
-
-    fn pass_waiting_outputs_on(&mut self) {
-        for number in 0..self.outlets.len() {
-            match self.outlets[number].pass_on() {
-                Passed::All => self.watch_outlet(number, false),
-                Passed::WouldWait => self.watch_outlet(number, true),
-                Passed::ReaderGone => {
-                    self.outlets[number].clear();
-                    self.ran.reader_gone |= number == 0;
-                    if number == 0 {
-                        self.stop_jobs(Stop::Now);
-                    }
-                }
-                Passed::Failed(error) => {
-                    self.outlets[number].clear();
-                    if !self.ran.is_incomplete {
-                        self.observer.tell(&Event::BadOutput(&error));
-                    }
-                    self.ran.is_incomplete = true;
-                    self.stop_jobs(Stop::Soon);
-                }
-            }
-        }
-    }
-
-    fn watch_outlet(&mut self, number: usize, wanted: bool) {
-        if self.outlet_is_watched[number] == wanted {
-            return;
-        }
-        let descriptor = self.outlets[number].descriptor();
-        let data = epoll::EventData::new_u64(token::OUTLETS + number as u64);
-        let _tried_again_at_the_next_event = match wanted {
-            true => epoll::add(&self.epoll, descriptor, data, epoll::EventFlags::OUT),
-            false => epoll::delete(&self.epoll, descriptor),
-        };
-        self.outlet_is_watched[number] = wanted;
-    }
-
     fn account(&mut self, now: Instant) {
         let slept_ns = now.duration_since(self.slept_from).as_nanos() as u64;
         let WaitClocks { hands_ns, unstaffed_ns, list_ns, order_ns, held_ns, memory_ns, output_ns, tail_ns } =
@@ -636,12 +589,6 @@ impl<'a> Runner<'a> {
             (false, false) => Cause::List,
             (false, true) => Cause::Tail,
         }
-    }
-
-    fn is_backed_up(&self) -> bool {
-        let waiting = self.early.len() + self.outlets.iter().map(Outlet::backlog).sum::<usize>();
-        let something_moves = self.running > 0 || self.outlets.iter().any(|outlet| !outlet.is_empty());
-        waiting > BACKLOG_MAX && something_moves
     }
 
     fn finish(mut self) -> Ran {

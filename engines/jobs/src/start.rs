@@ -48,6 +48,9 @@ pub enum StartFault {
     /// It names a job that does not stand before it.
     #[error("'{0}' in its after is no earlier job")]
     AfterUnknown(String),
+    /// It names itself.
+    #[error("'{0}' in its after is the job itself")]
+    AfterItself(String),
     /// A pipe for its output could not be had.
     #[error("its output cannot be kept")]
     Pipe(#[source] io::Error),

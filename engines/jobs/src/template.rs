@@ -98,6 +98,11 @@ impl Template {
         self.has_placeholders
     }
 
+    /// Whether the words depend on the slot that a job runs in.
+    pub fn names_slot(&self) -> bool {
+        self.words.iter().flatten().any(|piece| matches!(piece, Piece::Slot))
+    }
+
     /// What all jobs have in common: the utility and its arguments, placeholders as `{}`. None where each job names its own.
     pub fn class_name(&self) -> Option<String> {
         let word = |pieces: &Vec<Piece>| {

@@ -2,7 +2,7 @@
 //! the runner inherited and reaped, and what goes on in its group when it has ended. Pure books; asks the kernel for nothing.
 //! What leaves both its parent and its group cannot be told from another job's; it is counted apart. See `README.md`.
 
-use crate::journal::Key;
+use crate::key::Key;
 use machine::ProcessIo;
 use rustix::process::Pid;
 use serde::Serialize;

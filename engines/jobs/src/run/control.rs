@@ -84,12 +84,7 @@ impl Runner<'_> {
             }
         }
         // Those that were dropped will never be delivered.
-        for (_, parts) in std::mem::take(&mut self.early) {
-            for (outlet, parts) in self.outlets.iter_mut().zip(parts) {
-                parts.into_iter().for_each(|part| outlet.push(part));
-            }
-        }
-        self.options.order = super::Order::AsEnded;
+        self.deliver_as_ended();
         if self.ran.reader_gone {
             return self.act_on_deadlines(Instant::now());
         }

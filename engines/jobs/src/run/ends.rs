@@ -1,7 +1,8 @@
-//! Ending: reaping, what an end means, retries, output in its order, the journal, and stopping early.
+//! Ending: what an end means, retries, what is left to be delivered, the journal, and stopping early.
 //! Every job that was read is delivered once, with output or without, so that `-k` never waits in vain.
 
-use super::{Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop, Surroundings};
+use super::delivery::Owed;
+use super::{Errors, Event, JobEnd, OutputManner, Runner, Running, Stop, Surroundings};
 use crate::admission::Need;
 use crate::classes::Class;
 use crate::halt::HaltManner;
@@ -96,7 +97,7 @@ impl Runner<'_> {
             // Its leader is gone; what still runs in its group has heard the same signals and goes too.
             let _it_may_be_empty = signal_group(running.pid, number::SIGKILL);
         }
-        let (parts, output_bytes, fault) = self.collect_output(&mut running);
+        let (parts, printed_bytes, fault) = self.collect_output(&mut running);
         let mut end = JobEnd {
             ended,
             spent,
@@ -104,7 +105,7 @@ impl Runner<'_> {
             outcome: outcome(&running, ended.how),
             wall,
             is_tried_again: false,
-            output_bytes,
+            output_bytes: printed_bytes.iter().sum(),
         };
         if let (Some(_), Outcome::Ok) = (&fault, end.outcome) {
             end.outcome = Outcome::OutputLost;
@@ -113,7 +114,6 @@ impl Runner<'_> {
         end.is_tried_again = is_failure(end.outcome) && running.pending.failures < retries && self.stop == Stop::No;
         self.measure(&running, &end);
         self.learn(&running, &end);
-        self.write_end(&running, &end);
         if let Some(error) = &fault {
             self.observer.tell(&Event::OutputLost(running.view(), error));
         }
@@ -121,15 +121,16 @@ impl Runner<'_> {
             self.observer.tell(&Event::Ended(running.view(), &end));
         }
         if end.is_tried_again {
+            self.write_end(&running, &end);
             let since_ns = self.begun.elapsed().as_nanos() as u64;
             let pending = running.pending;
             self.queue.try_again(Pending { failures: pending.failures + 1, since_ns, ..pending });
             return;
         }
-        self.conclude(running, &end, parts);
+        self.conclude(running, &end, parts, printed_bytes);
     }
 
-    fn conclude(&mut self, running: Running, end: &JobEnd, mut parts: [Vec<Part>; 2]) {
+    fn conclude(&mut self, running: Running, end: &JobEnd, mut parts: [Vec<Part>; 2], printed_bytes: [u64; 2]) {
         let is_success = end.outcome == Outcome::Ok;
         if !(parts[0].is_empty() && parts[1].is_empty())
             && let Some(heading) = self.observer.heading(running.view(), running.pid)
@@ -146,21 +147,31 @@ impl Runner<'_> {
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
         let chain_ns = running.chain_ns + end.wall.as_nanos() as u64;
         self.settle(&running.pending, is_success, chain_ns);
-        self.deliver(running.pending.spec.number, parts);
+        let number = running.pending.spec.number;
+        // Lines have gone their way while it ran.
+        let went_before = |stream: usize| self.options.output == OutputManner::Lines && printed_bytes[stream] > 0;
+        let printed = [0, 1].map(|stream| !parts[stream].is_empty() || went_before(stream));
+        let owed = if printed.contains(&true) {
+            Some(Owed::new(running, *end, parts, printed))
+        } else {
+            self.write_end(&running, end);
+            None
+        };
+        self.deliver(number, owed);
         self.consider_halting();
     }
 
-    fn collect_output(&mut self, running: &mut Running) -> ([Vec<Part>; 2], u64, Option<io::Error>) {
-        let (mut parts, mut bytes, mut fault) = ([Vec::new(), Vec::new()], 0, None);
+    /// What it has printed, how much of it on each stream, and why not all of it could be kept.
+    fn collect_output(&mut self, running: &mut Running) -> ([Vec<Part>; 2], [u64; 2], Option<io::Error>) {
+        let (mut parts, mut bytes, mut fault) = ([Vec::new(), Vec::new()], [0; 2], None);
         for (stream, capture) in running.captures.iter_mut().enumerate() {
             let Some(mut capture) = capture.take() else { continue };
             capture.drain(&mut self.scratch, running.tag.as_deref(), &self.options.spill_folder);
             let (kept, printed, lost) = capture.finish();
-            (parts[stream], bytes, fault) = (kept, bytes + printed, fault.or(lost));
+            (parts[stream], bytes[stream], fault) = (kept, printed, fault.or(lost));
         }
         if let (Some(files), OutputManner::Files(results)) = (running.files.take(), &self.options.output) {
-            let (printed, count) = files.finish(results.discarded);
-            (parts, bytes) = (printed, bytes + count);
+            (parts, bytes) = files.finish(results.discarded);
         }
         if self.options.errors == Errors::WithOutput {
             // Where outputs are thrown away, errors were kept for themselves.
@@ -185,7 +196,7 @@ impl Runner<'_> {
         self.chains.longest_ns = self.chains.longest_ns.max(running.chain_ns + wall_ns);
     }
 
-    fn write_end(&mut self, running: &Running, end: &JobEnd) {
+    pub(super) fn write_end(&mut self, running: &Running, end: &JobEnd) {
         let Some(key) = running.key else { return };
         let record = Record {
             number: running.pending.spec.number,
@@ -222,26 +233,8 @@ impl Runner<'_> {
     pub(super) fn settle(&mut self, pending: &Pending, is_success: bool, chain_ns: u64) {
         self.source.job_ended(pending.spec.number, is_success);
         let Some(id) = pending.spec.more.as_ref().and_then(|more| more.id.clone()) else { return };
-        self.queue.settle(&id, is_success);
+        self.queue.settle(pending.spec.number, is_success);
         self.chains.named.insert(id, chain_ns);
-    }
-
-    /// Passes a job's output on, now or when those before it have ended.
-    pub(super) fn deliver(&mut self, number: u64, parts: [Vec<Part>; 2]) {
-        if self.options.order == Order::AsEnded {
-            return self.push(parts);
-        }
-        self.early.insert(number, parts);
-        while let Some(parts) = self.early.remove(&self.next_number) {
-            self.push(parts);
-            self.next_number += 1;
-        }
-    }
-
-    fn push(&mut self, parts: [Vec<Part>; 2]) {
-        for (outlet, parts) in self.outlets.iter_mut().zip(parts) {
-            parts.into_iter().for_each(|part| outlet.push(part));
-        }
     }
 
     pub(super) fn consider_halting(&mut self) {

@@ -57,6 +57,8 @@ pub struct Options {
     pub asking: Asking,
     /// Where programs are found: PATH's value.
     pub path: Vec<u8>,
+    /// Where the runner is, and each job that names no folder.
+    pub folder: PathBuf,
     /// What jobs get: `NAME=value`.
     pub environment: Words,
 }

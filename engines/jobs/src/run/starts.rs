@@ -2,7 +2,8 @@
 //! A shortage (processes, descriptors) is waited out while others run; any other fault is told and counts as a failed job.
 
 use super::{Asking, Cause, Discarded, Errors, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop, token};
-use crate::journal::{Key, Outcome, Record};
+use crate::journal::{Outcome, Record};
+use crate::key::Key;
 use crate::output::Capture;
 use crate::queue::{Next, Pending};
 use crate::results::OutputFiles;
@@ -84,11 +85,7 @@ impl Runner<'_> {
                         break;
                     }
                 }
-                Next::Refused(pending, name) => {
-                    let known = self.queue.knows(&name);
-                    let fault = if known { StartFault::After(name) } else { StartFault::AfterUnknown(name) };
-                    self.fail_to_start(pending, &fault);
-                }
+                Next::Refused(pending, fault) => self.fail_to_start(pending, &fault),
                 Next::Job(pending) => {
                     if !self.try_to_start(pending) {
                         break;
@@ -223,8 +220,7 @@ impl Runner<'_> {
         let more = spec.more.as_deref().unwrap_or(&no_more);
         let words = self.options.template.compose(&spec.words, place, more.is_for_shell).map_err(nul)?;
         let mut running = Running::at_rest(words, self.class_of(pending), self.need_of(pending));
-        let keeps_books = self.around.journal.is_some() || self.around.joblog.is_some();
-        running.key = keeps_books.then(|| Key::of(spec, &running.words));
+        running.key = self.key_of(spec, &running.words);
         if self.is_left_out(&running, spec, pending.failures + 1) {
             return Ok((Started::LeftOut, running));
         }
@@ -288,11 +284,25 @@ impl Runner<'_> {
         Ok(())
     }
 
+    /// What the job is known by, where books are kept. The slot is where it happens to run.
+    fn key_of(&self, spec: &Spec, words: &Words) -> Option<Key> {
+        if self.around.journal.is_none() && self.around.joblog.is_none() {
+            return None;
+        }
+        if !self.options.template.names_slot() {
+            return Some(self.keys.of(spec, words));
+        }
+        let is_for_shell = spec.more.as_ref().is_some_and(|more| more.is_for_shell);
+        let nowhere = Place { number: spec.number, slot: 0 };
+        let words = self.options.template.compose(&spec.words, nowhere, is_for_shell).ok()?;
+        Some(self.keys.of(spec, &words))
+    }
+
     /// Whether an earlier run did this job, or the observer does not want it.
     fn is_left_out(&mut self, running: &Running, spec: &Spec, attempt: u32) -> bool {
         let view = JobView { number: spec.number, words: &running.words, attempt };
-        if let (Some(done), 1) = (&mut self.around.done, attempt) {
-            let key = done.key_of(spec, &running.words);
+        if let (Some(done), Some(key), 1) = (&mut self.around.done, running.key, attempt) {
+            let key = done.key_of(key, &running.words);
             if done.takes_out(key) {
                 return true;
             }
@@ -307,7 +317,7 @@ impl Runner<'_> {
         self.ran.left_out += 1;
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
         self.settle(pending, true, 0);
-        self.deliver(pending.spec.number, [Vec::new(), Vec::new()]);
+        self.deliver(pending.spec.number, None);
     }
 
     fn note_start(&mut self, slot: usize, mut running: Running) {
@@ -390,14 +400,15 @@ impl Runner<'_> {
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
         self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
         self.settle(&pending, false, 0);
-        self.deliver(pending.spec.number, [Vec::new(), Vec::new()]);
+        self.deliver(pending.spec.number, None);
         self.consider_halting();
     }
 
     fn write_not_started(&mut self, pending: &Pending, words: &Words) {
+        let Some(key) = self.key_of(&pending.spec, words) else { return };
         let record = Record {
             number: pending.spec.number,
-            key: Key::of(&pending.spec, words),
+            key,
             words,
             spec: &pending.spec,
             attempt: pending.failures + 1,
