@@ -4,6 +4,7 @@
 
 mod control;
 mod ends;
+mod live;
 mod memory;
 mod options;
 mod reaping;
@@ -586,6 +587,7 @@ impl<'a> Runner<'a> {
                 }
             }
         }
+        self.let_lines_come();
     }
 
     fn watch_outlet(&mut self, number: usize, wanted: bool) {

@@ -78,13 +78,16 @@ impl Runner<'_> {
         }
         let tag = running.tag.as_deref();
         let Some(capture) = &mut running.captures[stream] else { return };
-        let flow = capture.take_in(&mut self.scratch, tag, &self.options.spill_folder);
-        if self.options.output == OutputManner::Lines {
-            self.outlets[stream].push(Part::bytes(capture.complete_lines()));
-        }
+        let is_live = self.options.output == OutputManner::Lines
+            && (self.options.order == Order::AsEnded || running.pending.spec.number == self.next_number);
+        let (flow, lines) = match is_live {
+            true => capture.take_lines(&mut self.scratch, tag, &self.options.spill_folder),
+            false => (capture.take_in(&mut self.scratch, tag, &self.options.spill_folder), Vec::new()),
+        };
         if flow == Flow::Ended {
             let _it_was_watched = epoll::delete(&self.epoll, capture.pipe());
         }
+        self.pass_lines_on(slot, stream, lines);
     }
 
     pub(super) fn end_job(&mut self, mut running: Running, ended: Ended, spent: Spent, leaves_processes: bool) {
@@ -236,9 +239,10 @@ impl Runner<'_> {
             self.push(parts);
             self.next_number += 1;
         }
+        self.begin_passing_lines_on();
     }
 
-    fn push(&mut self, parts: [Vec<Part>; 2]) {
+    pub(super) fn push(&mut self, parts: [Vec<Part>; 2]) {
         for (outlet, parts) in self.outlets.iter_mut().zip(parts) {
             parts.into_iter().for_each(|part| outlet.push(part));
         }
