@@ -140,8 +140,8 @@ pub struct XjobsArgs {
     #[arg(short = 'k', long = "keep-order")]
     pub keep_order: bool,
 
-    /// Pass outputs on line by line, as they come
-    #[arg(long, visible_alias = "lb", conflicts_with_all = ["keep_order", "ungroup"], hide_short_help = true)]
+    /// Pass outputs on line by line, as they come; with -k those of one job at a time, in the order of the list
+    #[arg(long, visible_alias = "lb", conflicts_with = "ungroup", hide_short_help = true)]
     pub line_buffer: bool,
 
     /// Put a job's words before each line of its output

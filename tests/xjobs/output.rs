@@ -2,6 +2,7 @@
 
 use super::{stdout, xjobs};
 use crate::place::{Place, said};
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use testkit::program::Exit;
 
@@ -69,13 +70,63 @@ fn lines_come_as_they_are_printed_with_tags() {
     place.shell("mkfifo go");
     command.current_dir(place.folder()).env("MH_CREW_DIR", "").stdout(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
-    let mut reader = std::io::BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut reader = BufReader::new(child.stdout.take().expect("it is piped"));
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut reader, &mut line).expect("readable");
+    reader.read_line(&mut line).expect("readable");
     assert_eq!(line, "a\t1\n", "it comes while the job runs");
     place.shell("echo > go");
     line.clear();
-    std::io::BufRead::read_line(&mut reader, &mut line).expect("readable");
+    reader.read_line(&mut line).expect("readable");
     assert_eq!(line, "a\t2\n");
     assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn lines_go_on_coming_behind_a_burst() {
+    let place = Place::new();
+    let script = "seq 100000; echo over; read x < go; echo end";
+    let mut command = Command::new(crate::place::binary());
+    command.args(["xjobs", "--line-buffer", "--shell", ":::", script]);
+    place.shell("mkfifo go");
+    command.current_dir(place.folder()).env("MH_CREW_DIR", "").stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
+    for number in 1..=100_000 {
+        assert_eq!(lines.next(), Some(number.to_string()));
+    }
+    assert_eq!(lines.next().as_deref(), Some("over"), "it comes while the job runs");
+    place.shell("echo > go");
+    assert_eq!((lines.next().as_deref(), lines.next()), (Some("end"), None));
+    assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn lines_for_a_slow_reader_wait_in_their_job() {
+    let place = Place::new();
+    // The reader begins when the job has met a full pipe, or never does: then the runner takes all in and has no memory for it.
+    let script = "ulimit -v 150000; \"$mh\" xjobs --lb --shell ::: 'yes 0123456789012345678901234567890 | head -c 350000000' \
+                  | { sleep 2; wc -c; }";
+    let outcome = place.shell(script);
+    assert_eq!((stdout(&outcome).trim(), said(&outcome).as_str()), ("350000000", ""));
+}
+
+#[test]
+fn long_lines_are_not_mixed_and_wait_in_files() {
+    let place = Place::new();
+    let half = "head -c 300000 /dev/zero | tr '\\0' {}";
+    let outcome = xjobs(&place, &["-j3", "--lb", "--shell", &format!("{half}; sleep 0.1; {half}; echo")], "1\n2\n3\n");
+    let text = stdout(&outcome);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    let whole = ["1", "2", "3"].map(|letter| letter.repeat(600_000));
+    assert!(lines == whole, "{:?}", lines.iter().map(|line| line.len()).collect::<Vec<_>>());
+}
+
+#[test]
+fn lines_in_the_lists_order_are_those_of_one_job_at_a_time() {
+    let place = Place::new();
+    let script = "mkfifo go; \"$mh\" xjobs -k --lb -j3 --shell \
+                  'echo a{}; test {} = 2 && seq 30000; test {} = 1 && read x < go; echo b{}' ::: 1 2 3 > all & \
+                  until grep -q a1 all; do sleep 0.02; done; echo > go; wait; grep -v '^[0-9]' all; grep -c '^[0-9]' all";
+    assert_eq!(stdout(&place.shell(script)), "a1\nb1\na2\nb2\na3\nb3\n30000\n");
 }

@@ -31,6 +31,8 @@ pub(crate) struct Capture {
     spilled_bytes: u64,
     taken_bytes: u64,
     is_at_line_start: bool,
+    /// It is not read from until what waits for a slow reader has become less.
+    pub is_held: bool,
     /// Why not everything could be kept; what came after is lost.
     fault: Option<io::Error>,
 }
@@ -57,6 +59,7 @@ impl Capture {
             spilled_bytes: 0,
             taken_bytes: 0,
             is_at_line_start: true,
+            is_held: false,
             fault: None,
         };
         Ok((capture, writer))
@@ -138,25 +141,40 @@ impl Capture {
         Ok(())
     }
 
-    /// Takes out the lines that are complete, or everything where a line is longer than may be kept.
-    pub fn complete_lines(&mut self) -> Vec<u8> {
-        if self.kept.len() > KEPT_BYTES_MAX / 2 && !self.kept.contains(&b'\n') {
-            return std::mem::take(&mut self.kept);
+    /// Takes in one reading, and out the lines that are complete with it. The rest of a line waits for its end, in a file if it
+    /// is long.
+    pub fn take_lines(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) -> (Flow, Vec<Part>) {
+        // What fits behind the rest: no file is needed for lines that are short.
+        let room = KEPT_BYTES_MAX.saturating_sub(self.kept.len()).max(PAGE_BYTES).min(scratch.len());
+        match rustix::io::read(&self.pipe, &mut scratch[..room]) {
+            Ok(0) => (Flow::Ended, Vec::new()),
+            Ok(count) => {
+                self.taken_bytes += count as u64;
+                let end = scratch[..count].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+                let (lines, rest) = scratch[..count].split_at(end);
+                self.keep_tagged(lines, tag, folder);
+                let parts = if lines.is_empty() { Vec::new() } else { self.take_out() };
+                self.keep_tagged(rest, tag, folder);
+                (Flow::Open, parts)
+            }
+            Err(Errno::INTR | Errno::AGAIN) => (Flow::Open, Vec::new()),
+            Err(error) => {
+                self.fault.get_or_insert(error.into());
+                (Flow::Ended, Vec::new())
+            }
         }
-        let end = self.kept.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        self.kept.drain(..end).collect()
+    }
+
+    /// What is kept so far, as parts to pass on.
+    pub fn take_out(&mut self) -> Vec<Part> {
+        let file = self.spill.take().map(|file| Part::File { file, from: 0, to: self.spilled_bytes });
+        let kept = Some(std::mem::take(&mut self.kept)).filter(|kept| !kept.is_empty()).map(Part::bytes);
+        file.into_iter().chain(kept).collect()
     }
 
     /// What was kept, as parts to pass on; how many bytes the job printed; and what was lost.
-    pub fn finish(self) -> (Vec<Part>, u64, Option<io::Error>) {
-        let mut parts = Vec::new();
-        if let Some(file) = self.spill {
-            parts.push(Part::File { file, from: 0, to: self.spilled_bytes });
-        }
-        if !self.kept.is_empty() {
-            parts.push(Part::Bytes { bytes: self.kept, from: 0 });
-        }
-        (parts, self.taken_bytes, self.fault)
+    pub fn finish(mut self) -> (Vec<Part>, u64, Option<io::Error>) {
+        (self.take_out(), self.taken_bytes, self.fault)
     }
 }
 

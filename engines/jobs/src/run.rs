@@ -5,6 +5,7 @@
 mod control;
 mod delivery;
 mod ends;
+mod live;
 mod memory;
 mod options;
 mod reaping;

@@ -55,6 +55,13 @@ pub(super) struct Delivery {
     weight: Weight,
 }
 
+impl Delivery {
+    /// The job whose turn it is, where outputs come in the list's order.
+    pub fn next_number(&self) -> u64 {
+        self.line.next
+    }
+}
+
 /// Who is next, where outputs come in the list's order. Who has nothing to deliver takes no room, but for a pair of numbers around each gap.
 struct Line<T> {
     next: u64,
@@ -129,6 +136,7 @@ impl Runner<'_> {
             self.delivery.weight = self.delivery.weight.without(owed.output());
             self.push(owed);
         }
+        self.begin_passing_lines_on();
     }
 
     /// Those that would be delivered first may never be: the others go now.
@@ -182,6 +190,7 @@ impl Runner<'_> {
                 }
             }
         }
+        self.let_lines_come();
     }
 
     fn watch_outlet(&mut self, number: usize, wanted: bool) {

@@ -2,7 +2,7 @@
 //! Every job that was read is delivered once, with output or without, so that `-k` never waits in vain.
 
 use super::delivery::Owed;
-use super::{Errors, Event, JobEnd, OutputManner, Runner, Running, Stop, Surroundings};
+use super::{Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop, Surroundings};
 use crate::admission::Need;
 use crate::classes::Class;
 use crate::halt::HaltManner;
@@ -79,13 +79,16 @@ impl Runner<'_> {
         }
         let tag = running.tag.as_deref();
         let Some(capture) = &mut running.captures[stream] else { return };
-        let flow = capture.take_in(&mut self.scratch, tag, &self.options.spill_folder);
-        if self.options.output == OutputManner::Lines {
-            self.outlets[stream].push(Part::bytes(capture.complete_lines()));
-        }
+        let is_live = self.options.output == OutputManner::Lines
+            && (self.options.order == Order::AsEnded || running.pending.spec.number == self.delivery.next_number());
+        let (flow, lines) = match is_live {
+            true => capture.take_lines(&mut self.scratch, tag, &self.options.spill_folder),
+            false => (capture.take_in(&mut self.scratch, tag, &self.options.spill_folder), Vec::new()),
+        };
         if flow == Flow::Ended {
             let _it_was_watched = epoll::delete(&self.epoll, capture.pipe());
         }
+        self.pass_lines_on(slot, stream, lines);
     }
 
     pub(super) fn end_job(&mut self, mut running: Running, ended: Ended, spent: Spent, leaves_processes: bool) {

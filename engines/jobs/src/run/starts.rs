@@ -380,12 +380,9 @@ impl Runner<'_> {
 
     fn watch_captures(&self, slot: usize, running: &Running) {
         for (stream, capture) in running.captures.iter().enumerate() {
-            let Some(capture) = capture else { continue };
-            let token = ((slot as u64 + 1) << 32) | (u64::from(running.generation) << 1) | stream as u64;
-            debug_assert!(token >= token::JOBS);
-            // Where it cannot be watched it is read at the job's end.
-            let _read_at_the_end =
-                epoll::add(&self.epoll, capture.pipe(), epoll::EventData::new_u64(token), epoll::EventFlags::IN);
+            if let Some(capture) = capture {
+                watch(&self.epoll, slot, running.generation, stream, capture);
+            }
         }
     }
 
@@ -503,6 +500,13 @@ impl Runner<'_> {
             OutputManner::Files(_) => in_file(1, running),
         }
     }
+}
+
+/// Has epoll tell when a job prints. Where it cannot, its output is read at its end.
+pub(super) fn watch(epoll: &OwnedFd, slot: usize, generation: u32, stream: usize, capture: &Capture) {
+    let token = ((slot as u64 + 1) << 32) | (u64::from(generation) << 1) | stream as u64;
+    debug_assert!(token >= token::JOBS);
+    let _read_at_the_end = epoll::add(epoll, capture.pipe(), epoll::EventData::new_u64(token), epoll::EventFlags::IN);
 }
 
 /// The variable that tells a job which hands it may use.

@@ -1,0 +1,59 @@
+//! Outputs that are passed on line by line while their job runs (`--line-buffer`). A slow reader holds the jobs back, as it would
+//! a program that writes to it directly: what they print waits in their pipes, not here.
+
+use super::{Order, OutputManner, Runner};
+use crate::output::Part;
+use rustix::event::epoll;
+
+/// LIMIT: bytes that wait for a slow reader before the pipes of those who print are left alone.
+const WAITING_BYTES_MAX: u64 = 4 << 20;
+
+impl Runner<'_> {
+    /// Passes lines of a running job on; where many wait already its pipe is left alone.
+    pub(super) fn pass_lines_on(&mut self, slot: usize, stream: usize, lines: Vec<Part>) {
+        if lines.is_empty() {
+            return;
+        }
+        let outlet = &mut self.outlets[stream];
+        lines.into_iter().for_each(|part| outlet.push(part));
+        if outlet.weight().bytes > WAITING_BYTES_MAX
+            && let Some(running) = &mut self.slots[slot]
+            && let Some(capture) = &mut running.captures[stream]
+        {
+            capture.is_held = epoll::delete(&self.epoll, capture.pipe()).is_ok();
+        }
+    }
+
+    /// The reader has come on: jobs that were held back go on.
+    pub(super) fn let_lines_come(&mut self) {
+        if self.options.output != OutputManner::Lines {
+            return;
+        }
+        let has_room: Vec<bool> =
+            self.outlets.iter().map(|outlet| outlet.weight().bytes <= WAITING_BYTES_MAX / 2).collect();
+        for (slot, running) in self.slots.iter_mut().enumerate() {
+            let Some(running) = running else { continue };
+            for (stream, capture) in running.captures.iter_mut().enumerate() {
+                let Some(capture) = capture.as_mut().filter(|capture| capture.is_held && has_room[stream]) else {
+                    continue;
+                };
+                capture.is_held = false;
+                super::starts::watch(&self.epoll, slot, running.generation, stream, capture);
+            }
+        }
+    }
+
+    /// With `-k` one job's lines at a time: the turn has come to another one, which may have printed already.
+    pub(super) fn begin_passing_lines_on(&mut self) {
+        if self.options.output != OutputManner::Lines || self.options.order != Order::AsListed {
+            return;
+        }
+        let is_next = |number| number == self.delivery.next_number();
+        let next = self.slots.iter_mut().flatten().find(|running| is_next(running.pending.spec.number));
+        let Some(running) = next else { return };
+        let parts = running.captures.each_mut().map(|capture| capture.as_mut().map_or(Vec::new(), |it| it.take_out()));
+        for (outlet, parts) in self.outlets.iter_mut().zip(parts) {
+            parts.into_iter().for_each(|part| outlet.push(part));
+        }
+    }
+}
