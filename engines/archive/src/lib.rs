@@ -1,0 +1,8 @@
+//! Tar archives: how they are read, written, extracted and created, by as many hands as there are.
+//!
+//! [`read`] is a pure parser over a [`source`], [`write`] its counterpart. Theory: `engines/archive/README.md`.
+
+pub mod member;
+pub mod read;
+pub mod source;
+pub mod write;
