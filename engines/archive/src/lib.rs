@@ -2,7 +2,12 @@
 //!
 //! [`read`] is a pure parser over a [`source`], [`write`] its counterpart. Theory: `engines/archive/README.md`.
 
+pub mod access_list;
+pub mod blocks;
+pub mod extract;
 pub mod member;
+pub mod place;
 pub mod read;
+pub mod select;
 pub mod source;
 pub mod write;

@@ -79,6 +79,14 @@ impl FileSource {
         &self.file
     }
 
+    /// Whether the file has bytes up to `end`.
+    pub fn reaches(&mut self, end: u64) -> io::Result<bool> {
+        if self.end < end {
+            self.end = self.file.metadata()?.len();
+        }
+        Ok(self.end >= end)
+    }
+
     fn in_window(&self) -> &[u8] {
         let Some(from) = self.position.checked_sub(self.window_from) else { return &[] };
         usize::try_from(from).ok().and_then(|from| self.window[..self.window_bytes].get(from..)).unwrap_or_default()
