@@ -16,6 +16,7 @@ mod settings;
 mod shared_args;
 mod sharing;
 mod tamp;
+mod tar;
 mod timers;
 mod tour;
 mod xjobs;

@@ -6,6 +6,8 @@ pub mod access_list;
 pub mod blocks;
 pub mod extract;
 pub mod member;
+pub mod packed;
+pub mod pattern;
 pub mod place;
 pub mod read;
 pub mod select;

@@ -48,6 +48,8 @@ pub struct Manner {
     pub restore: Restore,
     /// Bits taken off the modes of everything.
     pub umask: u32,
+    /// The same for folders that no member stands for.
+    pub umask_of_others: u32,
     /// Whether a link to a directory may stand for the directory: `--keep-directory-symlink`.
     pub folder_links: FolderLinks,
 }
@@ -73,7 +75,7 @@ pub enum Placed {
 
 /// Why a member could not be placed: the operation and its object come before the cause.
 #[derive(Debug, thiserror::Error)]
-#[error("could not {operation}")]
+#[error("cannot {operation}")]
 pub struct PlaceError {
     /// What was tried: `create it`, `set its owner`.
     pub operation: &'static str,
@@ -107,7 +109,7 @@ pub struct Placer<'a> {
 impl<'a> Placer<'a> {
     /// Over `root`; `changed` tells all placers of folders that went.
     pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner, unfinished: &'a Unfinished) -> Self {
-        Self { folders: Folders::new(root, changed, manner.umask), manner, unfinished }
+        Self { folders: Folders::new(root, changed, manner.umask_of_others), manner, unfinished }
     }
 
     /// The folder that `path` stands in, made where it is missing, and the last name.

@@ -186,6 +186,11 @@ impl From<Defect> for Failed {
     }
 }
 
+/// Whether a file that begins with this is an archive: its first block is a header, or an end mark.
+pub fn looks_like_archive(head: &[u8]) -> bool {
+    head.first_chunk().is_some_and(|block| HeaderBlock(block).check() != Checked::Wrong)
+}
+
 /// The state of a reader between headers.
 #[derive(Debug, Default)]
 pub struct Reader {

@@ -6,6 +6,7 @@
 pub mod at_offset;
 pub mod bpf;
 pub mod byte_lock;
+pub mod civil_time;
 pub mod clock_reading;
 pub mod cpu_clock;
 pub mod futex;

@@ -76,7 +76,7 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
     };
     let root = Root::open(place.as_os_str().as_bytes(), Reach::Beneath).expect("open");
     let restore = Restore { times: crate::place::Choice::Restored, ..Restore::default() };
-    let manner = Manner { existing, restore, umask: 0o022, folder_links: FolderLinks::Replace };
+    let manner = Manner { existing, restore, umask: 0o022, umask_of_others: 0o022, folder_links: FolderLinks::Replace };
     let told = Mutex::new(Vec::new());
     let on_event = |event: Event| {
         let line = match event {
