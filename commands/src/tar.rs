@@ -4,6 +4,7 @@
 mod archive;
 mod args;
 mod chosen;
+mod create;
 mod extract;
 mod list;
 mod old_style;
@@ -58,7 +59,8 @@ fn usage(message: String) -> Failure {
 fn could_not(operation: &str, object: &OsStr, cause: &dyn std::error::Error) -> Failure {
     // What is quoted already, or has no name, stays as it is.
     let text = object.to_string_lossy();
-    let object = if text.starts_with('\'') || text.starts_with("standard ") { text.into_owned() } else { quote(object) };
+    let object =
+        if text.starts_with('\'') || text.starts_with("standard ") { text.into_owned() } else { quote(object) };
     Failure::Environment { command: NAME, message: format!("{operation} {object}: {}", with_causes(cause)) }
 }
 
@@ -71,6 +73,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let outcome = match () {
         () if args.list => list::run(context, &args),
         () if args.extract => extract::run(context, &args),
+        () if args.create => create::run(context, &args, matches),
         () => Err(usage("this operation is not there yet".to_owned())),
     };
     // COMPAT: whatever ends tar ends it with 2.

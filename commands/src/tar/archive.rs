@@ -100,7 +100,9 @@ impl Opened {
     /// How it is read, and why so: for the plan.
     pub fn explain(&self) -> (String, String) {
         match &self.way {
-            Way::AtOffsets(..) => ("in each worker, at offsets".into(), "a plain file: only headers are read in order".into()),
+            Way::AtOffsets(..) => {
+                ("in each worker, at offsets".into(), "a plain file: only headers are read in order".into())
+            }
             Way::InOrder(..) => ("in order".into(), "a pipe gives its bytes in one order only".into()),
             Way::Packed(_, facts) => (format!("out of a decoder of {}", facts.name), "its content says so".into()),
             Way::PackedInOrder(_, _, facts) => (format!("out of a decoder of {}", facts.name), "a packed pipe".into()),

@@ -32,8 +32,27 @@ pub struct Chosen {
 
 /// Folders of version control, as GNU tar knows them.
 const VERSION_CONTROL: &[&str] = &[
-    "CVS", ".cvsignore", "RCS", "SCCS", ".git", ".gitignore", ".gitattributes", ".gitmodules", ".svn", ".arch-ids", "{arch}",
-    "=RELEASE-ID", "=meta-update", "=update", ".bzr", ".bzrignore", ".bzrtags", ".hg", ".hgignore", ".hgtags", "_darcs",
+    "CVS",
+    ".cvsignore",
+    "RCS",
+    "SCCS",
+    ".git",
+    ".gitignore",
+    ".gitattributes",
+    ".gitmodules",
+    ".svn",
+    ".arch-ids",
+    "{arch}",
+    "=RELEASE-ID",
+    "=meta-update",
+    "=update",
+    ".bzr",
+    ".bzrignore",
+    ".bzrtags",
+    ".hg",
+    ".hgignore",
+    ".hgtags",
+    "_darcs",
 ];
 
 impl Chosen {
@@ -93,7 +112,8 @@ fn manner(args: &TarArgs, usual: Manner) -> Manner {
 
 /// What is left out.
 pub fn excluded(args: &TarArgs) -> Result<Vec<Pattern>, Failure> {
-    let manner = Manner { ignore_case: args.ignore_case, match_slash: !args.no_wildcards_match_slash, ..Manner::EXCLUDED };
+    let manner =
+        Manner { ignore_case: args.ignore_case, match_slash: !args.no_wildcards_match_slash, ..Manner::EXCLUDED };
     let manner = Manner { anchored: args.anchored, wildcards: !args.no_wildcards, ..manner };
     let mut texts: Vec<OsString> = args.exclude.clone();
     for path in &args.exclude_from {
@@ -160,7 +180,11 @@ impl Owners {
         if self.numeric {
             return;
         }
-        fn number(known: &mut HashMap<Vec<u8>, Option<u32>>, name: &[u8], ask: fn(&[u8]) -> Option<u32>) -> Option<u32> {
+        fn number(
+            known: &mut HashMap<Vec<u8>, Option<u32>>,
+            name: &[u8],
+            ask: fn(&[u8]) -> Option<u32>,
+        ) -> Option<u32> {
             if name.is_empty() {
                 return None;
             }
@@ -214,8 +238,7 @@ impl Quotas {
         if member.kind == Kind::Symlink && (member.link.starts_with(b"/") || leads_up(&member.path, &member.link)) {
             return Some("it is a link that leads outside (--untrusted)");
         }
-        let (Some(members), Some(bytes)) =
-            (self.members_left.checked_sub(1), self.bytes_left.checked_sub(member.size))
+        let (Some(members), Some(bytes)) = (self.members_left.checked_sub(1), self.bytes_left.checked_sub(member.size))
         else {
             return Some("the archive holds more than is allowed (--untrusted)");
         };
@@ -226,7 +249,8 @@ impl Quotas {
 
 /// Whether a relative link, read from where it stands, leads above the root.
 fn leads_up(path: &[u8], link: &[u8]) -> bool {
-    let mut depth = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty() && *name != b".").count() as i64 - 1;
+    let mut depth =
+        path.split(|&byte| byte == b'/').filter(|name| !name.is_empty() && *name != b".").count() as i64 - 1;
     for name in link.split(|&byte| byte == b'/') {
         match name {
             b"" | b"." => {}
@@ -239,6 +263,16 @@ fn leads_up(path: &[u8], link: &[u8]) -> bool {
     }
     false
 }
+
+/// Renames as `--transform` says; none where it is not given.
+pub fn renamer(args: &TarArgs) -> Result<Option<Renamer>, Failure> {
+    let rules = renames(args)?;
+    let rename = move |name: &[u8]| rules.iter().fold(name.to_vec(), |name, rule| rule.apply(&name));
+    Ok(if args.transform.is_empty() { None } else { Some(Box::new(rename)) })
+}
+
+/// What gives files other names.
+pub type Renamer = Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
 
 /// `s/FROM/TO/`: text, perhaps at the front or at the end only.
 struct Rename {

@@ -177,7 +177,8 @@ impl Told {
 
 /// A cause, in words that say what to do with it where the kernel's do not.
 fn why(error: &PlaceError) -> String {
-    if error.cause.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error()) && error.operation.contains("folder") {
+    if error.cause.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error()) && error.operation.contains("folder")
+    {
         return "it leads outside the target folder through a link".to_owned();
     }
     with_causes(error)
@@ -194,7 +195,8 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
             true
         }
         Note::Resynchronised { offset } => {
-            let message = format!("read a header at byte {}: what stands there is none; passed over", terminal::integer(*offset));
+            let message =
+                format!("read a header at byte {}: what stands there is none; passed over", terminal::integer(*offset));
             context.messages.error(NAME, &message, &[]);
             true
         }
@@ -209,7 +211,12 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
         }
         Note::UnknownType { path, type_flag } => {
             let kind = char::from(*type_flag).escape_default();
-            warn(context, args, "unknown-type", &format!("{}: of unknown type '{kind}', taken for a file", quoted(path)));
+            warn(
+                context,
+                args,
+                "unknown-type",
+                &format!("{}: of unknown type '{kind}', taken for a file", quoted(path)),
+            );
             false
         }
     }
@@ -333,11 +340,14 @@ fn to_stdout(
 ) -> Result<Outcome, Failure> {
     let name = opened.name.clone();
     let (_shared, lease) = super::lease(context, args, width, "extract to standard output");
-    let written = opened.with_feed(context, lease.as_ref(), width, |feed| write_all(context, args, feed, &mut chosen))?;
+    let written =
+        opened.with_feed(context, lease.as_ref(), width, |feed| write_all(context, args, feed, &mut chosen))?;
     let mut failed = match written {
         Ok(failed) => failed,
         Err(Stopped::Archive(error)) => return Err(could_not("read", Path::new(&name).as_os_str(), &error)),
-        Err(Stopped::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => return Err(Failure::BrokenPipe),
+        Err(Stopped::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            return Err(Failure::BrokenPipe);
+        }
         Err(Stopped::Output(error)) => return Err(could_not("write to", "standard output".as_ref(), &error)),
     };
     for name in not_found(&chosen.wanted) {

@@ -4,6 +4,7 @@
 
 pub mod access_list;
 pub mod blocks;
+pub mod create;
 pub mod extract;
 pub mod member;
 pub mod packed;

@@ -105,7 +105,8 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
     let decoded = Decoded { blocks, emptied, failed: Arc::clone(&failed) };
     let recycled = Mutex::new(recycled);
     let taker = Taker(Arc::new(move |bytes: &[u8]| hand_over(bytes, &sender, &recycled)));
-    let lane = Lane { input: what.input.clone(), output: Output::Handed(taker), source: Source::Keep, care: Care::default() };
+    let lane =
+        Lane { input: what.input.clone(), output: Output::Handed(taker), source: Source::Keep, care: Care::default() };
     let share = LeaseShare::of(what.lease);
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn members_are_meant_by_their_names_and_with_all_beneath() {
-        let member = |pattern: &str, name: &str| Pattern::new(pattern.as_bytes(), Manner::MEMBERS).matches(name.as_bytes());
+        let member =
+            |pattern: &str, name: &str| Pattern::new(pattern.as_bytes(), Manner::MEMBERS).matches(name.as_bytes());
         assert!(member("a/b", "a/b") && member("a/b/", "a/b/") && member("a", "a/b/c"));
         assert!(!member("a*", "ab") && !member("b", "a/b") && !member("a", "ab"));
     }
