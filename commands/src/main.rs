@@ -18,6 +18,7 @@ mod shared_args;
 mod sharing;
 mod systime;
 mod tamp;
+mod tar;
 mod timers;
 mod tour;
 mod xjobs;

@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{ceiling, crew, fit, generate, links, pstime, systime, tamp, timers, tour, xjobs};
+use crate::{ceiling, crew, fit, generate, links, pstime, systime, tamp, tar, timers, tour, xjobs};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -52,6 +52,7 @@ pub enum Group {
 /// All commands, in the order of the overview.
 pub const COMMANDS: &[Entry] = &[
     tamp::ENTRY,
+    tar::ENTRY,
     xjobs::ENTRY,
     pstime::ENTRY,
     ceiling::ENTRY,

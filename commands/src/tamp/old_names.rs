@@ -264,7 +264,7 @@ fn input_of(input: &Input, stdin: &str) -> String {
 fn output_of(output: &Output, stdout: &str) -> String {
     match output {
         Output::Path { path, .. } => name_of(path),
-        Output::Stdout | Output::Discard => stdout.to_owned(),
+        Output::Stdout | Output::Discard | Output::Handed(_) => stdout.to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::error::CodecError;
 use crate::holes::write_around_zeros;
-use crate::lane::{Care, Holes, Input, Lane, Output, Source};
+use crate::lane::{Care, Holes, Input, Lane, Output, Source, Taker};
 use crew::pipeline::By;
 use std::fs::{File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -99,6 +99,7 @@ enum Destination {
     Staged { staged: StagedFile, path: PathBuf, replace: bool },
     Direct(File),
     Discard,
+    Handed(Taker),
 }
 
 impl OutputEnd {
@@ -111,6 +112,9 @@ impl OutputEnd {
 
     fn open_plainly(output: &Output, unfinished: &Unfinished) -> Result<Self, CodecError> {
         match output {
+            Output::Handed(taker) => {
+                Ok(Self::new(Destination::Handed(taker.clone()), Path::new("the program"), By::OwnThread))
+            }
             Output::Discard => Ok(Self::new(Destination::Discard, Path::new("nowhere"), By::Workers)),
             Output::Stdout => {
                 let create_error = |cause| CodecError::Create { path: "standard output".into(), cause };
@@ -188,6 +192,7 @@ impl OutputEnd {
         let write_at = if self.has_holes.load(Ordering::Relaxed) { write_around_zeros } else { write_all_at };
         let outcome = match &self.destination {
             Destination::Discard => Ok(()),
+            Destination::Handed(taker) => (taker.0)(bytes),
             Destination::Staged { staged, .. } => write_at(staged.file(), bytes, offset),
             Destination::Direct(file) if self.writing == By::Workers => write_at(file, bytes, base + offset),
             Destination::Direct(file) => (&*file).write_all(bytes),
@@ -270,7 +275,7 @@ impl OutputEnd {
         let (written, name) = (self.written(), self.name.clone());
         let flush_error = |cause| CodecError::Write { path: name.clone(), offset: written, cause };
         match self.destination {
-            Destination::Discard => Ok(Vec::new()),
+            Destination::Discard | Destination::Handed(_) => Ok(Vec::new()),
             Destination::Direct(file) => {
                 report_late_errors(&file).map_err(flush_error)?;
                 if self.care.syncs && kind_of(&file).is_ok_and(|kind| kind == Kind::RegularFile) {
@@ -340,7 +345,7 @@ pub(crate) fn check_not_the_same(input: &InputEnd, output: &Output) -> Result<()
         // What is read and only read does no harm: writing will tell.
         Output::Stdout if !can_be_written(io::stdout()) => return Ok(()),
         Output::Stdout => io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata()),
-        Output::Discard => return Ok(()),
+        Output::Discard | Output::Handed(_) => return Ok(()),
     };
     let (Ok(there), Ok(read)) = (there, input.file.metadata()) else { return Ok(()) };
     if there.is_file() && is_same_file(&there, &read) { Err(CodecError::OutputIsInput) } else { Ok(()) }

@@ -3,6 +3,8 @@
 use crate::error::CodecError;
 use serde::Serialize;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::{fmt, io};
 
 /// Where a lane's bytes come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +29,30 @@ pub enum Output {
     },
     /// Nowhere: for testing.
     Discard,
+    /// To the caller.
+    Handed(Taker),
 }
+
+/// Takes the bytes of an output, in order, called from one thread at a time that holds no hand. Its error ends the lane.
+#[derive(Clone)]
+pub struct Taker(pub Arc<Take>);
+
+/// What a [`Taker`] does with some bytes.
+pub type Take = dyn Fn(&[u8]) -> io::Result<()> + Send + Sync;
+
+impl fmt::Debug for Taker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Taker")
+    }
+}
+
+impl PartialEq for Taker {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Taker {}
 
 /// What happens to the source once its output is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

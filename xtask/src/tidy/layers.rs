@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const ENGINES_MAY_USE: &[&str] = &["sys", "machine", "crew"];
 
 /// Engine -> engine. Each edge needs a decision record and a line in ARCHITECTURE.md.
-const BETWEEN_ENGINES: &[(&str, &str)] = &[];
+const BETWEEN_ENGINES: &[(&str, &str)] = &[("archive", "codec")];
 
 /// The program on top: it may use the foundation and all engines, and nobody may use it.
 const PROGRAM: &str = "manyhands";

@@ -1,0 +1,156 @@
+//! `mh tar`: make, list and extract tar archives on all cores.
+//! Does not read, write or place members (engines/archive). Reading order: `TarArgs` -> `plan` of each operation -> run -> show.
+
+mod archive;
+mod args;
+mod chosen;
+mod create;
+mod extract;
+mod list;
+mod old_style;
+mod words;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome, with_causes};
+use crate::registry::{Entry, Group, Signals};
+use crate::sharing::{self, Shared};
+use args::TarArgs;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use crew::budget::{Lease, Request};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use terminal::{Messages, quote};
+
+/// How messages begin.
+const NAME: &str = "mh tar";
+
+/// The registry's line.
+pub const ENTRY: Entry =
+    Entry { name: "tar", group: Group::Do, command, rewrite: old_style::rewrite, run, signals: Signals::TidyUp };
+
+/// COMPAT: GNU tar's exit codes: some files differ or changed, and everything that went wrong.
+const DIFFERENT: Outcome = Outcome::Code(1);
+const FAILED: Outcome = Outcome::Code(2);
+
+fn command() -> Command {
+    // COMPAT: -j, -T, -p and -h are tar's own here.
+    let hands = |_| {
+        Arg::new("hands")
+            .long("hands")
+            .value_name("N")
+            .value_parser(crate::shared_args::parse_hands)
+            .help_heading("Cores and memory")
+            .help("Use at most N cores (default, and 0: all that this process may use)")
+    };
+    let command = TarArgs::augment_args(Command::new("tar").disable_help_flag(true));
+    command.mut_arg("hands", hands).args_override_self(true).version(env!("CARGO_PKG_VERSION")).after_help(
+        "Examples:\n  mh tar xf linux.tar.xz -C /usr/src     unpack and extract on all cores\n  \
+         mh tar cf home.tar.zst --zstd home     the same bytes for any number of cores\n  \
+         mh tar tvf home.tar.zst                what is in it\n  \
+         mh tar xf strange.tar --untrusted      what strangers made",
+    )
+}
+
+fn usage(message: String) -> Failure {
+    Failure::Usage { command: NAME, message }
+}
+
+fn could_not(operation: &str, object: &OsStr, cause: &dyn std::error::Error) -> Failure {
+    // What is quoted already, or has no name, stays as it is.
+    let text = object.to_string_lossy();
+    let object =
+        if text.starts_with('\'') || text.starts_with("standard ") { text.into_owned() } else { quote(object) };
+    Failure::Environment { command: NAME, message: format!("{operation} {object}: {}", with_causes(cause)) }
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let mut args = TarArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    args.shared.settle(&context.settings.crew);
+    if let Some(file) = &args.listed_incremental {
+        return Err(usage(format!("-g {}: incremental archives are not made yet; GNU tar makes them", quote(file))));
+    }
+    let outcome = match () {
+        () if args.list => list::run(context, &args),
+        () if args.extract => extract::run(context, &args),
+        () if args.create => create::run(context, &args, matches),
+        () => Err(usage("this operation is not there yet".to_owned())),
+    };
+    // COMPAT: whatever ends tar ends it with 2.
+    match outcome {
+        Err(Failure::Environment { command, message }) => {
+            context.messages.error(command, &message, &[]);
+            Ok(FAILED)
+        }
+        outcome => outcome,
+    }
+}
+
+/// The names that were given, on the command line and in files.
+fn names(args: &TarArgs) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut names: Vec<Vec<u8>> = args.names.iter().map(|name| name.as_bytes().to_vec()).collect();
+    for path in &args.files_from {
+        names.extend(names_in(path, args.null)?);
+    }
+    Ok(names)
+}
+
+fn names_in(path: &PathBuf, ends_in_nul: bool) -> Result<Vec<Vec<u8>>, Failure> {
+    let is_stdin = path.as_os_str() == "-";
+    let read = if is_stdin { std::fs::read("/dev/stdin") } else { std::fs::read(path) };
+    let bytes = read.map_err(|error| could_not("read", path.as_os_str(), &error))?;
+    let border = if ends_in_nul { 0 } else { b'\n' };
+    Ok(bytes.split(|&byte| byte == border).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
+}
+
+/// Hands that a run may use at most.
+fn width(context: &Context, args: &TarArgs) -> usize {
+    args.shared.hands_asked().unwrap_or(context.machine.hands_allowed()).max(1)
+}
+
+/// Signs the run up.
+fn lease(context: &Context, args: &TarArgs, width: usize, what: &str) -> (Shared, Box<dyn Lease>) {
+    let priority = args.shared.priority();
+    let steps = priority.nicer_by();
+    if steps > 0
+        && let Err(error) = sys::scheduling::be_nicer(steps)
+    {
+        context.messages.warning(NAME, &format!("could not lower its priority: {error}"), &[]);
+    }
+    let shared = sharing::budget(context, width, priority.class());
+    let lease = shared.budget.lease(Request {
+        priority: priority.class(),
+        weight: args.shared.weight(),
+        useful_width: width,
+        what: format!("tar: {what}"),
+    });
+    (shared, lease)
+}
+
+/// Goes where `-C` says, folder after folder, as `cd` would.
+fn enter_folders(args: &TarArgs) -> Result<(), Failure> {
+    for folder in &args.directory {
+        rustix::process::chdir(folder.as_path())
+            .map_err(|error| could_not("enter", folder.as_os_str(), &std::io::Error::from(error)))?;
+    }
+    Ok(())
+}
+
+/// Whether a warning is wanted.
+fn warns(args: &TarArgs, keyword: &str) -> bool {
+    args.warning.iter().fold(true, |wanted, word| match word.as_str() {
+        "none" => false,
+        "all" => true,
+        word if word.strip_prefix("no-") == Some(keyword) => false,
+        word if word == keyword => true,
+        _ => wanted,
+    })
+}
+
+/// Messages about one archive: those that do not count as failures.
+fn warn(context: &Context, args: &TarArgs, keyword: &str, text: &str) {
+    if warns(args, keyword) {
+        let messages: &Messages = &context.messages;
+        messages.warning(NAME, text, &[]);
+    }
+}

@@ -1,0 +1,177 @@
+//! Where an archive comes from: a file or a pipe, plain or packed. Content decides which decoder; names lie.
+
+use super::{TarArgs, could_not};
+use crate::context::Context;
+use crate::failure::Failure;
+use archive::blocks::{BlockSource, Piped};
+use archive::extract::Feed;
+use archive::packed::{Decoding, decode_beside};
+use archive::read::looks_like_archive;
+use archive::source::FileSource;
+use codec::format::{DecodeLimits, Facts};
+use codec::lane::Input;
+use codec::packed_reader::PackedReader;
+use codec::registry;
+use crew::budget::Lease;
+use crew::measures::Slots;
+use crew::pipeline::{Mode, Staffing};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+/// An archive that was found.
+pub struct Opened {
+    /// For messages.
+    pub name: String,
+    /// Its bytes as they lie there, where it is a file.
+    pub total_bytes: Option<u64>,
+    way: Way,
+}
+
+enum Way {
+    /// Workers read it at offsets.
+    AtOffsets(Arc<File>, u64),
+    /// It comes in order; what was read to look at it comes first.
+    InOrder(Vec<u8>, File),
+    /// It is decoded.
+    Packed(Input, &'static Facts),
+    /// As above, out of a pipe without a name; what was read of it comes first.
+    PackedInOrder(Vec<u8>, File, &'static Facts),
+    /// Another program unpacks it.
+    Program(Child, String),
+}
+
+/// LIMIT: bytes that are looked at: a header, and more than any format's magic.
+const HEAD_BYTES: usize = 512;
+
+/// Finds out what the archive is.
+pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
+    let path = args.file.clone().filter(|path| path != Path::new("-"));
+    let name = path.as_ref().map_or("standard input".to_owned(), |path| terminal::quote(path));
+    let told = |error: io::Error| could_not("open", Path::new(&name).as_os_str(), &error);
+    let mut file = match &path {
+        Some(path) => File::open(path).map_err(|error| could_not("open", path.as_os_str(), &error))?,
+        None => File::from(io::stdin().as_fd().try_clone_to_owned().map_err(told)?),
+    };
+    let metadata = file.metadata().map_err(told)?;
+    if metadata.is_dir() {
+        return Err(told(io::ErrorKind::IsADirectory.into()));
+    }
+    let total_bytes = metadata.is_file().then_some(metadata.len());
+    if let Some(program) = &args.use_compress_program {
+        return Ok(Opened { name, total_bytes, way: with_program(program, file)? });
+    }
+    let input = path.map_or(Input::Stdin, Input::Path);
+    let from = if metadata.is_file() { file.stream_position().map_err(told)? } else { 0 };
+    let is_said = args.gzip || args.bzip2 || args.xz || args.zstd || args.lz4 || args.lzma || args.compress;
+    if is_said && total_bytes.is_none() {
+        let facts = registry::formats()[0].facts();
+        return Ok(Opened { name, total_bytes, way: Way::Packed(input, facts) });
+    }
+    let mut head = Vec::new();
+    (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(told)?;
+    let packed = match looks_like_archive(&head) {
+        true => None,
+        false => registry::recognise(&mut PackedReader::memory(head.clone())).ok().map(|format| format.facts()),
+    };
+    let way = match (total_bytes, packed) {
+        (Some(_), found) => {
+            file.seek(io::SeekFrom::Start(from)).map_err(told)?;
+            found.map_or_else(|| Way::AtOffsets(Arc::new(file), from), |facts| Way::Packed(input, facts))
+        }
+        (None, None) => Way::InOrder(head, file),
+        (None, Some(facts)) => Way::PackedInOrder(head, file, facts),
+    };
+    Ok(Opened { name, total_bytes, way })
+}
+
+fn with_program(program: &str, archive: File) -> Result<Way, Failure> {
+    let mut words = program.split_whitespace();
+    let first = words.next().ok_or_else(|| super::usage("-I names no program".to_owned()))?;
+    let child = Command::new(first).args(words).arg("-d").stdin(archive).stdout(Stdio::piped()).spawn();
+    let child = child.map_err(|error| could_not("start", Path::new(first).as_os_str(), &error))?;
+    Ok(Way::Program(child, program.to_owned()))
+}
+
+impl Opened {
+    /// How it is read, and why so: for the plan.
+    pub fn explain(&self) -> (String, String) {
+        match &self.way {
+            Way::AtOffsets(..) => {
+                ("in each worker, at offsets".into(), "a plain file: only headers are read in order".into())
+            }
+            Way::InOrder(..) => ("in order".into(), "a pipe gives its bytes in one order only".into()),
+            Way::Packed(_, facts) => (format!("out of a decoder of {}", facts.name), "its content says so".into()),
+            Way::PackedInOrder(_, _, facts) => (format!("out of a decoder of {}", facts.name), "a packed pipe".into()),
+            Way::Program(_, program) => (format!("out of {program}"), "-I".into()),
+        }
+    }
+
+    /// Reads it: `read` gets it plain. Says in the end whether another program that unpacked it failed.
+    pub fn with_feed<T>(
+        self,
+        context: &Context,
+        lease: &dyn Lease,
+        width: usize,
+        read: impl FnOnce(Feed) -> T,
+    ) -> Result<T, Failure> {
+        let told = |error: io::Error| could_not("read", Path::new(&self.name).as_os_str(), &error);
+        match self.way {
+            Way::AtOffsets(file, from) => Ok(read(Feed::File(FileSource::new(file, from).map_err(told)?))),
+            Way::InOrder(head, file) => Ok(read(piped(io::Cursor::new(head).chain(file)))),
+            Way::Packed(input, _) => Ok(decoded(context, input, lease, width, read)),
+            Way::PackedInOrder(head, file, _) => {
+                let (ours, theirs) = io::pipe().map_err(told)?;
+                let path = PathBuf::from(format!("/proc/self/fd/{}", ours.as_raw_fd()));
+                Ok(std::thread::scope(|scope| {
+                    scope.spawn(move || forward(&head, file, theirs));
+                    let done = decoded(context, Input::Path(path), lease, width, read);
+                    drop(ours);
+                    done
+                }))
+            }
+            Way::Program(mut child, program) => {
+                let output = child.stdout.take().expect("it was piped");
+                let done = read(piped(output));
+                let status = child.wait().map_err(told)?;
+                if !status.success() && status.code().is_some() {
+                    let message = format!("unpack {}: {program} ended with {status}", self.name);
+                    return Err(Failure::Environment { command: super::NAME, message });
+                }
+                Ok(done)
+            }
+        }
+    }
+}
+
+/// What was looked at and what follows, into the pipe that the decoder reads. Nobody to read it: nothing more to be done.
+fn forward(head: &[u8], mut file: File, mut pipe: impl Write) {
+    let _reader_has_left = pipe.write_all(head).and_then(|()| io::copy(&mut file, &mut pipe));
+}
+
+fn piped(reader: impl Read + Send + 'static) -> Feed {
+    Feed::Blocks(BlockSource::new(Box::new(Piped(reader))))
+}
+
+/// LIMIT: plain bytes of a unit that one worker decodes as a whole: the blocks of `xz -6` have 24 MiB. Larger ones are decoded
+/// as a stream on one core, so that all slots together stay below what a run may hold.
+const UNIT_BYTES_MAX: u64 = 24 << 20;
+/// LIMIT: windows of `zstd --long` and dictionaries of `xz -9`.
+const WINDOW_BYTES_MAX: u64 = 128 << 20;
+
+fn decoded<T>(_context: &Context, input: Input, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> T {
+    let limits = DecodeLimits {
+        unit_plain_bytes: UNIT_BYTES_MAX,
+        window_bytes: WINDOW_BYTES_MAX,
+        dictionary: None,
+        stream_bytes: WINDOW_BYTES_MAX + (16 << 20),
+        streams_lone_unit: true,
+    };
+    let slots = Slots { given: width + 1, wanted: width + 1 };
+    let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Mode::Threaded };
+    let decoding = Decoding { input, limits, staffing, lease };
+    decode_beside(&decoding, |decoded| read(Feed::Blocks(BlockSource::new(Box::new(decoded)))))
+}

@@ -1,0 +1,373 @@
+//! Which members are taken and what they are called: names, patterns, renaming, owners of this machine, and what `--untrusted`
+//! refuses.
+
+use super::TarArgs;
+use crate::failure::Failure;
+use archive::extract::{Choice, Chooser, Event};
+use archive::member::{Kind, Member};
+use archive::pattern::{Manner, Pattern};
+use archive::select::{Absolute, Named, Naming};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A name that was given, and whether any member had it.
+pub struct Wanted {
+    pattern: Pattern,
+    found: bool,
+}
+
+/// Chooses members.
+pub struct Chosen {
+    /// Empty: all. Behind a lock, since the run keeps the chooser and the command asks in the end what was not found.
+    pub wanted: Arc<Mutex<Vec<Wanted>>>,
+    excluded: Vec<Pattern>,
+    renames: Vec<Rename>,
+    naming: Naming,
+    owners: Owners,
+    quotas: Option<Quotas>,
+    removed_was_told: bool,
+}
+
+/// Folders of version control, as GNU tar knows them.
+const VERSION_CONTROL: &[&str] = &[
+    "CVS",
+    ".cvsignore",
+    "RCS",
+    "SCCS",
+    ".git",
+    ".gitignore",
+    ".gitattributes",
+    ".gitmodules",
+    ".svn",
+    ".arch-ids",
+    "{arch}",
+    "=RELEASE-ID",
+    "=meta-update",
+    "=update",
+    ".bzr",
+    ".bzrignore",
+    ".bzrtags",
+    ".hg",
+    ".hgignore",
+    ".hgtags",
+    "_darcs",
+];
+
+impl Chosen {
+    /// From the options and the names that were given.
+    pub fn new(args: &TarArgs, names: &[Vec<u8>], top_level: Option<Vec<u8>>) -> Result<Self, Failure> {
+        let manner = manner(args, Manner::MEMBERS);
+        let wanted = names.iter().map(|name| Wanted { pattern: Pattern::new(name, manner), found: false }).collect();
+        Ok(Self {
+            wanted: Arc::new(Mutex::new(wanted)),
+            excluded: excluded(args)?,
+            renames: renames(args)?,
+            naming: Naming {
+                strip_components: args.strip_components,
+                top_level,
+                absolute: if args.absolute_names { Absolute::Kept } else { Absolute::MadeRelative },
+            },
+            owners: Owners { numeric: args.numeric_owner, ..Owners::default() },
+            quotas: args.untrusted.then(Quotas::default),
+            removed_was_told: false,
+        })
+    }
+
+    /// Whether a member is meant, by its name in the archive.
+    pub fn means(&mut self, name: &[u8]) -> bool {
+        if self.excluded.iter().any(|pattern| pattern.matches(name)) {
+            return false;
+        }
+        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut any = wanted.is_empty();
+        for wanted in wanted.iter_mut().filter(|wanted| wanted.pattern.matches(name)) {
+            wanted.found = true;
+            any = true;
+        }
+        any
+    }
+
+    /// The name that a member gets, before it is made to stay inside.
+    pub fn renamed(&self, name: &[u8]) -> Vec<u8> {
+        self.renames.iter().fold(name.to_vec(), |name, rename| rename.apply(&name))
+    }
+}
+
+/// Names that no member had.
+pub fn not_found(wanted: &Mutex<Vec<Wanted>>) -> Vec<Vec<u8>> {
+    let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner);
+    wanted.iter().filter(|wanted| !wanted.found).map(|wanted| wanted.pattern.text().to_vec()).collect()
+}
+
+fn manner(args: &TarArgs, usual: Manner) -> Manner {
+    Manner {
+        wildcards: (usual.wildcards || args.wildcards) && !args.no_wildcards,
+        anchored: (usual.anchored || args.anchored) && !args.no_anchored,
+        match_slash: !args.no_wildcards_match_slash,
+        ignore_case: args.ignore_case,
+    }
+}
+
+/// What is left out.
+pub fn excluded(args: &TarArgs) -> Result<Vec<Pattern>, Failure> {
+    let manner =
+        Manner { ignore_case: args.ignore_case, match_slash: !args.no_wildcards_match_slash, ..Manner::EXCLUDED };
+    let manner = Manner { anchored: args.anchored, wildcards: !args.no_wildcards, ..manner };
+    let mut texts: Vec<OsString> = args.exclude.clone();
+    for path in &args.exclude_from {
+        let bytes = std::fs::read(path).map_err(|error| super::could_not("read", path.as_os_str(), &error))?;
+        let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        texts.extend(lines.map(|line| std::ffi::OsStr::from_bytes(line).to_owned()));
+    }
+    if args.exclude_vcs {
+        texts.extend(VERSION_CONTROL.iter().map(OsString::from));
+    }
+    Ok(texts.iter().map(|text| Pattern::new(text.as_bytes(), manner)).collect())
+}
+
+impl Chooser for Chosen {
+    fn choose(&mut self, member: &mut Member, tell: &mut dyn FnMut(Event)) -> Choice {
+        if matches!(member.kind, Kind::VolumeLabel | Kind::Continuation) || !self.means(&member.path) {
+            return Choice::PassOver;
+        }
+        let name = member.path.clone();
+        let mut refuse = |why: &str| {
+            tell(Event::Refused { name: name.clone(), why: why.to_owned() });
+            Choice::PassOver
+        };
+        if !self.renames.is_empty() {
+            member.path = self.renamed(&member.path);
+            if member.kind == Kind::HardLink {
+                member.link = self.renamed(&member.link);
+            }
+        }
+        if let Some(why) = self.quotas.as_mut().and_then(|quotas| quotas.refuses(member)) {
+            return refuse(why);
+        }
+        match self.naming.rename(member) {
+            Named::CutOff => return Choice::PassOver,
+            Named::LeadsUp => return refuse("its name has '..' in it"),
+            Named::Path { removed, .. } if !removed.is_empty() && !self.removed_was_told => {
+                self.removed_was_told = true;
+                tell(Event::MadeRelative { removed });
+            }
+            Named::Path { .. } => {}
+        }
+        if member.path.is_empty() && member.kind != Kind::Directory {
+            tell(Event::Refused { name, why: "its name is empty".to_owned() });
+            return Choice::PassOver;
+        }
+        self.owners.translate(member);
+        Choice::Take
+    }
+}
+
+/// Names of owners as numbers of this machine.
+#[derive(Default)]
+struct Owners {
+    numeric: bool,
+    users: HashMap<Vec<u8>, Option<u32>>,
+    groups: HashMap<Vec<u8>, Option<u32>>,
+}
+
+/// LIMIT: names that are remembered; an archive may have any number.
+const NAMES_MAX: usize = 4096;
+
+impl Owners {
+    fn translate(&mut self, member: &mut Member) {
+        if self.numeric {
+            return;
+        }
+        fn number(
+            known: &mut HashMap<Vec<u8>, Option<u32>>,
+            name: &[u8],
+            ask: fn(&[u8]) -> Option<u32>,
+        ) -> Option<u32> {
+            if name.is_empty() {
+                return None;
+            }
+            if let Some(number) = known.get(name) {
+                return *number;
+            }
+            if known.len() >= NAMES_MAX {
+                known.clear();
+            }
+            *known.entry(name.to_vec()).or_insert_with(|| ask(name))
+        }
+        if let Some(uid) = number(&mut self.users, &member.owner, sys::names::user_number) {
+            member.uid = uid.into();
+        }
+        if let Some(gid) = number(&mut self.groups, &member.group, sys::names::group_number) {
+            member.gid = gid.into();
+        }
+    }
+}
+
+/// What strangers' archives may hold.
+struct Quotas {
+    bytes_left: u64,
+    members_left: u64,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        // LIMIT: what an honest archive of a whole system has; beyond it somebody wants to fill the disk.
+        Self { bytes_left: 1 << 40, members_left: 10_000_000 }
+    }
+}
+
+/// LIMIT: folders inside one another; the Linux tree has 11.
+const DEPTH_MAX: usize = 256;
+/// LIMIT: a sparse file's size for each stored byte.
+const HOLES_RATIO_MAX: u64 = 1 << 20;
+
+impl Quotas {
+    fn refuses(&mut self, member: &mut Member) -> Option<&'static str> {
+        if member.kind.is_special() {
+            return Some("it is a device or a named pipe (--untrusted)");
+        }
+        // Set-id bits are not restored: the plan leaves them out.
+        if member.path.iter().filter(|&&byte| byte == b'/').count() > DEPTH_MAX {
+            return Some("it lies too deep (--untrusted)");
+        }
+        if member.sparse.is_some() && member.size / HOLES_RATIO_MAX > member.stored_bytes {
+            return Some("it is nearly all hole (--untrusted)");
+        }
+        if member.kind == Kind::Symlink && (member.link.starts_with(b"/") || leads_up(&member.path, &member.link)) {
+            return Some("it is a link that leads outside (--untrusted)");
+        }
+        let (Some(members), Some(bytes)) = (self.members_left.checked_sub(1), self.bytes_left.checked_sub(member.size))
+        else {
+            return Some("the archive holds more than is allowed (--untrusted)");
+        };
+        (self.members_left, self.bytes_left) = (members, bytes);
+        None
+    }
+}
+
+/// Whether a relative link, read from where it stands, leads above the root.
+fn leads_up(path: &[u8], link: &[u8]) -> bool {
+    let mut depth =
+        path.split(|&byte| byte == b'/').filter(|name| !name.is_empty() && *name != b".").count() as i64 - 1;
+    for name in link.split(|&byte| byte == b'/') {
+        match name {
+            b"" | b"." => {}
+            b".." => depth -= 1,
+            _ => depth += 1,
+        }
+        if depth < 0 {
+            return true;
+        }
+    }
+    false
+}
+
+/// Renames as `--transform` says; none where it is not given.
+pub fn renamer(args: &TarArgs) -> Result<Option<Renamer>, Failure> {
+    let rules = renames(args)?;
+    let rename = move |name: &[u8]| rules.iter().fold(name.to_vec(), |name, rule| rule.apply(&name));
+    Ok(if args.transform.is_empty() { None } else { Some(Box::new(rename)) })
+}
+
+/// What gives files other names.
+pub type Renamer = Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
+
+/// `s/FROM/TO/`: text, perhaps at the front or at the end only.
+struct Rename {
+    from: Vec<u8>,
+    to: Vec<u8>,
+    at_front: bool,
+    at_end: bool,
+    all: bool,
+}
+
+impl Rename {
+    fn apply(&self, name: &[u8]) -> Vec<u8> {
+        let mut renamed = Vec::with_capacity(name.len() + self.to.len());
+        let mut at = 0;
+        while at <= name.len() {
+            let here = &name[at..];
+            let fits = here.starts_with(&self.from)
+                && (!self.at_front || at == 0)
+                && (!self.at_end || here.len() == self.from.len());
+            if fits {
+                renamed.extend_from_slice(&self.to);
+                at += self.from.len();
+                if !self.all || self.from.is_empty() {
+                    renamed.extend_from_slice(&name[at..]);
+                    return renamed;
+                }
+            } else {
+                renamed.extend(here.first());
+                at += 1;
+            }
+        }
+        renamed
+    }
+}
+
+/// The rules of `--transform`.
+fn renames(args: &TarArgs) -> Result<Vec<Rename>, Failure> {
+    args.transform.iter().map(|rule| rename(rule)).collect()
+}
+
+fn rename(rule: &str) -> Result<Rename, Failure> {
+    let refused = || super::usage(format!("--transform takes s/TEXT/TEXT/ with ^ and $ here, not '{rule}'"));
+    let mut letters = rule.chars();
+    let (Some('s'), Some(border)) = (letters.next(), letters.next()) else { return Err(refused()) };
+    let parts: Vec<&str> = letters.as_str().split(border).collect();
+    let [from, to, flags] = parts[..] else { return Err(refused()) };
+    let at_front = from.starts_with('^');
+    let at_end = from.ends_with('$');
+    let text = from.trim_start_matches('^').trim_end_matches('$');
+    let has_expressions = text.contains(['*', '[', '\\', '.', '+', '?', '(']) && !is_escaped(text);
+    if has_expressions || to.contains(['\\', '&']) || !matches!(flags, "" | "g") {
+        return Err(refused());
+    }
+    let from = text.replace('\\', "").into_bytes();
+    Ok(Rename { from, to: to.as_bytes().to_vec(), at_front, at_end, all: flags == "g" })
+}
+
+/// Whether each letter that means something stands behind a backslash, and nothing else does.
+fn is_escaped(text: &str) -> bool {
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        let is_special = |letter: char| matches!(letter, '*' | '[' | '.' | '+' | '?' | '(');
+        match letter {
+            '\\' if letters.next().is_some_and(|next| is_special(next) || next == '\\') => {}
+            '\\' => return false,
+            letter if is_special(letter) => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_rewritten_by_text() {
+        let renamed = |rule: &str, name: &str| {
+            rename(rule).ok().map(|rule| String::from_utf8_lossy(&rule.apply(name.as_bytes())).into_owned())
+        };
+        assert_eq!(renamed("s/^old/new/", "old/old").as_deref(), Some("new/old"));
+        assert_eq!(renamed("s,a,b,g", "banana").as_deref(), Some("bbnbnb"));
+        assert_eq!(renamed("s/a/b/", "banana").as_deref(), Some("bbnana"));
+        assert_eq!(renamed("s/$/.bak/", "x").as_deref(), Some("x.bak"));
+        assert_eq!(renamed("s|^|top/|", "x").as_deref(), Some("top/x"));
+        assert_eq!(renamed("s/\\.c$/.o/", "a.c").as_deref(), Some("a.o"));
+        for rule in ["s/a*/b/", "s/a/\\1/", "y/a/b/", "s/a/b", "s/a/b/x"] {
+            assert!(rename(rule).is_err(), "{rule}");
+        }
+    }
+
+    #[test]
+    fn links_that_lead_up_are_seen() {
+        assert!(leads_up(b"a/b", b"../../x") && leads_up(b"a", b".."));
+        assert!(!leads_up(b"a/b", b"../x") && !leads_up(b"a", b"b/../c"));
+    }
+}

@@ -1,0 +1,479 @@
+//! `mh tar -c`, `-r`: which files, what is written of them, how it is packed; what is told, in archive order.
+
+use super::list::quoted;
+use super::words::{LongLines, Numeric, escaped};
+use super::{DIFFERENT, FAILED, NAME, TarArgs, chosen, could_not, usage};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome, with_causes};
+use crate::report::{self, Finished};
+use archive::create::{
+    Choice, CreateError, Creation, Event, Folders, HardLinks, Instead, Links, Operand, Packing, Sort, create,
+};
+use archive::member::{Member, Time};
+use archive::packed::LeaseShare;
+use archive::write::{Format, OtherTimes, Style};
+use clap::ArgMatches;
+use codec::format::{EncodeOptions, Layout};
+use codec::lane::Totals;
+use codec::registry;
+use crew::measures::{Measures, Slots};
+use crew::pipeline::{By, Mode, Staffing};
+use crew::plan::Plan;
+use crew::tally::Tally;
+use crew::verdict::Circumstances;
+use std::collections::HashSet;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use sys::civil_time::{self, CivilTime};
+use sys::staged_file::{Replace, StagedFile};
+use terminal::Output;
+
+/// Creates.
+pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let width = super::width(context, args);
+    let packing = packing(args)?;
+    let style = style(args)?;
+    let plan = plan(context, args, packing.as_ref(), width);
+    if args.shared.explain {
+        report::show_plan(context, &plan, args.shared.report)?;
+        return Ok(Outcome::Done);
+    }
+    let operands = operands(args, matches)?;
+    if operands.is_empty() {
+        return Err(usage("an empty archive is not made by mistake: name files, or -T /dev/null".to_owned()));
+    }
+    let target = Target::open(context, args)?;
+    let mut choice = choice(args)?;
+    choice.never = target.never();
+    let run = Run { args, choice, style, packing, width, plan };
+    let ran = run.carry_out(context, operands, &target);
+    run.show(context, ran, target)
+}
+
+fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, width: usize) -> Plan {
+    let name = args.file.as_deref().filter(|path| *path != Path::new("-"));
+    let mut plan = Plan::new(format!("create {}", name.map_or("standard output".to_owned(), terminal::quote)));
+    plan.choose("walk", "in one order", "the archive is the same for any number of hands");
+    let reason = match args.shared.hands_asked() {
+        Some(_) => "--hands".to_owned(),
+        None => format!("{} allowed CPUs", context.machine.hands_allowed()),
+    };
+    let (verb, what) = match packing {
+        Some(packing) => ("read, pack", format!("{}, up to {width} hands", packing.format.facts().name)),
+        None => ("read", format!("up to {width} hands")),
+    };
+    plan.choose(verb, what, reason);
+    plan.choose("memory", format!("{} slots", slots(width)), "read ahead of what is written");
+    crate::sharing::explain(&mut plan);
+    plan
+}
+
+fn slots(width: usize) -> usize {
+    width + 2
+}
+
+fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
+    if let Some(program) = &args.use_compress_program {
+        let hint = "mh tar -cf - ... | PROGRAM does the same";
+        return Err(usage(format!("-I {program} is for reading here; {hint}")));
+    }
+    let said = [
+        (args.gzip, "gz"),
+        (args.bzip2, "bz2"),
+        (args.xz, "xz"),
+        (args.zstd, "zst"),
+        (args.lz4, "lz4"),
+        (args.lzma, "lzma"),
+    ];
+    let by_option = said.iter().find(|(is_said, _)| *is_said).and_then(|(_, name)| registry::by_name(name));
+    let format = match by_option {
+        None if args.auto_compress => by_ending(args),
+        found => found,
+    };
+    if args.compress {
+        return Err(usage("-Z is for reading: nobody should make such files any more".to_owned()));
+    }
+    let Some(format) = format else { return Ok(None) };
+    let facts = format.facts();
+    let level = args.level.unwrap_or(facts.default_level);
+    if !facts.levels.contains(&level) {
+        return Err(usage(format!(
+            "{} has levels from {} to {}",
+            facts.name,
+            facts.levels.start(),
+            facts.levels.end()
+        )));
+    }
+    let options = EncodeOptions {
+        level,
+        is_extreme: false,
+        check: None,
+        layout: Layout::ParallelUnits,
+        is_rsyncable: false,
+        dictionary: None,
+        window_log: None,
+        library_threads: 1,
+    };
+    Ok(Some(Packing { format, options }))
+}
+
+fn by_ending(args: &TarArgs) -> Option<&'static dyn codec::format::Format> {
+    let name = args.file.as_ref()?.to_string_lossy().into_owned();
+    let has = |format: &&&dyn codec::format::Format| {
+        format.can_encode() && format.facts().suffixes.iter().any(|(ending, _)| name.ends_with(ending))
+    };
+    registry::formats().iter().find(has).copied()
+}
+
+fn style(args: &TarArgs) -> Result<Style, Failure> {
+    let format = match args.format.as_deref() {
+        Some("gnu") => Format::Gnu,
+        Some("ustar") => Format::Ustar,
+        _ => Format::Pax,
+    };
+    let mut left_out = Vec::new();
+    for option in args.pax_option.iter().flat_map(|options| options.split(',')) {
+        match option.strip_prefix("delete=") {
+            Some(key) => left_out.push(key.as_bytes().to_vec()),
+            None => return Err(usage(format!("--pax-option knows delete=KEY here, not '{option}'"))),
+        }
+    }
+    Ok(Style { format, other_times: OtherTimes::LeftOut, left_out })
+}
+
+/// Names in the order in which they were given, each with the folder that `-C` had led to by then.
+fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failure> {
+    enum Word<'a> {
+        Folder(&'a Path),
+        Name(&'a [u8]),
+        From(&'a std::path::PathBuf),
+    }
+    let indices = |id: &str| matches.indices_of(id).map(Iterator::collect::<Vec<_>>).unwrap_or_default();
+    let mut words: Vec<(usize, Word<'_>)> = Vec::new();
+    words.extend(indices("names").into_iter().zip(args.names.iter().map(|name| Word::Name(name.as_bytes()))));
+    words.extend(indices("directory").into_iter().zip(args.directory.iter().map(|path| Word::Folder(path))));
+    words.extend(indices("files_from").into_iter().zip(args.files_from.iter().map(Word::From)));
+    words.sort_by_key(|(index, _)| *index);
+    let open = |from: &OwnedFd, path: &Path| {
+        sys::tree_calls::open_anywhere(from.as_fd(), path.as_os_str().as_bytes(), sys::tree_calls::Open::Folder)
+            .map_err(|error| could_not("enter", path.as_os_str(), &error))
+    };
+    let here = File::open(".").map_err(|error| could_not("open", ".".as_ref(), &error))?;
+    let mut folder = Arc::new(OwnedFd::from(here));
+    let mut operands = Vec::new();
+    for (_, word) in words {
+        match word {
+            Word::Folder(path) => folder = Arc::new(open(&folder, path)?),
+            Word::Name(name) => operands.push(Operand { folder: Arc::clone(&folder), name: name.to_vec() }),
+            Word::From(path) => {
+                let names = super::names_in(path, args.null)?;
+                operands.extend(names.into_iter().map(|name| Operand { folder: Arc::clone(&folder), name }));
+            }
+        }
+    }
+    Ok(operands)
+}
+
+fn choice(args: &TarArgs) -> Result<Choice, Failure> {
+    let renames = chosen::renamer(args)?;
+    Ok(Choice {
+        excluded: chosen::excluded(args)?,
+        sort: match args.sort.as_deref() {
+            Some("none") => Sort::None,
+            Some("inode") => Sort::Inode,
+            _ => Sort::Name,
+        },
+        links: if args.dereference { Links::Followed } else { Links::Kept },
+        folders: Folders {
+            stays_out: args.no_recursion,
+            stays_on_device: args.one_file_system,
+            skips_caches: args.exclude_caches,
+        },
+        hard_links: if args.hard_dereference { HardLinks::Doubled } else { HardLinks::Kept },
+        keeps_absolute: args.absolute_names,
+        finds_holes: args.sparse,
+        attributes: args.xattrs,
+        lists: args.acls,
+        labels: args.selinux,
+        numeric: args.numeric_owner,
+        instead: instead(args)?,
+        never: HashSet::new(),
+        rename: renames,
+    })
+}
+
+fn instead(args: &TarArgs) -> Result<Instead, Failure> {
+    let who = |text: &Option<String>, ask: fn(&[u8]) -> Option<u32>| -> Result<Option<(u64, Vec<u8>)>, Failure> {
+        let Some(text) = text else { return Ok(None) };
+        let refused = || usage(format!("there is no '{text}' here; NAME:NUMBER names any"));
+        match text.split_once(':') {
+            Some((name, number)) => Ok(Some((number.parse().ok().ok_or_else(refused)?, name.into()))),
+            None => match text.parse() {
+                Ok(number) => Ok(Some((number, Vec::new()))),
+                Err(_) => Ok(Some((ask(text.as_bytes()).ok_or_else(refused)?.into(), text.as_bytes().to_vec()))),
+            },
+        }
+    };
+    let mode = match &args.mode {
+        None => None,
+        Some(digits) => match u32::from_str_radix(digits, 8) {
+            Ok(mode @ 0..=0o7777) => Some(mode),
+            _ => return Err(usage(format!("--mode takes octal digits here, not '{digits}'"))),
+        },
+    };
+    Ok(Instead {
+        owner: who(&args.owner, sys::names::user_number)?,
+        group: who(&args.group, sys::names::group_number)?,
+        mode,
+        mtime: args.mtime.as_deref().map(time).transpose()?,
+    })
+}
+
+/// `@SECONDS`, a date with or without a time, or a file's own.
+fn time(given: &std::ffi::OsStr) -> Result<Time, Failure> {
+    let text = given.to_string_lossy();
+    if let Some(seconds) = text.strip_prefix('@') {
+        let seconds = seconds.parse().ok().ok_or_else(|| usage(format!("'{text}' is no time")))?;
+        return Ok(Time { seconds, nanoseconds: 0 });
+    }
+    if let Some(seconds) = calendar(&text) {
+        return Ok(Time { seconds, nanoseconds: 0 });
+    }
+    let metadata = std::fs::metadata(given).map_err(|error| could_not("take the time of", given, &error))?;
+    Ok(Time { seconds: metadata.mtime(), nanoseconds: metadata.mtime_nsec() as u32 })
+}
+
+fn calendar(text: &str) -> Option<i64> {
+    let text = text.trim_end_matches(" UTC").trim_end_matches('Z');
+    let (date, clock) = text.split_once([' ', 'T']).unwrap_or((text, "0:0"));
+    let mut date = date.splitn(3, '-').map(str::parse::<u32>);
+    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
+    let mut clock = clock.splitn(3, ':').map(str::parse::<u8>);
+    let (hour, minute) = (clock.next()?.ok()?, clock.next()?.ok()?);
+    let second = clock.next().unwrap_or(Ok(0)).ok()?;
+    civil_time::seconds(CivilTime { year: year.into(), month: month as u8, day: day as u8, hour, minute, second })
+}
+
+/// Where the archive goes.
+enum Target {
+    /// A file that appears whole or not at all.
+    Staged(StagedFile, HashSet<(u64, u64)>),
+    /// Standard output, a device, a pipe.
+    Direct(File, By),
+}
+
+impl Target {
+    fn open(context: &Context, args: &TarArgs) -> Result<Self, Failure> {
+        let Some(path) = args.file.as_deref().filter(|path| *path != Path::new("-")) else {
+            if context.terminals.stdout {
+                return Err(usage("an archive is not written to a terminal".to_owned()));
+            }
+            let stdout = std::io::stdout().as_fd().try_clone_to_owned();
+            let stdout = stdout.map_err(|error| could_not("write to", "standard output".as_ref(), &error))?;
+            return Ok(Self::Direct(File::from(stdout), By::OwnThread));
+        };
+        let told = |error: std::io::Error| could_not("create", path.as_os_str(), &error);
+        let there = std::fs::metadata(path).ok();
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            return Ok(Self::Direct(File::options().write(true).open(path).map_err(told)?, By::OwnThread));
+        }
+        let staged = StagedFile::create(path, &context.unfinished).map_err(told)?;
+        let ours = staged.file().metadata().map_err(told)?;
+        let never = there.iter().chain([&ours]).map(|file| (file.dev(), file.ino())).collect();
+        Ok(Self::Staged(staged, never))
+    }
+
+    fn never(&self) -> HashSet<(u64, u64)> {
+        match self {
+            Self::Staged(_, never) => never.clone(),
+            Self::Direct(file, _) => match file.metadata() {
+                Ok(metadata) if metadata.is_file() => HashSet::from([(metadata.dev(), metadata.ino())]),
+                _ => HashSet::new(),
+            },
+        }
+    }
+
+    fn file(&self) -> (&File, By) {
+        match self {
+            Self::Staged(staged, _) => (staged.file(), By::Workers),
+            Self::Direct(file, by) => (file, *by),
+        }
+    }
+
+    /// It is complete.
+    fn commit(self, args: &TarArgs) -> Result<(), Failure> {
+        let Self::Staged(staged, _) = self else { return Ok(()) };
+        let path = args.file.as_deref().unwrap_or(Path::new("-")).to_owned();
+        let told = |error: std::io::Error| could_not("write", path.as_os_str(), &error);
+        sys::at_offset::report_late_errors(staged.file()).map_err(told)?;
+        sys::metadata::give_default_mode(staged.file()).map_err(told)?;
+        staged.commit(Replace::Yes).map_err(told)
+    }
+}
+
+/// A run that is decided.
+struct Run<'a> {
+    args: &'a TarArgs,
+    choice: Choice,
+    style: Style,
+    packing: Option<Packing>,
+    width: usize,
+    plan: Plan,
+}
+
+/// What came of it.
+struct Ran {
+    measures: Measures,
+    error: Option<CreateError>,
+    told: Told,
+    hands_from: Option<&'static str>,
+}
+
+/// What was told and counted.
+struct Told {
+    output: Output<Box<dyn std::io::Write + Send>>,
+    long: LongLines,
+    members: u64,
+    failed: u64,
+    changed: u64,
+}
+
+impl Told {
+    fn new(args: &TarArgs) -> Self {
+        // The archive has standard output for itself.
+        let to_stdout = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
+        let stream: Box<dyn std::io::Write + Send> =
+            if to_stdout { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout()) };
+        let long = LongLines::new(if args.numeric_owner { Numeric::Yes } else { Numeric::No });
+        Self { output: Output::to(stream), long, members: 0, failed: 0, changed: 0 }
+    }
+
+    fn tell(&mut self, context: &Context, args: &TarArgs, event: Event) {
+        let messages = &context.messages;
+        match event {
+            Event::Taken(member) => self.taken(context, args, &member),
+            Event::NotArchived { path, operation, cause } => {
+                self.failed += u64::from(!args.ignore_failed_read);
+                let message = format!("archive {}: cannot {operation}: {}", quoted(&path), with_causes(&cause));
+                messages.error(NAME, &message, &[]);
+            }
+            Event::Unfit { path, cause } => {
+                self.failed += 1;
+                messages.error(NAME, &format!("archive {}: {cause}", quoted(&path)), &[]);
+            }
+            Event::Changed { path } => {
+                self.changed += 1;
+                super::warn(context, args, "file-changed", &format!("{} changed while it was read", quoted(&path)));
+            }
+            Event::Shrank { path, missing_bytes } => {
+                self.changed += 1;
+                let missing = terminal::integer(missing_bytes);
+                let text = format!("{} became shorter by {missing} bytes; zeros stand for them", quoted(&path));
+                super::warn(context, args, "file-shrank", &text);
+            }
+            Event::Socket { path } => {
+                super::warn(context, args, "file-ignored", &format!("{} is a socket: left out", quoted(&path)));
+            }
+            Event::IsTheArchive { path } => {
+                super::warn(context, args, "ignore-archive", &format!("{} is the archive: left out", quoted(&path)));
+            }
+            Event::Cache { path } => {
+                let text = format!("{} holds a cache: only its tag is archived", quoted(&path));
+                super::warn(context, args, "cachedir", &text);
+            }
+            Event::MadeRelative { removed } => {
+                messages.note(NAME, &format!("{} is taken off the front of names", quoted(&removed)));
+            }
+        }
+    }
+
+    fn taken(&mut self, context: &Context, args: &TarArgs, member: &Member) {
+        self.members += 1;
+        if let Some(every) = args.checkpoint.filter(|&every| every > 0)
+            && self.members.is_multiple_of(every)
+        {
+            context.messages.note(NAME, &format!("{} members", terminal::integer(self.members)));
+        }
+        let line = match args.verbose {
+            0 => return,
+            1 => escaped(&member.path),
+            _ => self.long.line(&member.path, member),
+        };
+        // A list that nobody reads stops no archive.
+        let _unheard = self.output.line(&line);
+    }
+}
+
+impl Run<'_> {
+    fn carry_out(&self, context: &Context, operands: Vec<Operand>, target: &Target) -> Ran {
+        let (shared, lease) = super::lease(context, self.args, self.width, &self.plan.purpose);
+        let told = Mutex::new(Told::new(self.args));
+        let on_event = |event| {
+            told.lock().unwrap_or_else(PoisonError::into_inner).tell(context, self.args, event);
+        };
+        let (output, writing) = target.file();
+        let what = Creation {
+            choice: &self.choice,
+            operands: Mutex::new(operands),
+            style: &self.style,
+            packing: self.packing,
+            output,
+            writing,
+            base: 0,
+            on_event: &on_event,
+            ended: Mutex::default(),
+        };
+        let slots = Slots { given: slots(self.width), wanted: slots(self.width) };
+        let staffing = Staffing { width: self.width, slots, lanes_at_once: 1, mode: Mode::Threaded };
+        let tally = Arc::new(Tally::default());
+        let measures = create(&what, &staffing, &LeaseShare::of(lease.as_ref()), &tally);
+        let error = what.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(what);
+        let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let _unheard = told.output.flush();
+        Ran { measures, error, told, hands_from: shared.hands_from(lease.as_ref()) }
+    }
+
+    fn show(&self, context: &Context, ran: Ran, target: Target) -> Result<Outcome, Failure> {
+        let Ran { measures, error, told, hands_from } = ran;
+        let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
+        match error {
+            Some(error) if error.is_broken_pipe() => return Err(Failure::BrokenPipe),
+            Some(error) => return Err(could_not("create", Path::new(&name).as_os_str(), &error)),
+            None => target.commit(self.args)?,
+        }
+        let (bytes_in, bytes_out) = (measures.bytes_in, measures.bytes_out);
+        if let Some(format) = self.args.shared.report {
+            let finished = Finished {
+                subject: &name,
+                totals: Totals { bytes_in, bytes_out, units: told.members, streamed_units: 0 },
+                is_compression: true,
+                measures: &measures,
+                kept_up: None,
+                hands_from,
+                circumstances: Circumstances {
+                    hands_allowed: context.machine.hands_allowed(),
+                    hands_asked: self.args.shared.hands_asked(),
+                    ..Circumstances::default()
+                },
+            };
+            report::show_report(context, &finished, format);
+        }
+        if self.args.totals {
+            context.messages.report(&format!("Total bytes written: {bytes_in} ({})", terminal::bytes(bytes_in)));
+        }
+        if told.failed > 0 && told.members > 1 {
+            let failed = terminal::integer(told.failed);
+            context.messages.conclusion(NAME, &format!("{failed} files were not archived"));
+        }
+        Ok(match (told.failed, told.changed) {
+            (0, 0) => Outcome::Done,
+            (0, _) => DIFFERENT,
+            _ => FAILED,
+        })
+    }
+}

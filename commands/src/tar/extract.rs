@@ -1,0 +1,418 @@
+//! `mh tar -x`: what is restored and what may be replaced, decided from the options; what is told, in archive order.
+
+use super::archive::{self, Opened};
+use super::chosen::{Chosen, not_found};
+use super::list::{quoted, rules};
+use super::words::{LongLines, Numeric, escaped};
+use super::{FAILED, NAME, TarArgs, could_not, warn};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome, with_causes};
+use crate::report::{self, Finished};
+use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, extract};
+use ::archive::member::{Kind, Member};
+use ::archive::place::in_progress::Unfinished;
+use ::archive::place::{Choice, Existing, FolderLinks, FoldersChanged, Manner, PlaceError, Reach, Restore, Root};
+use ::archive::read::{Defect, Note, ReadError, Reader, Step};
+use ::archive::source::Source;
+use codec::lane::Totals;
+use crew::measures::{Measures, Slots};
+use crew::pipeline::{Mode, Staffing};
+use crew::plan::Plan;
+use crew::tally::Tally;
+use crew::verdict::Circumstances;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use terminal::{Delivery, Output, Progress, ProgressSample};
+
+/// Extracts.
+pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
+    let names = super::names(args)?;
+    let opened = archive::open(args)?;
+    let width = super::width(context, args);
+    let plan = plan(context, args, &opened, width);
+    if args.shared.explain {
+        report::show_plan(context, &plan, args.shared.report)?;
+        return Ok(Outcome::Done);
+    }
+    let chosen = Chosen::new(args, &names, top_level(args)?)?;
+    super::enter_folders(args)?;
+    if args.to_stdout {
+        return to_stdout(context, args, opened, chosen, width);
+    }
+    into_tree(context, args, opened, chosen, width, &plan)
+}
+
+fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize) -> Plan {
+    let size = opened.total_bytes.map_or("size unknown".to_owned(), terminal::bytes);
+    let mut plan = Plan::new(format!("extract {} ({size})", opened.name));
+    let (how, why) = opened.explain();
+    plan.choose("read", how, why);
+    let reason = match args.shared.hands_asked() {
+        Some(_) => "--hands".to_owned(),
+        None => format!("{} allowed CPUs", context.machine.hands_allowed()),
+    };
+    plan.choose("extract", format!("up to {width} hands"), reason);
+    plan.choose("order", "the archive's, for each path", "what depends on an earlier member waits for it");
+    plan.choose("folders", "modes and times last", "a mode may bar the way, and each file changes a time");
+    let held = slots(width) as u64 * (1 << 20);
+    plan.choose("memory", terminal::bytes(held), format!("{} blocks of 1 MiB", slots(width)));
+    crate::sharing::explain(&mut plan);
+    plan
+}
+
+fn slots(width: usize) -> usize {
+    2 * width + 2
+}
+
+/// The folder of `--one-top-level`: as given, or the archive's name without its endings.
+fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(given) = &args.one_top_level else { return Ok(None) };
+    if !given.is_empty() {
+        return Ok(Some(given.as_bytes().to_vec()));
+    }
+    let name = args.file.as_deref().and_then(Path::file_name).map(|name| name.as_bytes().to_vec()).unwrap_or_default();
+    let end = [&b".tar."[..], b".tgz", b".taz", b".tbz", b".txz", b".tzst", b".tlz", b".tar"]
+        .iter()
+        .filter_map(|ending| name.windows(ending.len()).rposition(|window| window == *ending))
+        .min();
+    match end {
+        Some(end) if end > 0 => Ok(Some(name[..end].to_vec())),
+        _ => Err(super::usage("--one-top-level cannot tell a name from the archive's; give it one".to_owned())),
+    }
+}
+
+fn manner(args: &TarArgs) -> Manner {
+    let is_root = rustix::process::geteuid().is_root();
+    let umask = rustix::process::umask(rustix::fs::Mode::empty()).as_raw_mode();
+    let keeps_modes = (args.preserve_permissions || is_root) && !args.no_same_permissions && !args.untrusted;
+    let keeps_owner = (args.same_owner || is_root) && !args.no_same_owner && !args.untrusted;
+    let existing = match () {
+        () if args.keep_old_files => Existing::Refuse,
+        () if args.skip_old_files => Existing::Skip,
+        () if args.keep_newer_files => Existing::KeepNewer,
+        () if args.overwrite => Existing::Overwrite,
+        () if args.no_overwrite_dir => Existing::ReplaceButKeepFolders,
+        () if args.unlink_first => Existing::Unlink,
+        () => Existing::Replace,
+    };
+    Manner {
+        existing,
+        restore: Restore {
+            owner: Choice::when(keeps_owner),
+            set_id: Choice::when(keeps_modes),
+            times: Choice::when(!args.touch),
+            attributes: Choice::when(args.xattrs),
+            lists: Choice::when(args.acls),
+            labels: Choice::when(args.selinux),
+        },
+        umask: if keeps_modes { 0 } else { umask },
+        umask_of_others: umask,
+        folder_links: if args.keep_directory_symlink { FolderLinks::Keep } else { FolderLinks::Replace },
+    }
+}
+
+/// What is told while members come, and what is counted.
+struct Teller<'a> {
+    context: &'a Context,
+    args: &'a TarArgs,
+    told: Mutex<Told>,
+}
+
+struct Told {
+    output: Output<std::io::Stdout>,
+    long: LongLines,
+    members: u64,
+    failed: u64,
+    reader_is_gone: bool,
+}
+
+impl<'a> Teller<'a> {
+    fn new(context: &'a Context, args: &'a TarArgs) -> Self {
+        let long = LongLines::new(if args.numeric_owner { Numeric::Yes } else { Numeric::No });
+        let output = Output::to(std::io::stdout());
+        Self { context, args, told: Mutex::new(Told { output, long, members: 0, failed: 0, reader_is_gone: false }) }
+    }
+
+    fn tell(&self, event: Event) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::Taken { name, member } => told.taken(self.context, self.args, &name, &member),
+            Event::Note(note) => told.failed += u64::from(tell_note(self.context, self.args, &note)),
+            Event::NotPlaced { name, link, error } => {
+                told.failed += 1;
+                let to = link.map_or(String::new(), |link| format!(" as a link to {}", quoted(&link)));
+                let message = format!("extract {}{to}: {}", quoted(&name), why(&error));
+                self.context.messages.error(NAME, &message, &[]);
+            }
+            Event::Refused { name, why } => {
+                told.failed += 1;
+                self.context.messages.error(NAME, &format!("extract {}: {why}", quoted(&name)), &[]);
+            }
+            Event::MadeRelative { removed } => {
+                let removed = quoted(&removed);
+                self.context.messages.note(NAME, &format!("{removed} is taken off the front of names"));
+            }
+        }
+    }
+}
+
+impl Told {
+    fn taken(&mut self, context: &Context, args: &TarArgs, name: &[u8], member: &Member) {
+        self.members += 1;
+        if let Some(every) = args.checkpoint.filter(|&every| every > 0)
+            && self.members.is_multiple_of(every)
+        {
+            context.messages.note(NAME, &format!("{} members", terminal::integer(self.members)));
+        }
+        let line = match args.verbose {
+            0 => return,
+            1 => escaped(name),
+            _ => self.long.line(name, member),
+        };
+        self.reader_is_gone |= !matches!(self.output.line(&line), Ok(Delivery::Taken));
+    }
+}
+
+/// A cause, in words that say what to do with it where the kernel's do not.
+fn why(error: &PlaceError) -> String {
+    if error.cause.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error()) && error.operation.contains("folder")
+    {
+        return "it leads outside the target folder through a link".to_owned();
+    }
+    with_causes(error)
+}
+
+/// Tells of something about the archive; whether it counts as a failure.
+pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
+    match note {
+        Note::PassedOver { offset, path, defect } => {
+            let keyword = if matches!(defect, Defect::Ambiguous(_)) { "it is ambiguous" } else { "it is damaged" };
+            let at = terminal::integer(*offset);
+            let message = format!("read member {} at byte {at}: {keyword}: {defect}", quoted(path));
+            context.messages.error(NAME, &message, &[]);
+            true
+        }
+        Note::Resynchronised { offset } => {
+            let message =
+                format!("read a header at byte {}: what stands there is none; passed over", terminal::integer(*offset));
+            context.messages.error(NAME, &message, &[]);
+            true
+        }
+        Note::LoneZeroBlock { offset } => {
+            let text = format!("a lone zero block at byte {} ends the archive", terminal::integer(*offset));
+            warn(context, args, "alone-zero-block", &text);
+            false
+        }
+        Note::ReadersDisagree { path, about } => {
+            warn(context, args, "ambiguous", &format!("{}: programs read this differently: {about}", quoted(path)));
+            false
+        }
+        Note::UnknownType { path, type_flag } => {
+            let kind = char::from(*type_flag).escape_default();
+            warn(
+                context,
+                args,
+                "unknown-type",
+                &format!("{}: of unknown type '{kind}', taken for a file", quoted(path)),
+            );
+            false
+        }
+    }
+}
+
+fn into_tree(
+    context: &mut Context,
+    args: &TarArgs,
+    opened: Opened,
+    chosen: Chosen,
+    width: usize,
+    plan: &Plan,
+) -> Result<Outcome, Failure> {
+    let (name, total_bytes) = (opened.name.clone(), opened.total_bytes);
+    let reach = if args.absolute_names { Reach::Anywhere } else { Reach::Beneath };
+    let root = Root::open(b".", reach).map_err(|error| could_not("open", ".".as_ref(), &error))?;
+    let (manner, unfinished, changed) = (manner(args), Unfinished::default(), FoldersChanged::default());
+    let at_signals = unfinished.clone();
+    context.last_acts.add(move || at_signals.remove_all_and_hold());
+    let (shared, lease) = super::lease(context, args, width, &plan.purpose);
+    let (tally, teller, wanted) = (Arc::new(Tally::default()), Teller::new(context, args), Arc::clone(&chosen.wanted));
+    let on_event = |event| teller.tell(event);
+    let progress = (args.verbose == 0).then(|| show_progress(context, &name, total_bytes, &tally));
+    let given = slots(width);
+    let staffing = Staffing { width, slots: Slots { given, wanted: given }, lanes_at_once: 1, mode: Mode::Threaded };
+    let lease = lease.as_ref();
+    let (measures, ended) = opened.with_feed(context, lease, width, |feed| {
+        let what = Extraction {
+            feed: Mutex::new(Some(feed)),
+            rules: rules(args),
+            chooser: Mutex::new(Some(Box::new(chosen))),
+            root: &root,
+            manner: &manner,
+            unfinished: &unfinished,
+            on_event: &on_event,
+            changed: &changed,
+            ended: Mutex::default(),
+        };
+        let share = ::archive::packed::LeaseShare::of(lease);
+        let measures = extract(&what, &staffing, &share, &tally);
+        let ended = what.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        (measures, ended)
+    })?;
+    drop(progress);
+    let hands_from = shared.hands_from(lease);
+    let mut told = teller.told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    told.reader_is_gone |= told.output.finish().is_ok_and(|delivery| delivery == Delivery::ReaderGone);
+    let ended = Ended { name, measures, error: ended, members: told.members, failed: told.failed };
+    ended.show(context, args, hands_from, not_found(&wanted))
+}
+
+fn show_progress(context: &Context, name: &str, total_bytes: Option<u64>, tally: &Arc<Tally>) -> Progress {
+    let (tally, label) = (Arc::clone(tally), name.to_owned());
+    Progress::start(&context.messages, move || ProgressSample {
+        label: label.clone(),
+        done_bytes: tally.bytes_in(),
+        total_bytes,
+        hands: tally.hands(),
+    })
+}
+
+/// What came of it.
+struct Ended {
+    name: String,
+    measures: Measures,
+    error: Option<ReadError>,
+    members: u64,
+    failed: u64,
+}
+
+impl Ended {
+    fn show(
+        self,
+        context: &Context,
+        args: &TarArgs,
+        hands_from: Option<&'static str>,
+        not_found: Vec<Vec<u8>>,
+    ) -> Result<Outcome, Failure> {
+        if let Some(format) = args.shared.report {
+            let Measures { bytes_in, bytes_out, .. } = self.measures;
+            let finished = Finished {
+                subject: &self.name,
+                totals: Totals { bytes_in, bytes_out, units: self.members, streamed_units: 0 },
+                is_compression: false,
+                measures: &self.measures,
+                kept_up: None,
+                hands_from,
+                circumstances: Circumstances {
+                    hands_allowed: context.machine.hands_allowed(),
+                    hands_asked: args.shared.hands_asked(),
+                    ..Circumstances::default()
+                },
+            };
+            report::show_report(context, &finished, format);
+        }
+        if args.totals {
+            let bytes = self.measures.bytes_in;
+            context.messages.report(&format!("Total bytes read: {bytes} ({})", terminal::bytes(bytes)));
+        }
+        for name in &not_found {
+            context.messages.error(NAME, &format!("find {} in the archive", quoted(name)), &[]);
+        }
+        if self.failed > 0 && self.members > 1 {
+            let (failed, members) = (terminal::integer(self.failed), terminal::integer(self.members));
+            context.messages.conclusion(NAME, &format!("{failed} failures at {members} members"));
+        }
+        if let Some(error) = self.error {
+            return Err(could_not("read", Path::new(&self.name).as_os_str(), &error));
+        }
+        Ok(if self.failed > 0 || !not_found.is_empty() { FAILED } else { Outcome::Done })
+    }
+}
+
+/// `-O`: data of regular files, one after another.
+fn to_stdout(
+    context: &Context,
+    args: &TarArgs,
+    opened: Opened,
+    mut chosen: Chosen,
+    width: usize,
+) -> Result<Outcome, Failure> {
+    let name = opened.name.clone();
+    let (_shared, lease) = super::lease(context, args, width, "extract to standard output");
+    let written =
+        opened.with_feed(context, lease.as_ref(), width, |feed| write_all(context, args, feed, &mut chosen))?;
+    let mut failed = match written {
+        Ok(failed) => failed,
+        Err(Stopped::Archive(error)) => return Err(could_not("read", Path::new(&name).as_os_str(), &error)),
+        Err(Stopped::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            return Err(Failure::BrokenPipe);
+        }
+        Err(Stopped::Output(error)) => return Err(could_not("write to", "standard output".as_ref(), &error)),
+    };
+    for name in not_found(&chosen.wanted) {
+        failed = true;
+        context.messages.error(NAME, &format!("find {} in the archive", quoted(&name)), &[]);
+    }
+    Ok(if failed { FAILED } else { Outcome::Done })
+}
+
+enum Stopped {
+    Archive(ReadError),
+    Output(std::io::Error),
+}
+
+fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chosen) -> Result<bool, Stopped> {
+    let mut output = std::io::stdout().lock();
+    let mut reader = Reader::new(rules(args), &feed);
+    let mut failed = false;
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        let mut member = match reader.next(&mut feed).map_err(Stopped::Archive)? {
+            Step::Member(member) => member,
+            Step::Note(note) => {
+                failed |= tell_note(context, args, &note);
+                continue;
+            }
+            Step::End => break,
+        };
+        let teller = Teller::new(context, args);
+        let taking = chosen.choose(&mut member, &mut |event| teller.tell(event));
+        failed |= teller.told.into_inner().unwrap_or_else(PoisonError::into_inner).failed > 0;
+        if taking != Taking::Take || member.kind != Kind::Regular {
+            continue;
+        }
+        copy_data(&mut feed, &member, &mut buffer, &mut output)?;
+    }
+    output.flush().map_err(Stopped::Output)?;
+    Ok(failed)
+}
+
+/// Data of a member, holes as zeros.
+fn copy_data(feed: &mut Feed, member: &Member, buffer: &mut [u8], output: &mut impl Write) -> Result<(), Stopped> {
+    let whole = [::archive::member::Extent { offset: 0, bytes: member.stored_bytes }];
+    let extents = member.sparse.as_deref().unwrap_or(&whole);
+    let mut at = 0;
+    for extent in extents {
+        zeros(extent.offset - at, output)?;
+        let mut left = extent.bytes;
+        while left > 0 {
+            let count = left.min(buffer.len() as u64) as usize;
+            let offset = feed.position();
+            let read = feed.read(&mut buffer[..count]);
+            let read = read.map_err(|cause| Stopped::Archive(ReadError::Read { offset, cause }))?;
+            if read < count {
+                return Err(Stopped::Archive(ReadError::Truncated { offset: member.header_offset }));
+            }
+            output.write_all(&buffer[..count]).map_err(Stopped::Output)?;
+            left -= count as u64;
+        }
+        at = extent.offset + extent.bytes;
+    }
+    zeros(member.size.saturating_sub(at), output)
+}
+
+fn zeros(count: u64, output: &mut impl Write) -> Result<(), Stopped> {
+    let copied = std::io::copy(&mut std::io::Read::take(std::io::repeat(0), count), output);
+    copied.map(drop).map_err(Stopped::Output)
+}

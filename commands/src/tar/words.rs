@@ -1,0 +1,126 @@
+//! How members are shown: names with what could steer a terminal escaped, lines like those of `ls -l`. GNU tar's shapes.
+
+use archive::member::{Kind, Member};
+use std::fmt::Write as _;
+use sys::civil_time;
+
+/// A name as lists show it: control bytes, backslashes and what is no text as escapes.
+pub fn escaped(name: &[u8]) -> String {
+    let mut text = String::with_capacity(name.len());
+    for part in name.utf8_chunks() {
+        for letter in part.valid().chars() {
+            match letter {
+                '\\' => text.push_str("\\\\"),
+                '\n' => text.push_str("\\n"),
+                '\t' => text.push_str("\\t"),
+                '\r' => text.push_str("\\r"),
+                '\u{7}' => text.push_str("\\a"),
+                '\u{8}' => text.push_str("\\b"),
+                '\u{b}' => text.push_str("\\v"),
+                '\u{c}' => text.push_str("\\f"),
+                // Writing to a string does not fail.
+                letter if letter.is_ascii_control() => write!(text, "\\{:03o}", letter as u32).expect("a string"),
+                letter if letter.is_control() => text.extend(letter.escape_unicode()),
+                letter => text.push(letter),
+            }
+        }
+        for byte in part.invalid() {
+            write!(text, "\\{byte:03o}").expect("a string");
+        }
+    }
+    text
+}
+
+/// Columns of owner and size, which grow with the widest so far.
+pub struct LongLines {
+    width: usize,
+    numeric: Numeric,
+}
+
+/// Whether owners are shown as numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numeric {
+    Yes,
+    No,
+}
+
+impl LongLines {
+    pub fn new(numeric: Numeric) -> Self {
+        // COMPAT: GNU tar's width to begin with.
+        Self { width: 19, numeric }
+    }
+
+    /// `-rw-r--r-- root/root 3 2001-01-01 00:00 d/f`
+    pub fn line(&mut self, name: &[u8], member: &Member) -> String {
+        let owner = |name: &[u8], number: u64| match (self.numeric, name) {
+            (Numeric::Yes, _) | (_, b"") => number.to_string(),
+            (Numeric::No, name) => escaped(name),
+        };
+        let owner = format!("{}/{}", owner(&member.owner, member.uid), owner(&member.group, member.gid));
+        let size = match member.kind {
+            Kind::CharacterDevice | Kind::BlockDevice => format!("{},{}", member.device.major, member.device.minor),
+            _ => member.size.to_string(),
+        };
+        self.width = self.width.max(owner.len() + size.len() + 1);
+        let link = match member.kind {
+            Kind::Symlink => format!(" -> {}", escaped(&member.link)),
+            Kind::HardLink => format!(" link to {}", escaped(&member.link)),
+            _ => String::new(),
+        };
+        let (mode, time, name) = (mode_text(member), time_text(member.mtime.seconds), escaped(name));
+        format!("{mode} {owner} {size:>width$} {time} {name}{link}", width = self.width - owner.len() - 1)
+    }
+}
+
+fn time_text(seconds: i64) -> String {
+    match civil_time::local(seconds) {
+        Some(at) => format!("{:04}-{:02}-{:02} {:02}:{:02}", at.year, at.month, at.day, at.hour, at.minute),
+        None => seconds.to_string(),
+    }
+}
+
+fn mode_text(member: &Member) -> String {
+    let kind = match member.kind {
+        Kind::Regular => '-',
+        Kind::HardLink => 'h',
+        Kind::Symlink => 'l',
+        Kind::CharacterDevice => 'c',
+        Kind::BlockDevice => 'b',
+        Kind::Directory => 'd',
+        Kind::Fifo => 'p',
+        Kind::VolumeLabel => 'V',
+        Kind::Continuation => 'M',
+    };
+    let mut text = String::from(kind);
+    for (shift, special, letter) in [(6, 0o4000, 's'), (3, 0o2000, 's'), (0, 0o1000, 't')] {
+        let bits = member.mode >> shift;
+        text.push(if bits & 4 != 0 { 'r' } else { '-' });
+        text.push(if bits & 2 != 0 { 'w' } else { '-' });
+        text.push(match (bits & 1 != 0, member.mode & special != 0) {
+            (true, true) => letter,
+            (false, true) => letter.to_ascii_uppercase(),
+            (true, false) => 'x',
+            (false, false) => '-',
+        });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_steer_a_terminal() {
+        assert_eq!(escaped(b"a\x1b[2J\n\\\xff"), "a\\033[2J\\n\\\\\\377");
+        assert_eq!(escaped("ü".as_bytes()), "ü");
+    }
+
+    #[test]
+    fn modes_show_set_id_and_sticky() {
+        let mode = |mode, kind| mode_text(&Member { mode, kind, ..Member::default() });
+        assert_eq!(mode(0o4755, Kind::Regular), "-rwsr-xr-x");
+        assert_eq!(mode(0o1777, Kind::Directory), "drwxrwxrwt");
+        assert_eq!(mode(0o2640, Kind::Regular), "-rw-r-S---");
+    }
+}

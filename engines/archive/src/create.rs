@@ -1,0 +1,472 @@
+//! Creation as pipeline stages: the source goes through the tree and lays out headers and data, workers read the data and pack
+//! them, the sink writes in order. The layout depends on the files alone, so that the archive is the same for any number of hands.
+//! Theory: `engines/archive/README.md`, "Creation".
+
+mod walk;
+
+use crate::member::{Extent, Member, padded};
+use crate::write::{Style, Unfit, begin_member, end_archive};
+use codec::byte_buffer::ByteBuffer;
+use codec::error::CodecError;
+use codec::format::{EncodeOptions, Encoder, Format, Tail};
+use crew::budget::Lease;
+use crew::measures::Measures;
+use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
+use crew::tally::Tally;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use sys::at_offset::{read_full_at, write_all_at};
+use sys::tree_calls::{self, Status};
+pub use walk::{Choice, Folders, HardLinks, Instead, Links, Operand, Sort};
+use walk::{Found, Walk};
+
+/// What is told, in archive order.
+#[derive(Debug)]
+pub enum Event {
+    /// A member that is archived.
+    Taken(Box<Member>),
+    /// A file that cannot be.
+    NotArchived {
+        /// It.
+        path: Vec<u8>,
+        /// What was tried.
+        operation: &'static str,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// A member that the format has no room for.
+    Unfit {
+        /// It.
+        path: Vec<u8>,
+        /// Why.
+        cause: Unfit,
+    },
+    /// A file that changed while it was read.
+    Changed {
+        /// It.
+        path: Vec<u8>,
+    },
+    /// A file that became shorter: zeros stand for what is missing.
+    Shrank {
+        /// It.
+        path: Vec<u8>,
+        /// How much is missing.
+        missing_bytes: u64,
+    },
+    /// A socket: there is nothing in it to archive.
+    Socket {
+        /// It.
+        path: Vec<u8>,
+    },
+    /// The archive itself.
+    IsTheArchive {
+        /// It.
+        path: Vec<u8>,
+    },
+    /// A folder of a cache, of which only the tag is archived.
+    Cache {
+        /// It.
+        path: Vec<u8>,
+    },
+    /// What was taken off the front of names.
+    MadeRelative {
+        /// `/`, say.
+        removed: Vec<u8>,
+    },
+}
+
+/// Things to tell.
+pub type Told = Vec<Event>;
+
+/// A file whose data are archived, over one chunk or several.
+pub struct Source {
+    file: File,
+    extents: Option<Vec<Extent>>,
+    path: Vec<u8>,
+    mtime: (i64, u32),
+    size: u64,
+}
+
+impl Source {
+    fn new(file: File, extents: Option<Vec<Extent>>, path: Vec<u8>, status: &Status) -> Self {
+        Self { file, extents, path, mtime: status.mtime, size: status.size }
+    }
+
+    /// Fills `target` with its stored bytes from `from` on. What is missing becomes zeros; returns how much that is.
+    fn read(&self, from: u64, target: &mut [u8]) -> io::Result<u64> {
+        let Some(extents) = &self.extents else {
+            return self.read_stretch(from, target);
+        };
+        let (mut stored, mut missing, mut at) = (0, 0, 0);
+        for extent in extents {
+            let begin = (from + at as u64).max(stored);
+            let end = stored + extent.bytes;
+            if at < target.len() && begin < end {
+                let count = (end - begin).min((target.len() - at) as u64) as usize;
+                missing += self.read_stretch(extent.offset + (begin - stored), &mut target[at..at + count])?;
+                at += count;
+            }
+            stored = end;
+        }
+        Ok(missing)
+    }
+
+    fn read_stretch(&self, offset: u64, target: &mut [u8]) -> io::Result<u64> {
+        let read = read_full_at(&self.file, target, offset)?;
+        target[read..].fill(0);
+        Ok((target.len() - read) as u64)
+    }
+
+    /// Whether it changed since it was looked at.
+    fn has_changed(&self) -> bool {
+        let now = tree_calls::status_of(self.file.as_fd());
+        now.is_ok_and(|now| now.mtime != self.mtime || now.size != self.size)
+    }
+}
+
+/// How the archive is packed.
+#[derive(Clone, Copy)]
+pub struct Packing {
+    /// The format.
+    pub format: &'static dyn Format,
+    /// How to encode.
+    pub options: EncodeOptions,
+}
+
+/// Plain bytes of a chunk where nothing is packed: what stays in the second-level cache.
+const PLAIN_CHUNK_BYTES: usize = 512 << 10;
+
+/// What to do.
+pub struct Creation<'a> {
+    /// Which files.
+    pub choice: &'a Choice,
+    /// Their names; taken when the run begins.
+    pub operands: Mutex<Vec<Operand>>,
+    /// How headers are written.
+    pub style: &'a Style,
+    /// How it is packed, if it is.
+    pub packing: Option<Packing>,
+    /// Where to.
+    pub output: &'a File,
+    /// Whether workers write at offsets; else one thread writes in order.
+    pub writing: By,
+    /// Where the archive begins in the output: behind what is there already.
+    pub base: u64,
+    /// Told of everything, in archive order, from one thread at a time.
+    pub on_event: &'a (dyn Fn(Event) + Sync),
+    /// Why it failed as a whole, once it is over.
+    pub ended: Mutex<Option<CreateError>>,
+}
+
+/// Why there is no archive.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// The output failed.
+    #[error("cannot write the archive at byte {offset}")]
+    Write {
+        /// Where.
+        offset: u64,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
+    /// The encoder failed.
+    #[error(transparent)]
+    Pack(#[from] CodecError),
+}
+
+impl CreateError {
+    /// Whether nobody reads the output any more.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Write { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// Creates an archive. What could not be archived was told; why there is none stands in `ended`.
+pub fn create(what: &Creation<'_>, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
+    run(what, staffing, lease, tally)
+}
+
+/// A part of the archive: bytes that are known, or data that are still to be read.
+enum Segment {
+    Bytes(Vec<u8>),
+    Data { source: Arc<Source>, from: u64, bytes: usize, is_last: bool },
+    Zeros(usize),
+}
+
+impl Segment {
+    fn len(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Data { bytes, .. } | Self::Zeros(bytes) => *bytes,
+        }
+    }
+
+    /// Its first `count` bytes, and the rest.
+    fn split(self, count: usize) -> (Self, Self) {
+        match self {
+            Self::Bytes(mut bytes) => {
+                let rest = bytes.split_off(count);
+                (Self::Bytes(bytes), Self::Bytes(rest))
+            }
+            Self::Data { source, from, bytes, is_last } => (
+                Self::Data { source: Arc::clone(&source), from, bytes: count, is_last: false },
+                Self::Data { source, from: from + count as u64, bytes: bytes - count, is_last },
+            ),
+            Self::Zeros(bytes) => (Self::Zeros(count), Self::Zeros(bytes - count)),
+        }
+    }
+}
+
+/// Front end: lays the archive out.
+pub struct Layout<'a> {
+    walk: Walk<'a>,
+    /// What has been laid out and belongs to the next chunk.
+    ahead: std::collections::VecDeque<Segment>,
+    ahead_bytes: u64,
+    laid_out: u64,
+    ended: bool,
+    any_chunk: bool,
+}
+
+/// Far end.
+pub struct ArchiveEnd {
+    fold: Mutex<Fold>,
+}
+
+struct Fold {
+    offset: u64,
+    tail: Option<Box<dyn Tail>>,
+}
+
+/// A chunk of the archive.
+#[derive(Default)]
+pub struct ArchiveChunk {
+    segments: Vec<Segment>,
+    told: Told,
+    plain: ByteBuffer,
+    packed: ByteBuffer,
+    head: Vec<u8>,
+    offset: u64,
+}
+
+impl<'a> Stages for Creation<'a> {
+    type Source = Layout<'a>;
+    type Sink = ArchiveEnd;
+    type Chunk = ArchiveChunk;
+    type Scratch = Option<Box<dyn Encoder>>;
+    type Error = CreateError;
+
+    fn new_chunk(&self) -> ArchiveChunk {
+        ArchiveChunk::default()
+    }
+
+    fn new_scratch(&self) -> Option<Box<dyn Encoder>> {
+        None
+    }
+
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    fn lanes_share_one_sink(&self) -> bool {
+        false
+    }
+
+    fn open(&self, _lane: usize) -> Result<OpenLane<Self>, CreateError> {
+        let operands = std::mem::take(&mut *self.operands.lock().unwrap_or_else(PoisonError::into_inner));
+        let tail = self.packing.map(|packing| packing.format.tail(&packing.options));
+        Ok(OpenLane {
+            source: Layout {
+                walk: Walk::new(self.choice, operands),
+                ahead: Default::default(),
+                ahead_bytes: 0,
+                laid_out: self.base,
+                ended: false,
+                any_chunk: false,
+            },
+            sink: ArchiveEnd { fold: Mutex::new(Fold { offset: self.base, tail }) },
+            reading: By::Workers,
+            writing: self.writing,
+        })
+    }
+
+    fn cut(&self, layout: &mut Layout<'a>, chunk: &mut ArchiveChunk, _turn: &mut Turn<'_>) -> Result<Cut, CreateError> {
+        chunk.told.clear();
+        chunk.segments.clear();
+        let chunk_bytes =
+            self.packing.map_or(PLAIN_CHUNK_BYTES, |packing| packing.format.chunk_bytes(&packing.options));
+        while layout.ahead_bytes < chunk_bytes as u64 && !layout.ended {
+            layout.lay_out(self.style, &mut chunk.told);
+        }
+        if layout.ahead_bytes == 0 && layout.any_chunk && chunk.told.is_empty() {
+            return Ok(Cut::End);
+        }
+        layout.any_chunk = true;
+        Ok(Cut::Noted(layout.take(chunk_bytes, &mut chunk.segments)))
+    }
+
+    fn fetch(&self, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
+        let ArchiveChunk { segments, told, plain, .. } = chunk;
+        plain.clear();
+        let bytes = segments.iter().map(Segment::len).sum();
+        let mut room = plain.room(bytes);
+        for segment in segments.drain(..) {
+            let (target, rest) = std::mem::take(&mut room).split_at_mut(segment.len());
+            fill(&segment, target, told);
+            room = rest;
+        }
+        plain.grow(bytes);
+        Ok(())
+    }
+
+    fn work(&self, encoder: &mut Option<Box<dyn Encoder>>, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
+        let Some(Packing { format, options }) = self.packing else { return Ok(()) };
+        if encoder.is_none() {
+            *encoder = Some(format.encoder(&options)?);
+        }
+        if let Some(encoder) = encoder {
+            encoder.encode(chunk.plain.content(), &mut chunk.packed)?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, sink: &ArchiveEnd, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
+        chunk.told.drain(..).for_each(self.on_event);
+        let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        chunk.offset = fold.offset;
+        chunk.head.clear();
+        match (&self.packing, &mut fold.tail) {
+            (Some(packing), Some(tail)) => {
+                tail.unit(chunk.packed.content(), chunk.plain.len() as u64);
+                if chunk.offset == self.base {
+                    chunk.head = packing.format.head(&packing.options);
+                }
+                fold.offset += (chunk.head.len() + chunk.packed.len()) as u64;
+            }
+            _ => fold.offset += chunk.plain.len() as u64,
+        }
+        Ok(())
+    }
+
+    fn write(&self, _sink: &ArchiveEnd, chunk: &ArchiveChunk) -> Result<u64, CreateError> {
+        let content = if self.packing.is_some() { chunk.packed.content() } else { chunk.plain.content() };
+        self.put(&chunk.head, chunk.offset)?;
+        self.put(content, chunk.offset + chunk.head.len() as u64)?;
+        Ok((chunk.head.len() + content.len()) as u64)
+    }
+
+    fn interrupt(&self, _sink: &ArchiveEnd) {}
+
+    fn close(&self, _lane: usize, ends: Option<(Layout<'a>, ArchiveEnd)>, outcome: Result<(), CreateError>) {
+        let written = outcome.and_then(|()| {
+            let Some((_, sink)) = ends else { return Ok(()) };
+            let Fold { offset, tail } = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
+            tail.map_or(Ok(()), |mut tail| self.put(&tail.finish(), offset))
+        });
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = written.err();
+    }
+
+    fn stage_names(&self) -> [&'static str; 3] {
+        ["walk", if self.packing.is_some() { "read and pack" } else { "read" }, "write"]
+    }
+}
+
+impl Creation<'_> {
+    fn put(&self, bytes: &[u8], offset: u64) -> Result<(), CreateError> {
+        let mut output = self.output;
+        let written = match self.writing {
+            By::Workers => write_all_at(output, bytes, offset),
+            By::OwnThread => output.write_all(bytes),
+        };
+        written.map_err(|cause| CreateError::Write { offset, cause })
+    }
+}
+
+/// Puts a segment into its place. A file that cannot be read any more is filled up with zeros: its header has told its size.
+fn fill(segment: &Segment, target: &mut [u8], told: &mut Told) {
+    match segment {
+        Segment::Bytes(bytes) => target.copy_from_slice(bytes),
+        Segment::Zeros(_) => target.fill(0),
+        Segment::Data { source, from, is_last, .. } => {
+            let path = || source.path.clone();
+            match source.read(*from, target) {
+                Ok(0) if *is_last && source.has_changed() => told.push(Event::Changed { path: path() }),
+                Ok(0) => {}
+                Ok(missing_bytes) => told.push(Event::Shrank { path: path(), missing_bytes }),
+                Err(cause) => {
+                    target.fill(0);
+                    told.push(Event::NotArchived { path: path(), operation: "read it", cause });
+                }
+            }
+        }
+    }
+}
+
+impl Layout<'_> {
+    /// Lays out one more member, or the end.
+    fn lay_out(&mut self, style: &Style, told: &mut Told) {
+        let mut header = Vec::new();
+        let Some(Found { member, data }) = self.walk.next(told) else {
+            self.ended = true;
+            end_archive(self.laid_out, &mut header);
+            self.put(Segment::Bytes(header));
+            return;
+        };
+        if let Err(cause) = begin_member(&member, style, &mut header) {
+            told.push(Event::Unfit { path: member.path, cause });
+            return;
+        }
+        self.put(Segment::Bytes(header));
+        if let Some(source) = data {
+            let mut left = member.stored_bytes;
+            let mut from = 0;
+            while left > 0 {
+                // A segment's length is a usize on all machines.
+                let bytes = left.min(1 << 30);
+                left -= bytes;
+                self.put(Segment::Data {
+                    source: Arc::clone(&source),
+                    from,
+                    bytes: bytes as usize,
+                    is_last: left == 0,
+                });
+                from += bytes;
+            }
+            self.put(Segment::Zeros((padded(member.stored_bytes) - member.stored_bytes) as usize));
+        }
+        told.push(Event::Taken(Box::new(member)));
+    }
+
+    fn put(&mut self, segment: Segment) {
+        let bytes = segment.len() as u64;
+        if bytes > 0 {
+            self.ahead.push_back(segment);
+            self.ahead_bytes += bytes;
+            self.laid_out += bytes;
+        }
+    }
+
+    /// Moves a chunk's worth to `segments`; returns how much that is.
+    fn take(&mut self, chunk_bytes: usize, segments: &mut Vec<Segment>) -> u64 {
+        let mut room = chunk_bytes;
+        while room > 0 {
+            let Some(segment) = self.ahead.pop_front() else { break };
+            let segment = match segment.len() > room {
+                false => segment,
+                true => {
+                    let (first, rest) = segment.split(room);
+                    self.ahead.push_front(rest);
+                    first
+                }
+            };
+            room -= segment.len();
+            segments.push(segment);
+        }
+        let taken = (chunk_bytes - room) as u64;
+        self.ahead_bytes -= taken;
+        taken
+    }
+}

@@ -1,0 +1,502 @@
+//! Goes through the files that are to be archived, in one order whatever the number of hands, and says what each of them is.
+//! Opens regular files, reads none. Every name is used relative to the descriptor of its folder.
+
+use super::{Event, Source as FileData, Told};
+use crate::access_list;
+use crate::member::{Attribute, AttributeName, Device, Extent, Kind, Member, Time};
+use crate::pattern::Pattern;
+use rustix::fs::{Dir, FileType, SeekFrom, fgetxattr, flistxattr, seek};
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use sys::tree_calls::{self, Open, Status};
+
+/// The order of names in a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// By their bytes.
+    #[default]
+    Name,
+    /// By the numbers of their inodes: what disks read fastest.
+    Inode,
+    /// As the file system gives them.
+    None,
+}
+
+/// What links are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Links {
+    /// Links.
+    #[default]
+    Kept,
+    /// What they lead to: `-h`.
+    Followed,
+}
+
+/// Which files, and what is kept of them.
+#[derive(Default)]
+pub struct Choice {
+    /// Left out, and everything beneath.
+    pub excluded: Vec<Pattern>,
+    /// The order.
+    pub sort: Sort,
+    /// Links.
+    pub links: Links,
+    /// What is beneath folders that were named.
+    pub folders: Folders,
+    /// Files with several names.
+    pub hard_links: HardLinks,
+    /// Names as they stand, leading slashes and `..` too.
+    pub keeps_absolute: bool,
+    /// Looks for holes.
+    pub finds_holes: bool,
+    /// Extended attributes are kept.
+    pub attributes: bool,
+    /// Access control lists are kept.
+    pub lists: bool,
+    /// Labels of SELinux are kept.
+    pub labels: bool,
+    /// Owners without names.
+    pub numeric: bool,
+    /// What is written instead of what files have.
+    pub instead: Instead,
+    /// Files that are never archived: the archive itself.
+    pub never: HashSet<(u64, u64)>,
+    /// Takes names apart and puts them together: `--transform`.
+    pub rename: Option<Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>>,
+}
+
+/// What is beneath folders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// Nothing: `--no-recursion`.
+    pub stays_out: bool,
+    /// What lies on other file systems is left out.
+    pub stays_on_device: bool,
+    /// Of folders with a `CACHEDIR.TAG` nothing but that.
+    pub skips_caches: bool,
+}
+
+/// Files with several names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HardLinks {
+    /// The second and later names are links to the first.
+    #[default]
+    Kept,
+    /// Each has the data.
+    Doubled,
+}
+
+/// What is written instead of what files have.
+#[derive(Clone, Debug, Default)]
+pub struct Instead {
+    /// Owner: number and name.
+    pub owner: Option<(u64, Vec<u8>)>,
+    /// Group: number and name.
+    pub group: Option<(u64, Vec<u8>)>,
+    /// Permission bits.
+    pub mode: Option<u32>,
+    /// Time of the last change.
+    pub mtime: Option<Time>,
+}
+
+/// A name that was given, and where it is to be found.
+pub struct Operand {
+    /// Where: what `-C` led to.
+    pub folder: Arc<OwnedFd>,
+    /// The name.
+    pub name: Vec<u8>,
+}
+
+/// A folder that is being gone through.
+struct Level {
+    folder: Arc<OwnedFd>,
+    /// Its name, with a slash.
+    prefix: Vec<u8>,
+    names: std::vec::IntoIter<Vec<u8>>,
+    device: u64,
+}
+
+/// A member, and its data.
+pub struct Found {
+    /// It.
+    pub member: Member,
+    /// Its data, where it has any.
+    pub data: Option<Arc<FileData>>,
+}
+
+/// Goes through all operands.
+pub struct Walk<'a> {
+    choice: &'a Choice,
+    operands: std::vec::IntoIter<Operand>,
+    levels: Vec<Level>,
+    first_names: HashMap<(u64, u64), Vec<u8>>,
+    owners: HashMap<u32, Vec<u8>>,
+    groups: HashMap<u32, Vec<u8>>,
+    removed_was_told: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// From the first operand on.
+    pub fn new(choice: &'a Choice, operands: Vec<Operand>) -> Self {
+        Self {
+            choice,
+            operands: operands.into_iter(),
+            levels: Vec::new(),
+            first_names: HashMap::new(),
+            owners: HashMap::new(),
+            groups: HashMap::new(),
+            removed_was_told: false,
+        }
+    }
+
+    /// The next member. What cannot be archived goes to `tell`.
+    pub fn next(&mut self, tell: &mut Told) -> Option<Found> {
+        loop {
+            let (folder, name, path, device) = match self.levels.last_mut() {
+                Some(level) => match level.names.next() {
+                    Some(name) => {
+                        let path = [level.prefix.as_slice(), &name].concat();
+                        (Arc::clone(&level.folder), name, path, Some(level.device))
+                    }
+                    None => {
+                        self.levels.pop();
+                        continue;
+                    }
+                },
+                None => {
+                    let Operand { folder, name } = self.operands.next()?;
+                    let end = name.iter().rposition(|&byte| byte != b'/').map_or(name.len().min(1), |last| last + 1);
+                    (folder, name.clone(), name[..end].to_vec(), None)
+                }
+            };
+            if self.choice.excluded.iter().any(|pattern| pattern.matches(&path)) {
+                continue;
+            }
+            match self.look(folder.as_fd(), &name, &path, device, tell) {
+                Ok(Some(found)) => return Some(found),
+                Ok(None) => {}
+                Err((operation, cause)) => tell.push(Event::NotArchived { path, operation, cause }),
+            }
+        }
+    }
+
+    fn look(
+        &mut self,
+        folder: BorrowedFd<'_>,
+        name: &[u8],
+        path: &[u8],
+        device: Option<u64>,
+        tell: &mut Told,
+    ) -> Result<Option<Found>, (&'static str, io::Error)> {
+        let follows = self.choice.links == Links::Followed;
+        let looked =
+            if follows { tree_calls::status_behind(folder, name) } else { tree_calls::status_at(folder, name) };
+        let status = looked.map_err(|cause| ("look at it", cause))?;
+        if self.choice.never.contains(&(status.dev, status.ino)) {
+            tell.push(Event::IsTheArchive { path: path.to_vec() });
+            return Ok(None);
+        }
+        let Some(kind) = kind(&status) else {
+            tell.push(Event::Socket { path: path.to_vec() });
+            return Ok(None);
+        };
+        let mut member = self.member(&status, kind, path, tell);
+        if kind == Kind::Symlink {
+            member.link = tree_calls::read_link(folder, name).map_err(|cause| ("read where it leads", cause))?;
+        }
+        if self.is_later_name(&status, &mut member) {
+            return Ok(Some(Found { member, data: None }));
+        }
+        let data = match kind {
+            Kind::Regular => {
+                let opened = if follows {
+                    tree_calls::open_anywhere(folder, name, Open::File)
+                } else {
+                    tree_calls::open_at(folder, name, Open::File)
+                };
+                let file = File::from(opened.map_err(|cause| ("open it", cause))?);
+                self.data(&status, &mut member, file, path)?
+            }
+            Kind::Directory => {
+                self.enter(folder, name, path, device, &mut member, tell)?;
+                None
+            }
+            _ => None,
+        };
+        Ok(Some(Found { member, data }))
+    }
+
+    /// What it is, without data.
+    fn member(&mut self, status: &Status, kind: Kind, path: &[u8], tell: &mut Told) -> Member {
+        let instead = &self.choice.instead;
+        let mtime = Time { seconds: status.mtime.0, nanoseconds: status.mtime.1 };
+        let mut member = Member {
+            path: self.stored_name(path, kind, tell),
+            kind,
+            mode: instead.mode.unwrap_or(status.mode & 0o7777),
+            uid: status.uid.into(),
+            gid: status.gid.into(),
+            mtime: instead.mtime.unwrap_or(mtime),
+            atime: Some(Time { seconds: status.atime.0, nanoseconds: status.atime.1 }),
+            ctime: Some(Time { seconds: status.ctime.0, nanoseconds: status.ctime.1 }),
+            ..Member::default()
+        };
+        if matches!(kind, Kind::CharacterDevice | Kind::BlockDevice) {
+            member.device = Device { major: status.device.0, minor: status.device.1 };
+        }
+        if !self.choice.numeric {
+            let known = |names: &mut HashMap<u32, Vec<u8>>, number, ask: fn(u32) -> Option<Vec<u8>>| {
+                names.entry(number).or_insert_with(|| ask(number).unwrap_or_default()).clone()
+            };
+            member.owner = known(&mut self.owners, status.uid, sys::names::user_name);
+            member.group = known(&mut self.groups, status.gid, sys::names::group_name);
+        }
+        for (instead, number, name) in
+            [(&instead.owner, &mut member.uid, &mut member.owner), (&instead.group, &mut member.gid, &mut member.group)]
+        {
+            if let Some((given, called)) = instead {
+                *number = *given;
+                *name = if self.choice.numeric { Vec::new() } else { called.clone() };
+            }
+        }
+        member
+    }
+
+    /// The name in the archive: renamed, nothing in front that leads out of where it will be extracted.
+    fn stored_name(&mut self, path: &[u8], kind: Kind, tell: &mut Told) -> Vec<u8> {
+        let mut name = self.choice.rename.as_ref().map_or_else(|| path.to_vec(), |rename| rename(path));
+        if !self.choice.keeps_absolute {
+            let removed = removed_bytes(&name);
+            if removed > 0 && !self.removed_was_told {
+                self.removed_was_told = true;
+                tell.push(Event::MadeRelative { removed: name[..removed].to_vec() });
+            }
+            name.drain(..removed);
+        }
+        if name.is_empty() {
+            name.push(b'.');
+        }
+        if kind == Kind::Directory && !name.ends_with(b"/") {
+            name.push(b'/');
+        }
+        name
+    }
+
+    /// Whether the file was archived under another name before; then the member is a link to that.
+    fn is_later_name(&mut self, status: &Status, member: &mut Member) -> bool {
+        if self.choice.hard_links == HardLinks::Doubled || status.links < 2 || status.is_folder() {
+            return false;
+        }
+        // LIMIT: one name for each file with several; an archive of nothing else needs this much memory.
+        match self.first_names.get(&(status.dev, status.ino)) {
+            Some(first) => {
+                member.kind = Kind::HardLink;
+                member.link.clone_from(first);
+                true
+            }
+            None => {
+                self.first_names.insert((status.dev, status.ino), member.path.clone());
+                false
+            }
+        }
+    }
+
+    fn data(
+        &self,
+        status: &Status,
+        member: &mut Member,
+        file: File,
+        path: &[u8],
+    ) -> Result<Option<Arc<FileData>>, (&'static str, io::Error)> {
+        // What was opened is what is archived: another file may have got the name since.
+        let opened = tree_calls::status_of(file.as_fd()).map_err(|cause| ("look at it", cause))?;
+        if !opened.is_file() || (opened.dev, opened.ino) != (status.dev, status.ino) {
+            return Err(("open it", io::Error::other("another file has got its name meanwhile")));
+        }
+        (member.size, member.stored_bytes) = (opened.size, opened.size);
+        self.attributes(file.as_fd(), member);
+        if self.choice.finds_holes && opened.blocks < opened.size.div_ceil(512) {
+            let extents = extents(&file, opened.size).map_err(|cause| ("look for its holes", cause))?;
+            member.stored_bytes = extents.iter().map(|extent| extent.bytes).sum();
+            member.sparse = Some(extents);
+        }
+        if member.stored_bytes == 0 {
+            return Ok(None);
+        }
+        let extents = member.sparse.clone();
+        Ok(Some(Arc::new(FileData::new(file, extents, path.to_vec(), &opened))))
+    }
+
+    fn enter(
+        &mut self,
+        folder: BorrowedFd<'_>,
+        name: &[u8],
+        path: &[u8],
+        device: Option<u64>,
+        member: &mut Member,
+        tell: &mut Told,
+    ) -> Result<(), (&'static str, io::Error)> {
+        if self.choice.folders.stays_out {
+            return Ok(());
+        }
+        let opened = match (self.choice.links, device) {
+            (Links::Kept, Some(_)) => tree_calls::open_at(folder, name, Open::Folder),
+            _ => tree_calls::open_anywhere(folder, name, Open::Folder),
+        };
+        let opened = opened.map_err(|cause| ("open it", cause))?;
+        let status = tree_calls::status_of(opened.as_fd()).map_err(|cause| ("look at it", cause))?;
+        self.attributes(opened.as_fd(), member);
+        let is_loop = self.choice.links == Links::Followed
+            && self.levels.iter().any(|level| {
+                tree_calls::status_of(level.folder.as_fd())
+                    .is_ok_and(|above| (above.dev, above.ino) == (status.dev, status.ino))
+            });
+        if is_loop {
+            return Err(("go into it", io::Error::other("it is a folder that it lies in")));
+        }
+        if self.choice.folders.stays_on_device && device.is_some_and(|device| device != status.dev) {
+            return Ok(());
+        }
+        let mut names = self.names(&opened).map_err(|cause| ("read it", cause))?;
+        if self.choice.folders.skips_caches && has_cache_tag(opened.as_fd()) {
+            tell.push(Event::Cache { path: path.to_vec() });
+            names.retain(|name| name == CACHE_TAG);
+        }
+        let mut prefix = path.to_vec();
+        if !prefix.ends_with(b"/") {
+            prefix.push(b'/');
+        }
+        self.levels.push(Level { folder: Arc::new(opened), prefix, names: names.into_iter(), device: status.dev });
+        Ok(())
+    }
+
+    fn names(&self, folder: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if !matches!(name, b"." | b"..") && entry.file_type() != FileType::Socket {
+                names.push((entry.ino(), name.to_vec()));
+            }
+        }
+        match self.choice.sort {
+            Sort::Name => names.sort_unstable_by(|one, other| one.1.cmp(&other.1)),
+            Sort::Inode => names.sort_unstable(),
+            Sort::None => {}
+        }
+        Ok(names.into_iter().map(|(_, name)| name).collect())
+    }
+
+    /// What cannot be read of them is not there for us.
+    fn attributes(&self, file: BorrowedFd<'_>, member: &mut Member) {
+        let choice = self.choice;
+        if !(choice.attributes || choice.lists || choice.labels) {
+            return;
+        }
+        // LIMIT: the kernel's own bounds of the list and of one value.
+        let mut list = vec![0_u8; 64 << 10];
+        let Ok(length) = flistxattr(file, &mut list) else { return };
+        let mut names: Vec<&[u8]> = list[..length].split(|&byte| byte == 0).filter(|name| !name.is_empty()).collect();
+        names.sort_unstable();
+        let mut value = vec![0_u8; 64 << 10];
+        for name in names {
+            let Ok(length) = fgetxattr(file, name, value.as_mut_slice()) else { continue };
+            let value = value[..length].to_vec();
+            let attribute = match name {
+                b"system.posix_acl_access" => {
+                    choice.lists.then_some(AttributeName::AccessList).zip(access_list::to_text(&value))
+                }
+                b"system.posix_acl_default" => {
+                    choice.lists.then_some(AttributeName::DefaultList).zip(access_list::to_text(&value))
+                }
+                b"security.selinux" => choice.labels.then_some((AttributeName::Selinux, value)),
+                name => choice.attributes.then(|| (AttributeName::Extended(name.to_vec()), value)),
+            };
+            member.attributes.extend(attribute.map(|(name, value)| Attribute { name, value }));
+        }
+    }
+}
+
+const CACHE_TAG: &[u8] = b"CACHEDIR.TAG";
+
+/// As `https://bford.info/cachedir/` has it.
+fn has_cache_tag(folder: BorrowedFd<'_>) -> bool {
+    const SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
+    let Ok(file) = tree_calls::open_at(folder, CACHE_TAG, Open::File) else { return false };
+    let mut head = [0; SIGNATURE.len()];
+    sys::at_offset::read_full_at(&File::from(file), &mut head, 0).is_ok_and(|read| head[..read] == *SIGNATURE)
+}
+
+fn kind(status: &Status) -> Option<Kind> {
+    Some(match status.kind() {
+        0o100_000 => Kind::Regular,
+        0o040_000 => Kind::Directory,
+        0o120_000 => Kind::Symlink,
+        0o020_000 => Kind::CharacterDevice,
+        0o060_000 => Kind::BlockDevice,
+        0o010_000 => Kind::Fifo,
+        _ => return None,
+    })
+}
+
+/// Bytes at the front of a name that lead out: slashes, and everything up to the last `..`.
+fn removed_bytes(name: &[u8]) -> usize {
+    let mut behind = 0;
+    let mut at = 0;
+    for part in name.split(|&byte| byte == b'/') {
+        at += part.len() + 1;
+        if part == b".." {
+            behind = at.min(name.len());
+        }
+    }
+    behind + name[behind..].iter().take_while(|&&byte| byte == b'/').count()
+}
+
+/// Where data are; an empty stretch at the end tells the size, as GNU tar writes it.
+fn extents(file: &File, size: u64) -> io::Result<Vec<Extent>> {
+    let mut extents = Vec::new();
+    let mut at = 0;
+    while at < size {
+        let from = match seek(file, SeekFrom::Data(at)) {
+            Ok(from) => from,
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(error) => return Err(error.into()),
+        };
+        let end = seek(file, SeekFrom::Hole(from))?.min(size);
+        if end <= from {
+            break;
+        }
+        extents.push(Extent { offset: from, bytes: end - from });
+        at = end;
+    }
+    extents.push(Extent { offset: size, bytes: 0 });
+    Ok(extents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_out_is_taken_off_the_front() {
+        for (name, expected) in
+            [("a/b", 0), ("/a", 1), ("//a", 2), ("../a", 3), ("a/../../b", 8), ("..", 2), ("a/..b", 0)]
+        {
+            assert_eq!(removed_bytes(name.as_bytes()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn holes_are_found_and_the_end_is_told() {
+        let file = tempfile::tempfile().expect("a file");
+        sys::at_offset::write_all_at(&file, &[1; 4096], 1 << 20).expect("write");
+        file.set_len(2 << 20).expect("truncate");
+        let extents = extents(&file, 2 << 20).expect("seek");
+        assert_eq!(extents.last(), Some(&Extent { offset: 2 << 20, bytes: 0 }));
+        // A file system without holes says that all is data.
+        assert!(extents.len() <= 3 && extents.iter().any(|extent| extent.bytes >= 4096), "{extents:?}");
+    }
+}

@@ -1,0 +1,329 @@
+//! Extraction as pipeline stages: headers are sliced in the source's turn, workers read data and make files, each in the folder of
+//! its chunk; what depends on an earlier member waits for its turn. Theory: `engines/archive/README.md`, "Extraction".
+//! Knows no options of any program; what is taken and how it is named a [`Chooser`] decides.
+
+mod data;
+mod order;
+mod source;
+
+use crate::member::{Kind, Member};
+use crate::place::in_progress::Unfinished;
+use crate::place::{FoldersChanged, Manner, PlaceError, Placed, Placer, Root, restore_folder};
+use crate::read::{Note, ReadError, Rules};
+use crew::budget::Lease;
+use crew::measures::Measures;
+use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
+use crew::tally::Tally;
+use order::When;
+pub use source::Feed;
+use source::{Carry, Slicer};
+use std::collections::HashMap;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use sys::at_offset::read_full_at;
+
+/// What happens to a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// It is extracted, under the path that it has now.
+    Take,
+    /// It is not.
+    PassOver,
+    /// Nothing behind it is wanted either.
+    Stop,
+}
+
+/// Decides which members are taken, and under which path. Asked in archive order.
+pub trait Chooser: Send {
+    /// May change the member's path, owner and whatever else; may have something to tell.
+    fn choose(&mut self, member: &mut Member, tell: &mut dyn FnMut(Event)) -> Choice;
+}
+
+/// What is told, in archive order.
+#[derive(Debug)]
+pub enum Event {
+    /// A member that was taken: name in the archive, and what it became.
+    Taken {
+        /// Its name in the archive.
+        name: Vec<u8>,
+        /// It, as it was placed.
+        member: Arc<Member>,
+    },
+    /// Something about the archive.
+    Note(Note),
+    /// A member could not be placed.
+    NotPlaced {
+        /// Its name in the archive.
+        name: Vec<u8>,
+        /// Where it leads, if it is a hard link.
+        link: Option<Vec<u8>>,
+        /// Why.
+        error: PlaceError,
+    },
+    /// A member was refused.
+    Refused {
+        /// Its name.
+        name: Vec<u8>,
+        /// Why, after "could not extract 'x': ".
+        why: String,
+    },
+    /// What was taken off the front of a name.
+    MadeRelative {
+        /// `/`, say.
+        removed: Vec<u8>,
+    },
+}
+
+/// What to do.
+pub struct Extraction<'a> {
+    /// The archive; taken when the run begins.
+    pub feed: Mutex<Option<Feed>>,
+    /// How it is read.
+    pub rules: Rules,
+    /// Which members.
+    pub chooser: Mutex<Option<Box<dyn Chooser + 'a>>>,
+    /// Where to.
+    pub root: &'a Root,
+    /// How.
+    pub manner: &'a Manner,
+    /// Files under way, for signals.
+    pub unfinished: &'a Unfinished,
+    /// Told of everything, in archive order, from one thread at a time.
+    pub on_event: &'a (dyn Fn(Event) + Sync),
+    /// Folders that went; starts empty.
+    pub changed: &'a FoldersChanged,
+    /// Why the archive could not be read to its end, once it is over.
+    pub ended: Mutex<Option<ReadError>>,
+}
+
+/// Extracts. What could not be placed was told; why reading stopped early stands in `ended`.
+pub fn extract(what: &Extraction<'_>, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
+    run(what, staffing, lease, tally)
+}
+
+/// Metadata of a folder, put on it when everything in it is there.
+struct LaterFolder {
+    member: Arc<Member>,
+    name: Vec<u8>,
+}
+
+/// By path: the last of a path is in force.
+type LaterFolders = HashMap<Vec<u8>, LaterFolder>;
+
+/// Far end.
+pub struct ExtractSink<'a> {
+    /// Places what must wait for its turn.
+    placer: Mutex<Placer<'a>>,
+    folders: Mutex<LaterFolders>,
+    /// Chunks that are done with: everything in them is on the disk.
+    done: Arc<AtomicU64>,
+    archive: Option<Arc<std::fs::File>>,
+}
+
+/// A chunk: members whose data stand close together.
+#[derive(Default)]
+pub struct ExtractChunk {
+    entries: Mutex<Vec<Entry>>,
+    /// Data of its members: a block of the stream, or a stretch of the file that is still to be read.
+    block: Vec<u8>,
+    /// The stretch: where it begins, and how long it is.
+    stretch: Option<(u64, usize)>,
+    archive: Option<Arc<std::fs::File>>,
+}
+
+enum Entry {
+    Event(Option<Event>),
+    Item(Item),
+}
+
+/// A member, or a piece of one, to be placed.
+struct Item {
+    member: Arc<Member>,
+    /// Its name in the archive, where that is another.
+    name: Option<Vec<u8>>,
+    carry: Carry,
+    when: When,
+    outcome: Option<Result<Placed, PlaceError>>,
+}
+
+impl Item {
+    fn name(&self) -> Vec<u8> {
+        self.name.clone().unwrap_or_else(|| self.member.path.clone())
+    }
+}
+
+impl<'a> Stages for Extraction<'a> {
+    type Source = Slicer<'a>;
+    type Sink = ExtractSink<'a>;
+    type Chunk = ExtractChunk;
+    type Scratch = Placer<'a>;
+    type Error = ReadError;
+
+    fn new_chunk(&self) -> ExtractChunk {
+        ExtractChunk::default()
+    }
+
+    fn new_scratch(&self) -> Placer<'a> {
+        Placer::new(self.root, self.changed, self.manner, self.unfinished)
+    }
+
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    fn lanes_share_one_sink(&self) -> bool {
+        false
+    }
+
+    fn open(&self, _lane: usize) -> Result<OpenLane<Self>, ReadError> {
+        let take = |slot: &Mutex<Option<Feed>>| slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let feed = take(&self.feed).expect("a lane is opened once");
+        let chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let archive = feed.file().cloned();
+        let done = Arc::new(AtomicU64::new(0));
+        let reading = if archive.is_some() { By::Workers } else { By::OwnThread };
+        Ok(OpenLane {
+            source: Slicer::new(feed, self.rules, chooser.expect("a lane is opened once"), Arc::clone(&done)),
+            sink: ExtractSink { placer: Mutex::new(self.new_scratch()), folders: Mutex::default(), done, archive },
+            reading,
+            writing: By::OwnThread,
+        })
+    }
+
+    fn cut(&self, source: &mut Slicer<'a>, chunk: &mut ExtractChunk, _turn: &mut Turn<'_>) -> Result<Cut, ReadError> {
+        source.cut(chunk)
+    }
+
+    fn fetch(&self, chunk: &mut ExtractChunk) -> Result<(), ReadError> {
+        let (Some((offset, bytes)), Some(file)) = (chunk.stretch.take(), &chunk.archive) else { return Ok(()) };
+        // Bytes of the chunk before are written over: nothing is cleared.
+        if chunk.block.len() < bytes {
+            chunk.block.resize(bytes, 0);
+        }
+        let read = read_full_at(file, &mut chunk.block[..bytes], offset);
+        match read.map_err(|cause| ReadError::Read { offset, cause })? {
+            read if read < bytes => Err(ReadError::Truncated { offset }),
+            _ => Ok(()),
+        }
+    }
+
+    fn work(&self, placer: &mut Placer<'a>, chunk: &mut ExtractChunk) -> Result<(), ReadError> {
+        let entries = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for entry in entries {
+            if let Entry::Item(item) = entry
+                && item.when == When::AtOnce
+            {
+                item.outcome = place(placer, item, &chunk.block, chunk.archive.as_deref());
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&self, _sink: &ExtractSink<'a>, _chunk: &mut ExtractChunk) -> Result<(), ReadError> {
+        Ok(())
+    }
+
+    fn write(&self, sink: &ExtractSink<'a>, chunk: &ExtractChunk) -> Result<u64, ReadError> {
+        let mut bytes = 0;
+        let mut entries = chunk.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        for entry in entries.iter_mut() {
+            match entry {
+                Entry::Event(event) => event.take().into_iter().for_each(self.on_event),
+                Entry::Item(item) => {
+                    if item.when == When::InTurn {
+                        let mut placer = sink.placer.lock().unwrap_or_else(PoisonError::into_inner);
+                        item.outcome = place(&mut placer, item, &chunk.block, sink.archive.as_deref());
+                    }
+                    bytes += item.carry.bytes(&item.member);
+                    self.tell(sink, item);
+                }
+            }
+        }
+        entries.clear();
+        // ORDER: whoever slices next must see on the disk what this says is there: Release pairs with its Acquire.
+        sink.done.fetch_add(1, Ordering::Release);
+        Ok(bytes)
+    }
+
+    fn interrupt(&self, _sink: &ExtractSink<'a>) {}
+
+    fn close(&self, _lane: usize, ends: Option<(Slicer<'a>, ExtractSink<'a>)>, outcome: Result<(), ReadError>) {
+        let Some((source, sink)) = ends else { return };
+        let mut placer = sink.placer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(piece) = source.unfinished() {
+            piece.abandon(&placer);
+        }
+        let folders = sink.folders.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.finish_folders(&mut placer, folders);
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = outcome.err();
+    }
+
+    fn stage_names(&self) -> [&'static str; 3] {
+        ["slice", "extract", "finish"]
+    }
+}
+
+impl<'a> Extraction<'a> {
+    /// Tells of a member, and notes a folder for later.
+    fn tell(&self, sink: &ExtractSink<'a>, item: &mut Item) {
+        if item.carry.is_first() {
+            (self.on_event)(Event::Taken { name: item.name(), member: Arc::clone(&item.member) });
+        }
+        let mut folders = sink.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        match item.outcome.take() {
+            Some(Err(error)) => {
+                let link = (item.member.kind == Kind::HardLink).then(|| item.member.link.clone());
+                (self.on_event)(Event::NotPlaced { name: item.name(), link, error });
+            }
+            Some(Ok(Placed::Made)) if item.member.kind == Kind::Directory => {
+                let later = LaterFolder { member: Arc::clone(&item.member), name: item.name() };
+                folders.insert(item.member.path.clone(), later);
+            }
+            // It took the folder's place.
+            Some(Ok(Placed::Made)) if !folders.is_empty() => drop(folders.remove(&item.member.path)),
+            _ => {}
+        }
+    }
+
+    /// Modes and times of folders, the deepest first, since a mode may bar the way to what is below.
+    fn finish_folders(&self, placer: &mut Placer<'a>, folders: LaterFolders) {
+        let mut folders: Vec<LaterFolder> = folders.into_values().collect();
+        folders.sort_by(|one, other| other.member.path.cmp(&one.member.path));
+        let Manner { restore, umask, .. } = self.manner;
+        let mut errors = Vec::new();
+        for LaterFolder { member, name } in folders {
+            let opened = placer.open_folder(&member.path);
+            let restored = opened.and_then(|folder| restore_folder(restore, *umask, &member, folder.as_fd()));
+            if let Err(error) = restored {
+                errors.push((member.header_offset, Event::NotPlaced { name, link: None, error }));
+            }
+        }
+        errors.sort_by_key(|(offset, _)| *offset);
+        errors.into_iter().for_each(|(_, event)| (self.on_event)(event));
+    }
+}
+
+/// Places one item. None: another piece of the same file has the outcome.
+fn place(
+    placer: &mut Placer<'_>,
+    item: &Item,
+    block: &[u8],
+    archive: Option<&std::fs::File>,
+) -> Option<Result<Placed, PlaceError>> {
+    let member = &*item.member;
+    if let Carry::Piece { file, from, stored_from, bytes } = &item.carry {
+        return file.piece(placer, *stored_from, &block[*from..from + bytes]);
+    }
+    Some(match member.kind {
+        Kind::Directory => placer.folder(member),
+        Kind::Symlink | Kind::CharacterDevice | Kind::BlockDevice | Kind::Fifo => placer.unopened(member),
+        Kind::HardLink => placer.hard_link(member),
+        Kind::VolumeLabel | Kind::Continuation => Ok(Placed::LeftAlone),
+        Kind::Regular => data::whole_file(placer, member, &item.carry, block, archive),
+    })
+}
+
+#[cfg(test)]
+#[path = "extract/tests.rs"]
+mod tests;

@@ -1,0 +1,363 @@
+//! The serial part of extraction: goes from header to header and notes which data belong to which member. Copies no data: of a
+//! file it notes where they stand, of a stream it hands on the blocks in which they came.
+
+use super::data::PieceFile;
+use super::order::Order;
+use super::{Choice, Chooser, Entry, Event, ExtractChunk, Item};
+use crate::blocks::BlockSource;
+use crate::member::{Kind, Member};
+use crate::place::split;
+use crate::read::{ReadError, Reader, Rules, Step};
+use crate::source::{FileSource, Source};
+use crew::pipeline::Cut;
+use std::fs::File;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+
+/// Bytes of data that one chunk takes out of a file: what stays in the second-level cache between being read and written.
+const STRETCH_BYTES: u64 = 512 << 10;
+/// Members of a chunk, where they are small.
+const MEMBERS_MAX: usize = 128;
+/// A chunk ends where the folder changes when it has this much: two workers then seldom make names in one folder.
+const MEMBERS_WORTH_IT: usize = 12;
+const BYTES_WORTH_IT: u64 = 128 << 10;
+/// Bytes between two members that are rather read in vain than for another call.
+const GAP_BYTES: u64 = 16 << 10;
+
+/// An archive that is read.
+pub enum Feed {
+    /// A regular file that is not packed.
+    File(FileSource),
+    /// Whatever comes in order.
+    Blocks(BlockSource),
+}
+
+impl Feed {
+    /// The file, where workers can read at offsets.
+    pub fn file(&self) -> Option<&Arc<File>> {
+        match self {
+            Self::File(source) => Some(source.file()),
+            Self::Blocks(_) => None,
+        }
+    }
+}
+
+impl Source for Feed {
+    fn position(&self) -> u64 {
+        match self {
+            Self::File(source) => source.position(),
+            Self::Blocks(source) => source.position(),
+        }
+    }
+
+    fn read(&mut self, target: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::File(source) => source.read(target),
+            Self::Blocks(source) => source.read(target),
+        }
+    }
+
+    fn skip(&mut self, bytes: u64) -> std::io::Result<u64> {
+        match self {
+            Self::File(source) => source.skip(bytes),
+            Self::Blocks(source) => source.skip(bytes),
+        }
+    }
+}
+
+/// Where a member's data are.
+pub enum Carry {
+    /// It has none.
+    Nothing,
+    /// All of them in the chunk's block.
+    InBlock {
+        /// Where in it.
+        from: usize,
+        /// How many.
+        bytes: usize,
+    },
+    /// In the archive, too many for a block.
+    InArchive {
+        /// Where in it.
+        offset: u64,
+    },
+    /// Some of them in the chunk's block, others in those of other chunks.
+    Piece {
+        /// What the pieces make.
+        file: Arc<PieceFile>,
+        /// Where in the block.
+        from: usize,
+        /// Where among the stored bytes.
+        stored_from: u64,
+        /// How many.
+        bytes: usize,
+    },
+}
+
+impl Carry {
+    /// Bytes of data that come with it.
+    pub fn bytes(&self, member: &Member) -> u64 {
+        match self {
+            Self::Nothing => 0,
+            Self::InBlock { bytes, .. } | Self::Piece { bytes, .. } => *bytes as u64,
+            Self::InArchive { .. } => member.stored_bytes,
+        }
+    }
+
+    /// Whether a member begins with it.
+    pub fn is_first(&self) -> bool {
+        !matches!(self, Self::Piece { stored_from: 1.., .. })
+    }
+}
+
+/// A member whose data are still ahead.
+struct Current {
+    member: Arc<Member>,
+    name: Option<Vec<u8>>,
+    when: super::When,
+    /// Bytes of its data that were handed on.
+    done: u64,
+    /// The chunk that was thought to take it.
+    ticket: u64,
+    pieces: Option<Arc<PieceFile>>,
+}
+
+fn has_data(member: &Member) -> bool {
+    member.kind == Kind::Regular && member.stored_bytes > 0
+}
+
+/// Slices an archive into chunks.
+pub struct Slicer<'a> {
+    feed: Feed,
+    reader: Reader,
+    chooser: Box<dyn Chooser + 'a>,
+    order: Order,
+    ticket: u64,
+    done: Arc<AtomicU64>,
+    /// A member that did not fit into the chunk before, or whose data go on.
+    current: Option<Current>,
+    ended: bool,
+    /// Told at the next cut.
+    failed: Option<ReadError>,
+}
+
+impl<'a> Slicer<'a> {
+    /// From the beginning of an archive on.
+    pub fn new(feed: Feed, rules: Rules, chooser: Box<dyn Chooser + 'a>, done: Arc<AtomicU64>) -> Self {
+        let reader = Reader::new(rules, &feed);
+        let order = Order::default();
+        Self { feed, reader, chooser, order, ticket: 0, done, current: None, ended: false, failed: None }
+    }
+
+    /// The file that the archive ended inside of.
+    pub fn unfinished(self) -> Option<Arc<PieceFile>> {
+        self.current?.pieces
+    }
+
+    /// The next chunk.
+    pub fn cut(&mut self, chunk: &mut ExtractChunk) -> Result<Cut, ReadError> {
+        chunk.stretch = None;
+        let from = self.feed.position();
+        chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        if self.ended && self.current.is_none() {
+            return Ok(Cut::End);
+        }
+        let is_file = matches!(self.feed, Feed::File(_));
+        let sliced = if is_file { self.cut_file(chunk) } else { self.cut_blocks(chunk) };
+        if let Feed::Blocks(source) = &mut self.feed {
+            let emptied = std::mem::take(&mut chunk.block);
+            chunk.block = source.take_block(emptied);
+        }
+        self.ticket += 1;
+        let is_empty = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner).is_empty();
+        // What stands before the damage is placed before it is told.
+        match sliced {
+            Err(error) if is_empty => return Err(error),
+            Err(error) => self.failed = Some(error),
+            Ok(()) => {}
+        }
+        let bytes = self.feed.position() - from;
+        Ok(match (is_file, self.ended && is_empty) {
+            (_, true) => Cut::End,
+            (true, false) => Cut::Noted(bytes),
+            (false, false) => Cut::Taken(bytes),
+        })
+    }
+
+    /// The next member that is taken; what is to be told goes to `entries`, which end a search when there are `entries_max`.
+    fn next(&mut self, entries: &mut Vec<Entry>, entries_max: usize) -> Result<Option<Current>, ReadError> {
+        if let Some(mut current) = self.current.take() {
+            if current.ticket != self.ticket {
+                current.ticket = self.ticket;
+                self.order.is_in(&current.member, self.ticket, current.when);
+            }
+            return Ok(Some(current));
+        }
+        while !self.ended {
+            let mut member = match self.reader.next(&mut self.feed)? {
+                Step::Member(member) => *member,
+                Step::Note(note) => {
+                    entries.push(Entry::Event(Some(Event::Note(note))));
+                    // Notes without end must not gather without end.
+                    if entries.len() >= entries_max {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                Step::End => {
+                    self.end()?;
+                    break;
+                }
+            };
+            let name = member.path.clone();
+            match self.chooser.choose(&mut member, &mut |event| entries.push(Entry::Event(Some(event)))) {
+                Choice::Take => {}
+                Choice::PassOver if entries.len() >= entries_max => return Ok(None),
+                Choice::PassOver => continue,
+                Choice::Stop => {
+                    self.ended = true;
+                    break;
+                }
+            }
+            // ORDER: Acquire pairs with the Release of whoever has placed what this says is there.
+            let when = self.order.when(&member, self.ticket, self.done.load(Ordering::Acquire));
+            let name = (name != member.path).then_some(name);
+            return Ok(Some(Current {
+                member: Arc::new(member),
+                name,
+                when,
+                done: 0,
+                ticket: self.ticket,
+                pieces: None,
+            }));
+        }
+        Ok(None)
+    }
+
+    fn end(&mut self) -> Result<(), ReadError> {
+        self.ended = true;
+        let Feed::Blocks(source) = &mut self.feed else { return Ok(()) };
+        let offset = source.position();
+        source.drain().map_err(|cause| ReadError::Read { offset, cause })
+    }
+
+    fn cut_file(&mut self, chunk: &mut ExtractChunk) -> Result<(), ReadError> {
+        chunk.archive = self.feed.file().cloned();
+        let ExtractChunk { entries, stretch, .. } = chunk;
+        let entries = entries.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut folder: Option<Vec<u8>> = None;
+        while entries.len() < MEMBERS_MAX {
+            let Some(current) = self.next(entries, MEMBERS_MAX)? else { break };
+            let member = Arc::clone(&current.member);
+            let end = member.data_offset + member.stored_bytes;
+            let taken = stretch.map_or(0, |(_, bytes)| bytes as u64);
+            let this_folder = split(&member.path).0;
+            let is_enough = entries.len() >= MEMBERS_WORTH_IT || taken >= BYTES_WORTH_IT;
+            if is_enough && folder.as_deref().is_some_and(|folder| folder != this_folder) {
+                self.current = Some(current);
+                break;
+            }
+            let carry = if !has_data(&member) {
+                Carry::Nothing
+            } else if member.stored_bytes > STRETCH_BYTES {
+                Carry::InArchive { offset: member.data_offset }
+            } else {
+                let (from, bytes) = stretch.unwrap_or((member.data_offset, 0));
+                let gap = member.data_offset - (from + bytes as u64);
+                if end - from > STRETCH_BYTES || gap > GAP_BYTES {
+                    self.current = Some(current);
+                    break;
+                }
+                *stretch = Some((from, (end - from) as usize));
+                Carry::InBlock { from: (member.data_offset - from) as usize, bytes: member.stored_bytes as usize }
+            };
+            if let Feed::File(source) = &mut self.feed {
+                let reaches = source.reaches(end).map_err(|cause| ReadError::Read { offset: end, cause })?;
+                if !reaches {
+                    let name = current.name.unwrap_or_else(|| member.path.clone());
+                    entries.push(Entry::Event(Some(Event::Taken { name, member: Arc::clone(&member) })));
+                    return Err(ReadError::Truncated { offset: member.header_offset });
+                }
+            }
+            let is_alone = matches!(carry, Carry::InArchive { .. });
+            folder = Some(this_folder.to_vec());
+            let Current { name, when, .. } = current;
+            entries.push(Entry::Item(Item { member, name, carry, when, outcome: None }));
+            if is_alone {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn cut_blocks(&mut self, chunk: &mut ExtractChunk) -> Result<(), ReadError> {
+        let entries = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if self.block_is_over()? {
+                break;
+            }
+            // LIMIT: what one block brings to tell; members are not counted, since their data stand in it.
+            let Some(mut current) = self.next(entries, usize::MAX)? else { break };
+            let Feed::Blocks(source) = &mut self.feed else { break };
+            // Its header stood behind the border of the block that this chunk takes.
+            if source.has_left() {
+                self.current = Some(current);
+                break;
+            }
+            let member = Arc::clone(&current.member);
+            let has_data = has_data(&member);
+            let left = member.stored_bytes - current.done;
+            let bytes = left.min(source.ahead().len() as u64) as usize;
+            let from = source.at();
+            let carry = if !has_data {
+                Carry::Nothing
+            } else if bytes == 0 {
+                // Its data begin with the next block.
+                self.current = Some(current);
+                continue;
+            } else if current.done == 0 && bytes as u64 == left {
+                Carry::InBlock { from, bytes }
+            } else {
+                let pieces = current.pieces.get_or_insert_with(|| Arc::new(PieceFile::new(Arc::clone(&member))));
+                Carry::Piece { file: Arc::clone(pieces), from, stored_from: current.done, bytes }
+            };
+            if has_data {
+                source.advance(bytes);
+                current.done += bytes as u64;
+            }
+            entries.push(Entry::Item(Item {
+                member,
+                name: current.name.clone(),
+                carry,
+                when: current.when,
+                outcome: None,
+            }));
+            if has_data && (bytes as u64) < left {
+                self.current = Some(current);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the chunk's block has been read to its end; loads one where there is none.
+    fn block_is_over(&mut self) -> Result<bool, ReadError> {
+        let Feed::Blocks(source) = &mut self.feed else { return Ok(true) };
+        if source.has_left() {
+            return Ok(true);
+        }
+        let is_over = source.ahead().is_empty() && source.at() > 0;
+        if !is_over {
+            let offset = source.position();
+            let filled = source.fill().map_err(|cause| ReadError::Read { offset, cause })?;
+            let ends_inside =
+                |current: &&Current| has_data(&current.member) && current.done < current.member.stored_bytes;
+            if !filled && let Some(current) = self.current.as_ref().filter(ends_inside) {
+                return Err(ReadError::Truncated { offset: current.member.header_offset });
+            }
+        }
+        Ok(is_over)
+    }
+}

@@ -1,0 +1,135 @@
+//! Packed archives: their decoder works beside whoever reads the archive, on hands of the same lease, and hands blocks over.
+
+use crate::blocks::{BLOCK_TARGET_BYTES, BlockFeed};
+use codec::decompress::{Decompression, decompress};
+use codec::error::CodecError;
+use codec::format::DecodeLimits;
+use codec::lane::{Care, Input, Lane, LaneOutcome, Output, Source, Taker};
+use crew::budget::{Hand, HandBooks, Lease};
+use crew::pipeline::Staffing;
+use crew::tally::Tally;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use sys::staged_file::Unfinished;
+
+/// LIMIT: decoded blocks that wait to be read. More would only be memory: the decoder has slots of its own.
+const BLOCKS_AHEAD: usize = 4;
+
+/// A part of a run with books of its own: two pipelines work with the hands of one lease.
+pub struct LeaseShare<'a> {
+    lease: &'a dyn Lease,
+    taken: AtomicU64,
+    returned: AtomicU64,
+}
+
+impl<'a> LeaseShare<'a> {
+    /// Of a lease.
+    pub fn of(lease: &'a dyn Lease) -> Self {
+        Self { lease, taken: AtomicU64::new(0), returned: AtomicU64::new(0) }
+    }
+}
+
+impl Lease for LeaseShare<'_> {
+    fn take(&self) -> Hand {
+        let hand = self.lease.take();
+        // ORDER: counts alone; they are compared when all threads are home.
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        hand
+    }
+
+    fn try_take(&self) -> Option<Hand> {
+        let hand = self.lease.try_take()?;
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        Some(hand)
+    }
+
+    fn give_back(&self, hand: Hand) {
+        self.returned.fetch_add(1, Ordering::Relaxed);
+        self.lease.give_back(hand);
+    }
+
+    fn must_return(&self, hand: &Hand) -> bool {
+        self.lease.must_return(hand)
+    }
+
+    fn books(&self) -> HandBooks {
+        let (taken, returned) = (self.taken.load(Ordering::Relaxed), self.returned.load(Ordering::Relaxed));
+        HandBooks { taken, returned, lost: 0 }
+    }
+
+    fn inherited(&self) -> usize {
+        self.lease.inherited()
+    }
+}
+
+/// How an archive is decoded.
+pub struct Decoding<'a> {
+    /// The packed archive.
+    pub input: Input,
+    /// What one unit may hold.
+    pub limits: DecodeLimits,
+    /// How many hands, and how much room.
+    pub staffing: Staffing,
+    /// What its hands are a part of.
+    pub lease: &'a dyn Lease,
+}
+
+/// Blocks of an archive that is being decoded.
+pub struct Decoded {
+    blocks: Receiver<Vec<u8>>,
+    emptied: SyncSender<Vec<u8>>,
+    failed: Arc<Mutex<Option<CodecError>>>,
+}
+
+impl BlockFeed for Decoded {
+    fn next_block(&mut self, emptied: Vec<u8>) -> io::Result<Vec<u8>> {
+        // Where nobody wants it any more it is memory to be freed.
+        let _kept_or_freed = self.emptied.try_send(emptied);
+        if let Ok(block) = self.blocks.recv() {
+            return Ok(block);
+        }
+        match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(io::Error::other(error)),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Decodes while `read` reads. What `read` has left is not decoded to its end.
+pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) -> T {
+    let (sender, blocks) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD);
+    let (emptied, recycled) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD);
+    let failed = Arc::new(Mutex::new(None));
+    let decoded = Decoded { blocks, emptied, failed: Arc::clone(&failed) };
+    let recycled = Mutex::new(recycled);
+    let taker = Taker(Arc::new(move |bytes: &[u8]| hand_over(bytes, &sender, &recycled)));
+    let lane =
+        Lane { input: what.input.clone(), output: Output::Handed(taker), source: Source::Keep, care: Care::default() };
+    let share = LeaseShare::of(what.lease);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // The lane holds the sender: the blocks end when it goes, after the error stands where it is looked for.
+            let lanes = [lane];
+            let on_close = |_: usize, closed: LaneOutcome| {
+                *failed.lock().unwrap_or_else(PoisonError::into_inner) = closed.outcome.err();
+            };
+            let unfinished = Unfinished::default();
+            let decompression = Decompression::new(&lanes, false, what.limits, &unfinished, &on_close);
+            decompress(&decompression, &what.staffing, &share, &Tally::default());
+        });
+        read(decoded)
+    })
+}
+
+fn hand_over(bytes: &[u8], to: &SyncSender<Vec<u8>>, recycled: &Mutex<Receiver<Vec<u8>>>) -> io::Result<()> {
+    for part in bytes.chunks(BLOCK_TARGET_BYTES) {
+        let mut block = recycled.lock().unwrap_or_else(PoisonError::into_inner).try_recv().unwrap_or_default();
+        block.clear();
+        block.extend_from_slice(part);
+        // Nobody reads any more: the decoder stops.
+        to.send(block).ok().ok_or(io::ErrorKind::BrokenPipe)?;
+    }
+    Ok(())
+}

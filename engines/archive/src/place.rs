@@ -1,0 +1,304 @@
+//! Where members go: a root that nothing leads out of, its folders by descriptor, files with all their metadata.
+//! Knows no archive format and no threads: each worker has a [`Placer`] of its own. Race-safe by construction: every name is
+//! used relative to the descriptor of its folder, and no last link is ever followed.
+
+mod folders;
+pub mod in_progress;
+mod metadata;
+mod root;
+
+pub use folders::{Folder, Folders, FoldersChanged};
+pub use metadata::{Choice, Restore, restore_folder, restore_open, restore_unopened};
+pub use root::{Reach, Root};
+
+use crate::member::{Kind, Member};
+use in_progress::Unfinished;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use sys::tree_calls::{self, Open, Status};
+
+/// What happens where something is already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// It goes, and the member comes; directories stay, and get the member's metadata.
+    #[default]
+    Replace,
+    /// As above, but directories keep their metadata.
+    ReplaceButKeepFolders,
+    /// It goes before the member is looked at: `-U`.
+    Unlink,
+    /// It stays and is an error: `-k`.
+    Refuse,
+    /// It stays, silently.
+    Skip,
+    /// It stays where it is not older.
+    KeepNewer,
+    /// Files are written over in place.
+    Overwrite,
+}
+
+/// How members are placed: the same for all workers.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Where something is already.
+    pub existing: Existing,
+    /// What is restored besides the data.
+    pub restore: Restore,
+    /// Bits taken off the modes of everything.
+    pub umask: u32,
+    /// The same for folders that no member stands for.
+    pub umask_of_others: u32,
+    /// Whether a link to a directory may stand for the directory: `--keep-directory-symlink`.
+    pub folder_links: FolderLinks,
+}
+
+/// Whether a link to a directory may stand for a directory of the archive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FolderLinks {
+    /// It is replaced by a directory.
+    #[default]
+    Replace,
+    /// It stays.
+    Keep,
+}
+
+/// What came of placing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// It is there.
+    Made,
+    /// What was there stays, as was asked for.
+    LeftAlone,
+}
+
+/// Why a member could not be placed: the operation and its object come before the cause.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {operation}")]
+pub struct PlaceError {
+    /// What was tried: `create it`, `set its owner`.
+    pub operation: &'static str,
+    /// What the kernel said.
+    #[source]
+    pub cause: io::Error,
+}
+
+/// As a closure for `map_err`.
+pub(crate) fn could_not(operation: &'static str) -> impl Fn(io::Error) -> PlaceError {
+    move |cause| PlaceError { operation, cause }
+}
+
+/// A file that is being written.
+pub struct OpenFile {
+    /// It, for writing.
+    pub file: File,
+    folder: Arc<Folder>,
+    /// Its permission bits are already what they should be, and so is its owner.
+    is_settled: bool,
+    unfinished: Option<in_progress::Entry>,
+}
+
+/// One worker's hands on the tree.
+pub struct Placer<'a> {
+    folders: Folders<'a>,
+    manner: &'a Manner,
+    unfinished: &'a Unfinished,
+}
+
+impl<'a> Placer<'a> {
+    /// Over `root`; `changed` tells all placers of folders that went.
+    pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner, unfinished: &'a Unfinished) -> Self {
+        Self { folders: Folders::new(root, changed, manner.umask_of_others), manner, unfinished }
+    }
+
+    /// The folder that `path` stands in, made where it is missing, and the last name.
+    fn parent<'p>(&mut self, path: &'p [u8]) -> Result<(Arc<Folder>, &'p [u8]), PlaceError> {
+        let (parent, name) = split(path);
+        Ok((self.folders.folder(parent)?, name))
+    }
+
+    /// Runs `make` until the name is free for it, or the rules say that it stays.
+    fn make_room<T>(
+        &mut self,
+        member: &Member,
+        folder: &Folder,
+        name: &[u8],
+        operation: &'static str,
+        make: impl Fn() -> io::Result<T>,
+    ) -> Result<Option<T>, PlaceError> {
+        if self.manner.existing == Existing::Unlink {
+            let _made_room_or_told_below = tree_calls::remove(folder.as_fd(), name);
+        }
+        // LIMIT: somebody who makes names as fast as we remove them has won after a few rounds.
+        for _ in 0..4 {
+            let error = match make() {
+                Ok(made) => return Ok(Some(made)),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(could_not(operation)(error)),
+                Err(error) => error,
+            };
+            let there = match tree_calls::status_at(folder.as_fd(), name) {
+                Ok(there) => there,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(could_not("look at what is there")(error)),
+            };
+            match self.manner.existing {
+                Existing::Skip => return Ok(None),
+                Existing::Refuse => return Err(could_not(operation)(error)),
+                Existing::KeepNewer if !is_older(&there, member) => return Ok(None),
+                _ => {}
+            }
+            tree_calls::remove(folder.as_fd(), name).map_err(could_not(operation))?;
+            if there.is_folder() {
+                self.folders.changed().tell();
+            }
+        }
+        Err(could_not(operation)(io::Error::from(io::ErrorKind::AlreadyExists)))
+    }
+
+    /// Begins a regular file. None: what is there stays.
+    pub fn begin_file(&mut self, member: &Member) -> Result<Option<OpenFile>, PlaceError> {
+        let (folder, name) = self.parent(&member.path)?;
+        let mode = member.mode & 0o777 & !self.manner.umask;
+        let settled = folder.settles(&self.manner.restore, member, mode);
+        // Until it has its owner, nobody else may look into it.
+        let first_mode = if settled || self.manner.restore.owner_of(member).is_none() { mode } else { mode & 0o700 };
+        let how = match self.manner.existing {
+            Existing::Overwrite => Open::OverFile(first_mode),
+            _ => Open::NewFile(first_mode),
+        };
+        let open = || match tree_calls::open_at(folder.as_fd(), name, how) {
+            // Not a file that can be written over: it goes.
+            Err(error) if how != Open::NewFile(first_mode) && is_no_file(&error) => {
+                Err(io::ErrorKind::AlreadyExists.into())
+            }
+            opened => opened,
+        };
+        let opened = self.make_room(member, &folder, name, "open it", open);
+        let Some(descriptor) = opened? else { return Ok(None) };
+        let unfinished = Some(self.unfinished.enter(&folder, name));
+        let is_settled = settled || (folder.learn(&self.manner.restore, member, mode, first_mode, descriptor.as_fd()));
+        Ok(Some(OpenFile { file: File::from(descriptor), folder, is_settled, unfinished }))
+    }
+
+    /// Everything is written: owner, attributes, mode and times follow, in the order in which they do not undo each other.
+    pub fn finish_file(&self, member: &Member, mut open: OpenFile) -> Result<(), PlaceError> {
+        let done = restore_open(&self.manner.restore, self.manner.umask, member, open.file.as_fd(), open.is_settled);
+        open.unfinished.take().into_iter().for_each(in_progress::Entry::leave);
+        drop(open.folder);
+        done
+    }
+
+    /// It could not be written whole: half a file does not stay under its name.
+    pub fn abandon_file(&self, member: &Member, mut open: OpenFile) {
+        let (_, name) = split(&member.path);
+        let _nothing_more_to_be_done = tree_calls::remove(open.folder.as_fd(), name);
+        open.unfinished.take().into_iter().for_each(in_progress::Entry::leave);
+    }
+
+    /// Makes a directory, or finds it. Its own metadata come when everything in it is there ([`restore_folder`]).
+    pub fn folder(&mut self, member: &Member) -> Result<Placed, PlaceError> {
+        if member.path.is_empty() {
+            return Ok(Placed::Made);
+        }
+        let (folder, name) = self.parent(&member.path)?;
+        // Others see it only when it is complete; we must be able to work in it.
+        let mode = (member.mode & 0o777 & !self.manner.umask & 0o700) | 0o700;
+        for _ in 0..4 {
+            match tree_calls::make_folder(folder.as_fd(), name, mode) {
+                Ok(()) => return Ok(Placed::Made),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(could_not("make it")(error)),
+                Err(_) => {}
+            }
+            let there = tree_calls::status_at(folder.as_fd(), name).map_err(could_not("look at what is there"))?;
+            let is_kept_link = there.is_symlink()
+                && self.manner.folder_links == FolderLinks::Keep
+                && self.folders.folder(&member.path).is_ok();
+            if there.is_folder() || is_kept_link {
+                return Ok(match self.manner.existing {
+                    Existing::Replace | Existing::Overwrite if there.is_folder() => Placed::Made,
+                    _ => Placed::LeftAlone,
+                });
+            }
+            match self.manner.existing {
+                Existing::Refuse => return Err(could_not("make it")(io::ErrorKind::AlreadyExists.into())),
+                Existing::Skip => return Ok(Placed::LeftAlone),
+                Existing::KeepNewer if !is_older(&there, member) => return Ok(Placed::LeftAlone),
+                _ => {}
+            }
+            tree_calls::remove(folder.as_fd(), name).map_err(could_not("make it"))?;
+        }
+        Err(could_not("make it")(io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Makes a symbolic link, a device or a named pipe.
+    pub fn unopened(&mut self, member: &Member) -> Result<Placed, PlaceError> {
+        let (folder, name) = self.parent(&member.path)?;
+        let made = if member.kind == Kind::Symlink {
+            self.make_room(member, &folder, name, "make the link", || {
+                tree_calls::symlink(&member.link, folder.as_fd(), name)
+            })?
+        } else {
+            let mode = member.mode & 0o777 & !self.manner.umask;
+            let kind = match member.kind {
+                Kind::CharacterDevice => 0o020_000,
+                Kind::BlockDevice => 0o060_000,
+                _ => 0o010_000,
+            };
+            let device = (member.device.major, member.device.minor);
+            self.make_room(member, &folder, name, "make the node", || {
+                tree_calls::make_node(folder.as_fd(), name, kind | mode, device)
+            })?
+        };
+        if made.is_none() {
+            return Ok(Placed::LeftAlone);
+        }
+        restore_unopened(&self.manner.restore, self.manner.umask, member, &folder, name)?;
+        Ok(Placed::Made)
+    }
+
+    /// Gives an earlier member a second name.
+    pub fn hard_link(&mut self, member: &Member) -> Result<Placed, PlaceError> {
+        let (to, name) = self.parent(&member.path)?;
+        let (from, old) = split(&member.link);
+        let from = self.folders.existing(from)?;
+        // COMPAT: a link to itself, as GNU tar has it, changes nothing.
+        if let (Ok(one), Ok(other)) =
+            (tree_calls::status_at(from.as_fd(), old), tree_calls::status_at(to.as_fd(), name))
+            && (one.dev, one.ino) == (other.dev, other.ino)
+        {
+            return Ok(Placed::Made);
+        }
+        let made =
+            self.make_room(member, &to, name, "link it", || tree_calls::link(from.as_fd(), old, to.as_fd(), name))?;
+        Ok(if made.is_some() { Placed::Made } else { Placed::LeftAlone })
+    }
+
+    /// The folder at `path`, opened without following a last link, for its metadata.
+    pub fn open_folder(&mut self, path: &[u8]) -> Result<OwnedFd, PlaceError> {
+        if path.is_empty() {
+            return self.folders.root().again().map_err(could_not("open it"));
+        }
+        let (parent, name) = split(path);
+        let parent = self.folders.existing(parent)?;
+        tree_calls::open_at(parent.as_fd(), name, Open::Folder).map_err(could_not("open it"))
+    }
+}
+
+/// Folder and last name.
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|&byte| byte == b'/') {
+        Some(0) => (b"/", &path[1..]),
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (b"", path),
+    }
+}
+
+fn is_no_file(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    [Errno::LOOP, Errno::ISDIR, Errno::NXIO].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+fn is_older(there: &Status, member: &Member) -> bool {
+    there.mtime < (member.mtime.seconds, member.mtime.nanoseconds)
+}

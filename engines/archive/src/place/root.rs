@@ -1,0 +1,178 @@
+//! The directory that everything goes beneath: paths are opened so that no link and no `..` leads out of it, with `openat2(2)`
+//! or, where kernel or sandbox refuse that, name by name.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use sys::tree_calls::{self, Links, Open};
+
+/// How far members reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Not out of the directory, whatever links say.
+    #[default]
+    Beneath,
+    /// Anywhere, as the names say: `-P`.
+    Anywhere,
+}
+
+/// A directory that members go beneath.
+pub struct Root {
+    folder: OwnedFd,
+    reach: Reach,
+    /// Whether the kernel resolves beneath; asked until it refuses.
+    kernel_resolves: AtomicBool,
+}
+
+/// LIMIT: links followed on the way to one folder, as for the kernel.
+const LINKS_MAX: usize = 40;
+/// LIMIT: what is resolved in one call; longer paths go in steps.
+const STEP_BYTES: usize = tree_calls::PATH_BYTES_MAX - 256;
+
+impl Root {
+    /// Beneath `path`, which is opened as a person has typed it.
+    pub fn open(path: &[u8], reach: Reach) -> io::Result<Self> {
+        let path = if path.is_empty() { b"." } else { path };
+        let folder = tree_calls::open_anywhere(rustix::fs::CWD, path, Open::Folder)?;
+        Ok(Self { folder, reach, kernel_resolves: AtomicBool::new(true) })
+    }
+
+    /// The same, never asking the kernel to resolve: what a sandbox would make of it.
+    #[cfg(test)]
+    pub fn by_hand(path: &[u8]) -> io::Result<Self> {
+        Ok(Self { kernel_resolves: AtomicBool::new(false), ..Self::open(path, Reach::Beneath)? })
+    }
+
+    /// How far members reach.
+    pub fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// The directory once more.
+    pub fn again(&self) -> io::Result<OwnedFd> {
+        self.folder.try_clone()
+    }
+
+    /// Opens a folder beneath. `path` has no empty names and no `.`; it may be longer than the kernel takes at once.
+    pub fn open_folder(&self, path: &[u8]) -> io::Result<OwnedFd> {
+        if path.is_empty() {
+            return self.again();
+        }
+        if path.len() <= STEP_BYTES {
+            return self.step(self.folder.as_fd(), path);
+        }
+        let mut rest = path;
+        let mut at = self.again()?;
+        while !rest.is_empty() {
+            let end = match rest.len() {
+                0..=STEP_BYTES => rest.len(),
+                _ => rest[..STEP_BYTES].iter().rposition(|&byte| byte == b'/').unwrap_or(STEP_BYTES),
+            };
+            at = self.step(at.as_fd(), &rest[..end])?;
+            rest = rest.get(end + 1..).unwrap_or_default();
+        }
+        Ok(at)
+    }
+
+    fn step(&self, from: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+        if self.reach == Reach::Anywhere {
+            return tree_calls::open_anywhere(from, path, Open::Folder);
+        }
+        // ORDER: a hint; who sees it late asks once more.
+        if self.kernel_resolves.load(Ordering::Relaxed) {
+            match tree_calls::open_beneath(from, path, Open::Folder, Links::FollowBeneath) {
+                Err(error) if is_refused(&error) => {}
+                opened => return opened,
+            }
+            let opened = by_hand(from, path);
+            // EPERM may be meant for this path; that the walk can do it shows that it was the call that is refused.
+            if opened.is_ok() {
+                self.kernel_resolves.store(false, Ordering::Relaxed);
+            }
+            return opened;
+        }
+        by_hand(from, path)
+    }
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    [Errno::NOSYS, Errno::PERM].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// What openat2 would do: name by name, links read and followed, never above `from`.
+fn by_hand(from: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+    let leads_out = || io::Error::from_raw_os_error(rustix::io::Errno::XDEV.raw_os_error());
+    if path.starts_with(b"/") {
+        return Err(leads_out());
+    }
+    let names = |path: &[u8]| path.split(|&byte| byte == b'/').map(<[u8]>::to_vec).collect::<VecDeque<_>>();
+    let mut ahead = names(path);
+    // Every folder on the way stays open: `..` goes back to the one that was really passed.
+    let mut way = vec![from.try_clone_to_owned()?];
+    let mut links = 0;
+    while let Some(name) = ahead.pop_front() {
+        let here = way.last().ok_or_else(leads_out)?.as_fd();
+        match name.as_slice() {
+            b"" | b"." => {}
+            b".." => {
+                way.pop();
+                if way.is_empty() {
+                    return Err(leads_out());
+                }
+            }
+            name => match tree_calls::open_at(here, name, Open::Folder) {
+                Ok(folder) => way.push(folder),
+                Err(error) => {
+                    let Ok(target) = tree_calls::read_link(here, name) else { return Err(error) };
+                    links += 1;
+                    if target.starts_with(b"/") {
+                        return Err(leads_out());
+                    }
+                    if links > LINKS_MAX {
+                        return Err(io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error()));
+                    }
+                    names(&target).into_iter().rev().for_each(|name| ahead.push_front(name));
+                }
+            },
+        }
+    }
+    way.pop().ok_or_else(leads_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn both_ways_open_the_same_and_neither_leads_out() {
+        let place = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| place.path().join(name);
+        std::fs::create_dir_all(at("root/a/b")).expect("mkdir");
+        std::fs::create_dir_all(at("outside")).expect("mkdir");
+        for (target, name) in [("a/b", "in"), ("../outside", "out"), ("/", "abs"), ("loop", "loop"), ("b/..", "a/back")]
+        {
+            symlink(target, at("root").join(name)).expect("symlink");
+        }
+        let path = at("root");
+        let kernel = Root::open(path.as_os_str().as_bytes(), Reach::Beneath).expect("open");
+        let hand = Root::by_hand(path.as_os_str().as_bytes()).expect("open");
+        for (path, expected) in [
+            ("a/b", None),
+            ("in", None),
+            ("a/back/b", None),
+            ("out", Some(18)),
+            ("abs/etc", Some(18)),
+            ("loop", Some(40)),
+            ("missing", Some(2)),
+        ] {
+            for root in [&kernel, &hand] {
+                let told = root.open_folder(path.as_bytes()).err().and_then(|error| error.raw_os_error());
+                assert_eq!(told, expected, "{path}");
+            }
+        }
+    }
+}

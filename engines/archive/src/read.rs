@@ -1,0 +1,609 @@
+//! Reads archives header by header: v7, ustar, star, pax with all forms of sparse files, old GNU. A pure parser over a
+//! [`Source`]; data are left where they are. Theory: `engines/archive/README.md`, "One interpretation".
+
+mod block;
+mod numbers;
+pub(crate) mod pax;
+mod records;
+mod sparse;
+
+use crate::member::{BLOCK_BYTES, Kind, Member, Time, padded};
+use crate::source::Source;
+use block::{Checked, Dialect, HeaderBlock, until_nul};
+use records::{Said, Wrong};
+use sparse::Form;
+use std::io;
+
+/// Why reading an archive ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The source failed.
+    #[error("cannot read the archive at byte {offset}")]
+    Read {
+        /// Where.
+        offset: u64,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
+    /// The first block is no header.
+    #[error("it does not look like a tar archive")]
+    NoArchive,
+    /// It ends inside a member.
+    #[error("it ends too early: the member at byte {offset} is not whole")]
+    Truncated {
+        /// Where the member begins.
+        offset: u64,
+    },
+    /// A header says something that nothing behind it can be found after.
+    #[error("the header at byte {offset} is damaged: {defect}")]
+    Damaged {
+        /// Where.
+        offset: u64,
+        /// What is wrong.
+        defect: Defect,
+    },
+}
+
+/// What is wrong with a member.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Defect {
+    /// A field is no number, or one that cannot be.
+    #[error("its {0} is not a number that can be")]
+    Number(&'static str),
+    /// Pax records.
+    #[error("its extended header is malformed")]
+    Records,
+    /// One pax record.
+    #[error("its record '{0}' has a value that cannot be")]
+    Record(String),
+    /// A name, link or extended header longer than any that we take.
+    #[error("its {what} of {bytes} bytes is longer than any that is read here")]
+    TooLong {
+        /// Which.
+        what: &'static str,
+        /// How long.
+        bytes: u64,
+    },
+    /// A sparse file.
+    #[error("{0}")]
+    Sparse(&'static str),
+    /// Extended headers or long names with nothing behind them.
+    #[error("nothing follows its extended header")]
+    Dangling,
+    /// A kind of header that nobody writes any more and that is not followed, for safety.
+    #[error("a header of old GNU tar that renames files is not followed")]
+    Renames,
+    /// A part of a file that began in another volume.
+    #[error("it continues a file of an earlier volume")]
+    Continuation,
+    /// Two readers would see different archives; only where the grammar is strict.
+    #[error("readers disagree about it: {0}")]
+    Ambiguous(&'static str),
+}
+
+/// What a reader tells besides members. The member behind it, if any, is not affected unless it says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A member was passed over.
+    PassedOver {
+        /// Where its header stands.
+        offset: u64,
+        /// Its name, as far as it is known.
+        path: Vec<u8>,
+        /// Why.
+        defect: Defect,
+    },
+    /// Bytes that are no header were passed over.
+    Resynchronised {
+        /// Where they begin.
+        offset: u64,
+    },
+    /// One zero block where two end an archive: everything behind it is left.
+    LoneZeroBlock {
+        /// Where.
+        offset: u64,
+    },
+    /// Two common readers would see different things.
+    ReadersDisagree {
+        /// The member.
+        path: Vec<u8>,
+        /// About what.
+        about: &'static str,
+    },
+    /// A type that is not known: taken for a file.
+    UnknownType {
+        /// The member.
+        path: Vec<u8>,
+        /// Its type.
+        type_flag: u8,
+    },
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub enum Step {
+    /// A member; its data begin at the source's position.
+    Member(Box<Member>),
+    /// Something to tell.
+    Note(Note),
+    /// The end mark, or the end of the source.
+    End,
+}
+
+/// How archives are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// What is done where readers are known to disagree.
+    pub grammar: Grammar,
+    /// What zero blocks mean.
+    pub zeros: Zeros,
+}
+
+/// What is done where readers are known to disagree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grammar {
+    /// The interpretation of GNU tar, with a note.
+    #[default]
+    Lenient,
+    /// It is refused.
+    Strict,
+}
+
+/// What zero blocks mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Zeros {
+    /// Two of them end the archive.
+    #[default]
+    End,
+    /// Nothing: `-i`.
+    Ignored,
+}
+
+/// LIMIT: longest name or link. Linux takes 4096 in one call; deeper trees are built step by step.
+const NAME_BYTES_MAX: u64 = 1 << 20;
+/// LIMIT: longest extended header, attributes and sparse maps included.
+const RECORDS_BYTES_MAX: u64 = 16 << 20;
+/// LIMIT: bytes of a member; beyond it offsets would not fit.
+const MEMBER_BYTES_MAX: u64 = 1 << 60;
+
+/// Ends a step early: the whole archive, or the member at hand.
+#[derive(Debug)]
+enum Failed {
+    Archive(ReadError),
+    Member(Defect),
+}
+
+impl From<ReadError> for Failed {
+    fn from(error: ReadError) -> Self {
+        Self::Archive(error)
+    }
+}
+
+impl From<Defect> for Failed {
+    fn from(defect: Defect) -> Self {
+        Self::Member(defect)
+    }
+}
+
+/// Whether a file that begins with this is an archive: its first block is a header, or an end mark.
+pub fn looks_like_archive(head: &[u8]) -> bool {
+    head.first_chunk().is_some_and(|block| HeaderBlock(block).check() != Checked::Wrong)
+}
+
+/// The state of a reader between headers.
+#[derive(Debug, Default)]
+pub struct Reader {
+    rules: Rules,
+    /// What global headers said.
+    global: Said,
+    /// Where the next header stands.
+    next_header: u64,
+    any_header: bool,
+    /// Told at the next step.
+    notes: std::collections::VecDeque<Note>,
+    ended: bool,
+}
+
+/// What stood in front of a member.
+#[derive(Default)]
+struct Front {
+    said: Option<Said>,
+    long_name: Option<Vec<u8>>,
+    long_link: Option<Vec<u8>>,
+    /// The member cannot be trusted.
+    defect: Option<Defect>,
+    begin: Option<u64>,
+}
+
+impl Front {
+    fn is_empty(&self) -> bool {
+        self.begin.is_none()
+    }
+}
+
+impl Reader {
+    /// A reader at the beginning of an archive that begins where `source` stands.
+    pub fn new<S: Source>(rules: Rules, source: &S) -> Self {
+        Self { rules, next_header: source.position(), ..Self::default() }
+    }
+
+    /// Goes on to the next member, past whatever is left of the last one's data.
+    pub fn next<S: Source>(&mut self, source: &mut S) -> Result<Step, ReadError> {
+        loop {
+            if let Some(note) = self.notes.pop_front() {
+                return Ok(Step::Note(note));
+            }
+            if self.ended {
+                return Ok(Step::End);
+            }
+            // Notes that come with a member are told behind it.
+            if let Some(member) = self.member(source)? {
+                return Ok(Step::Member(Box::new(member)));
+            }
+        }
+    }
+
+    /// One header with everything in front of it. None: look again.
+    fn member<S: Source>(&mut self, source: &mut S) -> Result<Option<Member>, ReadError> {
+        let mut front = Front::default();
+        loop {
+            let Some(block) = self.header(source, &mut front)? else { return Ok(None) };
+            let header = HeaderBlock(&block);
+            let offset = self.next_header;
+            let size = header.size().and_then(|size| u64::try_from(size).ok()).filter(|&size| size < MEMBER_BYTES_MAX);
+            match (header.type_flag(), size) {
+                (flag @ (b'x' | b'X' | b'g' | b'K' | b'L'), Some(size)) => {
+                    front.begin.get_or_insert(offset);
+                    self.next_header = offset + BLOCK_BYTES as u64 + padded(size);
+                    if self.rules.grammar == Grammar::Strict && !header.is_strict() {
+                        front.defect.get_or_insert(Defect::Ambiguous("an extended header of a dialect without them"));
+                    }
+                    self.extension(source, flag, size, offset, &mut front)?;
+                }
+                // Solaris' access lists and star's inode records: data that carry no file.
+                (b'A' | b'E' | b'I', Some(size)) => self.next_header = offset + BLOCK_BYTES as u64 + padded(size),
+                _ => return self.finish(source, &header, size, front),
+            }
+        }
+    }
+
+    /// The next block that is a header. None: the archive has ended, or something is to be told first.
+    fn header<S: Source>(&mut self, source: &mut S, front: &mut Front) -> Result<Option<[u8; BLOCK_BYTES]>, ReadError> {
+        let mut wrong_since = None;
+        loop {
+            self.reach(source)?;
+            let offset = self.next_header;
+            let Some(block) = self.block(source, offset)? else {
+                return self.end(front);
+            };
+            match HeaderBlock(&block).check() {
+                Checked::Sound => {
+                    if let Some(offset) = wrong_since {
+                        self.notes.push_back(Note::Resynchronised { offset });
+                    }
+                    self.any_header = true;
+                    return Ok(Some(block));
+                }
+                Checked::Zeros if self.rules.zeros == Zeros::Ignored => self.next_header += BLOCK_BYTES as u64,
+                Checked::Zeros => {
+                    let second = self.block(source, offset + BLOCK_BYTES as u64)?;
+                    if second.is_some_and(|block| HeaderBlock(&block).check() != Checked::Zeros) {
+                        self.notes.push_back(Note::LoneZeroBlock { offset });
+                    }
+                    return self.end(front);
+                }
+                Checked::Wrong if !self.any_header && front.is_empty() => return Err(ReadError::NoArchive),
+                // COMPAT: GNU tar looks block by block for the next header, and fails in the end.
+                Checked::Wrong => {
+                    wrong_since.get_or_insert(offset);
+                    self.next_header += BLOCK_BYTES as u64;
+                    if !front.is_empty() {
+                        let error = Note::PassedOver { offset, path: Vec::new(), defect: Defect::Dangling };
+                        self.notes.push_back(error);
+                        *front = Front::default();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Moves the source to the next header.
+    fn reach<S: Source>(&mut self, source: &mut S) -> Result<(), ReadError> {
+        let distance = self.next_header.saturating_sub(source.position());
+        if distance > 0 {
+            let offset = source.position();
+            let moved = source.skip(distance).map_err(|cause| ReadError::Read { offset, cause })?;
+            if moved < distance {
+                return Err(ReadError::Truncated { offset });
+            }
+        }
+        Ok(())
+    }
+
+    /// A whole block; none at the end of the source.
+    fn block<S: Source>(&self, source: &mut S, offset: u64) -> Result<Option<[u8; BLOCK_BYTES]>, ReadError> {
+        let mut block = [0; BLOCK_BYTES];
+        match source.read(&mut block).map_err(|cause| ReadError::Read { offset, cause })? {
+            BLOCK_BYTES => Ok(Some(block)),
+            0 => Ok(None),
+            _ if !self.any_header => Err(ReadError::NoArchive),
+            _ => Err(ReadError::Truncated { offset }),
+        }
+    }
+
+    fn end<T>(&mut self, front: &Front) -> Result<Option<T>, ReadError> {
+        self.ended = true;
+        match front.begin {
+            Some(offset) => Err(ReadError::Damaged { offset, defect: Defect::Dangling }),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads an extended header or a long name in front of a member.
+    fn extension<S: Source>(
+        &mut self,
+        source: &mut S,
+        flag: u8,
+        size: u64,
+        offset: u64,
+        front: &mut Front,
+    ) -> Result<(), ReadError> {
+        let (what, limit) = match flag {
+            b'K' => ("long link", NAME_BYTES_MAX),
+            b'L' => ("long name", NAME_BYTES_MAX),
+            _ => ("extended header", RECORDS_BYTES_MAX),
+        };
+        if size > limit {
+            front.defect.get_or_insert(Defect::TooLong { what, bytes: size });
+            return Ok(());
+        }
+        let bytes = read_whole(source, size, offset)?;
+        let taken = match flag {
+            b'g' => self.global.take(&bytes),
+            b'K' => {
+                front.long_link = Some(until_nul(&bytes).to_vec());
+                Ok(())
+            }
+            b'L' => {
+                front.long_name = Some(until_nul(&bytes).to_vec());
+                Ok(())
+            }
+            _ => front.said.get_or_insert_with(|| self.global.clone()).take(&bytes),
+        };
+        if let Err(wrong) = taken {
+            front.defect.get_or_insert(match wrong {
+                Wrong::Malformed => Defect::Records,
+                Wrong::Value(key) => Defect::Record(key),
+            });
+        }
+        Ok(())
+    }
+
+    /// Puts a member together. Where it cannot be, the next step begins behind it.
+    fn finish<S: Source>(
+        &mut self,
+        source: &mut S,
+        header: &HeaderBlock<'_>,
+        size: Option<u64>,
+        front: Front,
+    ) -> Result<Option<Member>, ReadError> {
+        let offset = self.next_header;
+        let said = front.said.as_ref().unwrap_or(&self.global);
+        let path = said.path.clone().unwrap_or_else(|| header.path(header.dialect()));
+        // Without a size, nothing that follows can be found but by looking for it: as behind a wrong checksum.
+        let Some(claimed) = said.size.or(size).filter(|&size| size < MEMBER_BYTES_MAX) else {
+            self.next_header += BLOCK_BYTES as u64;
+            self.notes.push_back(Note::PassedOver { offset, path, defect: Defect::Number("size") });
+            return Ok(None);
+        };
+        // Whatever becomes of it, the next header stands behind its data.
+        self.next_header = offset + BLOCK_BYTES as u64 + padded(claimed);
+        let made = match front.defect.clone() {
+            Some(defect) => Err(Failed::Member(defect)),
+            None => self.put_together(source, header, claimed, offset, &front),
+        };
+        match made {
+            Ok(member) => Ok(Some(member)),
+            Err(Failed::Archive(error)) => Err(error),
+            Err(Failed::Member(defect)) => {
+                self.notes.push_back(Note::PassedOver { offset, path, defect });
+                Ok(None)
+            }
+        }
+    }
+
+    fn put_together<S: Source>(
+        &mut self,
+        source: &mut S,
+        header: &HeaderBlock<'_>,
+        claimed: u64,
+        offset: u64,
+        front: &Front,
+    ) -> Result<Member, Failed> {
+        let dialect = header.dialect();
+        let said = front.said.as_ref().unwrap_or(&self.global).clone();
+        let mut member = Member { header_offset: offset, ..plain_member(header, dialect)? };
+        self.judge(header, front, &said, &member)?;
+        for (long, target) in [(&front.long_name, &mut member.path), (&front.long_link, &mut member.link)] {
+            if let Some(long) = long {
+                target.clone_from(long);
+            }
+        }
+        said.apply(&mut member);
+        member.kind = self.kind(header, &member);
+        match header.type_flag() {
+            b'N' => return Err(Defect::Renames.into()),
+            b'M' => return Err(Defect::Continuation.into()),
+            _ => {}
+        }
+        self.data_of(source, header, claimed, said.sparse.form(), &mut member)?;
+        if let Some(name) = said.sparse.name {
+            member.path = name;
+        }
+        member.data_offset = source.position();
+        Ok(member)
+    }
+
+    /// Data, size and holes of a member.
+    fn data_of<S: Source>(
+        &mut self,
+        source: &mut S,
+        header: &HeaderBlock<'_>,
+        claimed: u64,
+        form: Result<Form, &'static str>,
+        member: &mut Member,
+    ) -> Result<(), Failed> {
+        let has_data = matches!(member.kind, Kind::Regular | Kind::VolumeLabel) || header.type_flag() == b'D';
+        if !has_data {
+            // POSIX: the size of a directory is a hint, that of a link the size of what it leads to; no data follow.
+            self.next_header = member.header_offset + BLOCK_BYTES as u64;
+            if claimed > 0 {
+                self.disagreement(member, "data behind a member of a kind that has none")?;
+            }
+            return Ok(());
+        }
+        (member.stored_bytes, member.size) = (claimed, claimed);
+        if header.type_flag() == b'S' {
+            let (extents, size) = self.old_gnu_map(source, header)?;
+            return mapped(member, extents, size);
+        }
+        match form.map_err(Defect::Sparse)? {
+            Form::Dense => Ok(()),
+            _ if member.kind != Kind::Regular => Err(Defect::Sparse("records of a sparse file before none").into()),
+            Form::Mapped { extents, size } => mapped(member, extents, size),
+            Form::MapInData { size } => {
+                let (extents, taken) = sparse::read_map(source, claimed)?;
+                member.stored_bytes = claimed.checked_sub(taken).ok_or(Defect::Sparse("its map is cut off"))?;
+                mapped(member, extents, size)
+            }
+        }
+    }
+
+    /// The map of an old GNU sparse file, over as many blocks as it takes; they stand between header and data.
+    fn old_gnu_map<S: Source>(
+        &mut self,
+        source: &mut S,
+        header: &HeaderBlock<'_>,
+    ) -> Result<(Vec<crate::member::Extent>, u64), Failed> {
+        let number = || Failed::Member(Defect::Number("map of holes"));
+        let (mut extents, mut goes_on, size) = header.old_gnu_sparse().ok_or_else(number)?;
+        while goes_on {
+            // LIMIT: as for the other forms; each block has 21 stretches.
+            if extents.len() > 1 << 20 {
+                return Err(Defect::Sparse("its map is too long").into());
+            }
+            let offset = source.position();
+            let block = self.block(source, offset)?.ok_or(ReadError::Truncated { offset })?;
+            self.next_header += BLOCK_BYTES as u64;
+            let (more, again) = HeaderBlock(&block).more_old_gnu_sparse().ok_or_else(number)?;
+            extents.extend(more);
+            goes_on = again;
+        }
+        Ok((extents, size))
+    }
+
+    fn kind(&mut self, header: &HeaderBlock<'_>, member: &Member) -> Kind {
+        let is_folder_by_name = member.path.ends_with(b"/");
+        match header.type_flag() {
+            // COMPAT: old BSD tars had no type for directories.
+            b'0' | 0 if is_folder_by_name => Kind::Directory,
+            b'0' | 0 | b'7' | b'S' => Kind::Regular,
+            b'1' => Kind::HardLink,
+            b'2' => Kind::Symlink,
+            b'3' => Kind::CharacterDevice,
+            b'4' => Kind::BlockDevice,
+            b'5' | b'D' => Kind::Directory,
+            b'6' => Kind::Fifo,
+            b'V' => Kind::VolumeLabel,
+            b'M' => Kind::Continuation,
+            type_flag => {
+                if type_flag != b'N' {
+                    self.notes.push_back(Note::UnknownType { path: member.path.clone(), type_flag });
+                }
+                Kind::Regular
+            }
+        }
+    }
+
+    /// What common readers are known to see differently.
+    fn judge(&mut self, header: &HeaderBlock<'_>, front: &Front, said: &Said, member: &Member) -> Result<(), Failed> {
+        let has_both = |long: &Option<Vec<u8>>, said: &Option<Vec<u8>>| matches!((long, said), (Some(long), Some(said)) if long != said);
+        let size = header.size().and_then(|size| u64::try_from(size).ok());
+        if has_both(&front.long_name, &said.path) || has_both(&front.long_link, &said.link) {
+            self.disagreement(member, "a long name of GNU's and another one in its records")?;
+        } else if matches!((said.size, size), (Some(said), Some(size)) if size != 0 && said != size && size < 0o77_777_777_777)
+            && !matches!(header.type_flag(), b'S')
+        {
+            self.disagreement(member, "two sizes, one in its header and another in its records")?;
+        } else if self.rules.grammar == Grammar::Strict && !header.is_strict() && header.dialect() != Dialect::V7 {
+            return Err(Defect::Ambiguous("the version of its dialect is none").into());
+        }
+        Ok(())
+    }
+
+    fn disagreement(&mut self, member: &Member, about: &'static str) -> Result<(), Failed> {
+        match self.rules.grammar {
+            Grammar::Strict => Err(Defect::Ambiguous(about).into()),
+            Grammar::Lenient => {
+                self.notes.push_back(Note::ReadersDisagree { path: member.path.clone(), about });
+                Ok(())
+            }
+        }
+    }
+}
+
+fn mapped(member: &mut Member, extents: Vec<crate::member::Extent>, size: u64) -> Result<(), Failed> {
+    if size >= MEMBER_BYTES_MAX {
+        return Err(Defect::Sparse("its size is more than any file can have").into());
+    }
+    sparse::check(&extents, size, member.stored_bytes).map_err(Defect::Sparse)?;
+    (member.size, member.sparse) = (size, Some(extents));
+    Ok(())
+}
+
+/// What the header alone says.
+fn plain_member(header: &HeaderBlock<'_>, dialect: Dialect) -> Result<Member, Failed> {
+    let not_negative = |number: Option<i64>, what| {
+        number.and_then(|number| u64::try_from(number).ok()).ok_or(Failed::Member(Defect::Number(what)))
+    };
+    let [atime, ctime] = header.other_times(dialect);
+    let is_device = matches!(header.type_flag(), b'3' | b'4');
+    let device = header.device(dialect);
+    Ok(Member {
+        path: header.path(dialect),
+        link: header.link().to_vec(),
+        mode: header.mode().ok_or(Defect::Number("mode"))?,
+        uid: not_negative(header.uid(), "owner")?,
+        gid: not_negative(header.gid(), "group")?,
+        owner: header.owner(dialect).to_vec(),
+        group: header.group(dialect).to_vec(),
+        mtime: Time { seconds: header.mtime().ok_or(Defect::Number("time"))?, nanoseconds: 0 },
+        atime,
+        ctime,
+        device: if is_device { device.ok_or(Defect::Number("device"))? } else { device.unwrap_or_default() },
+        ..Member::default()
+    })
+}
+
+/// Reads `size` bytes that the caller has compared with a limit.
+fn read_whole<S: Source>(source: &mut S, size: u64, offset: u64) -> Result<Vec<u8>, ReadError> {
+    // What a header claims is allocated piece by piece, as it turns out to be there.
+    const STEP_BYTES: usize = 64 << 10;
+    let mut bytes = Vec::new();
+    let mut left = usize::try_from(size).unwrap_or(usize::MAX);
+    while left > 0 {
+        let from = bytes.len();
+        bytes.resize(from + left.min(STEP_BYTES), 0);
+        let read = source.read(&mut bytes[from..]).map_err(|cause| ReadError::Read { offset, cause })?;
+        if read < bytes.len() - from {
+            return Err(ReadError::Truncated { offset });
+        }
+        left -= read;
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+#[path = "read/tests.rs"]
+mod tests;

@@ -1,0 +1,145 @@
+//! What pax records say of a member: the last of a key wins, values are checked, sparse keys are gathered in all three forms.
+//! Does not read headers (`super::block`) and does not follow the map inside data (`super::sparse`).
+
+use super::numbers::{decimal, time};
+use super::pax::{Records, from_base64};
+use super::sparse::SparseKeys;
+use crate::member::{Attribute, AttributeName, Device, Member, Time};
+
+/// What the records in front of a member, or global ones, say. None: nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    pub path: Option<Vec<u8>>,
+    pub link: Option<Vec<u8>>,
+    pub size: Option<u64>,
+    uid: Option<u64>,
+    gid: Option<u64>,
+    owner: Option<Vec<u8>>,
+    group: Option<Vec<u8>>,
+    mtime: Option<Time>,
+    atime: Option<Time>,
+    ctime: Option<Time>,
+    device_major: Option<u32>,
+    device_minor: Option<u32>,
+    attributes: Vec<Attribute>,
+    /// Everything about holes.
+    pub sparse: SparseKeys,
+}
+
+/// What is wrong with records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// The bytes are no records.
+    Malformed,
+    /// A key's value cannot be.
+    Value(String),
+}
+
+impl Said {
+    /// Takes in all records of a header. Those before one that is wrong count.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+        for record in Records::new(bytes) {
+            let (key, value) = record.ok().ok_or(Wrong::Malformed)?;
+            if self.record(key, value).is_none() {
+                return Err(Wrong::Value(String::from_utf8_lossy(key).into_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// None where the value cannot be. A key we do not know changes nothing.
+    fn record(&mut self, key: &[u8], value: &[u8]) -> Option<()> {
+        if let Some(sparse_key) = key.strip_prefix(b"GNU.sparse.") {
+            return self.sparse.record(sparse_key, value);
+        }
+        // POSIX: an empty value takes back what was said before.
+        let given = !value.is_empty();
+        let text = || given.then(|| super::block::until_nul(value).to_vec());
+        match key {
+            b"path" => self.path = text(),
+            b"linkpath" => self.link = text(),
+            b"size" => self.size = number(value)?,
+            b"uid" => self.uid = number(value)?,
+            b"gid" => self.gid = number(value)?,
+            b"uname" => self.owner = text(),
+            b"gname" => self.group = text(),
+            b"mtime" => self.mtime = moment(value)?,
+            b"atime" => self.atime = moment(value)?,
+            b"ctime" => self.ctime = moment(value)?,
+            b"SCHILY.devmajor" | b"SUN.devmajor" => self.device_major = u32::try_from(decimal(value)?).ok(),
+            b"SCHILY.devminor" | b"SUN.devminor" => self.device_minor = u32::try_from(decimal(value)?).ok(),
+            b"SCHILY.acl.access" => self.attribute(AttributeName::AccessList, value.to_vec()),
+            b"SCHILY.acl.default" => self.attribute(AttributeName::DefaultList, value.to_vec()),
+            b"RHT.security.selinux" => self.attribute(AttributeName::Selinux, value.to_vec()),
+            _ => return self.extended_attribute(key, value),
+        }
+        Some(())
+    }
+
+    fn extended_attribute(&mut self, key: &[u8], value: &[u8]) -> Option<()> {
+        if let Some(name) = key.strip_prefix(b"SCHILY.xattr.") {
+            self.attribute(AttributeName::Extended(name.to_vec()), value.to_vec());
+        } else if let Some(name) = key.strip_prefix(b"LIBARCHIVE.xattr.") {
+            // bsdtar writes both; the bytes are the same.
+            self.attribute(AttributeName::Extended(percent_decoded(name)), from_base64(value)?);
+        }
+        Some(())
+    }
+
+    fn attribute(&mut self, name: AttributeName, value: Vec<u8>) {
+        self.attributes.retain(|attribute| attribute.name != name);
+        self.attributes.push(Attribute { name, value });
+    }
+
+    /// Puts into `member` what was said of it, but for its size and its holes.
+    pub fn apply(&self, member: &mut Member) {
+        fn put<T: Clone>(target: &mut T, said: &Option<T>) {
+            if let Some(value) = said {
+                target.clone_from(value);
+            }
+        }
+        put(&mut member.path, &self.path);
+        put(&mut member.link, &self.link);
+        put(&mut member.uid, &self.uid);
+        put(&mut member.gid, &self.gid);
+        put(&mut member.owner, &self.owner);
+        put(&mut member.group, &self.group);
+        put(&mut member.mtime, &self.mtime);
+        member.atime = self.atime.or(member.atime);
+        member.ctime = self.ctime.or(member.ctime);
+        let Device { major, minor } = member.device;
+        member.device = Device { major: self.device_major.unwrap_or(major), minor: self.device_minor.unwrap_or(minor) };
+        for Attribute { name, value } in &self.attributes {
+            member.attributes.retain(|attribute| attribute.name != *name);
+            member.attributes.push(Attribute { name: name.clone(), value: value.clone() });
+        }
+    }
+}
+
+/// Empty: nothing is said any more. None: no number.
+fn number(value: &[u8]) -> Option<Option<u64>> {
+    if value.is_empty() { Some(None) } else { decimal(value).map(Some) }
+}
+
+fn moment(value: &[u8]) -> Option<Option<Time>> {
+    if value.is_empty() { Some(None) } else { time(value).map(Some) }
+}
+
+fn percent_decoded(name: &[u8]) -> Vec<u8> {
+    let digit = |at: usize| name.get(at).and_then(|&sign| char::from(sign).to_digit(16));
+    let mut decoded = Vec::with_capacity(name.len());
+    let mut at = 0;
+    while at < name.len() {
+        match (name[at], digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push((high << 4 | low) as u8);
+                at += 3;
+            }
+            (byte, ..) => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    decoded
+}

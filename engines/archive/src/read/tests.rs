@@ -1,0 +1,282 @@
+//! Headers of all dialects, and every way in which one can be wrong: each case is a row of hostile input that readers have
+//! fallen for.
+
+use super::*;
+use crate::member::Extent;
+use crate::read::pax::add_record;
+use crate::source::MemorySource;
+use crate::write::{Format, Style, begin_member, end_archive};
+
+/// What a reader makes of `bytes`, as lines.
+fn told(bytes: &[u8], rules: Rules) -> Vec<String> {
+    let mut source = MemorySource::new(bytes);
+    let mut reader = Reader::new(rules, &source);
+    let mut lines = Vec::new();
+    loop {
+        match reader.next(&mut source) {
+            Ok(Step::Member(member)) => {
+                lines.push(format!("{:?} {} {}", member.kind, member.name(), member.stored_bytes))
+            }
+            Ok(Step::Note(Note::PassedOver { defect, .. })) => lines.push(format!("passed over: {defect}")),
+            Ok(Step::Note(note)) => lines.push(format!("{note:?}").split([' ', '{']).next().unwrap_or("").to_owned()),
+            Ok(Step::End) => return lines,
+            Err(error) => {
+                lines.push(format!("error: {error}"));
+                return lines;
+            }
+        }
+    }
+}
+
+fn lenient(bytes: &[u8]) -> Vec<String> {
+    told(bytes, Rules::default())
+}
+
+fn strict(bytes: &[u8]) -> Vec<String> {
+    told(bytes, Rules { grammar: Grammar::Strict, ..Rules::default() })
+}
+
+fn header(path: &str, format: Format, data: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let stored_bytes = data.len() as u64;
+    let member = Member { path: path.into(), stored_bytes, size: stored_bytes, mode: 0o644, ..Member::default() };
+    begin_member(&member, &Style { format, ..Style::default() }, &mut bytes).expect("it fits");
+    bytes
+}
+
+fn file(path: &str, data: &[u8]) -> Vec<u8> {
+    let mut bytes = header(path, Format::Ustar, data);
+    bytes.extend_from_slice(data);
+    bytes.resize(padded(bytes.len() as u64) as usize, 0);
+    bytes
+}
+
+/// Sets bytes of a header and its sum anew.
+fn changed(mut bytes: Vec<u8>, at: usize, field: &[u8]) -> Vec<u8> {
+    bytes[at..at + field.len()].copy_from_slice(field);
+    bytes[148..156].fill(b' ');
+    let sum: u32 = bytes[..512].iter().map(|&byte| u32::from(byte)).sum();
+    bytes[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    bytes
+}
+
+fn extension(flag: u8, data: &[u8]) -> Vec<u8> {
+    changed(file("ext", data), 156, &[flag])
+}
+
+fn records(records: &[(&str, &str)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    records.iter().for_each(|(key, value)| add_record(&mut bytes, key.as_bytes(), value.as_bytes()));
+    bytes
+}
+
+fn pax(said: &[(&str, &str)]) -> Vec<u8> {
+    extension(b'x', &records(said))
+}
+
+fn end() -> Vec<u8> {
+    vec![0; 1024]
+}
+
+#[test]
+fn members_follow_one_another_up_to_two_zero_blocks() {
+    let archive = [file("a", b"1"), file("b", &[7; 1000]), end(), file("never", b"")].concat();
+    assert_eq!(lenient(&archive), ["Regular a 1", "Regular b 1000"]);
+    let ignoring = Rules { zeros: Zeros::Ignored, ..Rules::default() };
+    assert_eq!(told(&archive, ignoring).last().map(String::as_str), Some("Regular never 0"));
+}
+
+#[test]
+fn an_archive_may_end_without_its_mark_but_not_inside_a_member() {
+    let archive = [file("a", b"1"), file("b", &[7; 1000])].concat();
+    assert_eq!(lenient(&archive), ["Regular a 1", "Regular b 1000"]);
+    for cut in [1, 300, 511, 512 + 511, 1024 + 1, 1024 + 511, 1024 + 512 + 1] {
+        let told = lenient(&archive[..cut]);
+        let is_told = told.last().is_some_and(|line| line.starts_with("error: it "));
+        assert!(is_told, "{cut}: {told:?}");
+    }
+    assert_eq!(lenient(b""), Vec::<String>::new());
+}
+
+#[test]
+fn a_lone_zero_block_is_told() {
+    let archive = [file("a", b"1"), vec![0; 512], file("b", b"")].concat();
+    assert_eq!(lenient(&archive), ["Regular a 1", "LoneZeroBlock"]);
+}
+
+#[test]
+fn what_is_no_header_is_passed_over_and_told() {
+    assert_eq!(lenient(&[b'x'; 2048]), ["error: it does not look like a tar archive"]);
+    let archive = [file("a", b""), vec![b'#'; 1024], file("b", b""), end()].concat();
+    assert_eq!(lenient(&archive), ["Regular a 0", "Regular b 0", "Resynchronised"]);
+}
+
+#[test]
+fn records_win_over_fields_and_the_last_of_a_key_over_others() {
+    let inner = file("smuggled", b"");
+    let data = [inner.clone(), inner].concat();
+    let plain = changed(file("short", &data), 124, b"00000000000\0");
+    let archive = [pax(&[("path", "first"), ("size", "5"), ("path", "long"), ("size", "1024")]), plain, end()].concat();
+    assert_eq!(lenient(&archive), ["Regular long 1024"]);
+    let other_size = file("f", &[b'x'; 600]);
+    let archive = [pax(&[("size", "100")]), other_size, end()].concat();
+    assert_eq!(lenient(&archive)[0], "Regular f 100");
+    assert!(strict(&archive)[0].contains("two sizes"), "{:?}", strict(&archive));
+}
+
+#[test]
+fn a_size_in_records_is_not_that_of_a_long_name_between() {
+    let archive = [pax(&[("size", "3")]), extension(b'L', b"the-long-name\0"), file("s", b"abc"), end()].concat();
+    assert_eq!(lenient(&archive), ["Regular the-long-name 3"]);
+}
+
+#[test]
+fn two_names_that_differ_are_told_and_strictly_refused() {
+    let archive = [pax(&[("path", "pax")]), extension(b'L', b"gnu\0"), file("s", b""), end()].concat();
+    assert_eq!(lenient(&archive), ["Regular pax 0", "ReadersDisagree"]);
+    assert!(strict(&archive)[0].starts_with("passed over: readers disagree"));
+}
+
+#[test]
+fn long_names_stop_at_nul_and_the_last_counts() {
+    let two = [extension(b'L', b"one\0"), extension(b'L', b"two\0hidden"), file("s", b""), end()].concat();
+    assert_eq!(lenient(&two), ["Regular two 0"]);
+}
+
+#[test]
+fn what_nothing_follows_is_an_error() {
+    for front in [pax(&[("path", "x")]), extension(b'L', b"x\0"), extension(b'K', b"x\0")] {
+        for end in [Vec::new(), end()] {
+            let archive = [file("a", b""), front.clone(), end].concat();
+            assert!(lenient(&archive)[1].contains("nothing follows"), "{:?}", lenient(&archive));
+        }
+    }
+}
+
+#[test]
+fn malformed_records_cost_their_member_and_nothing_behind_it() {
+    for bad in [&b"99 path=x\n"[..], b"9 pathx\n", b"20 path=x", b"-5 a=b\n", b"12 size=-4\n\0", b"12 mtime=x\n\0"] {
+        let archive = [extension(b'x', bad), file("a", &[1; 600]), file("b", b""), end()].concat();
+        let told = lenient(&archive);
+        assert!(told[0].starts_with("passed over: its "), "{told:?}");
+        assert_eq!(told[1..], ["Regular b 0"], "{}", String::from_utf8_lossy(bad));
+    }
+}
+
+#[test]
+fn sizes_that_cannot_be_are_refused() {
+    for size in [&[0xff; 12][..], &[0x80, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], b"0000000000x\0"] {
+        let archive = [changed(file("a", b""), 124, size), file("b", b""), end()].concat();
+        assert_eq!(lenient(&archive), ["passed over: its size is not a number that can be", "Regular b 0"]);
+    }
+    let archive = [pax(&[("size", "18446744073709551615")]), file("b", b""), file("c", b""), end()].concat();
+    assert_eq!(lenient(&archive)[0], "passed over: its size is not a number that can be");
+}
+
+#[test]
+fn names_and_records_without_bounds_are_not_read_into_memory() {
+    for flag in [b'L', b'x'] {
+        let endless = changed(extension(flag, b""), 124, b"77777777777\0");
+        let archive = [endless, file("a", b"")].concat();
+        assert!(lenient(&archive)[0].starts_with("error: it ends too early"), "{:?}", lenient(&archive));
+    }
+}
+
+#[test]
+fn kinds_without_data_have_none_whatever_their_size_says() {
+    for flag in *b"123456" {
+        let archive = [changed(file("a", b""), 156, &[flag]), file("b", b""), end()].concat();
+        let archive = changed(archive, 124, b"00000001000\0");
+        assert_eq!(lenient(&archive)[1..], ["ReadersDisagree", "Regular b 0"], "{}", flag as char);
+        assert!(strict(&archive)[0].contains("readers disagree"));
+    }
+}
+
+#[test]
+fn old_directories_and_unknown_types() {
+    let v7 = |flag: u8| changed(changed(file("old/", b""), 257, &[0; 8]), 156, &[flag]);
+    assert_eq!(lenient(&[v7(0), end()].concat()), ["Directory old/ 0"]);
+    let unknown = changed(file("a", b"data"), 156, b"Q");
+    assert_eq!(lenient(&[unknown, file("b", b""), end()].concat()), ["Regular a 4", "UnknownType", "Regular b 0"]);
+    let renames = changed(file("a", b"data"), 156, b"N");
+    assert!(lenient(&[renames, end()].concat())[0].contains("not followed"));
+}
+
+#[test]
+fn solaris_and_star_carriers_are_passed_over() {
+    let archive = [extension(b'A', b"acl"), extension(b'X', &records(&[("path", "sun")])), file("s", b"1"), end()];
+    assert_eq!(lenient(&archive.concat()), ["Regular sun 1"]);
+    let star = changed(file("n", b""), 345, &[b"p".as_slice(), &[0; 130]].concat());
+    let star = changed(star, 476, b"00000000001 00000000002 ");
+    assert_eq!(lenient(&[star, end()].concat()), ["Regular p/n 0"]);
+}
+
+#[test]
+fn sparse_files_of_the_three_pax_forms_and_orphans() {
+    let data = [7_u8; 512];
+    let expected = vec![Extent { offset: 1000, bytes: 512 }];
+    let old = [("GNU.sparse.size", "5000"), ("GNU.sparse.numblocks", "1")];
+    let first = [&old[..], &[("GNU.sparse.offset", "1000"), ("GNU.sparse.numbytes", "512")]].concat();
+    let second = [&old[..], &[("GNU.sparse.map", "1000,512"), ("GNU.sparse.name", "n")]].concat();
+    let third = [("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0"), ("GNU.sparse.realsize", "5000")];
+    let with_map = [b"1\n1000\n512\n".to_vec(), vec![0; 501], data.to_vec()].concat();
+    for (said, data) in [(&first[..], &data[..]), (&second, &data), (&third, &with_map)] {
+        let archive = [pax(said), file("n", data), end()].concat();
+        let mut source = MemorySource::new(&archive);
+        let mut reader = Reader::new(Rules::default(), &source);
+        let Ok(Step::Member(member)) = reader.next(&mut source) else { panic!("no member") };
+        assert_eq!((member.size, member.stored_bytes, &member.sparse), (5000, 512, &Some(expected.clone())));
+        assert_eq!(archive[member.data_offset as usize..][..512], [7; 512]);
+        assert!(matches!(reader.next(&mut source), Ok(Step::End)));
+    }
+    for said in
+        [&[("GNU.sparse.map", "0,1")][..], &[("GNU.sparse.name", "orphan")], &[old[0], ("GNU.sparse.map", "9,1")]]
+    {
+        let archive = [pax(said), file("n", b"x"), file("b", b""), end()].concat();
+        assert_eq!(lenient(&archive).len(), 2);
+        assert!(lenient(&archive)[0].starts_with("passed over: "), "{:?}", lenient(&archive));
+    }
+}
+
+#[test]
+fn maps_of_holes_are_checked() {
+    let third = [("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0"), ("GNU.sparse.realsize", "5000")];
+    for map in ["2\n0\n512\n100\n512\n", "1\n4900\n512\n", "1\nx\n1\n", "99999999\n", "1\n0\n100\n", "3\n1\n"] {
+        let mut data = map.as_bytes().to_vec();
+        data.resize(1024, 0);
+        let archive = [pax(&third), file("n", &data), file("b", b""), end()].concat();
+        assert!(lenient(&archive)[0].starts_with("passed over: its map"), "{map:?}: {:?}", lenient(&archive));
+        assert_eq!(lenient(&archive)[1..], ["Regular b 0"]);
+    }
+}
+
+#[test]
+fn sums_of_signed_bytes_are_sums() {
+    let mut bytes = header("\u{fc}", Format::Ustar, b"");
+    bytes[148..156].fill(b' ');
+    let sum: i32 = bytes.iter().map(|&byte| i32::from(byte.cast_signed())).sum();
+    bytes[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    assert_eq!(lenient(&[bytes, end()].concat()), ["Regular ü 0"]);
+}
+
+#[test]
+fn global_records_hold_for_all_that_follows() {
+    let global = extension(b'g', &records(&[("uname", "all"), ("mtime", "5.5")]));
+    let archive = [global, file("a", b""), pax(&[("uname", "one")]), file("b", b""), end()].concat();
+    let mut source = MemorySource::new(&archive);
+    let mut reader = Reader::new(Rules::default(), &source);
+    for owner in ["all", "one"] {
+        let Ok(Step::Member(member)) = reader.next(&mut source) else { panic!("no member") };
+        assert_eq!((member.owner, member.mtime.nanoseconds), (owner.into(), 500_000_000));
+    }
+}
+
+#[test]
+fn a_strict_reader_wants_the_version() {
+    let archive = [changed(file("a", b""), 263, b"\0\0"), file("b", b""), end()].concat();
+    assert_eq!(lenient(&archive), ["Regular a 0", "Regular b 0"]);
+    assert_eq!(strict(&archive).len(), 2);
+    let mut whole = file("a", b"");
+    end_archive(whole.len() as u64, &mut whole);
+    assert_eq!(strict(&whole), ["Regular a 0"]);
+}
