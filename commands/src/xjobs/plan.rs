@@ -235,8 +235,25 @@ pub fn open_books(context: &Context, args: &XjobsArgs, template: &Template) -> R
         command: NAME,
         message: format!("{what} {}: {}", quote(path), with_causes(error)),
     };
-    let joblog = args.parallel.joblog.as_ref().map(|name| log_path(name, resume));
-    let done = match (resume, &args.journal, &joblog) {
+    let opening_failure = |what: &str, path: &Path, error: &std::io::Error| match error.kind() {
+        std::io::ErrorKind::WouldBlock => Failure::Environment {
+            command: NAME,
+            message: format!("{what} {}: {}", quote(path), in_use(context, path)),
+        },
+        _ => failure(what, path, error),
+    };
+    // Opened before they are read: nobody else adds to them from now on.
+    let journal = args
+        .journal
+        .as_deref()
+        .map(|path| Journal::open(path).map_err(|error| opening_failure("open the journal", path, &error)))
+        .transpose()?;
+    let log = args.parallel.joblog.as_ref().map(|name| log_path(name, resume));
+    let joblog = log.as_ref().map(|(path, opening)| {
+        Joblog::open(path, *opening).map_err(|error| opening_failure("open the job log", path, &error))
+    });
+    let joblog = joblog.transpose()?;
+    let done = match (resume, &args.journal, &log) {
         (None, ..) => None,
         (Some(resume), Some(path), _) => {
             Some(Done::read(path, resume).map_err(|error| failure("read the journal", path, &error))?)
@@ -255,14 +272,22 @@ pub fn open_books(context: &Context, args: &XjobsArgs, template: &Template) -> R
         let message = format!("{count} of the {book} could not be read: an earlier run was cut off");
         context.messages.warning(NAME, &message, &[]);
     }
-    let journal = args
-        .journal
-        .as_deref()
-        .map(|path| Journal::open(path).map_err(|error| failure("open the journal", path, &error)));
-    let joblog = joblog.map(|(path, opening)| {
-        Joblog::open(&path, opening).map_err(|error| failure("open the job log", &path, &error))
+    Ok(Books { journal, joblog, done })
+}
+
+/// Who adds to a journal or log, as far as this can be seen.
+fn in_use(context: &Context, path: &Path) -> String {
+    use std::os::unix::fs::MetadataExt;
+    let holder = std::fs::metadata(path).ok().and_then(|file| {
+        let device = machine::DeviceNumber::of(file.dev());
+        machine::lock_holder(&context.host, device, file.ino()).ok().flatten()
     });
-    Ok(Books { journal: journal.transpose()?, joblog: joblog.transpose()?, done })
+    let name = holder.and_then(|pid| machine::process_name(&context.host, pid).ok().flatten());
+    match (holder, name) {
+        (Some(pid), Some(name)) => format!("process {pid} ({name}) adds to it"),
+        (Some(pid), None) => format!("process {pid} adds to it"),
+        (None, _) => "another run adds to it".to_owned(),
+    }
 }
 
 /// COMPAT: a log begins anew, unless its name begins with + or the run resumes.

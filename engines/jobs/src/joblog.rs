@@ -2,11 +2,12 @@
 //! Exitval Signal Command. What it cannot say, and [`crate::journal`] can: that a job has begun, what it used, where it ran.
 //! Read back for `--resume`, jobs are known by their command, where GNU parallel looks at Seq alone.
 
+use crate::book::Book;
 use crate::journal::{Done, Outcome, Record, Resume};
 use crate::key::Key;
 use crate::shell_words::{self, Controls};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use sys::reap::How;
 
@@ -29,27 +30,21 @@ pub enum Opening {
 /// A job log that is being written.
 #[derive(Debug)]
 pub struct Joblog {
-    file: File,
+    book: Book,
 }
 
 impl Joblog {
-    /// Opens `path` and writes the heading where it is empty. A last line that a crash cut off is ended first.
+    /// Opens `path` and writes the heading where it is empty; `WouldBlock` says that another run has it. A last line that a crash cut off is
+    /// ended first.
     pub fn open(path: &Path, opening: Opening) -> io::Result<Self> {
-        let mut file = File::options().create(true).append(true).read(true).open(path)?;
+        let mut book = Book::open(path)?;
         if opening == Opening::Replace {
-            file.set_len(0)?;
+            book.clear()?;
         }
-        let length = file.metadata()?.len();
-        let mut last = [b'\n'];
-        if length > 0 {
-            std::os::unix::fs::FileExt::read_exact_at(&file, &mut last, length - 1)?;
+        if book.length()? == 0 {
+            book.put(HEADING)?;
         }
-        match length {
-            0 => file.write_all(HEADING)?,
-            _ if last != [b'\n'] => file.write_all(b"\n")?,
-            _ => {}
-        }
-        Ok(Self { file })
+        Ok(Self { book })
     }
 
     /// Notes how a job ended, with one write. COMPAT: a line a job, so attempts that are followed by others are left out.
@@ -73,12 +68,12 @@ impl Joblog {
         .into_bytes();
         line.extend(shell_words::join(record.words.iter(), Controls::Escaped));
         line.push(b'\n');
-        self.file.write_all(&line)
+        self.book.put(&line)
     }
 
     /// Waits until all is on the disk.
     pub fn finish(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.book.finish()
     }
 }
 

@@ -2,13 +2,14 @@
 //! it is true after any kill. `--resume` reads it back: jobs are known by their content, not by their number.
 //! It is written out to the disk (fdatasync) at the run's end only: a power cut may lose the last lines, a kill none.
 
+use crate::book::Book;
 use crate::key::Key;
 use crate::spec::Spec;
 use crate::tree::{Leftover, Spent, Survivor};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use sys::reap::How;
 use sys::spawn::Words;
@@ -176,22 +177,13 @@ struct AnyLine {
 /// A journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
-    file: File,
+    book: Book,
 }
 
 impl Journal {
-    /// Opens `path` to add to it. A last line that a crash cut off is ended first.
+    /// Opens `path` to add to it; `WouldBlock` says that another run has it. A last line that a crash cut off is ended first.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let mut file = File::options().create(true).append(true).read(true).open(path)?;
-        let length = file.metadata()?.len();
-        let mut last = [b'\n'];
-        if length > 0 {
-            std::os::unix::fs::FileExt::read_exact_at(&file, &mut last, length - 1)?;
-        }
-        if last != [b'\n'] {
-            file.write_all(b"\n")?;
-        }
-        Ok(Self { file })
+        Ok(Self { book: Book::open(path)? })
     }
 
     /// Notes that a job is about to begin.
@@ -240,13 +232,13 @@ impl Journal {
 
     /// Waits until all is on the disk.
     pub fn finish(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.book.finish()
     }
 
     fn put(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line).map_err(io::Error::other)?;
         bytes.push(b'\n');
-        self.file.write_all(&bytes)
+        self.book.put(&bytes)
     }
 }
 
@@ -370,6 +362,7 @@ impl Done {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     fn spec(words: &[&[u8]]) -> Spec {
         let mut spec = Spec { number: 1, ..Spec::default() };

@@ -4,6 +4,7 @@
 
 pub mod admission;
 pub mod blocks;
+mod book;
 pub mod classes;
 pub mod halt;
 pub mod joblog;

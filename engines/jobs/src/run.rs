@@ -602,9 +602,8 @@ impl<'a> Runner<'a> {
         self.ran.measures.critical_path_ns = self.chains.longest_ns;
         let finished =
             [self.around.journal.as_ref().map(Journal::finish), self.around.joblog.as_ref().map(Joblog::finish)];
-        for error in finished.into_iter().flatten().filter_map(Result::err) {
-            self.observer.tell(&Event::BadJournal(&error));
-        }
+        let failed: Vec<io::Error> = finished.into_iter().flatten().filter_map(Result::err).collect();
+        self.books_failed(&failed);
         self.ran.dropped += self.queue.clear() as u64;
         if let Some(slots) = &self.options.slots {
             self.ran.slots = slots.close();

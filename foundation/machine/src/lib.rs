@@ -9,6 +9,7 @@ mod clock_source;
 #[cfg(test)]
 mod fake_host;
 mod host;
+mod locks;
 mod memory;
 mod mounts;
 mod pressure;
@@ -26,6 +27,7 @@ pub use cgroup::{
 };
 pub use clock_source::{ClockSource, clock_source};
 pub use host::{FieldFault, Host, HostError};
+pub use locks::lock_holder;
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
 pub use pressure::{Pressure, Resource, own_run_delay_ns, pressure};
