@@ -1,8 +1,9 @@
 //! What `--resume` leaves out: jobs are known by what they are, wherever they stand and whichever slot they had.
 
-use super::ends::start;
+use super::ends::{child_of, start};
 use super::{stdout, xjobs};
 use crate::place::{Place, said, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
 use testkit::program::Exit;
 
 #[test]
@@ -58,7 +59,7 @@ fn a_second_run_with_the_same_journal_is_told_who_has_it() {
         let mut first = start(&place, &arguments, "1\n");
         wait_until("a job runs", || place.has("began"));
         let second = xjobs(&place, &arguments, "1\n2\n");
-        let who = super::ends::child_of(i32::try_from(first.child.id()).expect("a number")).expect("it has a runner");
+        let who = child_of(i32::try_from(first.child.id()).expect("a number")).expect("it has a runner");
         let told = said(&second);
         assert!(
             told.contains(&format!("'j': process {who} (")) || told.contains(&format!("j: process {who} (")),
@@ -77,4 +78,86 @@ fn a_journal_that_is_no_file_is_written_to_and_nothing_else() {
     let place = Place::new();
     let outcome = xjobs(&place, &["--journal", "/dev/null", "--joblog", "/dev/null", "echo"], "1\n");
     assert_eq!((outcome.exit, stdout(&outcome).as_str(), said(&outcome).as_str()), (Exit::Code(0), "1\n", ""));
+}
+
+#[test]
+fn another_attempt_replaces_the_file_that_the_first_one_made() {
+    let place = Place::new();
+    let list = "sh -c 'test -e k && echo second && exit; touch k; echo first and longer; exit 1' > o.log\n";
+    for books in [&["--retries", "2"][..], &["--retries", "2", "--journal", "j"]] {
+        let outcome = xjobs(&place, books, list);
+        assert_eq!((outcome.exit, place.read("o.log")), (Exit::Code(0), b"second\n".to_vec()), "{}", said(&outcome));
+        let again = xjobs(&place, books, list);
+        assert!(said(&again).contains("cannot open 'o.log': File exists"), "{}", said(&again));
+        ["k", "o.log"].iter().for_each(|name| std::fs::remove_file(place.path(name)).expect("it is there"));
+    }
+}
+
+/// The list that encodes a CD, with programs that wait for their sign; killed while the last one runs.
+fn killed_in_the_last_job(place: &Place) {
+    let list = "sh -c 'echo 1 >> done'\nsh -c 'echo 2 >> done'\n%%\n\
+                sh -c 'echo some; touch runs; until [ -e go ]; do sleep 0.01; done; echo all' > gain.log\n";
+    let mut first = start(place, &["--journal", "cd.log", "--resume"], list);
+    wait_until("the last runs", || place.has("runs"));
+    let runner = child_of(i32::try_from(first.child.id()).expect("a number")).and_then(Pid::from_raw);
+    kill_process(runner.expect("it has a runner"), Signal::KILL).expect("it lives");
+    first.end();
+    place.write("go", "");
+}
+
+#[test]
+fn a_job_that_was_cut_off_goes_on_with_its_own_file() {
+    let place = Place::new();
+    killed_in_the_last_job(&place);
+    let list = place.read("list");
+    let resumed = xjobs(&place, &["--journal", "cd.log", "--resume"], &list);
+    assert_eq!(resumed.exit, Exit::Code(0), "{}", said(&resumed));
+    assert!(said(&resumed).contains("job 3 had begun when an earlier run ended; it is run again"));
+    assert_eq!(place.read("gain.log"), b"some\nall\n");
+    assert_eq!(place.read("done").len(), 4, "the others were done");
+    assert_eq!(xjobs(&place, &["--journal", "cd.log", "--resume"], &list).exit, Exit::Code(0));
+}
+
+#[test]
+fn a_file_of_somebody_elses_under_that_name_is_refused() {
+    let place = Place::new();
+    killed_in_the_last_job(&place);
+    place.write("mine", "mine");
+    std::fs::rename(place.path("mine"), place.path("gain.log")).expect("it is ours");
+    let resumed = xjobs(&place, &["--journal", "cd.log", "--resume"], place.read("list"));
+    assert!(said(&resumed).contains("cannot open 'gain.log': File exists"), "{}", said(&resumed));
+    assert_eq!((resumed.exit, place.read("gain.log")), (Exit::Code(1), b"mine".to_vec()));
+}
+
+#[test]
+fn killed_at_any_line_of_the_journal_a_redirected_job_resumes() {
+    for step in 1..=8 {
+        let place = Place::new();
+        let list: String = (1..=4).map(|job| format!("sh -c 'sleep 0.00{job}; echo {job}' > o{job}\n")).collect();
+        let arguments = ["-j2", "--journal", "j", "--resume"];
+        let mut running = start(&place, &arguments, &list);
+        let lines = || if place.has("j") { place.read("j").iter().filter(|&&byte| byte == b'\n').count() } else { 0 };
+        while lines() < step && running.child.try_wait().expect("it can be asked").is_none() {}
+        if let Some(runner) = child_of(i32::try_from(running.child.id()).expect("a number")).and_then(Pid::from_raw) {
+            let _it_may_have_ended = kill_process(runner, Signal::KILL);
+        }
+        running.end();
+        let resumed = xjobs(&place, &arguments, &list);
+        assert_eq!(resumed.exit, Exit::Code(0), "step {step}: {}", said(&resumed));
+        (1..=4).for_each(|job| assert_eq!(place.read(format!("o{job}")), format!("{job}\n").as_bytes()));
+    }
+}
+
+#[test]
+fn the_file_of_all_jobs_is_added_to_by_the_run_that_resumes() {
+    let place = Place::new();
+    let run = |list: &str, more: &[&str]| {
+        let arguments = [&["-j1", "--journal", "j"], more, &["echo", ">", "all"]].concat();
+        xjobs(&place, &arguments, list)
+    };
+    assert_eq!(run("1\n2\n", &[]).exit, Exit::Code(0));
+    assert_eq!(run("1\n2\n3\n", &["--resume"]).exit, Exit::Code(0));
+    assert_eq!(place.read("all"), b"1\n2\n3\n");
+    let anew = run("4\n", &[]);
+    assert!(said(&anew).contains("cannot open 'all': File exists"), "{}", said(&anew));
 }

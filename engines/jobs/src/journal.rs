@@ -4,10 +4,11 @@
 
 use crate::book::Book;
 use crate::key::Key;
+use crate::made::Mark;
 use crate::spec::Spec;
 use crate::tree::{Leftover, Spent, Survivor};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -164,6 +165,15 @@ fn text(bytes: &[u8]) -> Text {
 struct BeginLine {
     begin: String,
     job: u64,
+    /// Files that `>` makes for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    made: Vec<String>,
+}
+
+/// A file that `>` on the command line makes for all jobs.
+#[derive(Serialize)]
+struct MadeLine {
+    made: [String; 1],
 }
 
 /// What `--resume` needs of a line.
@@ -172,6 +182,8 @@ struct AnyLine {
     begin: Option<String>,
     key: Option<String>,
     outcome: Option<String>,
+    #[serde(default)]
+    made: Vec<String>,
 }
 
 /// A journal that is being written.
@@ -186,9 +198,14 @@ impl Journal {
         Ok(Self { book: Book::open(path)? })
     }
 
-    /// Notes that a job is about to begin.
-    pub fn begin(&mut self, key: Key, number: u64) -> io::Result<()> {
-        self.put(&BeginLine { begin: key.text(), job: number })
+    /// Notes that a job is about to begin, and which files it has made.
+    pub fn begin(&mut self, key: Key, number: u64, made: impl Iterator<Item = Mark>) -> io::Result<()> {
+        self.put(&BeginLine { begin: key.text(), job: number, made: made.map(Mark::text).collect() })
+    }
+
+    /// Notes a file that has been made for all jobs.
+    pub fn made_for_all(&mut self, mark: Mark) -> io::Result<()> {
+        self.put(&MadeLine { made: [mark.text()] })
     }
 
     /// Notes how a job ended.
@@ -269,6 +286,8 @@ pub struct Done {
     ended: HashMap<Key, u32>,
     /// Jobs that had begun and whose end is not known.
     interrupted: HashMap<Key, u32>,
+    /// Files that `>` made, with the job that they are of, or none for those of all jobs.
+    made: HashSet<(Option<Key>, Mark)>,
     /// Lines that could not be read: cut off by a crash.
     pub lines_unread: u64,
 }
@@ -300,7 +319,9 @@ impl Done {
     }
 
     fn note(&mut self, line: &AnyLine, resume: Resume) {
-        if let Some(key) = line.begin.as_deref().and_then(Key::parse) {
+        let begun = line.begin.as_deref().and_then(Key::parse);
+        self.made.extend(line.made.iter().filter_map(|mark| Mark::parse(mark)).map(|mark| (begun, mark)));
+        if let Some(key) = begun {
             *self.interrupted.entry(key).or_default() += 1;
         }
         let Some(key) = line.key.as_deref().and_then(Key::parse) else { return };
@@ -316,6 +337,11 @@ impl Done {
         if counts {
             self.add(key);
         }
+    }
+
+    /// Whether an earlier attempt of the job made this file, or for all jobs an earlier run.
+    pub(crate) fn has_made(&self, key: Option<Key>, mark: Mark) -> bool {
+        self.made.contains(&(key, mark))
     }
 
     /// Nothing yet, in a log where jobs are known by their commands.
@@ -401,9 +427,9 @@ mod tests {
         let path = folder.path().join("journal");
         let (first, second, third) = (spec(&[b"a"]), spec(&[b"b\xff\n"]), spec(&[b"c"]));
         let mut journal = Journal::open(&path).expect("it can be made");
-        journal.begin(key(&first), 1).expect("written");
+        journal.begin(key(&first), 1, std::iter::empty()).expect("written");
         journal.end(&record(&first, Outcome::Ok)).expect("written");
-        journal.begin(key(&third), 3).expect("written");
+        journal.begin(key(&third), 3, Mark::parse("a7").into_iter()).expect("written");
         journal.end(&record(&second, Outcome::Failed)).expect("written");
         drop(journal);
         File::options().append(true).open(&path).expect("there").write_all(b"{\"job\":").expect("written");
@@ -412,6 +438,9 @@ mod tests {
         assert_eq!(done.lines_unread, 1);
         assert!(done.takes_out(key(&first)) && !done.takes_out(key(&first)));
         assert!(done.takes_out(key(&second)) && !done.takes_out(key(&third)));
+        let mark = Mark::parse("a7").expect("a number");
+        assert!(done.has_made(Some(key(&third)), mark) && !done.has_made(Some(key(&first)), mark));
+        assert!(!done.has_made(None, mark));
         assert!(done.was_interrupted(key(&third)) && !done.was_interrupted(key(&first)));
         let mut done = Done::read(&path, Resume::Succeeded).expect("readable");
         assert!(done.takes_out(key(&first)) && !done.takes_out(key(&second)));

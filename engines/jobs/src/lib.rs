@@ -12,6 +12,7 @@ pub mod journal;
 pub mod key;
 pub mod line;
 pub mod list;
+pub mod made;
 pub mod measures;
 pub mod output;
 mod queue;

@@ -20,6 +20,7 @@ use crate::joblog::Joblog;
 use crate::journal::{Done, Journal, Outcome};
 use crate::key::{Key, Keys};
 use crate::list::{Item, ListFault};
+use crate::made::{Made, Mark};
 use crate::measures::{Measures, WaitClocks};
 use crate::output::{Capture, Outlet};
 use crate::queue::{Pending, Queue};
@@ -259,6 +260,8 @@ struct Running {
     sent_bytes: u64,
     /// The files of `--results` that its output goes to.
     files: Option<OutputFiles>,
+    /// Files of its redirections.
+    made: Vec<Made>,
 }
 
 impl Running {
@@ -299,6 +302,8 @@ struct Runner<'a> {
     outlets: [Outlet; 2],
     outlet_is_watched: [bool; 2],
     delivery: delivery::Delivery,
+    /// Files that attempts of jobs made which have not come to their end.
+    made: HashMap<u64, Vec<Mark>>,
     keys: Keys,
     spawner: Spawner,
     programs: Programs,
@@ -422,6 +427,7 @@ impl<'a> Runner<'a> {
             queue: Queue::default(),
             outlet_is_watched: [false; 2],
             delivery: delivery::Delivery::default(),
+            made: HashMap::new(),
             keys: Keys::new(&options.folder, &options.defaults),
             defaults: [None, None, None],
             scratch: vec![0; READ_BYTES],

@@ -1,6 +1,7 @@
 //! What a job needs before it can be started: its program's path, its files, its environment. Each failure says what could not
 //! be done with what. Spawns nothing itself.
 
+use crate::made::{self, Claim, Made};
 use crate::spec::{More, Opening, Target};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -125,37 +126,36 @@ pub(crate) fn hold(block: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Opens a job's output.
-pub(crate) fn open_output(target: &Target, folder: Option<&[u8]>) -> Result<OwnedFd, StartFault> {
+/// Opens a job's output. What `>` makes is the job's own from then on.
+pub(crate) fn open_output(
+    target: &Target,
+    folder: Option<&[u8]>,
+    claim: &Claim<'_>,
+) -> Result<(OwnedFd, Option<Made>), StartFault> {
     let how = match target.opening {
-        Opening::New => OFlags::EXCL,
+        Opening::New => {
+            let made = made::open(&located(&target.path, folder), claim);
+            let waiting = made.and_then(|(file, made)| may_wait(&file).map(|()| (file, made)));
+            return waiting.map_err(|cause| StartFault::Open { path: text(&target.path), cause });
+        }
         Opening::Replace => OFlags::TRUNC,
         Opening::Append => OFlags::APPEND,
     };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK | how;
-    match open(&target.path, folder, flags) {
-        // COMPAT: > refuses files that are there, and nothing else that is: /dev/null and pipes are written to.
-        Err(StartFault::Open { cause, .. }) if is_existing_special(&target.path, folder, &cause) => {
-            open(&target.path, folder, flags.difference(OFlags::EXCL | OFlags::CREATE))
-        }
-        other => other,
-    }
-}
-
-fn is_existing_special(path: &[u8], folder: Option<&[u8]>, cause: &io::Error) -> bool {
-    cause.kind() == io::ErrorKind::AlreadyExists
-        && std::fs::metadata(located(path, folder)).is_ok_and(|file| !file.is_file())
+    open(&target.path, folder, flags).map(|file| (file, None))
 }
 
 fn open(path: &[u8], folder: Option<&[u8]>, flags: OFlags) -> Result<OwnedFd, StartFault> {
     let mode = Mode::from_raw_mode(0o666);
-    let opened = rustix::fs::open(located(path, folder), flags | OFlags::CLOEXEC, mode).and_then(|file| {
-        // Opening must not wait, using it may.
-        let now = rustix::fs::fcntl_getfl(&file)?;
-        rustix::fs::fcntl_setfl(&file, now.difference(OFlags::NONBLOCK))?;
-        Ok(file)
-    });
-    opened.map_err(|cause| StartFault::Open { path: text(path), cause: cause.into() })
+    let opened = rustix::fs::open(located(path, folder), flags | OFlags::CLOEXEC, mode).map_err(io::Error::from);
+    let opened = opened.and_then(|file| may_wait(&file).map(|()| file));
+    opened.map_err(|cause| StartFault::Open { path: text(path), cause })
+}
+
+/// Opening must not wait, using it may.
+fn may_wait(file: &OwnedFd) -> io::Result<()> {
+    let now = rustix::fs::fcntl_getfl(file)?;
+    Ok(rustix::fs::fcntl_setfl(file, now.difference(OFlags::NONBLOCK))?)
 }
 
 /// A name in the job's folder.
@@ -185,6 +185,7 @@ pub(crate) fn environment(base: &Words, more: &More) -> Result<Option<Words>, St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made::{Naming, Own};
 
     #[test]
     fn programs_are_found_where_path_says() {
@@ -200,11 +201,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().as_os_str().as_bytes();
         let target = |opening| Target { path: b"o".to_vec(), opening };
-        open_output(&target(Opening::New), Some(place)).expect("it is new");
-        assert!(open_output(&target(Opening::New), Some(place)).is_err());
-        open_output(&target(Opening::Replace), Some(place)).expect("it may be replaced");
-        open_output(&target(Opening::Append), Some(place)).expect("it may grow");
-        open_output(&Target { path: b"/dev/null".to_vec(), opening: Opening::New }, None).expect("no file is lost");
+        let claim = Claim { naming: Naming::AtOnce, own: Own::Emptied, is_own: &|_| false };
+        let open = |target: &Target, folder| open_output(target, folder, &claim);
+        open(&target(Opening::New), Some(place)).expect("it is new");
+        assert!(open(&target(Opening::New), Some(place)).is_err());
+        open(&target(Opening::Replace), Some(place)).expect("it may be replaced");
+        open(&target(Opening::Append), Some(place)).expect("it may grow");
+        open(&Target { path: b"/dev/null".to_vec(), opening: Opening::New }, None).expect("no file is lost");
         assert!(matches!(open_input(b"missing", Some(place)), Err(StartFault::Open { .. })));
     }
 

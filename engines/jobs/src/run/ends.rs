@@ -46,6 +46,7 @@ impl Running {
             orphans: Spent::default(),
             sent_bytes: 0,
             files: None,
+            made: Vec::new(),
         }
     }
 }
@@ -234,6 +235,7 @@ impl Runner<'_> {
 
     /// Notes how a named job came out, for those that wait for it.
     pub(super) fn settle(&mut self, pending: &Pending, is_success: bool, chain_ns: u64) {
+        self.made.remove(&pending.spec.number);
         self.source.job_ended(pending.spec.number, is_success);
         let Some(id) = pending.spec.more.as_ref().and_then(|more| more.id.clone()) else { return };
         self.queue.settle(pending.spec.number, is_success);

@@ -4,10 +4,11 @@
 use super::{Asking, Cause, Discarded, Errors, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop, token};
 use crate::journal::{Outcome, Record};
 use crate::key::Key;
+use crate::made::{Claim, Made, Naming, Own};
 use crate::output::Capture;
 use crate::queue::{Next, Pending};
 use crate::results::OutputFiles;
-use crate::spec::{More, Spec};
+use crate::spec::{More, Spec, Target};
 use crate::staff::Crew;
 use crate::start::{self, StartFault};
 use crate::template::Place;
@@ -232,12 +233,13 @@ impl Runner<'_> {
         if let OutputManner::Files(results) = &self.options.output {
             running.files = Some(OutputFiles::prepare(&results.layout, &spec.words, place)?);
         }
-        let streams = self.streams(more, &mut running)?;
+        let streams = self.streams(spec.number, more, &mut running)?;
         if let (Some(key), Some(journal)) = (running.key, &mut self.around.journal)
-            && let Err(error) = journal.begin(key, spec.number)
+            && let Err(error) = journal.begin(key, spec.number, running.made.iter().map(|made| made.mark))
         {
             self.journal_fails(error);
         }
+        running.made.drain(..).try_for_each(name)?;
         let besides = passport.map(|passport| besides(&passport)).transpose().map_err(nul)?;
         self.spawn(more, &program, besides.as_ref(), &streams, &mut running)?;
         Ok((Started::Runs, running))
@@ -431,7 +433,7 @@ impl Runner<'_> {
     }
 
     /// Opens a job's streams, and captures what goes through us.
-    fn streams(&mut self, more: &More, running: &mut Running) -> Result<[Stream; 3], StartFault> {
+    fn streams(&mut self, number: u64, more: &More, running: &mut Running) -> Result<[Stream; 3], StartFault> {
         let folder = more.folder.as_deref();
         let input = match (&more.stdin, &more.block) {
             (Some(path), _) => Stream::Own(start::open_input(path, folder)?),
@@ -442,7 +444,7 @@ impl Runner<'_> {
             (None, None) => self.default_stream(0)?.unwrap_or(Stream::Nothing),
         };
         let output = match &more.stdout {
-            Some(target) => Stream::Own(start::open_output(target, folder)?),
+            Some(target) => Stream::Own(self.open_output(number, target, folder, running)?),
             None => match self.default_stream(1)? {
                 Some(stream) => stream,
                 None => self.output_stream(running)?,
@@ -450,13 +452,54 @@ impl Runner<'_> {
         };
         let errors = match &more.stderr {
             Some(target) if more.stdout.as_ref() == Some(target) => Stream::AsOutput,
-            Some(target) => Stream::Own(start::open_output(target, folder)?),
+            Some(target) => Stream::Own(self.open_output(number, target, folder, running)?),
             None => match self.default_stream(2)? {
                 Some(stream) => stream,
                 None => self.error_stream(more, running)?,
             },
         };
         Ok([input, output, errors])
+    }
+
+    fn naming(&self) -> Naming {
+        if self.around.journal.is_some() { Naming::OnceNoted } else { Naming::AtOnce }
+    }
+
+    /// Opens a file that the job names; what an earlier attempt made is its own, in this run or in one that it resumes.
+    fn open_output(
+        &mut self,
+        number: u64,
+        target: &Target,
+        folder: Option<&[u8]>,
+        running: &mut Running,
+    ) -> Result<OwnedFd, StartFault> {
+        let (made, done) = (self.made.get(&number), &self.around.done);
+        let is_own = |mark| {
+            made.is_some_and(|made| made.contains(&mark))
+                || running.key.is_some() && done.as_ref().is_some_and(|done| done.has_made(running.key, mark))
+        };
+        let claim = Claim { naming: self.naming(), own: Own::Emptied, is_own: &is_own };
+        let (file, made) = start::open_output(target, folder, &claim)?;
+        if let Some(made) = made {
+            self.made.entry(number).or_default().push(made.mark);
+            running.made.push(made);
+        }
+        Ok(file)
+    }
+
+    /// Opens a file that all jobs write to. One that an earlier run made has the outputs of jobs that are done: it is added to.
+    fn open_for_all(&mut self, target: &Target) -> Result<OwnedFd, StartFault> {
+        let done = &self.around.done;
+        let is_own = |mark| done.as_ref().is_some_and(|done| done.has_made(None, mark));
+        let claim = Claim { naming: self.naming(), own: Own::Continued, is_own: &is_own };
+        let (file, made) = start::open_output(target, None, &claim)?;
+        if let Some(made) = made {
+            if let Some(Err(error)) = self.around.journal.as_mut().map(|journal| journal.made_for_all(made.mark)) {
+                self.journal_fails(error);
+            }
+            name(made)?;
+        }
+        Ok(file)
     }
 
     /// The redirection of the command line, opened once for all jobs.
@@ -473,7 +516,8 @@ impl Runner<'_> {
             return Ok(Some(Stream::Default(1)));
         }
         if self.defaults[number].is_none() {
-            self.defaults[number] = Some(start::open_output(target, None)?);
+            let target = target.clone();
+            self.defaults[number] = Some(self.open_for_all(&target)?);
         }
         Ok(Some(Stream::Default(number)))
     }
@@ -507,6 +551,11 @@ pub(super) fn watch(epoll: &OwnedFd, slot: usize, generation: u32, stream: usize
     let token = ((slot as u64 + 1) << 32) | (u64::from(generation) << 1) | stream as u64;
     debug_assert!(token >= token::JOBS);
     let _read_at_the_end = epoll::add(epoll, capture.pipe(), epoll::EventData::new_u64(token), epoll::EventFlags::IN);
+}
+
+/// Gives a file that has been made its name.
+fn name(made: Made) -> Result<(), StartFault> {
+    made.name().map_err(|(path, cause)| StartFault::Open { path: path.to_string_lossy().into_owned(), cause })
 }
 
 /// The variable that tells a job which hands it may use.
