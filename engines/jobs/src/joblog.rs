@@ -176,6 +176,7 @@ mod tests {
         assert!([&good, &bad, &late].into_iter().all(|words| done.takes_out(key(words))));
         let mut done = read(&path, Resume::Succeeded).expect("readable");
         assert!(done.takes_out(key(&good)) && !done.takes_out(key(&good)) && !done.takes_out(key(&bad)));
+        drop(log);
         drop(Joblog::open(&path, Opening::Replace).expect("it can be emptied"));
         assert_eq!(std::fs::read(&path).expect("it is there"), HEADING);
     }
