@@ -257,3 +257,27 @@ fn a_program_s_times_are_those_the_kernel_charged() {
     // What the shell needs to end comes after it said so; its own steps are of ten milliseconds each.
     assert!(told >= own - 0.02 && told > 0.0, "{told} {own}");
 }
+
+/// A loop of the shell makes no calls, and a copy of zeros does nothing else: which is which no tick has to tell.
+#[test]
+fn user_and_system_time_are_told_apart_by_calls() {
+    let place = Place::new();
+    let spinner = Load::spinner(place.folder());
+    let copier = Load::start("dd", &["if=/dev/zero", "of=/dev/null", "bs=64k"], place.folder());
+    let words = ["pstime", "--exact", "--json", "0.5", &spinner.number(), &copier.number()];
+    let outcome = Program::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts");
+    if outcome.exit != Exit::Code(0) {
+        let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+        assert!(said.starts_with("mh pstime: could not put programs into the kernel"), "{said}");
+        return left_out(&format!("exact measuring is not possible: {}", said.trim_end()));
+    }
+    let told: serde_json::Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+    assert_eq!(told["tier"], "bpf", "{told}");
+    let share = |load: &Load, mode: &str| {
+        let rows = told["rows"].as_array().expect("rows");
+        let row = rows.iter().find(|row| row["pid"] == load.child.id()).expect("it has a row");
+        row[mode].as_f64().expect("a number") / row["cores"].as_f64().expect("a number")
+    };
+    assert!(share(&spinner, "user_cores") > 0.999, "{told}");
+    assert!(share(&copier, "system_cores") > 0.8, "{told}");
+}

@@ -8,13 +8,14 @@ mod show;
 mod spawned;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, with_causes};
 use crate::instruments::feed::{Feed, Step};
 use crate::instruments::shares::BaseArg;
 use crate::registry::{Entry, Group, Signals};
 use choose::Chosen;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use columns::Column;
+use observe::calls::split::{CallSplit, divide};
 use observe::family::Family;
 use observe::model::Interval;
 use observe::sample::Sample;
@@ -60,6 +61,11 @@ pub struct PstimeArgs {
     /// What each thread did with its time: running, waiting for a CPU, for a device, for something else (implies -t)
     #[arg(short = 'm', long = "microstates")]
     microstates: bool,
+
+    /// Divide user from system time by measuring every system call, not by ticks; each call costs a little more (needs
+    /// CAP_BPF and CAP_PERFMON)
+    #[arg(long, conflicts_with_all = ["threads", "microstates", "children", "program", "record", "replay"])]
+    exact: bool,
 
     /// Each listed process together with all that descend from it, ended ones too
     #[arg(short = 'c', long = "children")]
@@ -142,11 +148,19 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if let Some(path) = &plan.record {
         feed.record_to(path)?;
     }
-    watch(context, &plan, &mut feed)
+    let exact = if plan.is_exact { Some(exact(context)?) } else { None };
+    watch(context, &plan, &mut feed, exact.as_ref())
+}
+
+fn exact(context: &Context) -> Result<CallSplit, Failure> {
+    CallSplit::start(&context.host).map_err(|error| {
+        let message = format!("{}; without --exact ticks divide, and the error is printed", with_causes(&error));
+        Failure::Environment { command: NAME, message }
+    })
 }
 
 /// Interval by interval, then the averages.
-fn watch(context: &Context, plan: &Plan, feed: &mut Feed) -> Result<Outcome, Failure> {
+fn watch(context: &Context, plan: &Plan, feed: &mut Feed, exact: Option<&CallSplit>) -> Result<Outcome, Failure> {
     let mut earlier = Sample::default();
     let mut later = Sample::default();
     if feed.first(&mut earlier)? == Step::End {
@@ -159,7 +173,10 @@ fn watch(context: &Context, plan: &Plan, feed: &mut Feed) -> Result<Outcome, Fai
     let mut outcome = chosen.missing(context, &earlier);
     let mut families: Vec<Family> = if plan.children { chosen.families(&earlier) } else { Vec::new() };
     let mut interval = Interval::new(plan.idlers());
-    let mut shower = Shower::new(plan, feed.tier, feed.accounts.clone());
+    let mut shower = Shower::new(plan, feed.tier, feed.accounts.clone(), exact.map(CallSplit::cost));
+    let read_calls = || exact.map(CallSplit::read).unwrap_or_default();
+    let first_calls = read_calls();
+    let mut earlier_calls = first_calls.clone();
     // The averages are of one long interval, from the first sample to the last: exact where sums of rounded rows are not.
     let first = earlier.clone();
     let first_families = families.clone();
@@ -171,7 +188,10 @@ fn watch(context: &Context, plan: &Plan, feed: &mut Feed) -> Result<Outcome, Fai
             Step::End => break,
             Step::Sample | Step::Last => {}
         }
+        let later_calls = read_calls();
         interval.update(&earlier, &later);
+        divide(&mut interval, &earlier_calls, &later_calls);
+        earlier_calls = later_calls;
         let usages = families.iter().map(|family| family.usage(&interval, &earlier, &later)).collect();
         shower.interval(&chosen.rows(&interval, usages, &later), &interval, &later)?;
         families.iter_mut().for_each(|family| family.follow(&later));
@@ -188,6 +208,7 @@ fn watch(context: &Context, plan: &Plan, feed: &mut Feed) -> Result<Outcome, Fai
     }
     if count > 1 {
         interval.update(&first, &earlier);
+        divide(&mut interval, &first_calls, &earlier_calls);
         let usages = first_families.iter().map(|family| family.usage(&interval, &first, &earlier)).collect();
         shower.average(&chosen.rows(&interval, usages, &earlier), &interval, &earlier)?;
     }

@@ -78,6 +78,8 @@ pub struct Plan {
     pub users: Vec<String>,
     /// A program to run.
     pub program: Vec<OsString>,
+    /// Whether every call is measured.
+    pub is_exact: bool,
     /// Whether children are followed.
     pub children: bool,
     /// What a row is.
@@ -146,6 +148,7 @@ impl Plan {
             names,
             users: args.users,
             program: args.program,
+            is_exact: args.exact,
             children: args.children,
             grouping,
             base: args.base,

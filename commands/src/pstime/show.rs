@@ -7,6 +7,7 @@ use super::plan::{Format, Plan, Unit};
 use crate::failure::{Failure, with_causes};
 use crate::instruments::csv_field;
 use crate::instruments::shares::Base;
+use observe::calls::measure::Cost;
 use observe::model::{Interval, MachineUsage};
 use observe::row::Row;
 use observe::sample::{CpuBasis, Sample, TotalBasis};
@@ -20,6 +21,8 @@ pub struct Shower<'plan> {
     plan: &'plan Plan,
     tier: Tier,
     accounts: Accounts,
+    /// Where every call is measured.
+    measured: Option<Cost>,
     has_begun: bool,
 }
 
@@ -32,8 +35,9 @@ enum Kind {
 
 impl<'plan> Shower<'plan> {
     /// Nothing is written yet.
-    pub fn new(plan: &'plan Plan, tier: Tier, accounts: Accounts) -> Self {
-        Self { plan, tier, accounts, has_begun: false }
+    pub fn new(plan: &'plan Plan, tier: Tier, accounts: Accounts, measured: Option<Cost>) -> Self {
+        let tier = if measured.is_some() { Tier::Bpf } else { tier };
+        Self { plan, tier, accounts, measured, has_begun: false }
     }
 
     /// One interval.
@@ -104,7 +108,11 @@ impl<'plan> Shower<'plan> {
             CpuBasis::Ticks => "steps of 10 ms",
         };
         let average = if kind == Kind::Average { "average: " } else { "" };
-        format!("{average}{base}, {seconds} s each; {clocks}, split by ticks (tier: {})\n", self.tier)
+        let split = match self.measured {
+            None => "split by ticks".to_owned(),
+            Some(cost) => format!("split by measured calls, each {:.0} ns longer for it", cost.measured_ns),
+        };
+        format!("{average}{base}, {seconds} s each; {clocks}, {split} (tier: {})\n", self.tier)
     }
 
     /// What is not in the rows, so that the table closes.

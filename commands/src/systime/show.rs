@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn each_way_of_measuring_names_itself() {
         for (made, words) in [
-            (Made::Sampled(COST), "2000 ns a sample, 0.05 % of a CPU"),
+            (Made::Sampled(COST), "2000 ns a sample, 0.02 % of a CPU"),
             (Made::Traced { call_cost_ns: 9000 }, "9 us a call, 9 ms of their 10 ms"),
             (Made::Outside { own_cpu_ns: 1, unreadable: 1 }, "Threads of other users cannot be looked at."),
         ] {

@@ -298,7 +298,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__pstime)
-            opts="-n -s -t -m -c -C -u -o -a -h --seconds --threads --microstates --children --name --user --by --of --columns --sort --min --top --all --json --csv --record --replay --help"
+            opts="-n -s -t -m -c -C -u -o -a -h --seconds --threads --microstates --exact --children --name --user --by --of --columns --sort --min --top --all --json --csv --record --replay --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

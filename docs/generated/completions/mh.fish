@@ -192,6 +192,7 @@ complete -c mh -n "__fish_mh_using_subcommand pstime" -l replay -d 'Take the sam
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s s -l seconds -d 'Seconds of CPU time instead of percentages'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s t -l threads -d 'A row for each thread'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s m -l microstates -d 'What each thread did with its time: running, waiting for a CPU, for a device, for something else (implies -t)'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l exact -d 'Divide user from system time by measuring every system call, not by ticks; each call costs a little more (needs CAP_BPF and CAP_PERFMON)'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s c -l children -d 'Each listed process together with all that descend from it, ended ones too'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s a -l all -d 'Processes that used nothing, too'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l json -d 'One JSON object an interval'

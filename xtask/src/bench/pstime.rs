@@ -17,7 +17,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// Parts of the suite, for `--only` and `--list`.
-const PARTS: [&str; 4] = ["total", "running", "split", "scan"];
+const PARTS: [&str; 5] = ["total", "running", "split", "exact", "scan"];
 
 /// Trials of a kind in a full run.
 const TRIALS: usize = 100;
@@ -26,6 +26,8 @@ const WATCHED_S: u64 = 2;
 const BEFORE_WORK: Duration = Duration::from_millis(500);
 /// LIMIT: a load that was asleep at both readings is known to this share of a core: the issue's.
 const ASLEEP_ERROR_MAX: f64 = 0.0005;
+/// LIMIT: with every call measured the split is known to so many points of the load's time: the issue's.
+const EXACT_POINTS_MAX: f64 = 0.2;
 /// LIMIT: so many trials of a hundred have the truth inside what was printed.
 const INSIDE_MIN: f64 = 0.95;
 
@@ -87,6 +89,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
             "total" => totals(&program, trials, &mut record)?,
             "running" => running(&program, trials, &mut record)?,
             "split" => splits(&program, trials, &mut record)?,
+            "exact" => exact_splits(&program, trials, &mut record)?,
             _ => scan::run(&program, arguments.quick, &mut record)?,
         }
     }
@@ -194,6 +197,33 @@ fn splits(program: &Path, trials: usize, record: &mut Record) -> Result<(), Stri
     Ok(())
 }
 
+/// The same with every call measured: loads whose truth is known.
+fn exact_splits(program: &Path, trials: usize, record: &mut Record) -> Result<(), String> {
+    record.say(&format!(
+        "## user and system, every call measured\n\n{trials} trials a load; target {EXACT_POINTS_MAX} points of the load's time\n\n\
+         | load | median | worst | target |\n|---|---|---|---|\n"
+    ));
+    for kind in [Kind::Spin, Kind::Half] {
+        let mut errors = Vec::new();
+        for trial in 0..trials {
+            let seen = watch_with(program, kind, &["--exact"])?;
+            let truth = match kind {
+                Kind::Spin => 1.0,
+                _ => seen.truth.user_ns as f64 / seen.truth.cpu_ns as f64,
+            };
+            let told = seen.row.user_cores * seen.row.elapsed_ns as f64 / seen.row.cpu_ns as f64;
+            let points = (told - truth) * 100.0;
+            record.raw("exact", kind.name(), trial, &[truth, told, points]);
+            errors.push(points.abs());
+        }
+        let worst = errors.iter().copied().fold(0.0, f64::max);
+        let verdict = record.verdict(worst <= EXACT_POINTS_MAX);
+        record.say(&format!("| {} | {:.3} | {worst:.3} | {verdict} |\n", kind.name(), median(&errors)));
+    }
+    record.say("\n");
+    Ok(())
+}
+
 /// One load, seen by both tools.
 struct Seen {
     row: Row,
@@ -202,6 +232,10 @@ struct Seen {
 }
 
 fn watch(program: &Path, kind: Kind) -> Result<Seen, String> {
+    watch_with(program, kind, &[])
+}
+
+fn watch_with(program: &Path, kind: Kind, options: &[&str]) -> Result<Seen, String> {
     let mut load = Running::start(kind)?;
     let pid = load.pid();
     let seconds = WATCHED_S.to_string();
@@ -212,7 +246,9 @@ fn watch(program: &Path, kind: Kind) -> Result<Seen, String> {
         .spawn()
         .map_err(|error| format!("could not start pidstat: {error}"))?;
     let ours = Command::new(program)
-        .args(["pstime", "--json", &seconds, &pid])
+        .args(["pstime", "--json"])
+        .args(options)
+        .args([&seconds, &pid])
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| format!("could not start mh: {error}"))?;

@@ -76,10 +76,10 @@ pub enum MeasureError {
     Adopt(#[source] io::Error),
 }
 
-/// Between two samples of a CPU: 270 a second. Not a divisor or multiple of the kernel's tick, so that work that goes by the tick
-/// is not always met, or never, at the same moment. A sample costs up to 11 us on a virtual machine: shorter would be felt,
-/// longer makes wide intervals (docs/journal/0006-system-calls.md).
-pub const SAMPLE_PERIOD_NS: u64 = 3_700_037;
+/// Between two samples of a CPU: 103 a second. Not a divisor or multiple of the kernel's tick, so that work that goes by the tick
+/// is not always met, or never, at the same moment. A sample costs up to 11 us on a virtual machine, and what it disturbs as
+/// much again: shorter would be felt, longer makes wide intervals (docs/journal/0006-system-calls.md).
+pub const SAMPLE_PERIOD_NS: u64 = 9_700_019;
 
 /// A program's name, cut as the kernel cuts it.
 pub fn kernel_name(name: &[u8]) -> Name {
@@ -555,7 +555,7 @@ mod tests {
         let tree = Selection::Tree { root: std::process::id() };
         let Some(sampled) = start(Method::Sampled, tree, Grouping::Together, Vec::new()) else { return };
         std::thread::sleep(Duration::from_millis(30));
-        let until = now_ns() + 60_000_000;
+        let until = now_ns() + 300_000_000;
         while now_ns() < until {
             (0..100).for_each(|_| null_call());
         }

@@ -1,78 +1,139 @@
-//! What each process did with its CPU time, from a snapshot by process: to the nanosecond, at the moment of the reading, the
-//! program's own work apart from the kernel's for it.
+//! User and system time by system calls, every one of them measured: divides what the clocks of processes say, in place of the
+//! ticks. What it costs: `CALLS.md` beside this crate's manifest.
 
-use super::sampled::share_within;
+use super::measure::{Cost, MeasureError, Measurement, Method, Request};
+use super::programs::births::{Grouping, Selection};
 use super::snapshot::{OwnerTimes, Snapshot, Who};
+use crate::model::{Interval, Usage};
+use crate::split::Split;
+use machine::Host;
+use std::collections::HashMap;
 
-/// A process's time while it was followed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProcessTime {
-    /// Its number.
-    pub pid: u32,
-    /// Its name, when it was last seen.
-    pub name: String,
-    /// On a CPU, all threads, those that have ended too. Exact, but for what measuring added to each call, which is taken off.
-    pub cpu_ns: u64,
-    /// Of it, in system calls. LIE: page faults and interrupts count as the program's own work.
-    pub system_ns: u64,
-    /// How far that may be off with 95 % confidence; 0 where every call was measured.
-    pub system_within_ns: u64,
-    /// Off the CPU, in calls and between them.
-    pub waiting_ns: u64,
+/// Measures the calls of all processes but this one.
+pub struct CallSplit {
+    measurement: Measurement,
 }
 
-/// All processes of a snapshot by process. What it lost, it says itself.
-pub fn process_times(snapshot: &Snapshot) -> Vec<ProcessTime> {
-    snapshot.owners.iter().filter_map(process_time).collect()
+/// A process up to a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Times {
+    /// On a CPU, all threads, those that have ended too.
+    cpu_ns: u64,
+    /// Of it, in system calls, with what measuring added to them. LIE: page faults and interrupts count as the program's own.
+    system_ns: u64,
 }
 
-fn process_time(owner: &OwnerTimes) -> Option<ProcessTime> {
-    let Who::Process { pid, name } = &owner.who else { return None };
-    let in_calls_waiting_ns = owner.calls.iter().map(|call| call.waiting_ns).sum::<u64>() + owner.cut_waiting_ns;
-    let waiting_ns = in_calls_waiting_ns + owner.between_waiting_ns;
-    let cpu_ns = owner.life_ns.saturating_sub(waiting_ns).saturating_sub(owner.measuring_ns);
-    let system_ns = owner.in_calls_ns().saturating_sub(in_calls_waiting_ns).min(cpu_ns);
-    let system_within_ns = match owner.samples {
-        0 => 0,
-        samples => {
-            let in_calls = owner.calls.iter().map(|call| call.samples).sum();
-            (share_within(in_calls, samples).1 * cpu_ns as f64) as u64
+/// All processes up to a moment. What found no room of its own is not in it, and stays divided by ticks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    times: HashMap<u32, Times>,
+}
+
+impl CallSplit {
+    /// Begins.
+    pub fn start(host: &Host) -> Result<Self, MeasureError> {
+        let selection = Selection::AllBut { own: std::process::id() };
+        let request = Request { method: Method::Exact, selection, grouping: Grouping::Process, wanted: Vec::new() };
+        Ok(Self { measurement: Measurement::start(host, &request)? })
+    }
+
+    /// What it costs.
+    pub fn cost(&self) -> Cost {
+        self.measurement.cost()
+    }
+
+    /// Everybody up to now.
+    pub fn read(&self) -> Reading {
+        self.measurement.follow_changes();
+        Reading::of(&self.measurement.read())
+    }
+}
+
+impl Reading {
+    fn of(snapshot: &Snapshot) -> Self {
+        let mut times: HashMap<u32, Times> = HashMap::new();
+        for owner in &snapshot.owners {
+            if let Who::Process { pid, .. } = owner.who {
+                // A number that was given out twice: both, since only differences are used.
+                let sum = times.entry(pid).or_default();
+                let one = Times::of(owner);
+                *sum = Times { cpu_ns: sum.cpu_ns + one.cpu_ns, system_ns: sum.system_ns + one.system_ns };
+            }
         }
-    };
-    Some(ProcessTime { pid: *pid, name: name.clone(), cpu_ns, system_ns, system_within_ns, waiting_ns })
+        Self { times }
+    }
+}
+
+impl Times {
+    fn of(owner: &OwnerTimes) -> Self {
+        let in_calls_waiting_ns = owner.calls.iter().map(|call| call.waiting_ns).sum::<u64>() + owner.cut_waiting_ns;
+        let cpu_ns = owner.life_ns.saturating_sub(in_calls_waiting_ns + owner.between_waiting_ns);
+        let system_ns = owner.in_calls_ns().saturating_sub(in_calls_waiting_ns) + owner.measuring_ns;
+        Self { cpu_ns, system_ns: system_ns.min(cpu_ns) }
+    }
+}
+
+/// Divides the time of each process of the interval as its calls were measured between two readings.
+pub fn divide(interval: &mut Interval, earlier: &Reading, later: &Reading) {
+    for usage in &mut interval.processes {
+        if let Some(after) = later.times.get(&usage.pid) {
+            divide_one(usage, earlier.times.get(&usage.pid).copied().unwrap_or_default(), *after);
+        }
+    }
+}
+
+fn divide_one(usage: &mut Usage, before: Times, after: Times) {
+    let (cpu_ns, system_ns) =
+        (after.cpu_ns.saturating_sub(before.cpu_ns), after.system_ns.saturating_sub(before.system_ns));
+    if cpu_ns == 0 {
+        return;
+    }
+    let share = (system_ns as f64 / cpu_ns as f64).min(1.0);
+    let total = usage.cpu.total_ns as f64;
+    // Both readings are not of the same moment: what lies between them may have been of either kind.
+    let between_ns = cpu_ns.abs_diff(usage.cpu.total_ns).saturating_sub(usage.cpu.stale_ns);
+    let error_ns = (between_ns as f64).min(total);
+    usage.cpu.split = Split { user_ns: total * (1.0 - share), system_ns: total * share, error_ns };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Cpu;
 
-    fn owner() -> OwnerTimes {
-        let who = Who::Process { pid: 7, name: "a".to_owned() };
-        let mut owner = OwnerTimes { life_ns: 10_000, between_waiting_ns: 1000, cut_ns: 500, ..OwnerTimes::new(who) };
+    fn owner(pid: u32) -> OwnerTimes {
+        let who = Who::Process { pid, name: "a".to_owned() };
+        let mut owner = OwnerTimes {
+            life_ns: 10_000,
+            between_waiting_ns: 1000,
+            cut_ns: 500,
+            measuring_ns: 250,
+            ..OwnerTimes::new(who)
+        };
         let call = owner.call(3);
         (call.total_ns, call.waiting_ns, call.ended) = (4000, 3000, 10);
         owner
     }
 
     #[test]
-    fn time_is_divided_and_what_measuring_added_is_taken_off() {
-        let measured = OwnerTimes { measuring_ns: 500, ..owner() };
-        let snapshot = Snapshot { owners: vec![measured, OwnerTimes::new(Who::Others)], ..Snapshot::default() };
-        let times = process_times(&snapshot);
-        let [time] = times.as_slice() else { panic!("{times:?}") };
-        assert_eq!((time.pid, time.waiting_ns, time.cpu_ns, time.system_ns), (7, 4000, 5500, 1500));
-        assert_eq!(time.system_within_ns, 0);
+    fn time_in_calls_and_what_measuring_added_is_the_systems() {
+        let snapshot = Snapshot { owners: vec![owner(7), OwnerTimes::new(Who::Others)], ..Snapshot::default() };
+        let reading = Reading::of(&snapshot);
+        assert_eq!(reading.times, HashMap::from([(7, Times { cpu_ns: 6000, system_ns: 1750 })]));
+        let twice = Reading::of(&Snapshot { owners: vec![owner(7), owner(7)], ..Snapshot::default() });
+        assert_eq!(twice.times[&7], Times { cpu_ns: 12_000, system_ns: 3500 }, "a number that was used again");
     }
 
     #[test]
-    fn samples_have_an_interval_and_nothing_is_negative() {
-        let mut sampled = owner();
-        sampled.samples = 100;
-        sampled.call(3).samples = 50;
-        sampled.call(3).ended = 0;
-        let time = process_time(&sampled).expect("a process");
-        assert!((500..700).contains(&time.system_within_ns), "{time:?}");
-        sampled.measuring_ns = u64::MAX;
-        assert_eq!(process_time(&sampled).map(|time| (time.cpu_ns, time.system_ns)), Some((0, 0)));
+    fn the_clocks_total_is_divided_as_the_calls_were() {
+        let usage = |pid, total_ns| Usage { pid, cpu: Cpu { total_ns, ..Cpu::default() }, ..Usage::default() };
+        let mut interval = Interval { processes: vec![usage(1, 1000), usage(2, 1000)], ..Interval::default() };
+        let reading = |cpu_ns, system_ns| Reading { times: HashMap::from([(1, Times { cpu_ns, system_ns })]) };
+        divide(&mut interval, &reading(5000, 700), &reading(6100, 975));
+        let split = interval.processes[0].cpu.split;
+        assert_eq!((split.user_ns, split.system_ns, split.error_ns), (750.0, 250.0, 100.0));
+        assert_eq!(interval.processes[1].cpu.split, Split::default(), "nobody knows, so the ticks stay");
+        divide(&mut interval, &Reading::default(), &reading(0, 0));
+        assert_eq!(interval.processes[0].cpu.split, split, "nothing was measured");
     }
 }
