@@ -14,5 +14,6 @@ mod jobserver;
 mod many;
 mod old_names;
 mod place;
+mod tar;
 mod timers;
 mod xjobs;

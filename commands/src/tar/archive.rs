@@ -64,7 +64,11 @@ pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
     if let Some(program) = &args.use_compress_program {
         return Ok(Opened { name, total_bytes, way: with_program(program, file)? });
     }
-    let input = path.map_or(Input::Stdin, Input::Path);
+    // It may be opened once more when `-C` has been followed.
+    let input = match path {
+        Some(path) => Input::Path(std::path::absolute(path).map_err(told)?),
+        None => Input::Stdin,
+    };
     let from = if metadata.is_file() { file.stream_position().map_err(told)? } else { 0 };
     let is_said = args.gzip || args.bzip2 || args.xz || args.zstd || args.lz4 || args.lzma || args.compress;
     if is_said && total_bytes.is_none() {

@@ -470,3 +470,7 @@ impl Layout<'_> {
         taken
     }
 }
+
+#[cfg(test)]
+#[path = "create/tests.rs"]
+mod tests;
