@@ -87,7 +87,8 @@ fn archives_of_other_tars_become_the_same_trees() {
     for format in ["ustar", "v7"] {
         let script = format!(
             "rm -rf a b; mkdir a b; tar --format={format} -cf t.tar src/deep src/empty src/large
-             tar -xpf t.tar -C a; $mh tar xpf t.tar -C b; list a > la; list b > lb; diff la lb"
+             tar -xpf t.tar -C a; $mh tar xpf t.tar -C b
+             list a | grep -v '^./src d' > la; list b | grep -v '^./src d' > lb; diff la lb"
         );
         expect_same(&place, &script);
     }
@@ -202,7 +203,7 @@ fn members_are_chosen_and_renamed_as_with_gnu_tar() {
     ] {
         let times = if options.starts_with("-m") { "sed -E 's/ [0-9]+\\.[0-9]+//'" } else { "cat" };
         let script = format!(
-            "tar -cf t.tar src; rm -rf a b; mkdir a b; (umask 027; tar -xpf t.tar -C a {options}; $mh tar -xpf t.tar -C b {options})
+            "tar -cf t.tar src; rm -rf a b; mkdir a b; (umask 027; tar -xpf t.tar -C a {options} || :; $mh tar -xpf t.tar -C b {options} || :)
              list a | {times} | sed -E 's/^(.* d .*) [0-9.]+$/\\1/' > la; list b | {times} | sed -E 's/^(.* d .*) [0-9.]+$/\\1/' > lb; diff la lb"
         );
         expect_same(&place, &script);

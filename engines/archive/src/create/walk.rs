@@ -247,7 +247,7 @@ impl<'a> Walk<'a> {
         file: Option<File>,
         tell: &mut Told,
     ) -> Result<Option<Found>, Failed> {
-        let At { folder, name, path, device } = *at;
+        let At { folder, name, path, .. } = *at;
         if self.choice.never.contains(&(status.dev, status.ino)) {
             tell.push(Event::IsTheArchive { path: path.to_vec() });
             return Ok(None);
