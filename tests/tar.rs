@@ -215,7 +215,7 @@ fn members_are_chosen_and_renamed_as_with_gnu_tar() {
     // GNU tar 1.34 loses hard links here.
     expect_same(
         &place,
-        "mkdir c; $mh tar -xpf t.tar -C c --one-top-level=top; list src > la; list c/top/src > lb; diff la lb",
+        "$mh tar -cf m.tar src; mkdir c; $mh tar -xpf m.tar -C c --one-top-level=top; list src > la; list c/top/src > lb; diff la lb",
     );
     expect_same(&place, "tar -tvf t.tar --quoting-style=escape > la; $mh tar tvf t.tar > lb; diff la lb");
 }
@@ -237,6 +237,18 @@ fn archives_are_added_to_and_compared() {
     );
     let refused = place.shell("$mh tar -cf t.tar.zst --zstd src/large; $mh tar -rf t.tar.zst src/link");
     assert_eq!(refused.exit, Exit::Code(2), "{}", said(&refused));
+}
+
+#[test]
+fn owners_arrive_under_fakeroot() {
+    if !tools(&["tar", "fakeroot"]) {
+        return;
+    }
+    let place = place();
+    let script = "tar --owner=77 --group=88 -cf t.tar src/large src/link src/empty; mkdir c
+        fakeroot sh -c '$mh tar xf t.tar -C c; stat -c \"%u %g %a\" c/src/large c/src/link c/src/empty'";
+    let ran = place.shell(&format!("chmod -R a+rwX . ; {script}"));
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "77 88 666\n77 88 777\n77 88 1777\n", "{}", said(&ran));
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
 }
 
 fn manner(args: &TarArgs) -> Manner {
-    let is_root = rustix::process::geteuid().is_root();
+    let is_root = sys::tree_calls::acts_as_root();
     let umask = rustix::process::umask(rustix::fs::Mode::empty()).as_raw_mode();
     let keeps_modes = (args.preserve_permissions || is_root) && !args.no_same_permissions && !args.untrusted;
     let keeps_owner = (args.same_owner || is_root) && !args.no_same_owner && !args.untrusted;

@@ -35,6 +35,9 @@ pub enum Links {
     Followed,
 }
 
+/// Gives a file another name in the archive.
+pub type Rename = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
+
 /// Which files, and what is kept of them.
 #[derive(Default)]
 pub struct Choice {
@@ -67,7 +70,7 @@ pub struct Choice {
     /// What is no newer than this is left out: `-u`. By names in the archive, without slashes at their ends.
     pub newer_than: HashMap<Vec<u8>, Time>,
     /// Takes names apart and puts them together: `--transform`.
-    pub rename: Option<Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>>,
+    pub rename: Option<Box<Rename>>,
 }
 
 /// What is beneath folders.
