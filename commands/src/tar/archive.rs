@@ -50,7 +50,7 @@ const HEAD_BYTES: usize = 512;
 /// Finds out what the archive is.
 pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
     let path = args.file.clone().filter(|path| path != Path::new("-"));
-    let name = path.as_ref().map_or("standard input".to_owned(), |path| terminal::quote(path));
+    let name = path.as_ref().map_or("standard input".to_owned(), terminal::quote);
     let told = |error: io::Error| could_not("open", Path::new(&name).as_os_str(), &error);
     let mut file = match &path {
         Some(path) => File::open(path).map_err(|error| could_not("open", path.as_os_str(), &error))?,
