@@ -15,5 +15,6 @@ mod many;
 mod old_names;
 mod place;
 mod systime;
+mod tar;
 mod timers;
 mod xjobs;

@@ -26,6 +26,11 @@ fn tamp_does_and_says_what_is_written_down() {
 }
 
 #[test]
+fn tar_does_and_says_what_is_written_down() {
+    check("tar");
+}
+
+#[test]
 fn links_does_and_says_what_is_written_down() {
     check("links");
 }

@@ -4,6 +4,7 @@
 mod archive;
 mod args;
 mod chosen;
+mod compare;
 mod create;
 mod extract;
 mod list;
@@ -17,10 +18,12 @@ use crate::sharing::{self, Shared};
 use args::TarArgs;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Lease, Request};
+use crew::tally::Tally;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use terminal::{Messages, quote};
+use std::sync::Arc;
+use terminal::{Messages, Progress, ProgressSample, quote};
 
 /// How messages begin.
 const NAME: &str = "mh tar";
@@ -73,8 +76,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let outcome = match () {
         () if args.list => list::run(context, &args),
         () if args.extract => extract::run(context, &args),
-        () if args.create => create::run(context, &args, matches),
-        () => Err(usage("this operation is not there yet".to_owned())),
+        () if args.diff => compare::run(context, &args),
+        () if args.create || args.append || args.update => create::run(context, &args, matches),
+        () => Err(usage("-A and --delete are not there yet; GNU tar has them".to_owned())),
     };
     // COMPAT: whatever ends tar ends it with 2.
     match outcome {
@@ -134,6 +138,17 @@ fn enter_folders(args: &TarArgs) -> Result<(), Failure> {
             .map_err(|error| could_not("enter", folder.as_os_str(), &std::io::Error::from(error)))?;
     }
     Ok(())
+}
+
+/// The line that says how far it is.
+fn show_progress(context: &Context, name: &str, total_bytes: Option<u64>, tally: &Arc<Tally>) -> Progress {
+    let (tally, label) = (Arc::clone(tally), name.to_owned());
+    Progress::start(&context.messages, move || ProgressSample {
+        label: label.clone(),
+        done_bytes: tally.bytes_in(),
+        total_bytes,
+        hands: tally.hands(),
+    })
 }
 
 /// Whether a warning is wanted.

@@ -39,6 +39,8 @@ const PACKAGES: &[Packaged] = &[
     ("ps", "procps"),
     ("c++", "g++"),
     ("unshare", "util-linux"),
+    ("bsdtar", "libarchive-tools"),
+    ("fakeroot", "fakeroot"),
 ];
 
 /// Schedules of each model in the second tier.

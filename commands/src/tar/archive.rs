@@ -50,7 +50,7 @@ const HEAD_BYTES: usize = 512;
 /// Finds out what the archive is.
 pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
     let path = args.file.clone().filter(|path| path != Path::new("-"));
-    let name = path.as_ref().map_or("standard input".to_owned(), |path| terminal::quote(path));
+    let name = path.as_ref().map_or("standard input".to_owned(), terminal::quote);
     let told = |error: io::Error| could_not("open", Path::new(&name).as_os_str(), &error);
     let mut file = match &path {
         Some(path) => File::open(path).map_err(|error| could_not("open", path.as_os_str(), &error))?,
@@ -64,7 +64,11 @@ pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
     if let Some(program) = &args.use_compress_program {
         return Ok(Opened { name, total_bytes, way: with_program(program, file)? });
     }
-    let input = path.map_or(Input::Stdin, Input::Path);
+    // It may be opened once more when `-C` has been followed.
+    let input = match path {
+        Some(path) => Input::Path(std::path::absolute(path).map_err(told)?),
+        None => Input::Stdin,
+    };
     let from = if metadata.is_file() { file.stream_position().map_err(told)? } else { 0 };
     let is_said = args.gzip || args.bzip2 || args.xz || args.zstd || args.lz4 || args.lzma || args.compress;
     if is_said && total_bytes.is_none() {

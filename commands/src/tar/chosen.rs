@@ -265,14 +265,11 @@ fn leads_up(path: &[u8], link: &[u8]) -> bool {
 }
 
 /// Renames as `--transform` says; none where it is not given.
-pub fn renamer(args: &TarArgs) -> Result<Option<Renamer>, Failure> {
+pub fn renamer(args: &TarArgs) -> Result<Option<Box<archive::create::Rename>>, Failure> {
     let rules = renames(args)?;
     let rename = move |name: &[u8]| rules.iter().fold(name.to_vec(), |name, rule| rule.apply(&name));
     Ok(if args.transform.is_empty() { None } else { Some(Box::new(rename)) })
 }
-
-/// What gives files other names.
-pub type Renamer = Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
 
 /// `s/FROM/TO/`: text, perhaps at the front or at the end only.
 struct Rename {

@@ -1,6 +1,6 @@
 //! `mh tar -c`, `-r`: which files, what is written of them, how it is packed; what is told, in archive order.
 
-use super::list::quoted;
+use super::list::{quoted, rules};
 use super::words::{LongLines, Numeric, escaped};
 use super::{DIFFERENT, FAILED, NAME, TarArgs, chosen, could_not, usage};
 use crate::context::Context;
@@ -11,7 +11,9 @@ use archive::create::{
 };
 use archive::member::{Member, Time};
 use archive::packed::LeaseShare;
-use archive::write::{Format, OtherTimes, Style};
+use archive::read::{Reader, Step};
+use archive::source::FileSource;
+use archive::write::{Format, OtherTimes, Style, end_archive};
 use clap::ArgMatches;
 use codec::format::{EncodeOptions, Layout};
 use codec::lane::Totals;
@@ -21,7 +23,7 @@ use crew::pipeline::{By, Mode, Staffing};
 use crew::plan::Plan;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -36,6 +38,9 @@ use terminal::Output;
 pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let width = super::width(context, args);
     let packing = packing(args)?;
+    if packing.is_some() && (args.append || args.update) {
+        return Err(usage("a packed archive cannot be added to".to_owned()));
+    }
     let style = style(args)?;
     let plan = plan(context, args, packing.as_ref(), width);
     if args.shared.explain {
@@ -46,8 +51,11 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     if operands.is_empty() {
         return Err(usage("an empty archive is not made by mistake: name files, or -T /dev/null".to_owned()));
     }
-    let target = Target::open(context, args)?;
     let mut choice = choice(args)?;
+    let target = match args.append || args.update {
+        true => Target::behind(context, args, &mut choice)?,
+        false => Target::open(context, args)?,
+    };
     choice.never = target.never();
     let run = Run { args, choice, style, packing, width, plan };
     let ran = run.carry_out(context, operands, &target);
@@ -142,7 +150,7 @@ fn style(args: &TarArgs) -> Result<Style, Failure> {
             None => return Err(usage(format!("--pax-option knows delete=KEY here, not '{option}'"))),
         }
     }
-    Ok(Style { format, other_times: OtherTimes::LeftOut, left_out })
+    Ok(Style { format, other_times: OtherTimes::LeftOut, left_out, is_numeric: args.numeric_owner })
 }
 
 /// Names in the order in which they were given, each with the folder that `-C` had led to by then.
@@ -193,6 +201,7 @@ fn choice(args: &TarArgs) -> Result<Choice, Failure> {
             stays_on_device: args.one_file_system,
             skips_caches: args.exclude_caches,
         },
+        newer_than: HashMap::new(),
         hard_links: if args.hard_dereference { HardLinks::Doubled } else { HardLinks::Kept },
         keeps_absolute: args.absolute_names,
         finds_holes: args.sparse,
@@ -264,6 +273,8 @@ enum Target {
     Staged(StagedFile, HashSet<(u64, u64)>),
     /// Standard output, a device, a pipe.
     Direct(File, By),
+    /// Behind what is in an archive already, from this byte on.
+    Behind(Arc<File>, u64),
 }
 
 impl Target {
@@ -290,7 +301,7 @@ impl Target {
     fn never(&self) -> HashSet<(u64, u64)> {
         match self {
             Self::Staged(_, never) => never.clone(),
-            Self::Direct(file, _) => match file.metadata() {
+            Self::Direct(..) | Self::Behind(..) => match self.file().0.metadata() {
                 Ok(metadata) if metadata.is_file() => HashSet::from([(metadata.dev(), metadata.ino())]),
                 _ => HashSet::new(),
             },
@@ -301,18 +312,69 @@ impl Target {
         match self {
             Self::Staged(staged, _) => (staged.file(), By::Workers),
             Self::Direct(file, by) => (file, *by),
+            Self::Behind(file, _) => (file, By::Workers),
+        }
+    }
+
+    fn base(&self) -> u64 {
+        if let Self::Behind(_, base) = self { *base } else { 0 }
+    }
+
+    /// Finds the end of an archive. Where the run fails or is ended, the archive becomes again what it was.
+    fn behind(context: &Context, args: &TarArgs, choice: &mut Choice) -> Result<Self, Failure> {
+        let Some(path) = args.file.as_deref().filter(|path| *path != Path::new("-")) else {
+            return Err(usage("-r and -u need an archive in a file: -f".to_owned()));
+        };
+        if !path.exists() {
+            return Self::open(context, args);
+        }
+        let told = |error: std::io::Error| could_not("open", path.as_os_str(), &error);
+        let file = Arc::new(File::options().read(true).write(true).open(path).map_err(told)?);
+        if !file.metadata().map_err(told)?.is_file() {
+            return Err(usage("-r and -u need an archive in a regular file".to_owned()));
+        }
+        let mut source = FileSource::new(Arc::clone(&file), 0).map_err(told)?;
+        let mut reader = Reader::new(rules(args), &source);
+        loop {
+            match reader.next(&mut source).map_err(|error| could_not("add to", path.as_os_str(), &error))? {
+                Step::Member(member) if args.update => drop(choice.newer_than.insert(member.path, member.mtime)),
+                Step::Member(_) | Step::Note(_) => {}
+                Step::End => break,
+            }
+        }
+        let (base, at_signals) = (reader.end_offset(), Arc::clone(&file));
+        context.last_acts.add(move || restore_end(&at_signals, base));
+        Ok(Self::Behind(file, base))
+    }
+
+    /// The run has failed.
+    fn abandon(&self) {
+        if let Self::Behind(file, base) = self {
+            restore_end(file, *base);
         }
     }
 
     /// It is complete.
-    fn commit(self, args: &TarArgs) -> Result<(), Failure> {
-        let Self::Staged(staged, _) = self else { return Ok(()) };
+    fn commit(self, args: &TarArgs, bytes: u64) -> Result<(), Failure> {
         let path = args.file.as_deref().unwrap_or(Path::new("-")).to_owned();
         let told = |error: std::io::Error| could_not("write", path.as_os_str(), &error);
+        let staged = match self {
+            Self::Staged(staged, _) => staged,
+            // What stood behind the old end mark is no part of it.
+            Self::Behind(file, base) => return file.set_len(base + bytes).map_err(told),
+            Self::Direct(..) => return Ok(()),
+        };
         sys::at_offset::report_late_errors(staged.file()).map_err(told)?;
         sys::metadata::give_default_mode(staged.file()).map_err(told)?;
         staged.commit(Replace::Yes).map_err(told)
     }
+}
+
+/// An end mark where the archive ended before; what was written behind it goes.
+fn restore_end(file: &File, base: u64) {
+    let mut mark = Vec::new();
+    end_archive(base, &mut mark);
+    let _told_by_the_failure = file.set_len(base).and_then(|()| sys::at_offset::write_all_at(file, &mark, base));
 }
 
 /// A run that is decided.
@@ -423,14 +485,17 @@ impl Run<'_> {
             packing: self.packing,
             output,
             writing,
-            base: 0,
+            base: target.base(),
             on_event: &on_event,
             ended: Mutex::default(),
         };
         let slots = Slots { given: slots(self.width), wanted: slots(self.width) };
         let staffing = Staffing { width: self.width, slots, lanes_at_once: 1, mode: Mode::Threaded };
         let tally = Arc::new(Tally::default());
+        let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
+        let progress = (self.args.verbose == 0).then(|| super::show_progress(context, &name, None, &tally));
         let measures = create(&what, &staffing, &LeaseShare::of(lease.as_ref()), &tally);
+        drop(progress);
         let error = what.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(what);
         let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -443,8 +508,11 @@ impl Run<'_> {
         let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
         match error {
             Some(error) if error.is_broken_pipe() => return Err(Failure::BrokenPipe),
-            Some(error) => return Err(could_not("create", Path::new(&name).as_os_str(), &error)),
-            None => target.commit(self.args)?,
+            Some(error) => {
+                target.abandon();
+                return Err(could_not("create", Path::new(&name).as_os_str(), &error));
+            }
+            None => target.commit(self.args, measures.bytes_out)?,
         }
         let (bytes_in, bytes_out) = (measures.bytes_in, measures.bytes_out);
         if let Some(format) = self.args.shared.report {

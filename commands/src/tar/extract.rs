@@ -4,7 +4,7 @@ use super::archive::{self, Opened};
 use super::chosen::{Chosen, not_found};
 use super::list::{quoted, rules};
 use super::words::{LongLines, Numeric, escaped};
-use super::{FAILED, NAME, TarArgs, could_not, warn};
+use super::{FAILED, NAME, TarArgs, could_not, show_progress, warn};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
@@ -24,7 +24,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use terminal::{Delivery, Output, Progress, ProgressSample};
+use terminal::{Delivery, Output};
 
 /// Extracts.
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
@@ -84,7 +84,7 @@ fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
 }
 
 fn manner(args: &TarArgs) -> Manner {
-    let is_root = rustix::process::geteuid().is_root();
+    let is_root = sys::tree_calls::acts_as_root();
     let umask = rustix::process::umask(rustix::fs::Mode::empty()).as_raw_mode();
     let keeps_modes = (args.preserve_permissions || is_root) && !args.no_same_permissions && !args.untrusted;
     let keeps_owner = (args.same_owner || is_root) && !args.no_same_owner && !args.untrusted;
@@ -266,16 +266,6 @@ fn into_tree(
     told.reader_is_gone |= told.output.finish().is_ok_and(|delivery| delivery == Delivery::ReaderGone);
     let ended = Ended { name, measures, error: ended, members: told.members, failed: told.failed };
     ended.show(context, args, hands_from, not_found(&wanted))
-}
-
-fn show_progress(context: &Context, name: &str, total_bytes: Option<u64>, tally: &Arc<Tally>) -> Progress {
-    let (tally, label) = (Arc::clone(tally), name.to_owned());
-    Progress::start(&context.messages, move || ProgressSample {
-        label: label.clone(),
-        done_bytes: tally.bytes_in(),
-        total_bytes,
-        hands: tally.hands(),
-    })
 }
 
 /// What came of it.

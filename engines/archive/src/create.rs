@@ -19,7 +19,7 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::at_offset::{read_full_at, write_all_at};
 use sys::tree_calls::{self, Status};
-pub use walk::{Choice, Folders, HardLinks, Instead, Links, Operand, Sort};
+pub use walk::{Choice, Folders, HardLinks, Instead, Links, Operand, Rename, Sort};
 use walk::{Found, Walk};
 
 /// What is told, in archive order.
@@ -470,3 +470,7 @@ impl Layout<'_> {
         taken
     }
 }
+
+#[cfg(test)]
+#[path = "create/tests.rs"]
+mod tests;

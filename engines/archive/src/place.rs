@@ -162,7 +162,7 @@ impl<'a> Placer<'a> {
         let mode = member.mode & 0o777 & !self.manner.umask;
         let settled = folder.settles(&self.manner.restore, member, mode);
         // Until it has its owner, nobody else may look into it.
-        let first_mode = if settled || self.manner.restore.owner_of(member).is_none() { mode } else { mode & 0o700 };
+        let first_mode = if folder.gives_owner(&self.manner.restore, member) { mode } else { mode & 0o700 };
         let how = match self.manner.existing {
             Existing::Overwrite => Open::OverFile(first_mode),
             _ => Open::NewFile(first_mode),

@@ -228,6 +228,11 @@ impl Reader {
         Self { rules, next_header: source.position(), ..Self::default() }
     }
 
+    /// Where the archive ends: its end mark, or the end of the source. Known when [`Step::End`] was told.
+    pub fn end_offset(&self) -> u64 {
+        self.next_header
+    }
+
     /// Goes on to the next member, past whatever is left of the last one's data.
     pub fn next<S: Source>(&mut self, source: &mut S) -> Result<Step, ReadError> {
         loop {

@@ -62,7 +62,7 @@ pub struct FileSource {
     /// Bytes of the file when it was opened.
     end: u64,
     position: u64,
-    window: [u8; WINDOW_BYTES],
+    window: Box<[u8; WINDOW_BYTES]>,
     window_from: u64,
     window_bytes: usize,
 }
@@ -71,7 +71,7 @@ impl FileSource {
     /// Reads `file` from `position` on.
     pub fn new(file: Arc<File>, position: u64) -> io::Result<Self> {
         let end = file.metadata()?.len();
-        Ok(Self { file, end, position, window: [0; WINDOW_BYTES], window_from: 0, window_bytes: 0 })
+        Ok(Self { file, end, position, window: Box::new([0; WINDOW_BYTES]), window_from: 0, window_bytes: 0 })
     }
 
     /// The file.
@@ -105,7 +105,7 @@ impl Source for FileSource {
             return Ok(count);
         }
         if self.in_window().len() < target.len() {
-            self.window_bytes = read_full_at(&self.file, &mut self.window, self.position)?;
+            self.window_bytes = read_full_at(&self.file, self.window.as_mut_slice(), self.position)?;
             self.window_from = self.position;
         }
         let ahead = self.in_window();

@@ -28,6 +28,8 @@ pub struct Style {
     pub other_times: OtherTimes,
     /// Pax keys that are left out: exact names, or beginnings that end in `*`.
     pub left_out: Vec<Vec<u8>>,
+    /// Whether owners have no names anywhere: `--numeric-owner`.
+    pub is_numeric: bool,
 }
 
 /// Whether pax members tell when they were last read and when their inode was changed.
@@ -56,7 +58,7 @@ pub enum Unfit {
 pub fn begin_member(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit> {
     match style.format {
         Format::Pax => pax(member, style, target),
-        Format::Gnu => gnu(member, target),
+        Format::Gnu => gnu(member, style, target),
         Format::Ustar => ustar(member, target),
     }
 }
@@ -144,10 +146,10 @@ fn posix_tail(fields: &mut Fields, member: &Member) {
     fields.octal(337, 8, u64::from(device.minor));
 }
 
-fn gnu(member: &Member, target: &mut Vec<u8>) -> Result<(), Unfit> {
+fn gnu(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit> {
     for (flag, text) in [(b'K', &member.link), (b'L', &member.path)] {
         if text.len() > 100 {
-            gnu_long(flag, text, target);
+            gnu_long(flag, text, style, target);
         }
     }
     let flag = if member.sparse.is_some() { b'S' } else { type_flag(member.kind)? };
@@ -190,15 +192,17 @@ fn put_extents(fields: &mut Fields, from: usize, extents: &[Extent]) {
 }
 
 /// A name or link that has no room in its header, in front of it as data of its own.
-fn gnu_long(flag: u8, text: &[u8], target: &mut Vec<u8>) {
+fn gnu_long(flag: u8, text: &[u8], style: &Style, target: &mut Vec<u8>) {
     let mut fields = Fields::new(GNU_MAGIC, flag);
     fields.text(0, 100, b"././@LongLink");
     fields.octal(100, 8, 0o644);
     for (from, bytes, number) in [(108, 8, 0), (116, 8, 0), (124, 12, text.len() as u64 + 1), (136, 12, 0)] {
         fields.octal(from, bytes, number);
     }
-    fields.text(265, 32, b"root");
-    fields.text(297, 32, b"root");
+    if !style.is_numeric {
+        fields.text(265, 32, b"root");
+        fields.text(297, 32, b"root");
+    }
     target.extend_from_slice(&fields.finish());
     target.extend_from_slice(text);
     fill_block(target, text.len() + 1, 1);

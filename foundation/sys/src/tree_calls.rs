@@ -5,6 +5,12 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+/// Whether we have root's rights over files, or believe so under fakeroot.
+pub fn acts_as_root() -> bool {
+    // SAFETY: it takes nothing and always succeeds.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// What is at a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Status {
@@ -257,7 +263,7 @@ fn status_from(status: &libc::stat) -> Status {
         gid: status.st_gid,
         size: status.st_size as u64,
         blocks: status.st_blocks as u64,
-        links: status.st_nlink as u64,
+        links: status.st_nlink as _,
         dev: status.st_dev,
         ino: status.st_ino,
         device: (libc::major(status.st_rdev), libc::minor(status.st_rdev)),

@@ -42,7 +42,7 @@ fn members(input: &[u8], rules: Rules) -> Vec<Member> {
 }
 
 fn write_and_read(member: &Member) {
-    let style = Style { format: Format::Pax, other_times: OtherTimes::Told, left_out: Vec::new() };
+    let style = Style { format: Format::Pax, other_times: OtherTimes::Told, ..Style::default() };
     let mut bytes = Vec::new();
     // A file named like a directory is read as one; names without bytes cannot be said.
     let says_itself = !member.path.is_empty() && !member.path.ends_with(b"/");

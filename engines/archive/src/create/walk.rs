@@ -35,6 +35,9 @@ pub enum Links {
     Followed,
 }
 
+/// Gives a file another name in the archive.
+pub type Rename = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
+
 /// Which files, and what is kept of them.
 #[derive(Default)]
 pub struct Choice {
@@ -64,8 +67,10 @@ pub struct Choice {
     pub instead: Instead,
     /// Files that are never archived: the archive itself.
     pub never: HashSet<(u64, u64)>,
+    /// What is no newer than this is left out: `-u`. By names in the archive, without slashes at their ends.
+    pub newer_than: HashMap<Vec<u8>, Time>,
     /// Takes names apart and puts them together: `--transform`.
-    pub rename: Option<Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>>,
+    pub rename: Option<Box<Rename>>,
 }
 
 /// What is beneath folders.
@@ -115,8 +120,16 @@ struct Level {
     folder: Arc<OwnedFd>,
     /// Its name, with a slash.
     prefix: Vec<u8>,
-    names: std::vec::IntoIter<Vec<u8>>,
+    names: std::vec::IntoIter<Name>,
     device: u64,
+}
+
+/// A name in a folder.
+struct Name {
+    name: Vec<u8>,
+    ino: u64,
+    /// The folder says that it is a regular file.
+    is_file: bool,
 }
 
 /// A member, and its data.
@@ -126,6 +139,19 @@ pub struct Found {
     /// Its data, where it has any.
     pub data: Option<Arc<FileData>>,
 }
+
+/// Where a name stands.
+struct At<'a> {
+    folder: BorrowedFd<'a>,
+    name: &'a [u8],
+    /// From where the walk began.
+    path: &'a [u8],
+    /// File system of the folder; none for what was named.
+    device: Option<u64>,
+}
+
+/// What was tried, and why it failed.
+type Failed = (&'static str, io::Error);
 
 /// Goes through all operands.
 pub struct Walk<'a> {
@@ -155,11 +181,11 @@ impl<'a> Walk<'a> {
     /// The next member. What cannot be archived goes to `tell`.
     pub fn next(&mut self, tell: &mut Told) -> Option<Found> {
         loop {
-            let (folder, name, path, device) = match self.levels.last_mut() {
+            let (folder, name, is_file, path, device) = match self.levels.last_mut() {
                 Some(level) => match level.names.next() {
-                    Some(name) => {
+                    Some(Name { name, is_file, .. }) => {
                         let path = [level.prefix.as_slice(), &name].concat();
-                        (Arc::clone(&level.folder), name, path, Some(level.device))
+                        (Arc::clone(&level.folder), name, is_file, path, Some(level.device))
                     }
                     None => {
                         self.levels.pop();
@@ -169,13 +195,16 @@ impl<'a> Walk<'a> {
                 None => {
                     let Operand { folder, name } = self.operands.next()?;
                     let end = name.iter().rposition(|&byte| byte != b'/').map_or(name.len().min(1), |last| last + 1);
-                    (folder, name.clone(), name[..end].to_vec(), None)
+                    (folder, name.clone(), false, name[..end].to_vec(), None)
                 }
             };
             if self.choice.excluded.iter().any(|pattern| pattern.matches(&path)) {
                 continue;
             }
-            match self.look(folder.as_fd(), &name, &path, device, tell) {
+            let at = At { folder: folder.as_fd(), name: &name, path: &path, device };
+            let opened = self.status(folder.as_fd(), &name, is_file);
+            let looked = opened.and_then(|(status, file)| self.look(&at, status, file, tell));
+            match looked {
                 Ok(Some(found)) => return Some(found),
                 Ok(None) => {}
                 Err((operation, cause)) => tell.push(Event::NotArchived { path, operation, cause }),
@@ -183,18 +212,45 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// What is at a name. What the folder says to be a file is opened first, which saves a call; whatever else it turns out to
+    /// be, or cannot be opened, is looked at by name.
+    fn status(&self, folder: BorrowedFd<'_>, name: &[u8], is_file: bool) -> Result<(Status, Option<File>), Failed> {
+        if is_file
+            && let Ok(file) = tree_calls::open_at(folder, name, Open::File)
+            && let Ok(status) = tree_calls::status_of(file.as_fd())
+            && status.is_file()
+        {
+            return Ok((status, Some(File::from(file))));
+        }
+        let looked = match self.choice.links {
+            Links::Followed => tree_calls::status_behind(folder, name),
+            Links::Kept => tree_calls::status_at(folder, name),
+        };
+        Ok((looked.map_err(|cause| ("look at it", cause))?, None))
+    }
+
+    /// Opens what was looked at by name: what is opened is what is archived, and another file may have got the name since.
+    fn open(&self, folder: BorrowedFd<'_>, name: &[u8], status: &Status) -> Result<File, Failed> {
+        let opened = match self.choice.links {
+            Links::Followed => tree_calls::open_anywhere(folder, name, Open::File),
+            Links::Kept => tree_calls::open_at(folder, name, Open::File),
+        };
+        let file = File::from(opened.map_err(|cause| ("open it", cause))?);
+        let now = tree_calls::status_of(file.as_fd()).map_err(|cause| ("look at it", cause))?;
+        if !now.is_file() || (now.dev, now.ino) != (status.dev, status.ino) {
+            return Err(("open it", io::Error::other("another file has got its name meanwhile")));
+        }
+        Ok(file)
+    }
+
     fn look(
         &mut self,
-        folder: BorrowedFd<'_>,
-        name: &[u8],
-        path: &[u8],
-        device: Option<u64>,
+        at: &At<'_>,
+        status: Status,
+        file: Option<File>,
         tell: &mut Told,
-    ) -> Result<Option<Found>, (&'static str, io::Error)> {
-        let follows = self.choice.links == Links::Followed;
-        let looked =
-            if follows { tree_calls::status_behind(folder, name) } else { tree_calls::status_at(folder, name) };
-        let status = looked.map_err(|cause| ("look at it", cause))?;
+    ) -> Result<Option<Found>, Failed> {
+        let At { folder, name, path, .. } = *at;
         if self.choice.never.contains(&(status.dev, status.ino)) {
             tell.push(Event::IsTheArchive { path: path.to_vec() });
             return Ok(None);
@@ -207,21 +263,21 @@ impl<'a> Walk<'a> {
         if kind == Kind::Symlink {
             member.link = tree_calls::read_link(folder, name).map_err(|cause| ("read where it leads", cause))?;
         }
+        if kind != Kind::Directory
+            && self.choice.newer_than.get(&member.path).is_some_and(|there| member.mtime <= *there)
+        {
+            return Ok(None);
+        }
         if self.is_later_name(&status, &mut member) {
             return Ok(Some(Found { member, data: None }));
         }
         let data = match kind {
             Kind::Regular => {
-                let opened = if follows {
-                    tree_calls::open_anywhere(folder, name, Open::File)
-                } else {
-                    tree_calls::open_at(folder, name, Open::File)
-                };
-                let file = File::from(opened.map_err(|cause| ("open it", cause))?);
+                let file = file.map_or_else(|| self.open(folder, name, &status), Ok)?;
                 self.data(&status, &mut member, file, path)?
             }
             Kind::Directory => {
-                self.enter(folder, name, path, device, &mut member, tell)?;
+                self.enter(at, &mut member, tell)?;
                 None
             }
             _ => None,
@@ -310,16 +366,11 @@ impl<'a> Walk<'a> {
         member: &mut Member,
         file: File,
         path: &[u8],
-    ) -> Result<Option<Arc<FileData>>, (&'static str, io::Error)> {
-        // What was opened is what is archived: another file may have got the name since.
-        let opened = tree_calls::status_of(file.as_fd()).map_err(|cause| ("look at it", cause))?;
-        if !opened.is_file() || (opened.dev, opened.ino) != (status.dev, status.ino) {
-            return Err(("open it", io::Error::other("another file has got its name meanwhile")));
-        }
-        (member.size, member.stored_bytes) = (opened.size, opened.size);
+    ) -> Result<Option<Arc<FileData>>, Failed> {
+        (member.size, member.stored_bytes) = (status.size, status.size);
         self.attributes(file.as_fd(), member);
-        if self.choice.finds_holes && opened.blocks < opened.size.div_ceil(512) {
-            let extents = extents(&file, opened.size).map_err(|cause| ("look for its holes", cause))?;
+        if self.choice.finds_holes && status.blocks < status.size.div_ceil(512) {
+            let extents = extents(&file, status.size).map_err(|cause| ("look for its holes", cause))?;
             member.stored_bytes = extents.iter().map(|extent| extent.bytes).sum();
             member.sparse = Some(extents);
         }
@@ -327,18 +378,11 @@ impl<'a> Walk<'a> {
             return Ok(None);
         }
         let extents = member.sparse.clone();
-        Ok(Some(Arc::new(FileData::new(file, extents, path.to_vec(), &opened))))
+        Ok(Some(Arc::new(FileData::new(file, extents, path.to_vec(), status))))
     }
 
-    fn enter(
-        &mut self,
-        folder: BorrowedFd<'_>,
-        name: &[u8],
-        path: &[u8],
-        device: Option<u64>,
-        member: &mut Member,
-        tell: &mut Told,
-    ) -> Result<(), (&'static str, io::Error)> {
+    fn enter(&mut self, at: &At<'_>, member: &mut Member, tell: &mut Told) -> Result<(), Failed> {
+        let At { folder, name, path, device } = *at;
         if self.choice.folders.stays_out {
             return Ok(());
         }
@@ -363,7 +407,7 @@ impl<'a> Walk<'a> {
         let mut names = self.names(&opened).map_err(|cause| ("read it", cause))?;
         if self.choice.folders.skips_caches && has_cache_tag(opened.as_fd()) {
             tell.push(Event::Cache { path: path.to_vec() });
-            names.retain(|name| name == CACHE_TAG);
+            names.retain(|name| name.name == CACHE_TAG);
         }
         let mut prefix = path.to_vec();
         if !prefix.ends_with(b"/") {
@@ -373,21 +417,22 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn names(&self, folder: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
-        let mut names = Vec::new();
+    fn names(&self, folder: &OwnedFd) -> io::Result<Vec<Name>> {
+        let mut names: Vec<Name> = Vec::new();
         for entry in Dir::read_from(folder)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if !matches!(name, b"." | b"..") && entry.file_type() != FileType::Socket {
-                names.push((entry.ino(), name.to_vec()));
+                let is_file = entry.file_type() == FileType::RegularFile;
+                names.push(Name { name: name.to_vec(), ino: entry.ino(), is_file });
             }
         }
         match self.choice.sort {
-            Sort::Name => names.sort_unstable_by(|one, other| one.1.cmp(&other.1)),
-            Sort::Inode => names.sort_unstable(),
+            Sort::Name => names.sort_unstable_by(|one, other| one.name.cmp(&other.name)),
+            Sort::Inode => names.sort_unstable_by_key(|name| name.ino),
             Sort::None => {}
         }
-        Ok(names.into_iter().map(|(_, name)| name).collect())
+        Ok(names)
     }
 
     /// What cannot be read of them is not there for us.

@@ -44,6 +44,12 @@ struct Learnt {
 }
 
 impl Folder {
+    /// Whether a new file will have the right owner from the beginning.
+    pub fn gives_owner(&self, restore: &Restore, member: &Member) -> bool {
+        let learnt = *self.learnt.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        restore.owner_of(member).is_none_or(|owner| learnt.owner == Some(owner))
+    }
+
     /// Whether a new file will have owner and mode from the beginning.
     pub fn settles(&self, restore: &Restore, member: &Member, mode: u32) -> bool {
         let learnt = *self.learnt.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

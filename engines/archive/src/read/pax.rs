@@ -3,6 +3,9 @@
 
 use super::numbers::decimal;
 
+/// A key and its value.
+pub type Record<'a> = (&'a [u8], &'a [u8]);
+
 /// The records of one extended header, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Records<'a> {
@@ -19,7 +22,7 @@ impl<'a> Records<'a> {
         Self { rest: bytes }
     }
 
-    fn split(&self) -> Option<((&'a [u8], &'a [u8]), &'a [u8])> {
+    fn split(&self) -> Option<(Record<'a>, &'a [u8])> {
         // LIMIT: 20 digits hold any length.
         let blank = self.rest.iter().take(21).position(|&byte| byte == b' ')?;
         let length = usize::try_from(decimal(&self.rest[..blank])?).ok()?;
@@ -33,7 +36,7 @@ impl<'a> Records<'a> {
 }
 
 impl<'a> Iterator for Records<'a> {
-    type Item = Result<(&'a [u8], &'a [u8]), Malformed>;
+    type Item = Result<Record<'a>, Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
         // COMPAT: some writers fill up with NULs.

@@ -53,7 +53,7 @@ impl SparseKeys {
             b"realsize" | b"size" => self.real_size = Some(decimal(value)?),
             b"numblocks" => self.count = Some(decimal(value)?).filter(|&count| count <= EXTENTS_MAX),
             b"offset" | b"numbytes" => {
-                let is_in_turn = (self.numbers.len() % 2 == 0) == (key == b"offset");
+                let is_in_turn = self.numbers.len().is_multiple_of(2) == (key == b"offset");
                 if !is_in_turn || self.numbers.len() as u64 >= 2 * EXTENTS_MAX {
                     return None;
                 }
@@ -74,7 +74,8 @@ impl SparseKeys {
             (false, ..) => Ok(Form::Dense),
             (true, Some(1), Some(0), Some(size)) => Ok(Form::MapInData { size }),
             (true, Some(0) | None, Some(0 | 1) | None, Some(size)) => {
-                if self.numbers.len() % 2 != 0 || self.count.is_none_or(|count| count * 2 != self.numbers.len() as u64)
+                if !self.numbers.len().is_multiple_of(2)
+                    || self.count.is_none_or(|count| count * 2 != self.numbers.len() as u64)
                 {
                     return Err("its map has not as many stretches as it says");
                 }

@@ -1,0 +1,135 @@
+//! Archives of trees made here: the same bytes for any number of hands, plain and packed; what changes while it is read is told.
+
+use super::*;
+use crate::read::{Reader, Rules, Step};
+use crate::source::MemorySource;
+use codec::format::Layout as Units;
+use crew::budget::{Budget, InProcess, Priority, Request, Weight};
+use crew::measures::Slots;
+use crew::pipeline::Mode;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn packing(name: &str) -> Packing {
+    let format = codec::registry::by_name(name).expect("registered");
+    let options = EncodeOptions {
+        level: 1,
+        is_extreme: false,
+        check: None,
+        layout: Units::ParallelUnits,
+        is_rsyncable: false,
+        dictionary: None,
+        window_log: None,
+        library_threads: 1,
+    };
+    Packing { format, options }
+}
+
+/// The archive of `folder`, and how many things were told of it that are no members.
+fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, usize) {
+    let output = tempfile::NamedTempFile::new().expect("a file");
+    let (choice, style, told) = (Choice::default(), Style::default(), AtomicUsize::new(0));
+    let on_event = |event| {
+        if !matches!(event, Event::Taken(_)) {
+            told.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let operand = Operand { folder: Arc::new(File::open(folder).expect("open").into()), name: b".".to_vec() };
+    let what = Creation {
+        choice: &choice,
+        operands: Mutex::new(vec![operand]),
+        style: &style,
+        packing,
+        output: output.as_file(),
+        writing: if width % 2 == 0 { By::Workers } else { By::OwnThread },
+        base: 0,
+        on_event: &on_event,
+        ended: Mutex::default(),
+    };
+    let mode = if width == 0 { Mode::SingleCore } else { Mode::Threaded };
+    let slots = Slots { given: width + 2, wanted: width + 2 };
+    let staffing = Staffing { width: width.max(1), slots, lanes_at_once: 1, mode };
+    let request = Request {
+        priority: Priority::Normal,
+        weight: Weight::default(),
+        useful_width: width.max(1),
+        what: "a test".to_owned(),
+    };
+    let lease = InProcess::new(width.max(1)).lease(request);
+    create(&what, &staffing, lease.as_ref(), &Tally::default());
+    assert!(what.ended.lock().expect("no panic").is_none());
+    (std::fs::read(output.path()).expect("read"), told.load(Ordering::Relaxed))
+}
+
+fn tree() -> tempfile::TempDir {
+    let place = tempfile::tempdir().expect("a folder");
+    for number in 0..200_usize {
+        let folder = place.path().join(format!("d{}", number / 20));
+        std::fs::create_dir_all(&folder).expect("mkdir");
+        std::fs::write(folder.join(format!("f{number}")), vec![number as u8; number * 97]).expect("write");
+    }
+    std::fs::write(place.path().join("large"), testkit::data::mixed(3_000_000, 1)).expect("write");
+    std::fs::hard_link(place.path().join("large"), place.path().join("other")).expect("link");
+    place
+}
+
+#[test]
+fn the_same_bytes_for_any_number_of_hands() {
+    let place = tree();
+    for packed in [None, Some(packing("zst")), Some(packing("gz"))] {
+        let (expected, told) = archive(place.path(), packed, 0);
+        assert_eq!(told, 0);
+        for width in [1, 2, 8] {
+            assert!(archive(place.path(), packed, width).0 == expected, "{width} hands");
+        }
+    }
+}
+
+#[test]
+fn members_come_in_the_order_of_their_names() {
+    let (bytes, _) = archive(tree().path(), None, 2);
+    let mut source = MemorySource::new(&bytes);
+    let mut reader = Reader::new(Rules::default(), &source);
+    let mut members = Vec::new();
+    while let Ok(Step::Member(member)) = reader.next(&mut source) {
+        members.push(*member);
+    }
+    assert_eq!(members.len(), 213);
+    assert_eq!(members[0].path, b"./");
+    assert_eq!((members[1].path.as_slice(), members[2].path.as_slice()), (&b"./d0/"[..], &b"./d0/f0"[..]));
+    let other = members.last().expect("some");
+    assert_eq!((other.path.as_slice(), other.link.as_slice()), (&b"./other"[..], &b"./large"[..]));
+    assert!(reader.end_offset() + 1024 <= bytes.len() as u64);
+}
+
+#[test]
+fn what_is_missing_of_a_file_becomes_zeros_and_is_told() {
+    let file = tempfile::tempfile().expect("a file");
+    write_all_at(&file, b"12345", 0).expect("write");
+    let status = tree_calls::status_of(file.as_fd()).expect("stat");
+    let source = Arc::new(Source::new(file, None, b"shrunk".to_vec(), &status));
+    let mut told = Vec::new();
+    let mut target = [7; 8];
+    fill(&Segment::Data { source: Arc::clone(&source), from: 0, bytes: 8, is_last: true }, &mut target, &mut told);
+    assert_eq!(&target, b"12345\0\0\0");
+    assert!(matches!(told[..], [Event::Shrank { missing_bytes: 3, .. }]), "{told:?}");
+    source.file.set_len(9).expect("truncate");
+    fill(&Segment::Data { source, from: 0, bytes: 5, is_last: true }, &mut target[..5], &mut told);
+    assert!(matches!(told[1..], [Event::Changed { .. }]), "{told:?}");
+}
+
+#[test]
+fn stored_bytes_of_a_sparse_file_are_read_from_their_stretches() {
+    let file = tempfile::tempfile().expect("a file");
+    write_all_at(&file, b"abcdefghij", 0).expect("write");
+    let extents = [(1, 2), (5, 3), (10, 0)].map(|(offset, bytes)| Extent { offset, bytes });
+    let status = tree_calls::status_of(file.as_fd()).expect("stat");
+    let source = Source::new(file, Some(extents.to_vec()), Vec::new(), &status);
+    for from in 0..=5 {
+        for to in from..=5 {
+            let mut target = vec![0; to - from];
+            assert_eq!(source.read(from as u64, &mut target).expect("read"), 0);
+            assert_eq!(target, b"bcfgh"[from..to], "{from}..{to}");
+        }
+    }
+}

@@ -1,0 +1,2 @@
+# every option
+mh tar --help
