@@ -148,7 +148,7 @@ pub struct XjobsArgs {
     #[arg(long, conflicts_with = "ungroup", hide_short_help = true)]
     pub tag: bool,
 
-    /// Keep outputs in DIR/1/VALUE/stdout and stderr too (with placeholders: in NAME and NAME.err)
+    /// Keep outputs in DIR/1/VALUE/stdout and stderr, and print none (with placeholders: in NAME and NAME.err)
     #[arg(long, alias = "res", value_name = "DIR", conflicts_with_all = ["tag", "line_buffer", "ungroup"], hide_short_help = true)]
     pub results: Option<OsString>,
 
@@ -213,7 +213,14 @@ pub struct XjobsArgs {
     pub fill: bool,
 
     /// Show one line of progress on a terminal, without the jobs that run
-    #[arg(long, visible_alias = "eta", alias = "progress", conflicts_with = "plain", hide_short_help = true)]
+    #[arg(
+        long,
+        visible_alias = "eta",
+        alias = "progress",
+        overrides_with = "bar",
+        conflicts_with = "plain",
+        hide_short_help = true
+    )]
     pub bar: bool,
 
     /// Show no progress on a terminal
@@ -380,6 +387,8 @@ fn show(context: &Context, args: &XjobsArgs, ran: &Ran, told: teller::Told) -> R
     if let Some(signal) = ran.stopped_by {
         sys::signals::die_by(signal);
     }
-    let is_success = ran.counts.failed == 0 && !ran.is_incomplete;
+    // COMPAT: what --halt waited for counts, not what else failed.
+    let is_well = ran.halted.is_some_and(|rule| rule.is_for_success()) || ran.counts.failed == 0;
+    let is_success = is_well && !ran.is_incomplete;
     Ok(if is_success { Outcome::Done } else { Outcome::Partial })
 }

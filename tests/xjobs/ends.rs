@@ -56,8 +56,28 @@ fn halt_stops_soon_or_now() {
     let place = Place::new();
     let soon = xjobs(&place, &["-j1", "--halt", "soon,fail=1", "sh", "-c", "echo $1; exit $1", "sh"], "0\n1\n0\n");
     assert_eq!((stdout(&soon).as_str(), soon.exit), ("0\n1\n", Exit::Code(1)));
-    let now = xjobs(&place, &["-j2", "--halt", "now,success=1", "sleep"], "0.1\n1000\n");
+    let now = xjobs(&place, &["-j2", "--halt", "now,fail=1", "sh", "-c", "sleep $1; exit 1", "sh"], "0.1\n1000\n");
     assert_eq!(now.exit, Exit::Code(1));
+    assert!(said(&now).contains("--halt now,fail=1 is met; ending 1 job\n"), "{}", said(&now));
+}
+
+#[test]
+fn what_halt_waited_for_is_no_failure() {
+    let place = Place::new();
+    for rule in ["now,success=1", "now,done=1"] {
+        let now = xjobs(&place, &["-j2", "--halt", rule, "sleep"], "0.1\n1000\n");
+        assert_eq!(now.exit, Exit::Code(0), "{rule}: {}", said(&now));
+        assert!(
+            said(&now).contains("job 2 was stopped: sleep 1000") && !said(&now).contains("failed"),
+            "{}",
+            said(&now)
+        );
+    }
+    let exits =
+        |rule: &str, list: &str| xjobs(&place, &["-j1", "--halt", rule, "sh", "-c", "exit $1", "sh"], list).exit;
+    assert_eq!(exits("now,success=1", "3\n0\n0\n"), Exit::Code(0), "one has succeeded");
+    assert_eq!(exits("soon,success=2", "3\n0\n3\n"), Exit::Code(1), "never met");
+    assert_eq!(exits("now,done=1", "3\n0\n"), Exit::Code(1), "what has ended has failed");
 }
 
 #[test]
@@ -86,7 +106,7 @@ fn failures_are_tried_again_as_often_as_asked() {
 fn order_among_jobs_is_kept() {
     let place = Place::new();
     let list = "{\"argv\":[\"sh\",\"-c\",\"sleep 0.2; echo a\"],\"id\":\"a\"}\n\
-                {\"argv\":[\"echo\",\"b\"],\"after\":[\"a\"]}\necho c\n%%\necho d\n";
+                { \"argv\" : [\"echo\",\"b\"],\"after\":[\"a\"]}\necho c\n%%\necho d\n";
     let outcome = xjobs::<&str>(&place, &["-j3"], list);
     assert_eq!(stdout(&outcome), "c\na\nb\nd\n");
     let failed = "{\"argv\":[\"false\"],\"id\":1}\n{\"argv\":[\"echo\",\"never\"],\"after\":[1]}\n";

@@ -24,6 +24,7 @@ pub fn show(context: &Context, ran: &Ran, format: ReportFormat) {
 struct JsonReport<'a> {
     succeeded: u64,
     failed: u64,
+    stopped: u64,
     left_out: u64,
     dropped: u64,
     slots: &'a SlotBooks,
@@ -38,6 +39,7 @@ fn json(ran: &Ran, verdict: &JobsVerdict) -> String {
     let report = JsonReport {
         succeeded,
         failed,
+        stopped: ran.stopped,
         left_out: ran.left_out,
         dropped: ran.dropped,
         slots: &ran.slots,
@@ -183,6 +185,9 @@ pub fn conclude(context: &Context, ran: &Ran) {
     let all = ran.counts.succeeded + ran.counts.failed;
     if ran.counts.failed > 0 && all > 1 {
         parts.push(format!("{} of {} failed", terminal::integer(ran.counts.failed), counted(all, "job")));
+    }
+    if ran.stopped > 0 && ran.halted.is_none() {
+        parts.push(format!("{} stopped", counted(ran.stopped, "job")));
     }
     if ran.dropped > 0 {
         parts.push(format!("{} that had been read did not start", counted(ran.dropped, "job")));

@@ -15,7 +15,7 @@ mod typical;
 
 use crate::admission::Need;
 use crate::classes::Class;
-use crate::halt::Counts;
+use crate::halt::{Counts, Halt};
 use crate::joblog::Joblog;
 use crate::journal::{Done, Journal, Outcome};
 use crate::key::{Key, Keys};
@@ -80,6 +80,8 @@ pub enum Event<'a> {
         dropped: usize,
         /// Whether those that run are ended.
         now: bool,
+        /// The rule that says so, if it is one.
+        rule: Option<Halt>,
     },
     /// The width has been changed by a signal.
     Width(usize),
@@ -196,8 +198,10 @@ pub struct Ran {
     pub reader_gone: bool,
     /// Whether the list, an output or the journal failed; it has been told.
     pub is_incomplete: bool,
-    /// Whether `--halt` stopped it.
-    pub is_halted: bool,
+    /// Jobs that ran when it was stopped, and were ended.
+    pub stopped: u64,
+    /// The rule that stopped it.
+    pub halted: Option<Halt>,
     /// What became of the slots that jobs' programs had.
     pub slots: SlotBooks,
     /// What was measured.

@@ -88,7 +88,8 @@ impl Runner<'_> {
         if self.ran.reader_gone {
             return self.act_on_deadlines(Instant::now());
         }
-        self.observer.tell(&Event::Stopping { running: self.running, dropped, now: stop == Stop::Now });
+        let rule = self.ran.halted;
+        self.observer.tell(&Event::Stopping { running: self.running, dropped, now: stop == Stop::Now, rule });
         self.act_on_deadlines(Instant::now());
     }
 

@@ -140,12 +140,17 @@ impl Runner<'_> {
         {
             parts[0].insert(0, Part::bytes(heading));
         }
-        if is_success {
-            self.ran.counts.succeeded += 1;
-            self.note_typical(end.wall);
-        } else {
-            self.ran.counts.failed += 1;
-            self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
+        match end.outcome {
+            Outcome::Ok => {
+                self.ran.counts.succeeded += 1;
+                self.note_typical(end.wall);
+            }
+            // It may have been about to succeed.
+            Outcome::Stopped => self.ran.stopped += 1,
+            _ => {
+                self.ran.counts.failed += 1;
+                self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
+            }
         }
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
         let chain_ns = running.chain_ns + end.wall.as_nanos() as u64;
@@ -173,8 +178,8 @@ impl Runner<'_> {
             let (kept, printed, lost) = capture.finish();
             (parts[stream], bytes[stream], fault) = (kept, printed, fault.or(lost));
         }
-        if let (Some(files), OutputManner::Files(results)) = (running.files.take(), &self.options.output) {
-            (parts, bytes) = files.finish(results.discarded);
+        if let Some(files) = running.files.take() {
+            bytes = files.finish();
         }
         if self.options.errors == Errors::WithOutput {
             // Where outputs are thrown away, errors were kept for themselves.
@@ -245,7 +250,7 @@ impl Runner<'_> {
         if let Some(halt) = self.options.halt.filter(|halt| halt.is_met(self.ran.counts, total))
             && self.stop == Stop::No
         {
-            self.ran.is_halted = true;
+            self.ran.halted = Some(halt);
             self.stop_jobs(match halt.manner {
                 HaltManner::Soon => Stop::Soon,
                 HaltManner::Now => Stop::Now,

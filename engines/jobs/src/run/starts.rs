@@ -229,8 +229,8 @@ impl Runner<'_> {
             running.tag = Some([tag.iter().collect::<Vec<_>>().join(&b' '), b"\t".to_vec()].concat());
         }
         let program = self.programs.find(running.words.get(0).ok_or(StartFault::Nothing)?)?;
-        if let OutputManner::Files(results) = &self.options.output {
-            running.files = Some(OutputFiles::prepare(&results.layout, &spec.words, place)?);
+        if let OutputManner::Files(layout) = &self.options.output {
+            running.files = Some(OutputFiles::prepare(layout, &spec.words, place)?);
         }
         let streams = self.streams(more, &mut running)?;
         if let (Some(key), Some(journal)) = (running.key, &mut self.around.journal)
