@@ -331,6 +331,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     }
     let signals = sys::signals::SignalQueue::open(sys::signals::JOB_CONTROL)
         .map_err(|error| refused(&format!("set up signal handling: {}", with_causes(&error))))?;
+    sys::signals::children_announce_stops();
     lower_priority(context, args.priority.unwrap_or_default(), args.parallel.nice);
     plan::allow_descriptors(context, &job);
     let books = plan::open_books(context, args, &job.options.template)?;

@@ -1,17 +1,17 @@
 //! Ends of jobs and of runs: exit codes, retries, timeouts, signals, kills, and going on after them.
 
 use super::{stdout, xjobs};
-use crate::place::{Place, Running, said, wait_until};
+use crate::place::{Place, Running, binary, said, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
-use testkit::program::Exit;
+use testkit::program::{Exit, Program, left_out};
 
 pub(super) fn start(place: &Place, arguments: &[&str], list: &str) -> Running {
     place.write("list", list);
     // Whoever runs the tests in the background may have some of these ignored, and a child inherits that.
     let mut command = Command::new("env");
-    command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(crate::place::binary());
+    command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(binary());
     command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder()).env("MH_CREW_DIR", "");
     let said = std::fs::File::options().create(true).append(true).open(place.path("said")).expect("it is ours");
     Running { child: command.stdin(Stdio::null()).stderr(said).spawn().expect("the program starts") }
@@ -91,6 +91,33 @@ fn a_job_that_takes_too_long_is_ended_with_all_of_its_group() {
     );
     assert_eq!(outcome.exit, Exit::Code(1));
     wait_until("the sleepers are gone", || marked(&mark).is_empty());
+}
+
+#[test]
+fn what_left_the_group_of_a_job_that_takes_too_long_is_ended_too() {
+    let place = Place::new();
+    let mark = |number: u32| format!("{number}234.{}", std::process::id());
+    // One in a session of its own; one that hears no TERM; one that its parent has left alone; and a daemon of an earlier job.
+    let jobs = format!(
+        "(setsid sleep {} > /dev/null 2>&1 &)\n\
+         setsid sleep {} & setsid sh -c \"trap '' TERM; sleep {}; sleep {}\" & (setsid sleep {} &) ; sleep 60\n",
+        mark(5),
+        mark(6),
+        mark(7),
+        mark(7),
+        mark(8)
+    );
+    let program = Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let arguments = ["xjobs", "-j1", "--timeout", "1", "--shell"];
+    let outcome = program.run(arguments, jobs.as_bytes()).expect("the program starts");
+    assert_eq!(outcome.exit, Exit::Code(1));
+    for number in [6, 7, 8] {
+        wait_until("the sleepers are gone", || marked(&mark(number)).is_empty());
+    }
+    let daemons = marked(&mark(5));
+    assert_eq!(daemons.len(), 1, "another job's daemon goes on");
+    let daemon = Pid::from_raw(daemons[0]).expect("above 0");
+    kill_process(daemon, Signal::KILL).expect("it is ours");
 }
 
 #[test]
@@ -252,4 +279,33 @@ fn stopped_and_continued_its_jobs_are_too() {
     wait_until("the job goes on", || state() == Some('S'));
     send(&running, Signal::TERM);
     assert_eq!(running.end().signal(), Some(15));
+}
+
+/// A script on a terminal of its own, with `input` typed at once.
+fn on_terminal(place: &Place, script: &str, input: &str) -> Option<String> {
+    let terminal = Program::find("script").filter(|_| Program::find("bash").is_some())?;
+    place.write("on-terminal", script);
+    let terminal = terminal.in_folder(place.folder()).with_variable("mh", binary()).with_variable("MH_CREW_DIR", "");
+    let outcome = terminal.run(["-qec", "bash on-terminal", "/dev/null"], input.as_bytes()).expect("it starts");
+    Some(stdout(&outcome).replace('\r', ""))
+}
+
+#[test]
+fn jobs_that_read_the_terminal_have_it_one_after_another() {
+    let place = Place::new();
+    let script = "exec 2>&1; \"$mh\" xjobs -j2 --plain --shell 'read x < /dev/tty; echo {} got $x' ::: job job; echo then $?; \
+                  read y < /dev/tty; echo own $y";
+    let Some(text) = on_terminal(&place, script, "one\ntwo\nthree\n") else { return left_out("there is no script(1)") };
+    assert!(text.contains("job got one\n") && text.contains("job got two\n"), "{text}");
+    assert!(text.contains("then 0\nown three\n"), "the terminal is the shell's again: {text}");
+    assert!(text.contains(" has the terminal until it ends: "), "{text}");
+}
+
+#[test]
+fn a_job_that_wants_the_terminal_of_a_run_in_the_background_is_told() {
+    let place = Place::new();
+    let script = "set -m; exec 2>&1; \"$mh\" xjobs --shell 'read x < /dev/tty; echo got $x' ::: 1 > told 2>&1 & \
+                  until grep -q 'job 1 waits for the terminal' told; do sleep 0.02; done; fg; cat told";
+    let Some(text) = on_terminal(&place, script, "one\n") else { return left_out("there is no script(1)") };
+    assert!(text.contains("fg brings it here") && text.contains("got one 1\n"), "{text}");
 }

@@ -8,7 +8,7 @@ use crate::failure::with_causes;
 use crate::report::seconds_text;
 use jobs::halt::Halt;
 use jobs::journal::Outcome;
-use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Ran};
+use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Ran, Turn};
 use jobs::tree::Survivor;
 use rustix::process::Pid;
 use sys::reap::How;
@@ -107,7 +107,20 @@ impl Teller {
             .conclusion(NAME, &format!("processes that jobs have left behind still run: {}", names.join(", ")));
     }
 
-    fn tell_stopping(&self, running: usize, now: bool) {
+    fn tell_turn(&self, job: &JobView<'_>, turn: Turn) {
+        let text = match turn {
+            // COMPAT: jobs of xjobs have the terminal without a word.
+            Turn::Now if self.called == Called::OldName => return,
+            Turn::Now => "has the terminal until it ends",
+            Turn::Later => "waits for the terminal, which another job has until it ends",
+            Turn::InBackground => "waits for the terminal, which runs in the background have not; fg brings it here",
+        };
+        if self.level >= 1 {
+            self.messages.conclusion(NAME, &format!("job {} {text}: {}", job.number, command(job)));
+        }
+    }
+
+    fn tell_stopping(&self, running: usize, now: bool, rule: Option<Halt>) {
         let jobs = crate::report::counted(running as u64, "job");
         if self.level >= 1 && running > 0 {
             let why = rule.map(|rule| format!("--halt {rule} is met; ")).unwrap_or_default();
@@ -168,6 +181,7 @@ impl Observer for Teller {
             }
             Event::Stopping { running, now, rule, .. } => self.tell_stopping(*running, *now, *rule),
             Event::StillRun(survivors) => self.tell_survivors(survivors),
+            Event::WantsTerminal(job, turn) => self.tell_turn(job, *turn),
             Event::Width(width) => self.messages.detail(NAME, &format!("{width} jobs at once from now on")),
         }
     }

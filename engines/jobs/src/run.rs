@@ -5,12 +5,14 @@
 mod control;
 mod delivery;
 mod ends;
+mod foreground;
 mod live;
 mod memory;
 mod options;
 mod reaping;
 mod recollection;
 mod starts;
+mod trees;
 mod typical;
 
 use crate::admission::Need;
@@ -45,6 +47,7 @@ use sys::signals::SignalQueue;
 use sys::spawn::{Spawner, Words};
 
 pub use crate::source::Source;
+pub use foreground::Turn;
 pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
 pub use recollection::{Seen, SeenJob, Watched};
 pub use typical::TimeLimit;
@@ -83,6 +86,8 @@ pub enum Event<'a> {
         /// The rule that says so, if it is one.
         rule: Option<Halt>,
     },
+    /// A job was stopped, as it wants the terminal.
+    WantsTerminal(JobView<'a>, Turn),
     /// The width has been changed by a signal.
     Width(usize),
     /// The run is over, and these processes of its jobs are not.
@@ -254,6 +259,10 @@ struct Running {
     due: Option<(Instant, usize)>,
     is_timed_out: bool,
     is_stopped: bool,
+    /// The hands that its processes are told of.
+    passport: Option<String>,
+    /// Processes of it that have left its group, as they were when it was last signalled.
+    outsiders: Vec<Pid>,
     /// Orphans of its group that have ended.
     orphans: Spent,
     class: Class,
@@ -296,6 +305,7 @@ struct Runner<'a> {
     slots: Vec<Option<Running>>,
     slot_of: HashMap<Pid, usize>,
     leftovers: Leftovers,
+    foreground: foreground::Foreground,
     memory: memory::Memory,
     recollection: recollection::Recollection,
     running: usize,
@@ -420,6 +430,7 @@ impl<'a> Runner<'a> {
             slots: Vec::new(),
             slot_of: HashMap::new(),
             leftovers: Leftovers::default(),
+            foreground: foreground::Foreground::default(),
             memory: memory::Memory::new(&mut options),
             recollection: recollection::Recollection::new(around.host),
             running: 0,

@@ -43,6 +43,8 @@ impl Running {
             due: None,
             is_timed_out: false,
             is_stopped: false,
+            passport: None,
+            outsiders: Vec::new(),
             orphans: Spent::default(),
             sent_bytes: 0,
             files: None,
@@ -96,9 +98,11 @@ impl Runner<'_> {
         self.running -= 1;
         self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
         self.staff.put_back(std::mem::take(&mut running.crew));
+        self.take_terminal_back(&ended);
         if running.is_timed_out || running.is_stopped {
-            // Its leader is gone; what still runs in its group has heard the same signals and goes too.
+            // Its leader is gone; what still runs of it has heard the same signals and goes too.
             let _it_may_be_empty = signal_group(running.pid, number::SIGKILL);
+            self.end_outsiders(&running.outsiders);
         }
         let (parts, printed_bytes, fault) = self.collect_output(&mut running);
         let mut end = JobEnd {

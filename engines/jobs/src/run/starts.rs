@@ -238,7 +238,8 @@ impl Runner<'_> {
         {
             self.journal_fails(error);
         }
-        let besides = passport.map(|passport| besides(&passport)).transpose().map_err(nul)?;
+        let besides = passport.as_deref().map(besides).transpose().map_err(nul)?;
+        running.passport = passport;
         self.spawn(more, &program, besides.as_ref(), &streams, &mut running)?;
         Ok((Started::Runs, running))
     }
