@@ -67,9 +67,13 @@ pub fn known_as<Fault>(divided: &Result<(), Fault>) -> u32 {
     guard.unwrap_or_else(getpid).as_raw_nonzero().get().unsigned_abs()
 }
 
-/// The budget for a run that could use `width` hands and is known by the number of process `known_as`. Alone it has them all, as
-/// any other program would.
-pub fn budget(context: &Context, width: usize, class: Priority, known_as: u32) -> Shared {
+/// The budget for a run that could use `width` hands. Alone it has them all, as any other program would.
+pub fn budget(context: &Context, width: usize, class: Priority) -> Shared {
+    budget_as(context, width, class, std::process::id())
+}
+
+/// The same for a run that is known by the number of process `known_as`.
+pub fn budget_as(context: &Context, width: usize, class: Priority, known_as: u32) -> Shared {
     let (table, mut why_alone) = match table(context, class, known_as) {
         Ok(table) => (table, None),
         Err(why) => (None, Some(why)),

@@ -337,7 +337,7 @@ fn budget(context: &Context, job: &Job) -> Shared {
     if job.total_bytes.is_some_and(|bytes| bytes <= BRIEF_BYTES) {
         return Shared::alone(job.staffing.width);
     }
-    sharing::budget(context, job.staffing.width, job.priority, std::process::id())
+    sharing::budget(context, job.staffing.width, job.priority)
 }
 
 /// A mirror of the inputs' folders is made where there is none. What cannot be made, its lane will tell.

@@ -342,7 +342,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let known_as = sharing::known_as(&divided);
     // A width can grow while the run goes.
     let class = args.priority.unwrap_or_default().class();
-    let shared = sharing::budget(context, width.max(plan::WIDTH_MAX), class, known_as);
+    let shared = sharing::budget_as(context, width.max(plan::WIDTH_MAX), class, known_as);
     if let Some(why) = &shared.why_alone {
         tell_why_alone(context, why);
     }
