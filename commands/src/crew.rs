@@ -4,6 +4,7 @@
 mod run;
 mod screen;
 mod show;
+mod unread_slots;
 mod wait;
 
 use crate::context::Context;

@@ -8,6 +8,7 @@ use crew::budget::{
 };
 use crew::jobserver::{self, Auth, Jobserver, JobserverFault};
 use crew::plan::Plan;
+use rustix::process::{getpid, getppid};
 
 /// Where the table is: `MH_CREW_DIR`, else the usual place. None where the variable is there and empty: nothing is shared.
 pub fn crew_folder() -> Option<CrewFolder> {
@@ -60,9 +61,20 @@ impl Shared {
 const FROM_RUNNER: &str = "those of the runner above, then the table's";
 const FROM_SLOTS: &str = "the one it was started with, then job slots";
 
+/// The process by whose number people know this run and signal it: its guard, where it was divided.
+pub fn known_as<Fault>(divided: &Result<(), Fault>) -> u32 {
+    let guard = if divided.is_ok() { getppid() } else { None };
+    guard.unwrap_or_else(getpid).as_raw_nonzero().get().unsigned_abs()
+}
+
 /// The budget for a run that could use `width` hands. Alone it has them all, as any other program would.
 pub fn budget(context: &Context, width: usize, class: Priority) -> Shared {
-    let (table, mut why_alone) = match table(context, class) {
+    budget_as(context, width, class, std::process::id())
+}
+
+/// The same for a run that is known by the number of process `known_as`.
+pub fn budget_as(context: &Context, width: usize, class: Priority, known_as: u32) -> Shared {
+    let (table, mut why_alone) = match table(context, class, known_as) {
         Ok(table) => (table, None),
         Err(why) => (None, Some(why)),
     };
@@ -102,9 +114,9 @@ pub fn explain(plan: &mut Plan) {
 }
 
 /// The table; none where nothing is to be shared. The error reads after "could not".
-fn table(context: &Context, class: Priority) -> Result<Option<MachineWide>, String> {
+fn table(context: &Context, class: Priority, known_as: u32) -> Result<Option<MachineWide>, String> {
     let Some(folder) = crew_folder() else { return Ok(None) };
-    let surroundings = Surroundings::look(&context.host).map_err(|error| with_causes(&error))?;
+    let surroundings = Surroundings::look_as(&context.host, known_as).map_err(|error| with_causes(&error))?;
     let surroundings = reserve(context, surroundings, class);
     let shared = MachineWide::open(folder, surroundings).giving_way(context.settings.crew.gives_way.up_to());
     match shared.why_alone() {

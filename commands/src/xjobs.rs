@@ -15,12 +15,13 @@ mod send;
 mod slots;
 mod teller;
 
-use crate::context::Context;
+use crate::context::{Context, variable};
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::job_slots::SlotStyle;
 use crate::registry::{Entry, Group, Signals};
 use crate::shared_args::{PriorityArg, ReportFormat};
 use crate::sharing;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Request, Weight};
 use jobs::halt::Halt;
@@ -34,6 +35,7 @@ use std::time::Duration;
 use teller::Teller;
 
 pub use inputs::environment;
+pub use slots::WHAT as SLOTS_WHAT;
 
 /// How messages begin.
 const NAME: &str = "mh xjobs";
@@ -148,7 +150,7 @@ pub struct XjobsArgs {
     #[arg(long, conflicts_with = "ungroup", hide_short_help = true)]
     pub tag: bool,
 
-    /// Keep outputs in DIR/1/VALUE/stdout and stderr too (with placeholders: in NAME and NAME.err)
+    /// Keep outputs in DIR/1/VALUE/stdout and stderr, and print none (with placeholders: in NAME and NAME.err)
     #[arg(long, alias = "res", value_name = "DIR", conflicts_with_all = ["tag", "line_buffer", "ungroup"], hide_short_help = true)]
     pub results: Option<OsString>,
 
@@ -213,7 +215,14 @@ pub struct XjobsArgs {
     pub fill: bool,
 
     /// Show one line of progress on a terminal, without the jobs that run
-    #[arg(long, visible_alias = "eta", alias = "progress", conflicts_with = "plain", hide_short_help = true)]
+    #[arg(
+        long,
+        visible_alias = "eta",
+        alias = "progress",
+        overrides_with = "bar",
+        conflicts_with = "plain",
+        hide_short_help = true
+    )]
     pub bar: bool,
 
     /// Show no progress on a terminal
@@ -295,6 +304,10 @@ fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Ou
     let mut args = XjobsArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     args.priority = args.priority.or(context.settings.crew.priority);
     args.weight = args.weight.or(context.settings.crew.weight);
+    if called == Called::OldName && matches.value_source("jobserver") == Some(ValueSource::DefaultValue) {
+        // COMPAT: xjobs tells its jobs nothing, and a make with a -j of its own would warn of slots that it was not asked to use.
+        args.jobserver = SlotStyle::Off;
+    }
     if let Some(path) = &args.server.send {
         return send::send(path, &args.server, &args.utility);
     }
@@ -311,12 +324,14 @@ fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Ou
 
 /// Divides the process, so that no job outlives its runner; then runs the engine.
 fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Outcome, Failure> {
-    if let Err(error) = sys::guard::divide() {
-        let words = with_causes(&error);
+    let divided = sys::guard::divide();
+    if let Err(error) = &divided {
+        let words = with_causes(error);
         context.messages.warning(NAME, &format!("could not start a guard: {words}; a killed run leaves its jobs"), &[]);
     }
     let signals = sys::signals::SignalQueue::open(sys::signals::JOB_CONTROL)
         .map_err(|error| refused(&format!("set up signal handling: {}", with_causes(&error))))?;
+    sys::signals::children_announce_stops();
     lower_priority(context, args.priority.unwrap_or_default(), args.parallel.nice);
     plan::allow_descriptors(context, &job);
     let books = plan::open_books(context, args, &job.options.template)?;
@@ -324,10 +339,12 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let tally = Arc::new(Tally::default());
     let total = job.total;
     let width = job.options.width;
-    // Behind the division: the row names the process that works. A width can grow while the run goes.
-    let shared = sharing::budget(context, width.max(plan::WIDTH_MAX), args.priority.unwrap_or_default().class());
+    let known_as = sharing::known_as(&divided);
+    // A width can grow while the run goes.
+    let class = args.priority.unwrap_or_default().class();
+    let shared = sharing::budget_as(context, width.max(plan::WIDTH_MAX), class, known_as);
     if let Some(why) = &shared.why_alone {
-        context.messages.detail(NAME, &format!("could not {why}"));
+        tell_why_alone(context, why);
     }
     job.options.hands = shared.budget.capacity();
     let lease = shared.budget.lease(Request {
@@ -351,7 +368,19 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     // A hand that was asked for and not needed may still arrive.
     context.last_acts.perform();
     let told = teller.finish(&ran);
-    show(context, args, &ran, told)
+    if let Some(format) = args.report.filter(|_| !ran.reader_gone) {
+        report::show(context, &ran, known_as, format);
+    }
+    conclude(context, &ran, told)
+}
+
+/// Who named a folder for the table wants its runs to share.
+fn tell_why_alone(context: &Context, why: &str) {
+    let message = format!("could not {why}; this run shares its cores with nobody");
+    match variable("MH_CREW_DIR") {
+        Some(_) => context.messages.warning(NAME, &message, &[]),
+        None => context.messages.detail(NAME, &message),
+    }
 }
 
 /// A refusal costs politeness, not the run.
@@ -367,12 +396,9 @@ fn refused(message: &str) -> Failure {
     Failure::Environment { command: NAME, message: message.to_owned() }
 }
 
-fn show(context: &Context, args: &XjobsArgs, ran: &Ran, told: teller::Told) -> Result<Outcome, Failure> {
+fn conclude(context: &Context, ran: &Ran, told: teller::Told) -> Result<Outcome, Failure> {
     if ran.reader_gone {
         return Err(Failure::BrokenPipe);
-    }
-    if let Some(format) = args.report {
-        report::show(context, ran, format);
     }
     if told == teller::Told::Nothing {
         report::conclude(context, ran);
@@ -380,6 +406,8 @@ fn show(context: &Context, args: &XjobsArgs, ran: &Ran, told: teller::Told) -> R
     if let Some(signal) = ran.stopped_by {
         sys::signals::die_by(signal);
     }
-    let is_success = ran.counts.failed == 0 && !ran.is_incomplete;
+    // COMPAT: what --halt waited for counts, not what else failed.
+    let is_well = ran.halted.is_some_and(|rule| rule.is_for_success()) || ran.counts.failed == 0;
+    let is_success = is_well && !ran.is_incomplete;
     Ok(if is_success { Outcome::Done } else { Outcome::Partial })
 }

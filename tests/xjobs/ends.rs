@@ -1,17 +1,17 @@
 //! Ends of jobs and of runs: exit codes, retries, timeouts, signals, kills, and going on after them.
 
 use super::{stdout, xjobs};
-use crate::place::{Place, Running, said, wait_until};
+use crate::place::{Place, Running, binary, said, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
-use testkit::program::Exit;
+use testkit::program::{Exit, Program, left_out};
 
 pub(super) fn start(place: &Place, arguments: &[&str], list: &str) -> Running {
     place.write("list", list);
     // Whoever runs the tests in the background may have some of these ignored, and a child inherits that.
     let mut command = Command::new("env");
-    command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(crate::place::binary());
+    command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(binary());
     command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder()).env("MH_CREW_DIR", "");
     let said = std::fs::File::options().create(true).append(true).open(place.path("said")).expect("it is ours");
     Running { child: command.stdin(Stdio::null()).stderr(said).spawn().expect("the program starts") }
@@ -56,8 +56,28 @@ fn halt_stops_soon_or_now() {
     let place = Place::new();
     let soon = xjobs(&place, &["-j1", "--halt", "soon,fail=1", "sh", "-c", "echo $1; exit $1", "sh"], "0\n1\n0\n");
     assert_eq!((stdout(&soon).as_str(), soon.exit), ("0\n1\n", Exit::Code(1)));
-    let now = xjobs(&place, &["-j2", "--halt", "now,success=1", "sleep"], "0.1\n1000\n");
+    let now = xjobs(&place, &["-j2", "--halt", "now,fail=1", "sh", "-c", "sleep $1; exit 1", "sh"], "0.1\n1000\n");
     assert_eq!(now.exit, Exit::Code(1));
+    assert!(said(&now).contains("--halt now,fail=1 is met; ending 1 job\n"), "{}", said(&now));
+}
+
+#[test]
+fn what_halt_waited_for_is_no_failure() {
+    let place = Place::new();
+    for rule in ["now,success=1", "now,done=1"] {
+        let now = xjobs(&place, &["-j2", "--halt", rule, "sleep"], "0.1\n1000\n");
+        assert_eq!(now.exit, Exit::Code(0), "{rule}: {}", said(&now));
+        assert!(
+            said(&now).contains("job 2 was stopped: sleep 1000") && !said(&now).contains("failed"),
+            "{}",
+            said(&now)
+        );
+    }
+    let exits =
+        |rule: &str, list: &str| xjobs(&place, &["-j1", "--halt", rule, "sh", "-c", "exit $1", "sh"], list).exit;
+    assert_eq!(exits("now,success=1", "3\n0\n0\n"), Exit::Code(0), "one has succeeded");
+    assert_eq!(exits("soon,success=2", "3\n0\n3\n"), Exit::Code(1), "never met");
+    assert_eq!(exits("now,done=1", "3\n0\n"), Exit::Code(1), "what has ended has failed");
 }
 
 #[test]
@@ -74,6 +94,33 @@ fn a_job_that_takes_too_long_is_ended_with_all_of_its_group() {
 }
 
 #[test]
+fn what_left_the_group_of_a_job_that_takes_too_long_is_ended_too() {
+    let place = Place::new();
+    let mark = |number: u32| format!("{number}234.{}", std::process::id());
+    // One in a session of its own; one that hears no TERM; one that its parent has left alone; and a daemon of an earlier job.
+    let jobs = format!(
+        "(setsid sleep {} > /dev/null 2>&1 &)\n\
+         setsid sleep {} & setsid sh -c \"trap '' TERM; sleep {}; sleep {}\" & (setsid sleep {} &) ; sleep 60\n",
+        mark(5),
+        mark(6),
+        mark(7),
+        mark(7),
+        mark(8)
+    );
+    let program = Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let arguments = ["xjobs", "-j1", "--timeout", "1", "--shell"];
+    let outcome = program.run(arguments, jobs.as_bytes()).expect("the program starts");
+    assert_eq!(outcome.exit, Exit::Code(1));
+    for number in [6, 7, 8] {
+        wait_until("the sleepers are gone", || marked(&mark(number)).is_empty());
+    }
+    let daemons = marked(&mark(5));
+    assert_eq!(daemons.len(), 1, "another job's daemon goes on");
+    let daemon = Pid::from_raw(daemons[0]).expect("above 0");
+    kill_process(daemon, Signal::KILL).expect("it is ours");
+}
+
+#[test]
 fn failures_are_tried_again_as_often_as_asked() {
     let place = Place::new();
     let script = "echo x >> tries; test $(wc -l < tries) -ge 3 && echo done";
@@ -86,7 +133,7 @@ fn failures_are_tried_again_as_often_as_asked() {
 fn order_among_jobs_is_kept() {
     let place = Place::new();
     let list = "{\"argv\":[\"sh\",\"-c\",\"sleep 0.2; echo a\"],\"id\":\"a\"}\n\
-                {\"argv\":[\"echo\",\"b\"],\"after\":[\"a\"]}\necho c\n%%\necho d\n";
+                { \"argv\" : [\"echo\",\"b\"],\"after\":[\"a\"]}\necho c\n%%\necho d\n";
     let outcome = xjobs::<&str>(&place, &["-j3"], list);
     assert_eq!(stdout(&outcome), "c\na\nb\nd\n");
     let failed = "{\"argv\":[\"false\"],\"id\":1}\n{\"argv\":[\"echo\",\"never\"],\"after\":[1]}\n";
@@ -232,4 +279,33 @@ fn stopped_and_continued_its_jobs_are_too() {
     wait_until("the job goes on", || state() == Some('S'));
     send(&running, Signal::TERM);
     assert_eq!(running.end().signal(), Some(15));
+}
+
+/// A script on a terminal of its own, with `input` typed at once.
+fn on_terminal(place: &Place, script: &str, input: &str) -> Option<String> {
+    let terminal = Program::find("script").filter(|_| Program::find("bash").is_some())?;
+    place.write("on-terminal", script);
+    let terminal = terminal.in_folder(place.folder()).with_variable("mh", binary()).with_variable("MH_CREW_DIR", "");
+    let outcome = terminal.run(["-qec", "bash on-terminal", "/dev/null"], input.as_bytes()).expect("it starts");
+    Some(stdout(&outcome).replace('\r', ""))
+}
+
+#[test]
+fn jobs_that_read_the_terminal_have_it_one_after_another() {
+    let place = Place::new();
+    let script = "exec 2>&1; \"$mh\" xjobs -j2 --plain --shell 'read x < /dev/tty; echo {} got $x' ::: job job; echo then $?; \
+                  read y < /dev/tty; echo own $y";
+    let Some(text) = on_terminal(&place, script, "one\ntwo\nthree\n") else { return left_out("there is no script(1)") };
+    assert!(text.contains("job got one\n") && text.contains("job got two\n"), "{text}");
+    assert!(text.contains("then 0\nown three\n"), "the terminal is the shell's again: {text}");
+    assert!(text.contains(" has the terminal until it ends: "), "{text}");
+}
+
+#[test]
+fn a_job_that_wants_the_terminal_of_a_run_in_the_background_is_told() {
+    let place = Place::new();
+    let script = "set -m; exec 2>&1; \"$mh\" xjobs --shell 'read x < /dev/tty; echo got $x' ::: 1 > told 2>&1 & \
+                  until grep -q 'job 1 waits for the terminal' told; do sleep 0.02; done; fg; cat told";
+    let Some(text) = on_terminal(&place, script, "one\n") else { return left_out("there is no script(1)") };
+    assert!(text.contains("fg brings it here") && text.contains("got one 1\n"), "{text}");
 }

@@ -1,6 +1,6 @@
 //! Hands of `mh xjobs`: from the same budget as everybody's, one a job, handed on to an `mh` in the job, so that nothing counts twice.
 
-use crate::place::{Place, Running, binary, wait_until};
+use crate::place::{Place, Running, binary, said, wait_until};
 use std::fs::File;
 use std::process::{Command, Stdio};
 use testkit::program::{Outcome, Program};
@@ -88,4 +88,29 @@ fn jobs_beyond_the_cores_run_without_hands_and_several_cores_are_waited_for() {
     run(&place, &arguments, "").stdout_of_success();
     let list = "{\"argv\":[\"echo\",\"alone\"],\"cores\":2}\n";
     assert_eq!(run(&place, &["xjobs", "-j2"], list).stdout_of_success(), b"alone\n");
+}
+
+#[test]
+fn a_run_is_known_by_the_number_that_its_shell_knows() {
+    let place = Place::new();
+    let mut command = Command::new(binary());
+    command.args(["xjobs", "-j2", "sleep", ":::", "1000"]).env("MH_CREW_DIR", place.path("crew")).stdin(Stdio::null());
+    let runner = Running { child: command.spawn().expect("the program starts") };
+    wait_until("it is there", || runs_of(&place, "xjobs: run sleep").len() == 1);
+    run(&place, &["crew", "pause", &runner.child.id().to_string()], "").stdout_of_success();
+    assert!(
+        runs_of(&place, "xjobs: run sleep").iter().all(|run| run.contains("\"state\":\"paused\"")),
+        "{}",
+        census(&place)
+    );
+}
+
+#[test]
+fn a_table_that_was_asked_for_and_cannot_be_had_is_told() {
+    let place = Place::new();
+    place.write("file", "");
+    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("file"));
+    let outcome = program.run(["xjobs", "echo", ":::", "a"], b"").expect("it starts");
+    assert!(said(&outcome).contains("this run shares its cores with nobody"), "{}", said(&outcome));
+    assert_eq!(outcome.stdout_of_success(), b"a\n");
 }

@@ -90,7 +90,7 @@ fn killed_at(moments: impl Iterator<Item = (When, Victim)>) {
 fn names(line: &str, number: usize) -> bool {
     let job = format!("job {} ", number + 1);
     let had_begun = line.contains(&job) && line.contains("had begun when an earlier run ended");
-    had_begun || (line.contains(&job) && line.ends_with("it was stopped"))
+    had_begun || (line.contains(&job) && line.contains(&format!("{job}was stopped: ")))
 }
 
 /// An end that counts: not that of a job that the end of its run cut off.

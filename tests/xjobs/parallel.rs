@@ -12,6 +12,24 @@ const SAME: &[(&[&str], &str)] = &[
     (&["-k", "--link", "echo", ":::", "a", "b", "c", ":::", "d", "e"], ""),
     (&["-k", "echo", "{-1}", "{-2}", ":::", "a", ":::", "b"], ""),
     (&["-k", "echo", "{.}", "{/}", "{//}", "{/.}", ":::", "a/b.c", "/d", "e.f.g"], ""),
+    (
+        &[
+            "-k", "echo", "_{.}_", "_{/}_", "_{//}_", "_{/.}_", ":::", ".hid", "d/.hid", "d/", "/", "a/b/", "//",
+            "a.b/", "a.b/c", ".", "..", "a.", "", "d//", "a//b", "/a/",
+        ],
+        "",
+    ),
+    (&["-k", "echo", "{1}-{2}", ":::", "a", "b", ":::+", "1"], ""),
+    (&["-k", "echo", "{1}-{2}-{3}", ":::", "a", "b", "c", ":::+", "1", "2", ":::+", "7", "8", "9"], ""),
+    (&["-k", "echo", "{1}-{2}-{3}", ":::", "a", "b", ":::+", "1", ":::", "x", "y"], ""),
+    (&["-k", "--link", "echo", ":::", "a", "b", ":::+", "1"], ""),
+    (&["-k", "--max-args", "2", "echo", ":::", "a", "b", "c"], ""),
+    (&["-k", "-L", "2", "echo", ":::", "a", "b", "c"], ""),
+    (&["-k", "--max-args", "2", "echo", "{}", "-", "{1}", ":::", "a", "b", "c"], ""),
+    (&["-k", "--max-args", "2", "echo", ":::", "a", "b", "c", ":::", "1", "2"], ""),
+    (&["-j1", "-X", "echo", "{}", "x", ":::", "a", "b", "c"], ""),
+    (&["-k", "--lb", "echo", ":::", "a", "b", "c"], ""),
+    (&["--results", "d", "sh", "-c", ":::", "echo a; echo b >&2"], ""),
     (&["-k", "echo", "{1.}", "{2/}", ":::", "a.b", ":::", "c/d"], ""),
     (&["-k", "-j1", "echo", "{#}", "{%}", "{}", ":::", "a", "b"], ""),
     (&["-k", "echo", "{}", "::::", "lines", ":::", "x"], ""),
@@ -34,6 +52,7 @@ const SAME: &[(&[&str], &str)] = &[
     (&["-k", "--pipe", "--header", ":", "--max-replace-args", "1", "cat"], "h\n1\n2\n"),
     (&["-k", "--pipe", "wc", "-c"], ""),
     (&["--halt", "soon,fail=1", "-j1", "sh", "-c", ":::", "echo a", "false", "echo b"], ""),
+    (&["--bar", "--eta", "-k", "echo", ":::", "a"], ""),
     (&["--dry-run", "-k", "echo", "{}", ":::", "a", "b"], ""),
 ];
 
@@ -47,6 +66,17 @@ fn command_lines_that_mean_the_same_print_the_same() {
         let ours = xjobs(&place, arguments, input);
         let expected = theirs.run(*arguments, input.as_bytes()).expect("it starts");
         assert_eq!(stdout(&ours), stdout(&expected), "{arguments:?} {}", said(&ours));
+    }
+}
+
+#[test]
+fn options_that_values_would_leave_without_effect_are_refused() {
+    let place = Place::new();
+    place.write("lines", "1\n");
+    for option in [["--listen", "sock"], ["-s", "lines"], ["--colsep", ","]] {
+        let outcome = xjobs(&place, &[&option[..], &["echo", ":::", "a"]].concat(), "");
+        assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(2), ""), "{option:?}");
+        assert!(said(&outcome).contains(option[0]), "{}", said(&outcome));
     }
 }
 
@@ -131,7 +161,7 @@ fn results_stand_where_gnu_parallel_puts_them() {
         &[&["--results", "ours", "-k", "sh", "-c", "echo out; echo err >&2", "sh"][..], &values].concat(),
         "",
     );
-    assert_eq!((stdout(&ours).as_str(), said(&ours).as_str()), ("out\nout\n", "err\nerr\n"));
+    assert_eq!((stdout(&ours).as_str(), said(&ours).as_str()), ("", ""), "as there, none is printed");
     assert_eq!(place.read("ours/1/a b\\_c/2/d\\\\e/stdout"), b"out\n");
     assert_eq!(place.read("ours/1/x\\ty/2/d\\\\e/stderr"), b"err\n");
     let Some(theirs) = Program::find("parallel") else { return left_out("GNU parallel is not installed") };
@@ -155,6 +185,8 @@ fn what_is_not_there_says_what_to_do_instead() {
     let place = Place::new();
     for (arguments, words) in [
         (&["--sshlogin", "host", "true"][..], "--sshlogin is not there: jobs run on this machine only"),
+        (&["-S", "host", "true"], "--sshlogin is not there: jobs run on this machine only"),
+        (&["--sem", "true"], "--sem is not there: flock(1) does that"),
         (&["--pipe", "--round-robin", "cat"], "--round-robin is not there: each block is a job of its own"),
         (&["--shuf", "true"], "--shuf is not there: put shuf(1) before it"),
         (&["echo {= s/a/b/ =}"], "{= =} is not there: values are data"),

@@ -3,7 +3,7 @@
 use crate::place::{Place, Running, binary, said, wait_until};
 use std::fs::File;
 use std::process::{Command, Stdio};
-use testkit::program::{Outcome, Program, left_out};
+use testkit::program::{Exit, Outcome, Program, left_out};
 
 fn xjobs(place: &Place, arguments: &[&str]) -> Outcome {
     let program = Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
@@ -122,4 +122,45 @@ fn a_run_that_has_ended_leaves_nothing_in_the_table() {
     };
     xjobs(&place, &["true", ":::", "1", "2", "3"]).stdout_of_success();
     assert_eq!(crew(), "no run shares the cores now\n");
+}
+
+#[test]
+fn slots_that_no_program_has_read_are_idle_cores() {
+    if !can_be_tried() {
+        return;
+    }
+    let place = Place::new();
+    let fds = "set -- $(printf %s \"$MAKEFLAGS\" | sed 's/.*auth=\\([0-9]*\\),\\([0-9]*\\).*/\\1 \\2/'); ";
+    place.shell("mkfifo go");
+    let script = format!("{fds} read x < go; head -c 1 <&$1 > slot; touch taken; read x < go; cat slot >&$2");
+    let mut command = Command::new(binary());
+    command.args(["xjobs", "-j2", "bash", "-c", &script, ":::", "x"]).current_dir(place.folder());
+    command.env("MH_CREW_DIR", place.path("crew")).stdin(Stdio::null());
+    let mut runner = Running { child: command.spawn().expect("the program starts") };
+    let idle = |timeout: &str| {
+        let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+        program.run(["crew", "wait", "--idle", "--timeout", timeout], b"").expect("it starts").exit
+    };
+    assert_eq!(idle("30"), Exit::Code(0), "one core has no work");
+    place.shell("echo > go");
+    wait_until("it has taken the slot", || place.has("taken"));
+    if std::thread::available_parallelism().is_ok_and(|cores| cores.get() == 2) {
+        assert_eq!(idle("0.5"), Exit::Code(1), "both cores have work");
+    }
+    place.shell("echo > go");
+    assert!(runner.child.wait().expect("it ends").success());
+}
+
+#[test]
+fn under_the_old_name_jobs_are_told_of_no_slots() {
+    let place = Place::new();
+    place.shell("ln -s \"$mh\" xjobs");
+    let program = |arguments: &[&str]| {
+        let program = Program::at(place.path("xjobs")).with_variable("MH_CREW_DIR", place.path("crew"));
+        super::stdout(&program.run(arguments, b"env\n").expect("it starts"))
+    };
+    assert!(!program(&["-j2", "-v0"]).contains("MAKEFLAGS"));
+    if can_be_tried() {
+        assert!(program(&["-j2", "-v0", "--jobserver=fds"]).contains("MAKEFLAGS"), "unless asked for");
+    }
 }

@@ -16,7 +16,7 @@ use crew::plan::Plan;
 use crew::steward::{Guest, Steward};
 use jobs::start::{Programs, StartFault};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, getpid, getppid};
+use rustix::process::{Pid, getpid};
 use std::ffi::{CString, OsString};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -115,9 +115,7 @@ pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure>
         );
     }
     let signals = SignalQueue::open(JOB_CONTROL).map_err(|error| environment(&error))?;
-    // People see and signal the guard: the run is known by its number.
-    let known_as = if divided.is_ok() { getppid() } else { None }.unwrap_or_else(getpid);
-    let surroundings = Surroundings::look_as(&context.host, known_as.as_raw_nonzero().get().unsigned_abs());
+    let surroundings = Surroundings::look_as(&context.host, sharing::known_as(&divided));
     let surroundings = surroundings.map_err(|error| environment(&error))?;
     let surroundings = sharing::reserve(context, surroundings, args.class());
     let allowed: Vec<usize> = surroundings.cpus.iter().collect();

@@ -1,6 +1,7 @@
 //! `mh crew wait`: sleeps until runs have ended, or until a core is free that nobody waits for.
 //! Sleeps on the table and on processes; looks by itself only for what neither tells.
 
+use super::unread_slots::unread_slots;
 use super::{NAME, failure};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -29,7 +30,7 @@ pub struct WaitArgs {
     /// Process ids of the runs (default: all there are); one that has no run is waited for as a process
     pid: Vec<u32>,
 
-    /// Wait until a core is free that no run waits for, instead
+    /// Wait until a core is free that no run waits for, instead; job slots that no program has read count as free
     #[arg(long, conflicts_with = "pid")]
     idle: bool,
 
@@ -77,7 +78,7 @@ fn awaited(census: &Census, pids: &[u32]) -> Option<String> {
 /// What keeps the cores from being idle, in words.
 fn busy(census: &Census) -> Option<String> {
     let is_hungry = census.runs.iter().any(|run| run.state != State::Dead && run.wants > run.holds);
-    match census.runs.is_empty() || census.free > 0 && !is_hungry {
+    match census.runs.is_empty() || !is_hungry && census.free + unread_slots(census) > 0 {
         true => None,
         false => Some(format!("{} were", counted(census.runs.len() as u64, "run"))),
     }

@@ -7,7 +7,7 @@ use super::{Called, NAME, XjobsArgs};
 use crate::failure::{Failure, with_causes};
 use crew::budget::passport;
 use jobs::blocks::{BlockReader, BlockSyntax};
-use jobs::list::{Combinations, ListReader, Pairing, Records, Syntax};
+use jobs::list::{Bundle, Combinations, ListReader, Pairing, Records, Syntax};
 use jobs::record::Utility;
 use jobs::run::Source;
 use jobs::server::{Server, Until};
@@ -45,6 +45,9 @@ pub fn words(args: &XjobsArgs, called: Called) -> Result<Words, Failure> {
     if args.parallel.pipe && (first_value.is_some() || all.is_empty()) {
         return Err(usage("--pipe needs a command, which reads its block, and no values"));
     }
+    if first_value.is_some() {
+        refuse_second_list(args)?;
+    }
     let (utility, values) = all.split_at(first_value.unwrap_or(all.len()));
     if called == Called::Mh && utility.iter().any(|word| holds_program(word)) {
         return Err(usage(
@@ -65,6 +68,17 @@ pub fn words(args: &XjobsArgs, called: Called) -> Result<Words, Failure> {
     };
     let values = first_value.map(|_| combinations(values, args)).transpose()?;
     Ok(Words { template, defaults, values })
+}
+
+/// Values are the list; what says where or how another one is read would be of no effect.
+fn refuse_second_list(args: &XjobsArgs) -> Result<(), Failure> {
+    let refused = |option: &str| Err(usage(format!("{option} does not go with values behind :::, which are the list")));
+    match () {
+        () if args.server.listen.is_some() => refused("--listen"),
+        () if args.script.is_some() => refused("-s"),
+        () if args.colsep.is_some() => refused("--colsep"),
+        () => Ok(()),
+    }
 }
 
 /// COMPAT: what stands between {= and =} is a Perl program for GNU parallel.
@@ -97,7 +111,7 @@ fn combinations(words: &[Vec<u8>], args: &XjobsArgs) -> Result<Combinations, Fai
     for word in words {
         match (is_separator(word), values_are, sources.last_mut()) {
             (Some((next, kind)), ..) => {
-                pairing = if args.parallel.link { Pairing::SideBySide } else { next };
+                pairing = if args.parallel.link { Pairing::Linked } else { next };
                 values_are = kind;
                 if kind == Values::Words {
                     sources.push((pairing, Vec::new()));
@@ -109,7 +123,7 @@ fn combinations(words: &[Vec<u8>], args: &XjobsArgs) -> Result<Combinations, Fai
             (None, Values::Words, None) => {}
         }
     }
-    Ok(Combinations::new(sources))
+    Ok(Combinations::new(sources, bundle(args)))
 }
 
 /// LIMIT: lines that are combined with others are held in memory; a list alone (-s) is not.
@@ -142,11 +156,7 @@ pub fn syntax(args: &XjobsArgs, template: &Template, called: Called) -> (Syntax,
     let script_lines = args.shell && template.is_empty();
     let columns = args.colsep.as_ref().map(|text| unescaped(text));
     if is_raw || columns.is_some() || args.fill || template.has_placeholders() || script_lines {
-        let (words_per_job, bytes_per_job) = if args.fill {
-            (lines_per_job(args).unwrap_or(usize::MAX), FILLED_BYTES)
-        } else {
-            (lines_per_job(args).unwrap_or(1), 0)
-        };
+        let Bundle { count: words_per_job, bytes: bytes_per_job } = bundle(args);
         let why = match () {
             () if args.null => "-0",
             () if args.raw => "-1",
@@ -161,6 +171,14 @@ pub fn syntax(args: &XjobsArgs, template: &Template, called: Called) -> (Syntax,
     }
     let records = if called == Called::Mh { Records::Read } else { Records::AreWords };
     (Syntax::Words { lines_per_job: lines_per_job(args).unwrap_or(1), records }, "the default")
+}
+
+/// How many lines or values make a job.
+fn bundle(args: &XjobsArgs) -> Bundle {
+    match args.fill {
+        true => Bundle { count: lines_per_job(args).unwrap_or(usize::MAX), bytes: FILLED_BYTES },
+        false => Bundle { count: lines_per_job(args).unwrap_or(1), bytes: 0 },
+    }
 }
 
 /// COMPAT: -L and -n of GNU parallel mean the same where lines are arguments.
@@ -223,7 +241,7 @@ pub struct List {
 /// Opens the list, or takes the values.
 pub fn open(args: &XjobsArgs, words: &mut Words, syntax: Syntax) -> Result<List, Failure> {
     if let Some(values) = words.values.take() {
-        let total = Some(values.total());
+        let total = values.total();
         let source = Input::Ready(Source::Made(values));
         return Ok(List { source, name: "values of :::".to_owned(), is_server: false, total });
     }

@@ -150,7 +150,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["memsuspend"], "--memfree holds starts back; a record's memory does so for one job"),
     (&["limit"], "--load, --memfree and --delay hold starts back"),
     (
-        &["semaphore", "semaphore-name", "semaphore-timeout"],
+        &["semaphore", "sem", "semaphore-name", "semaphore-timeout"],
         "flock(1) does that, and a server (--listen) runs jobs one by one",
     ),
     (&["tmux", "tmuxpane", "latest-line"], "--line-buffer --tag shows outputs while jobs run"),
@@ -163,7 +163,11 @@ const REFUSED: &[(&[&str], &str)] = &[
 /// Adds the options that are known in order to be refused: a reason helps more than "unexpected argument".
 pub fn with_refused(command: Command) -> Command {
     let names = REFUSED.iter().flat_map(|(names, _)| names.iter());
-    let options = names.map(|name| Arg::new(*name).long(*name).hide(true).num_args(0..=1).allow_hyphen_values(true));
+    let option = |name| Arg::new(name).long(name).hide(true).num_args(0..=1).allow_hyphen_values(true);
+    let options = names.map(|name| match *name {
+        "sshlogin" => option("sshlogin").short('S'),
+        name => option(name),
+    });
     command.args(options)
 }
 

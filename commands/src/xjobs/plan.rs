@@ -10,7 +10,7 @@ use jobs::classes::Classes;
 use jobs::halt::Halt;
 use jobs::joblog::{self, Joblog, Opening};
 use jobs::journal::{Done, Journal, Resume};
-use jobs::results::{Layout, Results};
+use jobs::results::Layout;
 use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
 use jobs::template::{Shell, Template};
 use std::ffi::OsStr;
@@ -146,7 +146,7 @@ fn output(args: &XjobsArgs) -> OutputManner {
         () => None,
     };
     match (&args.results, discarded) {
-        (Some(name), discarded) => OutputManner::Files(Results { layout: layout(name), discarded }),
+        (Some(name), _) => OutputManner::Files(layout(name)),
         (None, Some(discarded)) => OutputManner::Discarded(discarded),
         (None, None) if args.ungroup => OutputManner::Direct,
         (None, None) if args.line_buffer => OutputManner::Lines,

@@ -11,10 +11,10 @@ use jobs::run::Ran;
 use serde::Serialize;
 
 /// Shows the report on standard error.
-pub fn show(context: &Context, ran: &Ran, format: ReportFormat) {
+pub fn show(context: &Context, ran: &Ran, known_as: u32, format: ReportFormat) {
     let verdict = verdict(&ran.measures);
     let text = match format {
-        ReportFormat::Text => text(ran, &verdict, &holders(&verdict)),
+        ReportFormat::Text => text(ran, &verdict, &holders(&verdict, known_as)),
         ReportFormat::Json => json(ran, &verdict),
     };
     context.messages.report(&text);
@@ -24,6 +24,7 @@ pub fn show(context: &Context, ran: &Ran, format: ReportFormat) {
 struct JsonReport<'a> {
     succeeded: u64,
     failed: u64,
+    stopped: u64,
     left_out: u64,
     dropped: u64,
     slots: &'a SlotBooks,
@@ -38,6 +39,7 @@ fn json(ran: &Ran, verdict: &JobsVerdict) -> String {
     let report = JsonReport {
         succeeded,
         failed,
+        stopped: ran.stopped,
         left_out: ran.left_out,
         dropped: ran.dropped,
         slots: &ran.slots,
@@ -51,16 +53,15 @@ fn json(ran: &Ran, verdict: &JobsVerdict) -> String {
 const HOLDERS_MAX: usize = 3;
 
 /// Where others had the hands: who has them now, by the table of all runs, as far as it can be read.
-fn holders(verdict: &JobsVerdict) -> String {
+fn holders(verdict: &JobsVerdict, known_as: u32) -> String {
     if !matches!(verdict.bound, JobsBound::Unstaffed { .. }) {
         return String::new();
     }
     let census = crate::sharing::crew_folder().and_then(|folder| census(&folder).ok()).unwrap_or_default();
-    named_holders(&census)
+    named_holders(&census, known_as)
 }
 
-fn named_holders(census: &Census) -> String {
-    let own = std::process::id();
+fn named_holders(census: &Census, own: u32) -> String {
     let others = census.runs.iter().filter(|run| run.pid != own && run.holds > 0).take(HOLDERS_MAX);
     let named = |run: &Run| format!("{} ({}) has {}", run.what, run.pid, terminal::integer(run.holds.into()));
     let names: Vec<String> = others.map(named).collect();
@@ -184,6 +185,9 @@ pub fn conclude(context: &Context, ran: &Ran) {
     if ran.counts.failed > 0 && all > 1 {
         parts.push(format!("{} of {} failed", terminal::integer(ran.counts.failed), counted(all, "job")));
     }
+    if ran.stopped > 0 && ran.halted.is_none() {
+        parts.push(format!("{} stopped", counted(ran.stopped, "job")));
+    }
     if ran.dropped > 0 {
         parts.push(format!("{} that had been read did not start", counted(ran.dropped, "job")));
     }
@@ -250,9 +254,9 @@ mod tests {
             state: State::Working,
             why: String::new(),
         };
-        let runs = vec![run(1, 2, "tamp db"), run(2, 0, "tamp other"), run(std::process::id(), 4, "xjobs")];
+        let runs = vec![run(1, 2, "tamp db"), run(2, 0, "tamp other"), run(9, 4, "xjobs")];
         let census = Census { cpus: 4, free: 0, above_capacity: 0, used_by_others: 0, runs };
-        assert_eq!(named_holders(&census), " Now tamp db (1) has 2.");
-        assert_eq!(named_holders(&Census::default()), "");
+        assert_eq!(named_holders(&census, 9), " Now tamp db (1) has 2.");
+        assert_eq!(named_holders(&Census::default(), 9), "");
     }
 }

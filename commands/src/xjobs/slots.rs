@@ -11,6 +11,9 @@ use jobs::run::Options;
 use std::io;
 use std::sync::Arc;
 
+/// What the row of the slots says, by which it is known.
+pub const WHAT: &str = "xjobs: slots for make in its jobs";
+
 /// Opens a pool for the jobs' programs where the run's hands come from the table. Without one those programs do as they are told.
 pub fn open(context: &Context, args: &XjobsArgs, shared: &Shared, lease: &dyn Lease, options: &mut Options) {
     let most = options.width.min(options.hands);
@@ -19,7 +22,7 @@ pub fn open(context: &Context, args: &XjobsArgs, shared: &Shared, lease: &dyn Le
         priority: Priority::Idle,
         weight: Weight::default(),
         useful_width: most,
-        what: "xjobs: slots for make in its jobs".to_owned(),
+        what: WHAT.to_owned(),
     };
     if args.jobserver == SlotStyle::Off || most < 2 {
         return;

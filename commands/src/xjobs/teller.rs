@@ -6,8 +6,9 @@ use super::{Called, NAME, XjobsArgs, ask, old_name};
 use crate::context::Context;
 use crate::failure::with_causes;
 use crate::report::seconds_text;
+use jobs::halt::Halt;
 use jobs::journal::Outcome;
-use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Ran};
+use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Ran, Turn};
 use jobs::tree::Survivor;
 use rustix::process::Pid;
 use sys::reap::How;
@@ -75,12 +76,15 @@ impl Teller {
         if self.level >= 3 {
             self.in_old_words(&old_name::ended(job.number, job.words, end, self.shows_usage));
         } else if end.outcome != Outcome::Ok && self.level >= 1 && self.called == Called::Mh {
+            if end.outcome == Outcome::Stopped {
+                let text = format!("job {} was stopped: {}", job.number, command(job));
+                return self.messages.conclusion(NAME, &text);
+            }
             let again = if end.is_tried_again { "; it is tried again" } else { "" };
             let how = match (end.outcome, end.ended.how) {
                 (Outcome::TimedOut, _) => {
                     format!("it took longer than it may, {}", seconds_text(end.wall.as_secs_f64()))
                 }
-                (Outcome::Stopped, _) => "it was stopped".to_owned(),
                 (Outcome::OutputLost, _) => return,
                 (_, How::Exit(code)) => format!("exit code {code}"),
                 (_, How::Signal(signal)) => format!("ended by signal {signal}"),
@@ -103,12 +107,26 @@ impl Teller {
             .conclusion(NAME, &format!("processes that jobs have left behind still run: {}", names.join(", ")));
     }
 
-    fn tell_stopping(&self, running: usize, now: bool) {
+    fn tell_turn(&self, job: &JobView<'_>, turn: Turn) {
+        let text = match turn {
+            // COMPAT: jobs of xjobs have the terminal without a word.
+            Turn::Now if self.called == Called::OldName => return,
+            Turn::Now => "has the terminal until it ends",
+            Turn::Later => "waits for the terminal, which another job has until it ends",
+            Turn::InBackground => "waits for the terminal, which runs in the background have not; fg brings it here",
+        };
+        if self.level >= 1 {
+            self.messages.conclusion(NAME, &format!("job {} {text}: {}", job.number, command(job)));
+        }
+    }
+
+    fn tell_stopping(&self, running: usize, now: bool, rule: Option<Halt>) {
         let jobs = crate::report::counted(running as u64, "job");
         if self.level >= 1 && running > 0 {
+            let why = rule.map(|rule| format!("--halt {rule} is met; ")).unwrap_or_default();
             let what = match now {
-                true => format!("ending {jobs}"),
-                false => format!("no more jobs start; {jobs} still running (interrupt again to end them)"),
+                true => format!("{why}ending {jobs}"),
+                false => format!("{why}no more jobs start; {jobs} still running (interrupt again to end them)"),
             };
             self.messages.conclusion(NAME, &what);
         }
@@ -161,8 +179,9 @@ impl Observer for Teller {
                     format!("job {number} had begun when an earlier run ended; it is run again: {}", command(job));
                 self.messages.conclusion(NAME, &text);
             }
-            Event::Stopping { running, now, .. } => self.tell_stopping(*running, *now),
+            Event::Stopping { running, now, rule, .. } => self.tell_stopping(*running, *now, *rule),
             Event::StillRun(survivors) => self.tell_survivors(survivors),
+            Event::WantsTerminal(job, turn) => self.tell_turn(job, *turn),
             Event::Width(width) => self.messages.detail(NAME, &format!("{width} jobs at once from now on")),
         }
     }

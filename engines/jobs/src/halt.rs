@@ -1,5 +1,6 @@
 //! When a run stops before its list ends: GNU parallel's `--halt` as a pure rule over counts.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// A rule for stopping early.
@@ -63,6 +64,29 @@ impl Halt {
     }
 }
 
+impl Halt {
+    /// COMPAT: a run that was to go on until so many succeeded has done what it was to do, whatever else failed.
+    pub fn is_for_success(&self) -> bool {
+        self.kind == Kind::Success
+    }
+}
+
+/// As it is typed.
+impl fmt::Display for Halt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let manner = if self.manner == HaltManner::Now { "now" } else { "soon" };
+        let kind = match self.kind {
+            Kind::Fail => "fail",
+            Kind::Success => "success",
+            Kind::Done => "done",
+        };
+        match self.amount {
+            Amount::Count(count) => write!(formatter, "{manner},{kind}={count}"),
+            Amount::Share(share) => write!(formatter, "{manner},{kind}={}%", share * 100.0),
+        }
+    }
+}
+
 /// `now,fail=1`, `soon,success=50%`, `soon,done=10`, and the old `1` (soon, one failure) and `2` (now).
 impl FromStr for Halt {
     type Err = String;
@@ -109,6 +133,9 @@ mod tests {
         assert!(!met("soon,fail=50%", 0, 2, None) && met("soon,fail=50%", 1, 2, None));
         assert!(!met("soon,fail=50%", 1, 2, Some(10)) && met("soon,fail=50%", 1, 5, Some(10)));
         assert_eq!("2".parse::<Halt>().expect("a rule").manner, HaltManner::Now);
+        for text in ["now,fail=1", "soon,success=50%", "soon,done=3"] {
+            assert_eq!(text.parse::<Halt>().expect("a rule").to_string(), text);
+        }
     }
 
     #[test]

@@ -337,54 +337,102 @@ fn divided<'a>(line: &'a [u8], by: &[u8]) -> Vec<&'a [u8]> {
     parts
 }
 
-/// Jobs made from the values on the command line (`:::`): all combinations, or side by side (`:::+`).
+/// Jobs made from the values on the command line (`:::`): all combinations, or side by side (`:::+`, `--link`).
 #[derive(Debug)]
 pub struct Combinations {
     /// Groups of sources; those within a group go side by side.
-    groups: Vec<Vec<Vec<Vec<u8>>>>,
-    number: u64,
+    groups: Vec<Group>,
+    /// Combinations that have been taken.
+    taken: u64,
+    jobs: u64,
+    bundle: Bundle,
+}
+
+/// How many combinations, or lines, make a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bundle {
+    /// At most so many.
+    pub count: usize,
+    /// At most so many bytes of words; 0: any number.
+    pub bytes: usize,
+}
+
+#[derive(Debug)]
+struct Group {
+    pairing: Pairing,
+    sources: Vec<Vec<Vec<u8>>>,
+}
+
+impl Group {
+    fn rows(&self) -> usize {
+        let lengths = self.sources.iter().map(Vec::len);
+        let rows = if self.pairing == Pairing::Linked { lengths.max() } else { lengths.min() };
+        rows.unwrap_or(0)
+    }
 }
 
 impl Combinations {
-    /// Of sources, each with whether it goes side by side with the one before.
-    pub fn new(sources: Vec<(Pairing, Vec<Vec<u8>>)>) -> Self {
-        let mut groups: Vec<Vec<Vec<Vec<u8>>>> = Vec::new();
+    /// Of sources, each with how it goes with the one before.
+    pub fn new(sources: Vec<(Pairing, Vec<Vec<u8>>)>, bundle: Bundle) -> Self {
+        let mut groups: Vec<Group> = Vec::new();
         for (pairing, values) in sources {
-            match (pairing, groups.last_mut()) {
-                (Pairing::SideBySide, Some(group)) => group.push(values),
-                _ => groups.push(vec![values]),
+            match groups.last_mut().filter(|_| pairing != Pairing::Each) {
+                Some(group) => {
+                    group.pairing = pairing;
+                    group.sources.push(values);
+                }
+                None => groups.push(Group { pairing: Pairing::Each, sources: vec![values] }),
             }
         }
-        Self { groups, number: 0 }
+        Self { groups, taken: 0, jobs: 0, bundle }
     }
 
-    /// How many there are.
-    pub fn total(&self) -> u64 {
-        self.groups.iter().map(|group| rows(group) as u64).product()
+    /// How many jobs there are; not known where their bytes decide.
+    pub fn total(&self) -> Option<u64> {
+        (self.bundle.bytes == 0).then(|| self.combinations().div_ceil(self.bundle.count as u64))
     }
 
-    /// The next one; the last source changes fastest.
+    fn combinations(&self) -> u64 {
+        if self.groups.is_empty() { 0 } else { self.groups.iter().map(|group| group.rows() as u64).product() }
+    }
+
+    /// The next job; the last source changes fastest.
     pub fn next_item(&mut self) -> Option<Item> {
-        if self.groups.is_empty() || self.number >= self.total() {
-            return None;
-        }
-        let mut rest = self.number;
-        let mut indices: Vec<usize> = Vec::new();
-        for group in self.groups.iter().rev() {
-            let count = rows(group) as u64;
-            indices.push((rest % count) as usize);
-            rest /= count;
-        }
-        self.number += 1;
-        let mut words = sys::spawn::Words::default();
-        for (group, index) in self.groups.iter().zip(indices.iter().rev()) {
-            for source in group {
-                let value = source.get(index % source.len().max(1)).map_or(&b""[..], Vec::as_slice);
+        let (mut words, mut count, mut bytes, all) = (sys::spawn::Words::default(), 0, 0, self.combinations());
+        while self.taken < all && count < self.bundle.count {
+            let values = self.values(self.taken);
+            // A pointer and a NUL go with each word (execve(2)).
+            bytes += values.iter().map(|value| value.len() + 9).sum::<usize>();
+            if self.bundle.bytes > 0 && count > 0 && bytes > self.bundle.bytes {
+                break;
+            }
+            for value in values {
                 // The command line's own words have no NUL.
                 let _never_refused = words.push(value);
             }
+            (self.taken, count) = (self.taken + 1, count + 1);
         }
-        Some(Item::Job(Spec { number: self.number, words, more: None }))
+        if count == 0 {
+            return None;
+        }
+        self.jobs += 1;
+        Some(Item::Job(Spec { number: self.jobs, words, more: None }))
+    }
+
+    fn values<'a>(&'a self, combination: u64) -> Vec<&'a [u8]> {
+        let (mut rest, mut rows) = (combination, Vec::new());
+        for group in self.groups.iter().rev() {
+            let count = group.rows() as u64;
+            rows.push((rest % count) as usize);
+            rest /= count;
+        }
+        let mut values = Vec::new();
+        for (group, row) in self.groups.iter().zip(rows.into_iter().rev()) {
+            let value =
+                |source: &'a Vec<Vec<u8>>| source.get(row % source.len().max(1)).map_or(&b""[..], Vec::as_slice);
+            values.extend(group.sources.iter().map(value));
+        }
+        values
     }
 }
 
@@ -393,12 +441,10 @@ impl Combinations {
 pub enum Pairing {
     /// `:::`: each of its values with each combination before.
     Each,
-    /// `:::+`: its first value with the first before, its second with the second; the shorter begins again.
+    /// `:::+`: its first value with the first before, its second with the second; what the longer has more is left out.
     SideBySide,
-}
-
-fn rows(group: &[Vec<Vec<u8>>]) -> usize {
-    group.iter().map(Vec::len).max().unwrap_or(0)
+    /// `--link`: the same, but the shorter begins again.
+    Linked,
 }
 
 #[cfg(test)]

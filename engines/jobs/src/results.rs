@@ -1,8 +1,6 @@
 //! Outputs in files that stay (`--results`), in GNU parallel's layout: `DIR/1/VALUE/2/VALUE/{stdout,stderr,seq}`, or with
-//! placeholders in the name NAME, NAME.err and NAME.seq. Does not pass anything on: `run` does, as with other outputs.
+//! placeholders in the name NAME, NAME.err and NAME.seq. What is kept so is not passed on besides.
 
-use crate::output::Part;
-use crate::run::Discarded;
 use crate::start::StartFault;
 use crate::template::{Place, Template};
 use std::ffi::OsStr;
@@ -12,15 +10,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use sys::spawn::Words;
-
-/// Where results go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Results {
-    /// How the files are called.
-    pub layout: Layout,
-    /// What is not passed on besides.
-    pub discarded: Option<Discarded>,
-}
 
 /// How the files are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,23 +70,9 @@ impl OutputFiles {
         Ok(file.into())
     }
 
-    /// What was printed, to be passed on, and how much it was.
-    pub fn finish(self, discarded: Option<Discarded>) -> ([Vec<Part>; 2], [u64; 2]) {
-        let (mut parts, mut bytes) = ([Vec::new(), Vec::new()], [0; 2]);
-        for (stream, file) in self.files.into_iter().enumerate() {
-            let Some(file) = file else { continue };
-            let to = file.metadata().map_or(0, |file| file.len());
-            bytes[stream] = to;
-            let is_wanted = match discarded {
-                None => true,
-                Some(Discarded::Output) => stream == 1,
-                Some(Discarded::OutputAndErrors) => false,
-            };
-            if is_wanted && to > 0 {
-                parts[stream].push(Part::File { file, from: 0, to });
-            }
-        }
-        (parts, bytes)
+    /// How much was printed.
+    pub fn finish(self) -> [u64; 2] {
+        self.files.map(|file| file.and_then(|file| file.metadata().ok()).map_or(0, |file| file.len()))
     }
 }
 

@@ -5,17 +5,19 @@
 mod control;
 mod delivery;
 mod ends;
+mod foreground;
 mod live;
 mod memory;
 mod options;
 mod reaping;
 mod recollection;
 mod starts;
+mod trees;
 mod typical;
 
 use crate::admission::Need;
 use crate::classes::Class;
-use crate::halt::Counts;
+use crate::halt::{Counts, Halt};
 use crate::joblog::Joblog;
 use crate::journal::{Done, Journal, Outcome};
 use crate::key::{Key, Keys};
@@ -46,6 +48,7 @@ use sys::signals::SignalQueue;
 use sys::spawn::{Spawner, Words};
 
 pub use crate::source::Source;
+pub use foreground::Turn;
 pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
 pub use recollection::{Seen, SeenJob, Watched};
 pub use typical::TimeLimit;
@@ -81,7 +84,11 @@ pub enum Event<'a> {
         dropped: usize,
         /// Whether those that run are ended.
         now: bool,
+        /// The rule that says so, if it is one.
+        rule: Option<Halt>,
     },
+    /// A job was stopped, as it wants the terminal.
+    WantsTerminal(JobView<'a>, Turn),
     /// The width has been changed by a signal.
     Width(usize),
     /// The run is over, and these processes of its jobs are not.
@@ -197,8 +204,10 @@ pub struct Ran {
     pub reader_gone: bool,
     /// Whether the list, an output or the journal failed; it has been told.
     pub is_incomplete: bool,
-    /// Whether `--halt` stopped it.
-    pub is_halted: bool,
+    /// Jobs that ran when it was stopped, and were ended.
+    pub stopped: u64,
+    /// The rule that stopped it.
+    pub halted: Option<Halt>,
     /// What became of the slots that jobs' programs had.
     pub slots: SlotBooks,
     /// What was measured.
@@ -251,6 +260,10 @@ struct Running {
     due: Option<(Instant, usize)>,
     is_timed_out: bool,
     is_stopped: bool,
+    /// The hands that its processes are told of.
+    passport: Option<String>,
+    /// Processes of it that have left its group, as they were when it was last signalled.
+    outsiders: Vec<Pid>,
     /// Orphans of its group that have ended.
     orphans: Spent,
     class: Class,
@@ -295,6 +308,7 @@ struct Runner<'a> {
     slots: Vec<Option<Running>>,
     slot_of: HashMap<Pid, usize>,
     leftovers: Leftovers,
+    foreground: foreground::Foreground,
     memory: memory::Memory,
     recollection: recollection::Recollection,
     running: usize,
@@ -421,6 +435,7 @@ impl<'a> Runner<'a> {
             slots: Vec::new(),
             slot_of: HashMap::new(),
             leftovers: Leftovers::default(),
+            foreground: foreground::Foreground::default(),
             memory: memory::Memory::new(&mut options),
             recollection: recollection::Recollection::new(around.host),
             running: 0,

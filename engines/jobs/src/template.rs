@@ -209,20 +209,32 @@ fn fill(pieces: &[Piece], own: &Words, place: Place) -> Vec<u8> {
     word
 }
 
-/// COMPAT: as GNU parallel defines them: an extension is what follows the last dot of the last name, a folder without a
-/// slash is `.`.
+/// COMPAT: as GNU parallel defines them: an extension is what follows the last dot of the last name, also where it stands first;
+/// a name that ends with a slash has an empty last name, and its folder is the one around it.
 fn part(value: &[u8], form: Form) -> &[u8] {
     let name_at = value.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-    let dot = value[name_at..].iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0);
+    let dot = value[name_at..].iter().rposition(|&byte| byte == b'.');
     let end = dot.map_or(value.len(), |dot| name_at + dot);
     match form {
         Form::Whole => value,
         Form::NoExtension => &value[..end],
         Form::Base => &value[name_at..],
         Form::BaseNoExtension => &value[name_at..end],
-        Form::Folder if name_at == 0 => b".",
-        Form::Folder if name_at == 1 => b"/",
-        Form::Folder => &value[..name_at - 1],
+        Form::Folder => folder(value),
+    }
+}
+
+/// As dirname(1).
+fn folder(value: &[u8]) -> &[u8] {
+    let without_slashes = |path: &'_ [u8]| path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
+    let own = &value[..without_slashes(value)];
+    match own.iter().rposition(|&byte| byte == b'/') {
+        None if own.is_empty() && !value.is_empty() => b"/",
+        None => b".",
+        Some(slash) => match without_slashes(&own[..slash]) {
+            0 => b"/",
+            end => &own[..end],
+        },
     }
 }
 
@@ -321,7 +333,8 @@ mod tests {
         assert_eq!(at(&["{-1}", "{-2.}", "{-3}", "{-0}", "{-}"], &["c.d", "e"]), ["e", "c", "", "{-0}", "{-}"]);
         assert_eq!(at(&["{.}", "{/}", "{//}", "{/.}"], &["d/a.b.wav"]), ["d/a.b", "a.b.wav", "d", "a.b"]);
         assert_eq!(at(&["{1.}", "{1//}", "{//}"], &["/a"]), ["/a", "/", "/"]);
-        assert_eq!(at(&["{//}", "{.}"], &[".profile"]), [".", ".profile"]);
+        assert_eq!(at(&["{//}", "{.}"], &["d/.profile"]), ["d", "d/"]);
+        assert_eq!(at(&["{/}", "{//}"], &["a//b/"]), ["", "a"]);
         assert_eq!(at(&["{#}:{%}", "{}"], &["a"]), ["12:3", "a"]);
         assert_eq!(at(&["{x}", "{", "}", "{0}", "{}"], &["a"]), ["{x}", "{", "}", "{0}", "a"]);
     }

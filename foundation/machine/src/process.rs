@@ -28,6 +28,14 @@ pub fn process_facts(host: &Host, pid: u32) -> Result<Option<ProcessFacts>, Host
     Ok(Some(ProcessFacts { start_ticks, is_stopped: matches!(state, "T" | "t") }))
 }
 
+/// The value of a variable that process `pid` began its program with (`/proc/PID/environ`); none where it has none or may not be
+/// asked.
+pub fn process_variable(host: &Host, pid: u32, name: &str) -> Option<String> {
+    let variables = host.read(&PathBuf::from(format!("/proc/{pid}/environ"))).ok()?;
+    let mut words = variables.split('\0').filter_map(|word| word.split_once('='));
+    words.find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
+}
+
 /// CPU time that a process and the children it has waited for used, in clock ticks; none when there is no such process.
 pub fn process_cpu_ticks(host: &Host, pid: u32) -> Result<Option<u64>, HostError> {
     let path = PathBuf::from(format!("/proc/{pid}/stat"));

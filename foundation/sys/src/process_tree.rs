@@ -5,7 +5,7 @@
 use crate::reap;
 use crate::signals::number;
 use rustix::process::Pid;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 
 /// LIMIT: walks at a time. A tree that grows faster than it can be walked this often keeps some threads as they are until the
@@ -28,15 +28,39 @@ pub fn descendants(root: Pid) -> Vec<Descendant> {
 
 /// The processes below any of `roots`, each once; the roots themselves where they are below one another only.
 pub fn below(roots: &[Pid]) -> Vec<Descendant> {
-    let mut children = all_by_parent();
-    let mut take = |parent: Pid| children.remove(&parent.as_raw_nonzero().get()).unwrap_or_default();
-    let mut found: Vec<Descendant> = roots.iter().flat_map(|&root| take(root)).collect();
-    let mut next = 0;
-    while let Some(&Descendant { pid, .. }) = found.get(next) {
-        found.extend(take(pid));
-        next += 1;
+    Processes::look().below(roots)
+}
+
+/// All processes at one moment, by their parents.
+#[derive(Debug)]
+pub struct Processes(BTreeMap<i32, Vec<Descendant>>);
+
+impl Processes {
+    /// Looks at all that `/proc` lists: some 10 us each.
+    pub fn look() -> Self {
+        Self(all_by_parent())
     }
-    found
+
+    /// The children of `parent`.
+    pub fn children(&self, parent: Pid) -> &[Descendant] {
+        self.0.get(&parent.as_raw_nonzero().get()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The processes below any of `roots`, as [`below`].
+    pub fn below(&self, roots: &[Pid]) -> Vec<Descendant> {
+        let mut met = BTreeSet::new();
+        let mut take = |parent: Pid| match met.insert(parent.as_raw_nonzero()) {
+            true => self.children(parent),
+            false => &[],
+        };
+        let mut found: Vec<Descendant> = roots.iter().flat_map(|&root| take(root)).copied().collect();
+        let mut next = 0;
+        while let Some(&Descendant { pid, .. }) = found.get(next) {
+            found.extend(take(pid));
+            next += 1;
+        }
+        found
+    }
 }
 
 fn all_by_parent() -> BTreeMap<i32, Vec<Descendant>> {
@@ -106,6 +130,25 @@ pub fn stop(root: Pid) -> Vec<Pid> {
     stopped
 }
 
+/// Ends `roots` and all below them. They are stopped first: who does not run starts nobody that would not be seen.
+pub fn end(roots: &[Pid]) {
+    let mut stopped: HashSet<Pid> = HashSet::new();
+    for _ in 0..WALKS_MAX {
+        let all = roots.iter().copied().chain(below(roots).into_iter().map(|process| process.pid));
+        let fresh: Vec<Pid> = all.filter(|process| !stopped.contains(process)).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        for &process in &fresh {
+            let _ended_or_not_ours = reap::signal_process(process, number::SIGSTOP);
+        }
+        stopped.extend(fresh);
+    }
+    for process in stopped {
+        let _ended_or_not_ours = reap::signal_process(process, number::SIGKILL);
+    }
+}
+
 /// Lets those go on that [`stop`] stopped.
 pub fn go_on(stopped: &[Pid]) {
     for &process in stopped {
@@ -161,5 +204,16 @@ mod tests {
         until(|| descendants(root).iter().all(|process| !process.rests));
         drop(child.stdin.take());
         child.wait().expect("it ends");
+    }
+
+    #[test]
+    fn a_family_is_ended_whole() {
+        let mut child = family();
+        let root = pid(&child);
+        until(|| !descendants(root).is_empty());
+        let below = descendants(root)[0].pid;
+        end(&[root]);
+        child.wait().expect("it ends");
+        until(|| reap::group_of(below).is_none());
     }
 }

@@ -44,28 +44,62 @@ pub struct Usage {
     pub switches_forced: u64,
 }
 
-/// The next child that has ended and has not been reaped: it can still be looked at, and its number is not free. None where
-/// children live but none has ended. An error, `ECHILD`, where there are none.
-pub fn next_to_reap() -> io::Result<Option<Pid>> {
-    // SAFETY: an all-zero siginfo is a valid object to be overwritten; where no child has ended it stays as it is.
+/// A child that a signal has stopped; told once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// Which one.
+    pub pid: Pid,
+    /// The signal.
+    pub signal: i32,
+}
+
+/// What has become of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed<End> {
+    /// It has ended.
+    Ended(End),
+    /// It rests.
+    Stopped(Stopped),
+}
+
+/// The next child that has ended and has not been reaped, so that it can still be looked at and its number is not free; or one that
+/// was stopped. None where children live and none has changed. An error, `ECHILD`, where there are none.
+pub fn next_to_reap() -> io::Result<Option<Changed<Pid>>> {
+    let Some((pid, stopped)) = look(libc::P_ALL, 0, libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT)? else {
+        return Ok(None);
+    };
+    let Some(signal) = stopped else { return Ok(Some(Changed::Ended(pid))) };
+    let number = pid.as_raw_nonzero().get().cast_unsigned();
+    let _told_once = look(libc::P_PID, number, libc::WSTOPPED)?;
+    Ok(Some(Changed::Stopped(Stopped { pid, signal })))
+}
+
+/// `waitid(2)`: which child has changed, and by which signal it was stopped, if it was.
+fn look(kind: libc::idtype_t, whom: libc::id_t, flags: i32) -> io::Result<Option<(Pid, Option<i32>)>> {
+    // SAFETY: an all-zero siginfo is a valid object to be overwritten; where no child has changed it stays as it is.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: the pointer is to a live object of the right type.
-    if unsafe { libc::waitid(libc::P_ALL, 0, &mut info, flags) } < 0 {
+    if unsafe { libc::waitid(kind, whom, &mut info, flags | libc::WNOHANG) } < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: waitid fills the fields of SIGCHLD, or leaves zeros.
-    Ok(Pid::from_raw(unsafe { info.si_pid() }))
+    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+    Ok(Pid::from_raw(pid).map(|pid| (pid, (info.si_code == libc::CLD_STOPPED).then_some(status))))
+}
+
+/// The next child that has ended, reaped, or was stopped; as [`next_to_reap`] otherwise.
+pub fn next_changed() -> io::Result<Option<Changed<Ended>>> {
+    wait(-1, libc::WUNTRACED)
 }
 
 /// Reaps a child that has ended.
 pub fn reap(child: Pid) -> io::Result<Option<Ended>> {
-    wait(child.as_raw_nonzero().get())
+    wait_for_end(child.as_raw_nonzero().get())
 }
 
 /// The next member of the group of `leader` that has ended, reaped. An error, `ECHILD`, where none of it is our child.
 pub fn next_ended_of_group(leader: Pid) -> io::Result<Option<Ended>> {
-    wait(-leader.as_raw_nonzero().get())
+    wait_for_end(-leader.as_raw_nonzero().get())
 }
 
 /// The process group of a process, also of one that has ended and is not reaped.
@@ -83,24 +117,35 @@ pub fn is_group_there(leader: Pid) -> bool {
 
 /// The next child that has ended; none where children live but none has ended. An error, `ECHILD`, where there are none.
 pub fn next_ended() -> io::Result<Option<Ended>> {
-    wait(-1)
+    wait_for_end(-1)
+}
+
+fn wait_for_end(whom: libc::pid_t) -> io::Result<Option<Ended>> {
+    Ok(match wait(whom, 0)? {
+        Some(Changed::Ended(ended)) => Some(ended),
+        Some(Changed::Stopped(_)) | None => None,
+    })
 }
 
 /// `wait4(2)`: a process, all of ours (-1), or with a minus before it a group.
-fn wait(whom: libc::pid_t) -> io::Result<Option<Ended>> {
+fn wait(whom: libc::pid_t, flags: i32) -> io::Result<Option<Changed<Ended>>> {
     let mut status = 0;
     // SAFETY: an all-zero rusage is a valid object to be overwritten.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are to live objects of the right type.
-    let pid = unsafe { libc::wait4(whom, &mut status, libc::WNOHANG, &mut usage) };
+    let pid = unsafe { libc::wait4(whom, &mut status, libc::WNOHANG | flags, &mut usage) };
     if pid < 0 {
         return Err(io::Error::last_os_error());
+    }
+    let Some(pid) = Pid::from_raw(pid) else { return Ok(None) };
+    if libc::WIFSTOPPED(status) {
+        return Ok(Some(Changed::Stopped(Stopped { pid, signal: libc::WSTOPSIG(status) })));
     }
     let how = match libc::WIFSIGNALED(status) {
         true => How::Signal(libc::WTERMSIG(status)),
         false => How::Exit(libc::WEXITSTATUS(status)),
     };
-    Ok(Pid::from_raw(pid).map(|pid| Ended { pid, how, usage: usage_of(&usage) }))
+    Ok(Some(Changed::Ended(Ended { pid, how, usage: usage_of(&usage) })))
 }
 
 /// Whether `error` says that there is no child.

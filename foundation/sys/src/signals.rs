@@ -25,12 +25,15 @@ pub const JOB_CONTROL: &[i32] = &[
     libc::SIGCONT,
     libc::SIGUSR1,
     libc::SIGUSR2,
+    // Never sent to who holds it back: such a one may write to the terminal, and take it, from the background too.
+    libc::SIGTTOU,
 ];
 
 /// Numbers that callers compare with.
 pub mod number {
     pub use libc::{
-        SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2,
+        SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU,
+        SIGUSR1, SIGUSR2,
     };
 }
 
@@ -155,6 +158,15 @@ impl SignalQueue {
 impl AsFd for SignalQueue {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
+    }
+}
+
+/// From now on children that stop and go on announce it as well.
+pub fn children_announce_stops() {
+    // SAFETY: an all-zero sigaction is the default action without flags; a null old action is allowed.
+    unsafe {
+        let action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGCHLD, &action, std::ptr::null_mut());
     }
 }
 

@@ -1,10 +1,11 @@
 //! Signals and time: stopping, going on, other widths, deadlines.
 //! Once interrupted no job starts, twice those that run are ended, three times at once.
 
-use super::{Event, Runner, Stop, timespec};
+use super::starts::LOOK_AGAIN_AFTER;
+use super::{Event, Runner, Running, Stop, timespec};
 use rustix::time::Timespec;
 use std::time::{Duration, Instant};
-use sys::reap::{signal_group, signal_process};
+use sys::reap::signal_group;
 use sys::signals::{number, stop_here};
 
 /// LIMIT: the widest that a signal can make a run.
@@ -30,7 +31,7 @@ impl Runner<'_> {
         }
     }
 
-    fn interrupt(&mut self) {
+    pub(super) fn interrupt(&mut self) {
         self.interrupts += 1;
         self.ran.stopped_by.get_or_insert(number::SIGINT);
         match self.interrupts {
@@ -88,7 +89,8 @@ impl Runner<'_> {
         if self.ran.reader_gone {
             return self.act_on_deadlines(Instant::now());
         }
-        self.observer.tell(&Event::Stopping { running: self.running, dropped, now: stop == Stop::Now });
+        let rule = self.ran.halted;
+        self.observer.tell(&Event::Stopping { running: self.running, dropped, now: stop == Stop::Now, rule });
         self.act_on_deadlines(Instant::now());
     }
 
@@ -96,11 +98,18 @@ impl Runner<'_> {
         let due = self.slots.iter().flatten().filter_map(|running| running.due.map(|(when, _)| when));
         let waits_to_start = self.queue.len() > 0 && self.stop == Stop::No;
         let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(|_| waits_to_start);
-        let earliest = due.chain(held).min()?;
+        let terminal = self.foreground.must_look().then(|| Instant::now() + LOOK_AGAIN_AFTER);
+        let earliest = due.chain(held).chain(terminal).min()?;
         Some(timespec(earliest.saturating_duration_since(Instant::now()) + Duration::from_micros(1)))
     }
 
     pub(super) fn act_on_deadlines(&mut self, now: Instant) {
+        self.pass_terminal_on();
+        let is_due = |running: &Running| running.due.is_some_and(|(when, _)| when <= now);
+        if !self.slots.iter().flatten().any(is_due) {
+            return;
+        }
+        let looked = self.look_at_processes();
         for running in self.slots.iter_mut().flatten() {
             let Some((when, step)) = running.due.filter(|(when, _)| *when <= now) else { continue };
             running.is_timed_out |= !running.is_stopped;
@@ -108,11 +117,7 @@ impl Runner<'_> {
                 running.due = None;
                 continue;
             };
-            // A stopped job would never hear it.
-            for signal in [end_step.signal, number::SIGCONT] {
-                let _not_ours_any_more = signal_group(running.pid, signal);
-                let _not_ours_any_more = signal_process(running.pid, signal);
-            }
+            looked.end(running, end_step, self.around.host);
             running.due = Some((when.max(now) + end_step.wait, step + 1));
         }
     }

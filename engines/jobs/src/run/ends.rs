@@ -43,6 +43,8 @@ impl Running {
             due: None,
             is_timed_out: false,
             is_stopped: false,
+            passport: None,
+            outsiders: Vec::new(),
             orphans: Spent::default(),
             sent_bytes: 0,
             files: None,
@@ -97,9 +99,11 @@ impl Runner<'_> {
         self.running -= 1;
         self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
         self.staff.put_back(std::mem::take(&mut running.crew));
+        self.take_terminal_back(&ended);
         if running.is_timed_out || running.is_stopped {
-            // Its leader is gone; what still runs in its group has heard the same signals and goes too.
+            // Its leader is gone; what still runs of it has heard the same signals and goes too.
             let _it_may_be_empty = signal_group(running.pid, number::SIGKILL);
+            self.end_outsiders(&running.outsiders);
         }
         let (parts, printed_bytes, fault) = self.collect_output(&mut running);
         let mut end = JobEnd {
@@ -141,12 +145,17 @@ impl Runner<'_> {
         {
             parts[0].insert(0, Part::bytes(heading));
         }
-        if is_success {
-            self.ran.counts.succeeded += 1;
-            self.note_typical(end.wall);
-        } else {
-            self.ran.counts.failed += 1;
-            self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
+        match end.outcome {
+            Outcome::Ok => {
+                self.ran.counts.succeeded += 1;
+                self.note_typical(end.wall);
+            }
+            // It may have been about to succeed.
+            Outcome::Stopped => self.ran.stopped += 1,
+            _ => {
+                self.ran.counts.failed += 1;
+                self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
+            }
         }
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
         let chain_ns = running.chain_ns + end.wall.as_nanos() as u64;
@@ -174,8 +183,8 @@ impl Runner<'_> {
             let (kept, printed, lost) = capture.finish();
             (parts[stream], bytes[stream], fault) = (kept, printed, fault.or(lost));
         }
-        if let (Some(files), OutputManner::Files(results)) = (running.files.take(), &self.options.output) {
-            (parts, bytes) = files.finish(results.discarded);
+        if let Some(files) = running.files.take() {
+            bytes = files.finish();
         }
         if self.options.errors == Errors::WithOutput {
             // Where outputs are thrown away, errors were kept for themselves.
@@ -247,7 +256,7 @@ impl Runner<'_> {
         if let Some(halt) = self.options.halt.filter(|halt| halt.is_met(self.ran.counts, total))
             && self.stop == Stop::No
         {
-            self.ran.is_halted = true;
+            self.ran.halted = Some(halt);
             self.stop_jobs(match halt.manner {
                 HaltManner::Soon => Stop::Soon,
                 HaltManner::Now => Stop::Now,

@@ -3,7 +3,7 @@
 use super::TimeLimit;
 use crate::classes::Classes;
 use crate::halt::Halt;
-use crate::results::Results;
+use crate::results::Layout;
 use crate::spec::More;
 use crate::template::Template;
 use crew::jobserver::Server;
@@ -83,8 +83,8 @@ pub enum OutputManner {
     Direct,
     /// Nowhere: standard output, or both.
     Discarded(Discarded),
-    /// Into files that stay, and whole from there.
-    Files(Results),
+    /// Into files that stay.
+    Files(Layout),
 }
 
 /// What is thrown away.

@@ -4,8 +4,7 @@
 use super::{Event, Runner, Stop};
 use crate::tree::{Spent, Survivor};
 use rustix::process::Pid;
-use sys::reap::{Ended, group_of, is_group_there, next_ended, next_ended_of_group, next_to_reap, reap};
-use sys::signals::number;
+use sys::reap::{Changed, Ended, group_of, is_group_there, next_changed, next_ended_of_group, next_to_reap, reap};
 
 impl Runner<'_> {
     /// Reaps all that has ended.
@@ -13,7 +12,14 @@ impl Runner<'_> {
         if self.around.journal.is_none() {
             return self.reap_unseen();
         }
-        while let Ok(Some(process)) = next_to_reap() {
+        while let Ok(Some(changed)) = next_to_reap() {
+            let process = match changed {
+                Changed::Ended(process) => process,
+                Changed::Stopped(stopped) => {
+                    self.note_stop(stopped);
+                    continue;
+                }
+            };
             let ended = match self.slot_of.remove(&process) {
                 Some(slot) => self.reap_job(process, slot),
                 None => self.reap_orphan(process),
@@ -27,7 +33,14 @@ impl Runner<'_> {
 
     /// Without a journal nobody asks whose an orphan was: three system calls a job are saved.
     fn reap_unseen(&mut self) {
-        while let Ok(Some(ended)) = next_ended() {
+        while let Ok(Some(changed)) = next_changed() {
+            let ended = match changed {
+                Changed::Ended(ended) => ended,
+                Changed::Stopped(stopped) => {
+                    self.note_stop(stopped);
+                    continue;
+                }
+            };
             let spent = Spent::of(ended.usage, None);
             let slot = self.slot_of.remove(&ended.pid);
             match slot.and_then(|slot| self.slots[slot].take()) {
@@ -86,12 +99,6 @@ impl Runner<'_> {
         {
             self.journal_fails(error);
         }
-    }
-
-    /// Ends what jobs have left behind in groups of their own: it came to us as the nearest subreaper.
-    pub(super) fn end_strays(&mut self) {
-        sys::guard::signal_children(number::SIGKILL);
-        self.reap();
     }
 
     /// At the end of the run: names what of its jobs goes on, in the journal too.

@@ -230,8 +230,8 @@ impl Runner<'_> {
             running.tag = Some([tag.iter().collect::<Vec<_>>().join(&b' '), b"\t".to_vec()].concat());
         }
         let program = self.programs.find(running.words.get(0).ok_or(StartFault::Nothing)?)?;
-        if let OutputManner::Files(results) = &self.options.output {
-            running.files = Some(OutputFiles::prepare(&results.layout, &spec.words, place)?);
+        if let OutputManner::Files(layout) = &self.options.output {
+            running.files = Some(OutputFiles::prepare(layout, &spec.words, place)?);
         }
         let streams = self.streams(spec.number, more, &mut running)?;
         if let (Some(key), Some(journal)) = (running.key, &mut self.around.journal)
@@ -240,7 +240,8 @@ impl Runner<'_> {
             self.journal_fails(error);
         }
         running.made.drain(..).try_for_each(name)?;
-        let besides = passport.map(|passport| besides(&passport)).transpose().map_err(nul)?;
+        let besides = passport.as_deref().map(besides).transpose().map_err(nul)?;
+        running.passport = passport;
         self.spawn(more, &program, besides.as_ref(), &streams, &mut running)?;
         Ok((Started::Runs, running))
     }
