@@ -530,18 +530,24 @@ mod tests {
     #[test]
     fn values_combine() {
         let value = |list: &[&str]| list.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
-        let all = |sources| {
-            let mut combinations = Combinations::new(sources);
-            let mut found = Vec::new();
+        let bundled = |sources, count, bytes| {
+            let mut combinations = Combinations::new(sources, Bundle { count, bytes });
+            let (mut found, total) = (Vec::new(), combinations.total());
             while let Some(Item::Job(spec)) = combinations.next_item() {
                 found.push(spec.words.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(""));
             }
+            assert!(total.is_none_or(|total| total == found.len() as u64));
             found
         };
+        let all = |sources| bundled(sources, 1, 0);
         let each = vec![(Pairing::Each, value(&["a", "b"])), (Pairing::Each, value(&["1", "2"]))];
-        assert_eq!(all(each), ["a1", "a2", "b1", "b2"]);
-        let linked = vec![(Pairing::Each, value(&["a", "b", "c"])), (Pairing::SideBySide, value(&["1", "2"]))];
-        assert_eq!(all(linked), ["a1", "b2", "c1"]);
+        assert_eq!(all(each.clone()), ["a1", "a2", "b1", "b2"]);
+        assert_eq!(bundled(each.clone(), 3, 0), ["a1a2b1", "b2"]);
+        assert_eq!(bundled(each, usize::MAX, 45), ["a1a2", "b1b2"], "two words of one byte take 20");
+        let beside = |pairing| vec![(Pairing::Each, value(&["a", "b", "c"])), (pairing, value(&["1", "2"]))];
+        assert_eq!(all(beside(Pairing::Linked)), ["a1", "b2", "c1"]);
+        assert_eq!(all(beside(Pairing::SideBySide)), ["a1", "b2"]);
+        assert_eq!(all(vec![(Pairing::Each, value(&["a"])), (Pairing::Each, Vec::new())]), [""; 0]);
     }
 
     proptest! {
