@@ -41,12 +41,7 @@ pub trait Tree: Sync {
         branch: &mut Branch<'_, Self>,
     ) -> Begun<Self::Node, Self::Growth>;
     /// Goes on with a node's growth: a bounded piece of it (LIMIT: about a thousand seeds), so that memory stays bounded too.
-    fn grow(
-        &self,
-        knot: &Arc<Knot<Self::Node>>,
-        growth: &mut Self::Growth,
-        branch: &mut Branch<'_, Self>,
-    ) -> Grown;
+    fn grow(&self, knot: &Arc<Knot<Self::Node>>, growth: &mut Self::Growth, branch: &mut Branch<'_, Self>) -> Grown;
     /// Leaves a node: growth is over and all below it is done.
     fn leave(&self, knot: &Knot<Self::Node>, above: Option<&Arc<Knot<Self::Node>>>, branch: &mut Branch<'_, Self>);
     /// Takes reports, sorted: all of them at the end of the run, unless a worker found more than it may hold.

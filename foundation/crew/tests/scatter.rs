@@ -83,7 +83,7 @@ impl Tree for MadeUp<'_> {
     ) -> Begun<Node, Self::Growth> {
         self.outstanding.fetch_sub(1, Ordering::SeqCst);
         self.note(&name, 1, 0);
-        if key(&name) % 5 == 0 {
+        if key(&name).is_multiple_of(5) {
             branch.report(name.clone());
         }
         branch.yield_point();
@@ -150,7 +150,8 @@ fn walked(shape: &Shape, tops: u32) -> BTreeMap<Vec<u32>, (usize, usize)> {
         let is_folder = matches!(child, Child::Folder);
         if is_folder {
             let children = shape(key(&name), name.len() - 1);
-            unseen.extend(children.into_iter().zip(0..).map(|(child, number)| ([&name[..], &[number]].concat(), child)));
+            unseen
+                .extend(children.into_iter().zip(0..).map(|(child, number)| ([&name[..], &[number]].concat(), child)));
         }
         all.insert(name, (1, usize::from(is_folder)));
     }

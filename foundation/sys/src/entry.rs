@@ -100,6 +100,7 @@ impl Status {
     }
 
     /// Its names.
+    #[expect(clippy::unnecessary_cast, reason = "a number of 32 bits on other architectures")]
     pub fn links(&self) -> u64 {
         self.0.st_nlink as u64
     }
@@ -212,15 +213,20 @@ pub fn read_link_at(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<CString> 
     let mut target = vec![0_u8; 4097];
     let room = target.len();
     // SAFETY: `name` ends in a zero byte; the buffer is live and `room` is its length.
-    let length =
-        unsafe { libc::readlinkat(folder.as_raw_fd(), name.as_ptr(), target.as_mut_ptr().cast(), room) };
+    let length = unsafe { libc::readlinkat(folder.as_raw_fd(), name.as_ptr(), target.as_mut_ptr().cast(), room) };
     let length = usize::try_from(length).ok().ok_or_else(io::Error::last_os_error)?;
     target.truncate(length);
     CString::new(target).map_err(io::Error::other)
 }
 
 /// Gives `name` a second name: the link itself where it is one.
-pub fn hard_link_at(from: BorrowedFd<'_>, name: &CStr, to: BorrowedFd<'_>, second: &CStr, follow: Follow) -> io::Result<()> {
+pub fn hard_link_at(
+    from: BorrowedFd<'_>,
+    name: &CStr,
+    to: BorrowedFd<'_>,
+    second: &CStr,
+    follow: Follow,
+) -> io::Result<()> {
     let flags = if follow == Follow::Yes { libc::AT_SYMLINK_FOLLOW } else { 0 };
     // SAFETY: both names end in a zero byte.
     outcome(unsafe { libc::linkat(from.as_raw_fd(), name.as_ptr(), to.as_raw_fd(), second.as_ptr(), flags) })
@@ -236,7 +242,13 @@ pub enum Replace {
 }
 
 /// Renames.
-pub fn rename_at(from: BorrowedFd<'_>, name: &CStr, to: BorrowedFd<'_>, new: &CStr, replace: Replace) -> io::Result<()> {
+pub fn rename_at(
+    from: BorrowedFd<'_>,
+    name: &CStr,
+    to: BorrowedFd<'_>,
+    new: &CStr,
+    replace: Replace,
+) -> io::Result<()> {
     let (from, to) = (from.as_raw_fd(), to.as_raw_fd());
     // SAFETY: both names end in a zero byte.
     outcome(unsafe {

@@ -1,8 +1,8 @@
 //! Where workers are hired, rest, wake and steal. Nothing here is locked while there is work for everybody: a deque a worker, and a lock
 //! that only those touch who have no task, or see that somebody has none.
 
-use super::worker::{Branch, Task};
 use super::Tree;
+use super::worker::{Branch, Task};
 use crate::budget::Lease;
 use crate::clocks::{OffCpu, StageClock, nanoseconds, timed};
 use crate::sync::{Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
@@ -203,6 +203,11 @@ impl<T: Tree> Floor<'_, T> {
         let takers = if staff.seeking > 0 { 0 } else { staff.resting + self.width - staff.workers };
         // ORDER: read without the lock; see `rest`.
         self.takers.store(takers, Ordering::SeqCst);
+    }
+
+    /// The most workers.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     /// Whether a call would bring somebody.

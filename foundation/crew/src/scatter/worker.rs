@@ -94,6 +94,11 @@ impl<'a, T: Tree> Branch<'a, T> {
         self.floor.has_takers() && self.deque.is_empty()
     }
 
+    /// Whether this run has, or could have, more than this worker.
+    pub fn has_other_hands(&self) -> bool {
+        self.floor.width() > 1
+    }
+
     /// The worker's number: below the width of the run, no two workers at one time have the same.
     pub fn worker(&self) -> usize {
         self.number
