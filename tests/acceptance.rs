@@ -16,4 +16,5 @@ mod old_names;
 mod place;
 mod systime;
 mod timers;
+mod trees;
 mod xjobs;
