@@ -17,4 +17,5 @@ mod place;
 mod systime;
 mod tar;
 mod timers;
+mod trees;
 mod xjobs;

@@ -31,6 +31,11 @@ fn tar_does_and_says_what_is_written_down() {
 }
 
 #[test]
+fn cp_rm_and_mv_do_and_say_what_is_written_down() {
+    ["cp", "rm", "mv"].iter().for_each(|command| check(command));
+}
+
+#[test]
 fn links_does_and_says_what_is_written_down() {
     check("links");
 }

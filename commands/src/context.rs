@@ -13,6 +13,8 @@ use terminal::{Messages, Verbosity};
 
 /// What a command receives.
 pub struct Context {
+    /// How the program was called: `mh rm`, or `rm` by a link of that name.
+    pub program: String,
     /// Where the facts about the machine come from.
     pub host: Host,
     /// The machine as it was at the start.
@@ -79,7 +81,8 @@ impl Context {
         let class_of_runner = crate::sharing::class_of_runner().map(PriorityArg::from);
         settings.crew.priority = class_of_runner.or(settings.crew.priority);
         let (messages, last_acts) = (Messages::standard_error(Verbosity::Normal), LastActs::default());
-        Ok(Self { host, machine, messages, unfinished, last_acts, terminals, settings })
+        let program = "mh".to_owned();
+        Ok(Self { program, host, machine, messages, unfinished, last_acts, terminals, settings })
     }
 }
 

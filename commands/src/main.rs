@@ -3,6 +3,7 @@
 
 mod ceiling;
 mod context;
+mod cp;
 mod crew;
 mod failure;
 mod fit;
@@ -10,9 +11,11 @@ mod generate;
 mod instruments;
 mod job_slots;
 mod links;
+mod mv;
 mod pstime;
 mod registry;
 mod report;
+mod rm;
 mod settings;
 mod shared_args;
 mod sharing;
@@ -21,6 +24,7 @@ mod tamp;
 mod tar;
 mod timers;
 mod tour;
+mod trees;
 mod xjobs;
 
 use std::ffi::OsString;

@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{ceiling, crew, fit, generate, links, pstime, systime, tamp, tar, timers, tour, xjobs};
+use crate::{ceiling, cp, crew, fit, generate, links, mv, pstime, rm, systime, tamp, tar, timers, tour, xjobs};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -54,6 +54,9 @@ pub const COMMANDS: &[Entry] = &[
     tamp::ENTRY,
     tar::ENTRY,
     xjobs::ENTRY,
+    cp::ENTRY,
+    mv::ENTRY,
+    rm::ENTRY,
     pstime::ENTRY,
     ceiling::ENTRY,
     systime::ENTRY,
@@ -75,10 +78,10 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
         return xjobs::run_old_name(arguments.split_off(1));
     }
     let linked = called_as.as_deref().and_then(|name| find(name));
-    let (entry, rest) = match linked {
-        Some(entry) => (entry, arguments.split_off(1)),
+    let (entry, program, rest) = match linked {
+        Some(entry) => (entry, entry.name.to_owned(), arguments.split_off(1)),
         None => match arguments.get(1).and_then(|name| find(name)) {
-            Some(entry) => (entry, arguments.split_off(2)),
+            Some(entry) => (entry, format!("mh {}", entry.name), arguments.split_off(2)),
             None => return overview(arguments),
         },
     };
@@ -90,6 +93,7 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
         Signals::TidyUp => Context::new()?,
         Signals::Own => Context::with_own_signals()?,
     };
+    context.program = program;
     (entry.run)(&mut context, &matches)
 }
 

@@ -174,7 +174,8 @@ fn stage_base(measures: &Measures, clock: &StageClock) -> f64 {
     (workers as f64).max(1.0)
 }
 
-fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
+/// A sentence of the report.
+pub fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
     match &verdict.bound {
         Bound::Source { stage, occupied, waiting } if *waiting >= 0.5 => format!(
             "bound by the source: {stage} was occupied for {} of {}, and waited for its input for {} of that.",
@@ -239,7 +240,8 @@ fn kept_sentence(kept: &Kept, measures: &Measures, totals: &Totals) -> String {
     )
 }
 
-fn forecast_sentence(forecast: &Forecast) -> String {
+/// A sentence of the report.
+pub fn forecast_sentence(forecast: &Forecast) -> String {
     let points: Vec<String> = forecast
         .points
         .iter()
@@ -259,7 +261,8 @@ fn forecast_sentence(forecast: &Forecast) -> String {
     format!("one more core buys {buys}. Expected: {}{end}.", points.join(", "))
 }
 
-fn hint(step: &NextStep) -> String {
+/// A sentence of the report.
+pub fn hint(step: &NextStep) -> String {
     match step {
         NextStep::AllowMoreHands { asked, allowed } => {
             format!("-j {asked} held it back; {allowed} cores are allowed")

@@ -28,6 +28,9 @@ complete -c mh -n "__fish_mh_needs_command" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_needs_command" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompress files and streams on all cores'
 complete -c mh -n "__fish_mh_needs_command" -f -a "xjobs" -d 'Run the jobs of a list, N at once'
+complete -c mh -n "__fish_mh_needs_command" -f -a "cp" -d 'Copy files and trees on all cores, as cp does'
+complete -c mh -n "__fish_mh_needs_command" -f -a "mv" -d 'Rename files and trees; move them to other file systems on all cores, as mv does'
+complete -c mh -n "__fish_mh_needs_command" -f -a "rm" -d 'Remove files and trees on all cores, as rm does'
 complete -c mh -n "__fish_mh_needs_command" -f -a "pstime" -d 'Show the CPU time of processes over an interval, with its error'
 complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Tell whether the machine is maxed out, by which threads, and what would help'
 complete -c mh -n "__fish_mh_needs_command" -f -a "systime" -d 'Show where the time of system calls goes'
@@ -151,6 +154,111 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l pipe -l pipe-part -d 'Cu
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l link -d 'Take the values behind several ::: side by side, as :::+ does'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l preserve -d 'Keep these: mode, ownership, timestamps, links, xattr, context, all' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -l no-preserve -d 'Do not keep these' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -s t -l target-directory -d 'Copy into this folder' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -l reflink -d 'Share blocks: auto, always or never' -r -f -a "auto\t'Where it pays'
+always\t'In any case'
+never\t'Not at all'"
+complete -c mh -n "__fish_mh_using_subcommand cp" -l sparse -d 'Make holes: auto (where there were some), always (for zeros) or never' -r -f -a "auto\t'Where it pays'
+always\t'In any case'
+never\t'Not at all'"
+complete -c mh -n "__fish_mh_using_subcommand cp" -l backup -d 'Keep files that would be written over: none, numbered, existing or simple' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -s S -l suffix -d 'Put this behind the names of backups' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -l verify -d 'Read back what was written and compare: byte by byte, or by BLAKE3' -r -f -a "bytes\t''
+blake3\t''"
+complete -c mh -n "__fish_mh_using_subcommand cp" -l skip-same -d 'Leave alone what is the same already: by length and time, or by BLAKE3' -r -f -a "time\t''
+blake3\t''"
+complete -c mh -n "__fish_mh_using_subcommand cp" -l priority -d 'Who goes first when runs share the machine (default: as the settings file says, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand cp" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand cp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -s a -l archive -d 'Copy trees and keep everything: -d -R --preserve=all'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s r -l recursive -d 'Copy folders with all that is in them'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s d -d 'Links stay links, several names of one file stay so: -P --preserve=links'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s p -d 'Keep mode, owner and times'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s P -l no-dereference -d 'Copy links as links'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s L -l dereference -d 'Follow all links'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s H -d 'Follow links among the arguments'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s f -l force -d 'Where a file cannot be written over, remove it and try again'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s i -l interactive -d 'Ask before writing over; one hand then does it all, in order'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s n -l no-clobber -d 'Write over nothing'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s u -l update -d 'Write only over what is older'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s v -l verbose -d 'Say what is copied'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s x -l one-file-system -d 'Do not enter folders on other file systems than their argument\'s'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s T -l no-target-directory -d 'The target is the copy\'s own name, also if it is a folder'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s l -l link -d 'Make hard links instead of copies'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s s -l symbolic-link -d 'Make symbolic links instead of copies'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l attributes-only -d 'Copy metadata and no bytes'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l copy-contents -d 'Copy what FIFOs and devices give, with -r too'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l parents -d 'Put the whole path of each FILE below the target folder'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s b -d 'The same, as the environment says how'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l remove-destination -d 'Remove files that have the name instead of writing over them'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l strip-trailing-slashes -d 'Take slashes at the end of each FILE away'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s Z -d 'Set the default security context: without SELinux there is none'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l resume -d 'Go on with a copy that was interrupted: what is complete is left alone (keeps times, by which that is seen)'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l fsync -d 'Wait until everything is on the disk'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l dry-run -d 'Copy nothing and say what would be copied'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s t -l target-directory -d 'Move into this folder' -r
+complete -c mh -n "__fish_mh_using_subcommand mv" -l backup -d 'Keep files that would be replaced: none, numbered, existing or simple' -r
+complete -c mh -n "__fish_mh_using_subcommand mv" -s S -l suffix -d 'Put this behind the names of backups' -r
+complete -c mh -n "__fish_mh_using_subcommand mv" -l verify -d 'Between file systems, read back what was written before the source is removed' -r -f -a "bytes\t''
+blake3\t''"
+complete -c mh -n "__fish_mh_using_subcommand mv" -l priority -d 'Who goes first when runs share the machine (default: as the settings file says, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand mv" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand mv" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
+complete -c mh -n "__fish_mh_using_subcommand mv" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand mv" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
+complete -c mh -n "__fish_mh_using_subcommand mv" -s f -l force -d 'Do not ask before replacing'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s i -l interactive -d 'Ask before replacing'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s n -l no-clobber -d 'Replace nothing'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s u -l update -d 'Replace only what is older'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s v -l verbose -d 'Say what is moved'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s T -l no-target-directory -d 'The target is the new name itself, also if it is a folder'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s b -d 'The same, as the environment says how'
+complete -c mh -n "__fish_mh_using_subcommand mv" -l strip-trailing-slashes -d 'Take slashes at the end of each FILE away'
+complete -c mh -n "__fish_mh_using_subcommand mv" -l dry-run -d 'Move nothing and say what would be moved'
+complete -c mh -n "__fish_mh_using_subcommand mv" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l interactive -d 'Ask never, once (-I) or always (-i)' -r -f -a "never\t'As with -f, but what is not there is complained about'
+once\t'As with -I'
+always\t'As with -i'"
+complete -c mh -n "__fish_mh_using_subcommand rm" -l preserve-root -d 'Do not remove /: the default; with all, nor an argument on another device than its parent' -r -f -a "\t''
+all\t''"
+complete -c mh -n "__fish_mh_using_subcommand rm" -l priority -d 'Who goes first when runs share the machine (default: as the settings file says, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand rm" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand rm" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
+complete -c mh -n "__fish_mh_using_subcommand rm" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand rm" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
+complete -c mh -n "__fish_mh_using_subcommand rm" -s r -l recursive -d 'Remove folders with all that is in them'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s f -l force -d 'Do not complain about what is not there, and never ask'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s i -d 'Ask before every removal; one hand then does it all, in order'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s I -d 'Ask once before more than three removals, or before a recursive one'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s d -l dir -d 'Remove empty folders'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s v -l verbose -d 'Say what is removed'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l one-file-system -d 'Do not enter folders on other file systems than their argument\'s'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l no-preserve-root -d 'Treat / like any other folder'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l dry-run -d 'Remove nothing and say what would be removed'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s C -l name -d 'Processes of this name (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s u -l user -d 'Processes of this user only, by name or number (may be given again)' -r

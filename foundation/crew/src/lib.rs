@@ -10,6 +10,7 @@ pub mod jobserver;
 pub mod measures;
 pub mod pipeline;
 pub mod plan;
+pub mod scatter;
 pub mod steward;
 mod sync;
 pub mod tally;

@@ -9,6 +9,7 @@ pub mod byte_lock;
 pub mod civil_time;
 pub mod clock_reading;
 pub mod cpu_clock;
+pub mod entry;
 pub mod futex;
 pub mod guard;
 pub mod metadata;

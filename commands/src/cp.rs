@@ -1,0 +1,379 @@
+//! `mh cp`: copies files and trees on all cores, with cp's options, questions, words and exit codes.
+//! Does not copy (engines/transfer). Reading order: CpArgs -> wishes -> jobs -> run.
+
+pub mod jobs;
+mod parents;
+pub mod wishes;
+pub mod words;
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::registry::{Entry, Group, Signals};
+use crate::report::show_plan;
+use crate::shared_args::SharedArgs;
+use crate::trees::{self, TreeReport, Words};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use crew::plan::Plan;
+use machine::{StorageKind, storage_of};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::sync::Arc;
+use sys::entry;
+use transfer::copy::{Copying, Existing, HalfDone, Job, copy};
+use transfer::tally::Tally;
+use wishes::Wishes;
+use words::Told;
+
+/// The registry's line.
+pub const ENTRY: Entry =
+    Entry { name: "cp", group: Group::Do, command, rewrite: |line| line, run, signals: Signals::TidyUp };
+
+/// Copy files and trees on all cores, as cp does
+///
+/// With -a everything is kept: owners, times to the nanosecond, modes, access lists, attributes, capabilities, several names of one file,
+/// holes, special files. Nothing is written through a link that is found in the target tree. A signal leaves no half file.
+#[derive(Args, Debug)]
+pub struct CpArgs {
+    /// What to copy, and where to
+    #[arg(value_name = "FILE")]
+    files: Vec<OsString>,
+
+    /// Copy trees and keep everything: -d -R --preserve=all
+    #[arg(short = 'a', long)]
+    archive: bool,
+
+    /// Copy folders with all that is in them
+    #[arg(short = 'r', short_alias = 'R', long)]
+    recursive: bool,
+
+    /// Links stay links, several names of one file stay so: -P --preserve=links
+    #[arg(short = 'd', hide_short_help = true)]
+    links: bool,
+
+    /// Keep mode, owner and times
+    #[arg(short = 'p')]
+    keep: bool,
+
+    /// Keep these: mode, ownership, timestamps, links, xattr, context, all
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "mode,ownership,timestamps",
+          hide_short_help = true)]
+    preserve: Vec<String>,
+
+    /// Do not keep these
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
+    no_preserve: Vec<String>,
+
+    /// Copy links as links
+    #[arg(short = 'P', long, overrides_with_all = ["dereference", "follow_operands"])]
+    no_dereference: bool,
+
+    /// Follow all links
+    #[arg(short = 'L', long, overrides_with_all = ["no_dereference", "follow_operands"])]
+    dereference: bool,
+
+    /// Follow links among the arguments
+    #[arg(short = 'H', overrides_with_all = ["no_dereference", "dereference"], hide_short_help = true)]
+    follow_operands: bool,
+
+    /// Where a file cannot be written over, remove it and try again
+    #[arg(short = 'f', long)]
+    force: bool,
+
+    /// Ask before writing over; one hand then does it all, in order
+    #[arg(short = 'i', long, overrides_with = "no_clobber")]
+    interactive: bool,
+
+    /// Write over nothing
+    #[arg(short = 'n', long, overrides_with = "interactive")]
+    no_clobber: bool,
+
+    /// Write only over what is older
+    #[arg(short = 'u', long)]
+    update: bool,
+
+    /// Say what is copied
+    #[arg(short = 'v', long)]
+    verbose: bool,
+
+    /// Do not enter folders on other file systems than their argument's
+    #[arg(short = 'x', long, hide_short_help = true)]
+    one_file_system: bool,
+
+    /// Copy into this folder
+    #[arg(short = 't', long, value_name = "DIR", conflicts_with = "no_target_directory", hide_short_help = true)]
+    target_directory: Option<OsString>,
+
+    /// The target is the copy's own name, also if it is a folder
+    #[arg(short = 'T', long, hide_short_help = true)]
+    no_target_directory: bool,
+
+    /// Make hard links instead of copies
+    #[arg(short = 'l', long, hide_short_help = true)]
+    link: bool,
+
+    /// Make symbolic links instead of copies
+    #[arg(short = 's', long, hide_short_help = true)]
+    symbolic_link: bool,
+
+    /// Copy metadata and no bytes
+    #[arg(long, hide_short_help = true)]
+    attributes_only: bool,
+
+    /// Copy what FIFOs and devices give, with -r too
+    #[arg(long, hide_short_help = true)]
+    copy_contents: bool,
+
+    /// Share blocks: auto, always or never
+    #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always",
+          hide_short_help = true)]
+    reflink: Option<When>,
+
+    /// Make holes: auto (where there were some), always (for zeros) or never
+    #[arg(long, value_enum, value_name = "WHEN", hide_short_help = true)]
+    sparse: Option<When>,
+
+    /// Put the whole path of each FILE below the target folder
+    #[arg(long, hide_short_help = true)]
+    parents: bool,
+
+    /// Keep files that would be written over: none, numbered, existing or simple
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
+    backup: Option<String>,
+
+    /// The same, as the environment says how
+    #[arg(short = 'b', hide_short_help = true)]
+    simple_backup: bool,
+
+    /// Put this behind the names of backups
+    #[arg(short = 'S', long, value_name = "TEXT", hide_short_help = true)]
+    suffix: Option<OsString>,
+
+    /// Remove files that have the name instead of writing over them
+    #[arg(long, hide_short_help = true)]
+    remove_destination: bool,
+
+    /// Take slashes at the end of each FILE away
+    #[arg(long, hide_short_help = true)]
+    strip_trailing_slashes: bool,
+
+    /// Set the default security context: without SELinux there is none
+    #[arg(short = 'Z', hide_short_help = true)]
+    default_context: bool,
+
+    /// Read back what was written and compare: byte by byte, or by BLAKE3
+    #[arg(long, value_name = "blake3", num_args = 0..=1, require_equals = true, default_missing_value = "bytes",
+          value_parser = ["bytes", "blake3"])]
+    verify: Option<String>,
+
+    /// Leave alone what is the same already: by length and time, or by BLAKE3
+    #[arg(long, value_name = "blake3", num_args = 0..=1, require_equals = true, default_missing_value = "time",
+          value_parser = ["time", "blake3"], conflicts_with = "resume")]
+    skip_same: Option<String>,
+
+    /// Go on with a copy that was interrupted: what is complete is left alone (keeps times, by which that is seen)
+    #[arg(long)]
+    resume: bool,
+
+    /// Wait until everything is on the disk
+    #[arg(long, hide_short_help = true)]
+    fsync: bool,
+
+    /// Copy nothing and say what would be copied
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Hands, priority, memory, plan and report.
+    #[command(flatten)]
+    shared: SharedArgs,
+}
+
+/// When, or where that can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    /// Where it pays
+    Auto,
+    /// In any case
+    Always,
+    /// Not at all
+    Never,
+}
+
+fn command() -> Command {
+    let command = CpArgs::augment_args(Command::new("cp")).args_override_self(true).version(env!("CARGO_PKG_VERSION"));
+    trees::without_short_names(command).after_help(
+        "Examples:\n  mh cp -a project /backup          a tree with everything it has, on all cores\n  \
+         mh cp -a --resume project /backup go on where a signal ended it\n  \
+         mh cp -a --verify disk.img /mnt   and read it back",
+    )
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let mut args = CpArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    args.shared.settle(&context.settings.crew);
+    let words = Words::new(context);
+    let wishes = Wishes::of(context, &args)?;
+    let found = jobs::find(context, &words, &names(&args))?;
+    if args.shared.explain {
+        show_plan(context, &plan(context, &args, &wishes, &found.jobs), args.shared.report)?;
+        return Ok(Outcome::Done);
+    }
+    let mut refused = found.refused;
+    let mut jobs = found.jobs;
+    let made = if args.parents && !args.dry_run {
+        parents::make(&words, &mut jobs, &wishes, &mut refused)
+    } else {
+        Vec::new()
+    };
+    let finished = copy_all(context, &args.shared, &words, &wishes, &jobs, what(&args, &jobs));
+    refused += parents::finish(&words, &made, &wishes);
+    refused += if args.fsync { bring_to_disk(&words, &finished.roots) } else { 0 };
+    trees::report(context, &args.shared, &finished.report);
+    trees::flush_output()?;
+    Ok(if finished.report.counts.failed == 0 && refused == 0 { Outcome::Done } else { Outcome::Partial })
+}
+
+/// What came of a copy.
+pub struct Finished {
+    /// For `--report`.
+    pub report: TreeReport,
+    /// Folders that the targets stand in.
+    pub roots: Vec<Arc<std::os::fd::OwnedFd>>,
+    /// Which jobs are complete.
+    pub is_complete: Vec<bool>,
+}
+
+/// Copies `jobs` as wished: for `mh cp` and `mh mv`.
+pub fn copy_all(
+    context: &Context,
+    shared: &SharedArgs,
+    words: &Words,
+    wishes: &Wishes,
+    jobs: &[Job],
+    what: String,
+) -> Finished {
+    let tally = Arc::new(Tally::default());
+    let half_done = HalfDone::default();
+    let brief = !wishes.recursive && jobs.len() < MANY_FILES && !has_large(jobs);
+    let mut hands = trees::hands(context, shared, what, brief);
+    if shared.hands_asked().is_none() && is_on_turning_disk(context, jobs) {
+        // One reader at a time: several would have the heads jump between their places.
+        hands.width = 1;
+    }
+    let at_signal = half_done.clone();
+    context.last_acts.add(move || at_signal.remove_all_and_hold());
+    // Modes are made whole at once where they are kept; the budget's own files have been made by now.
+    let umask = entry::set_umask(0);
+    if !wishes.keep.mode {
+        entry::set_umask(umask);
+    }
+    let listener = Told { words };
+    let copying = Copying {
+        jobs,
+        recursive: wishes.recursive,
+        follow: wishes.follow,
+        make: wishes.make,
+        keep: wishes.keep,
+        existing: wishes.existing,
+        force: wishes.force,
+        remove_first: wishes.remove_first,
+        backup: wishes.backup.clone(),
+        skip_same: wishes.skip_same,
+        verify: wishes.verify,
+        sparse: wishes.sparse,
+        reflink: wishes.reflink,
+        one_file_system: wishes.one_file_system,
+        contents: wishes.contents,
+        tells_all: wishes.tells_all,
+        pretends: wishes.pretends,
+        umask,
+        listener: &listener,
+        tally: &tally,
+        // Each folder has two sides.
+        descriptors: (trees::folder_descriptors() / 2).max(1),
+        half_done: &half_done,
+    };
+    let progress = trees::progress(&context.messages, "copied", &tally);
+    let copied = copy(&copying, hands.width, hands.lease.as_ref());
+    drop(progress);
+    entry::set_umask(umask);
+    let (measured, ways, hands_from) = (copied.measured, copied.ways, hands.from);
+    let report = TreeReport { verb: "copied", counts: tally.counts(), measured, ways, hands_from };
+    Finished { report, roots: copied.roots, is_complete: copied.is_complete }
+}
+
+/// LIMIT: fewer files than this are copied before a second hand is at work.
+const MANY_FILES: usize = 64;
+
+/// LIMIT: a file of this length is worth a second hand.
+const LARGE_BYTES: u64 = 64 << 20;
+
+fn has_large(jobs: &[Job]) -> bool {
+    jobs.iter().any(|job| {
+        std::fs::metadata(Path::new(OsStr::from_bytes(&job.source))).is_ok_and(|found| found.len() >= LARGE_BYTES)
+    })
+}
+
+fn is_on_turning_disk(context: &Context, jobs: &[Job]) -> bool {
+    let turns =
+        |path: &Path| storage_of(&context.host, path).is_ok_and(|storage| storage.kind == StorageKind::Rotating);
+    jobs.first().is_some_and(|job| {
+        let source = Path::new(OsStr::from_bytes(&job.source));
+        let target = Path::new(OsStr::from_bytes(&job.target));
+        turns(source)
+            || target
+                .parent()
+                .is_some_and(|parent| turns(if parent.as_os_str().is_empty() { Path::new(".") } else { parent }))
+    })
+}
+
+/// What was typed, as `jobs` takes it.
+fn names(args: &CpArgs) -> jobs::Names {
+    let strip = |file: &OsString| {
+        let bytes = file.clone().into_vec();
+        if args.strip_trailing_slashes { transfer::operand::trimmed(&bytes).to_vec() } else { bytes }
+    };
+    jobs::Names {
+        files: args.files.iter().map(strip).collect(),
+        folder: args.target_directory.as_ref().map(|folder| folder.clone().into_vec()),
+        target: if args.no_target_directory { jobs::TargetIs::OwnName } else { jobs::TargetIs::AsFound },
+        layout: if args.parents { jobs::Layout::WholePaths } else { jobs::Layout::LastParts },
+    }
+}
+
+fn what(args: &CpArgs, jobs: &[Job]) -> String {
+    match jobs {
+        [one] => format!("cp {}", String::from_utf8_lossy(&one.source)),
+        _ => format!("cp of {} arguments", args.files.len()),
+    }
+}
+
+/// Brings the file systems of the targets to the disk. Failures.
+fn bring_to_disk(words: &Words, roots: &[Arc<std::os::fd::OwnedFd>]) -> usize {
+    let failed = roots.iter().filter_map(|root| rustix::fs::syncfs(root.as_fd()).err());
+    failed.inspect(|error| words.say(&format!("cannot bring the copies to the disk: {error}"))).count()
+}
+
+fn plan(context: &Context, args: &CpArgs, wishes: &Wishes, jobs: &[Job]) -> Plan {
+    let mut plan = Plan::new(what(args, jobs));
+    let hands = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
+    if wishes.existing == Existing::Ask {
+        plan.choose("hands", "1", "questions come one after the other");
+    } else if args.shared.hands_asked().is_none() && is_on_turning_disk(context, jobs) {
+        plan.choose("hands", "1", "a turning disk: several readers would have its heads jump");
+    } else {
+        plan.choose("hands", format!("up to {hands}"), "a folder a task; large files in pieces");
+    }
+    plan.choose(
+        "bytes",
+        "the cheapest way per file",
+        "shared blocks, else the kernel's copying, else read and write; --report counts them",
+    );
+    plan.choose("names", "each file under its own at once", "a signal removes what is not complete");
+    if wishes.keep.times {
+        plan.choose("folders", "their times last", "what is put into them changes them");
+    }
+    crate::sharing::explain(&mut plan);
+    plan
+}

@@ -1,0 +1,150 @@
+//! From what was typed to what is copied where: whether the last argument is a folder, and what each copy is called.
+//! For `mh cp` and `mh mv`.
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::trees::{self, Words, shown};
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::io;
+use sys::entry::{self, Follow, Kind};
+use transfer::copy::Job;
+use transfer::finding::joined;
+use transfer::operand::{last_part, trimmed};
+
+/// What was typed.
+pub struct Names {
+    /// All arguments.
+    pub files: Vec<Vec<u8>>,
+    /// `-t`.
+    pub folder: Option<Vec<u8>>,
+    /// What the last argument is.
+    pub target: TargetIs,
+    /// What copies in a folder are called.
+    pub layout: Layout,
+}
+
+/// What the last argument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetIs {
+    /// A folder to copy into, if it is one.
+    AsFound,
+    /// The copy's own name (`-T`).
+    OwnName,
+}
+
+/// What copies in a folder are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// As the last part of their source.
+    LastParts,
+    /// As their whole source (`--parents`).
+    WholePaths,
+}
+
+/// What is to be copied.
+pub struct Found {
+    /// Jobs, in the order in which they were typed.
+    pub jobs: Vec<Job>,
+    /// Arguments that were refused; each has been told.
+    pub refused: usize,
+}
+
+/// Finds the jobs.
+pub fn find(context: &Context, words: &Words, names: &Names) -> Result<Found, Failure> {
+    let mut files = names.files.clone();
+    let folder = match &names.folder {
+        Some(folder) => {
+            is_folder(folder).map_err(|error| {
+                refuse(words, &format!("target directory {}: {}", shown(folder), trees::cause(&error)))
+            })?;
+            Some(folder.clone())
+        }
+        None => last_as_folder(context, words, names, &mut files)?,
+    };
+    if files.is_empty() {
+        return Err(trees::usage(context, "missing file operand"));
+    }
+    let Some(folder) = folder else {
+        let target = files.pop().expect("two arguments are there");
+        let source = files.pop().expect("two arguments are there");
+        return Ok(Found { jobs: vec![Job { source, target }], refused: 0 });
+    };
+    let (mut jobs, mut refused, mut taken) = (Vec::new(), 0, HashMap::new());
+    for source in files {
+        let name = match names.layout {
+            Layout::LastParts => last_part(&source).to_vec(),
+            Layout::WholePaths => trimmed(&source).iter().copied().skip_while(|&byte| byte == b'/').collect(),
+        };
+        // COMPAT: what has no name of its own is copied onto the folder itself.
+        let target =
+            if name == b"." || name == b".." || name == b"/" { folder.clone() } else { joined(&folder, &name) };
+        if target != folder
+            && let Some(first) = taken.insert(target.clone(), source.clone())
+        {
+            refused += tell_twice(words, &first, &source, &target);
+            continue;
+        }
+        jobs.push(Job { source, target });
+    }
+    Ok(Found { jobs, refused })
+}
+
+/// COMPAT: the same source twice is a warning; another one is not written over what was just made. Refusals.
+fn tell_twice(words: &Words, first: &[u8], source: &[u8], target: &[u8]) -> usize {
+    if first == source {
+        let kind = if is_folder(source).is_ok() { "directory" } else { "file" };
+        words.say(&format!("warning: source {kind} {} specified more than once", shown(source)));
+        return 0;
+    }
+    words.say(&format!("will not overwrite just-created {} with {}", shown(target), shown(source)));
+    1
+}
+
+/// The last argument, taken away, if copies go into it.
+fn last_as_folder(
+    context: &Context,
+    words: &Words,
+    names: &Names,
+    files: &mut Vec<Vec<u8>>,
+) -> Result<Option<Vec<u8>>, Failure> {
+    match files.as_slice() {
+        [] => return Err(trees::usage(context, "missing file operand")),
+        [one] => {
+            return Err(trees::usage(context, &format!("missing destination file operand after {}", shown(one))));
+        }
+        [_, _, extra, ..] if names.target == TargetIs::OwnName => {
+            return Err(trees::usage(context, &format!("extra operand {}", shown(extra))));
+        }
+        _ => {}
+    }
+    if names.target == TargetIs::OwnName {
+        return Ok(None);
+    }
+    let last = files.last().expect("there are two").clone();
+    match is_folder(&last) {
+        Ok(()) => {
+            files.pop();
+            Ok(Some(last))
+        }
+        Err(error) if files.len() > 2 => {
+            Err(refuse(words, &format!("target {}: {}", shown(&last), trees::cause(&error))))
+        }
+        Err(_) if names.layout == Layout::WholePaths => {
+            Err(trees::usage(context, "with --parents, the destination must be a directory"))
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+fn refuse(words: &Words, text: &str) -> Failure {
+    Failure::InWordsOfOthers { text: format!("{}: {text}", words.program), code: 1 }
+}
+
+fn is_folder(path: &[u8]) -> io::Result<()> {
+    let path = CString::new(path).map_err(io::Error::from)?;
+    match entry::status_at(entry::here(), &path, Follow::Yes)?.kind() {
+        Kind::Folder => Ok(()),
+        _ => Err(io::Error::from(rustix::io::Errno::NOTDIR)),
+    }
+}

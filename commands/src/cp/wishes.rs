@@ -1,0 +1,174 @@
+//! What the options of `mh cp` ask for together, as the engine takes it.
+
+use super::{CpArgs, When};
+use crate::context::{Context, variable};
+use crate::failure::Failure;
+use crate::trees;
+use std::os::unix::ffi::OsStringExt;
+use transfer::copy::{Attribute, Backup, BackupNames, Existing, FollowLinks, Keep, Make, Reflink, Same, Sparse};
+
+/// What is wished for.
+/// Each field is the engine's of the same name (`transfer::copy::Copying`).
+pub struct Wishes {
+    pub recursive: bool,
+    pub follow: FollowLinks,
+    pub make: Make,
+    pub keep: Keep,
+    pub existing: Existing,
+    pub force: bool,
+    pub remove_first: bool,
+    pub backup: Option<Backup>,
+    pub skip_same: Option<Same>,
+    pub verify: Option<Same>,
+    pub sparse: Sparse,
+    pub reflink: Reflink,
+    pub one_file_system: bool,
+    pub contents: bool,
+    pub tells_all: bool,
+    pub pretends: bool,
+}
+
+/// Everything, as `-a` and `mv` keep it.
+pub const KEEP_ALL: Keep = Keep {
+    mode: true,
+    forgets_mode: false,
+    owner: true,
+    times: true,
+    links: true,
+    attributes: Attribute::Keep,
+    context: true,
+};
+
+const KEEP_NOTHING: Keep = Keep {
+    mode: false,
+    forgets_mode: false,
+    owner: false,
+    times: false,
+    links: false,
+    attributes: Attribute::Leave,
+    context: false,
+};
+
+impl Wishes {
+    /// What `args` ask for.
+    pub fn of(context: &Context, args: &CpArgs) -> Result<Self, Failure> {
+        if args.link && args.symbolic_link {
+            return Err(trees::usage(context, "cannot make both hard and symbolic links"));
+        }
+        let recursive = args.recursive || args.archive;
+        let follow = match (args.dereference, args.follow_operands, args.no_dereference || args.links || args.archive) {
+            (true, ..) => FollowLinks::Always,
+            (_, true, _) => FollowLinks::Operands,
+            (_, _, true) => FollowLinks::Never,
+            _ if recursive || args.link => FollowLinks::Never,
+            _ => FollowLinks::Always,
+        };
+        let existing = match (args.no_clobber, args.interactive, args.update) {
+            (true, ..) => Existing::Stays,
+            (_, true, _) => Existing::Ask,
+            (_, _, true) => Existing::Update,
+            _ => Existing::Replace,
+        };
+        let make = match (args.link, args.symbolic_link, args.attributes_only) {
+            (true, ..) => Make::HardLinks,
+            (_, true, _) => Make::SymbolicLinks,
+            (_, _, true) => Make::Attributes,
+            _ => Make::Copies,
+        };
+        let same = |how: &String| if how == "blake3" { Same::Digest } else { Same::Usual };
+        let keep = keep(context, args)?;
+        Ok(Self {
+            recursive,
+            follow,
+            make,
+            keep,
+            existing,
+            force: args.force,
+            remove_first: args.remove_destination,
+            backup: backup(context, args.backup.as_deref().or(args.simple_backup.then_some("")), args.suffix.as_ref())?,
+            skip_same: if args.resume { Some(Same::Usual) } else { args.skip_same.as_ref().map(same) },
+            verify: args.verify.as_ref().map(same),
+            sparse: match args.sparse {
+                None | Some(When::Auto) => Sparse::Auto,
+                Some(When::Always) => Sparse::Always,
+                Some(When::Never) => Sparse::Never,
+            },
+            reflink: match args.reflink {
+                None | Some(When::Auto) => Reflink::Auto,
+                Some(When::Always) => Reflink::Always,
+                Some(When::Never) => Reflink::Never,
+            },
+            one_file_system: args.one_file_system,
+            contents: args.copy_contents,
+            tells_all: args.verbose || args.dry_run,
+            pretends: args.dry_run,
+        })
+    }
+}
+
+/// COMPAT: -a and -p first, then the lists in the order in which cp would most often be given them: what is not to be kept wins.
+fn keep(context: &Context, args: &CpArgs) -> Result<Keep, Failure> {
+    let mut keep = if args.archive { KEEP_ALL } else { KEEP_NOTHING };
+    if args.keep || args.resume {
+        (keep.mode, keep.owner) = (keep.mode || args.keep, keep.owner || args.keep);
+        keep.times = true;
+    }
+    keep.links |= args.links;
+    for list in &args.preserve {
+        set(context, &mut keep, list, "--preserve", true)?;
+    }
+    for list in &args.no_preserve {
+        set(context, &mut keep, list, "--no-preserve", false)?;
+    }
+    Ok(keep)
+}
+
+fn set(context: &Context, keep: &mut Keep, list: &str, option: &str, value: bool) -> Result<(), Failure> {
+    let attributes = |wanted| if value { wanted } else { Attribute::Leave };
+    for word in list.split(',') {
+        match word {
+            "mode" => (keep.mode, keep.forgets_mode) = (value, !value),
+            "ownership" => keep.owner = value,
+            "timestamps" => keep.times = value,
+            "links" => keep.links = value,
+            "context" => keep.context = value,
+            "xattr" => keep.attributes = attributes(Attribute::Require),
+            "all" if value => *keep = KEEP_ALL,
+            "all" => *keep = Keep { forgets_mode: true, ..KEEP_NOTHING },
+            _ => {
+                let message = format!("invalid argument {} for '{option}'", trees::shown(word.as_bytes()));
+                return Err(trees::usage(context, &message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How backups are named: as asked, else as the environment says; none where none were asked for.
+pub fn backup(
+    context: &Context,
+    how: Option<&str>,
+    suffix: Option<&std::ffi::OsString>,
+) -> Result<Option<Backup>, Failure> {
+    // COMPAT: a suffix alone asks for backups, too.
+    if how.is_none() && suffix.is_none() {
+        return Ok(None);
+    }
+    let control = match how {
+        Some(how) if !how.is_empty() => how.to_owned(),
+        _ => variable("VERSION_CONTROL").and_then(|value| value.into_string().ok()).unwrap_or_default(),
+    };
+    let names = match control.as_str() {
+        "none" | "off" => return Ok(None),
+        "numbered" | "t" => BackupNames::Numbered,
+        "" | "existing" | "nil" => BackupNames::AsBefore,
+        "simple" | "never" => BackupNames::Simple,
+        _ => {
+            let message = format!("invalid argument {} for 'backup type'", trees::shown(control.as_bytes()));
+            return Err(trees::usage(context, &message));
+        }
+    };
+    let suffix = suffix.cloned().or_else(|| variable("SIMPLE_BACKUP_SUFFIX")).map(OsStringExt::into_vec);
+    let suffix = suffix.filter(|suffix| !suffix.is_empty() && !suffix.contains(&b'/')).unwrap_or_else(|| b"~".to_vec());
+    Ok(Some(Backup { names, suffix }))
+}

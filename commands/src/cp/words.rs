@@ -1,0 +1,90 @@
+//! GNU's words for what happens to a copy. For `mh cp` and `mh mv`.
+
+use crate::trees::{Words, cause, shown};
+use transfer::copy::{Complaint, Listener, MakeWhat, What};
+use transfer::finding::Finding;
+
+/// Tells.
+pub struct Told<'a> {
+    /// With this voice.
+    pub words: &'a Words,
+}
+
+impl Listener for Told<'_> {
+    fn agrees(&self, target: &[u8]) -> bool {
+        self.words.asks(&format!("overwrite {}", shown(target)))
+    }
+
+    fn copied(&self, source: &[u8], target: &[u8], backup: Option<&[u8]>) {
+        let backup = backup.map(|path| format!(" (backup: {})", shown(path))).unwrap_or_default();
+        self.words.shows(&format!("{} -> {}{backup}", shown(source), shown(target)));
+    }
+
+    fn complain(&self, findings: Vec<Finding<Complaint>>) {
+        findings.iter().for_each(|finding| self.words.say(&text(finding)));
+    }
+}
+
+/// COMPAT: the sentences of GNU cp 9.1.
+fn text(finding: &Finding<Complaint>) -> String {
+    let source = shown(&finding.path);
+    match &finding.complaint {
+        Complaint::Stat(error) => format!("cannot stat {source}: {}", cause(error)),
+        Complaint::StatTarget(target, error) => format!("cannot stat {}: {}", shown(target), cause(error)),
+        Complaint::Open(error) => format!("cannot open {source} for reading: {}", cause(error)),
+        Complaint::List(error) => format!("cannot access {source}: {}", cause(error)),
+        Complaint::Read(error) => format!("error reading {source}: {}", cause(error)),
+        Complaint::Write(target, error) => format!("error writing {}: {}", shown(target), cause(error)),
+        Complaint::Make(what, target, error) => {
+            format!("cannot create {} {}: {}", made_name(*what), shown(target), cause(error))
+        }
+        Complaint::Link(target, error) => {
+            format!("cannot create hard link {} to {source}: {}", shown(target), cause(error))
+        }
+        Complaint::Share(target, error) => {
+            format!("failed to clone {} from {source}: {}", shown(target), cause(error))
+        }
+        Complaint::Remove(target, error) => format!("cannot remove {}: {}", shown(target), cause(error)),
+        Complaint::BackUp(target, error) => format!("cannot backup {}: {}", shown(target), cause(error)),
+        Complaint::Keep(what, target, error) => {
+            format!("{} {}: {}", kept_name(*what), shown(target), cause(error))
+        }
+        Complaint::IsFolder => format!("-r not specified; omitting directory {source}"),
+        Complaint::FolderOverOther(target) => {
+            format!("cannot overwrite non-directory {} with directory {source}", shown(target))
+        }
+        Complaint::OtherOverFolder(target) => {
+            format!("cannot overwrite directory {} with non-directory", shown(target))
+        }
+        Complaint::SameFile(target) => format!("{source} and {} are the same file", shown(target)),
+        Complaint::IntoItself(target) => {
+            format!("cannot copy a directory, {source}, into itself, {}", shown(target))
+        }
+        Complaint::Dangling(target) => format!("not writing through dangling symlink {}", shown(target)),
+        Complaint::Cycle => format!("cannot copy cyclic symbolic link {source}"),
+        Complaint::RelativeLink(target) => {
+            format!("{}: can make relative symbolic links only in current directory", String::from_utf8_lossy(target))
+        }
+        Complaint::Differs(target) => format!("{} is not what was read from {source}", shown(target)),
+        Complaint::Verify(target, error) => format!("cannot read {} back: {}", shown(target), cause(error)),
+    }
+}
+
+fn made_name(what: MakeWhat) -> &'static str {
+    match what {
+        MakeWhat::File => "regular file",
+        MakeWhat::Folder => "directory",
+        MakeWhat::Link => "symbolic link",
+        MakeWhat::Fifo => "fifo",
+        MakeWhat::Special => "special file",
+    }
+}
+
+fn kept_name(what: What) -> &'static str {
+    match what {
+        What::Owner => "failed to preserve ownership for",
+        What::Mode => "preserving permissions for",
+        What::Times => "preserving times for",
+        What::Attributes => "setting attributes for",
+    }
+}

@@ -1,0 +1,317 @@
+//! `mh rm`: removes files and trees on all cores, with rm's options, questions, words and exit codes.
+//! Does not remove (engines/transfer); decides what is refused before anything is touched.
+
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use crate::registry::{Entry, Group, Signals};
+use crate::report::show_plan;
+use crate::shared_args::SharedArgs;
+use crate::trees::{self, TreeReport, Words, cause, shown};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use crew::plan::Plan;
+use rustix::process::geteuid;
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Arc;
+use sys::entry::{self, Follow, Kind};
+use transfer::finding::Finding;
+use transfer::operand;
+use transfer::remove::{Asked, Caution, Complaint, Folders, Listener, Question, Removal, remove};
+use transfer::tally::Tally;
+
+/// The registry's line.
+pub const ENTRY: Entry =
+    Entry { name: "rm", group: Group::Do, command, rewrite: |line| line, run, signals: Signals::TidyUp };
+
+/// Remove files and trees on all cores, as rm does
+///
+/// Nothing outside the named trees is ever touched, whoever renames what meanwhile: each folder is held open and its
+/// entries are removed below it. Errors are told at the end, in the order of the tree.
+#[derive(Args, Debug)]
+struct RmArgs {
+    /// What to remove
+    #[arg(value_name = "FILE")]
+    files: Vec<OsString>,
+
+    /// Remove folders with all that is in them
+    #[arg(short = 'r', short_alias = 'R', long)]
+    recursive: bool,
+
+    /// Do not complain about what is not there, and never ask
+    #[arg(short = 'f', long, overrides_with_all = ["each", "once", "interactive"])]
+    force: bool,
+
+    /// Ask before every removal; one hand then does it all, in order
+    #[arg(short = 'i', overrides_with_all = ["force", "once", "interactive"])]
+    each: bool,
+
+    /// Ask once before more than three removals, or before a recursive one
+    #[arg(short = 'I', overrides_with_all = ["force", "each", "interactive"])]
+    once: bool,
+
+    /// Ask never, once (-I) or always (-i)
+    #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always",
+          overrides_with_all = ["force", "each", "once"], hide_short_help = true)]
+    interactive: Option<When>,
+
+    /// Remove empty folders
+    #[arg(short = 'd', long)]
+    dir: bool,
+
+    /// Say what is removed
+    #[arg(short = 'v', long)]
+    verbose: bool,
+
+    /// Do not enter folders on other file systems than their argument's
+    #[arg(long)]
+    one_file_system: bool,
+
+    /// Do not remove /: the default; with all, nor an argument on another device than its parent
+    #[arg(long, value_name = "all", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          value_parser = ["", "all"], overrides_with = "no_preserve_root", hide_short_help = true)]
+    preserve_root: Option<String>,
+
+    /// Treat / like any other folder
+    #[arg(long, overrides_with = "preserve_root", hide_short_help = true)]
+    no_preserve_root: bool,
+
+    /// Remove nothing and say what would be removed
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Hands, priority, memory, plan and report.
+    #[command(flatten)]
+    shared: SharedArgs,
+}
+
+/// When to ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    /// As with -f, but what is not there is complained about
+    #[value(aliases = ["no", "none"])]
+    Never,
+    /// As with -I
+    Once,
+    /// As with -i
+    #[value(alias = "yes")]
+    Always,
+}
+
+fn command() -> Command {
+    let command = RmArgs::augment_args(Command::new("rm")).args_override_self(true).version(env!("CARGO_PKG_VERSION"));
+    trees::without_short_names(command).after_help(
+        "Examples:\n  mh rm -rf build              a tree, on all cores\n  \
+         mh rm -r --dry-run build     what would be removed\n  \
+         mh rm -rf --report build     and what bound it",
+    )
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let mut args = RmArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    args.shared.settle(&context.settings.crew);
+    if args.files.is_empty() && !args.force {
+        return Err(trees::usage(context, "missing operand"));
+    }
+    let words = Words::new(context);
+    let typed: Vec<Vec<u8>> = args.files.iter().map(|file| file.clone().into_vec()).collect();
+    if args.shared.explain {
+        show_plan(context, &plan(context, &args), args.shared.report)?;
+        return Ok(Outcome::Done);
+    }
+    if is_asked_once(&args) && !agrees_once(&words, &args) {
+        return Ok(Outcome::Done);
+    }
+    let operands: Vec<Vec<u8>> = typed.iter().filter(|path| is_allowed(&words, path, &args)).cloned().collect();
+    let refused = typed.len() - operands.len();
+    let tally = Arc::new(Tally::default());
+    let listener = Told { words: &words };
+    let removal = Removal {
+        operands: &operands,
+        folders: folders(&args),
+        caution: caution(context, &args),
+        ignores_missing: args.force,
+        one_file_system: args.one_file_system,
+        tells_all: args.verbose || args.dry_run,
+        pretends: args.dry_run,
+        listener: &listener,
+        tally: &tally,
+        descriptors: trees::folder_descriptors(),
+    };
+    let brief = !args.recursive && operands.len() < MANY_FILES;
+    let hands = trees::hands(context, &args.shared, what(&args), brief);
+    let progress = trees::progress(&context.messages, "removed", &tally);
+    let measured = remove(&removal, hands.width, hands.lease.as_ref());
+    drop(progress);
+    let counts = tally.counts();
+    let finished = TreeReport { verb: "removed", counts, measured, ways: Vec::new(), hands_from: hands.from };
+    trees::report(context, &args.shared, &finished);
+    trees::flush_output()?;
+    Ok(if counts.failed == 0 && refused == 0 { Outcome::Done } else { Outcome::Partial })
+}
+
+/// Removes the sources of moved trees, whole and without a question. Failures.
+pub fn remove_quietly(context: &Context, shared: &SharedArgs, words: &Words, operands: &[Vec<u8>]) -> u64 {
+    let tally = Arc::new(Tally::default());
+    let removal = Removal {
+        operands,
+        folders: Folders::Whole,
+        caution: Caution::Never,
+        ignores_missing: true,
+        one_file_system: false,
+        tells_all: false,
+        pretends: false,
+        listener: &Told { words },
+        tally: &tally,
+        descriptors: trees::folder_descriptors(),
+    };
+    let hands = trees::hands(context, shared, "mv: removing what was copied".to_owned(), false);
+    let progress = trees::progress(&context.messages, "removed", &tally);
+    remove(&removal, hands.width, hands.lease.as_ref());
+    drop(progress);
+    tally.counts().failed
+}
+
+/// LIMIT: fewer files than this are gone before a second hand is at work.
+const MANY_FILES: usize = 256;
+
+fn what(args: &RmArgs) -> String {
+    match args.files.as_slice() {
+        [one] => format!("rm {}", one.to_string_lossy()),
+        many => format!("rm of {} arguments", many.len()),
+    }
+}
+
+fn folders(args: &RmArgs) -> Folders {
+    match (args.recursive, args.dir) {
+        (true, _) => Folders::Whole,
+        (false, true) => Folders::Empty,
+        (false, false) => Folders::Never,
+    }
+}
+
+fn caution(context: &Context, args: &RmArgs) -> Caution {
+    match args.interactive {
+        _ if args.each => Caution::Always,
+        Some(When::Always) => Caution::Always,
+        Some(When::Never) => Caution::Never,
+        _ if args.force || args.dry_run => Caution::Never,
+        // COMPAT: without -f rm asks about what is write-protected, if there is somebody to ask. Nothing is so for root.
+        _ if context.terminals.stdin && !geteuid().is_root() => Caution::WriteProtected,
+        _ => Caution::Never,
+    }
+}
+
+fn is_asked_once(args: &RmArgs) -> bool {
+    let is_once = args.once || args.interactive == Some(When::Once);
+    is_once && (args.recursive || args.files.len() > 3)
+}
+
+fn agrees_once(words: &Words, args: &RmArgs) -> bool {
+    let count = args.files.len();
+    let arguments = if count == 1 { "1 argument".to_owned() } else { format!("{count} arguments") };
+    let how = if args.recursive { " recursively" } else { "" };
+    words.asks(&format!("remove {arguments}{how}"))
+}
+
+/// What is refused before anything is touched: `.`, `..` and the root.
+fn is_allowed(words: &Words, path: &[u8], args: &RmArgs) -> bool {
+    let last = operand::last_part(path);
+    let Ok(name) = CString::new(path) else { return true };
+    let status = entry::status_at(entry::here(), &name, Follow::No);
+    let is_folder = status.as_ref().is_ok_and(|status| status.kind() == Kind::Folder);
+    if !args.recursive || !is_folder {
+        return true;
+    }
+    if last == b"." || last == b".." {
+        words.say(&format!("refusing to remove '.' or '..' directory: skipping {}", shown(path)));
+        return false;
+    }
+    let root = entry::status_at(entry::here(), c"/", Follow::No);
+    let is_root = matches!((&status, &root), (Ok(one), Ok(root)) if one.identity() == root.identity());
+    if is_root && !args.no_preserve_root {
+        let same = if operand::trimmed(path) == b"/" { String::new() } else { " (same as '/')".to_owned() };
+        words.say(&format!("it is dangerous to operate recursively on {}{same}", shown(path)));
+        words.say("use --no-preserve-root to override this failsafe");
+        return false;
+    }
+    if args.preserve_root.as_deref() == Some("all") && !is_root && is_on_another_device(path, &status) {
+        words.say(&format!("skipping {}, since it's on a different device", shown(path)));
+        words.say("and --preserve-root=all is in effect");
+        return false;
+    }
+    true
+}
+
+fn is_on_another_device(path: &[u8], status: &std::io::Result<entry::Status>) -> bool {
+    let parent = operand::Operand::open(path).and_then(|operand| {
+        use std::os::fd::AsFd;
+        entry::status_at(operand.parent.as_fd(), c".", Follow::No)
+    });
+    matches!((status, parent), (Ok(one), Ok(parent)) if one.identity().device != parent.identity().device)
+}
+
+fn plan(context: &Context, args: &RmArgs) -> Plan {
+    let mut plan = Plan::new(what(args));
+    let hands = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
+    match folders(args) {
+        Folders::Whole => plan.choose("remove", "a folder a task", "work in different folders meets no lock"),
+        Folders::Empty => plan.choose("remove", "files and empty folders", "-d"),
+        Folders::Never => plan.choose("remove", "files", "no -r"),
+    }
+    match caution(context, args) {
+        Caution::Always => plan.choose("hands", "1", "questions come one after the other"),
+        Caution::WriteProtected => {
+            plan.choose("hands", format!("up to {hands}"), "asks about what is write-protected; the others go on");
+        }
+        Caution::Never => plan.choose("hands", format!("up to {hands}"), "nothing is asked"),
+    }
+    crate::sharing::explain(&mut plan);
+    plan
+}
+
+/// GNU's words.
+struct Told<'a> {
+    words: &'a Words,
+}
+
+impl Listener for Told<'_> {
+    fn agrees(&self, question: &Question<'_>) -> bool {
+        let protected = if question.is_write_protected { "write-protected " } else { "" };
+        let path = shown(question.path);
+        self.words.asks(&match question.asked {
+            Asked::Descend => format!("descend into {protected}directory {path}"),
+            Asked::Remove(kind, bytes) => format!("remove {protected}{} {path}", kind_name(kind, bytes)),
+        })
+    }
+
+    fn removed(&self, path: &[u8], is_folder: bool) {
+        let kind = if is_folder { "directory " } else { "" };
+        self.words.shows(&format!("removed {kind}{}", shown(path)));
+    }
+
+    fn complain(&self, findings: Vec<Finding<Complaint>>) {
+        for Finding { path, complaint, .. } in findings {
+            let path = shown(&path);
+            self.words.say(&match complaint {
+                Complaint::Refused(error) => format!("cannot remove {path}: {}", cause(&error)),
+                Complaint::IsFolder => format!("cannot remove {path}: Is a directory"),
+                Complaint::OtherDevice => format!("skipping {path}, since it's on a different device"),
+            });
+        }
+    }
+}
+
+/// COMPAT: GNU's names of kinds.
+pub fn kind_name(kind: Kind, bytes: u64) -> &'static str {
+    match kind {
+        Kind::File if bytes == 0 => "regular empty file",
+        Kind::File => "regular file",
+        Kind::Folder => "directory",
+        Kind::Link => "symbolic link",
+        Kind::Fifo => "fifo",
+        Kind::Socket => "socket",
+        Kind::CharacterDevice => "character special file",
+        Kind::BlockDevice => "block special file",
+        Kind::Other => "weird file",
+    }
+}

@@ -1,0 +1,259 @@
+//! What `mh cp`, `mh rm` and `mh mv` have in common: hands, progress, lines in GNU's words, questions, the report.
+//! Knows no option of any of them.
+
+use crate::context::Context;
+use crate::failure::{Failure, with_causes};
+use crate::report::{bound_sentence, counted, forecast_sentence, hint, seconds_text};
+use crate::shared_args::{ReportFormat, SharedArgs};
+use crate::sharing::{self, Shared};
+use clap::{Arg, Command};
+use crew::budget::{Lease, Request};
+use crew::clocks::{Clocks, StageClock};
+use crew::measures::{Access, Measures, Slots};
+use crew::scatter::Scattered;
+use crew::verdict::{Circumstances, Verdict, verdict};
+use rustix::process::{Resource, getrlimit};
+use serde::Serialize;
+use std::ffi::OsStr;
+use std::io::{BufRead, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use terminal::{Align, Messages, Progress, Table, Verbosity, printable, quote};
+use transfer::tally::{Counts, Tally};
+
+/// LIMIT: descriptors for folders a run may hold, where the system allows that many. More would only help in chains that are deeper still.
+const FOLDERS_OPEN: u64 = 1024;
+
+/// LIMIT: descriptors that a hand needs to get on: two files, and folders of both sides around them.
+const DESCRIPTORS_A_HAND: usize = 8;
+
+/// Takes the short names of the shared options away that the old tools have a meaning of their own for (`cp -p`, `cp -T`).
+pub fn without_short_names(command: Command) -> Command {
+    command.mut_arg("hands", |hands: Arg| hands.short_alias(None))
+}
+
+/// Speaks as the old tool does, under the name that the program was called by.
+pub struct Words {
+    /// `mh rm`, or `rm` under that name.
+    pub program: String,
+    messages: Messages,
+    /// One line of output, or one question with its answer, at a time.
+    turn: Mutex<()>,
+}
+
+impl Words {
+    /// For a command.
+    pub fn new(context: &Context) -> Self {
+        Self { program: context.program.clone(), messages: context.messages.clone(), turn: Mutex::new(()) }
+    }
+
+    /// A line on standard error.
+    pub fn say(&self, text: &str) {
+        self.messages.in_words_of_others(Verbosity::Silent, &format!("{}: {text}", self.program));
+    }
+
+    /// Asks on standard error and reads the answer from standard input. No answer is no.
+    pub fn asks(&self, text: &str) -> bool {
+        let _turn = self.turn();
+        self.messages.make_room();
+        let mut stream = std::io::stderr().lock();
+        let asked = write!(stream, "{}: {}? ", self.program, printable(text)).and_then(|()| stream.flush());
+        let mut answer = String::new();
+        let answered = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+        self.messages.take_room_back();
+        answered.is_ok() && answer.trim_start().starts_with(['y', 'Y'])
+    }
+
+    /// A line on standard output. A reader that left is told by the last flush.
+    pub fn shows(&self, text: &str) {
+        let _turn = self.turn();
+        let mut output = std::io::stdout().lock();
+        let _told_at_the_end = writeln!(output, "{}", printable(text));
+    }
+
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A path as messages show it.
+pub fn shown(path: &[u8]) -> String {
+    quote(OsStr::from_bytes(path))
+}
+
+/// What the old tools say about a wrong command line, with their exit code.
+pub fn usage(context: &Context, message: &str) -> Failure {
+    let program = &context.program;
+    Failure::InWordsOfOthers {
+        text: format!("{program}: {message}\nTry '{program} --help' for more information."),
+        code: 1,
+    }
+}
+
+/// Hands of a run.
+pub struct Hands {
+    /// The most.
+    pub width: usize,
+    /// Where they come from.
+    pub lease: Box<dyn Lease>,
+    /// Whose they are, where that is worth a line.
+    pub from: Option<&'static str>,
+    _shared: Shared,
+}
+
+/// Takes part in the budget. A run that is `brief` is over before others could notice it.
+pub fn hands(context: &Context, shared: &SharedArgs, what: String, brief: bool) -> Hands {
+    let wanted = if brief { 1 } else { shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed()) };
+    let width = wanted.min(folder_descriptors() / DESCRIPTORS_A_HAND).max(1);
+    let budget = if brief { Shared::alone(width) } else { sharing::budget(context, width, shared.priority().class()) };
+    let request = Request { priority: shared.priority().class(), weight: shared.weight(), useful_width: width, what };
+    let lease = budget.budget.lease(request);
+    let from = budget.hands_from(lease.as_ref());
+    Hands { width, lease, from, _shared: budget }
+}
+
+/// Descriptors that folders may take: half of what is allowed, the rest is for files.
+pub fn folder_descriptors() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from((limit / 2).min(FOLDERS_OPEN)).unwrap_or(1).max(1)
+}
+
+/// A line that counts entries while the run goes.
+pub fn progress(messages: &Messages, verb: &'static str, tally: &Arc<Tally>) -> Progress {
+    let tally = Arc::clone(tally);
+    Progress::start_lines(messages, move |elapsed| {
+        let Counts { entries, bytes, .. } = tally.counts();
+        let rate = entries as f64 / elapsed.as_secs_f64().max(1e-3);
+        let amount = if bytes > 0 { format!("  {}", terminal::bytes(bytes)) } else { String::new() };
+        vec![format!("{verb} {}{amount}  {}/s", counted_entries(entries), terminal::integer(rate as u64))]
+    })
+}
+
+/// `1 entry`, `84,312 entries`.
+pub fn counted_entries(entries: u64) -> String {
+    if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", terminal::integer(entries)) }
+}
+
+/// A finished run as the report tells it.
+#[derive(Serialize)]
+pub struct TreeReport {
+    /// `removed`, `copied`.
+    pub verb: &'static str,
+    /// What was worked on.
+    pub counts: Counts,
+    /// What was measured.
+    pub measured: Scattered,
+    /// What was done by which way, and why: lines of `--report`.
+    pub ways: Vec<(String, u64)>,
+    /// Whose hands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hands_from: Option<&'static str>,
+}
+
+/// `--report`.
+pub fn report(context: &Context, shared: &SharedArgs, finished: &TreeReport) {
+    let Some(format) = shared.report else { return };
+    let measures = as_measures(finished);
+    let circumstances = Circumstances {
+        hands_allowed: context.machine.hands_allowed(),
+        hands_asked: shared.hands_asked(),
+        priority_is_lowered: shared.priority().class() < crew::budget::Priority::Normal,
+        library_threads: false,
+        others_cpu_ns: 0,
+    };
+    let verdict = verdict(&measures, &circumstances);
+    let text = match format {
+        ReportFormat::Text => text(finished, &measures, &verdict),
+        ReportFormat::Json => json(finished, &verdict),
+    };
+    context.messages.report(&text);
+}
+
+/// A tree's run as the verdict knows runs: all of it is work of the workers, there is no source and no sink.
+fn as_measures(finished: &TreeReport) -> Measures {
+    let measured = &finished.measured;
+    Measures {
+        wall_ns: measured.wall_ns,
+        reading: Access::AtOffsets,
+        writing: Access::AtOffsets,
+        stage_names: ["list", "the tree", "write"],
+        width: measured.width,
+        workers: measured.workers,
+        slots: Slots { given: measured.width, wanted: measured.width },
+        chunks: measured.tasks,
+        lanes: 1,
+        bytes_in: finished.counts.bytes,
+        bytes_out: finished.counts.bytes,
+        clocks: Clocks { work: measured.clock, ..Clocks::default() },
+        process_cpu_ns: measured.process_cpu_ns,
+    }
+}
+
+fn json(finished: &TreeReport, verdict: &Verdict) -> String {
+    #[derive(Serialize)]
+    struct Json<'a> {
+        #[serde(flatten)]
+        finished: &'a TreeReport,
+        #[serde(flatten)]
+        verdict: &'a Verdict,
+    }
+    serde_json::to_string(&Json { finished, verdict }).expect("plain data") + "\n"
+}
+
+fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String {
+    let (counts, measured) = (&finished.counts, &finished.measured);
+    let seconds = measured.wall_ns as f64 / 1e9;
+    let bytes = if counts.bytes > 0 { format!(", {}", terminal::bytes(counts.bytes)) } else { String::new() };
+    let mut text = format!(
+        "{} {} ({}){bytes} in {}, {} entries/s\n",
+        finished.verb,
+        counted_entries(counts.entries),
+        counted(counts.folders, "folder"),
+        seconds_text(seconds),
+        terminal::integer((counts.entries as f64 / seconds.max(1e-9)) as u64)
+    );
+    for (way, count) in &finished.ways {
+        text.push_str(&format!("  {:>9}  {way}\n", terminal::integer(*count)));
+    }
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
+    table.row(["", "busy", "blocked", "starved", "unstaffed"]);
+    let StageClock { busy_ns, starved_ns, blocked_ns, unstaffed_ns } = measured.clock;
+    let base = (measured.clock.total_ns() as f64).max(1.0);
+    let share = |nanoseconds: u64| terminal::percentage_whole(nanoseconds as f64 / base);
+    let hands = counted(measured.workers as u64, "hand");
+    table.row([hands, share(busy_ns), share(blocked_ns), share(starved_ns), share(unstaffed_ns)]);
+    text.push_str(&format!("\nwhere the time went\n{table}"));
+    let tasks = terminal::integer(measured.tasks);
+    text.push_str(&format!(
+        "{tasks} tasks, {} of them taken over by another hand\n",
+        terminal::integer(measured.stolen)
+    ));
+    text.push_str(&format!("{}\n", bound_sentence(verdict, measures)));
+    if let Some(whose) = finished.hands_from {
+        text.push_str(&format!("its hands were {whose}.\n"));
+    }
+    if let Some(forecast) = &verdict.forecast {
+        text.push_str(&format!("{}\n", forecast_sentence(forecast)));
+    }
+    if let Some(step) = &verdict.next_step {
+        text.push_str(&format!("hint: {}\n", hint(step)));
+    }
+    text
+}
+
+/// The end of everything said on standard output.
+pub fn flush_output() -> Result<(), Failure> {
+    match std::io::stdout().flush() {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::BrokenPipe),
+        Err(error) => Err(Failure::Environment {
+            command: "mh",
+            message: format!("write to standard output: {}", with_causes(&error)),
+        }),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// An error without the number that Rust appends.
+pub fn cause(error: &std::io::Error) -> String {
+    with_causes(error)
+}

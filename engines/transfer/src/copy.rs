@@ -1,0 +1,306 @@
+//! Copying trees: every folder is a task, its entries are copied below two descriptors, and its own metadata come when all below it is
+//! done. What is to be copied and how stands here; `tree` does it, `item` does one entry. Asks and tells through a listener.
+
+mod data;
+mod existing;
+mod half;
+mod item;
+mod large;
+mod links;
+mod metadata;
+mod tree;
+
+pub use existing::back_up;
+pub use half::HalfDone;
+pub use metadata::What;
+
+use crate::finding::Finding;
+use crate::tally::Tally;
+use crew::budget::Lease;
+use crew::scatter::{self, Scattered, Width};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use sys::entry::{Kind, Status};
+
+/// From where to where, as paths that messages show.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What is copied.
+    pub source: Vec<u8>,
+    /// The copy's own path.
+    pub target: Vec<u8>,
+}
+
+/// What is to be copied, and how.
+pub struct Copying<'a> {
+    /// What.
+    pub jobs: &'a [Job],
+    /// Goes into folders.
+    pub recursive: bool,
+    /// Which links are followed.
+    pub follow: FollowLinks,
+    /// What is made.
+    pub make: Make,
+    /// What a copy keeps of its source.
+    pub keep: Keep,
+    /// What becomes of a file that has the name already.
+    pub existing: Existing,
+    /// Where a file cannot be opened for writing, it is removed and made anew.
+    pub force: bool,
+    /// A file that has the name is removed before, not written over.
+    pub remove_first: bool,
+    /// A file that has the name is kept under another one.
+    pub backup: Option<Backup>,
+    /// Files that are the same already are left as they are.
+    pub skip_same: Option<Same>,
+    /// Reads back what was written.
+    pub verify: Option<Same>,
+    /// Holes.
+    pub sparse: Sparse,
+    /// Shared blocks.
+    pub reflink: Reflink,
+    /// Does not enter folders on other devices than their operand.
+    pub one_file_system: bool,
+    /// Copies what special files give instead of making such files.
+    pub contents: bool,
+    /// The listener hears of every copy.
+    pub tells_all: bool,
+    /// Changes nothing and tells what would be copied.
+    pub pretends: bool,
+    /// Bits that new files do not get where modes are not kept. The process's own mask is to be 0 where they are kept.
+    pub umask: u32,
+    /// Who is asked and told.
+    pub listener: &'a dyn Listener,
+    /// Counts.
+    pub tally: &'a Tally,
+    /// Descriptors of folders that may be open at once, of each of the two sides.
+    pub descriptors: usize,
+    /// What is under way, for a signal.
+    pub half_done: &'a HalfDone,
+}
+
+/// Which links are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FollowLinks {
+    /// None.
+    Never,
+    /// Those that were typed.
+    Operands,
+    /// All.
+    Always,
+}
+
+/// What is made of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Make {
+    /// A copy.
+    Copies,
+    /// Another name.
+    HardLinks,
+    /// A link to it.
+    SymbolicLinks,
+    /// A file with its metadata, and without its bytes.
+    Attributes,
+}
+
+/// What a copy keeps of its source.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep {
+    /// Mode and access lists.
+    pub mode: bool,
+    /// Where modes are not kept: whether the source's mode means nothing at all, as if a new file had been made by hand.
+    pub forgets_mode: bool,
+    /// Owner and group.
+    pub owner: bool,
+    /// Times.
+    pub times: bool,
+    /// Several names of one file.
+    pub links: bool,
+    /// Extended attributes.
+    pub attributes: Attribute,
+    /// The security context.
+    pub context: bool,
+}
+
+impl Keep {
+    /// The mode that a copy is made from, before the mask.
+    fn mode_of(&self, status: &Status) -> u32 {
+        match status.kind() {
+            _ if !self.forgets_mode => status.mode(),
+            Kind::Folder => 0o777 | status.mode() & 0o1000,
+            _ => 0o666,
+        }
+    }
+}
+
+/// Whether extended attributes are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    /// No.
+    Leave,
+    /// As far as the target can hold them.
+    Keep,
+    /// All of them, or it is a complaint.
+    Require,
+}
+
+/// What becomes of a file that has the name already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It is written over.
+    Replace,
+    /// It stays.
+    Stays,
+    /// It stays if it is not older than the source.
+    Update,
+    /// The listener is asked. Then one worker does it all, in order.
+    Ask,
+}
+
+/// How two files are found to be the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Same {
+    /// To skip: by length and time. To verify: byte by byte.
+    Usual,
+    /// By the digest of what they hold.
+    Digest,
+}
+
+/// How holes are dealt with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sparse {
+    /// Holes stay holes.
+    Auto,
+    /// Pages of zeros become holes, too.
+    Always,
+    /// Everything is written.
+    Never,
+}
+
+/// Whether blocks are shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reflink {
+    /// Where that can be done.
+    Auto,
+    /// Or it is an error.
+    Always,
+    /// No.
+    Never,
+}
+
+/// How the name of a backup is made.
+#[derive(Clone, Debug)]
+pub struct Backup {
+    /// Which names.
+    pub names: BackupNames,
+    /// What is put behind a simple name.
+    pub suffix: Vec<u8>,
+}
+
+/// Names of backups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackupNames {
+    /// `name~`.
+    Simple,
+    /// `name.~1~` and so on.
+    Numbered,
+    /// Numbered where there are numbered ones already.
+    AsBefore,
+}
+
+/// What could not be done as asked.
+#[derive(Debug)]
+pub enum Complaint {
+    /// The source is not to be found, or nothing can be learnt about it.
+    Stat(io::Error),
+    /// The same of the target.
+    StatTarget(Vec<u8>, io::Error),
+    /// It cannot be opened.
+    Open(io::Error),
+    /// A folder cannot be listed.
+    List(io::Error),
+    /// Reading failed.
+    Read(io::Error),
+    /// Writing the target failed.
+    Write(Vec<u8>, io::Error),
+    /// The target cannot be made: a file, a folder, a link.
+    Make(MakeWhat, Vec<u8>, io::Error),
+    /// Another name for an existing copy cannot be made.
+    Link(Vec<u8>, io::Error),
+    /// Its blocks cannot be shared.
+    Share(Vec<u8>, io::Error),
+    /// The old file cannot be removed or renamed.
+    Remove(Vec<u8>, io::Error),
+    /// The old file cannot be kept as a backup.
+    BackUp(Vec<u8>, io::Error),
+    /// Metadata could not be kept.
+    Keep(What, Vec<u8>, io::Error),
+    /// A folder without `-r`.
+    IsFolder,
+    /// A folder would be written over by something else, or the other way round.
+    FolderOverOther(Vec<u8>),
+    /// See above.
+    OtherOverFolder(Vec<u8>),
+    /// Source and target are one file.
+    SameFile(Vec<u8>),
+    /// A folder into itself.
+    IntoItself(Vec<u8>),
+    /// A link that leads nowhere would be written through.
+    Dangling(Vec<u8>),
+    /// A link that leads to a folder it is in.
+    Cycle,
+    /// A relative link elsewhere than in the working folder.
+    RelativeLink(Vec<u8>),
+    /// What was read back is not what was written.
+    Differs(Vec<u8>),
+    /// Reading back failed.
+    Verify(Vec<u8>, io::Error),
+}
+
+/// What could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MakeWhat {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A FIFO.
+    Fifo,
+    /// A device or a socket.
+    Special,
+}
+
+/// Who is asked and told. Called from many threads.
+pub trait Listener: Sync {
+    /// Whether the existing `target` may be written over.
+    fn agrees(&self, target: &[u8]) -> bool;
+    /// Something was copied, or would have been; where a backup was made, its path.
+    fn copied(&self, source: &[u8], target: &[u8], backup: Option<&[u8]>);
+    /// What was not done, in order.
+    fn complain(&self, findings: Vec<Finding<Complaint>>);
+}
+
+/// What a run has done.
+pub struct Copied {
+    /// What was measured.
+    pub measured: Scattered,
+    /// Ways and how often each was taken.
+    pub ways: Vec<(String, u64)>,
+    /// Folders that the targets stand in, to be brought to the disk as a whole.
+    pub roots: Vec<Arc<OwnedFd>>,
+    /// Which jobs are complete: nothing in them was complained about.
+    pub is_complete: Vec<bool>,
+}
+
+/// Copies all jobs.
+pub fn copy(copying: &Copying<'_>, width: usize, lease: &dyn Lease) -> Copied {
+    // Questions come one after the other, in an order that a person can follow.
+    let workers = if copying.existing == Existing::Ask { 1 } else { width };
+    let run = tree::Run::new(copying);
+    let seeds = (0..copying.jobs.len()).map(tree::Seed::Job).collect();
+    let measured = scatter::run(&run, seeds, Width { workers }, lease);
+    run.finished(measured)
+}

@@ -1,0 +1,385 @@
+//! The bytes of a file, by the cheapest way that its two file systems allow: shared blocks, the kernel's own copying, or reading and
+//! writing. Holes stay holes. Which way was taken, and why, is counted for the report.
+
+use super::{Reflink, Sparse};
+use rustix::fs::{SeekFrom, copy_file_range, ftruncate, ioctl_ficlone, seek, sendfile};
+use rustix::io::{Errno, pread, pwrite, read, write};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use sys::entry::Status;
+
+/// A way to copy bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Blocks are shared until one of the files changes.
+    Shared = 0,
+    /// `copy_file_range`: the kernel copies within one kind of file system.
+    InKernel = 1,
+    /// `sendfile`: the kernel copies between two file systems.
+    Spliced = 2,
+    /// Read and written, since the file is small.
+    Small = 3,
+    /// Read and written, since the kernel does it in no other way.
+    Plain = 4,
+    /// Data and holes one after the other.
+    Sparse = 5,
+    /// In ranges by several hands.
+    Ranges = 6,
+}
+
+/// What each way is called in the report.
+const WAYS: [&str; 7] = [
+    "shared blocks (reflink)",
+    "copy_file_range: one file system, its blocks cannot be shared",
+    "sendfile: two file systems",
+    "read and write: empty files, and small ones between two file systems",
+    "read and write: the kernel refused other ways",
+    "data and holes one by one: the file has holes",
+    "in ranges: large files",
+];
+
+/// LIMIT: between two file systems, one read and one write are cheaper than a pipe in the kernel up to this length.
+const SMALL_BYTES: u64 = 64 << 10;
+
+/// LIMIT: bytes between two yield points, and what a signal waits for.
+pub const STEP_BYTES: usize = 8 << 20;
+
+/// LIMIT: the buffer of a worker: fits into a core's second-level cache.
+pub const BUFFER_BYTES: usize = 128 << 10;
+
+/// LIMIT: what `--sparse=always` looks at at once: a page.
+const HOLE_BYTES: usize = 4096;
+
+/// Which side failed.
+#[derive(Debug)]
+pub enum Failed {
+    /// Reading the source.
+    Reading(io::Error),
+    /// Writing the target.
+    Writing(io::Error),
+    /// Sharing blocks, where nothing else would do.
+    Sharing(io::Error),
+}
+
+/// What was learnt about pairs of file systems, and how often each way was taken.
+#[derive(Debug, Default)]
+pub struct Ways {
+    counts: [AtomicU64; WAYS.len()],
+    /// The pair of devices whose blocks were last refused to be shared. LIMIT: one pair: where there are several each change asks once more.
+    unshared: AtomicU64,
+    /// The same for `copy_file_range`.
+    apart: AtomicU64,
+}
+
+/// A file to copy.
+#[derive(Clone, Copy)]
+pub struct Bytes<'a> {
+    /// From where.
+    pub source: BorrowedFd<'a>,
+    /// Where to.
+    pub target: BorrowedFd<'a>,
+    /// What the source was when it was opened.
+    pub status: &'a Status,
+    /// The target's device.
+    pub target_device: u64,
+    /// How holes are dealt with.
+    pub sparse: Sparse,
+    /// Whether blocks are shared.
+    pub reflink: Reflink,
+}
+
+impl Bytes<'_> {
+    fn pair(&self) -> u64 {
+        // Never 0, which stands for no pair.
+        self.status.identity().device.rotate_left(32) ^ self.target_device | 1 << 63
+    }
+
+    fn has_holes(&self) -> bool {
+        self.sparse != Sparse::Never && self.status.allocated_bytes() < self.status.bytes()
+    }
+}
+
+impl Ways {
+    /// Lines for the report.
+    pub fn lines(&self) -> Vec<(String, u64)> {
+        let counts = WAYS.iter().zip(&self.counts);
+        let counted = counts.map(|(way, count)| ((*way).to_owned(), count.load(Ordering::Relaxed)));
+        counted.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Counts a file.
+    pub fn count(&self, way: Way) {
+        self.counts[way as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Shares all blocks if that can be done. Whether it was.
+    pub fn share(&self, bytes: &Bytes<'_>) -> Result<bool, Failed> {
+        let pair = bytes.pair();
+        let is_known_to_fail = self.unshared.load(Ordering::Relaxed) == pair;
+        if bytes.reflink == Reflink::Never || (is_known_to_fail && bytes.reflink == Reflink::Auto) {
+            return Ok(false);
+        }
+        match ioctl_ficlone(bytes.target, bytes.source) {
+            Ok(()) => {
+                self.count(Way::Shared);
+                Ok(true)
+            }
+            Err(error) if bytes.reflink == Reflink::Always => Err(Failed::Sharing(error.into())),
+            Err(_) => {
+                self.unshared.store(pair, Ordering::Relaxed);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Copies a whole file from its beginning; `pause` is called between steps. Bytes that were copied.
+    pub fn copy(&self, bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<u64, Failed> {
+        if self.share(bytes)? {
+            return Ok(bytes.status.bytes());
+        }
+        let length = bytes.status.bytes();
+        if bytes.has_holes() || bytes.sparse == Sparse::Always {
+            self.count(Way::Sparse);
+            let copied = self.copy_range(bytes, buffer, 0, u64::MAX, &mut pause)?;
+            ftruncate(bytes.target, copied).map_err(writing)?;
+            return Ok(copied);
+        }
+        let is_apart = self.apart.load(Ordering::Relaxed) == bytes.pair();
+        if length > if is_apart { SMALL_BYTES } else { 0 } {
+            return self.copy_in_kernel(bytes, buffer, pause);
+        }
+        // LIE: files of `/proc` and of some devices call themselves empty.
+        self.count(Way::Small);
+        plain(bytes, buffer, length, pause)
+    }
+
+    fn copy_in_kernel(&self, bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<u64, Failed> {
+        let pair = bytes.pair();
+        let mut way = if self.apart.load(Ordering::Relaxed) == pair { Way::Spliced } else { Way::InKernel };
+        let mut copied = 0;
+        loop {
+            let step = match way {
+                Way::InKernel => copy_file_range(bytes.source, None, bytes.target, None, STEP_BYTES),
+                _ => sendfile(bytes.target, bytes.source, None, STEP_BYTES),
+            };
+            match step {
+                Ok(0) if copied > 0 => break,
+                Ok(step) if step > 0 => {
+                    copied += step as u64;
+                    // What is put behind its end meanwhile is not waited for: one call less a file.
+                    if copied >= bytes.status.bytes() {
+                        break;
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM)
+                    if way == Way::InKernel =>
+                {
+                    self.apart.store(pair, Ordering::Relaxed);
+                    way = Way::Spliced;
+                }
+                // What is wrong shows itself, with its side, when it is read and written.
+                _ => {
+                    self.count(Way::Plain);
+                    return Ok(copied + plain(bytes, buffer, 0, pause)?);
+                }
+            }
+            pause();
+        }
+        self.count(way);
+        Ok(copied)
+    }
+
+    /// Copies the data of a range and leaves its holes. Where the copied part ends.
+    pub fn copy_range(
+        &self,
+        bytes: &Bytes<'_>,
+        buffer: &mut [u8],
+        from: u64,
+        to: u64,
+        mut pause: impl FnMut(),
+    ) -> Result<u64, Failed> {
+        let mut at = from;
+        let length = bytes.status.bytes();
+        while at < to {
+            let (data, hole) = match segment(bytes, at) {
+                Segment::Data { from, to: end } => (from, end.min(to)),
+                Segment::Nothing => return Ok(length.max(at).min(to)),
+                Segment::Unknown => (at, to),
+            };
+            at = data;
+            let mut step = 0;
+            while at < hole {
+                let wanted = usize::try_from(hole - at).unwrap_or(usize::MAX).min(buffer.len());
+                let found = retried(|| pread(bytes.source, &mut buffer[..wanted], at)).map_err(reading)?;
+                if found == 0 {
+                    return Ok(at);
+                }
+                put(bytes, &buffer[..found], at)?;
+                at += found as u64;
+                step += found;
+                if step >= STEP_BYTES {
+                    step = 0;
+                    pause();
+                }
+            }
+        }
+        Ok(at)
+    }
+}
+
+enum Segment {
+    Data {
+        from: u64,
+        to: u64,
+    },
+    /// Only a hole until the end.
+    Nothing,
+    /// The file system does not tell.
+    Unknown,
+}
+
+fn segment(bytes: &Bytes<'_>, at: u64) -> Segment {
+    if bytes.sparse == Sparse::Never {
+        return Segment::Unknown;
+    }
+    match seek(bytes.source, SeekFrom::Data(at)) {
+        Ok(from) => match seek(bytes.source, SeekFrom::Hole(from)) {
+            Ok(to) if to > from => Segment::Data { from, to },
+            _ => Segment::Unknown,
+        },
+        Err(Errno::NXIO) => Segment::Nothing,
+        Err(_) => Segment::Unknown,
+    }
+}
+
+/// Writes at an offset; zeros become holes where that is wanted.
+fn put(bytes: &Bytes<'_>, data: &[u8], at: u64) -> Result<(), Failed> {
+    if bytes.sparse != Sparse::Always {
+        return put_all(bytes.target, data, at);
+    }
+    let mut offset = at;
+    for piece in data.chunks(HOLE_BYTES) {
+        if piece.iter().any(|&byte| byte != 0) {
+            put_all(bytes.target, piece, offset)?;
+        }
+        offset += piece.len() as u64;
+    }
+    Ok(())
+}
+
+fn put_all(target: BorrowedFd<'_>, mut data: &[u8], mut at: u64) -> Result<(), Failed> {
+    while !data.is_empty() {
+        let written = retried(|| pwrite(target, data, at)).map_err(writing)?;
+        if written == 0 {
+            return Err(Failed::Writing(io::ErrorKind::WriteZero.into()));
+        }
+        data = &data[written..];
+        at += written as u64;
+    }
+    Ok(())
+}
+
+/// Reads and writes from where both stand, until the end. `expected` bytes are known to be enough to see it.
+fn plain(bytes: &Bytes<'_>, buffer: &mut [u8], expected: u64, mut pause: impl FnMut()) -> Result<u64, Failed> {
+    let (mut copied, mut step) = (0_u64, 0);
+    loop {
+        let found = retried(|| read(bytes.source, &mut *buffer)).map_err(reading)?;
+        if found == 0 {
+            return Ok(copied);
+        }
+        let mut data = &buffer[..found];
+        while !data.is_empty() {
+            let written = retried(|| write(bytes.target, data)).map_err(writing)?;
+            if written == 0 {
+                return Err(Failed::Writing(io::ErrorKind::WriteZero.into()));
+            }
+            data = &data[written..];
+        }
+        copied += found as u64;
+        // A short read at the length that was told is the end: one call less a file.
+        if copied == expected && found < buffer.len() {
+            return Ok(copied);
+        }
+        step += found;
+        if step >= STEP_BYTES {
+            step = 0;
+            pause();
+        }
+    }
+}
+
+fn retried<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}
+
+fn reading(error: Errno) -> Failed {
+    Failed::Reading(error.into())
+}
+
+fn writing(error: Errno) -> Failed {
+    Failed::Writing(error.into())
+}
+
+/// What a file holds, as 256 bits.
+pub fn digest(file: BorrowedFd<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> io::Result<blake3::Hash> {
+    let (mut hasher, mut at, mut step) = (blake3::Hasher::new(), 0, 0);
+    loop {
+        match retried(|| pread(file, &mut *buffer, at))? {
+            0 => return Ok(hasher.finalize()),
+            found => {
+                hasher.update(&buffer[..found]);
+                at += found as u64;
+                step += found;
+            }
+        }
+        if step >= STEP_BYTES {
+            step = 0;
+            pause();
+        }
+    }
+}
+
+/// Whether two files hold the same, byte by byte.
+pub fn are_equal(
+    one: BorrowedFd<'_>,
+    other: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    mut pause: impl FnMut(),
+) -> io::Result<bool> {
+    let (mine, theirs) = buffer.split_at_mut(buffer.len() / 2);
+    let (mut at, mut step) = (0, 0);
+    loop {
+        let (found, twin) = (full(one, mine, at)?, full(other, theirs, at)?);
+        if mine[..found] != theirs[..twin] {
+            return Ok(false);
+        }
+        if found == 0 {
+            return Ok(true);
+        }
+        at += found as u64;
+        step += found;
+        if step >= STEP_BYTES {
+            step = 0;
+            pause();
+        }
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn full(file: BorrowedFd<'_>, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match retried(|| pread(file, &mut buffer[filled..], at + filled as u64))? {
+            0 => break,
+            found => filled += found,
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,177 @@
+//! What becomes of something that has the target's name already: it stays, it is written over, or it goes.
+
+use super::item::{Item, is_same};
+use super::tree::{Place, Run};
+use super::{Backup, BackupNames, Complaint, Existing, Same};
+use crate::folder::{Listed, list_buffer, list_some};
+use crew::scatter::Branch;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use sys::entry::{self, Follow, Kind, Replace, Status, flags};
+
+/// What is to be done.
+pub enum Decision {
+    /// Nothing.
+    Skip,
+    /// The name is free now; the backup's path, if there is one.
+    IsGone(Option<Vec<u8>>),
+    /// The file is written over.
+    WriteOver(Over),
+}
+
+/// What is written over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// A regular file under its own name.
+    File,
+    /// What a link leads to, or a device: only where a person named it.
+    Through,
+}
+
+impl Run<'_> {
+    /// Decides about what is there; removes or renames it where that is what is to be done.
+    pub fn decide(
+        &self,
+        item: &Item<'_>,
+        source: Option<BorrowedFd<'_>>,
+        status: &Status,
+        branch: &mut Branch<'_, Self>,
+    ) -> Result<Decision, Complaint> {
+        let parent = item.target.as_fd();
+        let there = match entry::status_at(parent, item.target_name, Follow::No) {
+            Ok(there) => there,
+            // Somebody else removed it: try again.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Decision::IsGone(None)),
+            Err(error) => return Err(Complaint::Stat(error)),
+        };
+        let path = || item.target_path(self);
+        if self.copying.existing == Existing::Stays {
+            return Ok(Decision::Skip);
+        }
+        if there.kind() == Kind::Folder {
+            return Err(Complaint::OtherOverFolder(path()));
+        }
+        let is_named = matches!(item.place, Place::Top(_));
+        let mut meant = there;
+        if there.kind() == Kind::Link && is_named && source.is_some() && !self.copying.remove_first {
+            // COMPAT: a target that was typed is followed, unless it leads nowhere.
+            meant = match entry::status_at(parent, item.target_name, Follow::Yes) {
+                Ok(meant) => meant,
+                Err(_) => return Err(Complaint::Dangling(path())),
+            };
+        }
+        if meant.identity() == status.identity() || there.identity() == status.identity() {
+            // COMPAT: another name of the same file may go, where the target's name is to be made anew.
+            let is_renewed = self.copying.remove_first || self.copying.backup.is_some();
+            if !is_renewed || is_same_name(item) {
+                return Err(Complaint::SameFile(path()));
+            }
+        }
+        if !self.is_wanted(item, source, status, &meant, branch)? {
+            return Ok(Decision::Skip);
+        }
+        if let Some(backup) = &self.copying.backup {
+            let kept = back_up(parent, item.target_name, backup).map_err(|error| Complaint::BackUp(path(), error))?;
+            let folder = path();
+            let above = &folder[..folder.len() - crate::operand::last_part(&folder).len()];
+            return Ok(Decision::IsGone(Some([above, kept.as_bytes()].concat())));
+        }
+        let is_plain = there.kind() == Kind::File && source.is_some();
+        let is_through = is_named
+            && source.is_some()
+            && matches!(meant.kind(), Kind::File | Kind::CharacterDevice | Kind::BlockDevice | Kind::Fifo);
+        if self.copying.remove_first || !(is_plain || is_through) {
+            entry::unlink_at(parent, item.target_name).map_err(|error| Complaint::Remove(path(), error))?;
+            return Ok(Decision::IsGone(None));
+        }
+        Ok(Decision::WriteOver(if is_plain { Over::File } else { Over::Through }))
+    }
+
+    fn is_wanted(
+        &self,
+        item: &Item<'_>,
+        source: Option<BorrowedFd<'_>>,
+        status: &Status,
+        there: &Status,
+        branch: &mut Branch<'_, Self>,
+    ) -> Result<bool, Complaint> {
+        match self.copying.existing {
+            Existing::Update if there.changed_at() >= status.changed_at() => return Ok(false),
+            Existing::Ask if !self.copying.listener.agrees(&item.target_path(self)) => return Ok(false),
+            _ => {}
+        }
+        let (Some(how), Some(source)) = (self.copying.skip_same, source) else { return Ok(true) };
+        if there.kind() != Kind::File || there.bytes() != status.bytes() {
+            return Ok(true);
+        }
+        if how == Same::Usual {
+            return Ok(there.changed_at() != status.changed_at());
+        }
+        let flags = flags::O_RDONLY | flags::O_NONBLOCK | flags::O_NOCTTY;
+        // What cannot be read cannot be the same.
+        let Ok(other) = entry::open_at(item.target.as_fd(), item.target_name, flags, 0) else { return Ok(true) };
+        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
+        let same = is_same(source, other.as_fd(), how, &mut buffer, || branch.yield_point());
+        branch.scratch.bytes = buffer;
+        same.map(|same| !same).map_err(Complaint::Read)
+    }
+}
+
+/// Whether source and target are one name in one folder.
+fn is_same_name(item: &Item<'_>) -> bool {
+    let folders = [item.source, item.target.as_fd()].map(|folder| entry::status_at(folder, c".", Follow::No));
+    match folders {
+        [Ok(source), Ok(target)] => item.name == item.target_name && source.identity() == target.identity(),
+        _ => true,
+    }
+}
+
+/// Renames `name` to its backup's name, which is returned.
+pub fn back_up(folder: BorrowedFd<'_>, name: &CStr, backup: &Backup) -> io::Result<CString> {
+    let highest = match backup.names {
+        BackupNames::Simple => None,
+        BackupNames::Numbered => Some(highest_number(folder, name)?.unwrap_or(0)),
+        BackupNames::AsBefore => highest_number(folder, name)?,
+    };
+    let kept = match highest {
+        Some(number) => [name.to_bytes(), format!(".~{}~", number + 1).as_bytes()].concat(),
+        None => [name.to_bytes(), &backup.suffix].concat(),
+    };
+    let kept = CString::new(kept).map_err(io::Error::from)?;
+    entry::rename_at(folder, name, folder, &kept, Replace::Yes)?;
+    Ok(kept)
+}
+
+/// The highest number among `name.~N~`.
+fn highest_number(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<u64>> {
+    let list = entry::open_at(folder, c".", flags::O_RDONLY | flags::O_DIRECTORY, 0)?;
+    let (mut buffer, mut highest) = (list_buffer(), None);
+    let number = |found: &CStr| -> Option<u64> {
+        let rest = found.to_bytes().strip_prefix(name.to_bytes())?.strip_prefix(b".~")?.strip_suffix(b"~")?;
+        std::str::from_utf8(rest).ok()?.parse().ok()
+    };
+    let mut look = |found: &CStr, _: Listed| highest = highest.max(number(found));
+    while !list_some(list.as_fd(), &mut buffer, &mut look)? {}
+    Ok(highest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backups_are_numbered_where_they_were_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = std::fs::File::open(folder.path()).expect("open");
+        let keep = |names| {
+            std::fs::write(folder.path().join("f"), "x").expect("write");
+            let backup = Backup { names, suffix: b"~".to_vec() };
+            back_up(open.as_fd(), c"f", &backup).expect("renamed").into_string().expect("text")
+        };
+        assert_eq!(keep(BackupNames::AsBefore), "f~");
+        assert_eq!(keep(BackupNames::Numbered), "f.~1~");
+        assert_eq!(keep(BackupNames::AsBefore), "f.~2~");
+        assert_eq!(keep(BackupNames::Simple), "f~");
+    }
+}

@@ -1,0 +1,123 @@
+//! Files under their own names that are not complete yet: so that a signal can remove them before the process ends.
+//! A worker has a slot, locked by nobody else until then.
+
+use crate::operand::Parent;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use sys::entry;
+
+/// All files of a run that are under way.
+#[derive(Clone, Debug, Default)]
+pub struct HalfDone {
+    slots: Arc<Mutex<Vec<Arc<Slot>>>>,
+}
+
+/// The names of one file that is under way: one, or more where it has been linked meanwhile.
+#[derive(Debug, Default)]
+pub struct Slot {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Counts files: who remembers a number knows whether its file is still the one under way.
+    number: u64,
+    names: Vec<(Parent, CString)>,
+}
+
+impl HalfDone {
+    /// A slot for a worker, or for a file that many work on.
+    pub fn slot(&self) -> Arc<Slot> {
+        let slot = Arc::new(Slot::default());
+        lock(&self.slots).push(Arc::clone(&slot));
+        slot
+    }
+
+    /// Removes what is under way, and lets nobody begin anything new: for the moment before the process ends.
+    pub fn remove_all_and_hold(&self) {
+        let slots = lock(&self.slots);
+        for slot in slots.iter() {
+            let state = lock(&slot.state);
+            for (parent, name) in &state.names {
+                let _gone_already = entry::unlink_at(parent.as_fd(), name);
+            }
+            // Held for good: the process ends.
+            std::mem::forget(state);
+        }
+        std::mem::forget(slots);
+    }
+}
+
+impl Slot {
+    /// Makes a file by `make` and notes that it is under way, in one step as a signal sees it. Returns its number, too.
+    pub fn begin<T>(&self, parent: &Parent, name: &CStr, make: impl FnOnce() -> io::Result<T>) -> io::Result<(T, u64)> {
+        let mut state = lock(&self.state);
+        let made = make()?;
+        state.number += 1;
+        state.names.clear();
+        state.names.push((parent.clone(), name.to_owned()));
+        Ok((made, state.number))
+    }
+
+    /// It is complete, or will stay as it is.
+    pub fn end(&self) {
+        let mut state = lock(&self.state);
+        state.number += 1;
+        state.names.clear();
+    }
+
+    /// Gives file `number` another name by `link`. If it is under way still, a signal removes that one, too.
+    pub fn link(
+        &self,
+        number: u64,
+        parent: &Parent,
+        name: &CStr,
+        link: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut state = lock(&self.state);
+        link()?;
+        if state.number == number {
+            state.names.push((parent.clone(), name.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sys::entry::{Follow, flags};
+
+    #[test]
+    fn what_is_under_way_goes_and_what_is_complete_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let parent = Parent::Folder(Arc::new(std::fs::File::open(folder.path()).expect("open").into()));
+        let half_done = HalfDone::default();
+        let make = |name: &CStr| {
+            let slot = half_done.slot();
+            let flags = flags::O_CREAT | flags::O_WRONLY | flags::O_EXCL;
+            let made = slot.begin(&parent, name, || entry::open_at(parent.as_fd(), name, flags, 0o600));
+            (slot, made.expect("created").1)
+        };
+        let (half, number) = make(c"half");
+        let (complete, complete_number) = make(c"complete");
+        complete.end();
+        for (slot, number, from, to) in
+            [(&half, number, c"half", c"twin"), (&complete, complete_number, c"complete", c"other")]
+        {
+            let link = || entry::hard_link_at(parent.as_fd(), from, parent.as_fd(), to, Follow::No);
+            slot.link(number, &parent, to, link).expect("linked");
+        }
+        half_done.remove_all_and_hold();
+        let mut names: Vec<_> =
+            std::fs::read_dir(folder.path()).expect("list").map(|entry| entry.expect("entry").file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["complete", "other"]);
+    }
+}

@@ -1,0 +1,579 @@
+//! One entry that is no folder: a file with its bytes, a link, a special file, or another name for a file that is copied already.
+//! What becomes of a file that has the name is `existing`'s part.
+
+use super::data::{self, Bytes, Failed, Way};
+use super::existing::Decision;
+use super::half::Slot;
+use super::large::{Divide, Large};
+use super::links::{First, Made};
+use super::metadata::{Carried, carry};
+use super::tree::{Place, Run, named, named_in};
+use super::{Complaint, Make, MakeWhat, Same};
+use crate::folder::Listed;
+use crate::operand::Parent;
+use crew::scatter::Branch;
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use sys::entry::{self, Follow, Kind, Status, Target, flags};
+
+/// An entry, and where its copy goes.
+pub struct Item<'a> {
+    pub source: BorrowedFd<'a>,
+    pub name: &'a CStr,
+    pub target: &'a Parent,
+    pub target_name: &'a CStr,
+    pub place: &'a Place<'a>,
+    /// Whether a link's target is meant.
+    pub follow: Follow,
+    /// What the list said.
+    pub listed: Listed,
+    /// Whether a large file may be divided.
+    pub divide: Divide,
+}
+
+/// What became of an entry.
+pub enum Dealt {
+    /// It is copied, skipped, or was complained about.
+    Done,
+    IsFolder,
+    /// It is large, and is to be a task of its own.
+    IsLarge,
+    /// It is large: its copy has been made, its bytes are still to come.
+    Node(Box<Large>),
+}
+
+/// A file that was made, or opened to be written over.
+pub struct New {
+    pub file: OwnedFd,
+    /// Its number in its slot.
+    number: u64,
+    pub is_new: bool,
+    pub mode_now: Option<u32>,
+    pub owner_now: Option<(u32, u32)>,
+    backup: Option<Vec<u8>>,
+}
+
+/// How a new file is opened.
+const NEW: i32 = flags::O_WRONLY | flags::O_CREAT | flags::O_EXCL | flags::O_NOFOLLOW | flags::O_NOCTTY;
+
+/// LIMIT: somebody who makes the name again and again loses after so many tries.
+const TRIES: usize = 4;
+
+impl Item<'_> {
+    pub fn source_path(&self, run: &Run<'_>) -> Vec<u8> {
+        run.source_path(self.place, self.name)
+    }
+
+    pub fn target_path(&self, run: &Run<'_>) -> Vec<u8> {
+        run.target_path(self.place, self.target_name)
+    }
+
+    /// Whether the target's own name was typed, not put together from a folder and the source's name.
+    pub fn target_is_typed(&self, run: &Run<'_>) -> bool {
+        let job = &run.copying.jobs[self.place.job()];
+        crate::operand::last_part(&job.source) != crate::operand::last_part(&job.target) || job.source == b"."
+    }
+}
+
+impl Run<'_> {
+    /// Copies an entry that is no folder.
+    pub fn deal(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Dealt {
+        match self.try_deal(item, branch) {
+            Ok(dealt) => dealt,
+            Err(complaint) => {
+                self.complain(item.place, item.name, complaint, branch);
+                Dealt::Done
+            }
+        }
+    }
+
+    fn try_deal(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<Dealt, Complaint> {
+        let copies = self.copying.make == Make::Copies && !self.copying.pretends;
+        if copies && item.listed == Listed::File {
+            return self.open_and_copy(item, branch);
+        }
+        let status = entry::status_at(item.source, item.name, item.follow).map_err(Complaint::Stat)?;
+        if status.kind() == Kind::Folder {
+            return Ok(Dealt::IsFolder);
+        }
+        branch.scratch.counts.entries += 1;
+        if self.copying.pretends {
+            self.tell(item, None);
+            return Ok(Dealt::Done);
+        }
+        match (self.copying.make, status.kind()) {
+            (Make::HardLinks, _) => self.link_to_source(item, branch)?,
+            (Make::SymbolicLinks, _) => self.make_symbolic_link(item, branch)?,
+            (_, Kind::Link) => self.copy_by_name(item, &status, branch)?,
+            (Make::Attributes, Kind::File) => self.copy_attributes(item, &status, branch)?,
+            (Make::Copies, Kind::File) => {
+                branch.scratch.counts.entries -= 1;
+                return self.open_and_copy(item, branch);
+            }
+            // COMPAT: without -r what a FIFO or a device gives is copied.
+            _ if self.copying.contents || !self.copying.recursive => {
+                branch.scratch.counts.entries -= 1;
+                return self.open_and_copy(item, branch);
+            }
+            _ => self.copy_by_name(item, &status, branch)?,
+        }
+        Ok(Dealt::Done)
+    }
+
+    fn open_and_copy(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<Dealt, Complaint> {
+        let reads_special = self.copying.contents || !self.copying.recursive;
+        let mut how = flags::O_RDONLY | flags::O_NOCTTY;
+        if item.follow == Follow::No {
+            how |= flags::O_NOFOLLOW;
+        }
+        if !reads_special {
+            // What was swapped for a FIFO does not make us wait.
+            how |= flags::O_NONBLOCK;
+        }
+        let file = match entry::open_at(item.source, item.name, how, 0) {
+            Ok(file) => file,
+            Err(error)
+                if crate::finding::number(&error) == Errno::LOOP.raw_os_error() && item.listed == Listed::File =>
+            {
+                return self.try_deal(&Item { listed: Listed::Unknown, ..*item }, branch);
+            }
+            Err(error) => return Err(Complaint::Open(error)),
+        };
+        let status = entry::status_of(file.as_fd()).map_err(Complaint::Stat)?;
+        match status.kind() {
+            Kind::Folder => return Ok(Dealt::IsFolder),
+            Kind::File => {}
+            _ if reads_special => {}
+            _ => return self.try_deal(&Item { listed: Listed::Unknown, ..*item }, branch),
+        }
+        let divides = item.divide != Divide::Never && self.is_large(&status) && branch.has_other_hands();
+        if divides && item.divide == Divide::Later {
+            return Ok(Dealt::IsLarge);
+        }
+        branch.scratch.counts.entries += 1;
+        if divides {
+            return self.divide(item, file, status, branch);
+        }
+        let slot = Arc::clone(&branch.scratch.slot);
+        let Some(new) = self.make_file(item, Some(file.as_fd()), &status, &slot, branch)? else {
+            return Ok(Dealt::Done);
+        };
+        self.tell(item, new.backup.as_deref());
+        let outcome = self.fill(item, &file, &status, &new, branch);
+        // Half a file is left only where the kernel refused the rest, as GNU's does; a signal leaves none.
+        slot.end();
+        outcome.map(|()| Dealt::Done)
+    }
+
+    /// Makes the copy of a large file, whose bytes are still to come unless they can be shared.
+    fn divide(
+        &self,
+        item: &Item<'_>,
+        file: OwnedFd,
+        status: Status,
+        branch: &mut Branch<'_, Self>,
+    ) -> Result<Dealt, Complaint> {
+        let slot = self.copying.half_done.slot();
+        let Some(new) = self.make_file(item, Some(file.as_fd()), &status, &slot, branch)? else {
+            return Ok(Dealt::Done);
+        };
+        self.tell(item, new.backup.as_deref());
+        let large = Box::new(Large::new(self, item, file, status, new, slot));
+        if large.share(self, branch) {
+            large.finish(self, branch);
+            return Ok(Dealt::Done);
+        }
+        self.count_way(Way::Ranges);
+        Ok(Dealt::Node(large))
+    }
+
+    /// Makes the target of a file, or links it to a copy of the same file. None where nothing is left to do.
+    fn make_file(
+        &self,
+        item: &Item<'_>,
+        source: Option<BorrowedFd<'_>>,
+        status: &Status,
+        slot: &Arc<Slot>,
+        branch: &mut Branch<'_, Self>,
+    ) -> Result<Option<New>, Complaint> {
+        if !self.copying.keep.links || status.links() < 2 {
+            return self.create(item, source, status, slot, branch);
+        }
+        let folder = self.target_below_parent(item.place);
+        let job = item.place.job();
+        let mut linked_over = None;
+        let first = self.links.make_or_link(
+            status.identity(),
+            || {
+                let Some(new) = self.create(item, source, status, slot, branch)? else { return Ok((None, None)) };
+                let (folder, name, slot) = (folder.clone(), item.target_name.to_owned(), Arc::clone(slot));
+                let made = Made { job, folder, name, slot, number: new.number };
+                Ok((Some(new), Some(made)))
+            },
+            |made| {
+                linked_over = self.link_to_copy(item, made, &folder)?;
+                Ok(())
+            },
+        )?;
+        match first {
+            First::Made(new) => Ok(new),
+            First::Linked => {
+                self.tell(item, linked_over.as_deref());
+                Ok(None)
+            }
+        }
+    }
+
+    /// Gives a copy another name. Where something has that name, it goes.
+    fn link_to_copy(&self, item: &Item<'_>, made: &Made, folder: &[u8]) -> Result<Option<Vec<u8>>, Complaint> {
+        let refused = |error| Complaint::Link(item.target_path(self), error);
+        let other;
+        let from = if made.job == item.place.job() && made.folder == folder {
+            item.target.as_fd()
+        } else {
+            let parent = self.parents[made.job].get().expect("a job that has made a file has its parent");
+            other = open_beneath(parent.as_fd(), &made.folder).map_err(refused)?;
+            other.as_fd()
+        };
+        let link = || {
+            let to = item.target.as_fd();
+            entry::hard_link_at(from, &made.name, to, item.target_name, Follow::No)
+        };
+        for _ in 0..TRIES {
+            match made.slot.link(made.number, item.target, item.target_name, link) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let is_same = matches!(
+                        (entry::status_at(from, &made.name, Follow::No), entry::status_at(item.target.as_fd(), item.target_name, Follow::No)),
+                        (Ok(one), Ok(other)) if one.identity() == other.identity()
+                    );
+                    if is_same {
+                        return Ok(None);
+                    }
+                    entry::unlink_at(item.target.as_fd(), item.target_name).map_err(refused)?;
+                }
+                other => return other.map(|()| None).map_err(refused),
+            }
+        }
+        Err(refused(io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Makes a new file, or opens the one that is there if it is to be written over.
+    fn create(
+        &self,
+        item: &Item<'_>,
+        source: Option<BorrowedFd<'_>>,
+        status: &Status,
+        slot: &Slot,
+        branch: &mut Branch<'_, Self>,
+    ) -> Result<Option<New>, Complaint> {
+        let refused = |error| Complaint::Make(MakeWhat::File, item.target_path(self), error);
+        let (keep, parent) = (&self.copying.keep, item.target.as_fd());
+        let newborn = item.place.folder().and_then(|folder| folder.newborn.get().copied());
+        let is_owner_right = !keep.owner || newborn == Some((status.user(), status.group()));
+        // Before it has its owner nobody else may open it.
+        let mode = keep.mode_of(status);
+        let first_mode = if is_owner_right { mode & 0o777 } else { mode & 0o700 };
+        let mut backup = None;
+        for _ in 0..TRIES {
+            match slot
+                .begin(item.target, item.target_name, || entry::open_at(parent, item.target_name, NEW, first_mode))
+            {
+                Ok((file, number)) => {
+                    let owner_now = if keep.owner { owner_of_new(item, file.as_fd(), newborn) } else { None };
+                    let mode_now = keep.mode.then_some(first_mode);
+                    return Ok(Some(New { file, number, is_new: true, mode_now, owner_now, backup }));
+                }
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(refused(error)),
+                Err(_) => {}
+            }
+            match self.decide(item, source, status, branch)? {
+                Decision::Skip => return Ok(None),
+                Decision::IsGone(path) => backup = path,
+                Decision::WriteOver(how) => match self.open_over(item, how, slot) {
+                    Ok((file, number)) => {
+                        return Ok(Some(New { file, number, is_new: false, mode_now: None, owner_now: None, backup }));
+                    }
+                    Err(_) if self.copying.force => entry::unlink_at(parent, item.target_name)
+                        .map_err(|error| Complaint::Remove(item.target_path(self), error))?,
+                    Err(error) => return Err(refused(error)),
+                },
+            }
+        }
+        Err(refused(io::ErrorKind::AlreadyExists.into()))
+    }
+
+    fn open_over(&self, item: &Item<'_>, how: super::existing::Over, slot: &Slot) -> io::Result<(OwnedFd, u64)> {
+        let flags = flags::O_WRONLY | flags::O_NOCTTY;
+        let truncates = if self.copying.make == Make::Attributes { 0 } else { flags::O_TRUNC };
+        let open = |more| entry::open_at(item.target.as_fd(), item.target_name, flags | truncates | more, 0);
+        match how {
+            super::existing::Over::File => slot.begin(item.target, item.target_name, || open(flags::O_NOFOLLOW)),
+            // What a link leads to, and a device, is not ours to remove when a signal comes.
+            super::existing::Over::Through => open(0).map(|file| (file, 0)),
+        }
+    }
+
+    /// The bytes and the metadata of a file.
+    fn fill(
+        &self,
+        item: &Item<'_>,
+        source: &OwnedFd,
+        status: &Status,
+        new: &New,
+        branch: &mut Branch<'_, Self>,
+    ) -> Result<(), Complaint> {
+        let target_device = item.place.folder().map_or(0, |folder| folder.target_device);
+        let (sparse, reflink) = (self.copying.sparse, self.copying.reflink);
+        let (source, target) = (source.as_fd(), new.file.as_fd());
+        let bytes = Bytes { source, target, status, target_device, sparse, reflink };
+        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
+        let copied = self.ways.copy(&bytes, &mut buffer, || branch.yield_point());
+        branch.scratch.bytes = buffer;
+        branch.scratch.counts.bytes += copied.map_err(|failed| self.failed(item, failed))?;
+        self.carry_to_file(item, source, status, new, branch);
+        self.verify(item, source, branch)
+    }
+
+    fn failed(&self, item: &Item<'_>, failed: Failed) -> Complaint {
+        match failed {
+            Failed::Reading(error) => Complaint::Read(error),
+            Failed::Writing(error) => Complaint::Write(item.target_path(self), error),
+            Failed::Sharing(error) => Complaint::Share(item.target_path(self), error),
+        }
+    }
+
+    fn carry_to_file(
+        &self,
+        item: &Item<'_>,
+        source: BorrowedFd<'_>,
+        status: &Status,
+        new: &New,
+        branch: &mut Branch<'_, Self>,
+    ) {
+        let carried = Carried {
+            from: Target::Open(source),
+            to: Target::Open(new.file.as_fd()),
+            status,
+            owner_now: new.owner_now,
+            mode_now: new.mode_now,
+            mode: self.copying.keep.mode.then_some(status.mode()),
+            inherits: new.is_new && item.place.folder().is_none_or(|folder| folder.inherits),
+            is_link: false,
+        };
+        self.carry_all(item, &carried, branch);
+    }
+
+    fn carry_all(&self, item: &Item<'_>, carried: &Carried<'_>, branch: &mut Branch<'_, Self>) {
+        for refused in carry(carried, &self.copying.keep, &mut branch.scratch.attributes) {
+            let complaint = Complaint::Keep(refused.what, item.target_path(self), refused.cause);
+            self.complain(item.place, item.name, complaint, branch);
+        }
+    }
+
+    fn verify(&self, item: &Item<'_>, source: BorrowedFd<'_>, branch: &mut Branch<'_, Self>) -> Result<(), Complaint> {
+        let Some(how) = self.copying.verify else { return Ok(()) };
+        let failed = |error| Complaint::Verify(item.target_path(self), error);
+        let flags = flags::O_RDONLY | flags::O_NOCTTY | flags::O_NONBLOCK;
+        let target = entry::open_at(item.target.as_fd(), item.target_name, flags, 0).map_err(failed)?;
+        if entry::status_of(target.as_fd()).map_err(failed)?.kind() != Kind::File {
+            return Ok(());
+        }
+        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
+        let same = is_same(source, target.as_fd(), how, &mut buffer, || branch.yield_point());
+        branch.scratch.bytes = buffer;
+        if same.map_err(failed)? { Ok(()) } else { Err(Complaint::Differs(item.target_path(self))) }
+    }
+
+    /// A link or a special file: what has no bytes is made by name.
+    fn copy_by_name(&self, item: &Item<'_>, status: &Status, branch: &mut Branch<'_, Self>) -> Result<(), Complaint> {
+        if !self.copying.keep.links || status.links() < 2 {
+            return self.make_by_name(item, status, branch).map(drop);
+        }
+        let folder = self.target_below_parent(item.place);
+        let job = item.place.job();
+        let slot = Arc::clone(&branch.scratch.slot);
+        let first = self.links.make_or_link(
+            status.identity(),
+            || {
+                let is_made = self.make_by_name(item, status, branch)?;
+                // Complete at once: number 0 is never under way.
+                let made = Made { job, folder: folder.clone(), name: item.target_name.to_owned(), slot, number: 0 };
+                Ok((is_made, is_made.then_some(made)))
+            },
+            |made| self.link_to_copy(item, made, &folder).map(drop),
+        )?;
+        if matches!(first, First::Linked) {
+            self.tell(item, None);
+        }
+        Ok(())
+    }
+
+    fn make_by_name(&self, item: &Item<'_>, status: &Status, branch: &mut Branch<'_, Self>) -> Result<bool, Complaint> {
+        let parent = item.target.as_fd();
+        let (what, make): (MakeWhat, Box<dyn Fn() -> io::Result<()>>) = match status.kind() {
+            Kind::Link => {
+                let leads_to = entry::read_link_at(item.source, item.name).map_err(Complaint::Read)?;
+                (MakeWhat::Link, Box::new(move || entry::make_link_at(&leads_to, parent, item.target_name)))
+            }
+            kind => {
+                let mode = status.whole_mode() & !0o7777 | self.copying.keep.mode_of(status) & 0o700;
+                let device = status.special_device();
+                let what = if kind == Kind::Fifo { MakeWhat::Fifo } else { MakeWhat::Special };
+                (what, Box::new(move || entry::make_node_at(parent, item.target_name, mode, device)))
+            }
+        };
+        let Some(backup) = self.make_over(item, Some(status), what, &make, branch)? else { return Ok(false) };
+        self.tell(item, backup.as_deref());
+        let carried = Carried {
+            from: named_in(item.source, item.name),
+            to: named(item.target, item.target_name),
+            status,
+            owner_now: None,
+            mode_now: None,
+            mode: match status.kind() {
+                Kind::Link => None,
+                _ if self.copying.keep.mode => Some(status.mode()),
+                _ => Some(self.copying.keep.mode_of(status) & 0o777 & !self.copying.umask),
+            },
+            inherits: false,
+            is_link: status.kind() == Kind::Link,
+        };
+        self.carry_all(item, &carried, branch);
+        Ok(true)
+    }
+
+    /// Makes something by name; where something has that name, it goes if it may. None where it stays; else the backup, if any.
+    fn make_over(
+        &self,
+        item: &Item<'_>,
+        status: Option<&Status>,
+        what: MakeWhat,
+        make: &dyn Fn() -> io::Result<()>,
+        branch: &mut Branch<'_, Self>,
+    ) -> Result<Option<Option<Vec<u8>>>, Complaint> {
+        let mut backup = None;
+        for _ in 0..TRIES {
+            match make() {
+                Ok(()) => return Ok(Some(backup)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Complaint::Make(what, item.target_path(self), error)),
+            }
+            let looked;
+            let status = match status {
+                Some(status) => status,
+                None => {
+                    looked = entry::status_at(item.source, item.name, item.follow).map_err(Complaint::Stat)?;
+                    &looked
+                }
+            };
+            match self.decide(item, None, status, branch)? {
+                Decision::Skip => return Ok(None),
+                Decision::IsGone(path) => backup = path,
+                Decision::WriteOver(_) => entry::unlink_at(item.target.as_fd(), item.target_name)
+                    .map_err(|error| Complaint::Remove(item.target_path(self), error))?,
+            }
+        }
+        Err(Complaint::Make(what, item.target_path(self), io::ErrorKind::AlreadyExists.into()))
+    }
+
+    fn link_to_source(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<(), Complaint> {
+        let make = || entry::hard_link_at(item.source, item.name, item.target.as_fd(), item.target_name, item.follow);
+        match self.make_over(item, None, MakeWhat::File, &make, branch) {
+            Ok(Some(backup)) => self.tell(item, backup.as_deref()),
+            Ok(None) => {}
+            Err(Complaint::Make(_, path, error)) => return Err(Complaint::Link(path, error)),
+            // It is there already.
+            Err(Complaint::SameFile(_)) => {}
+            Err(complaint) => return Err(complaint),
+        }
+        Ok(())
+    }
+
+    fn make_symbolic_link(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<(), Complaint> {
+        let path = item.source_path(self);
+        let is_here = matches!(item.place, Place::Top(_)) && matches!(item.target, Parent::Here);
+        if path.first() != Some(&b'/') && !is_here {
+            return Err(Complaint::RelativeLink(item.target_path(self)));
+        }
+        let leads_to = CString::new(path).map_err(|error| Complaint::Stat(error.into()))?;
+        let make = || entry::make_link_at(&leads_to, item.target.as_fd(), item.target_name);
+        if let Some(backup) = self.make_over(item, None, MakeWhat::Link, &make, branch)? {
+            self.tell(item, backup.as_deref());
+        }
+        Ok(())
+    }
+
+    fn copy_attributes(
+        &self,
+        item: &Item<'_>,
+        status: &Status,
+        branch: &mut Branch<'_, Self>,
+    ) -> Result<(), Complaint> {
+        let slot = Arc::clone(&branch.scratch.slot);
+        let Some(new) = self.make_file(item, None, status, &slot, branch)? else { return Ok(()) };
+        self.tell(item, new.backup.as_deref());
+        let how = flags::O_RDONLY | flags::O_NONBLOCK | flags::O_NOCTTY;
+        match entry::open_at(item.source, item.name, how, 0) {
+            Ok(source) => self.carry_to_file(item, source.as_fd(), status, &new, branch),
+            Err(error) => self.complain(item.place, item.name, Complaint::Open(error), branch),
+        }
+        slot.end();
+        Ok(())
+    }
+
+    pub fn tell(&self, item: &Item<'_>, backup: Option<&[u8]>) {
+        if self.copying.tells_all {
+            self.copying.listener.copied(&item.source_path(self), &item.target_path(self), backup);
+        }
+    }
+
+    /// Counts a file that took this way.
+    pub fn count_way(&self, way: Way) {
+        self.ways.count(way);
+    }
+}
+
+/// Whether two files hold the same.
+pub fn is_same(
+    one: BorrowedFd<'_>,
+    other: BorrowedFd<'_>,
+    how: Same,
+    buffer: &mut [u8],
+    mut pause: impl FnMut(),
+) -> io::Result<bool> {
+    match how {
+        Same::Usual => data::are_equal(one, other, buffer, pause),
+        Same::Digest => Ok(data::digest(one, buffer, &mut pause)? == data::digest(other, buffer, &mut pause)?),
+    }
+}
+
+/// Owner and group that a new file has: asked once a folder, since all new files in it get the same.
+fn owner_of_new(item: &Item<'_>, file: BorrowedFd<'_>, newborn: Option<(u32, u32)>) -> Option<(u32, u32)> {
+    if newborn.is_some() {
+        return newborn;
+    }
+    let owner = entry::status_of(file).ok().map(|status| (status.user(), status.group()))?;
+    item.place.folder().inspect(|folder| _ = folder.newborn.get_or_init(|| owner));
+    Some(owner)
+}
+
+/// Opens a folder some levels below another, through no link.
+fn open_beneath(top: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let whole = if path.is_empty() { b".".as_slice() } else { path };
+    if let Ok(found) = rustix::fs::openat2(top, whole, flags, Mode::empty(), resolve) {
+        return Ok(found);
+    }
+    // Paths beyond the kernel's limit, a renaming next to us, sandboxes that know no openat2: one name at a time.
+    let mut at = entry::open_at(top, c".", flags::O_PATH | flags::O_DIRECTORY, 0)?;
+    for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
+        let name = CString::new(name).map_err(io::Error::from)?;
+        at = entry::open_at(at.as_fd(), &name, flags::O_PATH | flags::O_DIRECTORY | flags::O_NOFOLLOW, 0)?;
+    }
+    Ok(at)
+}

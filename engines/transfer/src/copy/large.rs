@@ -1,0 +1,178 @@
+//! A file that is large enough to be copied in pieces by several hands: each reads while another writes, since the kernel lets only one
+//! at a time write to a file.
+
+use super::data::{Bytes, Failed};
+use super::half::Slot;
+use super::item::{Item, New, is_same};
+use super::metadata::{Carried, carry};
+use super::tree::{Run, Seed};
+use super::{Complaint, Make, Sparse};
+use crate::finding::Finding;
+use crew::scatter::{Branch, Grown};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use sys::entry::{self, Status, Target, flags};
+
+/// LIMIT: shorter files are not divided: the pieces of less than a few milliseconds each would not meet.
+const LARGE_BYTES: u64 = 64 << 20;
+
+/// LIMIT: a piece: some milliseconds of copying, so that the last ones end together.
+const PIECE_BYTES: u64 = 4 << 20;
+
+/// LIMIT: pieces that are planted in one step.
+const PIECES_PLANTED: u64 = 256;
+
+/// A large file under way.
+pub struct Large {
+    source: OwnedFd,
+    new: New,
+    status: Status,
+    job: usize,
+    source_path: Vec<u8>,
+    target_path: Vec<u8>,
+    target_device: u64,
+    inherits: bool,
+    slot: Arc<Slot>,
+    has_failed: AtomicBool,
+}
+
+/// Whether a file may be copied in pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Divide {
+    /// Here and now.
+    Now,
+    /// As a task of its own.
+    Later,
+    /// No: it is part of a task that cannot have parts.
+    Never,
+}
+
+impl Run<'_> {
+    /// Whether a file is to be divided.
+    pub fn is_large(&self, status: &Status) -> bool {
+        let is_dense = status.allocated_bytes() >= status.bytes() && self.copying.sparse != Sparse::Always;
+        self.copying.make == Make::Copies && is_dense && status.bytes() >= LARGE_BYTES
+    }
+}
+
+impl Large {
+    /// A file whose copy has been made.
+    pub fn new(run: &Run<'_>, item: &Item<'_>, source: OwnedFd, status: Status, new: New, slot: Arc<Slot>) -> Self {
+        let folder = item.place.folder();
+        Self {
+            source,
+            job: item.place.job(),
+            source_path: item.source_path(run),
+            target_path: item.target_path(run),
+            target_device: folder.map_or(0, |folder| folder.target_device),
+            inherits: new.is_new && folder.is_none_or(|folder| folder.inherits),
+            status,
+            new,
+            slot,
+            has_failed: AtomicBool::new(false),
+        }
+    }
+
+    fn bytes<'a>(&'a self, run: &Run<'_>) -> Bytes<'a> {
+        Bytes {
+            source: self.source.as_fd(),
+            target: self.new.file.as_fd(),
+            status: &self.status,
+            target_device: self.target_device,
+            sparse: run.copying.sparse,
+            reflink: run.copying.reflink,
+        }
+    }
+
+    /// Shares all blocks, if that can be done; then there are no pieces.
+    pub fn share<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) -> bool {
+        match run.ways.share(&self.bytes(run)) {
+            Ok(is_shared) => is_shared,
+            Err(failed) => {
+                self.fail(run, failed, branch);
+                true
+            }
+        }
+    }
+
+    /// Plants the next pieces.
+    pub fn plant_pieces(&self, next: &mut u64, branch: &mut Branch<'_, Run<'_>>) -> Grown {
+        let pieces = self.status.bytes().div_ceil(PIECE_BYTES);
+        let end = (*next + PIECES_PLANTED).min(pieces);
+        (*next..end).for_each(|number| branch.plant(Seed::Piece(number)));
+        *next = end;
+        if end < pieces { Grown::More } else { Grown::Done }
+    }
+
+    /// Copies one piece.
+    pub fn copy_piece<'r>(&self, number: u64, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
+        if self.has_failed.load(Ordering::Acquire) {
+            return;
+        }
+        let from = number * PIECE_BYTES;
+        let to = (from + PIECE_BYTES).min(self.status.bytes());
+        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
+        let copied = run.ways.copy_range(&self.bytes(run), &mut buffer, from, to, || branch.yield_point());
+        branch.scratch.bytes = buffer;
+        match copied {
+            Ok(end) => branch.scratch.counts.bytes += end - from,
+            Err(failed) => self.fail(run, failed, branch),
+        }
+    }
+
+    fn fail<'r>(&self, run: &Run<'r>, failed: Failed, branch: &mut Branch<'_, Run<'r>>) {
+        // One piece's failure tells of the file.
+        if self.has_failed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let complaint = match failed {
+            Failed::Reading(error) => Complaint::Read(error),
+            Failed::Writing(error) => Complaint::Write(self.target_path.clone(), error),
+            Failed::Sharing(error) => Complaint::Share(self.target_path.clone(), error),
+        };
+        self.complain(run, complaint, branch);
+    }
+
+    fn complain<'r>(&self, run: &Run<'r>, complaint: Complaint, branch: &mut Branch<'_, Run<'r>>) {
+        run.keep_finding(Finding { operand: self.job, path: self.source_path.clone(), complaint }, branch);
+    }
+
+    /// All pieces are there.
+    pub fn finish<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
+        if !self.has_failed.load(Ordering::Acquire) {
+            let carried = Carried {
+                from: Target::Open(self.source.as_fd()),
+                to: Target::Open(self.new.file.as_fd()),
+                status: &self.status,
+                owner_now: self.new.owner_now,
+                mode_now: self.new.mode_now,
+                mode: run.copying.keep.mode.then_some(self.status.mode()),
+                inherits: self.inherits,
+                is_link: false,
+            };
+            for refused in carry(&carried, &run.copying.keep, &mut branch.scratch.attributes) {
+                let complaint = Complaint::Keep(refused.what, self.target_path.clone(), refused.cause);
+                self.complain(run, complaint, branch);
+            }
+            self.verify(run, branch);
+        }
+        self.slot.end();
+    }
+
+    fn verify<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
+        let Some(how) = run.copying.verify else { return };
+        // Through `/proc` the very file that was written is opened for reading, whatever has its name by now.
+        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.new.file));
+        let path = std::ffi::CString::new(path).expect("a number has no zero byte");
+        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
+        let same = entry::open_at(entry::here(), &path, flags::O_RDONLY, 0)
+            .and_then(|target| is_same(self.source.as_fd(), target.as_fd(), how, &mut buffer, || branch.yield_point()));
+        branch.scratch.bytes = buffer;
+        match same {
+            Ok(true) => {}
+            Ok(false) => self.complain(run, Complaint::Differs(self.target_path.clone()), branch),
+            Err(error) => self.complain(run, Complaint::Verify(self.target_path.clone(), error), branch),
+        }
+    }
+}

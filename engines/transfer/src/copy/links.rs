@@ -1,0 +1,64 @@
+//! Files with several names: the first name that is met makes the file, the others become links to it, whichever worker meets them.
+//! The file is known to others as soon as it exists, before its bytes are there: a link is to the file, not to its bytes.
+
+use super::half::Slot;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use sys::entry::Identity;
+
+/// Where the first name of a file was made.
+pub struct Made {
+    /// In which job.
+    pub job: usize,
+    /// The folder, relative to the folder that the job's target stands in; empty for that folder itself.
+    pub folder: Vec<u8>,
+    /// Its name there.
+    pub name: std::ffi::CString,
+    /// Where it is noted while it is under way.
+    pub slot: Arc<Slot>,
+    /// Under which number.
+    pub number: u64,
+}
+
+/// LIMIT: parts of the table with a lock each; files with several names are rare, so few meet.
+const SHARDS: usize = 64;
+
+/// All files with several names.
+pub struct Links {
+    shards: Vec<Mutex<HashMap<Identity, Made>>>,
+}
+
+/// What was to be done about a name.
+pub enum First<T> {
+    /// It was the first one; this is what `make` returned.
+    Made(T),
+    /// It was linked.
+    Linked,
+}
+
+impl Links {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+    }
+
+    /// Makes the file if this is its first name, else links to it. Held meanwhile is only a small part of the table, for one system call.
+    pub fn make_or_link<T, E>(
+        &self,
+        identity: Identity,
+        make: impl FnOnce() -> Result<(T, Option<Made>), E>,
+        link: impl FnOnce(&Made) -> Result<(), E>,
+    ) -> Result<First<T>, E> {
+        let shard = &self.shards[usize::try_from(identity.inode % SHARDS as u64).unwrap_or_default()];
+        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = shard.get(&identity) {
+            link(made)?;
+            return Ok(First::Linked);
+        }
+        let (value, made) = make()?;
+        if let Some(made) = made {
+            shard.insert(identity, made);
+        }
+        Ok(First::Made(value))
+    }
+}

@@ -1,0 +1,169 @@
+//! What an entry carries besides its bytes: owner, attributes, mode, times, in the order in which one does not undo the other.
+//! LIE: a change of owner clears set-id bits and capabilities, a write clears them too; so they come last.
+
+use super::{Attribute, Keep};
+use crate::finding::number;
+use rustix::io::Errno;
+use std::ffi::CStr;
+use std::io;
+use sys::entry::{self, Status, Target, UNCHANGED};
+
+/// Access rights beyond the mode.
+const ACCESS_LIST: &CStr = c"system.posix_acl_access";
+/// The access rights of what will be made in a folder.
+pub const DEFAULT_LIST: &CStr = c"system.posix_acl_default";
+
+/// What could not be kept.
+#[derive(Debug)]
+pub struct NotKept {
+    /// What.
+    pub what: What,
+    /// Why.
+    pub cause: io::Error,
+}
+
+/// A part of the metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Owner and group.
+    Owner,
+    /// The mode and the access lists.
+    Mode,
+    /// Times.
+    Times,
+    /// Extended attributes.
+    Attributes,
+}
+
+/// An entry that is to get another's metadata.
+pub struct Carried<'a> {
+    /// From.
+    pub from: Target<'a>,
+    /// To.
+    pub to: Target<'a>,
+    /// What the source was.
+    pub status: &'a Status,
+    /// Owner and group that it has now, if known.
+    pub owner_now: Option<(u32, u32)>,
+    /// The mode that it has now, if known for certain.
+    pub mode_now: Option<u32>,
+    /// The mode that it should have.
+    pub mode: Option<u32>,
+    /// Whether it was made by an inheriting folder, so that it may have an access list of its own.
+    pub inherits: bool,
+    /// Whether modes mean anything: not for links.
+    pub is_link: bool,
+}
+
+/// Two buffers for names and values of attributes.
+#[derive(Default)]
+pub struct AttributeBuffers {
+    names: Vec<u8>,
+    value: Vec<u8>,
+}
+
+/// Carries over what `keep` says; goes on past refusals and returns them.
+pub fn carry(carried: &Carried<'_>, keep: &Keep, buffers: &mut AttributeBuffers) -> Vec<NotKept> {
+    let mut refused = Vec::new();
+    let (mut mode, mut mode_now) = (carried.mode, carried.mode_now);
+    if keep.owner && carried.owner_now != Some((carried.status.user(), carried.status.group())) {
+        match set_owner(carried) {
+            Ok(Arrived::Yes) => {}
+            // COMPAT: what belongs to somebody else now must not act in their name.
+            Ok(Arrived::No) => mode = mode.map(|mode| mode & 0o1777),
+            Err(cause) => refused.push(NotKept { what: What::Owner, cause }),
+        }
+        // A change of owner may have changed it.
+        mode_now = mode_now.filter(|mode| mode & 0o7000 == 0);
+    }
+    if carried.inherits && keep.mode && !carried.is_link {
+        let _has_none = entry::remove_attribute(carried.to, ACCESS_LIST);
+        mode_now = None;
+    }
+    let has_list = carry_attributes(carried, keep, buffers, &mut refused);
+    if let Some(mode) = mode
+        && !carried.is_link
+        && (has_list || mode_now != Some(mode))
+        && let Err(cause) = entry::set_mode(carried.to, mode)
+    {
+        refused.push(NotKept { what: What::Mode, cause });
+    }
+    if keep.times
+        && let Err(cause) = entry::set_times(carried.to, carried.status.read_at(), carried.status.changed_at())
+    {
+        refused.push(NotKept { what: What::Times, cause });
+    }
+    refused
+}
+
+enum Arrived {
+    Yes,
+    /// Only root may give files away; that is no complaint.
+    No,
+}
+
+fn set_owner(carried: &Carried<'_>) -> io::Result<Arrived> {
+    let (user, group) = (carried.status.user(), carried.status.group());
+    let Err(error) = entry::set_owner(carried.to, user, group) else { return Ok(Arrived::Yes) };
+    let may_fail = [Errno::PERM, Errno::INVAL].iter().any(|errno| errno.raw_os_error() == number(&error));
+    if !may_fail || entry::effective_user() == 0 {
+        return Err(error);
+    }
+    // COMPAT: the group is tried alone; its success makes the owner no more right.
+    let _group_alone = entry::set_owner(carried.to, UNCHANGED, group);
+    Ok(Arrived::No)
+}
+
+/// Whether there was an access list.
+fn carry_attributes(
+    carried: &Carried<'_>,
+    keep: &Keep,
+    buffers: &mut AttributeBuffers,
+    refused: &mut Vec<NotKept>,
+) -> bool {
+    if !keep.mode && keep.attributes == Attribute::Leave {
+        return false;
+    }
+    let AttributeBuffers { names, value } = buffers;
+    // A file system without attributes has none to carry.
+    if entry::attribute_names(carried.from, names).is_err() {
+        return false;
+    }
+    let mut has_list = false;
+    for name in names.split_inclusive(|&byte| byte == 0) {
+        let Ok(name) = CStr::from_bytes_with_nul(name) else { continue };
+        let is_list = name == ACCESS_LIST || name == DEFAULT_LIST;
+        if !is_wanted(name, is_list, keep) {
+            continue;
+        }
+        has_list |= name == ACCESS_LIST;
+        let copied =
+            entry::attribute(carried.from, name, value).and_then(|()| entry::set_attribute(carried.to, name, value));
+        if let Err(cause) = copied
+            && is_to_be_told(&cause, is_list, keep)
+        {
+            refused.push(NotKept { what: if is_list { What::Mode } else { What::Attributes }, cause });
+        }
+    }
+    has_list
+}
+
+fn is_wanted(name: &CStr, is_list: bool, keep: &Keep) -> bool {
+    match name.to_bytes() {
+        _ if is_list => keep.mode,
+        b"security.selinux" => keep.context,
+        // COMPAT: /etc/xattr.conf: what a security module computes from the file itself is not copied.
+        b"security.evm" | b"security.ima" => false,
+        name if name.starts_with(b"security.SMACK64") => false,
+        // NFSv4's own form of an access list, which the mode stands for.
+        b"system.nfs4_acl" => false,
+        _ => keep.attributes != Attribute::Leave,
+    }
+}
+
+/// COMPAT: -a takes what it can get; who names an attribute wants to hear of it.
+fn is_to_be_told(cause: &io::Error, is_list: bool, keep: &Keep) -> bool {
+    let number = number(cause);
+    let is_usual = [Errno::OPNOTSUPP, Errno::PERM, Errno::NODATA].iter().any(|errno| errno.raw_os_error() == number);
+    !is_usual || (!is_list && keep.attributes == Attribute::Require && number != Errno::NODATA.raw_os_error())
+}

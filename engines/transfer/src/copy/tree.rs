@@ -1,0 +1,648 @@
+//! The tree of a copy: folders begun, listed, and finished with their metadata when all below them is done.
+//! One entry is `item`'s part.
+
+use super::data::{BUFFER_BYTES, Ways};
+use super::half::Slot;
+use super::item::{Dealt, Item};
+use super::large::{Divide, Large};
+use super::links::Links;
+use super::metadata::{AttributeBuffers, Carried, DEFAULT_LIST, carry};
+use super::{Complaint, Copied, Copying, FollowLinks, MakeWhat};
+use crate::finding::{Finding, joined};
+use crate::folder::{
+    Descriptors, Folder, ListBuffer, Listed, OPEN_FOLDER, descriptor, list_buffer, list_some, make_room, open_above,
+};
+use crate::operand::{Operand, Parent, trimmed};
+use crate::tally::Counts;
+use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, Tree};
+use rustix::io::Errno;
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use sys::entry::{self, Follow, Identity, Kind, Status, Target, flags};
+
+/// A run of `copy`.
+pub struct Run<'a> {
+    pub copying: &'a Copying<'a>,
+    pub ways: Ways,
+    pub links: Links,
+    sources: Descriptors,
+    targets: Descriptors,
+    /// The topmost folders that are written to: none of them may be copied into itself.
+    tops: RwLock<HashSet<Identity>>,
+    /// The folder that each job's target stands in.
+    pub parents: Vec<OnceLock<Parent>>,
+    incomplete: Vec<AtomicBool>,
+    roots: Mutex<Vec<Arc<OwnedFd>>>,
+}
+
+/// A task.
+pub enum Seed {
+    /// A job, by its number.
+    Job(usize),
+    /// A folder in the folder above.
+    Folder(CString),
+    /// A file in the folder above that is large enough to be divided.
+    Large(CString),
+    /// Entries of the folder above that are no folders, each ended by a zero byte.
+    Entries(Vec<u8>),
+    /// A piece of the large file above, by its number.
+    Piece(u64),
+}
+
+/// What has parts.
+pub enum Node {
+    /// A folder.
+    Folder(Box<FolderNode>),
+    /// A large file.
+    Large(Box<Large>),
+}
+
+/// A folder that is being copied.
+pub struct FolderNode {
+    source: Folder,
+    /// None where the run only pretends.
+    target: Option<Folder>,
+    pub job: usize,
+    pub status: Status,
+    /// The device of the target.
+    pub target_device: u64,
+    /// Owner and group that it was made with, if it was made.
+    made: Option<(u32, u32)>,
+    /// Owner and group that new files in it get.
+    pub newborn: OnceLock<(u32, u32)>,
+    /// Whether new files in it get access lists.
+    pub inherits: bool,
+}
+
+pub type AKnot = Arc<Knot<Node>>;
+
+/// Where growth is.
+pub enum Growth {
+    /// In a folder's list.
+    List { source: Arc<OwnedFd>, target: Option<Arc<OwnedFd>> },
+    /// At this piece.
+    Pieces(u64),
+}
+
+/// What a worker keeps between tasks.
+pub struct Scratch {
+    list: ListBuffer,
+    pub bytes: Vec<u8>,
+    pub attributes: AttributeBuffers,
+    pub slot: Arc<Slot>,
+    pub counts: Counts,
+}
+
+impl Node {
+    fn folder(&self) -> &FolderNode {
+        match self {
+            Self::Folder(folder) => folder,
+            Self::Large(_) => unreachable!("only folders have entries"),
+        }
+    }
+}
+
+fn source_of(node: &Node) -> &Folder {
+    &node.folder().source
+}
+
+fn target_of(node: &Node) -> &Folder {
+    node.folder().target.as_ref().expect("whoever pretends asks for no target")
+}
+
+/// Where an entry stands: the two sides it is copied between.
+pub enum Place<'a> {
+    /// A job itself.
+    Top(usize),
+    /// Below a folder.
+    In(&'a AKnot),
+}
+
+impl Tree for Run<'_> {
+    type Seed = Seed;
+    type Node = Node;
+    type Growth = Growth;
+    type Scratch = Scratch;
+    type Report = Finding<Complaint>;
+
+    fn scratch(&self) -> Scratch {
+        Scratch {
+            list: list_buffer(),
+            bytes: vec![0; BUFFER_BYTES],
+            attributes: AttributeBuffers::default(),
+            slot: self.copying.half_done.slot(),
+            counts: Counts::default(),
+        }
+    }
+
+    fn begin(&self, seed: Seed, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
+        let begun = match (seed, above) {
+            (Seed::Job(number), _) => self.begin_job(number, branch),
+            (Seed::Piece(number), Some(above)) => {
+                if let Node::Large(large) = &above.node {
+                    large.copy_piece(number, self, branch);
+                }
+                Begun::Done
+            }
+            (seed, Some(above)) => match self.sides(above) {
+                Ok((source, target)) => self.begin_below(seed, above, &source, target.as_ref(), branch),
+                Err(error) => {
+                    self.complain(&Place::In(above), c"", Complaint::Open(error), branch);
+                    Begun::Done
+                }
+            },
+            (_, None) => unreachable!("only jobs begin a run"),
+        };
+        self.copying.tally.add(std::mem::take(&mut branch.scratch.counts));
+        begun
+    }
+
+    fn grow(&self, knot: &AKnot, growth: &mut Growth, branch: &mut Branch<'_, Self>) -> Grown {
+        match growth {
+            Growth::List { source, target } => self.grow_folder(knot, source, target.as_ref(), branch),
+            Growth::Pieces(next) => match &knot.node {
+                Node::Large(large) => large.plant_pieces(next, branch),
+                Node::Folder(_) => unreachable!("folders have no pieces"),
+            },
+        }
+    }
+
+    fn leave(&self, knot: &Knot<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
+        match &knot.node {
+            Node::Large(large) => large.finish(self, branch),
+            Node::Folder(folder) => {
+                self.finish_folder(folder, knot, above, branch);
+                folder.source.close(&self.sources);
+                folder.target.as_ref().inspect(|target| target.close(&self.targets));
+            }
+        }
+        self.copying.tally.add(std::mem::take(&mut branch.scratch.counts));
+    }
+
+    fn tell(&self, reports: Vec<Finding<Complaint>>) {
+        self.copying.listener.complain(reports);
+    }
+}
+
+impl<'a> Run<'a> {
+    pub fn new(copying: &'a Copying<'a>) -> Self {
+        Self {
+            copying,
+            ways: Ways::default(),
+            links: Links::new(),
+            sources: Descriptors::new(copying.descriptors),
+            targets: Descriptors::new(copying.descriptors),
+            tops: RwLock::default(),
+            parents: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
+            incomplete: copying.jobs.iter().map(|_| AtomicBool::new(false)).collect(),
+            roots: Mutex::default(),
+        }
+    }
+
+    pub fn finished(self, measured: Scattered) -> Copied {
+        let roots = self.roots.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let is_complete = self.incomplete.iter().map(|incomplete| !incomplete.load(Ordering::Acquire)).collect();
+        Copied { measured, ways: self.ways.lines(), roots, is_complete }
+    }
+
+    fn sides(&self, knot: &AKnot) -> io::Result<(Arc<OwnedFd>, Option<Arc<OwnedFd>>)> {
+        let source = descriptor(knot, source_of, &self.sources)?;
+        let target = match self.copying.pretends {
+            true => None,
+            false => Some(descriptor(knot, target_of, &self.targets)?),
+        };
+        Ok((source, target))
+    }
+
+    fn begin_job(&self, number: usize, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
+        let job = &self.copying.jobs[number];
+        let place = Place::Top(number);
+        let source = match Operand::open(&job.source) {
+            Ok(source) => source,
+            Err(error) => return self.refuse(&place, Complaint::Stat(error), branch),
+        };
+        let follows = self.copying.follow != FollowLinks::Never || source.has_slash;
+        let follow = if follows { Follow::Yes } else { Follow::No };
+        let status = match entry::status_at(source.parent.as_fd(), &source.name, follow) {
+            Ok(status) => status,
+            Err(error) => return self.refuse(&place, Complaint::Stat(error), branch),
+        };
+        let is_folder = status.kind() == Kind::Folder;
+        if is_folder && !self.copying.recursive {
+            return self.refuse(&place, Complaint::IsFolder, branch);
+        }
+        if !is_folder && source.has_slash {
+            return self.refuse(&place, Complaint::Stat(Errno::NOTDIR.into()), branch);
+        }
+        let target = match Operand::open(&job.target) {
+            Ok(target) => target,
+            Err(error) => {
+                let what = if is_folder { MakeWhat::Folder } else { MakeWhat::File };
+                return self.refuse(&place, Complaint::Make(what, job.target.clone(), error), branch);
+            }
+        };
+        if !is_folder && target.has_slash {
+            let (path, error) = (job.target.clone(), Errno::NOTDIR.into());
+            let complaint = match entry::status_at(target.parent.as_fd(), &target.name, Follow::Yes) {
+                Ok(_) => Complaint::StatTarget(path, error),
+                Err(_) => Complaint::Make(MakeWhat::File, path, error),
+            };
+            return self.refuse(&place, complaint, branch);
+        }
+        self.parents[number].get_or_init(|| target.parent.clone());
+        self.note_root(&target.parent);
+        let item = Item {
+            source: source.parent.as_fd(),
+            name: &source.name,
+            target: &target.parent,
+            target_name: &target.name,
+            place: &place,
+            follow,
+            listed: Listed::Unknown,
+            divide: Divide::Now,
+        };
+        if is_folder {
+            return self.begin_folder(&item, branch);
+        }
+        self.begin_item(&item, branch)
+    }
+
+    fn note_root(&self, parent: &Parent) {
+        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        // LIMIT: more folders than this are not asked for one by one; what is on the same disk is brought there with them.
+        if roots.len() < 64
+            && let Ok(root) = entry::open_at(parent.as_fd(), c".", flags::O_RDONLY | flags::O_DIRECTORY, 0)
+        {
+            roots.push(Arc::new(root));
+        }
+    }
+
+    fn begin_below(
+        &self,
+        seed: Seed,
+        above: &AKnot,
+        source: &Arc<OwnedFd>,
+        target: Option<&Arc<OwnedFd>>,
+        branch: &mut Branch<'_, Self>,
+    ) -> Begun<Node, Growth> {
+        let place = Place::In(above);
+        let target = target.map_or(Parent::Here, |target| Parent::Folder(Arc::clone(target)));
+        let follow = if self.copying.follow == FollowLinks::Always { Follow::Yes } else { Follow::No };
+        let item = |name| Item {
+            source: source.as_fd(),
+            name,
+            target: &target,
+            target_name: name,
+            place: &place,
+            follow,
+            listed: Listed::Unknown,
+            divide: Divide::Now,
+        };
+        match seed {
+            Seed::Folder(name) => self.begin_folder(&item(&name), branch),
+            Seed::Large(name) => self.begin_item(&item(&name), branch),
+            Seed::Entries(names) => {
+                for name in names.split_inclusive(|&byte| byte == 0) {
+                    let name = CStr::from_bytes_with_nul(name).expect("names were put together with their ends");
+                    // What has become a folder since it was listed is left to the next run.
+                    self.deal(&Item { listed: Listed::File, divide: Divide::Never, ..item(name) }, branch);
+                }
+                Begun::Done
+            }
+            Seed::Job(_) | Seed::Piece(_) => unreachable!("they are begun elsewhere"),
+        }
+    }
+
+    fn begin_item(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
+        match self.deal(item, branch) {
+            Dealt::Done | Dealt::IsLarge => Begun::Done,
+            Dealt::IsFolder => self.begin_folder(item, branch),
+            Dealt::Node(large) => Begun::Node(Node::Large(large), Growth::Pieces(0)),
+        }
+    }
+
+    /// Opens a folder, makes its copy, and gets ready to list it.
+    fn begin_folder(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
+        let nofollow = if item.follow == Follow::Yes { 0 } else { flags::O_NOFOLLOW };
+        let flags = (OPEN_FOLDER & !flags::O_NOFOLLOW) | nofollow;
+        let opened = entry::open_at(item.source, item.name, flags, 0)
+            .and_then(|list| entry::status_of(list.as_fd()).map(|status| (list, status)));
+        let (list, status) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return self.refuse_named(item, Complaint::List(error), branch),
+        };
+        let job = item.place.job();
+        if let Place::In(above) = item.place {
+            if self.copying.one_file_system && above.node.folder().status.identity().device != status.identity().device
+            {
+                return Begun::Done;
+            }
+            if item.follow == Follow::Yes && is_above(above, status.identity()) {
+                return self.refuse_named(item, Complaint::Cycle, branch);
+            }
+        }
+        let target_path = || item.target_path(self);
+        let is_own = self.tops.read().unwrap_or_else(PoisonError::into_inner).contains(&status.identity());
+        if is_own {
+            // COMPAT: it is told of the whole copy, not of the folder in which it was found.
+            return self.refuse(&Place::Top(job), Complaint::IntoItself(self.copying.jobs[job].target.clone()), branch);
+        }
+        if self.copying.tells_all {
+            self.copying.listener.copied(&item.source_path(self), &target_path(), None);
+        }
+        let identity = status.identity();
+        let mut node = FolderNode {
+            source: Folder::known(item.name.to_owned(), list, identity, &self.sources),
+            target: None,
+            job,
+            status,
+            target_device: 0,
+            made: None,
+            newborn: OnceLock::new(),
+            inherits: false,
+        };
+        if !self.copying.pretends
+            && let Err(complaint) = self.make_folder(item, &mut node)
+        {
+            node.source.close(&self.sources);
+            return self.refuse_named(item, complaint, branch);
+        }
+        let source = node.source.open().expect("it was just opened");
+        let target = node.target.as_ref().and_then(Folder::open);
+        Begun::Node(Node::Folder(Box::new(node)), Growth::List { source, target })
+    }
+
+    /// Makes the copy of a folder, or takes the one that is there, and opens it.
+    fn make_folder(&self, item: &Item<'_>, node: &mut FolderNode) -> Result<(), Complaint> {
+        let (parent, name) = (item.target.as_fd(), item.target_name);
+        let path = || item.target_path(self);
+        // Nobody but its owner gets in before it has its own mode; where modes are not kept the mask decides.
+        let keep = &self.copying.keep;
+        let open = if keep.owner || keep.mode { 0o700 } else { keep.mode_of(&node.status) & 0o777 | 0o700 };
+        let is_new = match entry::make_folder_at(parent, name, open) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            Err(error) => return Err(Complaint::Make(MakeWhat::Folder, path(), error)),
+        };
+        // COMPAT: a target that was typed may be a link to a folder; one that is found may not.
+        let may_follow = !is_new && matches!(item.place, Place::Top(_)) && item.target_is_typed(self);
+        let flags = if may_follow { OPEN_FOLDER & !flags::O_NOFOLLOW } else { OPEN_FOLDER };
+        let opened = entry::open_at(parent, name, flags, 0)
+            .and_then(|folder| entry::status_of(folder.as_fd()).map(|status| (folder, status)));
+        let (folder, status) = match opened {
+            Ok(opened) => opened,
+            Err(error) if !is_new && is_no_folder(&error) => return Err(Complaint::FolderOverOther(path())),
+            Err(error) => return Err(Complaint::Make(MakeWhat::Folder, path(), error)),
+        };
+        if status.identity() == node.status.identity() {
+            return Err(if is_new { Complaint::IntoItself(path()) } else { Complaint::SameFile(path()) });
+        }
+        if matches!(item.place, Place::Top(_)) {
+            self.tops.write().unwrap_or_else(PoisonError::into_inner).insert(status.identity());
+        }
+        node.made = is_new.then_some((status.user(), status.group()));
+        node.target_device = status.identity().device;
+        node.inherits = self.copying.keep.mode
+            && entry::attribute(Target::Open(folder.as_fd()), DEFAULT_LIST, &mut Vec::new()).is_ok();
+        node.target = Some(Folder::known(name.to_owned(), folder, status.identity(), &self.targets));
+        Ok(())
+    }
+
+    fn grow_folder(
+        &self,
+        knot: &AKnot,
+        source: &Arc<OwnedFd>,
+        target: Option<&Arc<OwnedFd>>,
+        branch: &mut Branch<'_, Self>,
+    ) -> Grown {
+        make_room(knot, source_of, &self.sources);
+        if target.is_some() {
+            make_room(knot, target_of, &self.targets);
+        }
+        let place = Place::In(knot);
+        let target = target.map_or(Parent::Here, |target| Parent::Folder(Arc::clone(target)));
+        let follow = if self.copying.follow == FollowLinks::Always { Follow::Yes } else { Follow::No };
+        let mut list = std::mem::take(&mut branch.scratch.list);
+        let hands_over = branch.has_takers() && self.copying.existing != super::Existing::Ask;
+        let (mut handed_over, mut met) = (Vec::new(), 0_usize);
+        let listed = list_some(source.as_fd(), &mut list, |name, listed| {
+            met += 1;
+            // The first entries are worked on here: most folders have one buffer full.
+            if hands_over && met > KEPT_ENTRIES && listed == Listed::File {
+                handed_over.extend_from_slice(name.to_bytes_with_nul());
+                return;
+            }
+            let (source, target, divide) = (source.as_fd(), &target, Divide::Later);
+            let item = Item { source, name, target, target_name: name, place: &place, follow, listed, divide };
+            match if listed == Listed::Folder { Dealt::IsFolder } else { self.deal(&item, branch) } {
+                Dealt::IsFolder => branch.plant(Seed::Folder(name.to_owned())),
+                Dealt::IsLarge => branch.plant(Seed::Large(name.to_owned())),
+                Dealt::Done => {}
+                Dealt::Node(_) => unreachable!("a large file in a list is a task of its own"),
+            }
+        });
+        branch.scratch.list = list;
+        if !handed_over.is_empty() {
+            branch.plant(Seed::Entries(handed_over));
+        }
+        self.copying.tally.add(std::mem::take(&mut branch.scratch.counts));
+        match listed {
+            Ok(true) => Grown::Done,
+            Ok(false) => Grown::More,
+            Err(error) => {
+                self.complain(&place, c"", Complaint::List(error), branch);
+                Grown::Done
+            }
+        }
+    }
+
+    /// Metadata of a folder whose entries are all there.
+    fn finish_folder(
+        &self,
+        folder: &FolderNode,
+        knot: &Knot<Node>,
+        above: Option<&AKnot>,
+        branch: &mut Branch<'_, Self>,
+    ) {
+        branch.scratch.counts.entries += 1;
+        branch.scratch.counts.folders += 1;
+        if let Some(above) = above {
+            open_above(&folder.source, source_of(&above.node), &self.sources);
+            if let Some(target) = &folder.target {
+                open_above(target, target_of(&above.node), &self.targets);
+            }
+        }
+        // Whoever left something below it last has opened both again.
+        let (Some(source), Some(target)) = (folder.source.open(), folder.target.as_ref().and_then(Folder::open)) else {
+            if !self.copying.pretends {
+                let complaint = Complaint::Open(io::Error::other("it was moved meanwhile"));
+                self.keep_finding(Finding { operand: folder.job, path: self.source_path_of(knot), complaint }, branch);
+            }
+            return;
+        };
+        let keep = &self.copying.keep;
+        let mode = match folder.made {
+            _ if keep.mode => Some(folder.status.mode()),
+            // COMPAT: a new folder is sticky as its source is, but gives nobody's rights on.
+            Some(_) => Some(keep.mode_of(&folder.status) & 0o1777 & !self.copying.umask),
+            None => None,
+        };
+        let carried = Carried {
+            from: Target::Open(source.as_fd()),
+            to: Target::Open(target.as_fd()),
+            status: &folder.status,
+            owner_now: folder.made,
+            // As it was made: then it needs no call of its own.
+            mode_now: (folder.made.is_some() && !keep.mode && !keep.owner)
+                .then(|| (keep.mode_of(&folder.status) & 0o777 | 0o700) & !self.copying.umask),
+            mode,
+            inherits: folder.inherits && folder.made.is_some(),
+            is_link: false,
+        };
+        for refused in carry(&carried, keep, &mut branch.scratch.attributes) {
+            let path = self.target_path_of(knot);
+            let complaint = Complaint::Keep(refused.what, path, refused.cause);
+            self.keep_finding(Finding { operand: folder.job, path: self.source_path_of(knot), complaint }, branch);
+        }
+    }
+
+    fn refuse(&self, place: &Place<'_>, complaint: Complaint, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
+        self.complain(place, c"", complaint, branch);
+        Begun::Done
+    }
+
+    fn refuse_named(
+        &self,
+        item: &Item<'_>,
+        complaint: Complaint,
+        branch: &mut Branch<'_, Self>,
+    ) -> Begun<Node, Growth> {
+        self.complain(item.place, item.name, complaint, branch);
+        Begun::Done
+    }
+
+    pub fn complain(&self, place: &Place<'_>, name: &CStr, complaint: Complaint, branch: &mut Branch<'_, Self>) {
+        let finding = Finding { operand: place.job(), path: self.source_path(place, name), complaint };
+        self.keep_finding(finding, branch);
+    }
+
+    pub fn keep_finding(&self, finding: Finding<Complaint>, branch: &mut Branch<'_, Self>) {
+        self.incomplete[finding.operand].store(true, Ordering::Release);
+        branch.scratch.counts.failed += 1;
+        branch.report(finding);
+    }
+
+    pub fn source_path(&self, place: &Place<'_>, name: &CStr) -> Vec<u8> {
+        match place {
+            Place::Top(job) => self.copying.jobs[*job].source.clone(),
+            Place::In(knot) => below(&self.source_path_of(knot), name),
+        }
+    }
+
+    pub fn target_path(&self, place: &Place<'_>, name: &CStr) -> Vec<u8> {
+        match place {
+            Place::Top(job) => self.copying.jobs[*job].target.clone(),
+            Place::In(knot) => below(&self.target_path_of(knot), name),
+        }
+    }
+
+    fn source_path_of(&self, knot: &Knot<Node>) -> Vec<u8> {
+        let (job, names) = names_of(knot);
+        whole(trimmed(&self.copying.jobs[job].source), &names)
+    }
+
+    fn target_path_of(&self, knot: &Knot<Node>) -> Vec<u8> {
+        let (job, names) = names_of(knot);
+        whole(trimmed(&self.copying.jobs[job].target), &names)
+    }
+
+    /// The target folder of a place, relative to the folder that its job's target stands in.
+    pub fn target_below_parent(&self, place: &Place<'_>) -> Vec<u8> {
+        match place {
+            Place::Top(_) => Vec::new(),
+            Place::In(knot) => {
+                let (job, names) = names_of(knot);
+                whole(crate::operand::last_part(&self.copying.jobs[job].target), &names)
+            }
+        }
+    }
+}
+
+/// LIMIT: entries of one buffer full of a list that its own worker copies before it hands the rest over: a folder of fewer is not worth dividing.
+const KEPT_ENTRIES: usize = 64;
+
+impl Place<'_> {
+    pub fn job(&self) -> usize {
+        match self {
+            Self::Top(job) => *job,
+            Self::In(knot) => knot.node.folder().job,
+        }
+    }
+
+    pub fn folder(&self) -> Option<&FolderNode> {
+        match self {
+            Self::Top(_) => None,
+            Self::In(knot) => Some(knot.node.folder()),
+        }
+    }
+}
+
+fn below(path: &[u8], name: &CStr) -> Vec<u8> {
+    if name.is_empty() { path.to_vec() } else { joined(path, name.to_bytes()) }
+}
+
+fn whole(top: &[u8], names: &[CString]) -> Vec<u8> {
+    let mut path = top.to_vec();
+    for name in names.iter().rev() {
+        if path.last().is_some_and(|&last| last != b'/') {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name.to_bytes());
+    }
+    path
+}
+
+/// The names from a folder up to, and without, its job's.
+fn names_of(knot: &Knot<Node>) -> (usize, Vec<CString>) {
+    let folder = knot.node.folder();
+    let mut names = Vec::new();
+    let mut name = folder.source.name().to_owned();
+    let mut above = knot.above();
+    while let Some(level) = above {
+        names.push(name);
+        name = level.node.folder().source.name().to_owned();
+        above = level.above();
+    }
+    (folder.job, names)
+}
+
+/// Whether a folder is one of those above, which only followed links can bring about.
+fn is_above(knot: &AKnot, identity: Identity) -> bool {
+    let mut level = Some(Arc::clone(knot));
+    while let Some(knot) = level {
+        if knot.node.folder().status.identity() == identity {
+            return true;
+        }
+        level = knot.above();
+    }
+    false
+}
+
+fn is_no_folder(error: &io::Error) -> bool {
+    let number = crate::finding::number(error);
+    number == Errno::NOTDIR.raw_os_error() || number == Errno::LOOP.raw_os_error()
+}
+
+/// The folder of a borrowed descriptor, as `sys` wants it.
+pub fn named<'a>(folder: &'a Parent, name: &'a CStr) -> Target<'a> {
+    Target::Named(folder.as_fd(), name)
+}
+
+/// The same for a source.
+pub fn named_in<'a>(folder: BorrowedFd<'a>, name: &'a CStr) -> Target<'a> {
+    Target::Named(folder, name)
+}

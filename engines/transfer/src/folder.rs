@@ -1,0 +1,218 @@
+//! Open folders: a budget of descriptors, folders that are closed while the work is far below them and opened again only if they are still
+//! the same, and lists of entries. Follows no link.
+
+use crew::scatter::Knot;
+use rustix::fs::{FileType, RawDir};
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use sys::entry::{self, Identity, flags};
+
+/// Folders are opened to be read, and never through a link. A FIFO or a device put in a folder's place does not make it wait.
+pub const OPEN_FOLDER: i32 = flags::O_RDONLY | flags::O_DIRECTORY | flags::O_NOFOLLOW | flags::O_NONBLOCK;
+
+/// LIMIT: the lowest levels of a chain keep their descriptors: siblings there are worked on next.
+const LEVELS_KEPT: usize = 8;
+
+/// How many descriptors of folders a run may hold.
+#[derive(Debug)]
+pub struct Descriptors {
+    open: AtomicUsize,
+    most: usize,
+}
+
+impl Descriptors {
+    /// A budget of `most`. LIMIT: it is a wish: a run whose workers are all at different places holds some a worker beyond it.
+    pub fn new(most: usize) -> Self {
+        Self { open: AtomicUsize::new(0), most: most.max(1) }
+    }
+
+    fn are_short(&self) -> bool {
+        // ORDER: a count of its own; a moment's error costs one descriptor.
+        self.open.load(Ordering::Relaxed) >= self.most
+    }
+}
+
+/// A folder of a tree: open, or closed and known well enough to be opened again.
+#[derive(Debug)]
+pub struct Folder {
+    name: CString,
+    descriptor: Mutex<Option<Arc<OwnedFd>>>,
+    identity: OnceLock<Identity>,
+}
+
+impl Folder {
+    /// An open folder; `name` is what it is called in the folder above.
+    pub fn new(name: CString, descriptor: OwnedFd, descriptors: &Descriptors) -> Self {
+        descriptors.open.fetch_add(1, Ordering::Relaxed);
+        Self { name, descriptor: Mutex::new(Some(Arc::new(descriptor))), identity: OnceLock::new() }
+    }
+
+    /// The same, where its identity has been asked for already.
+    pub fn known(name: CString, descriptor: OwnedFd, identity: Identity, descriptors: &Descriptors) -> Self {
+        let folder = Self::new(name, descriptor, descriptors);
+        folder.identity.get_or_init(|| identity);
+        folder
+    }
+
+    /// What it is called in the folder above.
+    pub fn name(&self) -> &CStr {
+        &self.name
+    }
+
+    /// Its descriptor, if it is open.
+    pub fn open(&self) -> Option<Arc<OwnedFd>> {
+        self.lock().clone()
+    }
+
+    /// Closes it for good.
+    pub fn close(&self, descriptors: &Descriptors) {
+        if self.lock().take().is_some() {
+            descriptors.open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Closes it, having noted which one it is.
+    fn close_for_now(&self, descriptors: &Descriptors) {
+        let mut descriptor = self.lock();
+        let Some(open) = descriptor.as_ref() else { return };
+        if self.identity.get().is_none() {
+            let Ok(status) = entry::status_of(open.as_fd()) else { return };
+            self.identity.get_or_init(|| status.identity());
+        }
+        *descriptor = None;
+        descriptors.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Takes `found` as this folder's descriptor if it is this folder.
+    fn is_back(&self, found: OwnedFd, descriptors: &Descriptors) -> io::Result<Arc<OwnedFd>> {
+        let expected = self.identity.get().copied();
+        let status = entry::status_of(found.as_fd())?;
+        if expected != Some(status.identity()) {
+            return Err(io::Error::other("the folder was moved meanwhile"));
+        }
+        let found = Arc::new(found);
+        if self.lock().replace(Arc::clone(&found)).is_none() {
+            descriptors.open.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(found)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<OwnedFd>>> {
+        self.descriptor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A knot's folder, opened again where it had been closed: by name from the nearest open folder above, and only if it is the same one still.
+pub fn descriptor<Node>(
+    knot: &Arc<Knot<Node>>,
+    folder: impl Fn(&Node) -> &Folder,
+    descriptors: &Descriptors,
+) -> io::Result<Arc<OwnedFd>> {
+    if let Some(open) = folder(&knot.node).open() {
+        return Ok(open);
+    }
+    let mut closed = vec![Arc::clone(knot)];
+    let mut at = loop {
+        let above = closed[closed.len() - 1].above();
+        let Some(above) = above else { return Err(io::Error::other("its folder cannot be found any more")) };
+        match folder(&above.node).open() {
+            Some(open) => break open,
+            None => closed.push(above),
+        }
+    };
+    while let Some(knot) = closed.pop() {
+        let found = entry::open_at(at.as_fd(), folder(&knot.node).name(), OPEN_FOLDER, 0)?;
+        at = folder(&knot.node).is_back(found, descriptors)?;
+    }
+    Ok(at)
+}
+
+/// After `knot` was opened: closes a folder some levels above where descriptors are short.
+pub fn make_room<Node>(knot: &Arc<Knot<Node>>, folder: impl Fn(&Node) -> &Folder, descriptors: &Descriptors) {
+    if !descriptors.are_short() || knot.depth <= LEVELS_KEPT {
+        return;
+    }
+    let mut level = Arc::clone(knot);
+    for _ in 0..LEVELS_KEPT {
+        let Some(above) = level.above() else { return };
+        level = above;
+    }
+    // The top stays open: everything is found from there.
+    if level.depth > 0 {
+        folder(&level.node).close_for_now(descriptors);
+    }
+}
+
+/// Before `below` is closed: opens the closed folder above it through its `..`, which is one call instead of one a level.
+pub fn open_above(below: &Folder, above: &Folder, descriptors: &Descriptors) {
+    if above.open().is_some() {
+        return;
+    }
+    if let Some(open) = below.open()
+        && let Ok(found) = entry::open_at(open.as_fd(), c"..", OPEN_FOLDER, 0)
+    {
+        // Where the folder was moved meanwhile, its own way down will tell.
+        let _another = above.is_back(found, descriptors);
+    }
+}
+
+/// What a list says about an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// A folder.
+    Folder,
+    /// A regular file.
+    File,
+    /// Anything else.
+    Other,
+    /// LIE: some file systems do not tell.
+    Unknown,
+}
+
+/// Room for one step of a list: about a thousand names.
+pub type ListBuffer = Box<[MaybeUninit<u8>]>;
+
+/// LIMIT: 32 KiB, as the C library: larger saves nothing measurable, and every step of a tree is that long.
+pub fn list_buffer() -> ListBuffer {
+    vec![MaybeUninit::uninit(); 32 << 10].into_boxed_slice()
+}
+
+/// LIMIT: entries of a step: a folder of fewer is one task, whose end is seen in the same step.
+const STEP_ENTRIES: usize = 512;
+
+/// Lists entries from where the descriptor stands, about a thousand at most. Whether the end was reached.
+pub fn list_some(
+    folder: BorrowedFd<'_>,
+    buffer: &mut [MaybeUninit<u8>],
+    mut each: impl FnMut(&CStr, Listed),
+) -> io::Result<bool> {
+    let mut list = RawDir::new(folder, buffer);
+    let mut met = 0;
+    loop {
+        let Some(found) = list.next() else { return Ok(true) };
+        let found = found?;
+        let name = found.file_name();
+        if name != c"." && name != c".." {
+            let listed = match found.file_type() {
+                FileType::Directory => Listed::Folder,
+                FileType::RegularFile => Listed::File,
+                FileType::Unknown => Listed::Unknown,
+                _ => Listed::Other,
+            };
+            each(name, listed);
+            met += 1;
+        }
+        if list.is_buffer_empty() && met >= STEP_ENTRIES {
+            return Ok(false);
+        }
+    }
+}
+
+/// Begins a list anew.
+pub fn rewind(folder: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0)).map(drop)?)
+}

@@ -1,0 +1,11 @@
+//! File trees on every core: removing and copying them, below descriptors of folders, so that nobody who swaps a parent for a
+//! link can lead the work elsewhere.
+//!
+//! Mute: what is to be said goes to a listener. Theory: `engines/transfer/README.md`.
+
+pub mod copy;
+pub mod finding;
+pub mod folder;
+pub mod operand;
+pub mod remove;
+pub mod tally;

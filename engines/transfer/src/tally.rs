@@ -1,0 +1,53 @@
+//! What a run has done so far: counters that a progress line may read at any time, and the report at the end.
+
+use serde::Serialize;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts. Each is true by itself, two of them need not be of the same moment.
+#[derive(Debug, Default)]
+pub struct Tally {
+    entries: AtomicU64,
+    folders: AtomicU64,
+    bytes: AtomicU64,
+    failed: AtomicU64,
+}
+
+/// Counts at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Entries that are done, folders included.
+    pub entries: u64,
+    /// Folders among them.
+    pub folders: u64,
+    /// Bytes of files among them.
+    pub bytes: u64,
+    /// What was found wrong.
+    pub failed: u64,
+}
+
+impl Tally {
+    /// What was counted so far.
+    pub fn counts(&self) -> Counts {
+        // ORDER: counters of their own; nothing else is read by them.
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            entries: read(&self.entries),
+            folders: read(&self.folders),
+            bytes: read(&self.bytes),
+            failed: read(&self.failed),
+        }
+    }
+
+    /// Adds what a worker did in one step.
+    pub fn add(&self, counts: Counts) {
+        let add = |counter: &AtomicU64, value: u64| {
+            if value > 0 {
+                counter.fetch_add(value, Ordering::Relaxed);
+            }
+        };
+        add(&self.entries, counts.entries);
+        add(&self.folders, counts.folders);
+        add(&self.bytes, counts.bytes);
+        add(&self.failed, counts.failed);
+    }
+}

@@ -1,0 +1,259 @@
+//! Properties of scatter over random trees and widths: every seed is begun once, every node left once and after all below it,
+//! reports come sorted whoever found them, memory stays bounded, and no task is lost however threads meet.
+
+use crew::budget::{Budget, InProcess, Priority, Request, Weight};
+use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, Tree, Width, run};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// How a made-up tree looks below a node of this number and depth: children, and which of them are leaves.
+type Shape = dyn Fn(u64, usize) -> Vec<Child> + Sync;
+
+#[derive(Clone, Copy, Debug)]
+enum Child {
+    Leaf,
+    Folder,
+}
+
+/// A tree that notes what happens to it. Nodes are named by the path of their numbers.
+struct MadeUp<'a> {
+    shape: &'a Shape,
+    /// Begun and left, by name.
+    seen: Mutex<BTreeMap<Vec<u32>, (usize, usize)>>,
+    /// Children of a node that are not done when it is left.
+    too_early: AtomicUsize,
+    outstanding: AtomicUsize,
+    outstanding_most: AtomicUsize,
+    told: Mutex<Vec<Vec<Vec<u32>>>>,
+    /// Children that one step of growth plants.
+    step: usize,
+    notes: bool,
+}
+
+struct Node {
+    name: Vec<u32>,
+    /// Children that were planted and are not done.
+    open: AtomicUsize,
+}
+
+impl<'a> MadeUp<'a> {
+    fn new(shape: &'a Shape, step: usize, notes: bool) -> Self {
+        Self {
+            shape,
+            seen: Mutex::default(),
+            too_early: AtomicUsize::new(0),
+            outstanding: AtomicUsize::new(0),
+            outstanding_most: AtomicUsize::new(0),
+            told: Mutex::default(),
+            step,
+            notes,
+        }
+    }
+
+    fn note(&self, name: &[u32], begun: usize, left: usize) {
+        if self.notes {
+            let mut seen = self.seen.lock().expect("no test panics inside");
+            let entry = seen.entry(name.to_vec()).or_default();
+            entry.0 += begun;
+            entry.1 += left;
+        }
+    }
+}
+
+fn key(name: &[u32]) -> u64 {
+    name.iter().fold(7, |sum, &part| (sum ^ u64::from(part)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17))
+}
+
+impl Tree for MadeUp<'_> {
+    type Seed = (Vec<u32>, Child);
+    type Node = Node;
+    type Growth = (std::vec::IntoIter<Child>, u32);
+    type Scratch = ();
+    type Report = Vec<u32>;
+
+    fn scratch(&self) {}
+
+    fn begin(
+        &self,
+        (name, child): Self::Seed,
+        above: Option<&Arc<Knot<Node>>>,
+        branch: &mut Branch<'_, Self>,
+    ) -> Begun<Node, Self::Growth> {
+        self.outstanding.fetch_sub(1, Ordering::SeqCst);
+        self.note(&name, 1, 0);
+        if key(&name).is_multiple_of(5) {
+            branch.report(name.clone());
+        }
+        branch.yield_point();
+        match child {
+            Child::Leaf => {
+                above.inspect(|above| _ = above.node.open.fetch_sub(1, Ordering::SeqCst));
+                Begun::Done
+            }
+            Child::Folder => {
+                let depth = above.map_or(0, |above| above.depth + 1);
+                let children = (self.shape)(key(&name), depth).into_iter();
+                let name = if self.notes { name } else { Vec::new() };
+                Begun::Node(Node { name, open: AtomicUsize::new(0) }, (children, 0))
+            }
+        }
+    }
+
+    fn grow(
+        &self,
+        knot: &Arc<Knot<Node>>,
+        (children, number): &mut Self::Growth,
+        branch: &mut Branch<'_, Self>,
+    ) -> Grown {
+        for child in children.by_ref().take(self.step) {
+            let mut name = knot.node.name.clone();
+            name.push(*number);
+            *number += 1;
+            knot.node.open.fetch_add(1, Ordering::SeqCst);
+            let now = self.outstanding.fetch_add(1, Ordering::SeqCst) + 1;
+            self.outstanding_most.fetch_max(now, Ordering::SeqCst);
+            branch.plant((name, child));
+        }
+        if children.len() > 0 { Grown::More } else { Grown::Done }
+    }
+
+    fn leave(&self, knot: &Knot<Node>, above: Option<&Arc<Knot<Node>>>, _branch: &mut Branch<'_, Self>) {
+        self.too_early.fetch_add(knot.node.open.load(Ordering::SeqCst), Ordering::SeqCst);
+        self.note(&knot.node.name, 0, 1);
+        above.inspect(|above| _ = above.node.open.fetch_sub(1, Ordering::SeqCst));
+    }
+
+    fn tell(&self, reports: Vec<Vec<u32>>) {
+        self.told.lock().expect("no test panics inside").push(reports);
+    }
+}
+
+fn drive(tree: &MadeUp<'_>, tops: u32, width: usize, hands: usize) -> Scattered {
+    let budget = InProcess::new(hands);
+    let (priority, weight) = (Priority::Normal, Weight::default());
+    let lease = budget.lease(Request { priority, weight, useful_width: width, what: "a test".to_owned() });
+    let seeds: Vec<_> = (0..tops).map(|top| (vec![top], Child::Folder)).collect();
+    tree.outstanding.fetch_add(seeds.len(), Ordering::SeqCst);
+    let ran = run(tree, seeds, Width { workers: width }, lease.as_ref());
+    assert_eq!(tree.outstanding.load(Ordering::SeqCst), 0, "every seed was begun");
+    assert_eq!(tree.too_early.load(Ordering::SeqCst), 0, "a node was left before all below it was done");
+    ran
+}
+
+/// The tree walked by the simplest code there is: name and whether it is a folder.
+fn walked(shape: &Shape, tops: u32) -> BTreeMap<Vec<u32>, (usize, usize)> {
+    let mut all = BTreeMap::new();
+    let mut unseen: Vec<(Vec<u32>, Child)> = (0..tops).map(|top| (vec![top], Child::Folder)).collect();
+    while let Some((name, child)) = unseen.pop() {
+        let is_folder = matches!(child, Child::Folder);
+        if is_folder {
+            let children = shape(key(&name), name.len() - 1);
+            unseen
+                .extend(children.into_iter().zip(0..).map(|(child, number)| ([&name[..], &[number]].concat(), child)));
+        }
+        all.insert(name, (1, usize::from(is_folder)));
+    }
+    all
+}
+
+/// Random, the same for the same numbers: few levels, some of them wide.
+fn random_shape(seed: u64, widest: u64, deepest: usize) -> impl Fn(u64, usize) -> Vec<Child> + Sync {
+    move |key, depth| {
+        let mut state = key ^ seed;
+        let mut next = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        let children = if depth >= deepest { 0 } else { next() % (widest + 1) };
+        (0..children).map(|_| if next() % 3 == 0 { Child::Folder } else { Child::Leaf }).collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn all_is_begun_once_and_left_after_what_is_below(
+        seed: u64, widest in 0..9_u64, deepest in 0..7_usize, tops in 0..4_u32, step in 1..5_usize,
+        width in 1..9_usize, hands in 1..9_usize,
+    ) {
+        let shape = random_shape(seed, widest, deepest);
+        let (one, many) = (MadeUp::new(&shape, step, true), MadeUp::new(&shape, step, true));
+        drive(&one, tops, 1, 1);
+        let ran = drive(&many, tops, width, hands);
+        let expected = walked(&shape, tops);
+        prop_assert_eq!(ran.tasks, expected.len() as u64);
+        prop_assert_eq!(&*one.seen.lock().expect("done"), &expected);
+        prop_assert_eq!(&*many.seen.lock().expect("done"), &expected);
+        let (one, many) = (one.told.into_inner().expect("done"), many.told.into_inner().expect("done"));
+        prop_assert!(many.iter().all(|told| told.is_sorted()));
+        prop_assert_eq!(one, many, "what is told does not depend on the width");
+    }
+}
+
+#[test]
+fn sixty_four_workers_lose_nothing_however_often_they_meet() {
+    for round in 0..40 {
+        let shape = random_shape(round, 24, 5);
+        for hands in [2, 64] {
+            let tree = MadeUp::new(&shape, 3, true);
+            drive(&tree, 3, 64, hands);
+            assert_eq!(*tree.seen.lock().expect("done"), walked(&shape, 3), "round {round} with {hands} hands");
+        }
+    }
+}
+
+#[test]
+fn a_chain_of_a_hundred_thousand_needs_no_stack() {
+    let shape = |_key: u64, depth: usize| if depth < 100_000 { vec![Child::Folder] } else { Vec::new() };
+    for width in [1, 4] {
+        let tree = MadeUp::new(&shape, 8, false);
+        let ran = drive(&tree, 1, width, width);
+        assert_eq!(ran.tasks, 100_001);
+    }
+}
+
+#[test]
+fn a_million_children_are_not_held_at_once() {
+    let shape = |_key: u64, depth: usize| if depth == 0 { vec![Child::Folder; 1_000_000] } else { Vec::new() };
+    for width in [1, 8] {
+        let tree = MadeUp::new(&shape, 512, false);
+        let ran = drive(&tree, 1, width, width);
+        assert_eq!(ran.tasks, 1_000_001);
+        let most = tree.outstanding_most.load(Ordering::SeqCst);
+        assert!(most <= 4096, "{most} seeds were waiting at once");
+    }
+}
+
+#[test]
+fn a_panic_ends_the_run_and_reaches_the_caller() {
+    const TOP: u32 = 100;
+    struct Panics;
+    impl Tree for Panics {
+        type Seed = u32;
+        type Node = ();
+        type Growth = ();
+        type Scratch = ();
+        type Report = ();
+        fn scratch(&self) {}
+        fn begin(&self, seed: u32, _above: Option<&Arc<Knot<()>>>, _branch: &mut Branch<'_, Self>) -> Begun<(), ()> {
+            assert_ne!(seed, 77, "expected by the test");
+            if seed == TOP { Begun::Node((), ()) } else { Begun::Done }
+        }
+        fn grow(&self, _knot: &Arc<Knot<()>>, (): &mut (), branch: &mut Branch<'_, Self>) -> Grown {
+            (0..TOP).for_each(|number| branch.plant(number));
+            Grown::Done
+        }
+        fn leave(&self, _knot: &Knot<()>, _above: Option<&Arc<Knot<()>>>, _branch: &mut Branch<'_, Self>) {}
+        fn tell(&self, _reports: Vec<()>) {}
+    }
+    let budget = InProcess::new(4);
+    let (priority, weight) = (Priority::Normal, Weight::default());
+    let lease = budget.lease(Request { priority, weight, useful_width: 4, what: "a test".to_owned() });
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        run(&Panics, vec![TOP], Width { workers: 4 }, lease.as_ref());
+    }));
+    assert!(ended.is_err());
+    assert_eq!(lease.books().taken, lease.books().returned);
+}

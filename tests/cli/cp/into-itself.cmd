@@ -1,0 +1,2 @@
+# A folder is not copied into itself.
+mkdir d; mh cp -r d d

@@ -1,0 +1,71 @@
+//! What is left when a copy cannot go on: no half file after a signal, the truth after an error.
+
+use super::succeeds;
+use crate::place::{Place, Running, binary, said, wait_until};
+use rustix::fs::{CWD, FileType, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use testkit::program::Exit;
+
+#[test]
+fn a_signal_leaves_no_half_file_under_its_name() {
+    for (signal, target) in [(Signal::INT, "new"), (Signal::TERM, "old"), (Signal::HUP, "tree/new")] {
+        let place = Place::new();
+        place.write("old", "before").write("tree/complete", "x");
+        mknodat(CWD, place.path("fifo"), FileType::Fifo, 0o600.into(), 0).expect("a FIFO can be made");
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(binary()).args(["cp", "fifo", target]);
+        command.current_dir(place.folder()).env("MH_CREW_DIR", "").stdin(Stdio::null()).stderr(Stdio::null());
+        let mut running = Running { child: command.spawn().expect("the program starts") };
+        let mut end = File::options().write(true).open(place.path("fifo")).expect("the program opens the other end");
+        end.write_all(b"half").expect("the program reads");
+        wait_until("half of it is there", || std::fs::read(place.path(target)).is_ok_and(|bytes| bytes == b"half"));
+        kill_process(Pid::from_child(&running.child), signal).expect("the child has not been waited for");
+        assert_eq!(running.end().signal(), Some(signal.as_raw()));
+        assert!(!place.has(target), "{target} is half a file");
+        assert!(place.has("tree/complete"));
+    }
+}
+
+#[test]
+fn a_full_target_is_told_for_each_file_and_the_rest_goes_on() {
+    let place = Place::new();
+    place.write("src/large", vec![7; 300_000]).write("src/small", "x").write("src/below/small", "y");
+    // LIMIT of the shell: files of 64 KiB at most; the kernel then says "File too large".
+    let outcome = place.shell("ulimit -f 128; $mh cp -r -j 4 src dst");
+    assert_eq!(outcome.exit, Exit::Code(1));
+    assert_eq!(said(&outcome), "mh cp: error writing 'dst/large': File too large\n");
+    succeeds(&place, "cmp src/small dst/small && cmp src/below/small dst/below/small");
+    let outcome = place.shell("$mh cp src/large /dev/full");
+    assert_eq!(
+        (outcome.exit, said(&outcome).as_str()),
+        (Exit::Code(1), "mh cp: error writing '/dev/full': No space left on device\n")
+    );
+}
+
+#[test]
+fn what_is_complete_is_not_copied_again() {
+    let place = Place::new();
+    for number in 0..50 {
+        place.write(format!("src/{number}"), format!("content {number}"));
+    }
+    // One is missing, one is shorter, one has another time; one has other bytes under the same length and time.
+    succeeds(
+        &place,
+        "cp -a src dst; rm dst/1; printf short > dst/2; touch -d 2001-01-01 dst/3; printf 'CONTENT 4' > dst/4; touch -r src/4 dst/4",
+    );
+    let said_by = |options: &str| {
+        let outcome = succeeds(&place, &format!("$mh cp -avT {options} src dst | sort"));
+        String::from_utf8_lossy(&outcome.stdout).into_owned()
+    };
+    assert_eq!(said_by("--resume"), "'src' -> 'dst'\n'src/1' -> 'dst/1'\n'src/2' -> 'dst/2'\n'src/3' -> 'dst/3'\n");
+    assert_eq!(said_by("--skip-same=blake3"), "'src' -> 'dst'\n'src/4' -> 'dst/4'\n");
+    succeeds(
+        &place,
+        "diff -r src dst && $mh cp -aT --verify=blake3 --fsync src dst && $mh cp -a --verify src dst2 && diff -r src dst2",
+    );
+    assert_eq!(said_by("--skip-same"), "'src' -> 'dst'\n");
+}

@@ -1,0 +1,244 @@
+//! The same trees and exit codes as GNU's cp, rm and mv.
+
+use super::described::assert_same;
+use super::{WIDTHS, is_root, succeeds};
+use crate::place::{Place, said};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use testkit::program::{Exit, Program, left_out};
+use testkit::random::Random;
+
+/// A tree with everything: names of every byte, farms of hard links, holes, special files, attributes, owners, odd modes and times.
+fn everything(place: &Place) {
+    for byte in (1..=255_u8).filter(|&byte| byte != b'/') {
+        place.write(
+            Path::new("src").join(std::ffi::OsStr::from_bytes(&[b'n', byte, b'x'])),
+            vec![byte; usize::from(byte)],
+        );
+    }
+    let mut random = Random::seeded(6);
+    let mut folders = vec!["src/random".to_owned()];
+    for number in 0..300 {
+        let above = folders[random.below(folders.len())].clone();
+        if random.below(4) == 0 && above.len() < 200 {
+            folders.push(format!("{above}/folder{number}"));
+            std::fs::create_dir_all(place.path(&folders[folders.len() - 1])).expect("made");
+        } else {
+            place.write(format!("{above}/file{number}"), vec![number as u8; random.below(200_000)]);
+        }
+    }
+    let script = "cd src; mkdir farm; for i in 1 2 3 4 5 6 7 8; do echo $i > farm/f$i; mkdir farm/d$i; \
+        for j in 1 2 3 4 5 6 7 8; do [ -e farm/f$j ] && ln farm/f$j farm/d$i/l$j; done; done; \
+        truncate -s 8M holes; printf data | dd of=holes bs=1 seek=3000000 conv=notrunc 2>/dev/null; \
+        head -c 70000000 /dev/urandom > large; ln large large2; mkfifo fifo; ln -s nowhere dangling; ln -s large link; ln -s farm folder-link; \
+        mkdir set-group sticky read-only; touch read-only/file; chmod 2775 set-group; chmod 1777 sticky; chmod 555 read-only; chmod 4711 n1x; chmod 0 n2x; \
+        touch -h -d '1999-01-01 00:00:00.5' link; touch -d '2001-02-03 04:05:06.123456789' set-group farm n3x; \
+        setfattr -n user.colour -v blue n4x 2>/dev/null; if command -v setfacl >/dev/null; then setfacl -m u:99:rwx n5x; mkdir inherits; \
+        setfacl -d -m u:98:rx inherits; echo 1 > inherits/heir; fi; \
+        if [ $(id -u) = 0 ]; then mknod character c 1 3; mknod block b 7 9; chown 1234:5678 n6x random; chown -h 77:88 dangling; \
+        cp /bin/true capable && { setcap cap_net_raw+ep capable 2>/dev/null || true; }; fi";
+    succeeds(place, script);
+}
+
+#[test]
+fn an_archive_copy_is_the_one_that_cp_makes() {
+    let place = Place::new();
+    everything(&place);
+    succeeds(&place, "cp -a src expected");
+    for width in WIDTHS {
+        succeeds(&place, &format!("$mh cp -a -j {width} src found"));
+        assert_same(&place.path("expected"), &place.path("found"), &format!("cp -a at {width} hands"));
+        let taken = |name| succeeds(&place, &format!("du -k {name}/holes | cut -f 1")).stdout;
+        assert_eq!(taken("expected"), taken("found"), "holes stay holes");
+        // And once more over what is there.
+        succeeds(&place, &format!("$mh cp -aT -j {width} src found && $mh cp -a --resume -j {width} -T src found"));
+        assert_same(&place.path("expected"), &place.path("found"), "copied over itself");
+        succeeds(&place, &format!("$mh rm -rf -j {width} found"));
+        assert!(!place.has("found"));
+    }
+}
+
+#[test]
+fn other_copies_are_those_that_cp_makes() {
+    let place = Place::new();
+    everything(&place);
+    // Without the times of the copy's own moment.
+    for options in [
+        "-r --preserve=timestamps",
+        "-rp",
+        "-dR --preserve=timestamps,xattr",
+        "-rL --preserve=timestamps --no-preserve=mode",
+        "-al",
+        "-a --sparse=always",
+        "-a --sparse=never",
+        "-a --attributes-only",
+        "-a --no-preserve=links",
+        "-a --reflink=never",
+    ] {
+        // A link that leads nowhere cannot be followed by either.
+        let options_and_less = if options.contains('L') { "rm src/dangling 2>/dev/null;" } else { "" };
+        let (expected, found) = ("expected", "found");
+        succeeds(&place, &format!("{options_and_less} rm -f src/fifo; umask 027; cp {options} src {expected}"));
+        succeeds(&place, &format!("umask 027; $mh cp {options} -j 4 src {found}"));
+        assert_same(&place.path(expected), &place.path(found), options);
+        succeeds(&place, "$mh rm -rf expected found");
+    }
+}
+
+#[test]
+fn a_plain_user_gets_what_cp_gives_a_plain_user() {
+    if !is_root() || Program::find("setpriv").is_none() {
+        left_out("a copy as a plain user: needs root and setpriv");
+        return;
+    }
+    let place = Place::new();
+    everything(&place);
+    let user = "setpriv --reuid 65534 --regid 65534 --clear-groups";
+    succeeds(
+        &place,
+        "chmod 4755 src/n1x; chmod 644 src/n2x; rm -rf src/block src/character; chmod 777 .; cp $mh ./mh-copy; chmod 755 mh-copy",
+    );
+    succeeds(&place, &format!("{user} cp -a src expected"));
+    for width in WIDTHS {
+        succeeds(&place, &format!("{user} ./mh-copy cp -a -j {width} src found"));
+        assert_same(&place.path("expected"), &place.path("found"), "as a plain user");
+        succeeds(&place, &format!("chmod 755 found/read-only; {user} ./mh-copy rm -rf -j {width} found"));
+    }
+    // What may not be read or removed is told once, the rest is done, and the exit code is GNU's.
+    succeeds(&place, "chmod 600 src/n3x; chmod 700 src/farm; mkdir locked; touch locked/file; chmod 755 locked");
+    for command in ["cp -a src again", "rm -rf locked"] {
+        let theirs = place.shell(&format!("{user} {command}; code=$?; rm -rf again; exit $code"));
+        let ours = place.shell(&format!("{user} ./mh-copy {command}; code=$?; rm -rf again; exit $code"));
+        assert_eq!(ours.exit, theirs.exit, "{command}");
+        let lines = |text: String| {
+            let mut lines: Vec<String> =
+                text.lines().map(|line| line.replace("./mh-copy ", "").replace("mh ", "")).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(lines(said(&ours)), lines(said(&theirs)), "{command}");
+    }
+}
+
+#[test]
+fn complaints_and_exit_codes_are_gnu_s() {
+    let cases = [
+        "cp",
+        "cp a",
+        "cp a d nowhere",
+        "cp nowhere x",
+        "cp d x",
+        "cp a a",
+        "cp a d/a/x",
+        "cp -r d d",
+        "cp -r d d/e/f",
+        "cp -t a d",
+        "cp -r d a",
+        "cp a d2",
+        "cp -T a d",
+        "cp a b x",
+        "cp -n a b",
+        "cp dangling x",
+        "cp a dangling",
+        "cp a hard",
+        "cp -s d/f e",
+        "cp a nowhere/x",
+        "cp a b/",
+        "cp -r d/. e",
+        "cp -rT d e",
+        "cp --parents d/f e",
+        "cp -r --parents d/g e",
+        "cp -b a b",
+        "cp --backup=numbered a b",
+        "cp -S .old a b",
+        "cp -f a b",
+        "cp --remove-destination a hard",
+        "cp -l a new",
+        "cp -ls a x",
+        "cp d/f a e",
+        "cp a d/f a e",
+        "cp /dev/null z",
+        "cp a /dev/full",
+        "cp -u a b",
+        "rm",
+        "rm -f",
+        "rm d",
+        "rm nowhere",
+        "rm -f nowhere",
+        "rm -d d",
+        "rm -d e",
+        "rm -r .",
+        "rm -r ..",
+        "rm -rf d/..",
+        "rm a b nowhere d",
+        "rm a/",
+        "rm -r a/",
+        "rm -r d/",
+        "rm -v a",
+        "rm -rv e",
+        "rm linkd/",
+        "rm -r linkd",
+        "mv",
+        "mv a",
+        "mv nowhere x",
+        "mv a d2",
+        "mv a a",
+        "mv a b",
+        "mv d a",
+        "mv a d",
+        "mv -T a d",
+        "mv d d/e",
+        "mv -n a b",
+        "mv -v a x",
+        "mv d e",
+        "mv -t e a b",
+        "mv a b x",
+    ];
+    for case in cases {
+        let ends = ["", "$mh "].map(|program| {
+            let place = Place::new();
+            place.write("a", "one").write("b", "two").write("d/f", "x").write("d/g/h", "y").write("d2/a/z", "z");
+            succeeds(&place, "mkdir e; ln -s nowhere2 dangling; ln a hard; ln -s d linkd; touch -d '2001-01-01' a");
+            let outcome = place.shell(&format!("{program}{case}"));
+            let text = said(&outcome).replace("mh cp", "cp").replace("mh rm", "rm").replace("mh mv", "mv");
+            let mut tree: Vec<_> = super::described::describe(place.folder()).into_keys().collect();
+            tree.sort();
+            let content: Vec<_> = ["a", "b", "d/f", "hard"].map(|name| std::fs::read(place.path(name)).ok()).into();
+            (outcome.exit, text, outcome.stdout, tree, content)
+        });
+        let [theirs, ours] = ends;
+        assert_eq!(ours, theirs, "{case}");
+    }
+}
+
+#[test]
+fn under_fakeroot_owners_and_devices_are_what_they_seem() {
+    if Program::find("fakeroot").is_none() {
+        left_out("a copy under fakeroot: it is not installed");
+        return;
+    }
+    let place = Place::new();
+    place.write("mine", "x");
+    let run = "fakeroot sh -c 'mkdir tree; cp mine tree/file; chown 1234:5678 tree/file tree; mknod tree/device c 1 3; chmod 4755 tree/file; \
+        $mh cp -a -j 4 tree copy; stat -c \"%n %F %u:%g %a %t:%T\" copy copy/file copy/device; $mh rm -r copy/file; touch copy/file; stat -c \"%n %u\" copy/file'";
+    let outcome = succeeds(&place, run);
+    let expected = "copy directory 1234:5678 755 0:0\ncopy/file regular file 1234:5678 4755 0:0\n\
+        copy/device character special file 0:0 644 1:3\ncopy/file 0\n";
+    assert_eq!(String::from_utf8_lossy(&outcome.stdout), expected);
+}
+
+#[test]
+fn a_tree_moves_whole_to_another_file_system() {
+    let place = Place::new();
+    if !is_root() || place.shell("mkdir other && mount -t tmpfs none other").exit != Exit::Code(0) {
+        left_out("a move between file systems: needs root and mounts");
+        return;
+    }
+    everything(&place);
+    succeeds(&place, "cp -a src expected && $mh mv --verify src other/");
+    let moved = std::panic::catch_unwind(|| assert_same(&place.path("expected"), &place.path("other/src"), "moved"));
+    let is_gone = !place.has("src");
+    succeeds(&place, "umount other");
+    moved.expect("the same tree");
+    assert!(is_gone);
+}
