@@ -65,7 +65,7 @@ pub(crate) struct Queue {
     entries: VecDeque<Entry>,
     /// Jobs that may start before all others: released by others, or to be tried again.
     first: VecDeque<Entry>,
-    held: Vec<Box<Waiting>>,
+    held: Vec<Waiting>,
     /// The last job of each name.
     names: HashMap<String, u64>,
     /// How each job that has a name stands, by its number.
@@ -152,7 +152,7 @@ impl Queue {
                     return Next::Job(pending);
                 }
                 Some(Entry::After(waiting)) => match self.fault(&waiting) {
-                    None if self.is_open(&waiting) => self.held.push(waiting),
+                    None if self.is_open(&waiting) => self.held.push(*waiting),
                     fault => {
                         self.jobs -= 1;
                         return match fault {
@@ -204,7 +204,7 @@ impl Queue {
             if self.fault(&self.held[index]).is_none() && self.is_open(&self.held[index]) {
                 index += 1;
             } else {
-                self.first.push_back(Entry::After(self.held.remove(index)));
+                self.first.push_back(Entry::After(Box::new(self.held.remove(index))));
             }
         }
     }
