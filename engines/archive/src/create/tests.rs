@@ -41,7 +41,7 @@ fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, u
         style: &style,
         packing,
         output: output.as_file(),
-        writing: if width % 2 == 0 { By::Workers } else { By::OwnThread },
+        writing: if width.is_multiple_of(2) { By::Workers } else { By::OwnThread },
         base: 0,
         on_event: &on_event,
         ended: Mutex::default(),
