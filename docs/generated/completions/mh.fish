@@ -27,6 +27,7 @@ end
 complete -c mh -n "__fish_mh_needs_command" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_needs_command" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompress files and streams on all cores'
+complete -c mh -n "__fish_mh_needs_command" -f -a "tar" -d 'Make, list and extract tar archives on all cores'
 complete -c mh -n "__fish_mh_needs_command" -f -a "xjobs" -d 'Run the jobs of a list, N at once'
 complete -c mh -n "__fish_mh_needs_command" -f -a "cp" -d 'Copy files and trees on all cores, as cp does'
 complete -c mh -n "__fish_mh_needs_command" -f -a "mv" -d 'Rename files and trees; move them to other file systems on all cores, as mv does'
@@ -89,6 +90,97 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s v -l verbose -d 'Say what
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s f -l file -d 'The archive; - is standard input or output, also the default' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -s C -l directory -d 'Work in DIR' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -s I -l use-compress-program -d 'Pack with PROGRAM, unpack with PROGRAM -d' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l level -d 'Level of packing, as the format counts' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s T -l files-from -d 'Take names from FILE, one a line; - is standard input' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude -d 'Leave out what matches' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s X -l exclude-from -d 'Leave out what matches a line of FILE' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l strip-components -d 'Cut N leading names off' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l transform -l xform -d 'Rename: s/FROM/TO/ with text, ^ and $ (no other expressions)' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l owner -d 'Owner to write into the archive: NAME, NAME:NUMBER or NUMBER' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l group -d 'Group to write into the archive' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l mode -d 'Mode to write into the archive, as octal digits' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l mtime -d 'Time to write into the archive: @SECONDS, YYYY-MM-DD [HH:MM[:SS]], or that of a file' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l sort -d 'Order within folders: name (default), inode or none' -r -f -a "name\t''
+inode\t''
+none\t''"
+complete -c mh -n "__fish_mh_using_subcommand tar" -s H -l format -d 'Format to write: pax (default), gnu or ustar' -r -f -a "pax\t''
+posix\t''
+gnu\t''
+ustar\t''"
+complete -c mh -n "__fish_mh_using_subcommand tar" -l pax-option -d 'Pax keys to leave out: delete=PATTERN[,delete=PATTERN]' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l one-top-level -d 'Extract into a folder of the archive\'s name, or DIR' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s g -l listed-incremental -d 'Incremental archives: not yet' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l checkpoint -d 'A line every N members' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l warning -d 'Warnings: all, none, or no-KEYWORD' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand tar" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand tar" -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s c -l create -d 'Make an archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s x -l extract -l get -d 'Extract'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s t -l list -d 'List'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s r -l append -d 'Add files to the end of an archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s u -l update -d 'Add files that are newer than their copies in the archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s d -l diff -l compare -d 'Compare the archive with the files'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s A -l concatenate -l catenate -d 'Add archives to the end of an archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l delete -d 'Delete members from an archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s v -l verbose -d 'Say each member; twice: with its metadata'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s z -l gzip -l gunzip -d 'gzip'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s j -l bzip2 -d 'bzip2'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s J -l xz -d 'xz'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l zstd -d 'zstd'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l lz4 -d 'lz4'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l lzma -d 'lzma'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s Z -l compress -d 'compress (reading only)'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s a -l auto-compress -d 'Pack as the archive\'s name says'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s p -l preserve-permissions -l same-permissions -d 'Restore modes as they are, the umask left aside; as root the default'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-same-permissions -d 'Take the umask off modes, as users do'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s k -l keep-old-files -d 'Leave what exists, and fail'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l skip-old-files -d 'Leave what exists, silently'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l keep-newer-files -d 'Leave what is newer than the member'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l overwrite -d 'Write over files in place'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-overwrite-dir -d 'Leave the metadata of folders that exist'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s U -l unlink-first -d 'Remove each file before it is extracted'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l keep-directory-symlink -d 'Let links to folders stand for folders'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s 0 -l null -d 'Names of -T end in NUL bytes'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-vcs -d 'Leave out folders of version control'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches -d 'Leave out what is in folders with a CACHEDIR.TAG'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l wildcards -d 'Take members\' names as patterns'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-wildcards -d 'Take patterns as names'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l anchored -d 'Patterns match from the front'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-anchored -d 'Patterns match behind any slash'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-case -d 'Patterns ignore case'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-wildcards-match-slash -d 'Wildcards stop at slashes'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s O -l to-stdout -d 'Extract to standard output'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l one-file-system -d 'Stay on one file system'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s h -l dereference -d 'Archive what links lead to'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l hard-dereference -d 'Archive every name of a file with its data'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-recursion -d 'Do not go into folders'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s P -l absolute-names -d 'Take names as they stand: leading slashes, ..'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s m -l touch -d 'Times of extraction, not of the archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l same-owner -d 'Restore owners; as root the default'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s o -l no-same-owner -d 'What is extracted is ours'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l numeric-owner -d 'Owners by number, not by name'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs -d 'Keep, or restore, extended attributes'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l acls -d 'Keep, or restore, access control lists'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l selinux -d 'Keep, or restore, labels of SELinux'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s S -l sparse -d 'Look for holes in files'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s i -l ignore-zeros -d 'Zero blocks do not end the archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-failed-read -d 'Files that cannot be read do not count as failures'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l totals -d 'Bytes of the archive, in the end'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l untrusted -d 'Extract what strangers made: strict grammar, no devices, no set-id bits, quotas'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s j -l jobs -l hands -d 'Run N jobs at once (default: the cores this process may use); 2.5x and 150% are multiples, +1 and -1 more and fewer' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s s -l script -l arg-file -d 'Read jobs from FILE; a named pipe makes a server that any number of programs feed' -r -F
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s l -l max-args -d 'Make one job of N lines' -r
@@ -138,7 +230,7 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -s t -d 'Print the number o
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s r -d 'Leave out what jobs used, where each end is told (-v 3)'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s V -l version -d 'Print the version'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s k -l keep-order -d 'Pass outputs on in the order of the list'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l line-buffer -l lb -d 'Pass outputs on line by line, as they come'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l line-buffer -l lb -d 'Pass outputs on line by line, as they come; with -k those of one job at a time, in the order of the list'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l tag -d 'Put a job\'s words before each line of its output'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume -d 'Leave out jobs that have ended by the journal (or --joblog), whatever their place in the list'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume-failed -d 'The same, but run those again that failed'
