@@ -19,9 +19,6 @@ _mh() {
             mh,ceiling)
                 cmd="mh__subcmd__ceiling"
                 ;;
-            mh,cp)
-                cmd="mh__subcmd__cp"
-                ;;
             mh,crew)
                 cmd="mh__subcmd__crew"
                 ;;
@@ -31,14 +28,8 @@ _mh() {
             mh,links)
                 cmd="mh__subcmd__links"
                 ;;
-            mh,mv)
-                cmd="mh__subcmd__mv"
-                ;;
             mh,pstime)
                 cmd="mh__subcmd__pstime"
-                ;;
-            mh,rm)
-                cmd="mh__subcmd__rm"
                 ;;
             mh,systime)
                 cmd="mh__subcmd__systime"
@@ -86,7 +77,7 @@ _mh() {
 
     case "${cmd}" in
         mh)
-            opts="-h -V --help --version tamp tar xjobs cp mv rm pstime ceiling systime fit timers crew tour links"
+            opts="-h -V --help --version tamp tar xjobs pstime ceiling systime fit timers crew tour links"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -115,88 +106,6 @@ _mh() {
                     return 0
                     ;;
                 --replay)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        mh__subcmd__cp)
-            opts="-a -r -d -p -P -L -H -f -i -n -u -v -x -t -T -l -s -b -S -Z -j -h -V --archive --recursive --preserve --no-preserve --no-dereference --dereference --force --interactive --no-clobber --update --verbose --one-file-system --target-directory --no-target-directory --link --symbolic-link --attributes-only --copy-contents --reflink --sparse --parents --backup --suffix --remove-destination --strip-trailing-slashes --verify --skip-same --resume --fsync --dry-run --priority --weight --memory --explain --report --hands --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --preserve)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --no-preserve)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --target-directory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -t)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --reflink)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                --sparse)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                --backup)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --suffix)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -S)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --verify)
-                    COMPREPLY=($(compgen -W "bytes blake3" -- "${cur}"))
-                    return 0
-                    ;;
-                --skip-same)
-                    COMPREPLY=($(compgen -W "time blake3" -- "${cur}"))
-                    return 0
-                    ;;
-                --priority)
-                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
-                    return 0
-                    ;;
-                --weight)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --memory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --report)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
-                    return 0
-                    ;;
-                --hands)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -j)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -391,68 +300,6 @@ _mh() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        mh__subcmd__mv)
-            opts="-f -i -n -u -v -t -T -b -S -j -h -V --force --interactive --no-clobber --update --verbose --target-directory --no-target-directory --backup --suffix --strip-trailing-slashes --verify --dry-run --priority --weight --memory --explain --report --hands --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --target-directory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -t)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --backup)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --suffix)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -S)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --verify)
-                    COMPREPLY=($(compgen -W "bytes blake3" -- "${cur}"))
-                    return 0
-                    ;;
-                --priority)
-                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
-                    return 0
-                    ;;
-                --weight)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --memory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --report)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
-                    return 0
-                    ;;
-                --hands)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -j)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         mh__subcmd__pstime)
             opts="-n -s -t -m -c -C -u -o -a -h --seconds --threads --microstates --exact --children --name --user --by --of --columns --sort --min --top --all --json --csv --record --replay --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -513,52 +360,6 @@ _mh() {
                     return 0
                     ;;
                 --replay)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        mh__subcmd__rm)
-            opts="-r -f -i -I -d -v -j -h -V --recursive --force --interactive --dir --verbose --one-file-system --preserve-root --no-preserve-root --dry-run --priority --weight --memory --explain --report --hands --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --interactive)
-                    COMPREPLY=($(compgen -W "never once always" -- "${cur}"))
-                    return 0
-                    ;;
-                --preserve-root)
-                    COMPREPLY=($(compgen -W " all" -- "${cur}"))
-                    return 0
-                    ;;
-                --priority)
-                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
-                    return 0
-                    ;;
-                --weight)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --memory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --report)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
-                    return 0
-                    ;;
-                --hands)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -j)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
