@@ -19,5 +19,4 @@ pub mod sample;
 pub mod sampler;
 pub mod source;
 pub mod split;
-pub mod tasks;
 pub mod tier;
