@@ -50,6 +50,7 @@ fn completed() -> Command {
         let command = Command::new(entry.name)
             .about(whole.get_about().cloned().unwrap_or_default())
             .disable_version_flag(whole.is_disable_version_flag_set())
+            .disable_help_flag(whole.is_disable_help_flag_set())
             .args(arguments)
             .subcommands(whole.get_subcommands().cloned());
         if whole.get_version().is_some() { command.version(env!("CARGO_PKG_VERSION")) } else { command }

@@ -19,6 +19,9 @@ _mh() {
             mh,ceiling)
                 cmd="mh__subcmd__ceiling"
                 ;;
+            mh,cp)
+                cmd="mh__subcmd__cp"
+                ;;
             mh,crew)
                 cmd="mh__subcmd__crew"
                 ;;
@@ -28,8 +31,14 @@ _mh() {
             mh,links)
                 cmd="mh__subcmd__links"
                 ;;
+            mh,mv)
+                cmd="mh__subcmd__mv"
+                ;;
             mh,pstime)
                 cmd="mh__subcmd__pstime"
+                ;;
+            mh,rm)
+                cmd="mh__subcmd__rm"
                 ;;
             mh,systime)
                 cmd="mh__subcmd__systime"
@@ -77,7 +86,7 @@ _mh() {
 
     case "${cmd}" in
         mh)
-            opts="-h -V --help --version tamp tar xjobs pstime ceiling systime fit timers crew tour links"
+            opts="-h -V --help --version tamp tar xjobs cp mv rm pstime ceiling systime fit timers crew tour links"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -106,6 +115,88 @@ _mh() {
                     return 0
                     ;;
                 --replay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__cp)
+            opts="-a -r -d -p -P -L -H -f -i -n -u -v -x -t -T -l -s -b -S -Z -j -h -V --archive --recursive --preserve --no-preserve --no-dereference --dereference --force --interactive --no-clobber --update --verbose --one-file-system --target-directory --no-target-directory --link --symbolic-link --attributes-only --copy-contents --reflink --sparse --parents --backup --suffix --remove-destination --strip-trailing-slashes --verify --skip-same --resume --fsync --dry-run --priority --weight --memory --explain --report --hands --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --preserve)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --no-preserve)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reflink)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --sparse)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --backup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suffix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --verify)
+                    COMPREPLY=($(compgen -W "bytes blake3" -- "${cur}"))
+                    return 0
+                    ;;
+                --skip-same)
+                    COMPREPLY=($(compgen -W "time blake3" -- "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
+                    return 0
+                    ;;
+                --weight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --hands)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -300,6 +391,68 @@ _mh() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        mh__subcmd__mv)
+            opts="-f -i -n -u -v -t -T -b -S -j -h -V --force --interactive --no-clobber --update --verbose --target-directory --no-target-directory --backup --suffix --strip-trailing-slashes --verify --dry-run --priority --weight --memory --explain --report --hands --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --target-directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suffix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --verify)
+                    COMPREPLY=($(compgen -W "bytes blake3" -- "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
+                    return 0
+                    ;;
+                --weight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --hands)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         mh__subcmd__pstime)
             opts="-n -s -t -m -c -C -u -o -a -h --seconds --threads --microstates --exact --children --name --user --by --of --columns --sort --min --top --all --json --csv --record --replay --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -360,6 +513,52 @@ _mh() {
                     return 0
                     ;;
                 --replay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__rm)
+            opts="-r -f -i -I -d -v -j -h -V --recursive --force --interactive --dir --verbose --one-file-system --preserve-root --no-preserve-root --dry-run --priority --weight --memory --explain --report --hands --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --interactive)
+                    COMPREPLY=($(compgen -W "never once always" -- "${cur}"))
+                    return 0
+                    ;;
+                --preserve-root)
+                    COMPREPLY=($(compgen -W " all" -- "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
+                    return 0
+                    ;;
+                --weight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --hands)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -519,7 +718,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tar)
-            opts="-c -x -t -r -u -d -A -f -C -v -z -j -J -Z -a -I -p -k -U -T -0 -X -O -h -P -m -o -H -S -g -i -h -V --create --get --extract --list --append --update --compare --diff --catenate --concatenate --delete --file --directory --verbose --gunzip --gzip --bzip2 --xz --zstd --lz4 --lzma --compress --auto-compress --use-compress-program --level --same-permissions --preserve-permissions --no-same-permissions --keep-old-files --skip-old-files --keep-newer-files --overwrite --no-overwrite-dir --unlink-first --keep-directory-symlink --files-from --null --exclude --exclude-from --exclude-vcs --exclude-caches --strip-components --xform --transform --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-wildcards-match-slash --to-stdout --one-file-system --dereference --hard-dereference --no-recursion --absolute-names --touch --same-owner --no-same-owner --numeric-owner --owner --group --mode --mtime --sort --format --pax-option --one-top-level --xattrs --acls --selinux --sparse --listed-incremental --ignore-zeros --ignore-failed-read --totals --checkpoint --warning --untrusted --help --priority --weight --memory --explain --report --hands --help --version"
+            opts="-c -x -t -r -u -d -A -f -C -v -z -j -J -Z -a -I -p -k -U -T -0 -X -O -h -P -m -o -H -S -g -i -V --create --get --extract --list --append --update --compare --diff --catenate --concatenate --delete --file --directory --verbose --gunzip --gzip --bzip2 --xz --zstd --lz4 --lzma --compress --auto-compress --use-compress-program --level --same-permissions --preserve-permissions --no-same-permissions --keep-old-files --skip-old-files --keep-newer-files --overwrite --no-overwrite-dir --unlink-first --keep-directory-symlink --files-from --null --exclude --exclude-from --exclude-vcs --exclude-caches --strip-components --xform --transform --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-wildcards-match-slash --to-stdout --one-file-system --dereference --hard-dereference --no-recursion --absolute-names --touch --same-owner --no-same-owner --numeric-owner --owner --group --mode --mtime --sort --format --pax-option --one-top-level --xattrs --acls --selinux --sparse --listed-incremental --ignore-zeros --ignore-failed-read --totals --checkpoint --warning --untrusted --help --priority --weight --memory --explain --report --hands --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

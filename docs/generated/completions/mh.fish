@@ -179,7 +179,6 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l totals -d 'Bytes of the ar
 complete -c mh -n "__fish_mh_using_subcommand tar" -l untrusted -d 'Extract what strangers made: strict grammar, no devices, no set-id bits, quotas'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l explain -d 'Print the plan with its reasons and do nothing'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s j -l jobs -l hands -d 'Run N jobs at once (default: the cores this process may use); 2.5x and 150% are multiples, +1 and -1 more and fewer' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s s -l script -l arg-file -d 'Read jobs from FILE; a named pipe makes a server that any number of programs feed' -r -F
