@@ -219,7 +219,9 @@ mod tests {
                 least += sum;
                 heap.push(sum);
             }
-            prop_assert_eq!(cost, least);
+            let weights: Vec<u32> = counts.iter().map(|&count| count.max(1)).collect();
+            let is_flattened = huffman_depths(&weights, &mut [0; ALPHABET_MAX]) > CODE_BITS_MAX;
+            prop_assert!(cost == least || is_flattened && cost > least && cost <= least + least / 1000, "{} {}", cost, least);
         }
 
         #[test]
