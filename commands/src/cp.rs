@@ -1,9 +1,9 @@
 //! `mh cp`: copies files and trees on all cores, with cp's options, questions, words and exit codes.
-//! Does not copy (engines/transfer). Reading order: CpArgs -> wishes -> jobs -> run.
+//! Does not copy (engines/transfer). Reading order: CpArgs -> manner -> jobs -> run.
 
 pub mod jobs;
+pub mod manner;
 mod parents;
-pub mod wishes;
 pub mod words;
 
 use crate::context::Context;
@@ -21,9 +21,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::Arc;
 use sys::entry;
-use transfer::copy::{Copying, Existing, HalfDone, Job, copy};
+use transfer::copy::{Copying, Existing, HalfDone, Job, Manner, copy};
 use transfer::tally::Tally;
-use wishes::Wishes;
 use words::Told;
 
 /// The registry's line.
@@ -213,21 +212,21 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let mut args = CpArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     args.shared.settle(&context.settings.crew);
     let words = Words::new(context);
-    let wishes = Wishes::of(context, &args)?;
+    let manner = manner::of(context, &args)?;
     let found = jobs::find(context, &words, &names(&args))?;
     if args.shared.explain {
-        show_plan(context, &plan(context, &args, &wishes, &found.jobs), args.shared.report)?;
+        show_plan(context, &plan(context, &args, &manner, &found.jobs), args.shared.report)?;
         return Ok(Outcome::Done);
     }
     let mut refused = found.refused;
     let mut jobs = found.jobs;
     let made = if args.parents && !args.dry_run {
-        parents::make(&words, &mut jobs, &wishes, &mut refused)
+        parents::make(&words, &mut jobs, &manner, &mut refused)
     } else {
         Vec::new()
     };
-    let finished = copy_all(context, &args.shared, &words, &wishes, &jobs, what(&args, &jobs));
-    refused += parents::finish(&words, &made, &wishes);
+    let finished = copy_all(context, &args.shared, &words, &manner, &jobs, what(&args, &jobs));
+    refused += parents::finish(&words, &made, &manner);
     refused += if args.fsync { bring_to_disk(&words, &finished.roots) } else { 0 };
     trees::report(context, &args.shared, &finished.report);
     trees::flush_output()?;
@@ -244,18 +243,18 @@ pub struct Finished {
     pub is_complete: Vec<bool>,
 }
 
-/// Copies `jobs` as wished: for `mh cp` and `mh mv`.
+/// Copies `jobs` in this manner: for `mh cp` and `mh mv`.
 pub fn copy_all(
     context: &Context,
     shared: &SharedArgs,
     words: &Words,
-    wishes: &Wishes,
+    manner: &Manner,
     jobs: &[Job],
     what: String,
 ) -> Finished {
     let tally = Arc::new(Tally::default());
     let half_done = HalfDone::default();
-    let brief = !wishes.recursive && jobs.len() < MANY_FILES && !has_large(jobs);
+    let brief = !manner.recursive && jobs.len() < MANY_FILES && !has_large(jobs);
     let mut hands = trees::hands(context, shared, what, brief);
     if shared.hands_asked().is_none() && is_on_turning_disk(context, jobs) {
         // One reader at a time: several would have the heads jump between their places.
@@ -265,28 +264,13 @@ pub fn copy_all(
     context.last_acts.add(move || at_signal.remove_all_and_hold());
     // Modes are made whole at once where they are kept; the budget's own files have been made by now.
     let umask = entry::set_umask(0);
-    if !wishes.keep.mode {
+    if !manner.keep.mode {
         entry::set_umask(umask);
     }
     let listener = Told { words };
     let copying = Copying {
         jobs,
-        recursive: wishes.recursive,
-        follow: wishes.follow,
-        make: wishes.make,
-        keep: wishes.keep,
-        existing: wishes.existing,
-        force: wishes.force,
-        remove_first: wishes.remove_first,
-        backup: wishes.backup.clone(),
-        skip_same: wishes.skip_same,
-        verify: wishes.verify,
-        sparse: wishes.sparse,
-        reflink: wishes.reflink,
-        one_file_system: wishes.one_file_system,
-        contents: wishes.contents,
-        tells_all: wishes.tells_all,
-        pretends: wishes.pretends,
+        manner,
         umask,
         listener: &listener,
         tally: &tally,
@@ -355,10 +339,10 @@ fn bring_to_disk(words: &Words, roots: &[Arc<std::os::fd::OwnedFd>]) -> usize {
     failed.inspect(|error| words.say(&format!("cannot bring the copies to the disk: {error}"))).count()
 }
 
-fn plan(context: &Context, args: &CpArgs, wishes: &Wishes, jobs: &[Job]) -> Plan {
+fn plan(context: &Context, args: &CpArgs, manner: &Manner, jobs: &[Job]) -> Plan {
     let mut plan = Plan::new(what(args, jobs));
     let hands = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
-    if wishes.existing == Existing::Ask {
+    if manner.existing == Existing::Ask {
         plan.choose("hands", "1", "questions come one after the other");
     } else if args.shared.hands_asked().is_none() && is_on_turning_disk(context, jobs) {
         plan.choose("hands", "1", "a turning disk: several readers would have its heads jump");
@@ -371,7 +355,7 @@ fn plan(context: &Context, args: &CpArgs, wishes: &Wishes, jobs: &[Job]) -> Plan
         "shared blocks, else the kernel's copying, else read and write; --report counts them",
     );
     plan.choose("names", "each file under its own at once", "a signal removes what is not complete");
-    if wishes.keep.times {
+    if manner.keep.times {
         plan.choose("folders", "their times last", "what is put into them changes them");
     }
     crate::sharing::explain(&mut plan);

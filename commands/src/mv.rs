@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::cp::jobs::{self, Found, Layout, Names, TargetIs};
-use crate::cp::wishes::{KEEP_ALL, Wishes, backup};
+use crate::cp::manner::{KEEP_ALL, backup};
 use crate::cp::{Finished, copy_all};
 use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group, Signals};
@@ -19,7 +19,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use sys::entry::{self, Follow, Kind, Replace, Status};
-use transfer::copy::{Backup, Existing, FollowLinks, Job, Make, Reflink, Same, Sparse, back_up};
+use transfer::copy::{Backup, Existing, FollowLinks, Job, Make, Manner, Reflink, Same, Sparse, back_up};
 use transfer::operand::Operand;
 
 /// The registry's line.
@@ -233,7 +233,7 @@ fn rename(source: &Operand, target: &Operand, job: &Job, status: &Status, args: 
 
 /// Copies what cannot be renamed, and removes each source whose copy is complete. Failures.
 fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, jobs: &[Job]) -> u64 {
-    let wishes = Wishes {
+    let manner = Manner {
         recursive: true,
         follow: FollowLinks::Never,
         make: Make::Copies,
@@ -252,7 +252,7 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, jobs: &[Job]
         pretends: false,
     };
     let what = format!("mv of {} arguments", jobs.len());
-    let Finished { report, is_complete, .. } = copy_all(context, &args.shared, words, &wishes, jobs, what);
+    let Finished { report, is_complete, .. } = copy_all(context, &args.shared, words, &manner, jobs, what);
     trees::report(context, &args.shared, &report);
     let complete: Vec<Vec<u8>> =
         jobs.iter().zip(is_complete).filter(|(_, complete)| *complete).map(|(job, _)| job.source.clone()).collect();

@@ -38,7 +38,12 @@ fn a_full_target_is_told_for_each_file_and_the_rest_goes_on() {
     let outcome = place.shell("ulimit -f 128; $mh cp -r -j 4 src dst");
     assert_eq!(outcome.exit, Exit::Code(1));
     assert_eq!(said(&outcome), "mh cp: error writing 'dst/large': File too large\n");
+    assert!(!place.has("dst/large"), "half a file");
     succeeds(&place, "cmp src/small dst/small && cmp src/below/small dst/below/small");
+    // Two names of one file, and one that is written over.
+    let again = "ln src/large src/twin; echo old > dst/large; ulimit -f 128; $mh cp -a -T src dst";
+    assert_eq!(place.shell(again).exit, Exit::Code(1));
+    assert!(!place.has("dst/large") && !place.has("dst/twin"), "half a file");
     let outcome = place.shell("$mh cp src/large /dev/full");
     assert_eq!(
         (outcome.exit, said(&outcome).as_str()),

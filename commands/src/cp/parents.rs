@@ -1,12 +1,11 @@
 //! `--parents`: the folders above a copy are made as those above its source are, and get their metadata when all is copied.
 
-use super::wishes::Wishes;
 use crate::trees::{Words, cause, shown};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::AsFd;
 use sys::entry::{self, Follow, Kind, Target, flags};
-use transfer::copy::Job;
+use transfer::copy::{Job, Manner};
 
 /// A folder that was made, and the one that it is made after.
 pub struct Made {
@@ -15,9 +14,9 @@ pub struct Made {
 }
 
 /// Makes the folders above every target; jobs for which that fails are left out, told and counted.
-pub fn make(words: &Words, jobs: &mut Vec<Job>, wishes: &Wishes, refused: &mut usize) -> Vec<Made> {
+pub fn make(words: &Words, jobs: &mut Vec<Job>, manner: &Manner, refused: &mut usize) -> Vec<Made> {
     let mut made = Vec::new();
-    jobs.retain(|job| match make_above(words, job, wishes, &mut made) {
+    jobs.retain(|job| match make_above(words, job, manner, &mut made) {
         Ok(()) => true,
         Err((path, error)) => {
             words.say(&format!("cannot make directory {}: {}", shown(&path), cause(&error)));
@@ -28,7 +27,7 @@ pub fn make(words: &Words, jobs: &mut Vec<Job>, wishes: &Wishes, refused: &mut u
     made
 }
 
-fn make_above(words: &Words, job: &Job, wishes: &Wishes, made: &mut Vec<Made>) -> Result<(), (Vec<u8>, io::Error)> {
+fn make_above(words: &Words, job: &Job, manner: &Manner, made: &mut Vec<Made>) -> Result<(), (Vec<u8>, io::Error)> {
     let start = job.source.iter().position(|&byte| byte != b'/').unwrap_or(0);
     let relative = transfer::operand::trimmed(&job.source[start..]);
     let base = &job.target[..job.target.len() - relative.len()];
@@ -38,10 +37,10 @@ fn make_above(words: &Words, job: &Job, wishes: &Wishes, made: &mut Vec<Made>) -
         let target = CString::new(path.clone()).map_err(|error| failed(error.into()))?;
         let source = CString::new(&job.source[..start + slash]).map_err(|error| failed(error.into()))?;
         let status = entry::status_at(entry::here(), &source, Follow::Yes).map_err(failed)?;
-        let mode = if wishes.keep.mode { 0o700 } else { status.mode() & 0o777 | 0o700 };
+        let mode = if manner.keep.mode { 0o700 } else { status.mode() & 0o777 | 0o700 };
         match entry::make_folder_at(entry::here(), &target, mode) {
             Ok(()) => {
-                if wishes.tells_all {
+                if manner.tells_all {
                     let source = String::from_utf8_lossy(source.as_bytes()).into_owned();
                     words.shows(&format!("{source} -> {}", String::from_utf8_lossy(target.as_bytes())));
                 }
@@ -60,10 +59,10 @@ fn make_above(words: &Words, job: &Job, wishes: &Wishes, made: &mut Vec<Made>) -
 }
 
 /// Gives the folders their metadata, the deepest first. Failures.
-pub fn finish(words: &Words, made: &[Made], wishes: &Wishes) -> usize {
+pub fn finish(words: &Words, made: &[Made], manner: &Manner) -> usize {
     let mut failed = 0;
     for Made { source, target } in made.iter().rev() {
-        if let Err(error) = finish_one(source, target, wishes) {
+        if let Err(error) = finish_one(source, target, manner) {
             words.say(&format!("failed to preserve attributes for {}: {}", shown(target.as_bytes()), cause(&error)));
             failed += 1;
         }
@@ -71,17 +70,17 @@ pub fn finish(words: &Words, made: &[Made], wishes: &Wishes) -> usize {
     failed
 }
 
-fn finish_one(source: &CString, target: &CString, wishes: &Wishes) -> io::Result<()> {
+fn finish_one(source: &CString, target: &CString, manner: &Manner) -> io::Result<()> {
     let status = entry::status_at(entry::here(), source, Follow::Yes)?;
     let folder = entry::open_at(entry::here(), target, flags::O_RDONLY | flags::O_DIRECTORY | flags::O_NOFOLLOW, 0)?;
     let open = Target::Open(folder.as_fd());
-    if wishes.keep.owner {
+    if manner.keep.owner {
         let _only_root_gives_away = entry::set_owner(open, status.user(), status.group());
     }
-    if wishes.keep.mode {
+    if manner.keep.mode {
         entry::set_mode(open, status.mode())?;
     }
-    if wishes.keep.times {
+    if manner.keep.times {
         entry::set_times(open, status.read_at(), status.changed_at())?;
     }
     Ok(())

@@ -36,6 +36,22 @@ pub struct Job {
 pub struct Copying<'a> {
     /// What.
     pub jobs: &'a [Job],
+    /// How.
+    pub manner: &'a Manner,
+    /// Bits that new files do not get where modes are not kept. The process's own mask is to be 0 where they are kept.
+    pub umask: u32,
+    /// Who is asked and told.
+    pub listener: &'a dyn Listener,
+    /// Counts.
+    pub tally: &'a Tally,
+    /// Descriptors of folders that may be open at once, of each of the two sides.
+    pub descriptors: usize,
+    /// What is under way, for a signal.
+    pub half_done: &'a HalfDone,
+}
+
+/// How files and folders are copied.
+pub struct Manner {
     /// Goes into folders.
     pub recursive: bool,
     /// Which links are followed.
@@ -68,16 +84,6 @@ pub struct Copying<'a> {
     pub tells_all: bool,
     /// Changes nothing and tells what would be copied.
     pub pretends: bool,
-    /// Bits that new files do not get where modes are not kept. The process's own mask is to be 0 where they are kept.
-    pub umask: u32,
-    /// Who is asked and told.
-    pub listener: &'a dyn Listener,
-    /// Counts.
-    pub tally: &'a Tally,
-    /// Descriptors of folders that may be open at once, of each of the two sides.
-    pub descriptors: usize,
-    /// What is under way, for a signal.
-    pub half_done: &'a HalfDone,
 }
 
 /// Which links are followed.
@@ -298,7 +304,7 @@ pub struct Copied {
 /// Copies all jobs.
 pub fn copy(copying: &Copying<'_>, width: usize, lease: &dyn Lease) -> Copied {
     // Questions come one after the other, in an order that a person can follow.
-    let workers = if copying.existing == Existing::Ask { 1 } else { width };
+    let workers = if copying.manner.existing == Existing::Ask { 1 } else { width };
     let run = tree::Run::new(copying);
     let seeds = (0..copying.jobs.len()).map(tree::Seed::Job).collect();
     let measured = scatter::run(&run, seeds, Width { workers }, lease);

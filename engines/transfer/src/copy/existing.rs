@@ -46,7 +46,7 @@ impl Run<'_> {
             Err(error) => return Err(Complaint::Stat(error)),
         };
         let path = || item.target_path(self);
-        if self.copying.existing == Existing::Stays {
+        if self.copying.manner.existing == Existing::Stays {
             return Ok(Decision::Skip);
         }
         if there.kind() == Kind::Folder {
@@ -54,7 +54,7 @@ impl Run<'_> {
         }
         let is_named = matches!(item.place, Place::Top(_));
         let mut meant = there;
-        if there.kind() == Kind::Link && is_named && source.is_some() && !self.copying.remove_first {
+        if there.kind() == Kind::Link && is_named && source.is_some() && !self.copying.manner.remove_first {
             // COMPAT: a target that was typed is followed, unless it leads nowhere.
             meant = match entry::status_at(parent, item.target_name, Follow::Yes) {
                 Ok(meant) => meant,
@@ -63,7 +63,7 @@ impl Run<'_> {
         }
         if meant.identity() == status.identity() || there.identity() == status.identity() {
             // COMPAT: another name of the same file may go, where the target's name is to be made anew.
-            let is_renewed = self.copying.remove_first || self.copying.backup.is_some();
+            let is_renewed = self.copying.manner.remove_first || self.copying.manner.backup.is_some();
             if !is_renewed || is_same_name(item) {
                 return Err(Complaint::SameFile(path()));
             }
@@ -71,7 +71,7 @@ impl Run<'_> {
         if !self.is_wanted(item, source, status, &meant, branch)? {
             return Ok(Decision::Skip);
         }
-        if let Some(backup) = &self.copying.backup {
+        if let Some(backup) = &self.copying.manner.backup {
             let kept = back_up(parent, item.target_name, backup).map_err(|error| Complaint::BackUp(path(), error))?;
             let folder = path();
             let above = &folder[..folder.len() - crate::operand::last_part(&folder).len()];
@@ -81,7 +81,7 @@ impl Run<'_> {
         let is_through = is_named
             && source.is_some()
             && matches!(meant.kind(), Kind::File | Kind::CharacterDevice | Kind::BlockDevice | Kind::Fifo);
-        if self.copying.remove_first || !(is_plain || is_through) {
+        if self.copying.manner.remove_first || !(is_plain || is_through) {
             entry::unlink_at(parent, item.target_name).map_err(|error| Complaint::Remove(path(), error))?;
             return Ok(Decision::IsGone(None));
         }
@@ -96,12 +96,12 @@ impl Run<'_> {
         there: &Status,
         branch: &mut Branch<'_, Self>,
     ) -> Result<bool, Complaint> {
-        match self.copying.existing {
+        match self.copying.manner.existing {
             Existing::Update if there.changed_at() >= status.changed_at() => return Ok(false),
             Existing::Ask if !self.copying.listener.agrees(&item.target_path(self)) => return Ok(false),
             _ => {}
         }
-        let (Some(how), Some(source)) = (self.copying.skip_same, source) else { return Ok(true) };
+        let (Some(how), Some(source)) = (self.copying.manner.skip_same, source) else { return Ok(true) };
         if there.kind() != Kind::File || there.bytes() != status.bytes() {
             return Ok(true);
         }

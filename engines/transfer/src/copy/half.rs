@@ -68,6 +68,15 @@ impl Slot {
         state.names.clear();
     }
 
+    /// It will never be complete: it goes, under all of its names. What is not ours to remove was never noted.
+    pub fn give_up(&self) {
+        let mut state = lock(&self.state);
+        state.number += 1;
+        for (parent, name) in std::mem::take(&mut state.names) {
+            let _gone_already = entry::unlink_at(parent.as_fd(), &name);
+        }
+    }
+
     /// Gives file `number` another name by `link`. If it is under way still, a signal removes that one, too.
     pub fn link(
         &self,

@@ -92,7 +92,7 @@ impl Run<'_> {
     }
 
     fn try_deal(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<Dealt, Complaint> {
-        let copies = self.copying.make == Make::Copies && !self.copying.pretends;
+        let copies = self.copying.manner.make == Make::Copies && !self.copying.manner.pretends;
         if copies && item.listed == Listed::File {
             return self.open_and_copy(item, branch);
         }
@@ -101,11 +101,11 @@ impl Run<'_> {
             return Ok(Dealt::IsFolder);
         }
         branch.scratch.counts.entries += 1;
-        if self.copying.pretends {
+        if self.copying.manner.pretends {
             self.tell(item, None);
             return Ok(Dealt::Done);
         }
-        match (self.copying.make, status.kind()) {
+        match (self.copying.manner.make, status.kind()) {
             (Make::HardLinks, _) => self.link_to_source(item, branch)?,
             (Make::SymbolicLinks, _) => self.make_symbolic_link(item, branch)?,
             (_, Kind::Link) => self.copy_by_name(item, &status, branch)?,
@@ -115,7 +115,7 @@ impl Run<'_> {
                 return self.open_and_copy(item, branch);
             }
             // COMPAT: without -r what a FIFO or a device gives is copied.
-            _ if self.copying.contents || !self.copying.recursive => {
+            _ if self.copying.manner.contents || !self.copying.manner.recursive => {
                 branch.scratch.counts.entries -= 1;
                 return self.open_and_copy(item, branch);
             }
@@ -125,7 +125,7 @@ impl Run<'_> {
     }
 
     fn open_and_copy(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<Dealt, Complaint> {
-        let reads_special = self.copying.contents || !self.copying.recursive;
+        let reads_special = self.copying.manner.contents || !self.copying.manner.recursive;
         let mut how = flags::O_RDONLY | flags::O_NOCTTY;
         if item.follow == Follow::No {
             how |= flags::O_NOFOLLOW;
@@ -164,7 +164,6 @@ impl Run<'_> {
         };
         self.tell(item, new.backup.as_deref());
         let outcome = self.fill(item, &file, &status, &new, branch);
-        // Half a file is left only where the kernel refused the rest, as GNU's does; a signal leaves none.
         slot.end();
         outcome.map(|()| Dealt::Done)
     }
@@ -200,7 +199,7 @@ impl Run<'_> {
         slot: &Arc<Slot>,
         branch: &mut Branch<'_, Self>,
     ) -> Result<Option<New>, Complaint> {
-        if !self.copying.keep.links || status.links() < 2 {
+        if !self.copying.manner.keep.links || status.links() < 2 {
             return self.create(item, source, status, slot, branch);
         }
         let folder = self.target_below_parent(item.place);
@@ -271,7 +270,7 @@ impl Run<'_> {
         branch: &mut Branch<'_, Self>,
     ) -> Result<Option<New>, Complaint> {
         let refused = |error| Complaint::Make(MakeWhat::File, item.target_path(self), error);
-        let (keep, parent) = (&self.copying.keep, item.target.as_fd());
+        let (keep, parent) = (&self.copying.manner.keep, item.target.as_fd());
         let newborn = item.place.folder().and_then(|folder| folder.newborn.get().copied());
         let is_owner_right = !keep.owner || newborn == Some((status.user(), status.group()));
         // Before it has its owner nobody else may open it.
@@ -297,7 +296,7 @@ impl Run<'_> {
                     Ok((file, number)) => {
                         return Ok(Some(New { file, number, is_new: false, mode_now: None, owner_now: None, backup }));
                     }
-                    Err(_) if self.copying.force => entry::unlink_at(parent, item.target_name)
+                    Err(_) if self.copying.manner.force => entry::unlink_at(parent, item.target_name)
                         .map_err(|error| Complaint::Remove(item.target_path(self), error))?,
                     Err(error) => return Err(refused(error)),
                 },
@@ -308,7 +307,7 @@ impl Run<'_> {
 
     fn open_over(&self, item: &Item<'_>, how: super::existing::Over, slot: &Slot) -> io::Result<(OwnedFd, u64)> {
         let flags = flags::O_WRONLY | flags::O_NOCTTY;
-        let truncates = if self.copying.make == Make::Attributes { 0 } else { flags::O_TRUNC };
+        let truncates = if self.copying.manner.make == Make::Attributes { 0 } else { flags::O_TRUNC };
         let open = |more| entry::open_at(item.target.as_fd(), item.target_name, flags | truncates | more, 0);
         match how {
             super::existing::Over::File => slot.begin(item.target, item.target_name, || open(flags::O_NOFOLLOW)),
@@ -327,13 +326,16 @@ impl Run<'_> {
         branch: &mut Branch<'_, Self>,
     ) -> Result<(), Complaint> {
         let target_device = item.place.folder().map_or(0, |folder| folder.target_device);
-        let (sparse, reflink) = (self.copying.sparse, self.copying.reflink);
+        let (sparse, reflink) = (self.copying.manner.sparse, self.copying.manner.reflink);
         let (source, target) = (source.as_fd(), new.file.as_fd());
         let bytes = Bytes { source, target, status, target_device, sparse, reflink };
         let mut buffer = std::mem::take(&mut branch.scratch.bytes);
         let copied = self.ways.copy(&bytes, &mut buffer, || branch.yield_point());
         branch.scratch.bytes = buffer;
-        branch.scratch.counts.bytes += copied.map_err(|failed| self.failed(item, failed))?;
+        branch.scratch.counts.bytes += copied.map_err(|failed| {
+            branch.scratch.slot.give_up();
+            self.failed(item, failed)
+        })?;
         self.carry_to_file(item, source, status, new, branch);
         self.verify(item, source, branch)
     }
@@ -360,7 +362,7 @@ impl Run<'_> {
             status,
             owner_now: new.owner_now,
             mode_now: new.mode_now,
-            mode: self.copying.keep.mode.then_some(status.mode()),
+            mode: self.copying.manner.keep.mode.then_some(status.mode()),
             inherits: new.is_new && item.place.folder().is_none_or(|folder| folder.inherits),
             is_link: false,
         };
@@ -368,14 +370,14 @@ impl Run<'_> {
     }
 
     fn carry_all(&self, item: &Item<'_>, carried: &Carried<'_>, branch: &mut Branch<'_, Self>) {
-        for refused in carry(carried, &self.copying.keep, &mut branch.scratch.attributes) {
+        for refused in carry(carried, &self.copying.manner.keep, &mut branch.scratch.attributes) {
             let complaint = Complaint::Keep(refused.what, item.target_path(self), refused.cause);
             self.complain(item.place, item.name, complaint, branch);
         }
     }
 
     fn verify(&self, item: &Item<'_>, source: BorrowedFd<'_>, branch: &mut Branch<'_, Self>) -> Result<(), Complaint> {
-        let Some(how) = self.copying.verify else { return Ok(()) };
+        let Some(how) = self.copying.manner.verify else { return Ok(()) };
         let failed = |error| Complaint::Verify(item.target_path(self), error);
         let flags = flags::O_RDONLY | flags::O_NOCTTY | flags::O_NONBLOCK;
         let target = entry::open_at(item.target.as_fd(), item.target_name, flags, 0).map_err(failed)?;
@@ -390,7 +392,7 @@ impl Run<'_> {
 
     /// A link or a special file: what has no bytes is made by name.
     fn copy_by_name(&self, item: &Item<'_>, status: &Status, branch: &mut Branch<'_, Self>) -> Result<(), Complaint> {
-        if !self.copying.keep.links || status.links() < 2 {
+        if !self.copying.manner.keep.links || status.links() < 2 {
             return self.make_by_name(item, status, branch).map(drop);
         }
         let folder = self.target_below_parent(item.place);
@@ -420,7 +422,7 @@ impl Run<'_> {
                 (MakeWhat::Link, Box::new(move || entry::make_link_at(&leads_to, parent, item.target_name)))
             }
             kind => {
-                let mode = status.whole_mode() & !0o7777 | self.copying.keep.mode_of(status) & 0o700;
+                let mode = status.whole_mode() & !0o7777 | self.copying.manner.keep.mode_of(status) & 0o700;
                 let device = status.special_device();
                 let what = if kind == Kind::Fifo { MakeWhat::Fifo } else { MakeWhat::Special };
                 (what, Box::new(move || entry::make_node_at(parent, item.target_name, mode, device)))
@@ -436,8 +438,8 @@ impl Run<'_> {
             mode_now: None,
             mode: match status.kind() {
                 Kind::Link => None,
-                _ if self.copying.keep.mode => Some(status.mode()),
-                _ => Some(self.copying.keep.mode_of(status) & 0o777 & !self.copying.umask),
+                _ if self.copying.manner.keep.mode => Some(status.mode()),
+                _ => Some(self.copying.manner.keep.mode_of(status) & 0o777 & !self.copying.umask),
             },
             inherits: false,
             is_link: status.kind() == Kind::Link,
@@ -526,7 +528,7 @@ impl Run<'_> {
     }
 
     pub fn tell(&self, item: &Item<'_>, backup: Option<&[u8]>) {
-        if self.copying.tells_all {
+        if self.copying.manner.tells_all {
             self.copying.listener.copied(&item.source_path(self), &item.target_path(self), backup);
         }
     }

@@ -51,8 +51,8 @@ pub enum Divide {
 impl Run<'_> {
     /// Whether a file is to be divided.
     pub fn is_large(&self, status: &Status) -> bool {
-        let is_dense = status.allocated_bytes() >= status.bytes() && self.copying.sparse != Sparse::Always;
-        self.copying.make == Make::Copies && is_dense && status.bytes() >= LARGE_BYTES
+        let is_dense = status.allocated_bytes() >= status.bytes() && self.copying.manner.sparse != Sparse::Always;
+        self.copying.manner.make == Make::Copies && is_dense && status.bytes() >= LARGE_BYTES
     }
 }
 
@@ -80,8 +80,8 @@ impl Large {
             target: self.new.file.as_fd(),
             status: &self.status,
             target_device: self.target_device,
-            sparse: run.copying.sparse,
-            reflink: run.copying.reflink,
+            sparse: run.copying.manner.sparse,
+            reflink: run.copying.manner.reflink,
         }
     }
 
@@ -140,18 +140,20 @@ impl Large {
 
     /// All pieces are there.
     pub fn finish<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
-        if !self.has_failed.load(Ordering::Acquire) {
+        if self.has_failed.load(Ordering::Acquire) {
+            self.slot.give_up();
+        } else {
             let carried = Carried {
                 from: Target::Open(self.source.as_fd()),
                 to: Target::Open(self.new.file.as_fd()),
                 status: &self.status,
                 owner_now: self.new.owner_now,
                 mode_now: self.new.mode_now,
-                mode: run.copying.keep.mode.then_some(self.status.mode()),
+                mode: run.copying.manner.keep.mode.then_some(self.status.mode()),
                 inherits: self.inherits,
                 is_link: false,
             };
-            for refused in carry(&carried, &run.copying.keep, &mut branch.scratch.attributes) {
+            for refused in carry(&carried, &run.copying.manner.keep, &mut branch.scratch.attributes) {
                 let complaint = Complaint::Keep(refused.what, self.target_path.clone(), refused.cause);
                 self.complain(run, complaint, branch);
             }
@@ -161,7 +163,7 @@ impl Large {
     }
 
     fn verify<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
-        let Some(how) = run.copying.verify else { return };
+        let Some(how) = run.copying.manner.verify else { return };
         // Through `/proc` the very file that was written is opened for reading, whatever has its name by now.
         let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.new.file));
         let path = std::ffi::CString::new(path).expect("a number has no zero byte");

@@ -211,7 +211,7 @@ impl<'a> Run<'a> {
 
     fn sides(&self, knot: &AKnot) -> io::Result<(Arc<OwnedFd>, Option<Arc<OwnedFd>>)> {
         let source = descriptor(knot, source_of, &self.sources)?;
-        let target = match self.copying.pretends {
+        let target = match self.copying.manner.pretends {
             true => None,
             false => Some(descriptor(knot, target_of, &self.targets)?),
         };
@@ -225,14 +225,14 @@ impl<'a> Run<'a> {
             Ok(source) => source,
             Err(error) => return self.refuse(&place, Complaint::Stat(error), branch),
         };
-        let follows = self.copying.follow != FollowLinks::Never || source.has_slash;
+        let follows = self.copying.manner.follow != FollowLinks::Never || source.has_slash;
         let follow = if follows { Follow::Yes } else { Follow::No };
         let status = match entry::status_at(source.parent.as_fd(), &source.name, follow) {
             Ok(status) => status,
             Err(error) => return self.refuse(&place, Complaint::Stat(error), branch),
         };
         let is_folder = status.kind() == Kind::Folder;
-        if is_folder && !self.copying.recursive {
+        if is_folder && !self.copying.manner.recursive {
             return self.refuse(&place, Complaint::IsFolder, branch);
         }
         if !is_folder && source.has_slash {
@@ -291,7 +291,7 @@ impl<'a> Run<'a> {
     ) -> Begun<Node, Growth> {
         let place = Place::In(above);
         let target = target.map_or(Parent::Here, |target| Parent::Folder(Arc::clone(target)));
-        let follow = if self.copying.follow == FollowLinks::Always { Follow::Yes } else { Follow::No };
+        let follow = if self.copying.manner.follow == FollowLinks::Always { Follow::Yes } else { Follow::No };
         let item = |name| Item {
             source: source.as_fd(),
             name,
@@ -337,7 +337,8 @@ impl<'a> Run<'a> {
         };
         let job = item.place.job();
         if let Place::In(above) = item.place {
-            if self.copying.one_file_system && above.node.folder().status.identity().device != status.identity().device
+            if self.copying.manner.one_file_system
+                && above.node.folder().status.identity().device != status.identity().device
             {
                 return Begun::Done;
             }
@@ -351,7 +352,7 @@ impl<'a> Run<'a> {
             // COMPAT: it is told of the whole copy, not of the folder in which it was found.
             return self.refuse(&Place::Top(job), Complaint::IntoItself(self.copying.jobs[job].target.clone()), branch);
         }
-        if self.copying.tells_all {
+        if self.copying.manner.tells_all {
             self.copying.listener.copied(&item.source_path(self), &target_path(), None);
         }
         let identity = status.identity();
@@ -365,7 +366,7 @@ impl<'a> Run<'a> {
             newborn: OnceLock::new(),
             inherits: false,
         };
-        if !self.copying.pretends
+        if !self.copying.manner.pretends
             && let Err(complaint) = self.make_folder(item, &mut node)
         {
             node.source.close(&self.sources);
@@ -381,7 +382,7 @@ impl<'a> Run<'a> {
         let (parent, name) = (item.target.as_fd(), item.target_name);
         let path = || item.target_path(self);
         // Nobody but its owner gets in before it has its own mode; where modes are not kept the mask decides.
-        let keep = &self.copying.keep;
+        let keep = &self.copying.manner.keep;
         let open = if keep.owner || keep.mode { 0o700 } else { keep.mode_of(&node.status) & 0o777 | 0o700 };
         let is_new = match entry::make_folder_at(parent, name, open) {
             Ok(()) => true,
@@ -406,7 +407,7 @@ impl<'a> Run<'a> {
         }
         node.made = is_new.then_some((status.user(), status.group()));
         node.target_device = status.identity().device;
-        node.inherits = self.copying.keep.mode
+        node.inherits = self.copying.manner.keep.mode
             && entry::attribute(Target::Open(folder.as_fd()), DEFAULT_LIST, &mut Vec::new()).is_ok();
         node.target = Some(Folder::known(name.to_owned(), folder, status.identity(), &self.targets));
         Ok(())
@@ -425,9 +426,9 @@ impl<'a> Run<'a> {
         }
         let place = Place::In(knot);
         let target = target.map_or(Parent::Here, |target| Parent::Folder(Arc::clone(target)));
-        let follow = if self.copying.follow == FollowLinks::Always { Follow::Yes } else { Follow::No };
+        let follow = if self.copying.manner.follow == FollowLinks::Always { Follow::Yes } else { Follow::No };
         let mut list = std::mem::take(&mut branch.scratch.list);
-        let hands_over = branch.has_takers() && self.copying.existing != super::Existing::Ask;
+        let hands_over = branch.has_takers() && self.copying.manner.existing != super::Existing::Ask;
         let (mut handed_over, mut met) = (Vec::new(), 0_usize);
         let listed = list_some(source.as_fd(), &mut list, |name, listed| {
             met += 1;
@@ -478,13 +479,13 @@ impl<'a> Run<'a> {
         }
         // Whoever left something below it last has opened both again.
         let (Some(source), Some(target)) = (folder.source.open(), folder.target.as_ref().and_then(Folder::open)) else {
-            if !self.copying.pretends {
+            if !self.copying.manner.pretends {
                 let complaint = Complaint::Open(io::Error::other("it was moved meanwhile"));
                 self.keep_finding(Finding { operand: folder.job, path: self.source_path_of(knot), complaint }, branch);
             }
             return;
         };
-        let keep = &self.copying.keep;
+        let keep = &self.copying.manner.keep;
         let mode = match folder.made {
             _ if keep.mode => Some(folder.status.mode()),
             // COMPAT: a new folder is sticky as its source is, but gives nobody's rights on.

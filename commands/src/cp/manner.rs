@@ -5,28 +5,9 @@ use crate::context::{Context, variable};
 use crate::failure::Failure;
 use crate::trees;
 use std::os::unix::ffi::OsStringExt;
-use transfer::copy::{Attribute, Backup, BackupNames, Existing, FollowLinks, Keep, Make, Reflink, Same, Sparse};
-
-/// What is wished for.
-/// Each field is the engine's of the same name (`transfer::copy::Copying`).
-pub struct Wishes {
-    pub recursive: bool,
-    pub follow: FollowLinks,
-    pub make: Make,
-    pub keep: Keep,
-    pub existing: Existing,
-    pub force: bool,
-    pub remove_first: bool,
-    pub backup: Option<Backup>,
-    pub skip_same: Option<Same>,
-    pub verify: Option<Same>,
-    pub sparse: Sparse,
-    pub reflink: Reflink,
-    pub one_file_system: bool,
-    pub contents: bool,
-    pub tells_all: bool,
-    pub pretends: bool,
-}
+use transfer::copy::{
+    Attribute, Backup, BackupNames, Existing, FollowLinks, Keep, Make, Manner, Reflink, Same, Sparse,
+};
 
 /// Everything, as `-a` and `mv` keep it.
 pub const KEEP_ALL: Keep = Keep {
@@ -49,61 +30,59 @@ const KEEP_NOTHING: Keep = Keep {
     context: false,
 };
 
-impl Wishes {
-    /// What `args` ask for.
-    pub fn of(context: &Context, args: &CpArgs) -> Result<Self, Failure> {
-        if args.link && args.symbolic_link {
-            return Err(trees::usage(context, "cannot make both hard and symbolic links"));
-        }
-        let recursive = args.recursive || args.archive;
-        let follow = match (args.dereference, args.follow_operands, args.no_dereference || args.links || args.archive) {
-            (true, ..) => FollowLinks::Always,
-            (_, true, _) => FollowLinks::Operands,
-            (_, _, true) => FollowLinks::Never,
-            _ if recursive || args.link => FollowLinks::Never,
-            _ => FollowLinks::Always,
-        };
-        let existing = match (args.no_clobber, args.interactive, args.update) {
-            (true, ..) => Existing::Stays,
-            (_, true, _) => Existing::Ask,
-            (_, _, true) => Existing::Update,
-            _ => Existing::Replace,
-        };
-        let make = match (args.link, args.symbolic_link, args.attributes_only) {
-            (true, ..) => Make::HardLinks,
-            (_, true, _) => Make::SymbolicLinks,
-            (_, _, true) => Make::Attributes,
-            _ => Make::Copies,
-        };
-        let same = |how: &String| if how == "blake3" { Same::Digest } else { Same::Usual };
-        let keep = keep(context, args)?;
-        Ok(Self {
-            recursive,
-            follow,
-            make,
-            keep,
-            existing,
-            force: args.force,
-            remove_first: args.remove_destination,
-            backup: backup(context, args.backup.as_deref().or(args.simple_backup.then_some("")), args.suffix.as_ref())?,
-            skip_same: if args.resume { Some(Same::Usual) } else { args.skip_same.as_ref().map(same) },
-            verify: args.verify.as_ref().map(same),
-            sparse: match args.sparse {
-                None | Some(When::Auto) => Sparse::Auto,
-                Some(When::Always) => Sparse::Always,
-                Some(When::Never) => Sparse::Never,
-            },
-            reflink: match args.reflink {
-                None | Some(When::Auto) => Reflink::Auto,
-                Some(When::Always) => Reflink::Always,
-                Some(When::Never) => Reflink::Never,
-            },
-            one_file_system: args.one_file_system,
-            contents: args.copy_contents,
-            tells_all: args.verbose || args.dry_run,
-            pretends: args.dry_run,
-        })
+/// What `args` ask for.
+pub fn of(context: &Context, args: &CpArgs) -> Result<Manner, Failure> {
+    if args.link && args.symbolic_link {
+        return Err(trees::usage(context, "cannot make both hard and symbolic links"));
     }
+    let recursive = args.recursive || args.archive;
+    let follow = match (args.dereference, args.follow_operands, args.no_dereference || args.links || args.archive) {
+        (true, ..) => FollowLinks::Always,
+        (_, true, _) => FollowLinks::Operands,
+        (_, _, true) => FollowLinks::Never,
+        _ if recursive || args.link => FollowLinks::Never,
+        _ => FollowLinks::Always,
+    };
+    let existing = match (args.no_clobber, args.interactive, args.update) {
+        (true, ..) => Existing::Stays,
+        (_, true, _) => Existing::Ask,
+        (_, _, true) => Existing::Update,
+        _ => Existing::Replace,
+    };
+    let make = match (args.link, args.symbolic_link, args.attributes_only) {
+        (true, ..) => Make::HardLinks,
+        (_, true, _) => Make::SymbolicLinks,
+        (_, _, true) => Make::Attributes,
+        _ => Make::Copies,
+    };
+    let same = |how: &String| if how == "blake3" { Same::Digest } else { Same::Usual };
+    let keep = keep(context, args)?;
+    Ok(Manner {
+        recursive,
+        follow,
+        make,
+        keep,
+        existing,
+        force: args.force,
+        remove_first: args.remove_destination,
+        backup: backup(context, args.backup.as_deref().or(args.simple_backup.then_some("")), args.suffix.as_ref())?,
+        skip_same: if args.resume { Some(Same::Usual) } else { args.skip_same.as_ref().map(same) },
+        verify: args.verify.as_ref().map(same),
+        sparse: match args.sparse {
+            None | Some(When::Auto) => Sparse::Auto,
+            Some(When::Always) => Sparse::Always,
+            Some(When::Never) => Sparse::Never,
+        },
+        reflink: match args.reflink {
+            None | Some(When::Auto) => Reflink::Auto,
+            Some(When::Always) => Reflink::Always,
+            Some(When::Never) => Reflink::Never,
+        },
+        one_file_system: args.one_file_system,
+        contents: args.copy_contents,
+        tells_all: args.verbose || args.dry_run,
+        pretends: args.dry_run,
+    })
 }
 
 /// COMPAT: -a and -p first, then the lists in the order in which cp would most often be given them: what is not to be kept wins.
