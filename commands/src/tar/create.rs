@@ -330,12 +330,14 @@ impl Target {
         }
         let told = |error: std::io::Error| could_not("open", path.as_os_str(), &error);
         let file = Arc::new(File::options().read(true).write(true).open(path).map_err(told)?);
-        if !file.metadata().map_err(told)?.is_file() {
+        let found = file.metadata().map_err(told)?;
+        if !found.is_file() {
             return Err(usage("-r and -u need an archive in a regular file".to_owned()));
         }
         let mut source = FileSource::new(Arc::clone(&file), 0).map_err(told)?;
         let mut reader = Reader::new(rules(args), &source);
-        loop {
+        // COMPAT: to a file without a byte, which is no archive, members can be added all the same.
+        while found.len() > 0 {
             match reader.next(&mut source).map_err(|error| could_not("add to", path.as_os_str(), &error))? {
                 Step::Member(member) if args.update => drop(choice.newer_than.insert(member.path, member.mtime)),
                 Step::Member(_) | Step::Note(_) => {}
@@ -535,8 +537,8 @@ impl Run<'_> {
             context.messages.report(&format!("Total bytes written: {bytes_in} ({})", terminal::bytes(bytes_in)));
         }
         if told.failed > 0 && told.members > 1 {
-            let failed = terminal::integer(told.failed);
-            context.messages.conclusion(NAME, &format!("{failed} files were not archived"));
+            let failed = report::counted(told.failed, "file");
+            context.messages.conclusion(NAME, &format!("{failed} not archived"));
         }
         Ok(match (told.failed, told.changed) {
             (0, 0) => Outcome::Done,

@@ -310,8 +310,8 @@ impl Ended {
             context.messages.error(NAME, &format!("find {} in the archive", quoted(name)), &[]);
         }
         if self.failed > 0 && self.members > 1 {
-            let (failed, members) = (terminal::integer(self.failed), terminal::integer(self.members));
-            context.messages.conclusion(NAME, &format!("{failed} failures at {members} members"));
+            let (failed, members) = (report::counted(self.failed, "failure"), report::counted(self.members, "member"));
+            context.messages.conclusion(NAME, &format!("{failed} at {members}"));
         }
         if let Some(error) = self.error {
             return Err(could_not("read", Path::new(&self.name).as_os_str(), &error));

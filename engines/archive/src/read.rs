@@ -197,6 +197,8 @@ pub struct Reader {
     rules: Rules,
     /// What global headers said.
     global: Said,
+    /// Where the archive begins.
+    begin: u64,
     /// Where the next header stands.
     next_header: u64,
     any_header: bool,
@@ -225,7 +227,7 @@ impl Front {
 impl Reader {
     /// A reader at the beginning of an archive that begins where `source` stands.
     pub fn new<S: Source>(rules: Rules, source: &S) -> Self {
-        Self { rules, next_header: source.position(), ..Self::default() }
+        Self { rules, begin: source.position(), next_header: source.position(), ..Self::default() }
     }
 
     /// Where the archive ends: its end mark, or the end of the source. Known when [`Step::End`] was told.
@@ -280,7 +282,8 @@ impl Reader {
             self.reach(source)?;
             let offset = self.next_header;
             let Some(block) = self.block(source, offset)? else {
-                return self.end(front);
+                // COMPAT: zeros are an empty archive, nothing at all is none.
+                return if offset == self.begin { Err(ReadError::NoArchive) } else { self.end(front) };
             };
             match HeaderBlock(&block).check() {
                 Checked::Sound => {
