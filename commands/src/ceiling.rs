@@ -4,10 +4,11 @@
 mod words;
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome, with_causes};
+use crate::failure::{Failure, Outcome};
 use crate::instruments::feed::{Feed, Step};
 use crate::instruments::parse_interval;
 use crate::registry::{Entry, Group, Signals};
+use crate::report::print_as;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use observe::ceiling::{Finding, Limit, busy_cores, findings};
 use observe::groups::Hierarchies;
@@ -17,7 +18,6 @@ use observe::sampler::{Depth, Texts, Wanted, Who};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{Delivery, Output};
 use words::{Judged, Told};
 
 /// How messages begin.
@@ -126,7 +126,7 @@ fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed) -> Result<O
             threads,
         };
         let text = if args.json { judged.json() } else { judged.text(args.watch) };
-        put(&text)?;
+        print_as(NAME, &text)?;
         std::mem::swap(&mut earlier, &mut later);
         if step == Step::Last || (!args.watch && args.replay.is_none()) {
             break;
@@ -165,17 +165,5 @@ fn exit_code(limit: Limit) -> u8 {
         Limit::Throttled => 5,
         Limit::Stolen => 6,
         Limit::IoBound => 7,
-    }
-}
-
-fn put(text: &str) -> Result<(), Failure> {
-    let mut output = Output::standard();
-    match output.put(text.as_bytes()).and_then(|_| output.finish()) {
-        Ok(Delivery::Taken) => Ok(()),
-        Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
-        Err(error) => {
-            let message = format!("write to standard output: {}", with_causes(&error));
-            Err(Failure::Environment { command: NAME, message })
-        }
     }
 }

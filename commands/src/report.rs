@@ -40,13 +40,18 @@ pub struct Finished<'a> {
 
 /// Prints to standard output; a reader that left ends the command silently.
 pub fn print(text: &str) -> Result<(), Failure> {
+    print_as("mh", text)
+}
+
+/// The same, for a command that is named where it fails.
+pub fn print_as(command: &'static str, text: &str) -> Result<(), Failure> {
     let mut output = Output::standard();
     match output.put(text.as_bytes()).and_then(|_| output.finish()) {
         Ok(Delivery::Taken) => Ok(()),
         Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
         Err(error) => {
             let message = format!("write to standard output: {}", with_causes(&error));
-            Err(Failure::Environment { command: "mh", message })
+            Err(Failure::Environment { command, message })
         }
     }
 }

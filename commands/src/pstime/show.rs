@@ -4,9 +4,10 @@
 use super::NAME;
 use super::columns::{Column, Style};
 use super::plan::{Format, Plan, Unit};
-use crate::failure::{Failure, with_causes};
+use crate::failure::Failure;
 use crate::instruments::csv_field;
 use crate::instruments::shares::Base;
+use crate::report::print_as;
 use observe::calls::measure::Cost;
 use observe::model::{Interval, MachineUsage};
 use observe::row::Row;
@@ -14,7 +15,7 @@ use observe::sample::{CpuBasis, Sample, TotalBasis};
 use observe::source::accounts::Accounts;
 use observe::tier::Tier;
 use serde::Serialize;
-use terminal::{Delivery, Output, Table};
+use terminal::Table;
 
 /// Writes intervals to standard output.
 pub struct Shower<'plan> {
@@ -57,15 +58,7 @@ impl<'plan> Shower<'plan> {
             Format::Csv => self.csv(rows, interval, later, kind),
         };
         self.has_begun = true;
-        let mut output = Output::standard();
-        match output.put(text.as_bytes()).and_then(|_| output.finish()) {
-            Ok(Delivery::Taken) => Ok(()),
-            Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
-            Err(error) => {
-                let message = format!("write to standard output: {}", with_causes(&error));
-                Err(Failure::Environment { command: NAME, message })
-            }
-        }
+        print_as(NAME, &text)
     }
 
     fn style(&self, machine: &MachineUsage) -> Style<'_> {
