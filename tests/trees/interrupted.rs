@@ -40,9 +40,12 @@ fn a_full_target_is_told_for_each_file_and_the_rest_goes_on() {
     assert_eq!(said(&outcome), "mh cp: error writing 'dst/large': File too large\n");
     assert!(!place.has("dst/large"), "half a file");
     succeeds(&place, "cmp src/small dst/small && cmp src/below/small dst/below/small");
-    // Two names of one file, and one that is written over.
-    let again = "ln src/large src/twin; echo old > dst/large; ulimit -f 128; $mh cp -a -T src dst";
-    assert_eq!(place.shell(again).exit, Exit::Code(1));
+    let written_over = "echo old > dst/large; ulimit -f 128; $mh cp -a -T src dst";
+    assert_eq!(place.shell(written_over).exit, Exit::Code(1));
+    assert!(!place.has("dst/large"), "half a file");
+    // Two names of one file.
+    let linked = "ln src/large src/twin; ulimit -f 128; $mh cp -a -T src dst";
+    assert_eq!(place.shell(linked).exit, Exit::Code(1));
     assert!(!place.has("dst/large") && !place.has("dst/twin"), "half a file");
     let outcome = place.shell("$mh cp src/large /dev/full");
     assert_eq!(

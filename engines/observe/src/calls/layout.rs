@@ -143,8 +143,10 @@ pub mod cell {
 pub mod cpu {
     /// Calls of threads that were not followed.
     pub const BYSTANDER_CALLS: i16 = 0;
-    /// The number of the thread on it; 0 while nobody has asked, and for the idle one, which makes no calls.
+    /// The number of the thread on it.
     pub const THREAD: i16 = 8;
+    /// Where that thread's registers lie, which tells it from all others; 0 since the last switch, until somebody asks.
+    pub const REGISTERS: i16 = 16;
     /// As a power of two: a line of the cache.
     pub const SHIFT: i32 = 6;
 }

@@ -158,13 +158,19 @@ impl<'a> Draft<'a> {
 
     /// R8 = the current thread's row; to `bystander` where nobody follows it, with R9 = the row of this CPU. R9 = its owner.
     ///
-    /// Asking the kernel who it is costs 10 ns at both ends of every call of everybody. So it is asked once: the number stands
-    /// in the CPU's row until the next switch writes the next thread's. The CPU's own number the kernel writes into the program.
+    /// Asking the kernel who it is costs 10 ns at both ends of every call of everybody. So it is asked once after each switch, and
+    /// the number stands in the CPU's row, beside the place where the thread's registers were saved when it entered the kernel:
+    /// that is on its own stack, so another thread's are elsewhere, and a number that is not this thread's is never believed.
+    /// What the switches tell is not enough (docs/journal/0006-system-calls.md). The CPU's own number the kernel writes into
+    /// the program.
     fn current_row(&mut self, bystander: Label) {
         let (known, end) = (self.code.label(), self.end);
         cpu_row(self, R9, end);
         self.code.load(Double, R0, R9, cpu::THREAD);
-        self.code.jump_if(R0, NotEqual, Is(0), known);
+        self.code.load(Double, R1, R6, 0);
+        self.code.load(Double, R2, R9, cpu::REGISTERS);
+        self.code.jump_if(R1, Equal, Of(R2), known);
+        self.code.store(Double, R9, cpu::REGISTERS, Of(R1));
         self.ask_for_thread();
         self.code.store(Double, R9, cpu::THREAD, Of(R0));
         self.code.bind(known);
@@ -439,7 +445,7 @@ pub fn switch(memory: &Memory, fields: &Fields) -> Code {
     cpu_row(&mut draft, R8, end);
     draft.code.load(Double, R1, R6, 2 * ARGUMENT);
     draft.code.load(Word, R1, R1, fields.task_pid);
-    draft.code.store(Double, R8, cpu::THREAD, Of(R1));
+    draft.code.store(Double, R8, cpu::REGISTERS, Is(0));
     draft.thread_row(R8, R1, end);
     let code = &mut draft.code;
     code.load(Word, R1, R8, thread::OWNER);
