@@ -8,7 +8,7 @@ use machine::Host;
 use observe::looker::Looker;
 use observe::recording::{Header, Player, VERSION, write_header, write_sample};
 use observe::sample::Sample;
-use observe::sampler::{Sampler, Wanted};
+use observe::sampler::{Depth, Sampler, Wanted, Who};
 use observe::source::accounts::Accounts;
 use observe::tier::Tier;
 use std::fs::File;
@@ -53,10 +53,13 @@ pub enum Step {
 impl Feed {
     /// Of the host, at a pace.
     pub fn live(command: &'static str, host: &Host, interval: Duration, wanted: Wanted) -> Result<Self, Failure> {
-        let sampler = Box::new(Sampler::open(host).map_err(|error| failure(command, &error))?);
+        let mut sampler = Box::new(Sampler::open(host).map_err(|error| failure(command, &error))?);
+        // What is told of threads comes from files, whoever asks.
+        let is_by_process = wanted.who == Who::Everybody && wanted.depth == Depth::Processes;
+        let tier = if is_by_process && sampler.use_thread_list() { Tier::Bpf } else { Tier::NoRights };
         let pace = pace(command, interval, 1)?;
         let source = Source::Live { sampler, pace, wanted, looker: None };
-        Ok(Self { command, source, recorder: None, accounts: accounts(), tier: Tier::NoRights })
+        Ok(Self { command, source, recorder: None, accounts: accounts(), tier })
     }
 
     /// Looks at the states of threads, too, while it waits for the next sample.

@@ -73,7 +73,7 @@ pub enum TotalBasis {
 pub struct ProcessSample {
     /// Its number.
     pub pid: u32,
-    /// The inode of its folder in `/proc`: as long as it is the same, so is the process.
+    /// The inode of its folder in `/proc`, or when it began: as long as it is the same, so is the process.
     // LIE: the reverse does not hold, the kernel may forget the folder and make another one for the same process.
     pub folder: u64,
     /// When its CPU time was read.

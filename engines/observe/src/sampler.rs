@@ -1,6 +1,6 @@
-//! Takes samples: the list of processes, three clocks each, and text only where a clock has moved since the sample before.
-//! That is what makes a scan of ten thousand sleepers cost milliseconds. Buffers are used again; once they have grown,
-//! a sample of processes that are known allocates nothing.
+//! Takes samples: the list of processes, three clocks each (both in one pass where the kernel lets us put a program into it),
+//! and text only where a clock has moved since the sample before. That is what makes a scan of ten thousand sleepers cost
+//! milliseconds. Buffers are used again; once they have grown, a sample of processes that are known allocates nothing.
 
 use crate::clocks::{Clocks, KernelClocks};
 use crate::files::{Files, Numbered};
@@ -9,6 +9,7 @@ use crate::sample::{
     CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Seen, Span, ThreadName, ThreadSample,
     TotalBasis,
 };
+use crate::source::thread_list::{Listed, ThreadList};
 use crate::source::words::text_of;
 use crate::source::{control_group, machine_stat, pressure, process_stat, process_status, run_delay};
 use machine::{Host, HostError};
@@ -66,7 +67,8 @@ pub struct Sampler {
     root: Files,
     hierarchies: Hierarchies,
     quota_millicores: Option<u64>,
-    found: Vec<Numbered>,
+    thread_list: Option<ThreadList>,
+    found: Vec<Found>,
     tasks: Vec<Numbered>,
     path: String,
     scratch: Vec<u8>,
@@ -89,12 +91,20 @@ impl Sampler {
             hierarchies: Hierarchies::find(host),
             // LIMIT: a quota that changes while we look is not noticed; finding it means listing all mounts.
             quota_millicores: machine::cpu_quota(host).ok().flatten().map(|quota| quota.millicores),
+            thread_list: None,
             found: Vec::new(),
             tasks: Vec::new(),
             path: String::new(),
             scratch: Vec::new(),
             group: Vec::new(),
         })
+    }
+
+    /// From now on everybody is looked at in one pass of a program inside the kernel. False where that is not possible: then all
+    /// stays as it was. A pass that fails later ends it, too.
+    pub fn use_thread_list(&mut self) -> bool {
+        self.thread_list = ThreadList::open(&self.host);
+        self.thread_list.is_some()
     }
 
     /// Fills `later`. `earlier` is the sample before it, if there is one: it says what is known already.
@@ -110,8 +120,8 @@ impl Sampler {
         let mut known = earlier.map(|earlier| earlier.processes.iter().peekable());
         for entry in &found {
             let before = known.as_mut().and_then(|known| {
-                while known.next_if(|process| process.pid < entry.number).is_some() {}
-                known.next_if(|process| process.pid == entry.number)
+                while known.next_if(|process| process.pid < entry.pid).is_some() {}
+                known.next_if(|process| process.pid == entry.pid)
             });
             self.look_at_process(*entry, wanted, Before { sample: earlier, process: before }, later);
         }
@@ -143,22 +153,31 @@ impl Sampler {
         }
     }
 
-    fn list(&mut self, who: &Who, found: &mut Vec<Numbered>) -> Result<(), HostError> {
+    fn list(&mut self, who: &Who, found: &mut Vec<Found>) -> Result<(), HostError> {
+        found.clear();
         match who {
             Who::Everybody => {
-                self.proc.numbers(found).map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause })
+                if let Some(list) = self.thread_list.as_mut() {
+                    if list.read() {
+                        found.extend(list.processes().iter().map(Found::in_list));
+                        return Ok(());
+                    }
+                    self.thread_list = None;
+                }
+                let listed = self.proc.numbers(&mut self.tasks);
+                found.extend(self.tasks.iter().map(|entry| Found::in_folder(entry.number, entry.inode)));
+                listed.map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause })
             }
             Who::These(pids) => {
-                found.clear();
-                for &number in pids {
+                for &pid in pids {
                     self.path.clear();
-                    write!(self.path, "{number}").expect("a string takes every write");
+                    write!(self.path, "{pid}").expect("a string takes every write");
                     if let Ok(inode) = self.proc.inode(&self.path) {
-                        found.push(Numbered { number, inode });
+                        found.push(Found::in_folder(pid, inode));
                     }
                 }
-                found.sort_unstable();
-                found.dedup();
+                found.sort_unstable_by_key(|found| found.pid);
+                found.dedup_by_key(|found| found.pid);
                 Ok(())
             }
         }
@@ -196,12 +215,12 @@ impl Sampler {
         Some(MachineTotal { used_ns, basis: TotalBasis::ControlGroup })
     }
 
-    fn look_at_process(&mut self, entry: Numbered, wanted: &Wanted, before: Before<'_>, later: &mut Sample) {
-        let mut process = ProcessSample { pid: entry.number, folder: entry.inode, ..ProcessSample::default() };
-        process.at_ns = self.clocks.now_ns();
-        process.cpu = self.clock_reading(process.pid);
+    fn look_at_process(&mut self, entry: Found, wanted: &Wanted, before: Before<'_>, later: &mut Sample) {
+        let mut process = ProcessSample { pid: entry.pid, folder: entry.folder, ..ProcessSample::default() };
+        (process.at_ns, process.cpu) =
+            entry.reading.unwrap_or_else(|| (self.clocks.now_ns(), self.clock_reading(entry.pid)));
         let has_clock = process.cpu.total_ns.is_some();
-        let known = before.process.filter(|known| known.folder == entry.inode);
+        let known = before.process.filter(|known| known.folder == entry.folder);
         let has_moved = !has_clock || known.is_none_or(|known| known.cpu != process.cpu);
         if !has_moved {
             // What did not move until now had not moved at the sample's beginning either: one time for all of these.
@@ -357,6 +376,26 @@ impl Sampler {
     /// The clock that samples are stamped with.
     pub fn now_ns(&self) -> u64 {
         self.clocks.now_ns()
+    }
+}
+
+/// A process that is there.
+#[derive(Clone, Copy)]
+struct Found {
+    pid: u32,
+    /// See [`ProcessSample::folder`].
+    folder: u64,
+    /// When its CPU time was read and what it was, where that is known already.
+    reading: Option<(u64, CpuReading)>,
+}
+
+impl Found {
+    fn in_folder(pid: u32, inode: u64) -> Self {
+        Self { pid, folder: inode, reading: None }
+    }
+
+    fn in_list(listed: &Listed) -> Self {
+        Self { pid: listed.pid, folder: listed.start_ns, reading: Some((listed.at_ns, listed.cpu())) }
     }
 }
 

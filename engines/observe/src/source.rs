@@ -10,4 +10,5 @@ pub mod pressure;
 pub mod process_stat;
 pub mod process_status;
 pub mod run_delay;
+pub mod thread_list;
 pub mod words;

@@ -90,16 +90,26 @@ fn only_listed_processes_are_looked_at() {
 #[test]
 fn a_first_sample_of_busy_processes_reads_no_text_and_the_next_does() {
     let mut sampler = Sampler::open(&Host::real()).expect("Linux has /proc");
-    let wanted = Wanted { who: Who::Everybody, texts: Texts::OfBusy, depth: Depth::Processes };
-    let (mut earlier, mut later) = (Sample::default(), Sample::default());
-    sampler.take(&wanted, None, &mut earlier).expect("listed");
-    let own = std::process::id();
-    assert!(earlier.process(own).expect("it lives").line.is_none());
-    sampler.take(&wanted, Some(&earlier), &mut later).expect("listed");
-    let process = later.process(own).expect("it lives");
-    assert!(process.cpu.total_ns > earlier.process(own).expect("it lives").cpu.total_ns);
-    assert!(process.identity.is_some() && process.line.is_some());
-    assert_eq!(process.folder, earlier.process(own).expect("it lives").folder);
+    for in_one_pass in [false, true] {
+        if in_one_pass && !sampler.use_thread_list() {
+            return;
+        }
+        let wanted = Wanted { who: Who::Everybody, texts: Texts::OfBusy, depth: Depth::Processes };
+        let (mut earlier, mut later) = (Sample::default(), Sample::default());
+        sampler.take(&wanted, None, &mut earlier).expect("listed");
+        let own = std::process::id();
+        let before = earlier.process(own).expect("it lives");
+        assert!(before.line.is_none());
+        // The one pass does not ask clocks, which are always up to date about who asks: a tick has to come.
+        let until = sampler.now_ns() + 3 * KernelClocks.tick_ns();
+        while sampler.now_ns() < until {}
+        sampler.take(&wanted, Some(&earlier), &mut later).expect("listed");
+        let process = later.process(own).expect("it lives");
+        assert!(process.cpu.total_ns > before.cpu.total_ns && process.at_ns >= before.at_ns);
+        assert!(process.identity.is_some() && process.line.is_some());
+        assert_eq!(process.folder, before.folder);
+        assert!(later.processes.is_sorted_by_key(|process| process.pid));
+    }
 }
 
 #[test]
