@@ -8,7 +8,7 @@ use machine::Host;
 use observe::looker::Looker;
 use observe::recording::{Header, Player, VERSION, write_header, write_sample};
 use observe::sample::Sample;
-use observe::sampler::{Depth, Sampler, Wanted, Who};
+use observe::sampler::{Depth, Sampler, Wanted};
 use observe::source::accounts::Accounts;
 use observe::tier::Tier;
 use std::fs::File;
@@ -55,8 +55,8 @@ impl Feed {
     pub fn live(command: &'static str, host: &Host, interval: Duration, wanted: Wanted) -> Result<Self, Failure> {
         let mut sampler = Box::new(Sampler::open(host).map_err(|error| failure(command, &error))?);
         // What is told of threads comes from files, whoever asks.
-        let is_by_process = wanted.who == Who::Everybody && wanted.depth == Depth::Processes;
-        let tier = if is_by_process && sampler.use_thread_list() { Tier::Bpf } else { Tier::NoRights };
+        let tier =
+            if wanted.depth == Depth::Processes && sampler.use_thread_list() { Tier::Bpf } else { Tier::NoRights };
         let pace = pace(command, interval, 1)?;
         let source = Source::Live { sampler, pace, wanted, looker: None };
         Ok(Self { command, source, recorder: None, accounts: accounts(), tier })

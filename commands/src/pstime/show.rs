@@ -97,6 +97,7 @@ impl<'plan> Shower<'plan> {
         let seconds = terminal::four_digits(interval.elapsed_ns as f64 / 1e9);
         let clocks = match rows.iter().map(|row| row.basis).max().unwrap_or_default() {
             CpuBasis::Clock => "CPU clocks",
+            CpuBasis::Scheduler => "scheduler's sums",
             CpuBasis::Threads => "sums over threads",
             CpuBasis::Ticks => "steps of 10 ms",
         };

@@ -235,13 +235,21 @@ fn process_cpu(known: Option<&ProcessSample>, process: &ProcessSample, used_ns: 
     };
     let may_run = process.may_run.max(known.map_or(0, |known| known.may_run)).min(machine.online_cpus.max(1));
     // Files of ticks are cut off, so that a difference of two is up to one step off either way.
-    let step_ns = if process.cpu.basis == CpuBasis::Clock { 0 } else { FILE_TICK_NS };
+    let (a_thread_ns, step_ns) = match process.cpu.basis {
+        CpuBasis::Scheduler => (SCHEDULER_ERROR_NS.min(machine.tick_ns), 0),
+        CpuBasis::Clock => (machine.tick_ns, 0),
+        CpuBasis::Threads | CpuBasis::Ticks => (machine.tick_ns, FILE_TICK_NS),
+    };
     Cpu {
         total_ns: used_ns,
         split: divide(used_ns, ticks, process.line, machine.tick_ns),
-        stale_ns: u64::from(may_run).saturating_mul(machine.tick_ns).max(step_ns),
+        stale_ns: u64::from(may_run).saturating_mul(a_thread_ns).max(step_ns),
     }
 }
+
+/// How far the time of a thread on a CPU may be off where the scheduler was asked: reading its clocks and ours takes a
+/// microsecond, and an interrupt, or the hypervisor, may have had the CPU since its time was last added up.
+const SCHEDULER_ERROR_NS: u64 = 20_000;
 
 /// A thread of the kernel is nowhere else.
 fn divide(used_ns: u64, ticks: Ticks, line: Option<StatLine>, tick_ns: u64) -> Split {

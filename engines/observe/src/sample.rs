@@ -126,6 +126,8 @@ pub enum CpuBasis {
     /// Its CPU clock, in nanoseconds.
     #[default]
     Clock,
+    /// What the scheduler has added up, and for how long its threads have run since.
+    Scheduler,
     /// The sum over its present threads, in nanoseconds: what ended threads used is known in steps of 10 ms only.
     Threads,
     /// `/proc/PID/stat`, in steps of 10 ms.

@@ -100,7 +100,7 @@ impl Sampler {
         })
     }
 
-    /// From now on everybody is looked at in one pass of a program inside the kernel. False where that is not possible: then all
+    /// From now on processes are looked at in one pass of a program inside the kernel. False where that is not possible: then all
     /// stays as it was. A pass that fails later ends it, too.
     pub fn use_thread_list(&mut self) -> bool {
         self.thread_list = ThreadList::open(&self.host);
@@ -112,11 +112,11 @@ impl Sampler {
         later.at_ns = self.clocks.now_ns();
         later.since_boot_ns = self.clocks.since_boot_ns();
         later.wall_ns = self.clocks.wall_ns();
-        self.look_at_machine(later);
         later.processes.clear();
         later.threads.clear();
         let mut found = std::mem::take(&mut self.found);
         let listed = self.list(&wanted.who, &mut found);
+        self.look_at_machine(later);
         let mut known = earlier.map(|earlier| earlier.processes.iter().peekable());
         for entry in &found {
             let before = known.as_mut().and_then(|known| {
@@ -155,15 +155,19 @@ impl Sampler {
 
     fn list(&mut self, who: &Who, found: &mut Vec<Found>) -> Result<(), HostError> {
         found.clear();
+        if let Some(list) = self.thread_list.as_mut() {
+            if list.read() {
+                let is_wanted = |listed: &&Listed| match who {
+                    Who::Everybody => true,
+                    Who::These(pids) => pids.contains(&listed.pid),
+                };
+                found.extend(list.processes().iter().filter(is_wanted).map(Found::in_list));
+                return Ok(());
+            }
+            self.thread_list = None;
+        }
         match who {
             Who::Everybody => {
-                if let Some(list) = self.thread_list.as_mut() {
-                    if list.read() {
-                        found.extend(list.processes().iter().map(Found::in_list));
-                        return Ok(());
-                    }
-                    self.thread_list = None;
-                }
                 let listed = self.proc.numbers(&mut self.tasks);
                 found.extend(self.tasks.iter().map(|entry| Found::in_folder(entry.number, entry.inode)));
                 listed.map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause })
@@ -187,7 +191,10 @@ impl Sampler {
         let machine = &mut later.machine;
         machine.tick_ns = self.clocks.tick_ns();
         machine.quota_millicores = self.quota_millicores;
-        machine.total = self.group_total();
+        // The group's account is added up when its threads' are.
+        let ahead_ns = self.thread_list.as_ref().map_or(0, ThreadList::ahead_ns);
+        machine.total =
+            self.group_total().map(|total| MachineTotal { used_ns: total.used_ns.saturating_add(ahead_ns), ..total });
         // Keeps the list of CPUs, so that it is not allocated for every sample.
         let mut ticks = machine.ticks.take().unwrap_or_default();
         let is_read = self.proc.read("stat").is_ok_and(|text| machine_stat::parse_into(text, &mut ticks));
@@ -238,7 +245,7 @@ impl Sampler {
             if !is_read && !has_clock {
                 return;
             }
-            if is_read && has_clock {
+            if is_read && process.cpu.basis == CpuBasis::Clock && has_clock {
                 self.read_clocks_again(&mut process);
             }
         }

@@ -1,7 +1,7 @@
 //! What one scan of many sleeping processes costs: the CPU time of runs with many scans less that of runs with few, so that
 //! starting and the first look at all texts do not count.
 
-use super::Record;
+use super::{Record, WITHOUT_RIGHTS};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -39,7 +39,7 @@ pub fn run(program: &Path, is_quick: bool, record: &mut Record) -> Result<(), St
     ));
     let program = program.to_string_lossy().into_owned();
     let scans = |scans: usize| vec![program.clone(), "pstime".into(), "-n".into(), scans.to_string(), "0.2".into()];
-    let without_rights = ["setpriv", "--reuid=65534", "--clear-groups"].map(str::to_owned);
+    let without_rights = WITHOUT_RIGHTS.map(str::to_owned);
     for (name, prefix, ms_max) in
         [("BPF", &without_rights[..0], SCAN_IN_KERNEL_MS_MAX), ("no rights", &without_rights[..], SCAN_MS_MAX)]
     {
