@@ -6,9 +6,9 @@ mod words;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::instruments::feed::{Feed, Step};
+use crate::instruments::live::{Output, with_screen};
 use crate::instruments::parse_interval;
 use crate::registry::{Entry, Group, Signals};
-use crate::report::print_as;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use observe::ceiling::{Finding, Limit, busy_cores, findings};
 use observe::groups::Hierarchies;
@@ -83,10 +83,22 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if let Some(path) = &args.record {
         feed.record_to(path)?;
     }
-    judge_all(context, &args, &mut feed)
+    let is_live = args.watch && !args.json && args.replay.is_none();
+    if is_live && context.terminals.stdin && context.terminals.stdout {
+        return with_screen(NAME, HELP, |output| judge_all(context, &args, &mut feed, &output));
+    }
+    judge_all(context, &args, &mut feed, &Output::Printed(NAME))
 }
 
-fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed) -> Result<Outcome, Failure> {
+/// What a screen says of itself.
+const HELP: &[&str] = &[
+    "ceiling    ran all the time: only a faster core, or another thread, helps",
+    "starved    could run and had no CPU     throttled  held back by its group's quota",
+    "stolen     the hypervisor had its CPU   I/O-bound  was found waiting for a disk",
+    "FOR        since when                   WAITS IN   where in the kernel",
+];
+
+fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed, output: &Output) -> Result<Outcome, Failure> {
     let hierarchies = Hierarchies::find(&context.host);
     let (mut earlier, mut later) = (Sample::default(), Sample::default());
     if feed.first(&mut earlier)? == Step::End {
@@ -125,8 +137,8 @@ fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed) -> Result<O
             online_cpus: interval.machine.online_cpus,
             threads,
         };
-        let text = if args.json { judged.json() } else { judged.text(args.watch) };
-        print_as(NAME, &text)?;
+        let text = || if args.json { judged.json() } else { judged.text(args.watch) };
+        output.interval(text, || judged.page())?;
         std::mem::swap(&mut earlier, &mut later);
         if step == Step::Last || (!args.watch && args.replay.is_none()) {
             break;

@@ -1,6 +1,7 @@
 //! What the instruments of `see` have in common: a feed of samples, live or recorded, its pace, and how shares are written.
 
 pub mod feed;
+pub mod live;
 pub mod pace;
 pub mod shares;
 

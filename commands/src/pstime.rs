@@ -10,6 +10,7 @@ mod spawned;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::instruments::feed::{Feed, Step};
+use crate::instruments::live::{Output, with_screen};
 use crate::instruments::shares::BaseArg;
 use crate::registry::{Entry, Group, Signals};
 use choose::Chosen;
@@ -46,7 +47,7 @@ pub struct PstimeArgs {
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["replay", "words", "names"])]
     program: Vec<OsString>,
 
-    /// Repeat COUNT times, then print averages; 0 goes on until Ctrl-C
+    /// Repeat COUNT times, then print averages; 0 goes on until Ctrl-C, on a terminal with a screen of its own
     #[arg(short = 'n', value_name = "COUNT", default_value_t = 1)]
     count: u64,
 
@@ -149,8 +150,19 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         feed.record_to(path)?;
     }
     let exact = if plan.is_exact { Some(exact(context)?) } else { None };
-    watch(context, &plan, &mut feed, exact.as_ref())
+    if plan.is_endless() && context.terminals.stdin && context.terminals.stdout {
+        return with_screen(NAME, HELP, |output| watch(context, &plan, &mut feed, exact.as_ref(), output));
+    }
+    watch(context, &plan, &mut feed, exact.as_ref(), Output::Printed(NAME))
 }
+
+/// What a screen says of itself.
+const HELP: &[&str] = &[
+    "%USR %SYS  time on CPUs, in the program and in the kernel; what 100 % is, the first line says",
+    "+-         how far each of them may be off, in points",
+    "%WAIT      of all its threads: they could run and had no CPU",
+    "(unaccounted)  what the machine used and no row has",
+];
 
 fn exact(context: &Context) -> Result<CallSplit, Failure> {
     CallSplit::start(&context.host).map_err(|error| {
@@ -160,7 +172,13 @@ fn exact(context: &Context) -> Result<CallSplit, Failure> {
 }
 
 /// Interval by interval, then the averages.
-fn watch(context: &Context, plan: &Plan, feed: &mut Feed, exact: Option<&CallSplit>) -> Result<Outcome, Failure> {
+fn watch(
+    context: &Context,
+    plan: &Plan,
+    feed: &mut Feed,
+    exact: Option<&CallSplit>,
+    output: Output,
+) -> Result<Outcome, Failure> {
     let mut earlier = Sample::default();
     let mut later = Sample::default();
     if feed.first(&mut earlier)? == Step::End {
@@ -173,7 +191,7 @@ fn watch(context: &Context, plan: &Plan, feed: &mut Feed, exact: Option<&CallSpl
     let mut outcome = chosen.missing(context, &earlier);
     let mut families: Vec<Family> = if plan.children { chosen.families(&earlier) } else { Vec::new() };
     let mut interval = Interval::new(plan.idlers());
-    let mut shower = Shower::new(plan, feed.tier, feed.accounts.clone(), exact.map(CallSplit::cost));
+    let mut shower = Shower::new(plan, feed.tier, feed.accounts.clone(), exact.map(CallSplit::cost), output);
     let read_calls = || exact.map(CallSplit::read).unwrap_or_default();
     let first_calls = read_calls();
     let mut earlier_calls = first_calls.clone();

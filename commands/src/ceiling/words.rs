@@ -1,6 +1,7 @@
 //! A judgement as people and programs read it: one sentence that a manager understands, then the threads.
 //! Pure functions; the numbers come from `observe`.
 
+use crate::instruments::live::Page;
 use observe::ceiling::{Finding, Limit};
 use observe::tier::Tier;
 use serde::Serialize;
@@ -45,10 +46,17 @@ impl Judged {
 
     /// The sentence and the table.
     pub fn text(&self, with_since: bool) -> String {
-        let mut text = terminal::printable(&self.verdict()).into_owned() + "\n";
-        if self.threads.is_empty() {
-            return text;
-        }
+        let verdict = self.verdict();
+        let table = if self.threads.is_empty() { String::new() } else { self.table(with_since).to_string() };
+        format!("{}\n{table}", terminal::printable(&verdict))
+    }
+
+    /// The same for a screen.
+    pub fn page(&self) -> Page {
+        Page::new(&self.verdict(), &self.table(true).to_string(), "")
+    }
+
+    fn table(&self, with_since: bool) -> Table {
         use Align::{Left, Right};
         let aligns = [Right, Right, Right, Right, Right, Left, Left, Left, Left];
         let mut table = Table::new(&aligns).no_wider_than(terminal::standard_output_columns());
@@ -56,8 +64,7 @@ impl Judged {
         for told in &self.threads {
             table.row(self.cells(told, with_since));
         }
-        text.push_str(&table.to_string());
-        text
+        table
     }
 
     fn cells(&self, told: &Told, with_since: bool) -> [String; 9] {

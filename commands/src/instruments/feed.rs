@@ -128,7 +128,10 @@ impl Feed {
                 match woken {
                     Woken::Part => Step::Child,
                     Woken::Child => return Ok(Step::Child),
-                    Woken::Ended(signal) => sys::signals::die_by(signal),
+                    Woken::Ended(signal) => {
+                        terminal::full_screen::give_back();
+                        sys::signals::die_by(signal)
+                    }
                     Woken::Due => self.take(Some(earlier), later).map(|()| Step::Sample)?,
                     Woken::Interrupted => self.take(Some(earlier), later).map(|()| Step::Last)?,
                 }

@@ -182,6 +182,11 @@ impl Plan {
         }
     }
 
+    /// Whether it is text for people that goes on until they have had enough.
+    pub fn is_endless(&self) -> bool {
+        self.count == 0 && self.replay.is_none() && self.format == Format::Text
+    }
+
     /// Whether processes that did nothing are listed: the ones that were asked for are, always.
     pub fn idlers(&self) -> Idlers {
         if self.all || self.is_selective() { Idlers::Listed } else { Idlers::Counted }

@@ -1,13 +1,12 @@
 //! An interval of `mh pstime` as text, JSON or CSV. Every form names base, clocks and tier, and closes the table against the
 //! machine's own total. Decides nothing about numbers.
 
-use super::NAME;
 use super::columns::{Column, Style};
 use super::plan::{Format, Plan, Unit};
 use crate::failure::Failure;
 use crate::instruments::csv_field;
+use crate::instruments::live::{Output, Page};
 use crate::instruments::shares::Base;
-use crate::report::print_as;
 use observe::calls::measure::Cost;
 use observe::model::{Interval, MachineUsage};
 use observe::row::Row;
@@ -17,13 +16,14 @@ use observe::tier::Tier;
 use serde::Serialize;
 use terminal::Table;
 
-/// Writes intervals to standard output.
+/// Writes intervals, or shows them.
 pub struct Shower<'plan> {
     plan: &'plan Plan,
     tier: Tier,
     accounts: Accounts,
     /// Where every call is measured.
     measured: Option<Cost>,
+    output: Output,
     has_begun: bool,
 }
 
@@ -36,29 +36,29 @@ enum Kind {
 
 impl<'plan> Shower<'plan> {
     /// Nothing is written yet.
-    pub fn new(plan: &'plan Plan, tier: Tier, accounts: Accounts, measured: Option<Cost>) -> Self {
+    pub fn new(plan: &'plan Plan, tier: Tier, accounts: Accounts, measured: Option<Cost>, output: Output) -> Self {
         let tier = if measured.is_some() { Tier::Bpf } else { tier };
-        Self { plan, tier, accounts, measured, has_begun: false }
+        Self { plan, tier, accounts, measured, output, has_begun: false }
     }
 
     /// One interval.
     pub fn interval(&mut self, rows: &[Row], interval: &Interval, later: &Sample) -> Result<(), Failure> {
-        self.write(rows, interval, later, Kind::Interval)
+        self.output.interval(|| self.write(rows, interval, later, Kind::Interval), || self.page(rows, interval))?;
+        self.has_begun = true;
+        Ok(())
     }
 
     /// All intervals together.
-    pub fn average(&mut self, rows: &[Row], interval: &Interval, later: &Sample) -> Result<(), Failure> {
-        self.write(rows, interval, later, Kind::Average)
+    pub fn average(&self, rows: &[Row], interval: &Interval, later: &Sample) -> Result<(), Failure> {
+        self.output.end(&self.write(rows, interval, later, Kind::Average))
     }
 
-    fn write(&mut self, rows: &[Row], interval: &Interval, later: &Sample, kind: Kind) -> Result<(), Failure> {
-        let text = match self.plan.format {
+    fn write(&self, rows: &[Row], interval: &Interval, later: &Sample, kind: Kind) -> String {
+        match self.plan.format {
             Format::Text => self.text(rows, interval, kind),
             Format::Json => self.json(rows, interval, later, kind),
             Format::Csv => self.csv(rows, interval, later, kind),
-        };
-        self.has_begun = true;
-        print_as(NAME, &text)
+        }
     }
 
     fn style(&self, machine: &MachineUsage) -> Style<'_> {
@@ -75,17 +75,27 @@ impl<'plan> Shower<'plan> {
     fn text(&self, rows: &[Row], interval: &Interval, kind: Kind) -> String {
         let style = self.style(&interval.machine);
         let shown = self.shown(rows, style);
-        let mut text = if self.has_begun { "\n".to_owned() } else { String::new() };
-        text.push_str(&self.caption(rows, interval, style, kind));
+        let gap = if self.has_begun && !self.output.is_shown() { "\n" } else { "" };
+        let caption = self.caption(rows, interval, style, kind);
+        format!("{gap}{caption}{}{}", self.table(&shown, style), self.closing(rows, &shown, interval, style))
+    }
+
+    fn page(&self, rows: &[Row], interval: &Interval) -> Page {
+        let style = self.style(&interval.machine);
+        let shown = self.shown(rows, style);
+        let caption = self.caption(rows, interval, style, Kind::Interval);
+        let table = self.table(&shown, style).to_string();
+        Page::new(&caption, &table, &self.closing(rows, &shown, interval, style))
+    }
+
+    fn table(&self, shown: &[&Row], style: Style<'_>) -> Table {
         let aligns: Vec<_> = self.plan.columns.iter().map(|column| column.align()).collect();
         let mut table = Table::new(&aligns).no_wider_than(terminal::standard_output_columns());
         table.row(self.plan.columns.iter().map(|column| column.heading(self.plan.unit)));
-        for row in &shown {
+        for row in shown {
             table.row(self.plan.columns.iter().map(|column| column.cell(row, style)));
         }
-        text.push_str(&table.to_string());
-        text.push_str(&self.closing(rows, &shown, interval, style));
-        text
+        table
     }
 
     /// `share of 64 cores, 10.00 s each; CPU clocks, split by ticks (tier: no rights)`.

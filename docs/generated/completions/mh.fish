@@ -350,7 +350,7 @@ complete -c mh -n "__fish_mh_using_subcommand rm" -l dry-run -d 'Remove nothing 
 complete -c mh -n "__fish_mh_using_subcommand rm" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand rm" -s V -l version -d 'Print version'
-complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C' -r
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C, on a terminal with a screen of its own' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s C -l name -d 'Processes of this name (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s u -l user -d 'Processes of this user only, by name or number (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l by -d 'One row for all processes that have this in common' -r -f -a "user\t'The effective user'

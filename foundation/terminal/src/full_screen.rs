@@ -96,6 +96,11 @@ enum Event {
 }
 
 impl Bell {
+    /// One that nobody hears: for tests of views.
+    pub fn silent() -> Self {
+        Self(sync_channel(1).0)
+    }
+
     /// There is something new.
     pub fn ring(&self) {
         let _full_means_rung = self.0.try_send(Event::Rung);
@@ -124,7 +129,8 @@ fn take_over() -> io::Result<()> {
     execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)
 }
 
-fn give_back() {
+/// Gives the terminal back at once, whoever shows a screen: for a process that is about to end.
+pub fn give_back() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         let _nothing_better_to_do = execute!(io::stdout(), cursor::Show, LeaveAlternateScreen);
         let _nothing_better_to_do = disable_raw_mode();

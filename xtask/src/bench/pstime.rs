@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Parts of the suite, for `--only` and `--list`.
 const PARTS: [&str; 5] = ["total", "running", "split", "exact", "scan"];
 
-/// Trials of a kind in a full run.
+/// Trials of a kind unless `--rounds` says how many.
 const TRIALS: usize = 100;
 /// What both tools watch; the load works for half of it, in its middle.
 const WATCHED_S: u64 = 2;
@@ -87,7 +87,11 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let program = arguments.program.clone().map_or_else(release_binary, Ok)?;
     let load_before = machine::load();
     let mut record = Record { raw: "part,kind,trial,figures\n".to_owned(), ..Record::default() };
-    let trials = if arguments.quick { 3 } else { TRIALS };
+    let trials = match (arguments.quick, arguments.rounds) {
+        (_, Some(rounds)) => usize::from(rounds),
+        (true, None) => 3,
+        (false, None) => TRIALS,
+    };
     for part in parts {
         match part {
             "total" => totals(&program, trials, &mut record)?,

@@ -1,0 +1,257 @@
+//! An instrument on a screen of its own: the last interval, redrawn as the next one comes, rows to scroll through. The instrument
+//! goes on as it does without one; it only puts its text here, and what it says at the end is printed when the screen is gone.
+
+use super::failure;
+use crate::failure::Failure;
+use crate::report::print_as;
+use rustix::process::{Signal, getpid, kill_process};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use terminal::full_screen::{Bell, Canvas, FullScreen, Key, Left, Next, View};
+
+const KEYS: &str = "up/down scroll   space hold, go on   ? help   q leave";
+
+/// What `?` shows below the command's own lines.
+const HELP_KEYS: &[&str] = &[
+    "",
+    "arrows     scroll; home, end, page up and page down too",
+    "space      hold what is shown, to read it; again: go on",
+    "q          leave, as escape and ctrl-c do",
+    "",
+    "any key: back",
+];
+
+/// An interval's text, by what moves and what stays when rows are scrolled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    heading: String,
+    columns: String,
+    rows: Vec<String>,
+    foot: Vec<String>,
+}
+
+impl Page {
+    /// The first line of `table` says what its columns are.
+    pub fn new(heading: &str, table: &str, foot: &str) -> Self {
+        let mut lines = table.lines().map(str::to_owned);
+        Self {
+            heading: heading.trim_end().to_owned(),
+            columns: lines.next().unwrap_or_default(),
+            rows: lines.collect(),
+            foot: foot.lines().map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// Where an instrument's text goes.
+#[derive(Clone)]
+pub enum Output {
+    /// To standard output, one interval after the other.
+    Printed(&'static str),
+    /// To a screen.
+    Shown(Arc<Shown>),
+}
+
+/// What is between the instrument and its screen.
+pub struct Shown {
+    page: Mutex<Page>,
+    left_behind: Mutex<String>,
+    bell: Bell,
+}
+
+impl Output {
+    /// Whether it is a screen: what comes next replaces what was there.
+    pub fn is_shown(&self) -> bool {
+        matches!(self, Self::Shown(_))
+    }
+
+    /// An interval: `text` where it is printed, a page where there is a screen.
+    pub fn interval(&self, text: impl FnOnce() -> String, page: impl FnOnce() -> Page) -> Result<(), Failure> {
+        match self {
+            Self::Printed(command) => print_as(command, &text()),
+            Self::Shown(shown) => {
+                *lock(&shown.page) = page();
+                shown.bell.ring();
+                Ok(())
+            }
+        }
+    }
+
+    /// What is to be read when all is over.
+    pub fn end(&self, text: &str) -> Result<(), Failure> {
+        match self {
+            Self::Printed(command) => print_as(command, text),
+            Self::Shown(shown) => {
+                lock(&shown.left_behind).push_str(text);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Runs `instrument` with a screen until it ends, or the user leaves: then it is interrupted as by Ctrl-C.
+///
+/// Signals that end programs must be held back by now.
+pub fn with_screen<T>(
+    command: &'static str,
+    help: &'static [&'static str],
+    instrument: impl FnOnce(Output) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut screen = FullScreen::enter().map_err(|error| failure(command, &error))?;
+    let bell = screen.bell();
+    let shown = Arc::new(Shown { page: Mutex::default(), left_behind: Mutex::default(), bell: screen.bell() });
+    let mut pages =
+        Pages { shown: Arc::clone(&shown), page: Page::default(), help, top: 0, is_held: false, is_help: false };
+    let drawing = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
+        let left = screen.show(&mut pages);
+        drop(screen);
+        if !matches!(left, Ok(Left::Ended(_))) {
+            let _we_live = kill_process(getpid(), Signal::INT);
+        }
+    });
+    let drawing = drawing.map_err(|error| failure(command, &error))?;
+    let result = instrument(Output::Shown(Arc::clone(&shown)));
+    bell.end(0);
+    let _a_panic_has_been_told = drawing.join();
+    print_as(command, &lock(&shown.left_behind))?;
+    result
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is on the screen.
+struct Pages {
+    shown: Arc<Shown>,
+    page: Page,
+    help: &'static [&'static str],
+    /// The row that is drawn first.
+    top: usize,
+    is_held: bool,
+    is_help: bool,
+}
+
+impl Pages {
+    fn scroll(&mut self, top: usize) -> Next {
+        self.top = top.min(self.page.rows.len().saturating_sub(1));
+        Next::Draw
+    }
+}
+
+impl View for Pages {
+    fn draw(&self, canvas: &mut Canvas<'_>) {
+        if self.is_help {
+            self.help.iter().chain(HELP_KEYS).enumerate().for_each(|(row, line)| canvas.line(row, line));
+            return;
+        }
+        let heading = wrapped(&self.page.heading, canvas.width());
+        heading.iter().enumerate().for_each(|(row, line)| canvas.heading(row, line));
+        canvas.heading(heading.len(), &self.page.columns);
+        let (first, last) = (heading.len() + 1, canvas.height().saturating_sub(1));
+        let foot = last.saturating_sub(self.page.foot.len());
+        let room = foot.saturating_sub(first);
+        for (at, row) in self.page.rows.iter().skip(self.top).take(room).enumerate() {
+            canvas.line(first + at, row);
+        }
+        self.page.foot.iter().enumerate().for_each(|(at, line)| canvas.line(foot + at, line));
+        let below = self.page.rows.len().saturating_sub(self.top + room);
+        let held = if self.is_held { "   HELD" } else { "" };
+        let more = if below > 0 { format!("   {below} more rows below") } else { String::new() };
+        canvas.line(last, &format!("{KEYS}{held}{more}"));
+    }
+
+    fn key(&mut self, key: Key) -> Next {
+        if std::mem::take(&mut self.is_help) {
+            return Next::Draw;
+        }
+        const SCREEN: usize = 15;
+        match key {
+            Key::Letter('q') | Key::Escape => Next::Leave,
+            Key::Letter('?' | 'h') => {
+                self.is_help = true;
+                Next::Draw
+            }
+            Key::Letter(' ') => {
+                self.is_held = !self.is_held;
+                self.refresh();
+                Next::Draw
+            }
+            Key::Up => self.scroll(self.top.saturating_sub(1)),
+            Key::Down => self.scroll(self.top + 1),
+            Key::PageUp => self.scroll(self.top.saturating_sub(SCREEN)),
+            Key::PageDown => self.scroll(self.top + SCREEN),
+            Key::Home => self.scroll(0),
+            Key::End => self.scroll(usize::MAX),
+            Key::Letter(_) | Key::Enter => Next::Stay,
+        }
+    }
+
+    fn refresh(&mut self) -> bool {
+        if self.is_held {
+            return false;
+        }
+        let page = lock(&self.shown.page).clone();
+        let is_new = page != self.page;
+        self.page = page;
+        self.scroll(self.top);
+        is_new
+    }
+}
+
+/// Words on as many lines as they need.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("never empty");
+        if line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width {
+            let blank = if line.is_empty() { "" } else { " " };
+            line.push_str(blank);
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use terminal::full_screen::drawn;
+
+    fn pages(rows: usize) -> Pages {
+        let table: String = (0..=rows).map(|row| format!("row {row}\n")).collect();
+        let page = Page::new("a verdict of six words here\n", &table, "(total)  all\n");
+        let shown = Shown { page: Mutex::new(page), left_behind: Mutex::default(), bell: Bell::silent() };
+        let (page, shown) = (Page::default(), Arc::new(shown));
+        let mut pages = Pages { shown, page, help: &["HELP"], top: 0, is_held: false, is_help: false };
+        assert!(pages.refresh() && !pages.refresh());
+        pages
+    }
+
+    #[test]
+    fn the_verdict_and_the_sums_stay_while_rows_scroll() {
+        let mut pages = pages(9);
+        let text = drawn(&pages, 16, 8);
+        assert_eq!(text, "a verdict of six\nwords here\nrow 0\nrow 1\nrow 2\nrow 3\n(total)  all\nup/down scroll\n");
+        pages.key(Key::PageDown);
+        pages.key(Key::Up);
+        assert!(drawn(&pages, 80, 8).contains("row 0\nrow 8\nrow 9\n"), "the last rows");
+        pages.key(Key::Home);
+        assert!(drawn(&pages, 200, 8).ends_with("   5 more rows below\n"));
+        let _no_panic = drawn(&pages, 3, 2);
+    }
+
+    #[test]
+    fn what_is_held_stays_and_help_goes_with_any_key() {
+        let mut pages = pages(1);
+        pages.key(Key::Letter(' '));
+        *lock(&pages.shown.page) = Page::new("new", "", "");
+        assert!(!pages.refresh() && drawn(&pages, 80, 8).contains("HELD"));
+        pages.key(Key::Letter(' '));
+        assert!(drawn(&pages, 80, 8).starts_with("new\n"));
+        pages.key(Key::Letter('?'));
+        assert!(drawn(&pages, 80, 12).starts_with("HELP\n"));
+        assert_eq!((pages.key(Key::Letter('q')), pages.key(Key::Letter('q'))), (Next::Draw, Next::Leave));
+    }
+}
