@@ -15,7 +15,7 @@ pub enum Kind {
     Spin,
     /// One system call after the other.
     Calls,
-    /// 200 us in user mode, 200 us in long system calls.
+    /// About 200 us in user mode, then as long in one system call.
     Half,
     /// 1 ms of work, 3 ms of sleep: in step with a tick of 4 ms.
     Brief,
@@ -82,7 +82,7 @@ const WORK: Duration = Duration::from_secs(1);
 /// One that is watched while it works goes on until the watching is over.
 const LONG_WORK: Duration = Duration::from_millis(1600);
 const THREADS: u32 = 64;
-const PHASE: Duration = Duration::from_micros(200);
+const PHASE_NS: u64 = 200_000;
 
 /// Waits for a line, works, gives account, waits for its end.
 pub fn run(arguments: &LoadArguments) -> Result<(), String> {
@@ -146,22 +146,47 @@ fn spin_until(end: Instant) {
     }
 }
 
-/// CPU time of the user halves.
+/// CPU time of the user halves. Both halves are work, not time: one that is pushed off its CPU goes on where it was. Their
+/// lengths vary, so that the load is not in step with the tick.
 fn half(end: Instant) -> Result<u64, String> {
     let mut zero = std::fs::File::open("/dev/zero").map_err(|error| format!("load: {error}"))?;
     // Long calls: what this loop does between them is the program's own, and counted nowhere in this account.
-    let mut buffer = vec![0_u8; 4 << 20];
-    let mut user_ns = 0;
+    let mut buffer = vec![1_u8; 2 * HALF_BYTES];
+    let spins_a_half = fastest_ns(|| spin(SPINS)).map(|spins_ns| SPINS * PHASE_NS / spins_ns)?;
+    let bytes_ns = fastest_ns(|| zero.read_exact(&mut buffer[..HALF_BYTES]).expect("zeros have no end"))?;
+    let bytes_a_half = HALF_BYTES as u64 * PHASE_NS / bytes_ns;
+    let (mut user_ns, mut noise) = (0, 0x2545_f491_4f6c_dd1d_u64);
     while Instant::now() < end {
+        // From a half to one and a half.
+        noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let part = |whole: u64, noise: u64| whole / 2 + whole * (noise & 0xffff) / 0x1_0000;
         let before = clock(ClockId::ThreadCPUTime);
-        spin_until(Instant::now() + PHASE);
+        spin(part(spins_a_half, noise >> 48));
         user_ns += clock(ClockId::ThreadCPUTime) - before;
-        let turn = Instant::now() + PHASE;
-        while Instant::now() < turn {
-            zero.read_exact(&mut buffer).map_err(|error| format!("load: {error}"))?;
-        }
+        let bytes = part(bytes_a_half, noise >> 32) as usize;
+        let length = bytes.min(buffer.len());
+        zero.read_exact(&mut buffer[..length]).map_err(|error| format!("load: {error}"))?;
     }
     Ok(user_ns)
+}
+
+const SPINS: u64 = 100_000;
+const HALF_BYTES: usize = 4 << 20;
+
+fn spin(count: u64) {
+    (0..count).for_each(|value| {
+        black_box(value);
+    });
+}
+
+/// The least CPU time of some.
+fn fastest_ns(mut work: impl FnMut()) -> Result<u64, String> {
+    let times = (0..5).map(|_| {
+        let before = clock(ClockId::ThreadCPUTime);
+        work();
+        clock(ClockId::ThreadCPUTime) - before
+    });
+    times.min().filter(|time| *time > 0).ok_or_else(|| "load: the clock stands still".to_owned())
 }
 
 fn noted(end: Instant) -> Vec<(u64, u64)> {
