@@ -309,7 +309,8 @@ fn cost(shown: &Shown, life_ns: u64) -> String {
     text
 }
 
-fn losses(lost: &Losses) -> String {
+/// What could not be seen or told apart, a line each.
+pub fn losses(lost: &Losses) -> String {
     let mut text = String::new();
     if lost.events_missed > 0 || lost.threads_missed > 0 {
         let (events, threads) = (integer(lost.events_missed), integer(lost.threads_missed));

@@ -2,7 +2,7 @@
 //! the way.
 
 use super::plan::{Plan, Subject};
-use super::show::{Shown, text};
+use super::show::{Shown, losses, text};
 use super::source::Source;
 use super::{NAME, SystimeArgs, export};
 use crate::context::Context;
@@ -58,11 +58,11 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
         if args.interval.is_some_and(|interval| printed.elapsed() >= interval) {
             printed = Instant::now();
             let shown = prepare(context, plan, source.read(), source.made(), &mut paths);
-            put(args, &shown)?;
+            put(context, args, &shown)?;
         }
     }
     let (snapshot, made) = source.finish();
-    put(args, &prepare(context, plan, snapshot, made, &mut paths))?;
+    put(context, args, &prepare(context, plan, snapshot, made, &mut paths))?;
     Ok(ended.map_or(Outcome::Done, Outcome::Code))
 }
 
@@ -123,7 +123,12 @@ fn prepare(
     Shown { subject: plan.subject.clone(), is_by_owner: plan.is_by_owner(), snapshot, made }
 }
 
-fn put(args: &SystimeArgs, shown: &Shown) -> Result<(), Failure> {
+fn put(context: &Context, args: &SystimeArgs, shown: &Shown) -> Result<(), Failure> {
+    let lost = &shown.snapshot.lost;
+    if args.csv && !lost.is_none() {
+        // The other forms have it beside the table.
+        context.messages.warning(NAME, losses(lost).trim_end(), &[]);
+    }
     let text = match (args.json, args.csv) {
         (true, _) => export::json(shown),
         (_, true) => export::csv(shown),
