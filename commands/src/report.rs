@@ -33,6 +33,9 @@ pub struct Finished<'a> {
     /// Whose hands it worked with, where they were not simply the table's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hands_from: Option<&'static str>,
+    /// What an archive's index was good for, in a word, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<String>,
     /// What decides which next step is still open.
     #[serde(skip)]
     pub circumstances: Circumstances,
@@ -123,6 +126,9 @@ fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
     }
     if let Some(whose) = finished.hands_from {
         writeln!(text, "its hands were {whose}.").expect("writing to a string");
+    }
+    if let Some(index) = &finished.index {
+        writeln!(text, "its index: {index}.").expect("writing to a string");
     }
     if let Some(forecast) = &verdict.forecast {
         writeln!(text, "{}", forecast_sentence(forecast)).expect("writing to a string");

@@ -456,6 +456,7 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
             measures: &ran.measures,
             kept_up: ran.kept,
             hands_from: ran.hands_from,
+            index: None,
             circumstances: Circumstances { others_cpu_ns: ran.others_cpu_ns, ..job.circumstances },
         };
         report::show_report(context, &finished, format);

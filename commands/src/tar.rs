@@ -6,7 +6,9 @@ mod args;
 mod chosen;
 mod compare;
 mod create;
+mod edit;
 mod extract;
+mod index;
 mod list;
 mod old_style;
 mod words;
@@ -78,7 +80,8 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         () if args.extract => extract::run(context, &args),
         () if args.diff => compare::run(context, &args),
         () if args.create || args.append || args.update => create::run(context, &args, matches),
-        () => Err(usage("-A and --delete are not there yet; GNU tar has them".to_owned())),
+        () if args.concatenate => edit::concatenate(context, &args),
+        () => edit::delete(context, &args),
     };
     // COMPAT: whatever ends tar ends it with 2.
     match outcome {

@@ -5,6 +5,8 @@ use crate::context::Context;
 use crate::failure::Failure;
 use archive::blocks::{BlockSource, Piped};
 use archive::extract::Feed;
+use archive::index::entry::Spot;
+use archive::index::units::{ChosenMembers, Units};
 use archive::packed::{Decoding, decode_beside};
 use archive::read::looks_like_archive;
 use archive::source::FileSource;
@@ -28,16 +30,19 @@ pub struct Opened {
     pub name: String,
     /// Its bytes as they lie there, where it is a file.
     pub total_bytes: Option<u64>,
-    way: Way,
+    pub way: Way,
 }
 
-enum Way {
+/// How it is read.
+pub enum Way {
     /// Workers read it at offsets.
     AtOffsets(Arc<File>, u64),
     /// It comes in order; what was read to look at it comes first.
     InOrder(Vec<u8>, File),
-    /// It is decoded.
-    Packed(Input, &'static Facts),
+    /// It is decoded; the file at hand, where an index may be at its end.
+    Packed { input: Input, facts: &'static Facts, file: Option<Arc<File>> },
+    /// A few members of it are.
+    Chosen(Box<Units>, Vec<Spot>),
     /// As above, out of a pipe without a name; what was read of it comes first.
     PackedInOrder(Vec<u8>, File, &'static Facts),
     /// Another program unpacks it.
@@ -49,7 +54,11 @@ const HEAD_BYTES: usize = 512;
 
 /// Finds out what the archive is.
 pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
-    let path = args.file.clone().filter(|path| path != Path::new("-"));
+    open_at(args, args.file.clone().filter(|path| path != Path::new("-")))
+}
+
+/// The same for another one than `-f` says; none is standard input.
+pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure> {
     let name = path.as_ref().map_or("standard input".to_owned(), terminal::quote);
     let told = |error: io::Error| could_not("open", Path::new(&name).as_os_str(), &error);
     let mut file = match &path {
@@ -73,7 +82,7 @@ pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
     let is_said = args.gzip || args.bzip2 || args.xz || args.zstd || args.lz4 || args.lzma || args.compress;
     if is_said && total_bytes.is_none() {
         let facts = registry::formats()[0].facts();
-        return Ok(Opened { name, total_bytes, way: Way::Packed(input, facts) });
+        return Ok(Opened { name, total_bytes, way: Way::Packed { input, facts, file: None } });
     }
     let mut head = Vec::new();
     (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(told)?;
@@ -84,7 +93,11 @@ pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
     let way = match (total_bytes, packed) {
         (Some(_), found) => {
             file.seek(io::SeekFrom::Start(from)).map_err(told)?;
-            found.map_or_else(|| Way::AtOffsets(Arc::new(file), from), |facts| Way::Packed(input, facts))
+            let file = Arc::new(file);
+            match found {
+                None => Way::AtOffsets(file, from),
+                Some(facts) => Way::Packed { input, facts, file: (from == 0).then_some(file) },
+            }
         }
         (None, None) => Way::InOrder(head, file),
         (None, Some(facts)) => Way::PackedInOrder(head, file, facts),
@@ -108,7 +121,8 @@ impl Opened {
                 ("in each worker, at offsets".into(), "a plain file: only headers are read in order".into())
             }
             Way::InOrder(..) => ("in order".into(), "a pipe gives its bytes in one order only".into()),
-            Way::Packed(_, facts) => (format!("out of a decoder of {}", facts.name), "its content says so".into()),
+            Way::Packed { facts, .. } => (format!("out of a decoder of {}", facts.name), "its content says so".into()),
+            Way::Chosen(..) => ("where its index leads".into(), "few members are wanted".into()),
             Way::PackedInOrder(_, _, facts) => (format!("out of a decoder of {}", facts.name), "a packed pipe".into()),
             Way::Program(_, program) => (format!("out of {program}"), "-I".into()),
         }
@@ -126,7 +140,10 @@ impl Opened {
         match self.way {
             Way::AtOffsets(file, from) => Ok(read(Feed::File(FileSource::new(file, from).map_err(told)?))),
             Way::InOrder(head, file) => Ok(read(piped(io::Cursor::new(head).chain(file)))),
-            Way::Packed(input, _) => Ok(decoded(context, input, lease, width, read)),
+            Way::Packed { input, .. } => Ok(decoded(context, input, lease, width, read)),
+            Way::Chosen(units, spots) => {
+                Ok(read(Feed::Blocks(BlockSource::new(Box::new(ChosenMembers::new(*units, spots))))))
+            }
             Way::PackedInOrder(head, file, _) => {
                 let (ours, theirs) = io::pipe().map_err(told)?;
                 let path = PathBuf::from(format!("/proc/self/fd/{}", ours.as_raw_fd()));
@@ -166,14 +183,19 @@ const UNIT_BYTES_MAX: u64 = 24 << 20;
 /// LIMIT: windows of `zstd --long` and dictionaries of `xz -9`.
 const WINDOW_BYTES_MAX: u64 = 128 << 20;
 
-fn decoded<T>(_context: &Context, input: Input, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> T {
-    let limits = DecodeLimits {
+/// What a decoder may hold.
+pub fn decode_limits() -> DecodeLimits {
+    DecodeLimits {
         unit_plain_bytes: UNIT_BYTES_MAX,
         window_bytes: WINDOW_BYTES_MAX,
         dictionary: None,
         stream_bytes: WINDOW_BYTES_MAX + (16 << 20),
         streams_lone_unit: true,
-    };
+    }
+}
+
+fn decoded<T>(_context: &Context, input: Input, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> T {
+    let limits = decode_limits();
     let slots = Slots { given: width + 1, wanted: width + 1 };
     let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Mode::Threaded };
     let decoding = Decoding { input, limits, staffing, lease };

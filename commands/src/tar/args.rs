@@ -289,6 +289,10 @@ pub struct TarArgs {
     #[arg(short = 'g', long, value_name = "FILE", hide_short_help = true)]
     pub listed_incremental: Option<PathBuf>,
 
+    /// Neither write nor use an index of members
+    #[arg(long, hide_short_help = true)]
+    pub no_index: bool,
+
     /// Zero blocks do not end the archive
     #[arg(short = 'i', long, hide_short_help = true)]
     pub ignore_zeros: bool,

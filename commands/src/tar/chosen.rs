@@ -89,6 +89,20 @@ impl Chosen {
         any
     }
 
+    /// As [`Chosen::means`], but does not count as having been found.
+    pub fn would_mean(&self, name: &[u8]) -> bool {
+        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.excluded.iter().any(|pattern| pattern.matches(name))
+            && wanted.iter().any(|wanted| wanted.pattern.matches(name))
+    }
+
+    /// The names that were given, where they are names and not patterns; none where all members are meant.
+    pub fn plain_names(&self) -> Option<Vec<Vec<u8>>> {
+        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let are_plain = !wanted.is_empty() && wanted.iter().all(|wanted| wanted.pattern.is_plain());
+        are_plain.then(|| wanted.iter().map(|wanted| wanted.pattern.text().to_vec()).collect())
+    }
+
     /// The name that a member gets, before it is made to stay inside.
     pub fn renamed(&self, name: &[u8]) -> Vec<u8> {
         self.renames.iter().fold(name.to_vec(), |name, rename| rename.apply(&name))

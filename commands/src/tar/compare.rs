@@ -3,6 +3,7 @@
 use super::archive;
 use super::chosen::{Chosen, not_found};
 use super::extract::tell_note;
+use super::index;
 use super::list::{quoted, rules};
 use super::{DIFFERENT, FAILED, NAME, TarArgs, could_not};
 use crate::context::Context;
@@ -21,12 +22,13 @@ use terminal::Output;
 /// Compares.
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let names = super::names(args)?;
-    let opened = archive::open(args)?;
+    let mut opened = archive::open(args)?;
     let name = opened.name.clone();
     let width = super::width(context, args);
     super::enter_folders(args)?;
     let (_shared, lease) = super::lease(context, args, width, "compare");
     let mut chosen = Chosen::new(args, &names, None)?;
+    index::report(context, args, index::narrow(args, &mut opened, &chosen).as_ref());
     let compared =
         opened.with_feed(context, lease.as_ref(), width, |feed| compare(context, args, feed, &mut chosen))?;
     let Counted { differing, mut failed } =

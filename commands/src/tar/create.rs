@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
 use archive::create::{
-    Choice, CreateError, Creation, Event, Folders, HardLinks, Instead, Links, Operand, Packing, Sort, create,
+    Choice, CreateError, Creation, Event, Folders, HardLinks, Index, Instead, Links, Operand, Packing, Sort, create,
 };
 use archive::member::{Member, Time};
 use archive::packed::LeaseShare;
@@ -373,7 +373,7 @@ impl Target {
 }
 
 /// An end mark where the archive ended before; what was written behind it goes.
-fn restore_end(file: &File, base: u64) {
+pub fn restore_end(file: &File, base: u64) {
     let mut mark = Vec::new();
     end_archive(base, &mut mark);
     let _told_by_the_failure = file.set_len(base).and_then(|()| sys::at_offset::write_all_at(file, &mark, base));
@@ -485,6 +485,7 @@ impl Run<'_> {
             operands: Mutex::new(operands),
             style: &self.style,
             packing: self.packing,
+            index: if self.args.no_index { Index::LeftOut } else { Index::Kept },
             output,
             writing,
             base: target.base(),
@@ -525,6 +526,7 @@ impl Run<'_> {
                 measures: &measures,
                 kept_up: None,
                 hands_from,
+                index: None,
                 circumstances: Circumstances {
                     hands_allowed: context.machine.hands_allowed(),
                     hands_asked: self.args.shared.hands_asked(),

@@ -2,6 +2,7 @@
 
 use super::archive::{self, Opened};
 use super::chosen::{Chosen, not_found};
+use super::index;
 use super::list::{quoted, rules};
 use super::words::{LongLines, Numeric, escaped};
 use super::{FAILED, NAME, TarArgs, could_not, show_progress, warn};
@@ -29,19 +30,21 @@ use terminal::{Delivery, Output};
 /// Extracts.
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let names = super::names(args)?;
-    let opened = archive::open(args)?;
+    let mut opened = archive::open(args)?;
+    let chosen = Chosen::new(args, &names, top_level(args)?)?;
+    let index_used = index::narrow(args, &mut opened, &chosen);
     let width = super::width(context, args);
     let plan = plan(context, args, &opened, width);
     if args.shared.explain {
         report::show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
     }
-    let chosen = Chosen::new(args, &names, top_level(args)?)?;
     super::enter_folders(args)?;
     if args.to_stdout {
+        index::report(context, args, index_used.as_ref());
         return to_stdout(context, args, opened, chosen, width);
     }
-    into_tree(context, args, opened, chosen, width, &plan)
+    into_tree(context, args, opened, chosen, Planned { width, plan: &plan, index: index::word(index_used.as_ref()) })
 }
 
 fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize) -> Plan {
@@ -222,14 +225,22 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
     }
 }
 
+/// What was decided before.
+struct Planned<'a> {
+    width: usize,
+    plan: &'a Plan,
+    /// What the report says of the archive's index.
+    index: Option<String>,
+}
+
 fn into_tree(
     context: &mut Context,
     args: &TarArgs,
     opened: Opened,
     chosen: Chosen,
-    width: usize,
-    plan: &Plan,
+    planned: Planned<'_>,
 ) -> Result<Outcome, Failure> {
+    let Planned { width, plan, index } = planned;
     let (name, total_bytes) = (opened.name.clone(), opened.total_bytes);
     let reach = if args.absolute_names { Reach::Anywhere } else { Reach::Beneath };
     let root = Root::open(b".", reach).map_err(|error| could_not("open", ".".as_ref(), &error))?;
@@ -264,7 +275,7 @@ fn into_tree(
     let hands_from = shared.hands_from(lease);
     let mut told = teller.told.into_inner().unwrap_or_else(PoisonError::into_inner);
     told.reader_is_gone |= told.output.finish().is_ok_and(|delivery| delivery == Delivery::ReaderGone);
-    let ended = Ended { name, measures, error: ended, members: told.members, failed: told.failed };
+    let ended = Ended { name, measures, error: ended, members: told.members, failed: told.failed, index };
     ended.show(context, args, hands_from, not_found(&wanted))
 }
 
@@ -275,6 +286,7 @@ struct Ended {
     error: Option<ReadError>,
     members: u64,
     failed: u64,
+    index: Option<String>,
 }
 
 impl Ended {
@@ -294,6 +306,7 @@ impl Ended {
                 measures: &self.measures,
                 kept_up: None,
                 hands_from,
+                index: self.index.clone(),
                 circumstances: Circumstances {
                     hands_allowed: context.machine.hands_allowed(),
                     hands_asked: args.shared.hands_asked(),

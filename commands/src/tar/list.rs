@@ -1,15 +1,18 @@
-//! `mh tar -t`: what is in an archive.
+//! `mh tar -t`: what is in an archive: out of its index where it has one that fits, else header by header.
 
 use super::archive;
 use super::chosen::{Chosen, not_found};
 use super::extract::tell_note;
+use super::index;
 use super::words::{LongLines, Numeric, escaped};
 use super::{FAILED, NAME, TarArgs, could_not};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use ::archive::extract::Feed;
-use ::archive::member::Kind;
+use ::archive::index::reader::{Search, Unfit};
+use ::archive::member::{Kind, Member};
 use ::archive::read::{Grammar, ReadError, Reader, Rules, Step, Zeros};
+use std::io::{self, StdoutLock};
 use std::path::Path;
 use terminal::{Delivery, Output, quote};
 
@@ -26,16 +29,26 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let names = super::names(args)?;
     let opened = archive::open(args)?;
     let name = opened.name.clone();
-    let width = super::width(context, args);
-    let (_shared, lease) = super::lease(context, args, width, "list");
     let mut chosen = Chosen::new(args, &names, None)?;
-    let read = |feed| list(context, args, feed, &mut chosen);
-    let listed = opened.with_feed(context, lease.as_ref(), width, read)?;
-    let mut failed = match listed {
-        Ok(Listed::Whole { failed }) => failed,
-        Ok(Listed::ReaderGone) => return Err(Failure::BrokenPipe),
-        Err(Problem::Archive(error)) => return Err(could_not("read", Path::new(&name).as_os_str(), &error)),
-        Err(Problem::Output(error)) => return Err(could_not("write to", "standard output".as_ref(), &error)),
+    let mut lines = Lines::new(args);
+    let listed = match by_index(context, args, &opened, &mut chosen, &mut lines) {
+        Err(error) => Err(Problem::Output(error)),
+        Ok(ByIndex::Whole(listed)) => Ok(listed),
+        Ok(ByIndex::UpTo(shown)) => {
+            let width = super::width(context, args);
+            let (_shared, lease) = super::lease(context, args, width, "list");
+            let read = |feed| list(context, args, feed, &mut chosen, Rest { lines: &mut lines, shown });
+            opened.with_feed(context, lease.as_ref(), width, read)?
+        }
+    };
+    let delivered = lines.output.finish();
+    let mut failed = match (listed, delivered) {
+        (Err(Problem::Archive(error)), _) => return Err(could_not("read", Path::new(&name).as_os_str(), &error)),
+        (Err(Problem::Output(error)), _) | (Ok(_), Err(error)) => {
+            return Err(could_not("write to", "standard output".as_ref(), &error));
+        }
+        (Ok(Listed::ReaderGone), _) | (_, Ok(Delivery::ReaderGone)) => return Err(Failure::BrokenPipe),
+        (Ok(Listed::Whole { failed }), _) => failed,
     };
     for name in not_found(&chosen.wanted) {
         failed = true;
@@ -57,38 +70,121 @@ enum Listed {
 
 enum Problem {
     Archive(ReadError),
-    Output(std::io::Error),
+    Output(io::Error),
 }
 
-fn list(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chosen) -> Result<Listed, Problem> {
-    let mut output = Output::standard();
+/// Lines of a list.
+struct Lines<'a> {
+    args: &'a TarArgs,
+    output: Output<StdoutLock<'static>>,
+    long: LongLines,
+}
+
+impl<'a> Lines<'a> {
+    fn new(args: &'a TarArgs) -> Self {
+        let long = LongLines::new(if args.numeric_owner { Numeric::Yes } else { Numeric::No });
+        Self { args, output: Output::standard(), long }
+    }
+
+    /// The line of a member, if it is meant.
+    fn line(&mut self, member: &Member, chosen: &mut Chosen) -> io::Result<Delivery> {
+        if !chosen.means(&member.path) {
+            return Ok(Delivery::Taken);
+        }
+        let mut name = chosen.renamed(&member.path);
+        if member.kind == Kind::Directory && !name.ends_with(b"/") {
+            name.push(b'/');
+        }
+        let line = if self.args.verbose > 0 { self.long.line(&name, member) } else { escaped(&name) };
+        self.output.line(&line)
+    }
+}
+
+/// What an index gave.
+enum ByIndex {
+    /// The list.
+    Whole(Listed),
+    /// So many of the archive's members, before it turned out to be none; none where there is none.
+    UpTo(u64),
+}
+
+/// Lists what the archive's index says.
+fn by_index(
+    context: &Context,
+    args: &TarArgs,
+    opened: &archive::Opened,
+    chosen: &mut Chosen,
+    lines: &mut Lines<'_>,
+) -> io::Result<ByIndex> {
+    let Some(found) = index::find(args, opened) else { return Ok(ByIndex::UpTo(0)) };
+    // Few that are named are gathered first. One look tells another archive's index, or one that was made up.
+    let looked = found.and_then(|found| {
+        let few = index::few_named(&found, chosen)?;
+        let is_true = match &few {
+            Some(few) => index::is_true_of(&found, &few[few.len().saturating_sub(1)..]),
+            None => index::ends_truly(&found),
+        };
+        if is_true { Ok((found, few)) } else { Err(Unfit::Untrue) }
+    });
+    let (mut listed, mut shown) = (Listed::Whole { failed: false }, 0);
+    let mut show = |member: &Member| {
+        shown += 1;
+        Ok(match lines.line(member, chosen)? {
+            Delivery::Taken => Search::On,
+            Delivery::ReaderGone => {
+                listed = Listed::ReaderGone;
+                Search::Done
+            }
+        })
+    };
+    let used = match looked {
+        Err(unfit) => Err(unfit),
+        Ok((_, Some(few))) => {
+            for entry in &few {
+                if show(&entry.member)? == Search::Done {
+                    break;
+                }
+            }
+            Ok(())
+        }
+        Ok((found, None)) => found.all(|entry| show(&entry.member))?,
+    };
+    index::report(context, args, Some(&used));
+    Ok(match used {
+        Ok(()) => ByIndex::Whole(listed),
+        Err(_) => ByIndex::UpTo(shown),
+    })
+}
+
+/// What is still to be listed.
+struct Rest<'a, 'b> {
+    lines: &'a mut Lines<'b>,
+    /// Members whose lines are out, or that were not meant.
+    shown: u64,
+}
+
+fn list(
+    context: &Context,
+    args: &TarArgs,
+    mut feed: Feed,
+    chosen: &mut Chosen,
+    rest: Rest<'_, '_>,
+) -> Result<Listed, Problem> {
+    let Rest { lines, shown } = rest;
     let mut reader = Reader::new(rules(args), &feed);
-    let mut long = LongLines::new(if args.numeric_owner { Numeric::Yes } else { Numeric::No });
-    let mut failed = false;
-    let outcome = loop {
-        match reader.next(&mut feed) {
-            Ok(Step::Member(member)) => {
-                if !chosen.means(&member.path) {
-                    continue;
-                }
-                let mut name = chosen.renamed(&member.path);
-                if member.kind == Kind::Directory && !name.ends_with(b"/") {
-                    name.push(b'/');
-                }
-                let line = if args.verbose > 0 { long.line(&name, &member) } else { escaped(&name) };
-                if output.line(&line).map_err(Problem::Output)? == Delivery::ReaderGone {
+    let (mut failed, mut members) = (false, 0);
+    loop {
+        match reader.next(&mut feed).map_err(Problem::Archive)? {
+            Step::Member(member) => {
+                members += 1;
+                if members > shown && lines.line(&member, chosen).map_err(Problem::Output)? == Delivery::ReaderGone {
                     return Ok(Listed::ReaderGone);
                 }
             }
-            Ok(Step::Note(note)) => failed |= tell_note(context, args, &note),
-            Ok(Step::End) => break Ok(()),
-            Err(error) => break Err(error),
+            Step::Note(note) => failed |= tell_note(context, args, &note),
+            Step::End => break,
         }
-    };
-    if output.finish().map_err(Problem::Output)? == Delivery::ReaderGone {
-        return Ok(Listed::ReaderGone);
     }
-    outcome.map_err(Problem::Archive)?;
     if let Feed::Blocks(source) = &mut feed {
         // A checksum at the end of what is packed is only known when it is reached.
         source.drain().map_err(|cause| Problem::Archive(ReadError::Read { offset: 0, cause }))?;

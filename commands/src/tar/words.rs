@@ -6,6 +6,12 @@ use sys::civil_time;
 
 /// A name as lists show it: control bytes, backslashes and what is no text as escapes.
 pub fn escaped(name: &[u8]) -> String {
+    // Nearly all names: nothing in them to escape.
+    if name.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\')
+        && let Ok(plain) = std::str::from_utf8(name)
+    {
+        return plain.to_owned();
+    }
     let mut text = String::with_capacity(name.len());
     for part in name.utf8_chunks() {
         for letter in part.valid().chars() {

@@ -4,7 +4,10 @@
 
 mod walk;
 
+use crate::index::writer::{Begun, Writer};
 use crate::member::{Extent, Member, padded};
+use crate::read::{Reader, Rules, Step};
+use crate::source::MemorySource;
 use crate::write::{Style, Unfit, begin_member, end_archive};
 use codec::byte_buffer::ByteBuffer;
 use codec::error::CodecError;
@@ -148,6 +151,8 @@ pub struct Creation<'a> {
     pub style: &'a Style,
     /// How it is packed, if it is.
     pub packing: Option<Packing>,
+    /// Whether a packed archive tells where its members are.
+    pub index: Index,
     /// Where to.
     pub output: &'a File,
     /// Whether workers write at offsets; else one thread writes in order.
@@ -158,6 +163,15 @@ pub struct Creation<'a> {
     pub on_event: &'a (dyn Fn(Event) + Sync),
     /// Why it failed as a whole, once it is over.
     pub ended: Mutex<Option<CreateError>>,
+}
+
+/// Whether a packed archive tells where its members are, where its format has a place for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// It does; units end where members do, where that costs nothing.
+    Kept,
+    /// It does not: what is packed is the plain archive and nothing else.
+    LeftOut,
 }
 
 /// Why there is no archive.
@@ -229,6 +243,10 @@ pub struct Layout<'a> {
     laid_out: u64,
     ended: bool,
     any_chunk: bool,
+    /// Whether members are noted for an index.
+    is_indexed: bool,
+    /// Members that begin in what is ahead, with where that is in the plain archive.
+    begun: std::collections::VecDeque<Begun>,
 }
 
 /// Far end.
@@ -239,6 +257,7 @@ pub struct ArchiveEnd {
 struct Fold {
     offset: u64,
     tail: Option<Box<dyn Tail>>,
+    index: Option<Writer>,
 }
 
 /// A chunk of the archive.
@@ -250,6 +269,8 @@ pub struct ArchiveChunk {
     packed: ByteBuffer,
     head: Vec<u8>,
     offset: u64,
+    /// Members that begin in it.
+    begun: Vec<Begun>,
 }
 
 impl<'a> Stages for Creation<'a> {
@@ -278,6 +299,7 @@ impl<'a> Stages for Creation<'a> {
     fn open(&self, _lane: usize) -> Result<OpenLane<Self>, CreateError> {
         let operands = std::mem::take(&mut *self.operands.lock().unwrap_or_else(PoisonError::into_inner));
         let tail = self.packing.map(|packing| packing.format.tail(&packing.options));
+        let index = self.packing.filter(|_| self.index == Index::Kept).and_then(|packing| Writer::new(packing.format));
         Ok(OpenLane {
             source: Layout {
                 walk: Walk::new(self.choice, operands),
@@ -286,8 +308,10 @@ impl<'a> Stages for Creation<'a> {
                 laid_out: self.base,
                 ended: false,
                 any_chunk: false,
+                is_indexed: index.is_some(),
+                begun: Default::default(),
             },
-            sink: ArchiveEnd { fold: Mutex::new(Fold { offset: self.base, tail }) },
+            sink: ArchiveEnd { fold: Mutex::new(Fold { offset: self.base, tail, index }) },
             reading: By::Workers,
             writing: self.writing,
         })
@@ -305,7 +329,8 @@ impl<'a> Stages for Creation<'a> {
             return Ok(Cut::End);
         }
         layout.any_chunk = true;
-        Ok(Cut::Noted(layout.take(chunk_bytes, &mut chunk.segments)))
+        let bytes = layout.next_border(chunk_bytes);
+        Ok(Cut::Noted(layout.take(bytes, chunk)))
     }
 
     fn fetch(&self, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
@@ -336,17 +361,27 @@ impl<'a> Stages for Creation<'a> {
     fn place(&self, sink: &ArchiveEnd, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
         chunk.told.drain(..).for_each(self.on_event);
         let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
-        chunk.offset = fold.offset;
+        let Fold { offset, tail, index } = &mut *fold;
+        chunk.offset = *offset;
         chunk.head.clear();
-        match (&self.packing, &mut fold.tail) {
+        match (&self.packing, tail) {
             (Some(packing), Some(tail)) => {
-                tail.unit(chunk.packed.content(), chunk.plain.len() as u64);
                 if chunk.offset == self.base {
                     chunk.head = packing.format.head(&packing.options);
                 }
-                fold.offset += (chunk.head.len() + chunk.packed.len()) as u64;
+                let asides = index.as_mut().map(|index| index.due(chunk.offset)).unwrap_or_default();
+                if !asides.is_empty() {
+                    tail.unit(&asides, 0);
+                    chunk.head.extend(asides);
+                }
+                let unit = chunk.offset + chunk.head.len() as u64;
+                if !index.as_mut().is_none_or(|index| index.unit(unit, chunk.begun.drain(..))) {
+                    *index = None;
+                }
+                tail.unit(chunk.packed.content(), chunk.plain.len() as u64);
+                *offset += (chunk.head.len() + chunk.packed.len()) as u64;
             }
-            _ => fold.offset += chunk.plain.len() as u64,
+            _ => *offset += chunk.plain.len() as u64,
         }
         Ok(())
     }
@@ -363,8 +398,14 @@ impl<'a> Stages for Creation<'a> {
     fn close(&self, _lane: usize, ends: Option<(Layout<'a>, ArchiveEnd)>, outcome: Result<(), CreateError>) {
         let written = outcome.and_then(|()| {
             let Some((_, sink)) = ends else { return Ok(()) };
-            let Fold { offset, tail } = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
-            tail.map_or(Ok(()), |mut tail| self.put(&tail.finish(), offset))
+            let Fold { offset, tail, index } = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let Some(mut tail) = tail else { return Ok(()) };
+            let mut behind = index.and_then(|index| index.finish(offset)).unwrap_or_default();
+            if !behind.is_empty() {
+                tail.unit(&behind, 0);
+            }
+            behind.extend(tail.finish());
+            self.put(&behind, offset)
         });
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = written.err();
     }
@@ -419,6 +460,7 @@ impl Layout<'_> {
             told.push(Event::Unfit { path: member.path, cause });
             return;
         }
+        self.note(&header, &member);
         self.put(Segment::Bytes(header));
         if let Some(source) = data {
             let mut left = member.stored_bytes;
@@ -440,6 +482,32 @@ impl Layout<'_> {
         told.push(Event::Taken(Box::new(member)));
     }
 
+    /// Notes a member for the index, as whoever reads its headers will see it.
+    fn note(&mut self, header: &[u8], member: &Member) {
+        if !self.is_indexed {
+            return;
+        }
+        let mut source = MemorySource::new(header);
+        let mut reader = Reader::new(Rules::default(), &source);
+        match reader.next(&mut source) {
+            Ok(Step::Member(read)) => {
+                let bytes = header.len() as u64 + padded(member.stored_bytes);
+                self.begun.push_back(Begun { at: self.laid_out, bytes, member: Some(*read) });
+            }
+            // What we do not read ourselves leaves the archive without an index.
+            Ok(_) | Err(_) => self.begun.push_back(Begun { at: self.laid_out, bytes: 0, member: None }),
+        }
+    }
+
+    /// How much the next chunk takes: up to where the last member begins that leaves it no less than half full.
+    fn next_border(&self, chunk_bytes: usize) -> usize {
+        let from = self.laid_out - self.ahead_bytes;
+        let half_full = chunk_bytes as u64 / 2..=chunk_bytes as u64;
+        let borders = self.begun.iter().rev().map(|begun| begun.at - from);
+        let border = borders.into_iter().find(|border| half_full.contains(border));
+        border.map_or(chunk_bytes, |border| border as usize)
+    }
+
     fn put(&mut self, segment: Segment) {
         let bytes = segment.len() as u64;
         if bytes > 0 {
@@ -449,8 +517,9 @@ impl Layout<'_> {
         }
     }
 
-    /// Moves a chunk's worth to `segments`; returns how much that is.
-    fn take(&mut self, chunk_bytes: usize, segments: &mut Vec<Segment>) -> u64 {
+    /// Moves up to `chunk_bytes` to a chunk; returns how much that is.
+    fn take(&mut self, chunk_bytes: usize, chunk: &mut ArchiveChunk) -> u64 {
+        let from = self.laid_out - self.ahead_bytes;
         let mut room = chunk_bytes;
         while room > 0 {
             let Some(segment) = self.ahead.pop_front() else { break };
@@ -463,10 +532,14 @@ impl Layout<'_> {
                 }
             };
             room -= segment.len();
-            segments.push(segment);
+            chunk.segments.push(segment);
         }
         let taken = (chunk_bytes - room) as u64;
         self.ahead_bytes -= taken;
+        chunk.begun.clear();
+        while self.begun.front().is_some_and(|begun| begun.at < from + taken) {
+            chunk.begun.extend(self.begun.pop_front().map(|begun| Begun { at: begun.at - from, ..begun }));
+        }
         taken
     }
 }

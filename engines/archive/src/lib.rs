@@ -6,6 +6,7 @@ pub mod access_list;
 pub mod blocks;
 pub mod create;
 pub mod extract;
+pub mod index;
 pub mod member;
 pub mod packed;
 pub mod pattern;

@@ -40,11 +40,16 @@ impl Pattern {
         &self.text
     }
 
+    /// Whether it is a name from the front: what it means is known without looking at others.
+    pub fn is_plain(&self) -> bool {
+        !self.manner.wildcards && self.manner.anchored && !self.manner.ignore_case
+    }
+
     /// Whether it means `name`, or something above it.
     pub fn matches(&self, name: &[u8]) -> bool {
         let end = name.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
         let name = &name[..end];
-        if !self.manner.wildcards && self.manner.anchored && !self.manner.ignore_case {
+        if self.is_plain() {
             return name.strip_prefix(self.text.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/');
         }
         let slashes = || name.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);

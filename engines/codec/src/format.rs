@@ -131,6 +131,18 @@ pub trait Format: Send + Sync {
     }
     /// Makes the file's first unit tell of the plain file; does nothing where the format has no room for it.
     fn tell_origin(&self, _origin: &Origin, _first_unit: &mut ByteBuffer) {}
+    /// Bytes for somebody else, wrapped so that every decoder of the format steps over them; `None` where it has no such place.
+    fn aside(&self, _bytes: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+    /// What [`Format::aside`] has wrapped; `None` where `packed` is not wholly that.
+    fn open_aside(&self, _packed: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+    /// Bytes of what follows the last unit and everything aside, as the file's last bytes tell them.
+    fn tail_bytes(&self, _end: &[u8]) -> u64 {
+        0
+    }
     /// A cutter for one packed input.
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter>;
     /// A decoder of whole units, one for each worker.

@@ -40,6 +40,7 @@ fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, u
         operands: Mutex::new(vec![operand]),
         style: &style,
         packing,
+        index: Index::Kept,
         output: output.as_file(),
         writing: if width.is_multiple_of(2) { By::Workers } else { By::OwnThread },
         base: 0,

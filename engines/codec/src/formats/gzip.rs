@@ -91,6 +91,14 @@ impl Format for Gzip {
         encode::tell_origin(origin, first_unit);
     }
 
+    fn aside(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        Some(encode::aside(bytes))
+    }
+
+    fn open_aside(&self, packed: &[u8]) -> Option<Vec<u8>> {
+        encode::open_aside(packed)
+    }
+
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
         Box::new(cut::GzipCutter::new(limits.unit_plain_bytes))
     }

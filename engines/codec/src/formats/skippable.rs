@@ -15,3 +15,19 @@ pub(crate) fn length(head: &[u8]) -> Option<Option<u64>> {
         Some(HEADER_BYTES as u64 + u64::from(u32::from_le_bytes(*size)))
     })
 }
+
+/// Ours: neither the seek table's (`5e`) nor that of pzstd (`50`).
+const MAGIC: [u8; 4] = [0x5a, 0x2a, 0x4d, 0x18];
+
+/// A frame of ours around `bytes`.
+pub(crate) fn wrap(bytes: &[u8]) -> Option<Vec<u8>> {
+    let length = u32::try_from(bytes.len()).ok()?;
+    Some([&MAGIC[..], &length.to_le_bytes(), bytes].concat())
+}
+
+/// What a frame of ours holds.
+pub(crate) fn unwrap(packed: &[u8]) -> Option<Vec<u8>> {
+    let (head, content) = packed.split_at_checked(HEADER_BYTES)?;
+    let is_ours = head.starts_with(&MAGIC) && length(head) == Some(Some(packed.len() as u64));
+    is_ours.then(|| content.to_vec())
+}

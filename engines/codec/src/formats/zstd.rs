@@ -68,6 +68,18 @@ impl Format for Zstd {
         Box::new(encode::SeekTable::default())
     }
 
+    fn aside(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        skippable::wrap(bytes)
+    }
+
+    fn open_aside(&self, packed: &[u8]) -> Option<Vec<u8>> {
+        skippable::unwrap(packed)
+    }
+
+    fn tail_bytes(&self, end: &[u8]) -> u64 {
+        encode::seek_table_bytes(end)
+    }
+
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
         Box::new(cut::FrameCutter::new(limits))
     }

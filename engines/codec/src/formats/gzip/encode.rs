@@ -24,6 +24,46 @@ const LENGTH_BYTES: usize = 4;
 
 const BGZF_HEADER: [u8; 16] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0];
 
+/// Bytes for somebody else in an extra field of an empty member (RFC 1952 section 2.3.1.1): identity, length, content.
+const ASIDE_IDENTITY: [u8; 2] = *b"MI";
+/// An extra field holds less than 64 KiB, the member's own length among it.
+const ASIDE_BYTES_MAX: usize = 0xffff - 8 - 4;
+/// An empty deflate block, and CRC-32 and length of nothing.
+const NOTHING: [u8; 10] = [3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// Empty members with `bytes` in their headers, as many as it takes.
+pub(super) fn aside(bytes: &[u8]) -> Vec<u8> {
+    let mut members = Vec::with_capacity(bytes.len() + 40);
+    for part in bytes.chunks(ASIDE_BYTES_MAX) {
+        members.extend([0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff]);
+        // Both fit into 16 bits, since parts are that short.
+        members.extend(((8 + 4 + part.len()) as u16).to_le_bytes());
+        members.extend(*b"MZ\x04\0\x02\0\0\0");
+        members.extend(ASIDE_IDENTITY);
+        members.extend((part.len() as u16).to_le_bytes());
+        members.extend(part);
+        members.extend(NOTHING);
+    }
+    members
+}
+
+/// What [`aside`] wrapped; none where `members` are not wholly that.
+pub(super) fn open_aside(mut members: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(members.len());
+    while !members.is_empty() {
+        let length = usize::from(u16::from_le_bytes([*members.get(22)?, *members.get(23)?]));
+        let (member, rest) = members.split_at_checked(24 + length + NOTHING.len())?;
+        let content = &member[24..24 + length];
+        // What it should be is made anew: every byte counts.
+        if content.is_empty() || aside(content) != member {
+            return None;
+        }
+        bytes.extend(content);
+        members = rest;
+    }
+    Some(bytes)
+}
+
 /// Largest size of members for `plain_bytes`: deflate's stored blocks cost 5 bytes each, headers and trailers 28 each.
 pub(super) fn packed_bound(plain_bytes: usize) -> usize {
     let blocks = plain_bytes / BGZF_PLAIN_BYTES + 1;

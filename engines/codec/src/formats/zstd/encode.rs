@@ -4,6 +4,7 @@ use super::container::{SEEK_FOOTER_MAGIC, SEEK_TABLE_MAGIC};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Encoder, Layout, StreamEncoder, Tail};
+use crate::formats::skippable;
 use zstd_safe::zstd_sys::ZSTD_EndDirective;
 use zstd_safe::{CCtx, CParameter, ErrorCode, InBuffer, OutBuffer, get_error_name};
 
@@ -139,6 +140,19 @@ impl StreamEncoder for FrameStreamEncoder {
     }
 }
 
+/// Number of frames, descriptor, magic.
+const SEEK_FOOTER_BYTES: usize = 9;
+
+/// Bytes of the seek table that a file ends in, told by its last bytes; 0 where they are none of ours.
+pub(super) fn seek_table_bytes(end: &[u8]) -> u64 {
+    let Some([a, b, c, d, descriptor, magic @ ..]) = end.last_chunk::<SEEK_FOOTER_BYTES>() else { return 0 };
+    if *descriptor != 0 || *magic != SEEK_FOOTER_MAGIC.to_le_bytes() {
+        return 0;
+    }
+    let frames = u64::from(u32::from_le_bytes([*a, *b, *c, *d]));
+    (skippable::HEADER_BYTES + SEEK_FOOTER_BYTES) as u64 + 8 * frames
+}
+
 /// Collects the sizes of all frames and writes them as the seek table of the zstd seekable format, version 0.1.0
 /// (contrib/seekable_format in the zstd sources): a skippable frame that every decoder steps over.
 #[derive(Default)]
@@ -164,8 +178,7 @@ impl Tail for SeekTable {
         if self.frames.len() < 2 || self.overflows {
             return Vec::new();
         }
-        let footer_bytes = 9;
-        let content_bytes = self.frames.len() * 8 + footer_bytes;
+        let content_bytes = self.frames.len() * 8 + SEEK_FOOTER_BYTES;
         let count = u32::try_from(self.frames.len()).expect("bounded by FRAMES_MAX");
         let mut table = Vec::with_capacity(content_bytes + 8);
         table.extend(SEEK_TABLE_MAGIC.to_le_bytes());

@@ -1,0 +1,237 @@
+//! `mh tar -A` and `--delete`: archives behind an archive, and an archive without some of its members. Bytes are moved as they are;
+//! nothing is laid out anew. Whatever fails leaves the archive as it was.
+
+use super::archive::{self, Opened, Way};
+use super::chosen::{Chosen, not_found};
+use super::create::restore_end;
+use super::extract::tell_note;
+use super::list::{quoted, rules};
+use super::{FAILED, NAME, TarArgs, could_not, usage};
+use crate::context::Context;
+use crate::failure::{Failure, Outcome};
+use ::archive::extract::Feed;
+use ::archive::read::{ReadError, Reader, Step};
+use ::archive::source::{FileSource, Source};
+use ::archive::write::end_archive;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use sys::at_offset::write_all_at;
+use sys::staged_file::{Replace, StagedFile};
+
+/// The archive that is changed: a plain one in a regular file.
+fn target(args: &TarArgs, option: &str) -> Result<(PathBuf, Arc<File>), Failure> {
+    let Some(path) = args.file.clone().filter(|path| path != Path::new("-")) else {
+        return Err(usage(format!("{option} needs an archive in a file: -f")));
+    };
+    let told = |error: io::Error| could_not("open", path.as_os_str(), &error);
+    let file = File::options().read(true).write(true).open(&path).map_err(told)?;
+    if !file.metadata().map_err(told)?.is_file() {
+        return Err(usage(format!("{option} needs an archive in a regular file")));
+    }
+    let is_packed = matches!(archive::open(args)?.way, Way::Packed { .. });
+    if is_packed || args.use_compress_program.is_some() {
+        return Err(usage("a packed archive cannot be changed".to_owned()));
+    }
+    Ok((path, Arc::new(file)))
+}
+
+/// `-A`: what the named archives have, packed or not, behind what this one has.
+pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
+    let (path, file) = target(args, "-A")?;
+    let told = |error: &dyn std::error::Error| could_not("add to", path.as_os_str(), error);
+    let mut failed = false;
+    let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
+    let mut reader = Reader::new(rules(args), &source);
+    // COMPAT: to a file without a byte, which is no archive, others can be added all the same.
+    while file.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+        match reader.next(&mut source).map_err(|error| told(&error))? {
+            Step::Member(_) => {}
+            Step::Note(note) => failed |= tell_note(context, args, &note),
+            Step::End => break,
+        }
+    }
+    let base = reader.end_offset();
+    let at_signals = Arc::clone(&file);
+    context.last_acts.add(move || restore_end(&at_signals, base));
+    let width = super::width(context, args);
+    let (_shared, lease) = super::lease(context, args, width, "concatenate");
+    let mut end = base;
+    for name in super::names(args)? {
+        let other = PathBuf::from(std::ffi::OsStr::from_bytes(&name));
+        let is_itself = is_same(&other, &file);
+        let copied = archive::open_at(args, Some(other)).and_then(|opened: Opened| {
+            // Its end would move away as fast as it is read.
+            if is_itself {
+                return Err(usage(format!("{} cannot be added to itself", quoted(&name))));
+            }
+            let copy = |feed| copy_members(context, args, feed, &file, end);
+            opened.with_feed(context, lease.as_ref(), width, copy)
+        });
+        let copied = copied.and_then(|copied| copied.map_err(|error| could_not("add", quoted(&name).as_ref(), &error)));
+        match copied {
+            Ok(copied) => {
+                end += copied.bytes;
+                failed |= copied.failed;
+            }
+            Err(failure) => {
+                restore_end(&file, base);
+                return Err(failure);
+            }
+        }
+    }
+    let mut mark = Vec::new();
+    end_archive(end, &mut mark);
+    let written = write_all_at(&file, &mark, end).and_then(|()| file.set_len(end + mark.len() as u64));
+    let written = written.and_then(|()| sys::at_offset::report_late_errors(&file));
+    written.map_err(|error| could_not("write", path.as_os_str(), &error))?;
+    Ok(if failed { FAILED } else { Outcome::Done })
+}
+
+fn is_same(path: &Path, file: &File) -> bool {
+    let (one, other) = (std::fs::metadata(path), file.metadata());
+    matches!((one, other), (Ok(one), Ok(other)) if (one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
+/// Bytes of members that were copied.
+struct Copied {
+    bytes: u64,
+    failed: bool,
+}
+
+/// Copies everything up to the end mark.
+fn copy_members(context: &Context, args: &TarArgs, feed: Feed, to: &File, at: u64) -> Result<Copied, ReadError> {
+    let mut source = Copying { feed, to, at, begin: 0 };
+    source.begin = source.feed.position();
+    let mut reader = Reader::new(rules(args), &source);
+    let mut failed = false;
+    loop {
+        match reader.next(&mut source)? {
+            Step::Member(_) => {}
+            Step::Note(note) => failed |= tell_note(context, args, &note),
+            Step::End => return Ok(Copied { bytes: reader.end_offset() - source.begin, failed }),
+        }
+    }
+}
+
+/// A source whose bytes are written as they are read.
+struct Copying<'a> {
+    feed: Feed,
+    to: &'a File,
+    at: u64,
+    begin: u64,
+}
+
+impl Copying<'_> {
+    fn write(&self, bytes: &[u8], position: u64) -> io::Result<()> {
+        write_all_at(self.to, bytes, self.at + (position - self.begin))
+    }
+}
+
+impl Source for Copying<'_> {
+    fn position(&self) -> u64 {
+        self.feed.position()
+    }
+
+    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+        let position = self.feed.position();
+        let read = self.feed.read(target)?;
+        self.write(&target[..read], position)?;
+        Ok(read)
+    }
+
+    fn skip(&mut self, bytes: u64) -> io::Result<u64> {
+        let mut buffer = vec![0; bytes.min(256 << 10) as usize];
+        let mut left = bytes;
+        while left > 0 {
+            let count = left.min(buffer.len() as u64) as usize;
+            let read = self.read(&mut buffer[..count])?;
+            left -= read as u64;
+            if read < count {
+                break;
+            }
+        }
+        Ok(bytes - left)
+    }
+}
+
+/// `--delete`: a new archive without the named members takes the old one's place.
+pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
+    let names = super::names(args)?;
+    if names.is_empty() {
+        return Err(usage("--delete needs the names of members".to_owned()));
+    }
+    let (path, file) = target(args, "--delete")?;
+    let told = |error: &dyn std::error::Error| could_not("delete from", path.as_os_str(), error);
+    let mut chosen = Chosen::new(args, &names, None)?;
+    let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
+    let mut reader = Reader::new(rules(args), &source);
+    let (mut kept, mut failed) = (Kept::default(), false);
+    let end = loop {
+        let from = reader.end_offset();
+        let step = reader.next(&mut source).map_err(|error| told(&error))?;
+        match step {
+            Step::Member(member) if chosen.means(&member.path) => {}
+            Step::End => break from,
+            Step::Note(note) => {
+                failed |= tell_note(context, args, &note);
+                kept.keep(from, reader.end_offset());
+            }
+            Step::Member(_) => kept.keep(from, reader.end_offset()),
+        }
+    };
+    kept.keep_up_to(end);
+    let missing = not_found(&chosen.wanted);
+    for name in &missing {
+        context.messages.error(NAME, &format!("find {} in the archive", quoted(name)), &[]);
+    }
+    if missing.len() < names.len() {
+        kept.write(context, &path, &file).map_err(|error| could_not("write", path.as_os_str(), &error))?;
+    }
+    Ok(if failed || !missing.is_empty() { FAILED } else { Outcome::Done })
+}
+
+/// Stretches of an archive, in order, neighbours as one.
+#[derive(Default)]
+struct Kept(Vec<(u64, u64)>);
+
+impl Kept {
+    fn keep(&mut self, from: u64, to: u64) {
+        match self.0.last_mut() {
+            Some((_, end)) if *end == from => *end = to,
+            _ if from < to => self.0.push((from, to)),
+            _ => {}
+        }
+    }
+
+    /// Nothing reaches beyond the end.
+    fn keep_up_to(&mut self, end: u64) {
+        self.0.retain_mut(|(from, to)| {
+            *to = (*to).min(end);
+            from < to
+        });
+    }
+
+    fn write(&self, context: &Context, path: &Path, from: &File) -> io::Result<()> {
+        let staged = StagedFile::create(path, &context.unfinished)?;
+        let mut bytes = 0;
+        for (begin, end) in &self.0 {
+            let mut source: &File = from;
+            io::Seek::seek(&mut source, io::SeekFrom::Start(*begin))?;
+            let copied = io::copy(&mut io::Read::take(source, end - begin), &mut staged.file())?;
+            if copied < end - begin {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            bytes += copied;
+        }
+        let mut mark = Vec::new();
+        end_archive(bytes, &mut mark);
+        write_all_at(staged.file(), &mark, bytes)?;
+        sys::at_offset::report_late_errors(staged.file())?;
+        let _what_a_user_cannot_carry = sys::metadata::carry_over(from, staged.file())?;
+        staged.commit(Replace::Yes)
+    }
+}
