@@ -3,6 +3,7 @@
 
 mod corpus;
 mod crew;
+mod files;
 mod forecast;
 mod instruments;
 mod judge;
@@ -24,14 +25,14 @@ use crate::workspace::{self, Packaged, has_program, release_binary};
 use clap::Args;
 use corpus::Data;
 use measure::{Run, Tool};
-use record::Recorder;
+use record::{About, Recorder};
 use std::path::PathBuf;
 
 /// What to measure.
 #[derive(Args)]
 pub struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "crew", "xjobs", "pstime", "systime", "fit", "timers"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "crew", "xjobs", "pstime", "systime", "fit", "timers"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -48,6 +49,9 @@ pub struct BenchArguments {
     /// Where the data are made; a folder in memory
     #[arg(long, value_name = "DIR", default_value = "/dev/shm/mh-bench")]
     data: PathBuf,
+    /// A tree to work on instead of the Linux source (files)
+    #[arg(long, value_name = "DIR")]
+    tree: Option<PathBuf>,
     /// Keep the data for the next run
     #[arg(long)]
     keep: bool,
@@ -69,11 +73,17 @@ pub struct Case {
     pub level: Option<(&'static str, &'static str)>,
     /// Takes half a minute a run: few rounds, all counted.
     pub is_slow: bool,
+    /// LIMIT of our peak memory, where there is one.
+    pub memory_mb_max: Option<f64>,
+    /// LIMIT: no more rounds than fit into this, but the least.
+    pub seconds_max: f64,
 }
 
 impl Case {
     pub fn new(name: &str, corpus: &'static str, ours: Tool, rivals: Vec<Rival>, verify: measure::Verify) -> Self {
-        Self { name: name.to_owned(), corpus, ours, rivals, verify, needs: Vec::new(), level: None, is_slow: false }
+        let (name, needs, seconds_max) = (name.to_owned(), Vec::new(), ROW_SECONDS);
+        let (level, is_slow, memory_mb_max) = (None, false, None);
+        Self { name, corpus, ours, rivals, verify, needs, level, is_slow, memory_mb_max, seconds_max }
     }
 
     /// A program without which no run of it can be made or verified.
@@ -81,7 +91,11 @@ impl Case {
         let packers = self.needs.iter().filter_map(|made| made.script.split(' ').next());
         let unpacker = match &self.verify {
             measure::Verify::Packed { unpack, .. } | measure::Verify::PackedEach { unpack, .. } => Some(&*unpack[0]),
-            measure::Verify::Plain(_) => None,
+            measure::Verify::Plain(_)
+            | measure::Verify::Tree(_)
+            | measure::Verify::Archive { .. }
+            | measure::Verify::Gone
+            | measure::Verify::Exit => None,
         };
         // Ours stands in quotes, and is built.
         packers.chain(unpacker).find(|program| !program.starts_with('\'') && !has_program(program))
@@ -123,7 +137,7 @@ const FORECAST_ROUNDS_MAX: usize = 3;
 /// Half a minute each, and eighteen of them.
 const PRODUCER_ROUNDS_MAX: usize = 1;
 
-/// LIMIT: a row gets no more rounds than fit into this, so that a whole run takes less than half an hour; but the least.
+/// What a row of tamp's may take, so that a whole run takes less than half an hour.
 const ROW_SECONDS: f64 = 25.0;
 const ROUNDS_MIN: usize = 3;
 
@@ -143,6 +157,9 @@ impl BenchArguments {
         if self.quick {
             words += " --quick";
         }
+        if let Some(tree) = &self.tree {
+            words += &format!(" --tree '{}'", tree.display());
+        }
         for text in &self.only {
             words += &format!(" --only '{text}'");
         }
@@ -153,6 +170,7 @@ impl BenchArguments {
 /// Runs the suite.
 pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     match arguments.suite.as_str() {
+        "files" => files::run(arguments),
         "crew" => crew::run(arguments),
         "xjobs" => xjobs::run(arguments),
         "pstime" => pstime::run(arguments),
@@ -186,7 +204,13 @@ fn run_tamp(arguments: &BenchArguments) -> Result<(), String> {
     build(arguments)?;
     let described = data.make()?;
     println!("{described}");
-    let mut recorder = Recorder::begin(&arguments.suite, arguments.command_line(), described);
+    let mut recorder = Recorder::begin(About {
+        suite: arguments.suite.clone(),
+        command_line: arguments.command_line(),
+        how: record::HOW_TAMP,
+        rivals: machine::rivals(),
+        corpora: described,
+    });
     for case in cases {
         if let Some(program) = case.missing() {
             recorder.left_out(&format!("{} ({})", case.name, case.corpus), &format!("{program} is not installed"));
@@ -278,7 +302,7 @@ fn measure_case(case: Case, rounds: usize) -> Result<Measured, String> {
     } else {
         let round_s: f64 = all[0].iter().map(|run| run.wall_s).sum();
         all.clear();
-        for _ in 0..rounds_of(rounds, round_s) {
+        for _ in 0..rounds_of(rounds, round_s, case.seconds_max) {
             all.push(tools.iter().map(|tool| tool.run()).collect::<Result<_, _>>()?);
         }
         // Once more: a program that was right the first time need not be right again.
@@ -298,8 +322,8 @@ fn verified_run(tool: &Tool, how: &measure::Verify) -> Result<Run, String> {
 }
 
 /// As many as fit, within limits; where fewer were asked for, those.
-fn rounds_of(rounds_max: usize, round_s: f64) -> usize {
-    let fitting = (ROW_SECONDS / round_s.max(1e-3)) as usize;
+fn rounds_of(rounds_max: usize, round_s: f64, seconds_max: f64) -> usize {
+    let fitting = (seconds_max / round_s.max(1e-3)) as usize;
     fitting.max(ROUNDS_MIN).min(rounds_max)
 }
 
@@ -331,8 +355,8 @@ mod tests {
 
     #[test]
     fn slow_rows_get_fewer_rounds() {
-        assert_eq!([0.001, 4.9, 6.0, 500.0].map(|round_s| rounds_of(5, round_s)), [5, 5, 4, 3]);
-        assert_eq!(rounds_of(1, 500.0), 1);
+        assert_eq!([0.001, 4.9, 6.0, 500.0].map(|round_s| rounds_of(5, round_s, ROW_SECONDS)), [5, 5, 4, 3]);
+        assert_eq!(rounds_of(1, 500.0, ROW_SECONDS), 1);
         let folder = tempfile::tempdir().expect("a folder");
         let slow = Case { is_slow: true, ..case(folder.path(), "cat \"$1\"") };
         assert_eq!(measure_case(slow, 5).expect("both copy").runs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);

@@ -50,6 +50,7 @@ pub struct Files {
 }
 
 /// A file that a shell command makes.
+#[derive(Clone)]
 pub struct Made {
     pub path: PathBuf,
     pub script: String,

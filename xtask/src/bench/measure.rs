@@ -1,6 +1,8 @@
 //! One run of one tool as a fresh process: wall time here, CPU time and memory from time(1), output size from its file.
 //! Does not compare anything but bytes.
 
+use super::files::same::Same;
+use super::undo::shell;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,7 +21,7 @@ pub struct Tool {
     pub stdin: Option<PathBuf>,
     /// Standard output into `output`, or to the consumer.
     pub stdout: bool,
-    /// The file that it writes.
+    /// The file or the tree that it writes.
     pub output: PathBuf,
     /// Other outputs, counted together with `output`.
     pub more_outputs: Vec<PathBuf>,
@@ -50,6 +52,14 @@ pub enum Verify {
     Plain(PathBuf),
     /// Every output unpacks to the file beside it; the command unpacks all of them, one behind the other.
     PackedEach { unpack: Vec<String>, plain: Vec<PathBuf> },
+    /// A tree has been copied.
+    Tree(Same),
+    /// GNU tar finds no difference between an archive and the tree NAME below a folder, and as many members as the tree has entries.
+    Archive { archive: PathBuf, below: PathBuf, name: String },
+    /// The output has been removed.
+    Gone,
+    /// Nothing is left to look at: that it ended well is all.
+    Exit,
 }
 
 impl Tool {
@@ -101,7 +111,9 @@ impl Tool {
             }
         }
         let (user_s, system_s, memory_kib) = read_figures(figures.path())?;
-        let sizes = self.outputs().map(|path| path.metadata().map_or(0, |metadata| metadata.len()));
+        // A tree has no size: sizes are compared, and how large a folder is says nothing.
+        let size = |path: &PathBuf| path.metadata().map_or(0, |found| if found.is_file() { found.len() } else { 0 });
+        let sizes = self.outputs().map(size);
         Ok(Run { wall_s, user_s, system_s, memory_kib, output_bytes: sizes.sum() })
     }
 
@@ -136,10 +148,15 @@ impl Tool {
 
     /// Checks what the last run wrote.
     pub fn verify(&self, how: &Verify, run: Run) -> Result<(), String> {
-        if run.output_bytes == 0 {
+        let is_file = !matches!(how, Verify::Tree(_) | Verify::Archive { .. } | Verify::Gone | Verify::Exit);
+        if is_file && run.output_bytes == 0 {
             return Err("it wrote nothing".to_owned());
         }
         match how {
+            Verify::Tree(same) => same.check(),
+            Verify::Archive { archive, below, name } => is_archive_of(archive, below, name),
+            Verify::Gone if self.output.symlink_metadata().is_ok() => Err("it is still there".to_owned()),
+            Verify::Gone | Verify::Exit => Ok(()),
             Verify::Plain(plain) => same(Command::new("cat").arg(&self.output), plain),
             Verify::Packed { unpack, plain } => same(command(unpack).arg(&self.output), plain),
             Verify::PackedEach { unpack, plain } => same_each(command(unpack).args(self.outputs()), plain),
@@ -153,7 +170,7 @@ impl Tool {
     /// Removes what it wrote.
     pub fn clean_up(&self) {
         for path in self.outputs() {
-            let _not_there = std::fs::remove_file(path);
+            let _not_there = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
     }
 }
@@ -172,6 +189,19 @@ fn same(command: &mut Command, plain: &Path) -> Result<(), String> {
     let unpacked = child.wait().map_err(|error| format!("could not verify: {error}"))?;
     let equal = compared.map_err(|error| format!("could not verify: {error}"))?.success();
     if equal && unpacked.success() { Ok(()) } else { Err("its output is not the input".to_owned()) }
+}
+
+fn is_archive_of(archive: &Path, below: &Path, name: &str) -> Result<(), String> {
+    let (archive, below) = (archive.display(), below.display());
+    shell(&format!("tar -d -f '{archive}' -C '{below}'"))?;
+    let counts = format!("tar -t -f '{archive}' | wc -l && find '{below}/{name}' | wc -l");
+    let said = shell(&counts)?;
+    let mut counts = said.split_whitespace();
+    if counts.next() == counts.next() {
+        Ok(())
+    } else {
+        Err(format!("{archive} has not as many members as {name}: {said}"))
+    }
 }
 
 /// Whether a command's output equals these files, one behind the other.
@@ -259,6 +289,40 @@ mod tests {
         assert!(compare(&[&plain[1], &plain[0]]).is_err(), "in another order");
         assert!(compare(&[&plain[0]]).is_err(), "one too few");
         assert!(compare(&[&plain[0], &plain[1], &plain[0]]).is_err(), "one too many");
+    }
+
+    #[test]
+    fn an_archive_is_held_against_its_tree() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("tree")).expect("a folder");
+        std::fs::write(folder.path().join("tree/file"), "text").expect("a file");
+        let archive = folder.path().join("archive");
+        shell(&format!("tar -C '{0}' -cf '{1}' tree", folder.path().display(), archive.display()))
+            .expect("tar is there");
+        let (tool, below) = (Tool::new("tar", &["true"], &archive), folder.path().to_owned());
+        let verify = Verify::Archive { archive, below, name: "tree".to_owned() };
+        let run = tool_run();
+        assert_eq!(tool.verify(&verify, run), Ok(()));
+        std::fs::write(folder.path().join("tree/more"), "text").expect("a file");
+        assert!(tool.verify(&verify, run).expect_err("one is not in it").contains("as many"));
+        std::fs::remove_file(folder.path().join("tree/more")).expect("it was there");
+        std::fs::write(folder.path().join("tree/file"), "next").expect("a file");
+        assert!(tool.verify(&verify, run).is_err());
+    }
+
+    #[test]
+    fn a_tree_is_removed_and_seen_to_be_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        std::fs::create_dir_all(out.join("inner")).expect("folders");
+        let tool = Tool::new("rm", &["true"], &out);
+        assert!(tool.verify(&Verify::Gone, tool_run()).is_err());
+        tool.clean_up();
+        assert_eq!(tool.verify(&Verify::Gone, tool_run()), Ok(()));
+    }
+
+    fn tool_run() -> Run {
+        Run { wall_s: 1.0, user_s: 1.0, system_s: 0.0, memory_kib: 1, output_bytes: 0 }
     }
 
     #[test]

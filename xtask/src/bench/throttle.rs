@@ -4,10 +4,9 @@
 use super::corpus::Data;
 use super::judge::Target;
 use super::measure::{Tool, Verify};
-use super::undo::Undo;
+use super::undo::{Undo, shell};
 use super::{Case, Rival};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 pub const NAME: &str = "zst -3, disk throttled to 80 MB/s";
 pub const CORPUS: &str = "mixed";
@@ -49,28 +48,20 @@ impl SlowDisk {
         let failed = |error: std::io::Error| format!("could not look at {}: {error}", self.plain.display());
         let bytes = self.plain.metadata().map_err(failed)?.len() * 5 / 4 + (32 << 20);
         let (image, mount) = (format!("'{}'", image.display()), format!("'{}'", self.mount.display()));
-        self.step(&format!("truncate -s {bytes} {image}"), format!("rm -f {image}"))?;
-        self.step(&format!("mkfs.ext4 -q -F {image}"), String::new())?;
+        self.undo.step(&format!("truncate -s {bytes} {image}"), &format!("rm -f {image}"))?;
+        self.undo.step(&format!("mkfs.ext4 -q -F {image}"), "")?;
         self.device = shell(&format!("losetup --find --show {image}"))?;
         self.undo.later(&format!("losetup --detach {}", self.device))?;
-        self.step(&format!("mkdir {mount}"), format!("rmdir {mount}"))?;
-        self.step(
+        self.undo.step(&format!("mkdir {mount}"), &format!("rmdir {mount}"))?;
+        self.undo.step(
             &format!("mount {} {mount}", self.device), // It may be down already: it is mounted afresh before each run.
-            format!("! mountpoint -q {mount} || umount {mount}"),
+            &format!("! mountpoint -q {mount} || umount {mount}"),
         )?;
-        self.step(&format!("cp '{}' {mount}/plain && sync -f {mount}", self.plain.display()), String::new())?;
+        self.undo.step(&format!("cp '{}' {mount}/plain && sync -f {mount}", self.plain.display()), "")?;
         let numbers = shell(&format!("cat /sys/block/{}/dev", self.device.trim_start_matches("/dev/")))?;
         let group = self.group.clone();
-        self.step(&format!("mkdir {group}"), format!("rmdir {group}"))?;
-        self.step(&format!("echo '{numbers} {READ_RATE}' > {group}/blkio.throttle.read_bps_device"), String::new())
-    }
-
-    fn step(&mut self, script: &str, undo: String) -> Result<(), String> {
-        shell(script)?;
-        if !undo.is_empty() {
-            self.undo.later(&undo)?;
-        }
-        Ok(())
+        self.undo.step(&format!("mkdir {group}"), &format!("rmdir {group}"))?;
+        self.undo.step(&format!("echo '{numbers} {READ_RATE}' > {group}/blkio.throttle.read_bps_device"), "")
     }
 
     /// Ours and zstd, reading from the disk. To be run before the disk is dropped.
@@ -91,35 +82,5 @@ impl SlowDisk {
         let verify = Verify::Packed { unpack: vec!["zstd".into(), "-qdc".into()], plain: self.plain.clone() };
         let rivals = vec![Rival { tool: zstd, target: Target::none() }];
         Case::new(NAME, CORPUS, ours, rivals, verify)
-    }
-}
-
-fn shell(script: &str) -> Result<String, String> {
-    let output = Command::new("sh").args(["-c", script]).output().map_err(|error| format!("{script}: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    }
-    Err(format!("{script}: {}", String::from_utf8_lossy(&output.stderr).trim()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_step_that_fails_is_not_taken_down() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let made = folder.path().join("a").display().to_string();
-        let mut disk = SlowDisk {
-            undo: Undo::begin().expect("a shell"),
-            device: String::new(),
-            mount: PathBuf::new(),
-            group: String::new(),
-            plain: PathBuf::new(),
-        };
-        disk.step(&format!("mkdir '{made}'"), format!("rmdir '{made}'")).expect("a folder");
-        assert!(disk.step("exit 3", format!("touch '{made}'")).is_err());
-        drop(disk);
-        assert!(!Path::new(&made).exists());
     }
 }

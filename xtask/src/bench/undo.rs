@@ -40,6 +40,21 @@ impl Undo {
         let pipe = self.shell.stdin.as_mut().expect("it is open until this is dropped");
         writeln!(pipe, "{step}").map_err(|error| format!("could not note '{step}': {error}"))
     }
+
+    /// Sets something up, and notes how it is taken down if that went well.
+    pub fn step(&mut self, script: &str, down: &str) -> Result<(), String> {
+        shell(script)?;
+        if down.is_empty() { Ok(()) } else { self.later(down) }
+    }
+}
+
+/// What a line of shell says on standard output; an error with what it says on standard error.
+pub fn shell(script: &str) -> Result<String, String> {
+    let output = Command::new("sh").args(["-c", script]).output().map_err(|error| format!("{script}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    Err(format!("{script}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
 impl Drop for Undo {
@@ -52,6 +67,17 @@ impl Drop for Undo {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_that_fails_is_not_taken_down() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = folder.path().join("a").display().to_string();
+        let mut undo = Undo::begin().expect("a shell");
+        undo.step(&format!("mkdir '{made}'"), &format!("rmdir '{made}'")).expect("a folder");
+        assert!(undo.step("exit 3", &format!("touch '{made}'")).is_err());
+        drop(undo);
+        assert!(!folder.path().join("a").exists());
+    }
 
     #[test]
     fn steps_are_taken_last_first_and_one_that_fails_holds_none_up() {
