@@ -62,6 +62,27 @@ pub enum Failed {
     Sharing(io::Error),
 }
 
+/// How often a worker took each way. Its own until a task is done: a counter that all workers write at each file, beside what they read
+/// at each file, would go from core to core all the time.
+#[derive(Debug, Default)]
+pub struct WayCounts([u64; WAYS.len()]);
+
+impl WayCounts {
+    /// Counts a file.
+    pub fn count(&mut self, way: Way) {
+        self.0[way as usize] += 1;
+    }
+}
+
+/// A file whose bytes have been copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Filled {
+    /// How.
+    pub way: Way,
+    /// How many.
+    pub bytes: u64,
+}
+
 /// What was learnt about pairs of file systems, and how often each way was taken.
 #[derive(Debug, Default)]
 pub struct Ways {
@@ -108,9 +129,12 @@ impl Ways {
         counted.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Counts a file.
-    pub fn count(&self, way: Way) {
-        self.counts[way as usize].fetch_add(1, Ordering::Relaxed);
+    /// Adds what a worker counted in one step.
+    pub fn add(&self, counted: &mut WayCounts) {
+        let counted = std::mem::take(counted);
+        for (counter, count) in self.counts.iter().zip(counted.0).filter(|(_, count)| *count > 0) {
+            counter.fetch_add(count, Ordering::Relaxed);
+        }
     }
 
     /// Shares all blocks if that can be done. Whether it was.
@@ -121,10 +145,7 @@ impl Ways {
             return Ok(false);
         }
         match ioctl_ficlone(bytes.target, bytes.source) {
-            Ok(()) => {
-                self.count(Way::Shared);
-                Ok(true)
-            }
+            Ok(()) => Ok(true),
             Err(error) if bytes.reflink == Reflink::Always => Err(Failed::Sharing(error.into())),
             Err(_) => {
                 self.unshared.store(pair, Ordering::Relaxed);
@@ -133,28 +154,26 @@ impl Ways {
         }
     }
 
-    /// Copies a whole file from its beginning; `pause` is called between steps. Bytes that were copied.
-    pub fn copy(&self, bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<u64, Failed> {
+    /// Copies a whole file from its beginning; `pause` is called between steps.
+    pub fn copy(&self, bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<Filled, Failed> {
         if self.share(bytes)? {
-            return Ok(bytes.status.bytes());
+            return Ok(Filled { way: Way::Shared, bytes: bytes.status.bytes() });
         }
         let length = bytes.status.bytes();
         if bytes.has_holes() || bytes.sparse == Sparse::Always {
-            self.count(Way::Sparse);
             let copied = self.copy_range(bytes, buffer, 0, u64::MAX, &mut pause)?;
             ftruncate(bytes.target, copied).map_err(writing)?;
-            return Ok(copied);
+            return Ok(Filled { way: Way::Sparse, bytes: copied });
         }
         let is_apart = self.apart.load(Ordering::Relaxed) == bytes.pair();
         if length > if is_apart { SMALL_BYTES } else { 0 } {
             return self.copy_in_kernel(bytes, buffer, pause);
         }
         // LIE: files of `/proc` and of some devices call themselves empty.
-        self.count(Way::Small);
-        plain(bytes, buffer, length, pause)
+        plain(bytes, buffer, length, pause).map(|bytes| Filled { way: Way::Small, bytes })
     }
 
-    fn copy_in_kernel(&self, bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<u64, Failed> {
+    fn copy_in_kernel(&self, bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<Filled, Failed> {
         let pair = bytes.pair();
         let mut way = if self.apart.load(Ordering::Relaxed) == pair { Way::Spliced } else { Way::InKernel };
         let mut copied = 0;
@@ -181,14 +200,13 @@ impl Ways {
                 }
                 // What is wrong shows itself, with its side, when it is read and written.
                 _ => {
-                    self.count(Way::Plain);
-                    return Ok(copied + plain(bytes, buffer, 0, pause)?);
+                    let bytes = copied + plain(bytes, buffer, 0, pause)?;
+                    return Ok(Filled { way: Way::Plain, bytes });
                 }
             }
             pause();
         }
-        self.count(way);
-        Ok(copied)
+        Ok(Filled { way, bytes: copied })
     }
 
     /// Copies the data of a range and leaves its holes. Where the copied part ends.
@@ -241,7 +259,8 @@ enum Segment {
 }
 
 fn segment(bytes: &Bytes<'_>, at: u64) -> Segment {
-    if bytes.sparse == Sparse::Never {
+    // LIE: where a file without holes ends its data is no cheap question: tmpfs looks at every page up to there, for each piece anew.
+    if !bytes.has_holes() {
         return Segment::Unknown;
     }
     match seek(bytes.source, SeekFrom::Data(at)) {

@@ -186,7 +186,7 @@ impl Run<'_> {
             large.finish(self, branch);
             return Ok(Dealt::Done);
         }
-        self.count_way(Way::Ranges);
+        branch.scratch.ways.count(Way::Ranges);
         Ok(Dealt::Node(large))
     }
 
@@ -332,10 +332,12 @@ impl Run<'_> {
         let mut buffer = std::mem::take(&mut branch.scratch.bytes);
         let copied = self.ways.copy(&bytes, &mut buffer, || branch.yield_point());
         branch.scratch.bytes = buffer;
-        branch.scratch.counts.bytes += copied.map_err(|failed| {
+        let filled = copied.map_err(|failed| {
             branch.scratch.slot.give_up();
             self.failed(item, failed)
         })?;
+        branch.scratch.counts.bytes += filled.bytes;
+        branch.scratch.ways.count(filled.way);
         self.carry_to_file(item, source, status, new, branch);
         self.verify(item, source, branch)
     }
@@ -531,11 +533,6 @@ impl Run<'_> {
         if self.copying.manner.tells_all {
             self.copying.listener.copied(&item.source_path(self), &item.target_path(self), backup);
         }
-    }
-
-    /// Counts a file that took this way.
-    pub fn count_way(&self, way: Way) {
-        self.ways.count(way);
     }
 }
 

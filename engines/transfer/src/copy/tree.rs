@@ -1,7 +1,7 @@
 //! The tree of a copy: folders begun, listed, and finished with their metadata when all below them is done.
 //! One entry is `item`'s part.
 
-use super::data::{BUFFER_BYTES, Ways};
+use super::data::{BUFFER_BYTES, WayCounts, Ways};
 use super::half::Slot;
 use super::item::{Dealt, Item};
 use super::large::{Divide, Large};
@@ -95,6 +95,7 @@ pub struct Scratch {
     pub attributes: AttributeBuffers,
     pub slot: Arc<Slot>,
     pub counts: Counts,
+    pub ways: WayCounts,
 }
 
 impl Node {
@@ -136,6 +137,7 @@ impl Tree for Run<'_> {
             attributes: AttributeBuffers::default(),
             slot: self.copying.half_done.slot(),
             counts: Counts::default(),
+            ways: WayCounts::default(),
         }
     }
 
@@ -157,7 +159,7 @@ impl Tree for Run<'_> {
             },
             (_, None) => unreachable!("only jobs begin a run"),
         };
-        self.copying.tally.add(std::mem::take(&mut branch.scratch.counts));
+        self.add_counts(&mut branch.scratch);
         begun
     }
 
@@ -180,7 +182,7 @@ impl Tree for Run<'_> {
                 folder.target.as_ref().inspect(|target| target.close(&self.targets));
             }
         }
-        self.copying.tally.add(std::mem::take(&mut branch.scratch.counts));
+        self.add_counts(&mut branch.scratch);
     }
 
     fn tell(&self, reports: Vec<Finding<Complaint>>) {
@@ -207,6 +209,12 @@ impl<'a> Run<'a> {
         let roots = self.roots.into_inner().unwrap_or_else(PoisonError::into_inner);
         let is_complete = self.incomplete.iter().map(|incomplete| !incomplete.load(Ordering::Acquire)).collect();
         Copied { measured, ways: self.ways.lines(), roots, is_complete }
+    }
+
+    /// Tells all what a worker counted in one step.
+    fn add_counts(&self, scratch: &mut Scratch) {
+        self.copying.tally.add(std::mem::take(&mut scratch.counts));
+        self.ways.add(&mut scratch.ways);
     }
 
     fn sides(&self, knot: &AKnot) -> io::Result<(Arc<OwnedFd>, Option<Arc<OwnedFd>>)> {
@@ -450,7 +458,7 @@ impl<'a> Run<'a> {
         if !handed_over.is_empty() {
             branch.plant(Seed::Entries(handed_over));
         }
-        self.copying.tally.add(std::mem::take(&mut branch.scratch.counts));
+        self.add_counts(&mut branch.scratch);
         match listed {
             Ok(true) => Grown::Done,
             Ok(false) => Grown::More,

@@ -107,18 +107,13 @@ impl<T: Tree> Floor<'_, T> {
                 }
                 self.seek_a_hand(&mut branch);
             }
-            let Some(task) = self.find(&mut branch) else {
-                self.rest(&mut branch);
-                continue;
-            };
-            self.hire(scope, reports);
             let mut clock = StageClock::default();
-            timed(&mut clock, OffCpu::Blocked, || branch.carry_out(task));
-            // Waiting for a hand inside the task was counted in its own column.
+            timed(&mut clock, OffCpu::Blocked, || self.spell(&mut branch, scope, reports));
+            // Waiting for a hand inside a task was counted in its own column.
             clock.blocked_ns = clock.blocked_ns.saturating_sub(std::mem::take(&mut branch.away_ns));
             branch.clock.add(&clock);
-            if branch.hand.must_return() {
-                branch.hand.give_back();
+            if branch.hand.held.is_some() && !self.is_finished() {
+                self.rest(&mut branch);
             }
         }
         branch.hand.give_back();
@@ -128,6 +123,27 @@ impl<T: Tree> Floor<'_, T> {
         staff.clock.add(&branch.clock);
         staff.tasks += branch.tasks;
         staff.stolen += branch.stolen;
+    }
+
+    /// Task after task, until there is none to be found or the hand goes back. Clocks are read at both ends only: a reading of the
+    /// thread's CPU time is a system call, and most folders are a dozen of them.
+    fn spell<'scope, 'env>(
+        &'env self,
+        branch: &mut Branch<'env, T>,
+        scope: &'scope Scope<'scope, 'env>,
+        reports: &'env Mutex<Vec<T::Report>>,
+    ) where
+        'env: 'scope,
+    {
+        while !self.is_finished() {
+            let Some(task) = self.find(branch) else { return };
+            self.hire(scope, reports);
+            branch.carry_out(task);
+            if branch.hand.must_return() {
+                branch.hand.give_back();
+                return;
+            }
+        }
     }
 
     /// The newest of one's own, else the oldest of somebody else's: near the top, so that it is a large part of the tree.
