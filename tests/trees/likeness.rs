@@ -41,6 +41,29 @@ fn everything(place: &Place) {
 }
 
 #[test]
+fn a_large_file_comes_whole_to_another_file_system() {
+    let place = Place::new();
+    let device = |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().expect("it is there"));
+    let elsewhere = ["/dev/shm", "/var/tmp"]
+        .map(Path::new)
+        .into_iter()
+        .find(|path| path.is_dir() && device(path) != device(&place.path(".")));
+    let Some(elsewhere) = elsewhere else {
+        left_out("a large file to another file system: there is only one");
+        return;
+    };
+    succeeds(&place, "head -c 70000000 /dev/urandom > large");
+    for width in WIDTHS {
+        let script = format!(
+            "there=$(mktemp -d -p {}); trap 'rm -rf $there' EXIT; $mh cp --report -j {width} large $there/copy 2>&1 && cmp large $there/copy",
+            elsewhere.display()
+        );
+        let told = String::from_utf8_lossy(&succeeds(&place, &script).stdout).into_owned();
+        assert_eq!(told.contains("in ranges"), width != "1", "{told}");
+    }
+}
+
+#[test]
 fn an_archive_copy_is_the_one_that_cp_makes() {
     let place = Place::new();
     everything(&place);

@@ -38,8 +38,8 @@ fn text(finding: &Finding<Complaint>) -> String {
         Complaint::Make(what, target, error) => {
             format!("cannot create {} {}: {}", made_name(*what), shown(target), cause(error))
         }
-        Complaint::Link(target, error) => {
-            format!("cannot create hard link {} to {source}: {}", shown(target), cause(error))
+        Complaint::Link(target, other, error) => {
+            format!("cannot create hard link {} to {}: {}", shown(target), shown(other), cause(error))
         }
         Complaint::Share(target, error) => {
             format!("failed to clone {} from {source}: {}", shown(target), cause(error))

@@ -232,8 +232,8 @@ pub enum Complaint {
     Write(Vec<u8>, io::Error),
     /// The target cannot be made: a file, a folder, a link.
     Make(MakeWhat, Vec<u8>, io::Error),
-    /// Another name for an existing copy cannot be made.
-    Link(Vec<u8>, io::Error),
+    /// Another name cannot be made for what has the second one.
+    Link(Vec<u8>, Vec<u8>, io::Error),
     /// Its blocks cannot be shared.
     Share(Vec<u8>, io::Error),
     /// The old file cannot be removed or renamed.

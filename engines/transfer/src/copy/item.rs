@@ -9,8 +9,9 @@ use super::links::{First, Made};
 use super::metadata::{Carried, carry};
 use super::tree::{Place, Run, named, named_in};
 use super::{Complaint, Make, MakeWhat, Same};
+use crate::finding::joined;
 use crate::folder::Listed;
-use crate::operand::Parent;
+use crate::operand::{Parent, last_part, trimmed};
 use crew::scatter::Branch;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -75,7 +76,7 @@ impl Item<'_> {
     /// Whether the target's own name was typed, not put together from a folder and the source's name.
     pub fn target_is_typed(&self, run: &Run<'_>) -> bool {
         let job = &run.copying.jobs[self.place.job()];
-        crate::operand::last_part(&job.source) != crate::operand::last_part(&job.target) || job.source == b"."
+        last_part(&job.source) != last_part(&job.target) || job.source == b"."
     }
 }
 
@@ -150,7 +151,7 @@ impl Run<'_> {
             _ if reads_special => {}
             _ => return self.try_deal(&Item { listed: Listed::Unknown, ..*item }, branch),
         }
-        let divides = item.divide != Divide::Never && self.is_large(&status) && branch.has_other_hands();
+        let divides = item.divide != Divide::Never && self.is_large(item, &status) && branch.has_other_hands();
         if divides && item.divide == Divide::Later {
             return Ok(Dealt::IsLarge);
         }
@@ -229,7 +230,7 @@ impl Run<'_> {
 
     /// Gives a copy another name. Where something has that name, it goes.
     fn link_to_copy(&self, item: &Item<'_>, made: &Made, folder: &[u8]) -> Result<Option<Vec<u8>>, Complaint> {
-        let refused = |error| Complaint::Link(item.target_path(self), error);
+        let refused = |error| Complaint::Link(item.target_path(self), self.path_of_copy(made), error);
         let other;
         let from = if made.job == item.place.job() && made.folder == folder {
             item.target.as_fd()
@@ -258,6 +259,13 @@ impl Run<'_> {
             }
         }
         Err(refused(io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// As a person would name it.
+    fn path_of_copy(&self, made: &Made) -> Vec<u8> {
+        let target = trimmed(&self.copying.jobs[made.job].target);
+        let above = &target[..target.len() - last_part(target).len()];
+        joined(&[above, &made.folder].concat(), made.name.to_bytes())
     }
 
     /// Makes a new file, or opens the one that is there if it is to be written over.
@@ -489,7 +497,7 @@ impl Run<'_> {
         match self.make_over(item, None, MakeWhat::File, &make, branch) {
             Ok(Some(backup)) => self.tell(item, backup.as_deref()),
             Ok(None) => {}
-            Err(Complaint::Make(_, path, error)) => return Err(Complaint::Link(path, error)),
+            Err(Complaint::Make(_, path, error)) => return Err(Complaint::Link(path, item.source_path(self), error)),
             // It is there already.
             Err(Complaint::SameFile(_)) => {}
             Err(complaint) => return Err(complaint),

@@ -12,7 +12,7 @@ use crew::scatter::{Branch, Grown};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use sys::entry::{self, Status, Target, flags};
+use sys::entry::{self, Follow, Status, Target, flags};
 
 /// LIMIT: shorter files are not divided: the pieces of less than a few milliseconds each would not meet.
 const LARGE_BYTES: u64 = 64 << 20;
@@ -49,11 +49,19 @@ pub enum Divide {
 }
 
 impl Run<'_> {
-    /// Whether a file is to be divided.
-    pub fn is_large(&self, status: &Status) -> bool {
+    /// Whether a file is to be divided. Not within one file system: there `copy_file_range` moves the bytes once instead of twice, and the
+    /// target's lock lets one hand write at a time, so that two took half as much CPU again and no less time.
+    pub fn is_large(&self, item: &Item<'_>, status: &Status) -> bool {
         let is_dense = status.allocated_bytes() >= status.bytes() && self.copying.manner.sparse != Sparse::Always;
-        self.copying.manner.make == Make::Copies && is_dense && status.bytes() >= LARGE_BYTES
+        let is_long = self.copying.manner.make == Make::Copies && is_dense && status.bytes() >= LARGE_BYTES;
+        is_long && leaves_its_file_system(item, status)
     }
+}
+
+/// LIMIT: devices are compared: parts of one file system that have numbers of their own count as two.
+fn leaves_its_file_system(item: &Item<'_>, status: &Status) -> bool {
+    let target = entry::status_at(item.target.as_fd(), c".", Follow::No);
+    target.is_ok_and(|target| target.identity().device != status.identity().device)
 }
 
 impl Large {
