@@ -211,7 +211,9 @@ impl<'a> Rows<'a> {
             let line = format!("{command} -xf @HERE/indexed.{ending} -C @OUT @NAME/@MEMBER");
             self.tool(name, program, &line, "mkdir @OUT")
         };
-        let rival = |tool| vec![Rival { tool, target: Target::must(0.01) }];
+        // A plain archive has no index: its headers are read one by one, by all programs.
+        let target = if packing.is_empty() { Target::none() } else { Target::must(0.01) };
+        let rival = |tool| vec![Rival { tool, target }];
         let (list, lists) = (listing(ours), rival(listing(theirs)));
         let (take, takes) = (taking(ours), rival(taking(theirs)));
         let is_listed = Verify::Plain(names.path.clone());
