@@ -1,7 +1,7 @@
 //! The instruments on real processes that do on purpose what is to be found: spin, crowd one CPU, use up a quota, wait for a disk.
 //! Loads have the highest priority where root may give it, so that neighbours of the test do not change what they are.
 
-use crate::place::{Place, binary};
+use crate::place::{Place, binary, said};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs;
@@ -280,4 +280,33 @@ fn user_and_system_time_are_told_apart_by_calls() {
     };
     assert!(share(&spinner, "user_cores") > 0.999, "{told}");
     assert!(share(&copier, "system_cores") > 0.8, "{told}");
+}
+
+#[test]
+fn what_an_instrument_starts_begins_with_the_signals_of_the_shell() {
+    let place = Place::new();
+    let of = |line: &str| {
+        let outcome = place.shell(&format!("{line} grep -E '^Sig(Blk|Ign)' /proc/self/status"));
+        String::from_utf8_lossy(&outcome.stdout).lines().take(2).collect::<Vec<_>>().join(" ")
+    };
+    let plain = of("");
+    assert_eq!(of("$mh pstime --"), plain);
+    assert_eq!(of("$mh systime --"), plain);
+    // Who is told to end ends what it started, and says what that used.
+    let outcome = place.shell("timeout 1 $mh pstime -- sleep 60");
+    assert_eq!(outcome.exit, Exit::Code(124));
+    assert!(said(&outcome).contains("'sleep' and the children it waited for"), "{}", said(&outcome));
+}
+
+#[test]
+fn who_is_not_there_is_no_good_news() {
+    let place = Place::new();
+    let outcome = place.shell("$mh ceiling 0.1 mh-no-such-process");
+    assert_eq!(outcome.exit, Exit::Code(1));
+    assert!(said(&outcome).ends_with("could not find 'mh-no-such-process': there is no such process or thread\n"));
+    assert_eq!(place.shell("$mh pstime 0.1 mh-no-such-process").exit, Exit::Code(1));
+    assert_eq!(place.shell("$mh pstime 0.1 999999999").exit, Exit::Code(1));
+    let load = Load::start("sleep", &["60"], place.folder());
+    let found = place.shell(&format!("$mh pstime 0.1 {}", load.number()));
+    assert_eq!(found.exit, Exit::Code(0));
 }

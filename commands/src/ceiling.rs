@@ -31,7 +31,7 @@ pub const ENTRY: Entry =
 ///
 /// A thread that uses a whole core is 0.4 % of 256 CPUs, and no average shows it. Exit codes: 0 nobody is held back, 3 at the
 /// ceiling (always running), 4 starved (could run, had no CPU), 5 throttled (quota), 6 stolen (hypervisor), 7 I/O-bound; of
-/// several the first line's.
+/// several the first line's; 1 nobody, and a listed one is not there.
 #[derive(Args, Debug)]
 struct CeilingArgs {
     /// Seconds to watch
@@ -101,15 +101,17 @@ const HELP: &[&str] = &[
 fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed, output: &Output) -> Result<Outcome, Failure> {
     let hierarchies = Hierarchies::find(&context.host);
     let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    let could_not = |message: &str| Failure::Environment { command: NAME, message: message.to_owned() };
     if feed.first(&mut earlier)? == Step::End {
-        return Err(Failure::Environment {
-            command: NAME,
-            message: "find a sample: the recording is empty".to_owned(),
-        });
+        return Err(could_not("find a sample: the recording is empty"));
+    }
+    if earlier.threads.is_empty() {
+        return Err(could_not("judge threads: none are recorded; mh ceiling --record does"));
     }
     let mut interval = Interval::new(Idlers::Listed);
     let mut since: HashMap<(u32, Limit), u64> = HashMap::new();
     let mut worst = None;
+    let mut unseen: Vec<&String> = args.targets.iter().filter(|target| !is_there(&earlier, target)).collect();
     loop {
         let step = feed.next(&earlier, &mut later)?;
         match step {
@@ -119,7 +121,8 @@ fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed, output: &Ou
         }
         interval.update(&earlier, &later);
         let found = findings(&interval, &earlier, &later, hierarchies.quota.as_ref());
-        let found: Vec<Finding> = found.into_iter().filter(|finding| is_wanted(args, finding)).collect();
+        unseen.retain(|target| !is_there(&later, target));
+        let found: Vec<Finding> = found.into_iter().filter(|finding| is_wanted(args, &later, finding)).collect();
         worst = found.first().map(|finding| finding.limit);
         remember(&mut since, &found, earlier.wall_ns);
         let threads = found.into_iter().map(|finding| Told {
@@ -144,7 +147,25 @@ fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed, output: &Ou
             break;
         }
     }
-    Ok(Outcome::Code(worst.map_or(0, exit_code)))
+    for target in &unseen {
+        context.messages.error(
+            NAME,
+            &format!("find {}: there is no such process or thread", terminal::quote(target)),
+            &[],
+        );
+    }
+    Ok(match worst {
+        None if !unseen.is_empty() => Outcome::Partial,
+        worst => Outcome::Code(worst.map_or(0, exit_code)),
+    })
+}
+
+/// Whether `target` means a process of the sample, or the name of one of its threads.
+fn is_there(sample: &Sample, target: &str) -> bool {
+    sample.processes.iter().any(|process| {
+        target.parse() == Ok(process.pid)
+            || process.identity.as_ref().is_some_and(|identity| identity.is_called(target))
+    }) || sample.threads.iter().any(|thread| thread.name.bytes() == target.as_bytes())
 }
 
 /// How many CPUs a thread may use: its last sample's line does not say, its process does.
@@ -152,9 +173,13 @@ fn may_run_on(later: &Sample, finding: &Finding) -> Option<u32> {
     later.process(finding.pid)?.identity.as_ref()?.cpus_allowed
 }
 
-fn is_wanted(args: &CeilingArgs, finding: &Finding) -> bool {
-    let is_called =
-        |typed: &String| finding.process == *typed || finding.name == *typed || typed.parse() == Ok(finding.pid);
+fn is_wanted(args: &CeilingArgs, later: &Sample, finding: &Finding) -> bool {
+    let identity = later.process(finding.pid).and_then(|process| process.identity.as_deref());
+    let is_called = |typed: &String| {
+        finding.name == *typed
+            || typed.parse() == Ok(finding.pid)
+            || identity.is_some_and(|identity| identity.is_called(typed))
+    };
     let is_ours = finding.pid == std::process::id();
     let is_listed = args.targets.is_empty() || args.targets.iter().any(is_called);
     is_listed && !is_ours && !args.ignore.iter().any(is_called)

@@ -17,6 +17,7 @@ use choose::Chosen;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use columns::Column;
 use observe::calls::split::{CallSplit, divide};
+use observe::departed::Departed;
 use observe::family::Family;
 use observe::model::Interval;
 use observe::sample::Sample;
@@ -188,16 +189,19 @@ fn watch(
         });
     }
     let chosen = Chosen::new(plan, &feed.accounts)?;
-    let mut outcome = chosen.missing(context, &earlier);
+    chosen.missing(context, &output, &earlier);
+    let mut unseen = chosen.all();
+    chosen.note_seen(&mut unseen, &earlier);
     let mut families: Vec<Family> = if plan.children { chosen.families(&earlier) } else { Vec::new() };
     let mut interval = Interval::new(plan.idlers());
-    let mut shower = Shower::new(plan, feed.tier, feed.accounts.clone(), exact.map(CallSplit::cost), output);
+    let mut shower = Shower::new(plan, feed.tier, feed.accounts.clone(), exact.map(CallSplit::cost), output.clone());
     let read_calls = || exact.map(CallSplit::read).unwrap_or_default();
     let first_calls = read_calls();
     let mut earlier_calls = first_calls.clone();
     // The averages are of one long interval, from the first sample to the last: exact where sums of rounded rows are not.
     let first = earlier.clone();
     let first_families = families.clone();
+    let mut departed = Departed::default();
     let mut count = 0;
     loop {
         let step = feed.next(&earlier, &mut later)?;
@@ -213,22 +217,24 @@ fn watch(
         let usages = families.iter().map(|family| family.usage(&interval, &earlier, &later)).collect();
         shower.interval(&chosen.rows(&interval, usages, &later), &interval, &later)?;
         families.iter_mut().for_each(|family| family.follow(&later));
+        departed.note(&earlier, &later);
+        chosen.note_seen(&mut unseen, &later);
         std::mem::swap(&mut earlier, &mut later);
         count += 1;
-        if step == Step::Last || (plan.count > 0 && count >= plan.count && plan.replay.is_none()) {
+        if chosen.are_all_gone(&earlier, &families) {
+            output.remark(&context.messages, NAME, "all processes that were to be watched have ended");
             break;
         }
-        if chosen.are_all_gone(&earlier, &families) {
-            context.messages.note(NAME, "all processes that were to be watched have ended");
-            outcome = if count == 0 { Outcome::Partial } else { outcome };
+        if step == Step::Last || (plan.count > 0 && count >= plan.count && plan.replay.is_none()) {
             break;
         }
     }
     if count > 1 {
+        let earlier = departed.join(&earlier);
         interval.update(&first, &earlier);
         divide(&mut interval, &first_calls, &earlier_calls);
         let usages = first_families.iter().map(|family| family.usage(&interval, &first, &earlier)).collect();
         shower.average(&chosen.rows(&interval, usages, &earlier), &interval, &earlier)?;
     }
-    Ok(outcome)
+    Ok(if unseen.is_empty() { Outcome::Done } else { Outcome::Partial })
 }

@@ -144,6 +144,11 @@ impl Feed {
         match &mut self.source {
             Source::Live { sampler, wanted, looker, .. } => {
                 sampler.take(wanted, earlier, later).map_err(|error| failure(self.command, &error))?;
+                if later.machine.ticks.is_none() {
+                    // Everything else would be missing, too, and an empty table looks like an idle machine.
+                    let message = "read /proc/stat: it is not there, or there is no descriptor left".to_owned();
+                    return Err(Failure::Environment { command: self.command, message });
+                }
                 if let Some(looker) = looker {
                     looker.tell(later);
                 }
@@ -156,6 +161,10 @@ impl Feed {
     fn replay(&mut self, earlier: Option<&Sample>, later: &mut Sample) -> Result<Step, Failure> {
         let Source::Recorded { player, path } = &mut self.source else { return Ok(Step::End) };
         match player.next(earlier, later) {
+            Ok(true) if earlier.is_some_and(|earlier| earlier.at_ns >= later.at_ns) => {
+                let message = format!("replay {}: a sample is not later than the one before it", terminal::quote(path));
+                Err(Failure::Environment { command: self.command, message })
+            }
             Ok(true) => Ok(Step::Sample),
             Ok(false) => Ok(Step::End),
             Err(error) => Err(file_failure(self.command, "replay", path, &error)),

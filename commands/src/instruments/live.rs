@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::report::print_as;
 use rustix::process::{Signal, getpid, kill_process};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use terminal::Messages;
 use terminal::full_screen::{Bell, Canvas, FullScreen, Key, Left, Next, View};
 
 const KEYS: &str = "up/down scroll   space hold, go on   ? help   q leave";
@@ -73,6 +74,14 @@ impl Output {
                 shown.bell.ring();
                 Ok(())
             }
+        }
+    }
+
+    /// A remark: on standard error at once, or when the screen is gone.
+    pub fn remark(&self, messages: &Messages, command: &str, text: &str) {
+        match self {
+            Self::Printed(_) => messages.note(command, text),
+            Self::Shown(shown) => lock(&shown.left_behind).push_str(&format!("{command}: {text}\n")),
         }
     }
 

@@ -3,12 +3,26 @@
 use super::NAME;
 use super::plan::Plan;
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Failure;
+use crate::instruments::live::Output;
 use observe::family::Family;
 use observe::model::{Interval, Usage};
 use observe::row::{Grouping, Row, grouped, of_processes, of_threads, sort};
 use observe::sample::{ProcessSample, Sample};
 use observe::source::accounts::Accounts;
+
+/// Those asked for that no sample has had.
+pub struct Unseen {
+    pids: Vec<u32>,
+    names: Vec<String>,
+}
+
+impl Unseen {
+    /// Whether all have been there.
+    pub fn is_empty(&self) -> bool {
+        self.pids.is_empty() && self.names.is_empty()
+    }
+}
 
 /// Who was asked for.
 pub struct Chosen<'plan> {
@@ -29,21 +43,31 @@ impl<'plan> Chosen<'plan> {
     }
 
     /// Tells which of those asked for are not there.
-    pub fn missing(&self, context: &Context, sample: &Sample) -> Outcome {
-        let mut outcome = Outcome::Done;
+    pub fn missing(&self, context: &Context, output: &Output, sample: &Sample) {
         for pid in self.plan.pids.iter().filter(|pid| sample.process(**pid).is_none()) {
-            context.messages.error(NAME, &format!("find process {pid}: there is none"), &[]);
-            outcome = Outcome::Partial;
+            output.remark(&context.messages, NAME, &format!("there is no process {pid}"));
         }
         for name in &self.plan.names {
             let is_called =
                 |process: &ProcessSample| process.identity.as_ref().is_some_and(|identity| identity.is_called(name));
             if !sample.processes.iter().any(is_called) {
-                let message = format!("no process is called {} yet", terminal::quote(name));
-                context.messages.note(NAME, &message);
+                output.remark(&context.messages, NAME, &format!("no process is called {} yet", terminal::quote(name)));
             }
         }
-        outcome
+    }
+
+    /// Takes those off of `unseen` that are there.
+    pub fn note_seen(&self, unseen: &mut Unseen, sample: &Sample) {
+        unseen.pids.retain(|pid| sample.process(*pid).is_none());
+        let is_called = |process: &ProcessSample, name: &str| {
+            process.identity.as_ref().is_some_and(|identity| identity.is_called(name))
+        };
+        unseen.names.retain(|name| !sample.processes.iter().any(|process| is_called(process, name)));
+    }
+
+    /// All that were asked for.
+    pub fn all(&self) -> Unseen {
+        Unseen { pids: self.plan.pids.clone(), names: self.plan.names.clone() }
     }
 
     /// The processes whose children are followed.

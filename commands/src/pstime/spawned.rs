@@ -13,6 +13,7 @@ use observe::split::{Ticks, split};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 use sys::reap::{Ended, How, next_ended};
+use sys::signals::as_at_start;
 
 /// Waiting for the program takes no turns: SIGCHLD ends it.
 const UNPACED: Duration = Duration::from_secs(3600);
@@ -25,7 +26,8 @@ pub fn run(context: &Context, plan: &Plan) -> Result<Outcome, Failure> {
     })?;
     let began = Instant::now();
     let program = &plan.program[0];
-    let child = Command::new(program).args(&plan.program[1..]).spawn().map_err(|error| Failure::Environment {
+    let mut command = Command::new(program);
+    let child = as_at_start(command.args(&plan.program[1..])).spawn().map_err(|error| Failure::Environment {
         command: NAME,
         message: format!("start {}: {}", terminal::quote(program), with_causes(&error)),
     })?;

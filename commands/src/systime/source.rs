@@ -14,6 +14,7 @@ use std::io;
 use std::process::{Child, Command};
 use std::time::Duration;
 use sys::reap::How;
+use sys::signals::as_at_start;
 
 /// A measurement under way.
 pub enum Source {
@@ -189,7 +190,7 @@ fn refused(error: &MeasureError) -> Failure {
 fn command(args: &SystimeArgs) -> Command {
     let (program, rest) = args.line.split_first().expect("a command has a name");
     let mut command = Command::new(program);
-    command.args(rest);
+    as_at_start(command.args(rest));
     command
 }
 

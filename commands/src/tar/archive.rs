@@ -23,6 +23,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use sys::signals::as_at_start;
 
 /// An archive that was found.
 pub struct Opened {
@@ -108,7 +109,8 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
 fn with_program(program: &str, archive: File) -> Result<Way, Failure> {
     let mut words = program.split_whitespace();
     let first = words.next().ok_or_else(|| super::usage("-I names no program".to_owned()))?;
-    let child = Command::new(first).args(words).arg("-d").stdin(archive).stdout(Stdio::piped()).spawn();
+    let mut command = Command::new(first);
+    let child = as_at_start(command.args(words).arg("-d")).stdin(archive).stdout(Stdio::piped()).spawn();
     let child = child.map_err(|error| could_not("start", Path::new(first).as_os_str(), &error))?;
     Ok(Way::Program(child, program.to_owned()))
 }

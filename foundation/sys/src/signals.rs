@@ -3,6 +3,12 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// What was held back when this process began, once something is held back by us.
+static HELD_BACK_AT_START: OnceLock<libc::sigset_t> = OnceLock::new();
 
 /// A set of signals that this process handles in one thread.
 #[derive(Clone, Copy)]
@@ -57,12 +63,15 @@ impl SignalSet {
                 }
             }
         }
-        // SAFETY: both pointers are valid for the call; a null old set is allowed.
-        let status = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
-        match status {
-            0 => Ok(Self { set }),
-            error => Err(io::Error::from_raw_os_error(error)),
+        // SAFETY: an all-zero sigset_t is a valid object to be overwritten.
+        let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
+        // SAFETY: both pointers are to live objects.
+        let status = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, &mut before) };
+        if status != 0 {
+            return Err(io::Error::from_raw_os_error(status));
         }
+        HELD_BACK_AT_START.get_or_init(|| before);
+        Ok(Self { set })
     }
 
     /// Sleeps until one of the signals arrives and returns its number.
@@ -119,6 +128,7 @@ impl SignalQueue {
             if status != 0 {
                 return Err(io::Error::from_raw_os_error(status));
             }
+            HELD_BACK_AT_START.get_or_init(|| before);
             let descriptor = libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
             if descriptor < 0 {
                 return Err(io::Error::last_os_error());
@@ -196,6 +206,23 @@ pub fn file_size_limit_ends_the_program() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_DFL) };
 }
 
+/// Has `command` begin with the signals as this process began: what we hold back, or ignore, is nothing of the program's.
+pub fn as_at_start(command: &mut Command) -> &mut Command {
+    let mask = HELD_BACK_AT_START.get().copied();
+    let begin = move || {
+        // SAFETY: both are plain system calls on the new process, allowed between fork and exec; a null old set is allowed.
+        unsafe {
+            libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
+            if let Some(mask) = mask {
+                libc::pthread_sigmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: what runs there allocates nothing and takes no lock.
+    unsafe { command.pre_exec(begin) }
+}
+
 /// Ends this process by `signal` as if it had never been caught, so that the parent sees the true cause.
 pub fn die_by(signal: i32) -> ! {
     // SAFETY: resetting a disposition, unblocking and raising are plain system calls on this process; nothing of Rust's
@@ -214,6 +241,30 @@ pub fn die_by(signal: i32) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_begins_with_the_signals_that_we_began_with() {
+        let status = || std::fs::read_to_string("/proc/thread-self/status").expect("Linux has it");
+        let of = |text: &str| -> Vec<String> {
+            text.lines()
+                .filter(|line| line.starts_with("SigBlk") || line.starts_with("SigIgn"))
+                .map(str::to_owned)
+                .collect()
+        };
+        let before = of(&status());
+        file_size_limit_is_an_error();
+        let _held = SignalSet::hold_back(ENDING).expect("a valid set");
+        assert_ne!(of(&status()), before);
+        let mut command = Command::new("cat");
+        let output = as_at_start(command.arg("/proc/self/status")).output().expect("there is a cat");
+        file_size_limit_ends_the_program();
+        let theirs = of(&String::from_utf8_lossy(&output.stdout));
+        // A Rust program ignores SIGPIPE, and lets what it starts have it.
+        let pipe = |line: &String| {
+            u64::from_str_radix(line.rsplit('\t').next().unwrap_or(""), 16).expect("hexadecimal") & !0x1000
+        };
+        assert_eq!(theirs.iter().map(pipe).collect::<Vec<_>>(), before.iter().map(pipe).collect::<Vec<_>>());
+    }
 
     #[test]
     fn a_held_back_signal_is_waited_for() {

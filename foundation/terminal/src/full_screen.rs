@@ -26,6 +26,9 @@ const DRAW_EVERY: Duration = Duration::from_millis(500);
 /// LIMIT: events that wait; a person does not type more, and a bell that finds no room has been rung already.
 const EVENTS_MAX: usize = 64;
 
+/// LIMIT: within this time a signal that stops the process has stopped all of its threads.
+const STOP_REACHES_ALL: Duration = Duration::from_millis(200);
+
 /// What is shown.
 pub trait View {
     /// Draws all of it.
@@ -210,6 +213,8 @@ impl FullScreen {
     fn suspend(&mut self, view: &impl View) -> io::Result<()> {
         give_back();
         rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
+        // Any thread may be the one that takes it; the stop reaches this one while it sleeps, and the shell has the terminal.
+        std::thread::sleep(STOP_REACHES_ALL);
         take_over()?;
         self.terminal = fresh()?;
         draw(&mut self.terminal, view)

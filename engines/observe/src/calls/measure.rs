@@ -458,7 +458,9 @@ mod tests {
             for grouping in GROUPINGS {
                 let Some(exact) = start(method, selection(), grouping, Vec::new()) else { return };
                 let snapshot = exact.finish();
-                assert!(snapshot.lost.is_none(), "{grouping:?}: {:?}", snapshot.lost);
+                // A machine may have more threads than are told apart.
+                let lost = snapshot.lost;
+                assert_eq!((lost.threads_missed, lost.events_missed), (0, 0), "{grouping:?}: {lost:?}");
             }
             assert!(start(method, selection(), Grouping::Together, vec![0, 1, 3]).is_some());
         }

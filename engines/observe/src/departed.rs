@@ -1,0 +1,66 @@
+//! Processes that were seen and are gone: what they had used when they were last seen belongs into an average over the time in
+//! which they lived.
+
+use crate::sample::{ProcessSample, Sample, Span};
+
+/// LIMIT: more are not kept; what they used is unaccounted for.
+const DEPARTED_MAX: usize = 100_000;
+
+/// Who has gone, as last seen.
+#[derive(Clone, Debug, Default)]
+pub struct Departed(Vec<ProcessSample>);
+
+impl Departed {
+    /// Keeps those of `earlier` that are not in `later`.
+    pub fn note(&mut self, earlier: &Sample, later: &Sample) {
+        let is_gone = |process: &&ProcessSample| later.process(process.pid).is_none();
+        let room = DEPARTED_MAX.saturating_sub(self.0.len());
+        self.0.extend(earlier.processes.iter().filter(is_gone).take(room).cloned());
+    }
+
+    /// `last` with them: as if each had slept since it was last seen. LIMIT: not those whose number somebody else has got.
+    pub fn join(&self, last: &Sample) -> Sample {
+        let mut joined = last.clone();
+        let gone = self.0.iter().rev().filter(|process| last.process(process.pid).is_none());
+        // Threads are listed with the sample they were seen in.
+        joined.processes.extend(gone.map(|process| ProcessSample {
+            at_ns: last.at_ns,
+            threads: Span::default(),
+            ..process.clone()
+        }));
+        joined.processes.sort_by_key(|process| process.pid);
+        joined.processes.dedup_by_key(|process| process.pid);
+        joined
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Interval;
+    use crate::sample::CpuReading;
+
+    fn sample(at_ns: u64, processes: &[(u32, u64)]) -> Sample {
+        let process = |&(pid, total_ns): &(u32, u64)| ProcessSample {
+            pid,
+            folder: u64::from(pid),
+            at_ns,
+            cpu: CpuReading { total_ns: Some(total_ns), ..CpuReading::default() },
+            ..ProcessSample::default()
+        };
+        Sample { at_ns, processes: processes.iter().map(process).collect(), ..Sample::default() }
+    }
+
+    #[test]
+    fn an_average_has_those_that_came_and_went() {
+        let samples =
+            [sample(0, &[(1, 10), (5, 7)]), sample(100, &[(1, 20), (3, 60), (5, 9)]), sample(200, &[(1, 30), (9, 1)])];
+        let mut departed = Departed::default();
+        samples.windows(2).for_each(|pair| departed.note(&pair[0], &pair[1]));
+        let mut interval = Interval::default();
+        interval.update(&samples[0], &departed.join(&samples[2]));
+        let used: Vec<_> =
+            interval.processes.iter().map(|usage| (usage.pid, usage.cpu.total_ns, usage.elapsed_ns)).collect();
+        assert_eq!(used, [(1, 20, 200), (3, 60, 200), (5, 2, 200), (9, 1, 200)]);
+    }
+}
