@@ -12,6 +12,7 @@ mod instruments;
 mod interop;
 mod jobserver;
 mod many;
+mod mtwrite;
 mod old_names;
 mod place;
 mod systime;

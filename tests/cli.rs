@@ -66,6 +66,11 @@ fn fit_does_and_says_what_is_written_down() {
 }
 
 #[test]
+fn mtwrite_does_and_says_what_is_written_down() {
+    check("mtwrite");
+}
+
+#[test]
 fn timers_does_and_says_what_is_written_down() {
     check("timers");
 }

@@ -1,7 +1,7 @@
 //! `mh crew`: who holds the cores and why the others wait; and orders to runs that are under way.
 //! Shows what stands in the table of this user's runs (`foundation/crew/BUDGET.md`); decides nothing.
 
-mod run;
+pub mod run;
 mod screen;
 mod show;
 mod unread_slots;

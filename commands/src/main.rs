@@ -11,6 +11,7 @@ mod generate;
 mod instruments;
 mod job_slots;
 mod links;
+mod mtwrite;
 mod mv;
 mod pstime;
 mod registry;

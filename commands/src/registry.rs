@@ -4,7 +4,9 @@
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::print;
-use crate::{ceiling, cp, crew, fit, generate, links, mv, pstime, rm, systime, tamp, tar, timers, tour, xjobs};
+use crate::{
+    ceiling, cp, crew, fit, generate, links, mtwrite, mv, pstime, rm, systime, tamp, tar, timers, tour, xjobs,
+};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -57,6 +59,7 @@ pub const COMMANDS: &[Entry] = &[
     cp::ENTRY,
     mv::ENTRY,
     rm::ENTRY,
+    mtwrite::ENTRY,
     pstime::ENTRY,
     ceiling::ENTRY,
     systime::ENTRY,

@@ -1,7 +1,7 @@
-//! `cargo xtask package`: a folder as it is copied to `/usr/local`: program, manual pages, completions, C library and header.
+//! `cargo xtask package`: a folder as it is copied to `/usr/local`: program, manual pages, completions, libraries and header.
 //! Makes no archive and installs nothing.
 
-use crate::workspace::{self, release_binary, release_library, root};
+use crate::workspace::{self, release_binary, release_library, release_preload, root};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub struct PackageArguments {
 
 /// Builds and copies.
 pub fn run(arguments: &PackageArguments) -> Result<(), String> {
-    workspace::run("cargo", &["build", "--release", "--package", "manyhands", "--package", "manyhands-c"])?;
+    workspace::run("cargo", workspace::RELEASE)?;
     for (source, target) in contents()? {
         copy(&source, &arguments.into.join(target))?;
     }
@@ -28,6 +28,7 @@ fn contents() -> Result<Vec<(PathBuf, PathBuf)>, String> {
     let mut contents = vec![
         (release_binary()?, PathBuf::from("bin/mh")),
         (release_library()?, PathBuf::from("lib/libmanyhands.a")),
+        (release_preload()?, PathBuf::from("lib/manyhands/libmhwrite.so")),
         (root().join("bindings/c/include/manyhands.h"), PathBuf::from("include/manyhands.h")),
     ];
     for (folder, target) in [("man", "share/man/man1"), ("completions", "share/manyhands/completions")] {
@@ -64,7 +65,7 @@ mod tests {
         targets.sort();
         targets.dedup();
         assert_eq!(targets.len(), contents.len());
-        assert!(contents.iter().skip(2).all(|(source, _)| source.is_file()), "{contents:?}");
+        assert!(contents.iter().skip(3).all(|(source, _)| source.is_file()), "{contents:?}");
         assert!(contents.iter().any(|(_, target)| target.ends_with("share/man/man1/mh.1")));
     }
 

@@ -41,6 +41,10 @@ const PACKAGES: &[Packaged] = &[
     ("unshare", "util-linux"),
     ("bsdtar", "libarchive-tools"),
     ("fakeroot", "fakeroot"),
+    ("unzip", "unzip"),
+    ("zip", "zip"),
+    ("cpio", "cpio"),
+    ("rsync", "rsync"),
 ];
 
 /// Schedules of each model in the second tier.
@@ -179,7 +183,7 @@ fn steps(long: bool, tools: Tools) -> Vec<Step> {
         }
         Deny::Whole => cargo("licences, sources and advisories", &["deny", "check"]),
     }
-    cargo("the program", &["build", "--release", "--package", "manyhands", "--package", "manyhands-c"]);
+    cargo("the program", workspace::RELEASE);
     // The documents' examples are among them: cargo runs those of all libraries unless targets are named.
     cargo("tests", &["test", "--workspace"]);
     // On its own, or the other tests would be built with the model's locks: features unify within one call of cargo.

@@ -99,6 +99,15 @@ pub fn release_library() -> Result<PathBuf, String> {
     Ok(target_folder()?.join("release/libmanyhands.a"))
 }
 
+/// The library that is preloaded, built for release: beside the program.
+pub fn release_preload() -> Result<PathBuf, String> {
+    Ok(target_folder()?.join("release/libmhwrite.so"))
+}
+
+/// What is built for release: the program, and the libraries for other programs.
+pub const RELEASE: &[&str] =
+    &["build", "--release", "--package", "manyhands", "--package", "manyhands-c", "--package", "manyhands-mtwrite"];
+
 /// Where cargo builds, whichever way it was told.
 fn target_folder() -> Result<PathBuf, String> {
     let metadata = cargo_metadata::MetadataCommand::new()

@@ -6,7 +6,7 @@ use crate::context::{Context, variable};
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::job_slots::{self, SlotStyle, with_pool};
 use crate::report::counted;
-use crate::shared_args::{PriorityArg, parse_hands};
+use crate::shared_args::{PriorityArg, SharedArgs, parse_hands};
 use crate::sharing;
 use clap::Args;
 use crew::budget::passport::VARIABLE;
@@ -72,9 +72,32 @@ pub struct RunArgs {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+
+    /// `NAME=VALUE` that the program gets beside this process's variables.
+    #[arg(skip)]
+    variables: Vec<OsString>,
+
+    /// Which command of ours runs it.
+    #[arg(skip = NAME)]
+    name: &'static str,
 }
 
 impl RunArgs {
+    /// For the command `name`, which runs `command` with `variables` beside its own.
+    pub fn of(name: &'static str, shared: &SharedArgs, command: Vec<OsString>, variables: Vec<OsString>) -> Self {
+        Self {
+            priority: Some(shared.priority()),
+            weight: Some(shared.weight().get()),
+            hands: shared.hands,
+            what: None,
+            jobserver: SlotStyle::Off,
+            explain: false,
+            command,
+            variables,
+            name,
+        }
+    }
+
     fn class(&self) -> Priority {
         self.priority.unwrap_or_default().class()
     }
@@ -109,7 +132,7 @@ pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure>
     if let Err(error) = &divided {
         let words = with_causes(error);
         context.messages.warning(
-            NAME,
+            args.name,
             &format!("could not start a guard: {words}; a killed run leaves its program"),
             &[],
         );
@@ -136,7 +159,7 @@ pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure>
     guest.leave(&outside.allowed);
     if let Some(words) = guest.refused.get() {
         let message = format!("could not hold all its processes to its CPUs: {words}");
-        context.messages.warning(NAME, &message, &[]);
+        context.messages.warning(args.name, &message, &[]);
     }
     Ok(outcome(context, args, &end))
 }
@@ -162,7 +185,7 @@ fn not_started(context: &Context, args: &RunArgs, fault: &StartFault) -> Outcome
         StartFault::Run { cause, .. } => (CANNOT_RUN, with_causes(cause)),
         fault => (CANNOT_RUN, with_causes(fault)),
     };
-    context.messages.error(NAME, &format!("run {program}: {words}"), &[]);
+    context.messages.error(args.name, &format!("run {program}: {words}"), &[]);
     Outcome::Code(code)
 }
 
@@ -190,7 +213,7 @@ fn proxy(context: &Context, args: &RunArgs, surroundings: Surroundings) -> Optio
         what: what(args),
     });
     if let Some(why) = budget.why_alone() {
-        context.messages.warning(NAME, &format!("could not {why}; the program shares its cores with nobody"), &[]);
+        context.messages.warning(args.name, &format!("could not {why}; the program shares its cores with nobody"), &[]);
     }
     proxy
 }
@@ -206,7 +229,7 @@ fn slots(context: &Context, args: &RunArgs) -> Option<CountedPool> {
         Err(error) => {
             let words = with_causes(&error);
             context.messages.warning(
-                NAME,
+                args.name,
                 &format!("could not open job slots: {words}; make in it does as it is told"),
                 &[],
             );
@@ -409,7 +432,7 @@ impl Outside<'_> {
         for word in &self.args.command {
             arguments.push(word.as_bytes()).map_err(|nul| StartFault::Words(std::io::Error::other(nul)))?;
         }
-        let mut environment = variables(passport)?;
+        let mut environment = variables(passport, &self.args.variables)?;
         let pool = self.guest.slots.as_ref().map(CountedPool::pool);
         if let Some(pool) = pool {
             environment = with_pool(&environment, self.width().min(self.allowed.len()), pool);
@@ -497,12 +520,15 @@ impl Outside<'_> {
 }
 
 /// This process's variables, and the hands that the program, or one `mh` below it, may use as its own.
-fn variables(passport: Option<Passport>) -> Result<Words, StartFault> {
+fn variables(passport: Option<Passport>, besides: &[OsString]) -> Result<Words, StartFault> {
     let mut words = Words::default();
     let given = crate::xjobs::environment();
-    let is_passport = |word: &&[u8]| word.strip_prefix(VARIABLE.as_bytes()).is_some_and(|rest| rest.starts_with(b"="));
+    let is_named = |word: &[u8], name: &[u8]| word.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"="));
+    let name_of = |word: &[u8]| word.split(|&byte| byte == b'=').next().unwrap_or_default().to_vec();
+    let is_replaced = |word: &[u8]| besides.iter().any(|other| is_named(word, &name_of(other.as_bytes())));
     let passport = passport.map(|passport| format!("{VARIABLE}={passport}").into_bytes());
-    let kept = given.iter().filter(|word| !is_passport(word)).chain(passport.as_deref());
+    let inherited = given.iter().filter(|word| !is_named(word, VARIABLE.as_bytes()) && !is_replaced(word));
+    let kept = inherited.chain(passport.as_deref()).chain(besides.iter().map(|word| word.as_bytes()));
     for word in kept {
         words.push(word).map_err(|nul| StartFault::Words(std::io::Error::other(nul)))?;
     }

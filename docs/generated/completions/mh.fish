@@ -32,6 +32,7 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "xjobs" -d 'Run the jobs of a 
 complete -c mh -n "__fish_mh_needs_command" -f -a "cp" -d 'Copy files and trees on all cores, as cp does'
 complete -c mh -n "__fish_mh_needs_command" -f -a "mv" -d 'Rename files and trees; move them to other file systems on all cores, as mv does'
 complete -c mh -n "__fish_mh_needs_command" -f -a "rm" -d 'Remove files and trees on all cores, as rm does'
+complete -c mh -n "__fish_mh_needs_command" -f -a "mtwrite" -d 'Run an unmodified program whose new files are written by other threads'
 complete -c mh -n "__fish_mh_needs_command" -f -a "pstime" -d 'Show the CPU time of processes over an interval, with its error'
 complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Tell whether the machine is maxed out, by which threads, and what would help'
 complete -c mh -n "__fish_mh_needs_command" -f -a "systime" -d 'Show where the time of system calls goes'
@@ -351,6 +352,17 @@ complete -c mh -n "__fish_mh_using_subcommand rm" -l dry-run -d 'Remove nothing 
 complete -c mh -n "__fish_mh_using_subcommand rm" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand rm" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand mtwrite" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
+complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
+complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand mtwrite" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C, on a terminal with a screen of its own' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s C -l name -d 'Processes of this name (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s u -l user -d 'Processes of this user only, by name or number (may be given again)' -r

@@ -35,9 +35,15 @@ fn is_room(path: &Path) -> bool {
     path.starts_with("foundation/sys")
         || path.starts_with("preload")
         // What turns another language's pointers into values, and nothing else: docs/decisions/0007-a-boundary-for-c.md.
-        || (path.starts_with("bindings") && path.ends_with("src/boundary.rs"))
+        // What stands before libc's functions: docs/decisions/0011-a-preloaded-library.md.
+        || (path.starts_with("bindings") && is_boundary(path))
         || path.ends_with("kernel.rs")
         || path.parent().is_some_and(|folder| folder.iter().any(|part| part == "kernel"))
+}
+
+/// `src/boundary.rs`, and the files of the folder beside it.
+fn is_boundary(path: &Path) -> bool {
+    path.ends_with("src/boundary.rs") || path.parent().is_some_and(|folder| folder.ends_with("src/boundary"))
 }
 
 /// A block, function, impl, trait or extern block begins; the type of a function pointer and an attribute do not.
@@ -70,6 +76,7 @@ mod tests {
             "engines/a/src/kernel.rs",
             "engines/a/kernel/b.rs",
             "bindings/c/src/boundary.rs",
+            "bindings/mtwrite/src/boundary/paths.rs",
         ] {
             assert_eq!(count(room, argued), 0, "{room}");
         }
@@ -78,6 +85,7 @@ mod tests {
             "commands/src/kernel_list.rs",
             "foundation/system/src/x.rs",
             "bindings/c/src/share.rs",
+            "bindings/mtwrite/src/shim.rs",
             "engines/a/src/boundary.rs",
         ] {
             assert_eq!(count(other, argued), 1, "{other}");

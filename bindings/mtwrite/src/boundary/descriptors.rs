@@ -1,0 +1,275 @@
+//! The functions with a descriptor: those that are queued, and those that wait until its file is as the program believes it to be.
+#![expect(unsafe_code, reason = "a boundary: functions that the program calls instead of libc's, with its pointers")]
+
+use crate::boundary::next::{fail, hook, inside};
+use crate::file::Call;
+use crate::shim::{self, Answer};
+use crate::{end, numbers};
+use libc::{iovec, mode_t, off_t, off64_t, size_t, ssize_t, timespec, timeval};
+use rustix::fs::Timestamps;
+use rustix::time::Timespec;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
+
+/// What the program hears of bytes.
+fn bytes_told(answer: Answer, count: usize, next: impl FnOnce() -> ssize_t) -> ssize_t {
+    match answer {
+        Answer::Queued => count.cast_signed(),
+        Answer::Failed(errno) => fail(errno) as ssize_t,
+        Answer::Pass => next(),
+    }
+}
+
+/// What it hears of other calls.
+fn told(answer: Answer, next: impl FnOnce() -> c_int) -> c_int {
+    match answer {
+        Answer::Queued => 0,
+        Answer::Failed(errno) => fail(errno),
+        Answer::Pass => next(),
+    }
+}
+
+/// Queues bytes; those at an impossible place are the kernel's to refuse.
+///
+/// # Safety
+/// `start` leads to `count` bytes, unless that is 0.
+unsafe fn queue(number: c_int, start: *const c_void, count: size_t, offset: Option<off64_t>) -> Answer {
+    let place = offset.map(u64::try_from).transpose();
+    let (false, true, Ok(place)) = (start.is_null(), count <= isize::MAX as usize, place) else { return Answer::Pass };
+    // SAFETY: not null, no longer than an object can be, and the caller promises the rest; bytes have no other demands.
+    let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), count) };
+    inside(Answer::Pass, || shim::write(number, bytes, place))
+}
+
+hook! {
+    fn write(number: c_int, start: *const c_void, count: size_t) -> ssize_t, next => {
+        // SAFETY: as the program promises write(2).
+        bytes_told(unsafe { queue(number, start, count, None) }, count, next)
+    };
+    fn pwrite(number: c_int, start: *const c_void, count: size_t, offset: off_t) -> ssize_t, next => {
+        // SAFETY: as the program promises pwrite(2).
+        bytes_told(unsafe { queue(number, start, count, Some(offset)) }, count, next)
+    };
+    fn pwrite64(number: c_int, start: *const c_void, count: size_t, offset: off64_t) -> ssize_t, next => {
+        // SAFETY: as the program promises pwrite(2).
+        bytes_told(unsafe { queue(number, start, count, Some(offset)) }, count, next)
+    };
+    fn writev(number: c_int, pieces: *const iovec, count: c_int) -> ssize_t, next => {
+        let Ok(pieces_count) = usize::try_from(count) else { return next() };
+        if pieces.is_null() || pieces_count == 0 || pieces_count > libc::UIO_MAXIOV as usize {
+            return next();
+        }
+        // SAFETY: not null, and so many, as the program promises writev(2).
+        let pieces = unsafe { std::slice::from_raw_parts(pieces, pieces_count) };
+        let mut written = 0;
+        for piece in pieces.iter().filter(|piece| piece.iov_len > 0) {
+            // SAFETY: as the program promises writev(2).
+            match unsafe { queue(number, piece.iov_base, piece.iov_len, None) } {
+                Answer::Queued => written += piece.iov_len,
+                // What was queued before is in order; the program learns that it was less, and asks again.
+                _ if written > 0 => return written.cast_signed(),
+                Answer::Failed(errno) => return fail(errno) as ssize_t,
+                Answer::Pass => return next(),
+            }
+        }
+        if written > 0 { written.cast_signed() } else { next() }
+    };
+    fn close(number: c_int) -> c_int, next => {
+        if shim::is_private(number) {
+            return fail(libc::EBADF);
+        }
+        match inside(Answer::Pass, || shim::close(number)) {
+            Answer::Failed(errno) => {
+                next();
+                fail(errno)
+            }
+            _ => next(),
+        }
+    };
+    fn fchown(number: c_int, user: libc::uid_t, group: libc::gid_t) -> c_int, next => {
+        told(inside(Answer::Pass, || shim::furnish(number, shim::may_change_owner, || Call::Owner(user, group))), next)
+    };
+    fn fchmod(number: c_int, mode: mode_t) -> c_int, next => {
+        told(inside(Answer::Pass, || shim::furnish(number, |_| true, || Call::Mode(mode))), next)
+    };
+    fn futimens(number: c_int, times: *const timespec) -> c_int, next => {
+        // SAFETY: as the program promises futimens(3).
+        told(unsafe { set_times(number, times) }, next)
+    };
+    fn utimensat(folder: c_int, path: *const c_char, times: *const timespec, flags: c_int) -> c_int, next => {
+        if path.is_null() {
+            // SAFETY: as the program promises utimensat(2); without a path it is about the descriptor.
+            return told(unsafe { set_times(folder, times) }, next);
+        }
+        // SAFETY: the program promises a path.
+        unsafe { super::paths::before_path(folder, path, flags, shim::Care::Now) };
+        next()
+    };
+    fn fsetxattr(number: c_int, name: *const c_char, value: *const c_void, count: size_t, flags: c_int) -> c_int, next => {
+        if name.is_null() || (value.is_null() && count > 0) {
+            return next();
+        }
+        // SAFETY: not null, and a string, as the program promises fsetxattr(2).
+        let name = unsafe { CStr::from_ptr(name) };
+        let call = || {
+            // SAFETY: `count` bytes, as the program promises; none of a null pointer.
+            let bytes = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(value.cast::<u8>(), count) } };
+            Call::Attribute(name.to_owned(), bytes.to_vec(), flags)
+        };
+        let answer = inside(Answer::Pass, || {
+            let works = shim::may_set_attribute(number, name.to_bytes());
+            shim::furnish(number, |_| works, call)
+        });
+        let outcome = told(answer, next);
+        if outcome == 0 && answer == Answer::Pass {
+            inside((), || shim::attribute_was_set(number, name.to_bytes()));
+        }
+        outcome
+    };
+}
+
+/// # Safety
+/// `times` is null or leads to two.
+unsafe fn set_times(number: c_int, times: *const timespec) -> Answer {
+    if times.is_null() {
+        // Now: not when a worker comes to it.
+        return inside(Answer::Pass, || shim::settle(number));
+    }
+    // SAFETY: not null, and the caller promises two.
+    let [access, change] = unsafe { [&*times, &*times.add(1)] };
+    let is_now = [access, change].iter().any(|time| time.tv_nsec == libc::UTIME_NOW);
+    let is_valid = [access, change]
+        .iter()
+        .all(|time| (0..1_000_000_000).contains(&time.tv_nsec) || time.tv_nsec == libc::UTIME_OMIT);
+    let known = |time: &timespec| Timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec };
+    let times = Timestamps { last_access: known(access), last_modification: known(change) };
+    inside(Answer::Pass, || {
+        if is_now || !is_valid { shim::settle(number) } else { shim::furnish(number, |_| true, || Call::Times(times)) }
+    })
+}
+
+pub(super) fn settled(number: c_int, next: impl FnOnce() -> c_int) -> c_int {
+    told(inside(Answer::Pass, || shim::settle(number)), next)
+}
+
+fn settled_for_good(number: c_int, next: impl FnOnce() -> c_int) -> c_int {
+    told(inside(Answer::Pass, || shim::settle_for_good(number)), next)
+}
+
+/// A number that the program chooses becomes another file.
+fn replaced(number: c_int) {
+    inside((), || {
+        if shim::is_private(number) {
+            end::release_all();
+        }
+        let _hears_no_error = shim::settle_for_good(number);
+        numbers::set(number, numbers::Meaning::Unknown);
+    });
+}
+
+hook! {
+    fn fsync(number: c_int) -> c_int, next => settled(number, next);
+    fn fdatasync(number: c_int) -> c_int, next => settled(number, next);
+    fn ftruncate(number: c_int, length: off_t) -> c_int, next => settled(number, next);
+    fn ftruncate64(number: c_int, length: off64_t) -> c_int, next => settled(number, next);
+    fn fallocate(number: c_int, mode: c_int, begin: off_t, length: off_t) -> c_int, next => settled(number, next);
+    fn fallocate64(number: c_int, mode: c_int, begin: off64_t, length: off64_t) -> c_int, next => settled(number, next);
+    fn posix_fallocate(number: c_int, begin: off_t, length: off_t) -> c_int, next => settled_with_number(number, next);
+    fn posix_fallocate64(number: c_int, begin: off64_t, length: off64_t) -> c_int, next => settled_with_number(number, next);
+    fn posix_fadvise(number: c_int, begin: off_t, length: off_t, advice: c_int) -> c_int, next => settled_with_number(number, next);
+    fn posix_fadvise64(number: c_int, begin: off64_t, length: off64_t, advice: c_int) -> c_int, next => settled_with_number(number, next);
+    fn sync_file_range(number: c_int, begin: off64_t, length: off64_t, flags: c_uint) -> c_int, next => settled(number, next);
+    fn flock(number: c_int, operation: c_int) -> c_int, next => settled(number, next);
+    fn lockf(number: c_int, command: c_int, length: off_t) -> c_int, next => settled(number, next);
+    fn lockf64(number: c_int, command: c_int, length: off64_t) -> c_int, next => settled(number, next);
+    fn fremovexattr(number: c_int, name: *const c_char) -> c_int, next => settled(number, next);
+    fn futimes(number: c_int, times: *const timeval) -> c_int, next => settled(number, next);
+    fn fgetxattr(number: c_int, name: *const c_char, value: *mut c_void, count: size_t) -> ssize_t, next => {
+        bytes_told(inside(Answer::Pass, || shim::settle(number)), 0, next)
+    };
+    fn flistxattr(number: c_int, names: *mut c_char, count: size_t) -> ssize_t, next => {
+        bytes_told(inside(Answer::Pass, || shim::settle(number)), 0, next)
+    };
+    fn lseek(number: c_int, offset: off_t, whence: c_int) -> off_t, next => {
+        bytes_told(inside(Answer::Pass, || shim::settle(number)), 0, || next() as ssize_t) as off_t
+    };
+    fn lseek64(number: c_int, offset: off64_t, whence: c_int) -> off64_t, next => {
+        bytes_told(inside(Answer::Pass, || shim::settle(number)), 0, || next() as ssize_t) as off64_t
+    };
+    fn dup(number: c_int) -> c_int, next => settled_for_good(number, next);
+    fn dup2(number: c_int, wanted: c_int) -> c_int, next => settled_for_good(number, || { replaced(wanted); next() });
+    fn dup3(number: c_int, wanted: c_int, flags: c_int) -> c_int, next => settled_for_good(number, || { replaced(wanted); next() });
+    // The third argument may be a pointer or absent: it is passed on as the register that it would be in.
+    fn fcntl(number: c_int, command: c_int, argument: c_ulong) -> c_int, next => control(number, command, next);
+    fn fcntl64(number: c_int, command: c_int, argument: c_ulong) -> c_int, next => control(number, command, next);
+    fn ioctl(number: c_int, request: c_ulong, argument: c_ulong) -> c_int, next => settled_for_good(number, next);
+    fn pwritev(number: c_int, pieces: *const iovec, count: c_int, offset: off_t) -> ssize_t, next => passed(number, next);
+    fn pwritev64(number: c_int, pieces: *const iovec, count: c_int, offset: off64_t) -> ssize_t, next => passed(number, next);
+    fn pwritev2(number: c_int, pieces: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t, next => passed(number, next);
+    fn pwritev64v2(number: c_int, pieces: *const iovec, count: c_int, offset: off64_t, flags: c_int) -> ssize_t, next => passed(number, next);
+    fn sendfile(to: c_int, from: c_int, offset: *mut off_t, count: size_t) -> ssize_t, next => passed(to, next);
+    fn sendfile64(to: c_int, from: c_int, offset: *mut off64_t, count: size_t) -> ssize_t, next => passed(to, next);
+    fn copy_file_range(from: c_int, begin: *mut off64_t, to: c_int, place: *mut off64_t, count: size_t, flags: c_uint) -> ssize_t, next => passed(to, next);
+    fn splice(from: c_int, begin: *mut off64_t, to: c_int, place: *mut off64_t, count: size_t, flags: c_uint) -> ssize_t, next => passed(to, next);
+    fn vmsplice(to: c_int, pieces: *const iovec, count: size_t, flags: c_uint) -> ssize_t, next => passed(to, next);
+    fn send(number: c_int, start: *const c_void, count: size_t, flags: c_int) -> ssize_t, next => told_by_socket(next);
+    fn sendto(number: c_int, start: *const c_void, count: size_t, flags: c_int, to: *const libc::sockaddr, length: libc::socklen_t) -> ssize_t, next => told_by_socket(next);
+    fn sendmsg(number: c_int, message: *const libc::msghdr, flags: c_int) -> ssize_t, next => {
+        // A descriptor may be in it.
+        inside((), end::release_all);
+        next()
+    };
+    fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int, next => {
+        inside((), || forget_from(first));
+        next()
+    };
+    fn closefrom(first: c_int) -> (), next => {
+        inside((), || forget_from(first.cast_unsigned()));
+        next();
+    };
+    fn sync() -> (), next => {
+        inside((), end::drain_all);
+        next();
+    };
+    fn syncfs(number: c_int) -> c_int, next => {
+        inside((), end::drain_all);
+        next()
+    };
+}
+
+/// All numbers from here on may lead elsewhere soon, those that are ours too.
+fn forget_from(first: c_uint) {
+    end::release_all();
+    for number in i32::try_from(first).unwrap_or(i32::MAX)..numbers::COUNT {
+        numbers::set(number, numbers::Meaning::Unknown);
+    }
+}
+
+/// These give the error's number instead of -1.
+fn settled_with_number(number: c_int, next: impl FnOnce() -> c_int) -> c_int {
+    match inside(Answer::Pass, || shim::settle(number)) {
+        Answer::Failed(errno) => errno,
+        _ => next(),
+    }
+}
+
+/// Bytes that the kernel moves by itself.
+fn passed(number: c_int, next: impl FnOnce() -> ssize_t) -> ssize_t {
+    let answer = inside(Answer::Pass, || {
+        shim::before_telling(number);
+        shim::settle(number)
+    });
+    bytes_told(answer, 0, next)
+}
+
+fn told_by_socket(next: impl FnOnce() -> ssize_t) -> ssize_t {
+    inside((), end::drain_all);
+    next()
+}
+
+/// What only looks at the number itself is no business of the file's.
+fn control(number: c_int, command: c_int, next: impl FnOnce() -> c_int) -> c_int {
+    match command {
+        libc::F_GETFD | libc::F_SETFD | libc::F_GETFL => next(),
+        _ => settled_for_good(number, next),
+    }
+}

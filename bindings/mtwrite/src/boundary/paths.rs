@@ -1,0 +1,190 @@
+//! The functions with a path: what it leads to may be a file that is queued.
+#![expect(unsafe_code, reason = "a boundary: functions that the program calls instead of libc's, with its pointers")]
+
+use crate::boundary::next::{hook, inside};
+use crate::end;
+use crate::identities::Identity;
+use crate::shim::{self, Care};
+use libc::{AT_FDCWD, AT_SYMLINK_NOFOLLOW, FILE, dev_t, mode_t, off_t, off64_t, size_t, ssize_t, timeval, utimbuf};
+use rustix::fd::BorrowedFd;
+use rustix::fs::{AtFlags, OFlags};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+/// Sees to the file that a path leads to.
+///
+/// # Safety
+/// The path is null or a string.
+pub(super) unsafe fn before_path(folder: c_int, path: *const c_char, flags: c_int, care: Care) {
+    inside((), || {
+        shim::before_path(care, || {
+            let flags =
+                AtFlags::from_bits_retain(flags.cast_unsigned()) & (AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH);
+            if path.is_null() || (folder < 0 && folder != AT_FDCWD) {
+                return None;
+            }
+            // SAFETY: not null, and a string as the caller promises.
+            let path = unsafe { CStr::from_ptr(path) };
+            // SAFETY: not -1; whether it is open is the kernel's to say.
+            let folder = unsafe { BorrowedFd::borrow_raw(folder) };
+            rustix::fs::statat(folder, path, flags).ok()
+        });
+    });
+}
+
+/// For a call that changes or reads what the path leads to.
+fn behind<Outcome>(folder: c_int, path: *const c_char, flags: c_int, next: impl FnOnce() -> Outcome) -> Outcome {
+    // SAFETY: the program promises its function a path.
+    unsafe { before_path(folder, path, flags, Care::Now) };
+    next()
+}
+
+fn behind_link<Outcome>(path: *const c_char, next: impl FnOnce() -> Outcome) -> Outcome {
+    behind(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, next)
+}
+
+fn behind_file<Outcome>(path: *const c_char, next: impl FnOnce() -> Outcome) -> Outcome {
+    behind(AT_FDCWD, path, 0, next)
+}
+
+/// For a call that opens it, unseen by us.
+fn behind_stream<Outcome>(path: *const c_char, next: impl FnOnce() -> Outcome) -> Outcome {
+    // SAFETY: the program promises its function a path.
+    unsafe { before_path(AT_FDCWD, path, 0, Care::ForGood) };
+    next()
+}
+
+/// For a call that is not followed any further.
+fn behind_all<Outcome>(next: impl FnOnce() -> Outcome) -> Outcome {
+    inside((), end::drain_all);
+    next()
+}
+
+hook! {
+    fn chmod(path: *const c_char, mode: mode_t) -> c_int, next => behind_file(path, next);
+    fn fchmodat(folder: c_int, path: *const c_char, mode: mode_t, flags: c_int) -> c_int, next => behind(folder, path, flags, next);
+    fn lchmod(path: *const c_char, mode: mode_t) -> c_int, next => behind_link(path, next);
+    fn chown(path: *const c_char, user: libc::uid_t, group: libc::gid_t) -> c_int, next => behind_file(path, next);
+    fn lchown(path: *const c_char, user: libc::uid_t, group: libc::gid_t) -> c_int, next => behind_link(path, next);
+    fn fchownat(folder: c_int, path: *const c_char, user: libc::uid_t, group: libc::gid_t, flags: c_int) -> c_int, next => behind(folder, path, flags, next);
+    fn utime(path: *const c_char, times: *const utimbuf) -> c_int, next => behind_file(path, next);
+    fn utimes(path: *const c_char, times: *const timeval) -> c_int, next => behind_file(path, next);
+    fn lutimes(path: *const c_char, times: *const timeval) -> c_int, next => behind_link(path, next);
+    fn futimesat(folder: c_int, path: *const c_char, times: *const timeval) -> c_int, next => {
+        if path.is_null() { super::descriptors::settled(folder, next) } else { behind(folder, path, 0, next) }
+    };
+    fn setxattr(path: *const c_char, name: *const c_char, value: *const c_void, count: size_t, flags: c_int) -> c_int, next => behind_file(path, next);
+    fn lsetxattr(path: *const c_char, name: *const c_char, value: *const c_void, count: size_t, flags: c_int) -> c_int, next => behind_link(path, next);
+    fn removexattr(path: *const c_char, name: *const c_char) -> c_int, next => behind_file(path, next);
+    fn lremovexattr(path: *const c_char, name: *const c_char) -> c_int, next => behind_link(path, next);
+    fn getxattr(path: *const c_char, name: *const c_char, value: *mut c_void, count: size_t) -> ssize_t, next => behind_file(path, next);
+    fn lgetxattr(path: *const c_char, name: *const c_char, value: *mut c_void, count: size_t) -> ssize_t, next => behind_link(path, next);
+    fn listxattr(path: *const c_char, names: *mut c_char, count: size_t) -> ssize_t, next => behind_file(path, next);
+    fn llistxattr(path: *const c_char, names: *mut c_char, count: size_t) -> ssize_t, next => behind_link(path, next);
+    fn truncate(path: *const c_char, length: off_t) -> c_int, next => behind_file(path, next);
+    fn truncate64(path: *const c_char, length: off64_t) -> c_int, next => behind_file(path, next);
+    // A name that appears in another place says that the file is ready.
+    fn rename(from: *const c_char, to: *const c_char) -> c_int, next => behind_link(from, next);
+    fn renameat(from: c_int, old: *const c_char, to: c_int, new: *const c_char) -> c_int, next => behind(from, old, AT_SYMLINK_NOFOLLOW, next);
+    fn renameat2(from: c_int, old: *const c_char, to: c_int, new: *const c_char, flags: c_uint) -> c_int, next => behind_all(next);
+    fn link(from: *const c_char, to: *const c_char) -> c_int, next => behind_link(from, next);
+    fn linkat(from: c_int, old: *const c_char, to: c_int, new: *const c_char, flags: c_int) -> c_int, next => {
+        let is_followed = flags & libc::AT_SYMLINK_FOLLOW != 0;
+        behind(from, old, if is_followed { 0 } else { AT_SYMLINK_NOFOLLOW }, next)
+    };
+    fn open_by_handle_at(mount: c_int, handle: *mut c_void, flags: c_int) -> c_int, next => behind_all(next);
+}
+
+/// Opens; before, where that empties a file, and after, where it may lead to one that is queued.
+fn opening(folder: c_int, path: *const c_char, flags: c_int, next: impl FnOnce() -> c_int) -> c_int {
+    let open_flags = OFlags::from_bits_retain(flags.cast_unsigned());
+    if open_flags.contains(OFlags::TRUNC) && !open_flags.contains(OFlags::CREATE | OFlags::EXCL) {
+        // SAFETY: the program promises its function a path.
+        unsafe { before_path(folder, path, 0, Care::ForGood) };
+    }
+    let number = next();
+    if number >= 0 {
+        inside((), || shim::opened(number, open_flags));
+    }
+    number
+}
+
+const CREATING: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+
+hook! {
+    fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, next => opening(AT_FDCWD, path, flags, next);
+    fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, next => opening(AT_FDCWD, path, flags, next);
+    fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int, next => opening(folder, path, flags, next);
+    fn openat64(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int, next => opening(folder, path, flags, next);
+    fn creat(path: *const c_char, mode: mode_t) -> c_int, next => opening(AT_FDCWD, path, CREATING, next);
+    fn creat64(path: *const c_char, mode: mode_t) -> c_int, next => opening(AT_FDCWD, path, CREATING, next);
+    fn __open_2(path: *const c_char, flags: c_int) -> c_int, next => opening(AT_FDCWD, path, flags, next);
+    fn __open64_2(path: *const c_char, flags: c_int) -> c_int, next => opening(AT_FDCWD, path, flags, next);
+    fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int, next => opening(folder, path, flags, next);
+    fn __openat64_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int, next => opening(folder, path, flags, next);
+    fn openat2(folder: c_int, path: *const c_char, how: *const u64, size: size_t) -> c_int, next => {
+        // SAFETY: as the program promises openat2(2): the first of its three words is the flags.
+        let flags = if how.is_null() { 0 } else { unsafe { *how } };
+        opening(folder, path, flags as c_int, next)
+    };
+    fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE, next => behind_stream(path, next);
+    fn fopen64(path: *const c_char, mode: *const c_char) -> *mut FILE, next => behind_stream(path, next);
+    fn freopen(path: *const c_char, mode: *const c_char, stream: *mut FILE) -> *mut FILE, next => behind_all(next);
+    fn freopen64(path: *const c_char, mode: *const c_char, stream: *mut FILE) -> *mut FILE, next => behind_all(next);
+    fn fdopen(number: c_int, mode: *const c_char) -> *mut FILE, next => {
+        let _a_stream_says_it_itself = inside(shim::Answer::Pass, || shim::settle_for_good(number));
+        next()
+    };
+}
+
+/// Looks, and once more where it was too early.
+fn looked(next: impl Fn() -> c_int, found: impl Fn() -> (Identity, u32)) -> c_int {
+    let outcome = next();
+    let is_early = outcome == 0
+        && inside(false, || {
+            crate::identities::any() && {
+                let (identity, mode) = found();
+                shim::was_behind(identity, mode)
+            }
+        });
+    if is_early { next() } else { outcome }
+}
+
+/// What was found.
+///
+/// # Safety
+/// A call that fills it in has succeeded.
+unsafe fn found(status: *const libc::stat) -> (Identity, u32) {
+    // SAFETY: filled in, as the caller promises.
+    let status = unsafe { &*status };
+    (Identity { device: status.st_dev, inode: status.st_ino }, status.st_mode)
+}
+
+fn looked_at(status: *const libc::stat, next: impl Fn() -> c_int) -> c_int {
+    // SAFETY: `looked` asks only after success. On the machines that we know, stat and stat64 are one structure.
+    looked(next, || unsafe { found(status) })
+}
+
+hook! {
+    fn stat(path: *const c_char, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn stat64(path: *const c_char, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn lstat(path: *const c_char, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn lstat64(path: *const c_char, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn fstat(number: c_int, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn fstat64(number: c_int, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn fstatat(folder: c_int, path: *const c_char, status: *mut libc::stat, flags: c_int) -> c_int, next => looked_at(status, next);
+    fn fstatat64(folder: c_int, path: *const c_char, status: *mut libc::stat, flags: c_int) -> c_int, next => looked_at(status, next);
+    fn __xstat(version: c_int, path: *const c_char, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn __xstat64(version: c_int, path: *const c_char, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn __lxstat(version: c_int, path: *const c_char, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn __lxstat64(version: c_int, path: *const c_char, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn __fxstat(version: c_int, number: c_int, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn __fxstat64(version: c_int, number: c_int, status: *mut libc::stat) -> c_int, next => looked_at(status, next);
+    fn __fxstatat(version: c_int, folder: c_int, path: *const c_char, status: *mut libc::stat, flags: c_int) -> c_int, next => looked_at(status, next);
+    fn __fxstatat64(version: c_int, folder: c_int, path: *const c_char, status: *mut libc::stat, flags: c_int) -> c_int, next => looked_at(status, next);
+    fn statx(folder: c_int, path: *const c_char, flags: c_int, mask: c_uint, status: *mut libc::statx) -> c_int, next => looked(next, || {
+        // SAFETY: `looked` asks only after success, which has filled it in.
+        let status = unsafe { &*status };
+        let device: dev_t = libc::makedev(status.stx_dev_major, status.stx_dev_minor);
+        (Identity { device, inode: status.stx_ino }, u32::from(status.stx_mode))
+    });
+}

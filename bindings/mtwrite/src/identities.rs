@@ -1,0 +1,56 @@
+//! Which files are queued, by device and inode: for whoever comes by a path or by another descriptor.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a file is, whatever its names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    /// Of the file system.
+    pub device: u64,
+    /// In it.
+    pub inode: u64,
+}
+
+/// Identity -> index of the file.
+pub type Known = BTreeMap<Identity, usize>;
+
+static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
+
+/// How many there are: asked by every call with a path, most often to learn that there is none.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// The list, for a fork.
+pub fn lock() -> MutexGuard<'static, Known> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether any file is queued.
+pub fn any() -> bool {
+    // ORDER: acquire; a thread sees at least the files that it has queued itself.
+    COUNT.load(Ordering::Acquire) > 0
+}
+
+/// The file of that identity.
+pub fn find(identity: Identity) -> Option<usize> {
+    if any() { lock().get(&identity).copied() } else { None }
+}
+
+/// Adds a file. The one that is there already instead, if there is one.
+pub fn add(identity: Identity, index: usize) -> Result<(), usize> {
+    let mut known = lock();
+    if let Some(&other) = known.get(&identity) {
+        return Err(other);
+    }
+    known.insert(identity, index);
+    COUNT.store(known.len(), Ordering::Release);
+    Ok(())
+}
+
+/// Takes it out.
+pub fn remove(identity: Identity) {
+    let mut known = lock();
+    known.remove(&identity);
+    COUNT.store(known.len(), Ordering::Release);
+}

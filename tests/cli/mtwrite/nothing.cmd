@@ -1,0 +1,2 @@
+# Something has to be run
+mh mtwrite -j 2

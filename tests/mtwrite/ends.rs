@@ -1,0 +1,132 @@
+//! How processes end under the library, and what is said where nothing can be gained.
+
+use super::{build, run, succeeds};
+use crate::place::{Place, said};
+use testkit::program::{Exit, left_out};
+
+/// Writes files of 20 kB and ends in the way that its argument names.
+const ENDS: &str = r#"
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void handler(int s) { (void)s; signal(SIGTERM, SIG_DFL); raise(SIGTERM); }
+int main(int count, char **words) {
+    static char block[20000];
+    const char *how = count > 1 ? words[1] : "return";
+    struct sigaction old;
+    if (!strcmp(how, "handled")) signal(SIGTERM, handler);
+    for (int i = 0; i < 100; i++) {
+        char name[20];
+        sprintf(name, "f%d", i);
+        int file = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+        write(file, block, sizeof block);
+        if (i < 99) close(file);
+    }
+    sigaction(SIGTERM, 0, &old);
+    if (strcmp(how, "handled") && old.sa_handler != SIG_DFL) return 8;
+    if (!strcmp(how, "exit")) exit(3);
+    if (!strcmp(how, "_exit")) _exit(3);
+    if (!strcmp(how, "abort")) abort();
+    if (!strcmp(how, "exec")) execl("/bin/sh", "sh", "-c", "exit 3", (char *)0);
+    if (!strcmp(how, "execv")) { char *shell[] = {"sh", "-c", "exit 3", 0}; execv("/bin/sh", shell); }
+    if (!strcmp(how, "term") || !strcmp(how, "handled")) kill(getpid(), SIGTERM);
+    if (!strcmp(how, "int")) raise(SIGINT);
+    if (!strcmp(how, "alarm")) { alarm(1); for (;;) pause(); }
+    return 0;
+}
+"#;
+
+#[test]
+fn nothing_is_lost_however_a_program_ends() {
+    let place = Place::new();
+    build(&place, "ends", "-Wno-unused-result", ENDS);
+    let ends = ["return", "exit", "_exit", "abort", "exec", "execv", "term", "handled", "int", "alarm"];
+    for how in ends {
+        let plain = run(&place, &format!("rm -f f*; ./ends {how}; echo $?")).stdout;
+        let found = run(&place, &format!("rm -f f*; LD_PRELOAD=$lib ./ends {how}; echo $?"));
+        assert_eq!(found.stdout, plain, "{how}: {}", said(&found));
+        let sizes = succeeds(&place, "find . -name 'f*' -size 20000c | wc -l").stdout;
+        assert_eq!(String::from_utf8_lossy(&sizes).trim(), "100", "{how}");
+    }
+}
+
+#[test]
+fn a_full_file_system_is_told_by_the_exit_code() {
+    let place = Place::new();
+    if run(&place, "mkdir small && mount -t tmpfs -o size=1M none small").exit != Exit::Code(0) {
+        return left_out("mtwrite on a full file system: needs root and mounts");
+    }
+    place.write("src/a", vec![1; 3 << 20]);
+    for index in 0..100 {
+        place.write(format!("many/{index}"), vec![2; 16_000]);
+    }
+    succeeds(&place, "tar -cf a.tar src && tar -cf b.tar many");
+    build(&place, "ends", "-Wno-unused-result", ENDS);
+    let tried = [
+        ("$mh mtwrite -- tar -xf ../a.tar", 2),
+        ("$mh mtwrite -- tar -xf ../b.tar", 2),
+        // This one asks no call how it went.
+        ("$mh mtwrite -- ../ends", 1),
+        ("LD_PRELOAD=$lib ../ends _exit", 3),
+    ]
+    .map(|(script, code)| (run(&place, &format!("cd small && rm -rf * && {script}")), script, code));
+    succeeds(&place, "umount small");
+    for (outcome, script, code) in tried {
+        let said = said(&outcome);
+        assert!(said.contains("No space left on device"), "{script}: {said}");
+        // tar is told of the last files only at its end, and has no more to say then.
+        let is_right = outcome.exit == Exit::Code(code) || (script.contains("tar") && outcome.exit == Exit::Code(1));
+        assert!(is_right, "{script}: {:?} {said}", outcome.exit);
+    }
+}
+
+#[test]
+fn a_limit_of_file_size_is_an_error_of_the_write() {
+    let place = Place::new();
+    place.write("a", vec![1; 3 << 20]);
+    succeeds(&place, "tar -cf a.tar a");
+    let outcome = run(&place, "mkdir t && cd t && trap '' XFSZ && ulimit -f 1000 && LD_PRELOAD=$lib tar -xf ../a.tar");
+    assert!(said(&outcome).contains("File too large"), "{}", said(&outcome));
+    assert!(matches!(outcome.exit, Exit::Code(1 | 2)), "{:?}", outcome.exit);
+}
+
+#[test]
+fn a_signal_reaches_the_program_and_its_end_is_ours() {
+    let place = Place::new();
+    // The shell prints its own process number; the program that it becomes is ended by it.
+    let script = "$mh mtwrite -- sh -c 'echo begun > begun; trap \"exit 7\" TERM; while :; do sleep 0.01; done' & \
+        until [ -s begun ]; do sleep 0.01; done; kill -TERM $!; wait $!; echo $?";
+    assert_eq!(run(&place, script).stdout, b"7\n");
+    let outcome = run(&place, "$mh mtwrite -- sh -c 'kill -KILL $$'");
+    assert_eq!(outcome.exit, Exit::Code(137), "{}", said(&outcome));
+}
+
+#[test]
+fn where_nothing_is_queued_it_says_so() {
+    let place = Place::new();
+    build(&place, "static", "-static -Wno-unused-result", ENDS);
+    let outcome = succeeds(&place, "$mh mtwrite -- ./static");
+    assert!(said(&outcome).contains("'./static' did not load the library"), "{}", said(&outcome));
+    let outcome = succeeds(&place, "$mh mtwrite -- true");
+    assert!(said(&outcome).contains("has made no file by write(2)"), "{}", said(&outcome));
+    let outcome = succeeds(&place, "$mh mtwrite -- tar -cf a.tar static.c");
+    assert_eq!(said(&outcome), "", "an archive is a new file, too");
+}
+
+#[test]
+fn without_the_library_nothing_runs() {
+    let place = Place::new();
+    succeeds(&place, "cp $mh here");
+    let outcome = run(&place, "./here mtwrite -- touch made");
+    assert!(said(&outcome).contains("could not find 'libmhwrite.so'"), "{}", said(&outcome));
+    assert_eq!(outcome.exit, Exit::Code(1));
+    assert!(!place.has("made"));
+    succeeds(
+        &place,
+        "mkdir -p usr/bin usr/lib/manyhands && mv here usr/bin/mh && cp $lib usr/lib/manyhands/ && usr/bin/mh mtwrite -- touch made",
+    );
+    assert!(place.has("made"));
+}
