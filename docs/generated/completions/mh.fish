@@ -173,6 +173,7 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs -d 'Keep, or restor
 complete -c mh -n "__fish_mh_using_subcommand tar" -l acls -d 'Keep, or restore, access control lists'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l selinux -d 'Keep, or restore, labels of SELinux'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s S -l sparse -d 'Look for holes in files'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-index -d 'Neither write nor use an index of members'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s i -l ignore-zeros -d 'Zero blocks do not end the archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-failed-read -d 'Files that cannot be read do not count as failures'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l totals -d 'Bytes of the archive, in the end'
