@@ -46,7 +46,7 @@ fn bad(name: &'static str, why: &'static str, bytes: Vec<u8>, words: &'static st
 }
 
 /// CRC-32 by its definition, bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
+pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
     })

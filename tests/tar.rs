@@ -2,6 +2,7 @@
 //! exit class for what is damaged or hostile. A tool that is not installed is named as left out.
 
 mod hostile;
+mod made;
 
 use crate::place::{Place, said};
 use testkit::data;
@@ -237,6 +238,96 @@ fn archives_are_added_to_and_compared() {
     );
     let refused = place.shell("$mh tar -cf t.tar.zst --zstd src/large; $mh tar -rf t.tar.zst src/link");
     assert_eq!(refused.exit, Exit::Code(2), "{}", said(&refused));
+}
+
+#[test]
+fn archives_are_put_together_and_members_taken_out() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    let place = place();
+    expect_same(
+        &place,
+        "for format in gnu pax; do
+           tar --format=$format -cf one.tar src/deep; tar --format=$format -cf two.tar src/large src/link; cp one.tar a.tar; cp one.tar b.tar
+           tar -Af a.tar two.tar; $mh tar -Af b.tar two.tar; tar -tf a.tar > la; tar -tf b.tar > lb; diff la lb
+           rm -rf x; mkdir x; tar -xpf b.tar -C x; cmp x/src/large src/large
+           tar --delete -f a.tar src/deep; $mh tar --delete -f b.tar src/deep; cmp a.tar b.tar
+         done
+         $mh tar -cf z.tar.zst --zstd src/deep; cp two.tar c.tar; $mh tar -Af c.tar z.tar.zst one.tar; tar -tf c.tar | grep -c 'src/deep/$' | grep -qx 2
+         : > empty.tar; $mh tar -Af empty.tar one.tar; tar -tf empty.tar > la; tar -tf one.tar > lb; diff la lb",
+    );
+    for (script, code, words) in [
+        ("cp one.tar s.tar; $mh tar -Af s.tar s.tar; cmp s.tar one.tar && echo unchanged", 0, "itself"),
+        (
+            "head -c 2000 two.tar > cut.tar; cp one.tar s.tar; $mh tar -Af s.tar cut.tar; tar -tf s.tar > la; tar -tf one.tar > lb; cmp la lb && echo unchanged",
+            0,
+            "ends too early",
+        ),
+        (
+            "cp one.tar s.tar; $mh tar --delete -f s.tar missing; cmp s.tar one.tar && echo unchanged",
+            0,
+            "find 'missing'",
+        ),
+        ("$mh tar --delete -f z.tar.zst src/deep", 2, "packed"),
+    ] {
+        let ran = place.shell(script);
+        assert_eq!(ran.exit, Exit::Code(code), "{script}: {}", said(&ran));
+        assert!(said(&ran).contains(words), "{script}: {}", said(&ran));
+    }
+}
+
+/// Some 40 MB in files of many sizes, in no order of names that sorting would give.
+const MANY: &str = r"
+mkdir -p many/b many/a-b many/a; for n in $(seq 400); do head -c $((n * 500)) large.bin > many/b/f$n; done
+for n in $(seq 300); do echo $n > many/a/s$n; done; cp large.bin many/a-b/large; ln many/a/s7 many/a-b/second; ln -s ../a many/a-b/link; mkfifo many/fifo";
+
+#[test]
+fn packed_archives_are_listed_and_opened_by_their_index() {
+    if !tools(&["tar", "zstd", "gzip"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("large.bin", data::mixed(6_000_000, 5));
+    expect_same(&place, MANY);
+    for (option, tool) in [("--zstd", "zstd"), ("-z", "gzip")] {
+        let script = format!(
+            "$mh tar -c {option} -f i.tar many; $mh tar -c {option} --no-index -f n.tar many; $mh tar -cf p.tar many
+             {tool} -dc < i.tar | cmp - p.tar; {tool} -dc < n.tar | cmp - p.tar; {tool} -tq < i.tar; tar -tf i.tar > la; tar -tf p.tar | cmp la -
+             for hands in 1 8; do $mh tar -c {option} -f j.tar many --hands $hands; cmp i.tar j.tar; done
+             $mh tar -c {option} many | cmp i.tar -; $mh tamp -c --format {tool} < p.tar | cmp n.tar -
+             used() {{ grep -q 'index: used' report; }}; no_times() {{ sed -E 's/^(.* d .*) [0-9.]+$/\\1/'; }}
+             for what in '' many/a many/b/f300 many/a-b many/none 'many/a/s7 many/b/f8' '--exclude=f*' '--wildcards many/b/*7'; do for v in '' -v; do
+               $mh tar -t $v -f i.tar $what --report > la 2> report || :; used; $mh tar -t $v -f i.tar --no-index $what > lb 2> report || :; diff la lb; ! used
+             done; done
+             for what in many/a/s7 many/b/f300 many/a 'many/a-b/large many/b/f1' many/fifo many/a-b/link; do
+               rm -rf a b; mkdir a b; $mh tar -xpf i.tar -C a $what --report 2> report; used; $mh tar -xpf p.tar -C b $what; list a | no_times > la; list b | no_times > lb; diff la lb
+             done
+             $mh tar -xOf i.tar many/b/f300 --report 2> report | cmp - many/b/f300; used; $mh tar -df i.tar many/a many/b/f300 --report 2> report; used
+             $mh tar -tf i.tar --untrusted --report > la 2> report; ! used; $mh tar -tf - < i.tar --report > lb 2> report; diff la lb
+             cat i.tar i.tar > two.tar; $mh tar -tf two.tar --report > lb 2> report; diff la lb; grep -q 'index: misplaced' report",
+        );
+        expect_same(&place, &script);
+    }
+}
+
+#[test]
+fn an_index_that_lies_is_not_believed() {
+    if !tools(&["python3"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("large.bin", data::mixed(6_000_000, 5));
+    expect_same(&place, MANY);
+    // One byte after another of the index, and of the last unit: never another list, never another file.
+    let script = r#"
+$mh tar -c --zstd -f i.tar many; $mh tar -tf i.tar --no-index > right; size=$(stat -c %s i.tar)
+for back in $(seq 1 23 3000); do
+  cp i.tar b.tar; printf 'U' | dd of=b.tar bs=1 seek=$((size - back)) conv=notrunc 2> dd
+  $mh tar -tf b.tar > la 2> said || :; cmp la right
+  rm -rf x; mkdir x; if $mh tar -xf b.tar -C x many/b/f300 2> said; then cmp x/many/b/f300 many/b/f300; fi
+done"#;
+    expect_same(&place, script);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod edit;
 mod extract;
 mod index;
 mod list;
+mod memory;
 mod old_style;
 mod words;
 

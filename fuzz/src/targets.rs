@@ -18,6 +18,7 @@ pub mod round_trip_gz;
 pub mod round_trip_lz4;
 pub mod round_trip_xz;
 pub mod round_trip_zst;
+pub mod tar_index;
 pub mod tar_reader;
 pub mod xz_container;
 pub mod z_container;
@@ -53,6 +54,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "job_books", run: job_books::run, seeds: job_seeds::books },
     Target { name: "job_template", run: job_template::run, seeds: job_seeds::templates },
     Target { name: "job_blocks", run: job_blocks::run, seeds: job_seeds::blocks },
+    Target { name: "tar_index", run: tar_index::run, seeds: tar_index::seeds },
     Target { name: "tar_reader", run: tar_reader::run, seeds: tar_reader::seeds },
     Target { name: "round_trip_bz2", run: round_trip_bz2::run, seeds: seeds::plain },
     Target { name: "round_trip_gz", run: round_trip_gz::run, seeds: seeds::plain },

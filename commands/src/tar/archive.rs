@@ -1,7 +1,6 @@
 //! Where an archive comes from: a file or a pipe, plain or packed. Content decides which decoder; names lie.
 
-use super::{TarArgs, could_not};
-use crate::context::Context;
+use super::{TarArgs, could_not, memory};
 use crate::failure::Failure;
 use archive::blocks::{BlockSource, Piped};
 use archive::extract::Feed;
@@ -15,7 +14,6 @@ use codec::lane::Input;
 use codec::packed_reader::PackedReader;
 use codec::registry;
 use crew::budget::Lease;
-use crew::measures::Slots;
 use crew::pipeline::{Mode, Staffing};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -130,10 +128,15 @@ impl Opened {
         }
     }
 
-    /// Reads it: `read` gets it plain. Says in the end whether another program that unpacked it failed.
+    /// Whether a decoder takes a share of the memory.
+    pub fn is_packed(&self) -> bool {
+        matches!(self.way, Way::Packed { .. } | Way::PackedInOrder(..))
+    }
+
+    /// Reads it, its decoder within `room` bytes: `read` gets it plain. Says in the end whether another program that unpacked it failed.
     pub fn with_feed<T>(
         self,
-        context: &Context,
+        room: u64,
         lease: &dyn Lease,
         width: usize,
         read: impl FnOnce(Feed) -> T,
@@ -142,7 +145,7 @@ impl Opened {
         match self.way {
             Way::AtOffsets(file, from) => Ok(read(Feed::File(FileSource::new(file, from).map_err(told)?))),
             Way::InOrder(head, file) => Ok(read(piped(io::Cursor::new(head).chain(file)))),
-            Way::Packed { input, .. } => Ok(decoded(context, input, lease, width, read)),
+            Way::Packed { input, .. } => Ok(decoded(Packed { input, room }, lease, width, read)),
             Way::Chosen(units, spots) => {
                 Ok(read(Feed::Blocks(BlockSource::new(Box::new(ChosenMembers::new(*units, spots))))))
             }
@@ -151,7 +154,7 @@ impl Opened {
                 let path = PathBuf::from(format!("/proc/self/fd/{}", ours.as_raw_fd()));
                 Ok(std::thread::scope(|scope| {
                     scope.spawn(move || forward(&head, file, theirs));
-                    let done = decoded(context, Input::Path(path), lease, width, read);
+                    let done = decoded(Packed { input: Input::Path(path), room }, lease, width, read);
                     drop(ours);
                     done
                 }))
@@ -179,16 +182,13 @@ fn piped(reader: impl Read + Send + 'static) -> Feed {
     Feed::Blocks(BlockSource::new(Box::new(Piped(reader))))
 }
 
-/// LIMIT: plain bytes of a unit that one worker decodes as a whole: the blocks of `xz -6` have 24 MiB. Larger ones are decoded
-/// as a stream on one core, so that all slots together stay below what a run may hold.
-const UNIT_BYTES_MAX: u64 = 24 << 20;
 /// LIMIT: windows of `zstd --long` and dictionaries of `xz -9`.
 const WINDOW_BYTES_MAX: u64 = 128 << 20;
 
-/// What a decoder may hold.
-pub fn decode_limits() -> DecodeLimits {
+/// What a decoder may hold: in a unit, and in a stream.
+pub fn decode_limits(unit_plain_bytes: u64) -> DecodeLimits {
     DecodeLimits {
-        unit_plain_bytes: UNIT_BYTES_MAX,
+        unit_plain_bytes,
         window_bytes: WINDOW_BYTES_MAX,
         dictionary: None,
         stream_bytes: WINDOW_BYTES_MAX + (16 << 20),
@@ -196,9 +196,16 @@ pub fn decode_limits() -> DecodeLimits {
     }
 }
 
-fn decoded<T>(_context: &Context, input: Input, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> T {
-    let limits = decode_limits();
-    let slots = Slots { given: width + 1, wanted: width + 1 };
+/// A decoder: what it reads, and what it may hold.
+struct Packed {
+    input: Input,
+    room: u64,
+}
+
+fn decoded<T>(what: Packed, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> T {
+    let (fitting, unit_bytes) = memory::decoding(what.room, width);
+    let (limits, input) = (decode_limits(unit_bytes), what.input);
+    let memory::Fitting { width, slots, .. } = fitting;
     let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Mode::Threaded };
     let decoding = Decoding { input, limits, staffing, lease };
     decode_beside(&decoding, |decoded| read(Feed::Blocks(BlockSource::new(Box::new(decoded)))))

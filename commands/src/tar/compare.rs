@@ -29,8 +29,9 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let (_shared, lease) = super::lease(context, args, width, "compare");
     let mut chosen = Chosen::new(args, &names, None)?;
     index::report(context, args, index::narrow(args, &mut opened, &chosen).as_ref());
-    let compared =
-        opened.with_feed(context, lease.as_ref(), width, |feed| compare(context, args, feed, &mut chosen))?;
+    let compared = opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, |feed| {
+        compare(context, args, feed, &mut chosen)
+    })?;
     let Counted { differing, mut failed } =
         compared.map_err(|error| could_not("compare", Path::new(&name).as_os_str(), &error))?;
     for name in not_found(&chosen.wanted) {

@@ -1,6 +1,7 @@
 //! `mh tar -c`, `-r`: which files, what is written of them, how it is packed; what is told, in archive order.
 
 use super::list::{quoted, rules};
+use super::memory::{self, Fitting};
 use super::words::{LongLines, Numeric, escaped};
 use super::{DIFFERENT, FAILED, NAME, TarArgs, chosen, could_not, usage};
 use crate::context::Context;
@@ -18,7 +19,7 @@ use clap::ArgMatches;
 use codec::format::{EncodeOptions, Layout};
 use codec::lane::Totals;
 use codec::registry;
-use crew::measures::{Measures, Slots};
+use crew::measures::Measures;
 use crew::pipeline::{By, Mode, Staffing};
 use crew::plan::Plan;
 use crew::tally::Tally;
@@ -42,7 +43,13 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
         return Err(usage("a packed archive cannot be added to".to_owned()));
     }
     let style = style(args)?;
-    let plan = plan(context, args, packing.as_ref(), width);
+    let room = memory::room(context, args);
+    let fitting = memory::creating(room, width, packing.as_ref());
+    if args.shared.memory.is_some() && fitting.held_bytes > room {
+        let (need, allowed) = (terminal::bytes(fitting.held_bytes), terminal::bytes(room));
+        return Err(usage(format!("this level needs {need} on one hand, --memory allows {allowed}")));
+    }
+    let plan = plan(context, args, packing.as_ref(), fitting);
     if args.shared.explain {
         report::show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
@@ -57,12 +64,13 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
         false => Target::open(context, args)?,
     };
     choice.never = target.never();
-    let run = Run { args, choice, style, packing, width, plan };
+    let run = Run { args, choice, style, packing, fitting, plan };
     let ran = run.carry_out(context, operands, &target);
     run.show(context, ran, target)
 }
 
-fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, width: usize) -> Plan {
+fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, fitting: Fitting) -> Plan {
+    let width = fitting.width;
     let name = args.file.as_deref().filter(|path| *path != Path::new("-"));
     let mut plan = Plan::new(format!("create {}", name.map_or("standard output".to_owned(), terminal::quote)));
     plan.choose("walk", "in one order", "the archive is the same for any number of hands");
@@ -75,13 +83,11 @@ fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, width: usi
         None => ("read", format!("up to {width} hands")),
     };
     plan.choose(verb, what, reason);
-    plan.choose("memory", format!("{} slots", slots(width)), "read ahead of what is written");
+    let held =
+        format!("{} of {} allowed", terminal::bytes(fitting.held_bytes), terminal::bytes(memory::room(context, args)));
+    plan.choose("memory", held, format!("{} slots, read ahead of what is written", fitting.slots.given));
     crate::sharing::explain(&mut plan);
     plan
-}
-
-fn slots(width: usize) -> usize {
-    width + 2
 }
 
 fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
@@ -385,7 +391,7 @@ struct Run<'a> {
     choice: Choice,
     style: Style,
     packing: Option<Packing>,
-    width: usize,
+    fitting: Fitting,
     plan: Plan,
 }
 
@@ -474,7 +480,7 @@ impl Told {
 
 impl Run<'_> {
     fn carry_out(&self, context: &Context, operands: Vec<Operand>, target: &Target) -> Ran {
-        let (shared, lease) = super::lease(context, self.args, self.width, &self.plan.purpose);
+        let (shared, lease) = super::lease(context, self.args, self.fitting.width, &self.plan.purpose);
         let told = Mutex::new(Told::new(self.args));
         let on_event = |event| {
             told.lock().unwrap_or_else(PoisonError::into_inner).tell(context, self.args, event);
@@ -492,8 +498,8 @@ impl Run<'_> {
             on_event: &on_event,
             ended: Mutex::default(),
         };
-        let slots = Slots { given: slots(self.width), wanted: slots(self.width) };
-        let staffing = Staffing { width: self.width, slots, lanes_at_once: 1, mode: Mode::Threaded };
+        let Fitting { width, slots, .. } = self.fitting;
+        let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Mode::Threaded };
         let tally = Arc::new(Tally::default());
         let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
         let progress = (self.args.verbose == 0).then(|| super::show_progress(context, &name, None, &tally));

@@ -5,7 +5,7 @@ use super::chosen::{Chosen, not_found};
 use super::index;
 use super::list::{quoted, rules};
 use super::words::{LongLines, Numeric, escaped};
-use super::{FAILED, NAME, TarArgs, could_not, show_progress, warn};
+use super::{FAILED, NAME, TarArgs, could_not, memory, show_progress, warn};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
@@ -16,7 +16,7 @@ use ::archive::place::{Choice, Existing, FolderLinks, FoldersChanged, Manner, Pl
 use ::archive::read::{Defect, Note, ReadError, Reader, Step};
 use ::archive::source::Source;
 use codec::lane::Totals;
-use crew::measures::{Measures, Slots};
+use crew::measures::Measures;
 use crew::pipeline::{Mode, Staffing};
 use crew::plan::Plan;
 use crew::tally::Tally;
@@ -59,14 +59,18 @@ fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize) -> Pla
     plan.choose("extract", format!("up to {width} hands"), reason);
     plan.choose("order", "the archive's, for each path", "what depends on an earlier member waits for it");
     plan.choose("folders", "modes and times last", "a mode may bar the way, and each file changes a time");
-    let held = slots(width) as u64 * (1 << 20);
-    plan.choose("memory", terminal::bytes(held), format!("{} blocks of 1 MiB", slots(width)));
+    let room = memory::room(context, args);
+    let fitting = memory::extracting(room, width, opened.is_packed());
+    let mut held_bytes = fitting.held_bytes;
+    let mut why = format!("{} blocks of 1 MiB", fitting.slots.given);
+    if opened.is_packed() {
+        let (decoder, unit_bytes) = memory::decoding(room, width);
+        held_bytes += decoder.held_bytes;
+        why += &format!(", and {} units of up to {}", decoder.slots.given, terminal::bytes(unit_bytes));
+    }
+    plan.choose("memory", format!("{} of {} allowed", terminal::bytes(held_bytes), terminal::bytes(room)), why);
     crate::sharing::explain(&mut plan);
     plan
-}
-
-fn slots(width: usize) -> usize {
-    2 * width + 2
 }
 
 /// The folder of `--one-top-level`: as given, or the archive's name without its endings.
@@ -251,10 +255,11 @@ fn into_tree(
     let (tally, teller, wanted) = (Arc::new(Tally::default()), Teller::new(context, args), Arc::clone(&chosen.wanted));
     let on_event = |event| teller.tell(event);
     let progress = (args.verbose == 0).then(|| show_progress(context, &name, total_bytes, &tally));
-    let given = slots(width);
-    let staffing = Staffing { width, slots: Slots { given, wanted: given }, lanes_at_once: 1, mode: Mode::Threaded };
+    let room = memory::room(context, args);
+    let fitting = memory::extracting(room, width, opened.is_packed());
+    let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: Mode::Threaded };
     let lease = lease.as_ref();
-    let (measures, ended) = opened.with_feed(context, lease, width, |feed| {
+    let (measures, ended) = opened.with_feed(room, lease, width, |feed| {
         let what = Extraction {
             feed: Mutex::new(Some(feed)),
             rules: rules(args),
@@ -343,8 +348,9 @@ fn to_stdout(
 ) -> Result<Outcome, Failure> {
     let name = opened.name.clone();
     let (_shared, lease) = super::lease(context, args, width, "extract to standard output");
-    let written =
-        opened.with_feed(context, lease.as_ref(), width, |feed| write_all(context, args, feed, &mut chosen))?;
+    let written = opened.with_feed(memory::room(context, args), lease.as_ref(), width, |feed| {
+        write_all(context, args, feed, &mut chosen)
+    })?;
     let mut failed = match written {
         Ok(failed) => failed,
         Err(Stopped::Archive(error)) => return Err(could_not("read", Path::new(&name).as_os_str(), &error)),

@@ -44,7 +44,7 @@ pub fn report(context: &Context, args: &TarArgs, used: Option<&Result<(), Unfit>
 
 /// Whether each of the entries is what it is said to be, where it is said to be.
 pub fn is_true_of(index: &Index, entries: &[Entry]) -> bool {
-    let mut units = index.units(decode_limits());
+    let mut units = index.units(decode_limits(UNIT_BYTES_MAX));
     entries.iter().all(|entry| Index::is_true_of(&mut units, entry))
 }
 
@@ -83,9 +83,11 @@ pub fn narrow(args: &TarArgs, opened: &mut Opened, chosen: &Chosen) -> Option<Re
         return Some(Err(Unfit::Untrue));
     }
     let spots = entries.iter().map(|entry| entry.spot).collect();
-    opened.way = Way::Chosen(Box::new(index.units(decode_limits())), spots);
+    opened.way = Way::Chosen(Box::new(index.units(decode_limits(UNIT_BYTES_MAX))), spots);
     Some(Ok(()))
 }
 
+/// LIMIT: plain bytes of a unit; our own have at most 16 MiB.
+const UNIT_BYTES_MAX: u64 = 16 << 20;
 /// LIMIT: members that are looked at one by one before they are taken out.
 const ENTRIES_MAX: usize = 4096;

@@ -38,7 +38,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
             let width = super::width(context, args);
             let (_shared, lease) = super::lease(context, args, width, "list");
             let read = |feed| list(context, args, feed, &mut chosen, Rest { lines: &mut lines, shown });
-            opened.with_feed(context, lease.as_ref(), width, read)?
+            opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, read)?
         }
     };
     let delivered = lines.output.finish();

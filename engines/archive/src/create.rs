@@ -139,7 +139,7 @@ pub struct Packing {
 }
 
 /// Plain bytes of a chunk where nothing is packed: what stays in the second-level cache.
-const PLAIN_CHUNK_BYTES: usize = 512 << 10;
+pub const PLAIN_CHUNK_BYTES: usize = 512 << 10;
 
 /// What to do.
 pub struct Creation<'a> {

@@ -115,13 +115,18 @@ pub struct Operand {
     pub name: Vec<u8>,
 }
 
+/// LIMIT: folders that are held open, the deepest ones. One that was closed is found again from the one in it.
+const OPEN_MAX: usize = 64;
+
 /// A folder that is being gone through.
 struct Level {
-    folder: Arc<OwnedFd>,
-    /// Its name, with a slash.
-    prefix: Vec<u8>,
+    /// None while it is closed.
+    folder: Option<Arc<OwnedFd>>,
+    /// Bytes of [`Walk::path`] that are its name, with a slash.
+    path_bytes: usize,
     names: std::vec::IntoIter<Name>,
-    device: u64,
+    /// Device and number.
+    identity: (u64, u64),
 }
 
 /// A name in a folder.
@@ -158,6 +163,8 @@ pub struct Walk<'a> {
     choice: &'a Choice,
     operands: std::vec::IntoIter<Operand>,
     levels: Vec<Level>,
+    /// The name of the deepest level, with a slash.
+    path: Vec<u8>,
     first_names: HashMap<(u64, u64), Vec<u8>>,
     owners: HashMap<u32, Vec<u8>>,
     groups: HashMap<u32, Vec<u8>>,
@@ -171,6 +178,7 @@ impl<'a> Walk<'a> {
             choice,
             operands: operands.into_iter(),
             levels: Vec::new(),
+            path: Vec::new(),
             first_names: HashMap::new(),
             owners: HashMap::new(),
             groups: HashMap::new(),
@@ -182,16 +190,20 @@ impl<'a> Walk<'a> {
     pub fn next(&mut self, tell: &mut Told) -> Option<Found> {
         loop {
             let (folder, name, is_file, path, device) = match self.levels.last_mut() {
-                Some(level) => match level.names.next() {
+                Some(Level { folder: Some(folder), names, identity, .. }) => match names.next() {
                     Some(Name { name, is_file, .. }) => {
-                        let path = [level.prefix.as_slice(), &name].concat();
-                        (Arc::clone(&level.folder), name, is_file, path, Some(level.device))
+                        let path = [self.path.as_slice(), &name].concat();
+                        (Arc::clone(folder), name, is_file, path, Some(identity.0))
                     }
                     None => {
-                        self.levels.pop();
+                        self.leave(tell);
                         continue;
                     }
                 },
+                Some(Level { folder: None, .. }) => {
+                    self.leave(tell);
+                    continue;
+                }
                 None => {
                     let Operand { folder, name } = self.operands.next()?;
                     let end = name.iter().rposition(|&byte| byte != b'/').map_or(name.len().min(1), |last| last + 1);
@@ -209,6 +221,29 @@ impl<'a> Walk<'a> {
                 Ok(None) => {}
                 Err((operation, cause)) => tell.push(Event::NotArchived { path, operation, cause }),
             }
+        }
+    }
+
+    /// Goes back to the folder above, which is opened again where it was closed meanwhile.
+    fn leave(&mut self, tell: &mut Told) {
+        let Some(left) = self.levels.pop() else { return };
+        let path_bytes = self.levels.last().map_or(0, |level| level.path_bytes);
+        self.path.truncate(path_bytes);
+        let Some(above) = self.levels.last_mut().filter(|above| above.folder.is_none()) else { return };
+        let again = left.folder.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)).and_then(|folder| {
+            let again = tree_calls::open_at(folder.as_fd(), b"..", Open::Folder)?;
+            let status = tree_calls::status_of(again.as_fd())?;
+            let is_it = (status.dev, status.ino) == above.identity;
+            if is_it { Ok(again) } else { Err(io::Error::other("what was in it has been moved meanwhile")) }
+        });
+        match again {
+            Ok(again) => above.folder = Some(Arc::new(again)),
+            Err(cause) if above.names.len() > 0 => {
+                let path = self.path.clone();
+                tell.push(Event::NotArchived { path, operation: "go back into it", cause });
+            }
+            // Nothing was left in it.
+            Err(_) => {}
         }
     }
 
@@ -394,10 +429,7 @@ impl<'a> Walk<'a> {
         let status = tree_calls::status_of(opened.as_fd()).map_err(|cause| ("look at it", cause))?;
         self.attributes(opened.as_fd(), member);
         let is_loop = self.choice.links == Links::Followed
-            && self.levels.iter().any(|level| {
-                tree_calls::status_of(level.folder.as_fd())
-                    .is_ok_and(|above| (above.dev, above.ino) == (status.dev, status.ino))
-            });
+            && self.levels.iter().any(|level| level.identity == (status.dev, status.ino));
         if is_loop {
             return Err(("go into it", io::Error::other("it is a folder that it lies in")));
         }
@@ -409,11 +441,24 @@ impl<'a> Walk<'a> {
             tell.push(Event::Cache { path: path.to_vec() });
             names.retain(|name| name.name == CACHE_TAG);
         }
-        let mut prefix = path.to_vec();
-        if !prefix.ends_with(b"/") {
-            prefix.push(b'/');
+        self.path.clear();
+        self.path.extend_from_slice(path);
+        if !path.ends_with(b"/") {
+            self.path.push(b'/');
         }
-        self.levels.push(Level { folder: Arc::new(opened), prefix, names: names.into_iter(), device: status.dev });
+        self.levels.push(Level {
+            folder: Some(Arc::new(opened)),
+            path_bytes: self.path.len(),
+            names: names.into_iter(),
+            identity: (status.dev, status.ino),
+        });
+        // Where links are followed, what is above a folder is not where we came from.
+        if self.choice.links == Links::Kept
+            && let Some(far) = self.levels.len().checked_sub(OPEN_MAX + 1)
+            && far > 0
+        {
+            self.levels[far].folder = None;
+        }
         Ok(())
     }
 

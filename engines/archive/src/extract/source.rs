@@ -260,6 +260,15 @@ impl<'a> Slicer<'a> {
                 self.current = Some(current);
                 break;
             }
+            // Before it widens the stretch: what stands before it is whole.
+            if let Feed::File(source) = &mut self.feed {
+                let reaches = source.reaches(end).map_err(|cause| ReadError::Read { offset: end, cause })?;
+                if !reaches {
+                    let name = current.name.unwrap_or_else(|| member.path.clone());
+                    entries.push(Entry::Event(Some(Event::Taken { name, member: Arc::clone(&member) })));
+                    return Err(ReadError::Truncated { offset: member.header_offset });
+                }
+            }
             let carry = if !has_data(&member) {
                 Carry::Nothing
             } else if member.stored_bytes > STRETCH_BYTES {
@@ -274,14 +283,6 @@ impl<'a> Slicer<'a> {
                 *stretch = Some((from, (end - from) as usize));
                 Carry::InBlock { from: (member.data_offset - from) as usize, bytes: member.stored_bytes as usize }
             };
-            if let Feed::File(source) = &mut self.feed {
-                let reaches = source.reaches(end).map_err(|cause| ReadError::Read { offset: end, cause })?;
-                if !reaches {
-                    let name = current.name.unwrap_or_else(|| member.path.clone());
-                    entries.push(Entry::Event(Some(Event::Taken { name, member: Arc::clone(&member) })));
-                    return Err(ReadError::Truncated { offset: member.header_offset });
-                }
-            }
             let is_alone = matches!(carry, Carry::InArchive { .. });
             folder = Some(this_folder.to_vec());
             let Current { name, when, .. } = current;
