@@ -232,6 +232,7 @@ fn watch(
     if count > 1 {
         let earlier = departed.join(&earlier);
         interval.update(&first, &earlier);
+        interval.ended = departed.count();
         divide(&mut interval, &first_calls, &earlier_calls);
         let usages = first_families.iter().map(|family| family.usage(&interval, &first, &earlier)).collect();
         shower.average(&chosen.rows(&interval, usages, &earlier), &interval, &earlier)?;

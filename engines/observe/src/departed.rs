@@ -18,6 +18,11 @@ impl Departed {
         self.0.extend(earlier.processes.iter().filter(is_gone).take(room).cloned());
     }
 
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// `last` with them: as if each had slept since it was last seen. LIMIT: not those whose number somebody else has got.
     pub fn join(&self, last: &Sample) -> Sample {
         let mut joined = last.clone();
