@@ -120,3 +120,115 @@ fn without_rights_threads_are_looked_at_from_outside_and_exact_says_what_is_lack
     let text = String::from_utf8(outcome.stdout_of_success()).expect("text");
     assert!(text.contains("looked at from outside, no rights") && text.contains("clock_nanosleep"), "{text}");
 }
+
+/// The header and the row of a call of a short program.
+#[test]
+fn a_command_has_its_own_calls_alone_and_its_own_time() {
+    let place = Place::new();
+    if !may_measure(&place) {
+        return;
+    }
+    let outcome = systime(&place, &["--exact", "--json", "--", "true"]);
+    let result: serde_json::Value = serde_json::from_slice(&outcome.stdout_of_success()).expect("one object");
+    let calls = result["owners"][0]["calls"].as_array().expect("calls");
+    for ours in ["execve", "rt_sigaction"] {
+        assert!(calls.iter().all(|call| call["call"] != ours), "{ours} is our own preparing: {calls:?}");
+    }
+    // The life of its one thread, and no quarter of a second until somebody looks; nothing here is timed by the test itself.
+    let (elapsed_ns, life_ns) = (result["elapsed_ns"].as_u64(), result["owners"][0]["life_ns"].as_u64());
+    assert!(elapsed_ns >= life_ns && life_ns > Some(0), "{elapsed_ns:?} {life_ns:?}");
+}
+
+#[test]
+fn sampled_calls_are_not_counted_and_say_how_sure_they_are() {
+    let place = Place::new();
+    if !may_measure(&place) {
+        return;
+    }
+    let line = ["--csv", "--", "sleep", "0.05"];
+    let csv = String::from_utf8(systime(&place, &line).stdout_of_success()).expect("text");
+    let row = csv.lines().find(|line| line.contains(",clock_nanosleep,")).expect("it sleeps");
+    let cells: Vec<&str> = row.split(',').collect();
+    let at =
+        |name| csv.lines().next().and_then(|heading| heading.split(',').position(|cell| cell == name)).expect("there");
+    assert_eq!((cells[at("calls")], cells[at("errors")]), ("", ""), "{csv}");
+    assert!(column(&csv, "clock_nanosleep", "plus_minus_ns").is_some(), "{csv}");
+    assert!(csv.lines().all(|line| line.split(',').count() == cells.len()), "{csv}");
+    let text = String::from_utf8(systime(&place, &["--", "true"]).stdout_of_success()).expect("text");
+    assert!(text.contains(" +- ") && text.contains("too few samples"), "{text}");
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_told_before_the_command_runs() {
+    let place = Place::new();
+    let outcome = systime(&place, &["--trace", "-o", "/nowhere/x", "--", "touch", "ran"]);
+    assert_eq!(outcome.exit, Exit::Code(1));
+    assert!(said(&outcome).contains("could not write '/nowhere/x'"), "{}", said(&outcome));
+    assert!(!place.path("ran").exists());
+}
+
+#[test]
+fn a_threads_number_is_no_process() {
+    let place = Place::new();
+    let (told, number) = std::sync::mpsc::channel();
+    let (end, wait) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || {
+        told.send(rustix::thread::gettid().as_raw_nonzero().get()).expect("somebody asks");
+        let _no_message_but_the_end = wait.recv();
+    });
+    let number = number.recv().expect("a number").to_string();
+    let outcome = systime(&place, &["-p", &number, "--for", "0.05"]);
+    drop(end);
+    thread.join().expect("no panic");
+    assert_eq!(outcome.exit, Exit::Code(1));
+    assert!(
+        said(&outcome).contains(&format!("it is a thread of process {}", std::process::id())),
+        "{}",
+        said(&outcome)
+    );
+}
+
+#[test]
+fn without_rights_running_is_no_call_and_others_threads_are_counted() {
+    let place = Place::new();
+    if place.shell("setpriv --reuid=65534 --clear-groups true").exit != Exit::Code(0) {
+        return left_out("needs a way to give up root's rights (setpriv)");
+    }
+    let script = |line: &str| format!("cp \"$mh\" ./mh && setpriv --reuid=65534 --clear-groups ./mh systime {line}");
+    let spinner = "--for 0.5 --json -- sh -c 'while :; do :; done & sleep 1; kill $!'";
+    let result: serde_json::Value = serde_json::from_slice(&place.shell(&script(spinner)).stdout).expect("one object");
+    let owner = &result["owners"][0];
+    let [in_calls, running, life] =
+        ["in_calls_ns", "running_ns", "life_ns"].map(|name| owner[name].as_u64().expect("there"));
+    assert!(running > 0 && in_calls + running <= life, "{owner}");
+    let of_root = Running { child: Command::new("sleep").arg("30").spawn().expect("there is a sleep") };
+    let refused = place.shell(&script(&format!("-p {} --for 0.1", of_root.child.id())));
+    drop(of_root);
+    assert_eq!(refused.exit, Exit::Code(1), "{}", said(&refused));
+    assert!(said(&refused).contains("threads belong to others"), "{}", said(&refused));
+    // One of its own to follow, beside all those of others.
+    let own = "setpriv --reuid=65534 --clear-groups sleep 5 > own 2>&1 &";
+    let all = place.shell(&format!("{own} {}", script("0.5"))).stdout_of_success();
+    let all = String::from_utf8(all).expect("text");
+    assert!(all.contains(" threads of other users could not be looked at."), "{all}");
+}
+
+/// The thread that traces must not be the one that the signal ends.
+#[test]
+fn a_traced_command_that_is_interrupted_has_its_table() {
+    let place = Place::new();
+    let mut command = Command::new(binary());
+    command.args(["systime", "--trace", "-o", "result", "--", "sh", "-c", "touch begun; exec sleep 60"]);
+    command.current_dir(place.folder()).stdin(Stdio::null()).stderr(Stdio::null());
+    let mut watcher = Running { child: command.spawn().expect("it starts") };
+    wait_until("the command runs", || place.path("begun").exists());
+    let pid = Pid::from_raw(watcher.child.id().cast_signed()).expect("a process");
+    // The command would get it too at a terminal: here the second one says that its end is not worth waiting for.
+    while place.read("result").is_empty() && watcher.child.try_wait().expect("asked").is_none() {
+        kill_process(pid, Signal::INT).ok();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(watcher.end().code(), Some(0));
+    let text = String::from_utf8(place.read("result")).expect("text");
+    assert!(text.contains("counted by stopping at every call"), "{text}");
+}

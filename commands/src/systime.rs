@@ -122,7 +122,8 @@ fn command() -> Command {
         "Examples:\n  mh systime xjobs                 every process of that name, until Ctrl-C\n  \
          mh systime --exact -- make -j8   a command and all it starts, each call counted\n  \
          mh systime 10 --by comm          all processes for 10 seconds, by name\n  \
-         mh systime -p 4711 -e fsync,close --exact",
+         mh systime -p 4711 -e fsync,close --exact\n\n\
+         10,000+3 under CALLS: 10,000 ended, 3 were still under way; their time is in TIME.",
     )
 }
 

@@ -5,7 +5,7 @@ use super::plan::Subject;
 use super::source::Made;
 use observe::calls::measure::SAMPLE_PERIOD_NS;
 use observe::calls::names::{call_name, error_name, is_on_descriptor};
-use observe::calls::sampled::share_within;
+use observe::calls::sampled::uncertain_ns;
 use observe::calls::snapshot::{CallTimes, Losses, OwnerTimes, Snapshot, Who, duration_end_ns};
 use std::time::Duration;
 use terminal::{Align, Table, duration, integer, percentage};
@@ -22,6 +22,20 @@ pub struct Shown {
     pub made: Made,
 }
 
+impl Shown {
+    /// Whether no thread was followed.
+    pub fn is_nobody(&self) -> bool {
+        self.life_ns() == 0
+    }
+
+    fn life_ns(&self) -> u64 {
+        self.snapshot.owners.iter().map(|owner| owner.life_ns).sum()
+    }
+}
+
+/// Below this the interval is most of the time on a CPU that it is of.
+const SAMPLES_FEW: u64 = 10;
+
 /// LIMIT: rows of what stood out; all of it is in the JSON.
 const NOTES_MAX: usize = 5;
 
@@ -37,8 +51,8 @@ struct Row<'a> {
 /// The whole result.
 pub fn text(shown: &Shown, rows_max: usize, with_histogram: bool) -> String {
     let snapshot = &shown.snapshot;
-    let life_ns: u64 = snapshot.owners.iter().map(|owner| owner.life_ns).sum();
-    if life_ns == 0 {
+    let life_ns = shown.life_ns();
+    if shown.is_nobody() {
         return format!("nobody was followed in {}\n{}", time(snapshot.elapsed_ns), cost(shown, 0));
     }
     let mut rows: Vec<Row<'_>> = snapshot.owners.iter().flat_map(rows_of).collect();
@@ -106,16 +120,36 @@ fn headline(shown: &Shown, life_ns: u64) -> String {
         Subject::Command => "the command and its descendants".to_owned(),
     };
     let threads: u64 = snapshot.owners.iter().map(|owner| owner.threads).sum();
-    let in_calls_ns: u64 = snapshot.owners.iter().map(OwnerTimes::in_calls_ns).sum();
     let plural = if threads == 1 { "" } else { "s" };
-    format!(
-        "{whose}: {} of {} in system calls ({}); {} thread{plural} in {}\n",
-        time(in_calls_ns),
-        time(life_ns),
-        percentage(in_calls_ns as f64 / life_ns as f64),
-        integer(threads),
-        time(snapshot.elapsed_ns),
-    )
+    let (threads, elapsed) = (integer(threads), time(snapshot.elapsed_ns));
+    format!("{whose}: {}; {threads} thread{plural} in {elapsed}\n", time_in_calls(shown, life_ns))
+}
+
+/// How much of the threads' time, as surely as it is known.
+fn time_in_calls(shown: &Shown, life_ns: u64) -> String {
+    let owners = &shown.snapshot.owners;
+    let sum = |of: fn(&OwnerTimes) -> u64| owners.iter().map(of).sum::<u64>();
+    let in_calls_ns = sum(OwnerTimes::in_calls_ns);
+    let (in_calls, life) = (time(in_calls_ns), time(life_ns));
+    let share = percentage(in_calls_ns as f64 / life_ns as f64);
+    match shown.made {
+        Made::Exact(_) | Made::Traced { .. } => format!("{in_calls} of {life} in system calls ({share})"),
+        Made::Outside { .. } => {
+            let running = time(sum(OwnerTimes::running_ns));
+            format!("{in_calls} of {life} waiting in system calls ({share}), {running} on a CPU, in calls or not")
+        }
+        Made::Sampled(_) => {
+            let of_owner = |owner: &OwnerTimes| uncertain_ns(owner, owner.calls.iter().map(|call| call.samples).sum());
+            let uncertain = time(owners.iter().map(of_owner).sum());
+            let samples = shown.snapshot.samples;
+            let few = if samples < SAMPLES_FEW {
+                format!(": too few samples ({samples}) to say more")
+            } else {
+                String::new()
+            };
+            format!("{in_calls} +- {uncertain} of {life} in system calls ({share}){few}")
+        }
+    }
 }
 
 fn table(shown: &Shown, rows: &[Row<'_>], left_out: &[Row<'_>], life_ns: u64) -> String {
@@ -178,12 +212,8 @@ fn counts(row: &Row<'_>) -> [String; 4] {
 /// Half the interval of the time on a CPU, samples, waits, longest wait.
 fn samples(row: &Row<'_>) -> [String; 4] {
     let Some(call) = row.call else { return Default::default() };
-    let waiting_ns: u64 =
-        row.owner.calls.iter().map(|call| call.waiting_ns).sum::<u64>() + row.owner.between_waiting_ns;
-    let on_cpu_ns = row.owner.life_ns.saturating_sub(waiting_ns);
-    let (_, half) = share_within(call.samples, row.owner.samples);
     [
-        time((on_cpu_ns as f64 * half) as u64),
+        time(uncertain_ns(row.owner, call.samples)),
         integer(call.samples),
         integer(call.waits),
         call.slowest.as_ref().map_or_else(|| "-".to_owned(), |slowest| time(slowest.duration_ns)),
@@ -264,15 +294,15 @@ fn cost(shown: &Shown, life_ns: u64) -> String {
     let calls: u64 = snapshot.owners.iter().flat_map(|owner| &owner.calls).map(|call| call.ended).sum();
     let mut text = match shown.made {
         Made::Exact(cost) => {
-            let own_ns = calls as f64 * cost.measured_ns;
+            let measuring_ns = snapshot.owners.iter().map(|owner| owner.measuring_ns).sum();
             let others_ns = snapshot.bystander_calls as f64 * cost.bystander_ns;
             format!(
                 "measured exactly, in the kernel (BPF). Cost, measured here: {:.0} ns a call (the shortest call took {:.0}, now \
-                 {:.0}): {} of their {}.\nOther processes: {:.0} ns a call, {} calls, {}.\n",
+                 {:.0}): an estimated {} of their {}.\nOther processes: {:.0} ns a call, {} calls, {}.\n",
                 cost.measured_ns,
                 cost.call_ns,
                 cost.call_ns + cost.measured_ns,
-                time(own_ns as u64),
+                time(measuring_ns),
                 time(life_ns),
                 cost.bystander_ns,
                 integer(snapshot.bystander_calls),
@@ -289,10 +319,11 @@ fn cost(shown: &Shown, life_ns: u64) -> String {
             cost.measured_ns,
         ),
         Made::Traced { call_cost_ns } => format!(
-            "counted by stopping at every call, no rights; work and waiting cannot be told apart. Cost, measured here: {} a \
-             call, {} of their {}; times are those of calls that are stopped at.\n",
+            "counted by stopping at every call, no rights; work and waiting cannot be told apart. Cost, measured here on \
+             another program: {} a call, by that an estimated {} of their {}; times are those of calls that are stopped at.\n",
             time(call_cost_ns),
-            time(call_cost_ns.saturating_mul(calls)),
+            // A program whose calls are stopped at more cheaply than those of the trial has not lost more than it had.
+            time(call_cost_ns.saturating_mul(calls).min(life_ns)),
             time(life_ns),
         ),
         Made::Outside { own_cpu_ns, unreadable } => format!(
@@ -300,7 +331,11 @@ fn cost(shown: &Shown, life_ns: u64) -> String {
              live below 0.2 s.\nCost: the threads' none, ours {} of CPU time.{}\n",
             integer(snapshot.samples),
             time(own_cpu_ns),
-            if unreadable > 0 { " Threads of other users cannot be looked at." } else { "" },
+            if unreadable > 0 {
+                format!(" {} threads of other users could not be looked at.", integer(unreadable))
+            } else {
+                String::new()
+            },
         ),
     };
     if matches!(shown.made, Made::Exact(_) | Made::Sampled(_)) {
@@ -379,8 +414,8 @@ mod tests {
     fn each_way_of_measuring_names_itself() {
         for (made, words) in [
             (Made::Sampled(COST), "2000 ns a sample, 0.02 % of a CPU"),
-            (Made::Traced { call_cost_ns: 9000 }, "9 us a call, 9 ms of their 10 ms"),
-            (Made::Outside { own_cpu_ns: 1, unreadable: 1 }, "Threads of other users cannot be looked at."),
+            (Made::Traced { call_cost_ns: 9000 }, "9 us a call, by that an estimated 9 ms of their 10 ms"),
+            (Made::Outside { own_cpu_ns: 1, unreadable: 1 }, " 1 threads of other users could not be looked at."),
         ] {
             let text = text(&shown(made), 0, false);
             assert!(text.contains(words), "{text}");

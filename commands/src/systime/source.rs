@@ -3,18 +3,30 @@
 
 use super::plan::{Plan, Subject};
 use super::{ByArg, NAME, SystimeArgs};
-use crate::context::Context;
+use crate::context::{Context, variable};
 use crate::failure::{Failure, with_causes};
+use jobs::start::Programs;
 use observe::calls::measure::{Cost, MeasureError, Measurement, Method};
 use observe::calls::snapshot::{Snapshot, Who};
 use observe::calls::traced::{Traced, cost_of_a_call};
 use observe::calls::without_rights::{Process, Sampler, Target};
 use serde::Serialize;
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::reap::How;
 use sys::signals::as_at_start;
+
+/// The command, under way.
+pub struct Started {
+    /// Its process.
+    pub process: Child,
+    /// Just before.
+    pub began: Instant,
+}
 
 /// A measurement under way.
 pub enum Source {
@@ -55,14 +67,15 @@ pub enum Made {
 
 impl Source {
     /// Begins; a command is started last, and followed from its first call.
-    pub fn start(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<(Self, Option<Child>), Failure> {
+    pub fn start(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<(Self, Option<Started>), Failure> {
         if args.trace {
             return Self::traced(context, args);
         }
         match Measurement::start(&context.host, &plan.request) {
             Ok(measurement) => {
                 let child = match plan.subject {
-                    Subject::Command => Some(measurement.follow_born_in(|| spawn(args))?),
+                    // What it takes to find the program is no time of the command.
+                    Subject::Command => Some(spawned(args, |command| measurement.follow_born_in(|| command.spawn()))?),
                     _ => None,
                 };
                 Ok((Self::InKernel(Box::new(measurement)), child))
@@ -77,7 +90,7 @@ impl Source {
     }
 
     /// The slowdown is said before the command is started.
-    fn traced(context: &Context, args: &SystimeArgs) -> Result<(Self, Option<Child>), Failure> {
+    fn traced(context: &Context, args: &SystimeArgs) -> Result<(Self, Option<Started>), Failure> {
         let failed = |error: &io::Error| Failure::Environment {
             command: NAME,
             message: format!("trace a command: {}", with_causes(error)),
@@ -99,7 +112,7 @@ impl Source {
         }
     }
 
-    fn from_outside(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<(Self, Option<Child>), Failure> {
+    fn from_outside(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<(Self, Option<Started>), Failure> {
         let owner = match args.by {
             ByArg::All => |_: &Process| Who::All,
             ByArg::Comm => |process: &Process| Who::Name(process.name.clone()),
@@ -109,11 +122,11 @@ impl Source {
                 return Err(Failure::Usage { command: NAME, message });
             }
         };
-        let child = if plan.subject == Subject::Command { Some(spawn(args)?) } else { None };
+        let child = if plan.subject == Subject::Command { Some(spawned(args, Command::spawn)?) } else { None };
         let target = match (&plan.subject, &child) {
             (Subject::Named(name), _) => Target::Named(name.clone()),
             (Subject::Process(pid), _) => Target::Tree(*pid),
-            (Subject::Command, Some(child)) => Target::Tree(child.id()),
+            (Subject::Command, Some(child)) => Target::Tree(child.process.id()),
             (Subject::All | Subject::Command, _) => Target::AllBut(std::process::id()),
         };
         let sampler = Sampler::start(&context.host, target, owner)
@@ -187,15 +200,28 @@ fn refused(error: &MeasureError) -> Failure {
     Failure::Environment { command: NAME, message }
 }
 
+/// Looked for in PATH here: the attempts of a child to execute it where it is not would be calls of the command's.
 fn command(args: &SystimeArgs) -> Command {
     let (program, rest) = args.line.split_first().expect("a command has a name");
+<<<<<<< HEAD
     let mut command = Command::new(program);
     as_at_start(command.args(rest));
+=======
+    let path = variable("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
+    // What is in no folder is tried all the same: then the kernel's own words tell why not.
+    let found = Programs::new(path.as_bytes()).find(program.as_bytes()).ok();
+    let mut command =
+        Command::new(found.as_ref().map_or(program.as_os_str(), |path| OsStr::from_bytes(path.to_bytes())));
+    command.arg0(program).args(rest);
+>>>>>>> x-sysf
     command
 }
 
-fn spawn(args: &SystimeArgs) -> Result<Child, Failure> {
-    command(args).spawn().map_err(|error| not_run(args, &error))
+fn spawned(args: &SystimeArgs, spawn: impl FnOnce(&mut Command) -> io::Result<Child>) -> Result<Started, Failure> {
+    let mut command = command(args);
+    let began = Instant::now();
+    let process = spawn(&mut command).map_err(|error| not_run(args, &error))?;
+    Ok(Started { process, began })
 }
 
 fn not_run(args: &SystimeArgs, error: &io::Error) -> Failure {

@@ -3,7 +3,7 @@
 
 use super::plan::{Plan, Subject};
 use super::show::{Shown, losses, text};
-use super::source::Source;
+use super::source::{Made, Source, Started};
 use super::{NAME, SystimeArgs, export};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
@@ -13,20 +13,22 @@ use crate::report::print;
 use machine::process_facts;
 use observe::calls::paths::{Paths, name_groups};
 use observe::calls::snapshot::Snapshot;
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 use sys::reap::How;
 use sys::signals::number::SIGTERM;
+use terminal::integer;
 
 /// Runs it to its end.
 pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome, Failure> {
-    if let Subject::Process(pid) = plan.subject
-        && is_gone(context, pid)
-    {
-        let message = format!("follow process {pid}: there is none");
-        return Err(Failure::Environment { command: NAME, message });
+    if let Subject::Process(pid) = plan.subject {
+        check_process(context, pid)?;
     }
+    let mut output = Output::open(args.output.as_deref())?;
     let (mut source, mut child) = Source::start(context, args, plan)?;
     let began = Instant::now();
     // Before it says so: whoever reads that may press Ctrl-C.
@@ -35,8 +37,21 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
     let mut paths = Paths::default();
     let mut printed = began;
     let (has_command, mut is_interrupted) = (plan.subject == Subject::Command, false);
-    let mut ended = None;
+    let mut ended;
     loop {
+        // Before it sleeps, too: a short command ends before anybody waits for its signal.
+        ended = match &source {
+            Source::Traced { .. } => source.ended().map(code_of_how),
+            Source::InKernel(_) | Source::Outside(_) => has_ended(&mut child)?.map(code_of_status),
+        };
+        if ended.is_some() || is_over(context, plan, began) {
+            break;
+        }
+        if args.interval.is_some_and(|interval| printed.elapsed() >= interval) {
+            printed = Instant::now();
+            let shown = prepare(context, plan, source.read(), source.made(), &mut paths);
+            output.put(context, args, &shown)?;
+        }
         match pace.sleep().map_err(|error| failure(NAME, &error))? {
             Woken::Due => {
                 source.look();
@@ -48,22 +63,42 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
             Woken::Ended(signal) => sys::signals::die_by(signal),
             Woken::Part | Woken::Child => {}
         }
-        ended = match &source {
-            Source::Traced { .. } => source.ended().map(code_of_how),
-            Source::InKernel(_) | Source::Outside(_) => has_ended(&mut child)?.map(code_of_status),
-        };
-        if ended.is_some() || is_over(context, plan, began) {
-            break;
-        }
-        if args.interval.is_some_and(|interval| printed.elapsed() >= interval) {
-            printed = Instant::now();
-            let shown = prepare(context, plan, source.read(), source.made(), &mut paths);
-            put(context, args, &shown)?;
-        }
     }
-    let (snapshot, made) = source.finish();
-    put(context, args, &prepare(context, plan, snapshot, made, &mut paths))?;
-    Ok(ended.map_or(Outcome::Done, Outcome::Code))
+    let lived = child.filter(|_| ended.is_some()).map(|child| child.began.elapsed());
+    let (mut snapshot, made) = source.finish();
+    if let Some(lived) = lived {
+        // Its own time, without what beginning and ending to measure took.
+        snapshot.elapsed_ns = u64::try_from(lived.as_nanos()).unwrap_or(u64::MAX);
+    }
+    let shown = prepare(context, plan, snapshot, made, &mut paths);
+    output.put(context, args, &shown)?;
+    match shown.made {
+        Made::Outside { unreadable, .. } if unreadable > 0 && !has_command && shown.is_nobody() => {
+            Err(refused(unreadable))
+        }
+        _ => Ok(ended.map_or(Outcome::Done, Outcome::Code)),
+    }
+}
+
+/// There must be one, and it must be a process: a thread's number names none, and nobody would be followed.
+fn check_process(context: &Context, pid: u32) -> Result<(), Failure> {
+    let refused = |why: &str| Failure::Environment { command: NAME, message: format!("follow process {pid}: {why}") };
+    if is_gone(context, pid) {
+        return Err(refused("there is none"));
+    }
+    // What cannot be read is followed all the same.
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:")).map(str::trim);
+    match process.and_then(|process| process.parse::<u32>().ok()) {
+        Some(process) if process != pid => Err(refused(&format!("it is a thread of process {process}"))),
+        _ => Ok(()),
+    }
+}
+
+fn refused(unreadable: u64) -> Failure {
+    let threads = integer(unreadable);
+    let message = format!("follow anybody: {threads} threads belong to others, and this process may not look at them");
+    Failure::Environment { command: NAME, message }
 }
 
 /// At most `pace`, so that the last of equal parts ends when the time does.
@@ -92,9 +127,9 @@ fn is_gone(context: &Context, pid: u32) -> bool {
     matches!(process_facts(&context.host, pid), Ok(None))
 }
 
-fn has_ended(child: &mut Option<Child>) -> Result<Option<ExitStatus>, Failure> {
+fn has_ended(child: &mut Option<Started>) -> Result<Option<ExitStatus>, Failure> {
     let Some(running) = child else { return Ok(None) };
-    running.try_wait().map_err(|error| failure(NAME, &error))
+    running.process.try_wait().map_err(|error| failure(NAME, &error))
 }
 
 fn code_of_status(status: ExitStatus) -> u8 {
@@ -111,34 +146,54 @@ fn code_of_how(how: How) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-fn prepare(
-    context: &Context,
-    plan: &Plan,
-    mut snapshot: Snapshot,
-    made: super::source::Made,
-    paths: &mut Paths,
-) -> Shown {
+fn prepare(context: &Context, plan: &Plan, mut snapshot: Snapshot, made: Made, paths: &mut Paths) -> Shown {
     paths.look(&mut snapshot);
     name_groups(&context.host, &mut snapshot);
     Shown { subject: plan.subject.clone(), is_by_owner: plan.is_by_owner(), snapshot, made }
 }
 
-fn put(context: &Context, args: &SystimeArgs, shown: &Shown) -> Result<(), Failure> {
-    let lost = &shown.snapshot.lost;
-    if args.csv && !lost.is_none() {
-        // The other forms have it beside the table.
-        context.messages.warning(NAME, losses(lost).trim_end(), &[]);
+/// Where the result goes.
+struct Output {
+    file: Option<(PathBuf, File)>,
+}
+
+impl Output {
+    /// Before anything is measured: a result that cannot be written would be lost. What is in the file stays until there is one.
+    fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let open = |path: &Path| {
+            let file = File::options().write(true).create(true).truncate(false).open(path);
+            file.map(|file| (path.to_owned(), file)).map_err(|error| not_written(path, &error))
+        };
+        Ok(Self { file: path.map(open).transpose()? })
     }
-    let text = match (args.json, args.csv) {
-        (true, _) => export::json(shown),
-        (_, true) => export::csv(shown),
-        _ => text(shown, args.top, args.histogram),
-    };
-    match &args.output {
-        None => print(&text),
-        Some(path) => std::fs::write(path, text).map_err(|error| Failure::Environment {
-            command: NAME,
-            message: format!("write {}: {}", terminal::quote(path), with_causes(&error)),
-        }),
+
+    fn put(&mut self, context: &Context, args: &SystimeArgs, shown: &Shown) -> Result<(), Failure> {
+        let lost = &shown.snapshot.lost;
+        if args.csv && !lost.is_none() {
+            // The other forms have it beside the table.
+            context.messages.warning(NAME, losses(lost).trim_end(), &[]);
+        }
+        let text = match (args.json, args.csv) {
+            (true, _) => export::json(shown),
+            (_, true) => export::csv(shown),
+            _ => text(shown, args.top, args.histogram),
+        };
+        match &mut self.file {
+            None => print(&text),
+            Some((path, file)) => replace(file, &text).map_err(|error| not_written(path, &error)),
+        }
     }
+}
+
+/// The file has this and nothing else; what is no file, a pipe, gets it behind the rest.
+fn replace(file: &mut File, text: &str) -> io::Result<()> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+        file.rewind()?;
+    }
+    file.write_all(text.as_bytes())
+}
+
+fn not_written(path: &Path, error: &io::Error) -> Failure {
+    Failure::Environment { command: NAME, message: format!("write {}: {}", terminal::quote(path), with_causes(error)) }
 }

@@ -217,6 +217,7 @@ impl<'a> Placer<'a> {
             if there.is_folder() || is_kept_link {
                 return Ok(match self.manner.existing {
                     Existing::Replace | Existing::Overwrite if there.is_folder() => Placed::Made,
+                    _ if self.folders.changed().was_made_on_the_way(&member.path) => Placed::Made,
                     _ => Placed::LeftAlone,
                 });
             }

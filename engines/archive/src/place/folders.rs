@@ -4,27 +4,39 @@ use super::metadata::Restore;
 use super::{PlaceError, Root, could_not, split};
 use crate::member::Member;
 use std::cell::Cell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::tree_calls;
 
-/// Tells all workers that a folder went: what they have open may no longer be where its path says.
+/// Tells all workers that a folder went: what they have open may no longer be where its path says; and which folders were made
+/// by us on the way to something in them, before the member that stands for them.
 #[derive(Debug, Default)]
-pub struct FoldersChanged(AtomicU64);
+pub struct FoldersChanged {
+    removed: AtomicU64,
+    made_on_the_way: Mutex<HashSet<Vec<u8>>>,
+}
 
 impl FoldersChanged {
     /// A folder was removed.
     pub fn tell(&self) {
         // ORDER: who goes on with members that depend on it does so behind the pipeline's lock.
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.removed.fetch_add(1, Ordering::Relaxed);
     }
 
     fn now(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.removed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the folder at `path` is there only because something in it came first.
+    pub fn was_made_on_the_way(&self, path: &[u8]) -> bool {
+        self.on_the_way().contains(path)
+    }
+
+    fn on_the_way(&self) -> MutexGuard<'_, HashSet<Vec<u8>>> {
+        self.made_on_the_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -180,13 +192,19 @@ impl<'a> Folders<'a> {
         };
         for &end in ends.iter().rev() {
             let (_, name) = split(&path[..end]);
+            // Noted while nobody else can see that it is there: who finds it knows whose it is.
+            let mut on_the_way = self.changed.on_the_way();
             match tree_calls::make_folder(at.as_fd(), name, (0o777 & !self.umask) | 0o700) {
+                Ok(()) => {
+                    on_the_way.insert(path[..end].to_vec());
+                }
                 // Another worker was faster, or a link stands there that leads nowhere: opening will tell.
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(could_not("make its folder")(error));
                 }
-                _ => {}
+                Err(_) => {}
             }
+            drop(on_the_way);
             at = tree_calls::open_at(at.as_fd(), name, tree_calls::Open::Folder).map_err(could_not(OPEN_ITS_FOLDER))?;
         }
         Ok(at)

@@ -26,6 +26,17 @@ fn estimate_owner(owner: &mut OwnerTimes, wanted: &[u32]) {
     }
 }
 
+/// Half the width of the interval around the time on a CPU that `samples` of the owner's samples stand for.
+pub fn uncertain_ns(owner: &OwnerTimes, samples: u64) -> u64 {
+    let in_calls_waiting_ns = owner.calls.iter().map(|call| call.waiting_ns).sum::<u64>();
+    let on_cpu_ns = owner.life_ns.saturating_sub(in_calls_waiting_ns + owner.between_waiting_ns);
+    if owner.samples == 0 {
+        // Nobody looked: all of it or nothing.
+        return on_cpu_ns;
+    }
+    (on_cpu_ns as f64 * share_within(samples, owner.samples).1) as u64
+}
+
 /// Half the width of the interval that the true share of `of` samples lies in with 95 % confidence, when `count` of them
 /// were counted (Wilson's score interval, which holds for few samples too, around its own middle).
 pub fn share_within(count: u64, of: u64) -> (f64, f64) {
@@ -74,6 +85,14 @@ mod tests {
         estimate_owner(&mut one, &[1]);
         assert_eq!(one.calls.len(), 1);
         assert_eq!((one.between_waiting_ns, one.calls[0].total_ns), (300_000, 70_000));
+    }
+
+    #[test]
+    fn without_a_sample_all_time_on_a_cpu_is_uncertain() {
+        let mut one = OwnerTimes { life_ns: 1000, between_waiting_ns: 300, ..OwnerTimes::new(Who::All) };
+        assert_eq!(uncertain_ns(&one, 0), 700);
+        one.samples = 10_000;
+        assert!((1..10).contains(&uncertain_ns(&one, 5000)), "{}", uncertain_ns(&one, 5000));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Where time went up to a moment, by owner and call: what every way of measuring ends in, and every way of showing begins
 //! with. Pure data and its sums.
 
+use super::names::CALL_RUNNING;
 use serde::Serialize;
 
 /// Powers of two of durations that are counted apart.
@@ -121,12 +122,18 @@ impl OwnerTimes {
 
     /// Time in calls, those under way and cut short included.
     pub fn in_calls_ns(&self) -> u64 {
-        self.calls.iter().map(|call| call.total_ns).sum::<u64>() + self.cut_ns
+        let calls = self.calls.iter().filter(|call| call.number != CALL_RUNNING);
+        calls.map(|call| call.total_ns).sum::<u64>() + self.cut_ns
+    }
+
+    /// On a CPU, in calls or between them: where looks from outside cannot tell.
+    pub fn running_ns(&self) -> u64 {
+        self.calls.iter().find(|call| call.number == CALL_RUNNING).map_or(0, |call| call.total_ns)
     }
 
     /// On a CPU between calls: the program's own work.
     pub fn between_on_cpu_ns(&self) -> u64 {
-        let others_ns = self.in_calls_ns() + self.between_waiting_ns + self.measuring_ns;
+        let others_ns = self.in_calls_ns() + self.running_ns() + self.between_waiting_ns + self.measuring_ns;
         self.life_ns.saturating_sub(others_ns)
     }
 
@@ -280,6 +287,13 @@ mod tests {
         assert_eq!((owner.in_calls_ns(), owner.between_on_cpu_ns()), (650, 250));
         owner.call(1).total_ns = 5000;
         assert_eq!(owner.between_on_cpu_ns(), 0, "a torn reading is not a huge number");
+    }
+
+    #[test]
+    fn running_is_neither_in_calls_nor_between_them_where_nobody_can_tell() {
+        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(Who::All) };
+        (owner.call(3).total_ns, owner.call(CALL_RUNNING).total_ns) = (200, 700);
+        assert_eq!((owner.in_calls_ns(), owner.running_ns(), owner.between_on_cpu_ns()), (200, 700, 0));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use sys::reap::How;
+use sys::signals::{ENDING, SignalSet};
 use sys::trace::{Event, Seen, Tracer};
 
 /// A traced run under way, in a thread of its own: only the thread that traces can wait for the stops.
@@ -66,6 +67,8 @@ impl Traced {
                 // Who started this waits for the answer.
                 Err(error) => return drop(told.send(Err(error))),
             };
+            // This thread was there before the program held signals back; one that arrives here would end it, with no result.
+            let _held_here = SignalSet::hold_back(ENDING);
             let owner = OwnerTimes::new(Who::All);
             let run = Run { leader: child.id(), ended: None, threads: HashMap::new(), owner, began };
             let run = Arc::new(Mutex::new(run));

@@ -6,7 +6,7 @@ use super::names::CALL_RUNNING;
 use super::snapshot::{OwnerTimes, Snapshot, Who};
 use crate::files::{Files, Numbered};
 use machine::{Host, HostError};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ pub struct Sampler {
     began: Instant,
     looked_for: Option<Instant>,
     samples: u64,
-    unreadable: u64,
+    unreadable: HashSet<u32>,
 }
 
 struct Thread {
@@ -70,7 +70,7 @@ impl Sampler {
             began: Instant::now(),
             looked_for: None,
             samples: 0,
-            unreadable: 0,
+            unreadable: HashSet::new(),
         })
     }
 
@@ -127,7 +127,7 @@ impl Sampler {
                 match self.files.read(&path) {
                     Ok(_readable) => {}
                     Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                        self.unreadable += 1;
+                        self.unreadable.insert(task);
                         continue;
                     }
                     Err(_gone) => continue,
@@ -148,9 +148,9 @@ impl Sampler {
         }
     }
 
-    /// How often a thread's file was refused: other users' threads.
+    /// Threads whose files were refused: other users'.
     pub fn unreadable(&self) -> u64 {
-        self.unreadable
+        self.unreadable.len() as u64
     }
 }
 

@@ -31,7 +31,8 @@ pub enum Selection {
         /// Its root.
         root: u32,
     },
-    /// Those that are born of the measuring thread while it says so, and their descendants.
+    /// Those that are born of the measuring thread while it says so, from the program on that they execute, and their
+    /// descendants.
     Born,
 }
 
@@ -81,19 +82,17 @@ pub fn fork(memory: &Memory, fields: &Fields, grouping: Grouping) -> Code {
     draft.code.jump(end);
 
     draft.code.bind(follow);
-    let (of_ourselves, known) = (draft.code.label(), draft.code.label());
-    draft.code.jump_if(R9, Equal, Is(layout::OWNER_OURSELVES.cast_signed()), of_ourselves);
-    match grouping {
-        Grouping::Together | Grouping::Name | Grouping::Group => draft.code.jump(known),
-        Grouping::Thread => {}
-        Grouping::Process => {
+    let known = draft.code.label();
+    if matches!(grouping, Grouping::Thread | Grouping::Process) {
+        // Our child is ours until it executes its program.
+        draft.code.jump_if(R9, Equal, Is(layout::OWNER_OURSELVES.cast_signed()), known);
+        if grouping == Grouping::Process {
             draft.code.load(Word, R1, R6, fields.task_pid);
             draft.code.load(Word, R2, R6, fields.task_tgid);
             draft.code.jump_if(R1, NotEqual, Of(R2), known);
         }
+        owner_of(&mut draft, grouping);
     }
-    draft.code.bind(of_ourselves);
-    owner_of(&mut draft, grouping);
     draft.code.bind(known);
     begin(&mut draft, Running::NotYet);
     draft.finish()
@@ -135,6 +134,10 @@ pub fn execute(memory: &Memory, fields: &Fields, selection: Selection, grouping:
     } else {
         let otherwise = if matches!(selection, Selection::AllBut { .. }) { newcomer } else { end };
         draft.code.jump_if(R9, Equal, Is(0), otherwise);
+        if selection == Selection::Born {
+            // What our child did before was our own preparing: its owner is left behind, and the call that executes, too.
+            draft.code.jump_if(R9, Equal, Is(layout::OWNER_OURSELVES.cast_signed()), newcomer);
+        }
     }
     match grouping {
         Grouping::Name => {
@@ -153,7 +156,7 @@ pub fn execute(memory: &Memory, fields: &Fields, selection: Selection, grouping:
         draft.code.bind(leaves);
         leave_after_call(&mut draft);
     }
-    if is_named || matches!(selection, Selection::AllBut { .. }) {
+    if is_named || matches!(selection, Selection::AllBut { .. } | Selection::Born) {
         draft.code.bind(newcomer);
         owner_of(&mut draft, grouping);
         begin(&mut draft, Running::Now);
