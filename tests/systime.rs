@@ -170,8 +170,8 @@ fn a_result_that_cannot_be_written_is_told_before_the_command_runs() {
 #[test]
 fn a_threads_number_is_no_process() {
     let place = Place::new();
-    let (told, number) = std::sync::mpsc::channel();
-    let (end, wait) = std::sync::mpsc::channel::<()>();
+    let (told, number) = std::sync::mpsc::sync_channel(1);
+    let (end, wait) = std::sync::mpsc::sync_channel::<()>(1);
     let thread = std::thread::spawn(move || {
         told.send(rustix::thread::gettid().as_raw_nonzero().get()).expect("somebody asks");
         let _no_message_but_the_end = wait.recv();

@@ -203,17 +203,12 @@ fn refused(error: &MeasureError) -> Failure {
 /// Looked for in PATH here: the attempts of a child to execute it where it is not would be calls of the command's.
 fn command(args: &SystimeArgs) -> Command {
     let (program, rest) = args.line.split_first().expect("a command has a name");
-<<<<<<< HEAD
-    let mut command = Command::new(program);
-    as_at_start(command.args(rest));
-=======
     let path = variable("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
     // What is in no folder is tried all the same: then the kernel's own words tell why not.
     let found = Programs::new(path.as_bytes()).find(program.as_bytes()).ok();
     let mut command =
         Command::new(found.as_ref().map_or(program.as_os_str(), |path| OsStr::from_bytes(path.to_bytes())));
-    command.arg0(program).args(rest);
->>>>>>> x-sysf
+    as_at_start(command.arg0(program).args(rest));
     command
 }
 

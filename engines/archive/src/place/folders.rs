@@ -58,13 +58,13 @@ struct Learnt {
 impl Folder {
     /// Whether a new file will have the right owner from the beginning.
     pub fn gives_owner(&self, restore: &Restore, member: &Member) -> bool {
-        let learnt = *self.learnt.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let learnt = *self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
         restore.owner_of(member).is_none_or(|owner| learnt.owner == Some(owner))
     }
 
     /// Whether a new file will have owner and mode from the beginning.
     pub fn settles(&self, restore: &Restore, member: &Member, mode: u32) -> bool {
-        let learnt = *self.learnt.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let learnt = *self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
         let owner_fits = restore.owner_of(member).is_none_or(|owner| learnt.owner == Some(owner));
         learnt.any && mode & !learnt.granted == 0 && member.mode & 0o7000 == 0 && owner_fits
     }
@@ -73,7 +73,7 @@ impl Folder {
     pub fn learn(&self, restore: &Restore, member: &Member, mode: u32, first: u32, file: BorrowedFd<'_>) -> bool {
         let Ok(status) = tree_calls::status_of(file) else { return false };
         let owner = (status.uid, status.gid);
-        let mut learnt = self.learnt.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut learnt = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
         learnt.any = true;
         learnt.owner = Some(owner);
         let is_granted = status.mode & 0o777 == first;
