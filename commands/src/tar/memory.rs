@@ -57,8 +57,8 @@ pub fn extracting(room: u64, width: usize, is_packed: bool) -> Fitting {
 pub fn decoding(room: u64, width: usize) -> (Fitting, u64) {
     // LIMIT: the blocks of `xz -6` have 24 MiB, our own units 1 to 16. Larger ones are decoded as a stream on one core.
     const UNITS: [u64; 5] = [24 << 20, 16 << 20, 8 << 20, 4 << 20, 2 << 20];
-    // What is packed takes less than half of what it holds, but for what was not worth packing.
-    let slot = |unit: u64| unit + unit / 2;
+    // What is packed takes less than a third of what it holds, but for what was hardly worth packing.
+    let slot = |unit: u64| unit + unit / 3;
     let share = room / 8 * 7;
     let all = UNITS.into_iter().find(|&unit| (width as u64 + 1) * slot(unit) <= share);
     let unit = all.unwrap_or(UNITS[UNITS.len() - 1]);
