@@ -296,6 +296,9 @@ fn what_an_instrument_starts_begins_with_the_signals_of_the_shell() {
     let outcome = place.shell("timeout 1 $mh pstime -- sleep 60");
     assert_eq!(outcome.exit, Exit::Code(124));
     assert!(said(&outcome).contains("'sleep' and the children it waited for"), "{}", said(&outcome));
+    let outcome = place.shell("timeout 1 $mh systime -- sleep 60");
+    assert_eq!(outcome.exit, Exit::Code(124));
+    assert!(String::from_utf8_lossy(&outcome.stdout).contains("the command and its descendants"));
 }
 
 #[test]

@@ -37,16 +37,7 @@ pub fn format(name: &str) -> &'static dyn Format {
 
 /// Options of one core.
 pub fn options(level: i32, layout: Layout) -> EncodeOptions {
-    EncodeOptions {
-        level,
-        is_extreme: false,
-        is_rsyncable: false,
-        check: None,
-        layout,
-        dictionary: None,
-        window_log: None,
-        library_threads: 1,
-    }
+    EncodeOptions::new(level, layout)
 }
 
 /// Packs everything as one chunk.

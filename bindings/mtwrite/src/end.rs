@@ -59,9 +59,12 @@ pub fn finish(status: i32) -> i32 {
 }
 
 fn said(fault: &Fault) -> String {
-    let path = Path::new(std::ffi::OsStr::from_bytes(&fault.path));
-    let cause = std::io::Error::from_raw_os_error(fault.errno);
-    format!("mh mtwrite: could not {} {path:?}: {cause}\n", fault.operation)
+    // As Rust escapes it, between the quotes of all our messages.
+    let path = format!("{:?}", Path::new(std::ffi::OsStr::from_bytes(&fault.path)));
+    let path = &path[1..path.len() - 1];
+    let cause = std::io::Error::from_raw_os_error(fault.errno).to_string();
+    let cause = cause.split(" (os error ").next().unwrap_or_default();
+    format!("mh mtwrite: could not {} '{path}': {cause}\n", fault.operation)
 }
 
 /// All locks of this library, held over a fork.

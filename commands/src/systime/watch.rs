@@ -57,8 +57,13 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
                 source.look();
                 paths.look(&mut source.read());
             }
-            // The command has got it too: its end is worth waiting for, once.
-            Woken::Interrupted | Woken::Ended(SIGTERM) if has_command && !is_interrupted => is_interrupted = true,
+            // The terminal has told the command too: its end is worth waiting for, once.
+            Woken::Interrupted if has_command && !is_interrupted => is_interrupted = true,
+            // Whoever ends us means what we run.
+            Woken::Ended(signal) if child.is_some() && !is_interrupted => {
+                is_interrupted = true;
+                pass_on(child.as_ref(), signal);
+            }
             Woken::Interrupted | Woken::Ended(SIGTERM) => break,
             Woken::Ended(signal) => sys::signals::die_by(signal),
             Woken::Part | Woken::Child => {}
@@ -115,6 +120,12 @@ fn announce(context: &Context, plan: &Plan) {
         Subject::All | Subject::Command => return,
     };
     context.messages.note(NAME, &format!("following {whose}; Ctrl-C ends and prints"));
+}
+
+fn pass_on(child: Option<&Started>, signal: i32) {
+    let signal = rustix::process::Signal::from_named_raw(signal);
+    let process = child.map(|child| rustix::process::Pid::from_child(&child.process));
+    let _it_may_be_gone = process.zip(signal).map(|(process, signal)| rustix::process::kill_process(process, signal));
 }
 
 fn is_over(context: &Context, plan: &Plan, began: Instant) -> bool {

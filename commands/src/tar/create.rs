@@ -122,16 +122,7 @@ fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
             facts.levels.end()
         )));
     }
-    let options = EncodeOptions {
-        level,
-        is_extreme: false,
-        check: None,
-        layout: Layout::ParallelUnits,
-        is_rsyncable: false,
-        dictionary: None,
-        window_log: None,
-        library_threads: 1,
-    };
+    let options = EncodeOptions::new(level, Layout::ParallelUnits);
     Ok(Some(Packing { format, options }))
 }
 

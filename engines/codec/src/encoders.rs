@@ -58,16 +58,7 @@ mod tests {
         for format in ["zst", "gz", "bz2", "lz4", "xz"].map(|name| registry::by_name(name).expect("registered")) {
             let mut encoders = Encoders::default();
             for level in [1, 9, 4, 1, 9, 6] {
-                let options = EncodeOptions {
-                    level,
-                    is_extreme: false,
-                    is_rsyncable: false,
-                    check: None,
-                    layout: Layout::ParallelUnits,
-                    dictionary: None,
-                    window_log: None,
-                    library_threads: 1,
-                };
+                let options = EncodeOptions::new(level, Layout::ParallelUnits);
                 let (mut packed, mut fresh) = (ByteBuffer::default(), ByteBuffer::default());
                 encoders.at(format, &options).expect("an encoder").encode(&plain, &mut packed).expect("encode");
                 format.encoder(&options).expect("an encoder").encode(&plain, &mut fresh).expect("encode");

@@ -56,6 +56,22 @@ pub struct EncodeOptions {
     pub library_threads: u32,
 }
 
+impl EncodeOptions {
+    /// Of a level and a layout, everything else as the format does it by itself, on one core a unit.
+    pub fn new(level: i32, layout: Layout) -> Self {
+        Self {
+            level,
+            is_extreme: false,
+            check: None,
+            layout,
+            is_rsyncable: false,
+            dictionary: None,
+            window_log: None,
+            library_threads: 1,
+        }
+    }
+}
+
 /// A check that a format may offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckName {

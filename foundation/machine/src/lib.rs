@@ -33,7 +33,7 @@ pub use mounts::{DeviceNumber, Mount, mounts};
 pub use pressure::{Pressure, Resource, own_run_delay_ns, pressure};
 pub use process::{
     ProcessFacts, ProcessIo, own_pid_namespace, process_cpu_ticks, process_facts, process_io, process_name,
-    process_variable, thread_numbers,
+    process_variable, sees_the_kernels_numbers, thread_numbers,
 };
 pub use processor_time::{ProcessorTime, processor_time};
 pub use run_queue::runnable_threads;

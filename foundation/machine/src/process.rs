@@ -81,6 +81,13 @@ pub fn own_pid_namespace(host: &Host) -> Result<u64, HostError> {
     }
 }
 
+/// Whether the numbers of processes seen here are the kernel's own: in the first of all pid namespaces.
+pub fn sees_the_kernels_numbers(host: &Host) -> Result<bool, HostError> {
+    /// It always has this number (`PROC_PID_INIT_INO`).
+    const FIRST: u64 = 0xefff_fffc;
+    Ok(own_pid_namespace(host)? == FIRST)
+}
+
 /// LIMIT: no 64-bit kernel gives higher numbers to threads (`PID_MAX_LIMIT`).
 const THREAD_NUMBERS_MAX: u64 = 4 << 20;
 

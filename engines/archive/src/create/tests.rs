@@ -12,16 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn packing(name: &str) -> Packing {
     let format = codec::registry::by_name(name).expect("registered");
-    let options = EncodeOptions {
-        level: 1,
-        is_extreme: false,
-        check: None,
-        layout: Units::ParallelUnits,
-        is_rsyncable: false,
-        dictionary: None,
-        window_log: None,
-        library_threads: 1,
-    };
+    let options = EncodeOptions::new(1, Units::ParallelUnits);
     Packing { format, options }
 }
 

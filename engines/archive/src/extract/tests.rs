@@ -304,6 +304,23 @@ fn what_is_there_is_treated_as_asked() {
     }
 }
 
+/// Made on the way to what is in it, a folder is ours; one that was there before is not.
+#[test]
+fn a_folder_that_comes_after_its_files_has_its_mode_where_what_was_there_is_kept() {
+    let mut archive = Vec::new();
+    for path in ["made", "was"] {
+        file(&mut archive, &format!("{path}/file"), b"new");
+        folder(&mut archive, path, 0o751);
+    }
+    end_archive(archive.len() as u64, &mut archive);
+    let place = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(place.path().join("was")).expect("make");
+    std::fs::set_permissions(place.path().join("was"), std::fs::Permissions::from_mode(0o700)).expect("chmod");
+    extract_into(place.path(), &archive, From::File, 2, Existing::Skip);
+    let mode = |name: &str| std::fs::metadata(place.path().join(name)).expect("there").mode() & 0o777;
+    assert_eq!((mode("made"), mode("was")), (0o751, 0o700));
+}
+
 #[test]
 fn an_archive_that_ends_too_early_leaves_no_half_file() {
     let mut archive = Vec::new();

@@ -32,16 +32,7 @@ fn format(name: &str) -> &'static dyn Format {
 
 /// An archive of `count` members, thirty to a unit, with its index.
 fn archive(format: &'static dyn Format, count: u64) -> Vec<u8> {
-    let options = EncodeOptions {
-        level: 1,
-        is_extreme: false,
-        check: None,
-        layout: Layout::ParallelUnits,
-        is_rsyncable: false,
-        dictionary: None,
-        window_log: None,
-        library_threads: 1,
-    };
+    let options = EncodeOptions::new(1, Layout::ParallelUnits);
     let (mut encoder, mut tail) = (format.encoder(&options).expect("one"), format.tail(&options));
     let mut index = Writer::new(format).expect("it has a place for one");
     let (mut file, mut plain, mut begun) = (Vec::new(), Vec::new(), Vec::new());

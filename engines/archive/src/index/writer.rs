@@ -82,16 +82,7 @@ impl Writer {
     pub fn new(format: &'static dyn Format) -> Option<Self> {
         format.aside(&MAGIC)?;
         let packs = codec::registry::formats()[0];
-        let options = EncodeOptions {
-            level: 3,
-            is_extreme: false,
-            check: None,
-            layout: Layout::ParallelUnits,
-            is_rsyncable: false,
-            dictionary: None,
-            window_log: None,
-            library_threads: 1,
-        };
+        let options = EncodeOptions::new(3, Layout::ParallelUnits);
         Some(Self {
             format,
             encoder: packs.encoder(&options).ok()?,

@@ -120,8 +120,6 @@ pub struct Measurement {
     added_ns: AtomicU64,
 }
 
-/// The first pid namespace always has this number (`PROC_PID_INIT_INO`).
-const FIRST_PID_NAMESPACE: u64 = 0xefff_fffc;
 /// The passes over the threads write nothing.
 const ADOPTION_BYTES_MAX: u64 = 4096;
 
@@ -129,7 +127,7 @@ impl Measurement {
     /// Loads and attaches everything, measures its cost, and follows what is asked for from then on.
     pub fn start(host: &Host, request: &Request) -> Result<Self, MeasureError> {
         let btf = kernel_types().map_err(MeasureError::Obstacle)?;
-        if machine::own_pid_namespace(host)? != FIRST_PID_NAMESPACE {
+        if !machine::sees_the_kernels_numbers(host)? {
             return Err(MeasureError::Container);
         }
         let old = Hierarchies::find(host).usage.filter(|hierarchy| hierarchy.version == Version::One);

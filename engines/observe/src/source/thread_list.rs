@@ -38,8 +38,6 @@ mod record {
 
 /// LIMIT: Linux has at most 2^22 threads.
 const BYTES_MAX: u64 = (record::WORDS as u64 * 8) << 22;
-/// The first pid namespace always has this number (`PROC_PID_INIT_INO`).
-const FIRST_PID_NAMESPACE: u64 = 0xefff_fffc;
 
 /// Time on CPUs: all, in programs by ticks, in the kernel by ticks.
 type Times = [u64; 3];
@@ -92,9 +90,7 @@ pub struct ThreadList {
 impl ThreadList {
     /// None where this process may put no programs into the kernel, or sees other numbers than the kernel's own.
     pub fn open(host: &Host) -> Option<Self> {
-        if machine::own_pid_namespace(host).ok()? != FIRST_PID_NAMESPACE {
-            return None;
-        }
+        machine::sees_the_kernels_numbers(host).ok().filter(|sees| *sees)?;
         let btf = kernel_types().ok()?;
         let code = Fields::find(&btf)?.program().ok()?;
         let pass = Program::load(Place::Iterator("task"), "mh_threads", &code, &btf).ok()?.attach().ok()?;
@@ -353,8 +349,7 @@ mod tests {
     #[test]
     fn the_list_says_what_the_clocks_say() {
         let host = Host::real();
-        let may = machine::own_pid_namespace(&host).is_ok_and(|number| number == FIRST_PID_NAMESPACE)
-            && kernel_types().is_ok();
+        let may = machine::sees_the_kernels_numbers(&host).expect("readable") && kernel_types().is_ok();
         let list = ThreadList::open(&host);
         assert_eq!(list.is_some(), may, "where programs may be put into the kernel, this one is taken");
         let Some(mut list) = list else { return };
