@@ -112,3 +112,14 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     }
     files
 }
+
+/// Each library that is loaded costs every start of the program a tenth of a millisecond: the C library and the unwinder are enough.
+#[test]
+fn the_program_loads_no_library_but_the_compiler_s() {
+    let is_expected =
+        |name: &str| ["linux-vdso.so.1", "libgcc_s.so.1", "libc.so.6"].contains(&name) || name.contains("/ld-");
+    let program = crate::place::binary();
+    let traced = std::process::Command::new(program).env("LD_TRACE_LOADED_OBJECTS", "1").output().expect("it runs");
+    let text = String::from_utf8_lossy(&traced.stdout);
+    assert!(text.lines().filter_map(|line| line.split_whitespace().next()).all(is_expected), "{text}");
+}

@@ -1,12 +1,13 @@
 //! What a command receives: the machine, the messages, the list of unfinished files, and a thread that tidies up when a
 //! signal ends the process. Reads the environment for all commands.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, with_causes};
 use crate::settings::Settings;
 use crate::shared_args::PriorityArg;
 use machine::{Host, Machine};
 use std::io::IsTerminal;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use sys::signals::{ENDING, SignalSet, die_by};
 use sys::staged_file::Unfinished;
 use terminal::{Messages, Verbosity};
@@ -17,8 +18,8 @@ pub struct Context {
     pub program: String,
     /// Where the facts about the machine come from.
     pub host: Host,
-    /// The machine as it was at the start.
-    pub machine: Machine,
+    /// The machine as it was when it was first asked for.
+    pub machine: LazyLock<Machine, Box<dyn FnOnce() -> Machine + Send>>,
     /// To the user.
     pub messages: Messages,
     /// Temporary files; removed when a signal ends the process.
@@ -61,12 +62,15 @@ pub struct Terminals {
 impl Context {
     /// Looks at the machine and sets up what every command needs. Called once, before any other thread exists.
     pub fn new() -> Result<Self, Failure> {
-        raise_the_limit_of_open_files();
-        let context = Self::with_own_signals()?;
-        tidy_up_on_signals(context.unfinished.clone(), context.last_acts.clone()).map_err(|error| {
-            Failure::Environment { command: "mh", message: format!("set up signal handling: {error}") }
-        })?;
+        let context = Self::with_later_signals()?;
+        context.hold_signals().and_then(|held| held.attend()).map_err(signal_failure)?;
         Ok(context)
+    }
+
+    /// For a command that has nothing to tidy up for a while: signals end it as they end any program, until it holds them.
+    pub fn with_later_signals() -> Result<Self, Failure> {
+        raise_the_limit_of_open_files();
+        Self::with_own_signals()
     }
 
     /// For a command that reads signals itself: without the thread that tidies up, and without a higher limit of open
@@ -74,7 +78,8 @@ impl Context {
     pub fn with_own_signals() -> Result<Self, Failure> {
         sys::signals::file_size_limit_is_an_error();
         let host = Host::real();
-        let machine = Machine::look(&host);
+        let on_the_host = host.clone();
+        let machine: Box<dyn FnOnce() -> Machine + Send> = Box::new(move || Machine::look(&on_the_host));
         let unfinished = Unfinished::default();
         let terminals = Terminals { stdin: std::io::stdin().is_terminal(), stdout: std::io::stdout().is_terminal() };
         let mut settings = Settings::load().map_err(|message| Failure::Environment { command: "mh", message })?;
@@ -82,8 +87,22 @@ impl Context {
         settings.crew.priority = class_of_runner.or(settings.crew.priority);
         let (messages, last_acts) = (Messages::standard_error(Verbosity::Normal), LastActs::default());
         let program = "mh".to_owned();
-        Ok(Self { program, host, machine, messages, unfinished, last_acts, terminals, settings })
+        Ok(Self {
+            program,
+            host,
+            machine: LazyLock::new(machine),
+            messages,
+            unfinished,
+            last_acts,
+            terminals,
+            settings,
+        })
     }
+}
+
+/// What it comes to where signals cannot be held back or attended to.
+pub fn signal_failure(error: std::io::Error) -> Failure {
+    Failure::Environment { command: "mh", message: format!("set up signal handling: {}", with_causes(&error)) }
 }
 
 /// An environment variable: the only place that asks for one.
@@ -104,16 +123,46 @@ fn raise_the_limit_of_open_files() {
     let _stays_as_it_was = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
-/// From here on the ending signals arrive in a thread of their own. It removes unfinished files, performs the last acts and lets
-/// the signal have its way, whatever the other threads are waiting for.
-fn tidy_up_on_signals(unfinished: Unfinished, last_acts: LastActs) -> std::io::Result<()> {
-    let signals = SignalSet::hold_back(ENDING)?;
-    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        if let Ok(signal) = signals.wait() {
-            let _no_new_ones = unfinished.remove_all_and_hold();
-            last_acts.perform();
-            die_by(signal);
+/// Ending signals that wait until somebody attends to them; let go at its end if nobody did.
+pub struct HeldSignals {
+    signals: SignalSet,
+    unfinished: Unfinished,
+    last_acts: LastActs,
+    is_attended: AtomicBool,
+}
+
+impl Context {
+    /// From here on ending signals wait.
+    pub fn hold_signals(&self) -> std::io::Result<HeldSignals> {
+        let signals = SignalSet::hold_back(ENDING)?;
+        let (unfinished, last_acts) = (self.unfinished.clone(), self.last_acts.clone());
+        Ok(HeldSignals { signals, unfinished, last_acts, is_attended: AtomicBool::new(false) })
+    }
+}
+
+impl HeldSignals {
+    /// From here on they arrive in a thread of their own. It removes unfinished files, performs the last acts and lets the signal have its
+    /// way, whatever the other threads are waiting for.
+    pub fn attend(&self) -> std::io::Result<()> {
+        if self.is_attended.swap(true, Ordering::AcqRel) {
+            return Ok(());
         }
-    })?;
-    Ok(())
+        let (signals, unfinished, last_acts) = (self.signals, self.unfinished.clone(), self.last_acts.clone());
+        let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            if let Ok(signal) = signals.wait() {
+                let _no_new_ones = unfinished.remove_all_and_hold();
+                last_acts.perform();
+                die_by(signal);
+            }
+        });
+        thread.map(drop).inspect_err(|_no_thread| self.signals.let_go())
+    }
+}
+
+impl Drop for HeldSignals {
+    fn drop(&mut self) {
+        if !self.is_attended.load(Ordering::Acquire) {
+            self.signals.let_go();
+        }
+    }
 }

@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group, Signals};
 use crate::report::show_plan;
 use crate::shared_args::SharedArgs;
-use crate::trees::{self, TreeReport, Words};
+use crate::trees::{self, Outset, TreeReport, Words};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use crew::plan::Plan;
 use machine::{StorageKind, storage_of};
@@ -22,12 +22,13 @@ use std::path::Path;
 use std::sync::Arc;
 use sys::entry;
 use transfer::copy::{Copying, Existing, HalfDone, Job, Manner, copy};
+use transfer::operand::folder_of;
 use transfer::tally::Tally;
 use words::Told;
 
 /// The registry's line.
 pub const ENTRY: Entry =
-    Entry { name: "cp", group: Group::Do, command, rewrite: |line| line, run, signals: Signals::TidyUp };
+    Entry { name: "cp", group: Group::Do, command, rewrite: |line| line, run, signals: Signals::TidyUpLater };
 
 /// Copy files and trees on all cores, as cp does
 ///
@@ -225,7 +226,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     } else {
         Vec::new()
     };
-    let finished = copy_all(context, &args.shared, &words, &manner, &jobs, what(&args, &jobs));
+    let finished = copy_all(context, &args.shared, &words, &manner, &jobs, what(&args, &jobs))?;
     refused += parents::finish(&words, &made, &manner);
     refused += if args.fsync { bring_to_disk(&words, &finished.roots) } else { 0 };
     trees::report(context, &args.shared, &finished.report);
@@ -251,15 +252,15 @@ pub fn copy_all(
     manner: &Manner,
     jobs: &[Job],
     what: String,
-) -> Finished {
+) -> Result<Finished, Failure> {
     let tally = Arc::new(Tally::default());
     let half_done = HalfDone::default();
-    let brief = !manner.recursive && jobs.len() < MANY_FILES && !has_large(jobs);
-    let mut hands = trees::hands(context, shared, what, brief);
-    if shared.hands_asked().is_none() && is_on_turning_disk(context, jobs) {
+    let width_limit = || match shared.hands_asked() {
         // One reader at a time: several would have the heads jump between their places.
-        hands.width = 1;
-    }
+        None if is_on_turning_disk(context, jobs) => 1,
+        _ => usize::MAX,
+    };
+    let hands = trees::hands(context, shared, what, outset(manner, jobs), width_limit)?;
     let at_signal = half_done.clone();
     context.last_acts.add(move || at_signal.remove_all_and_hold());
     // Modes are made whole at once where they are kept; the budget's own files have been made by now.
@@ -279,36 +280,33 @@ pub fn copy_all(
         half_done: &half_done,
     };
     let progress = trees::progress(&context.messages, "copied", &tally);
-    let copied = copy(&copying, hands.width, hands.lease.as_ref());
+    let copied = copy(&copying, hands.width, &hands.lease);
     drop(progress);
     entry::set_umask(umask);
-    let (measured, ways, hands_from) = (copied.measured, copied.ways, hands.from);
+    let (measured, ways, hands_from) = (hands.told(copied.measured), copied.ways, hands.from());
     let report = TreeReport { verb: "copied", counts: tally.counts(), measured, ways, hands_from };
-    Finished { report, roots: copied.roots, is_complete: copied.is_complete }
+    Ok(Finished { report, roots: copied.roots, is_complete: copied.is_complete })
 }
 
-/// LIMIT: fewer files than this are copied before a second hand is at work.
-const MANY_FILES: usize = 64;
-
-/// LIMIT: a file of this length is worth a second hand.
-const LARGE_BYTES: u64 = 64 << 20;
-
-fn has_large(jobs: &[Job]) -> bool {
-    jobs.iter().any(|job| {
-        std::fs::metadata(Path::new(OsStr::from_bytes(&job.source))).is_ok_and(|found| found.len() >= LARGE_BYTES)
-    })
+/// Nothing that is asked or shown waits for somebody, nor does what is read.
+fn outset(manner: &Manner, jobs: &[Job]) -> Outset {
+    let is_still = |job: &Job| {
+        let found = std::fs::metadata(Path::new(OsStr::from_bytes(&job.source)));
+        found.is_ok_and(|found| found.is_file() || found.is_dir())
+    };
+    if manner.existing == Existing::Ask || manner.contents || manner.tells_all || !jobs.iter().all(is_still) {
+        return Outset::Lasts;
+    }
+    let sides: Vec<&[u8]> = jobs.iter().flat_map(|job| [job.source.as_slice(), folder_of(&job.target)]).collect();
+    trees::outset(sides.into_iter())
 }
 
 fn is_on_turning_disk(context: &Context, jobs: &[Job]) -> bool {
     let turns =
         |path: &Path| storage_of(&context.host, path).is_ok_and(|storage| storage.kind == StorageKind::Rotating);
     jobs.first().is_some_and(|job| {
-        let source = Path::new(OsStr::from_bytes(&job.source));
-        let target = Path::new(OsStr::from_bytes(&job.target));
-        turns(source)
-            || target
-                .parent()
-                .is_some_and(|parent| turns(if parent.as_os_str().is_empty() { Path::new(".") } else { parent }))
+        let path = |bytes| Path::new(OsStr::from_bytes(bytes));
+        turns(path(&job.source)) || turns(path(folder_of(&job.target)))
     })
 }
 

@@ -24,7 +24,7 @@ use transfer::operand::Operand;
 
 /// The registry's line.
 pub const ENTRY: Entry =
-    Entry { name: "mv", group: Group::Do, command, rewrite: |line| line, run, signals: Signals::TidyUp };
+    Entry { name: "mv", group: Group::Do, command, rewrite: |line| line, run, signals: Signals::TidyUpLater };
 
 /// Rename files and trees; move them to other file systems on all cores, as mv does
 ///
@@ -126,7 +126,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
             }
         }
     }
-    let failed = if elsewhere.is_empty() { 0 } else { copy_and_remove(context, &words, &args, &elsewhere) };
+    let failed = if elsewhere.is_empty() { 0 } else { copy_and_remove(context, &words, &args, &elsewhere)? };
     trees::flush_output()?;
     Ok(if refused == 0 && failed == 0 { Outcome::Done } else { Outcome::Partial })
 }
@@ -232,7 +232,7 @@ fn rename(source: &Operand, target: &Operand, job: &Job, status: &Status, args: 
 }
 
 /// Copies what cannot be renamed, and removes each source whose copy is complete. Failures.
-fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, jobs: &[Job]) -> u64 {
+fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, jobs: &[Job]) -> Result<u64, Failure> {
     let manner = Manner {
         recursive: true,
         follow: FollowLinks::Never,
@@ -252,10 +252,10 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, jobs: &[Job]
         pretends: false,
     };
     let what = format!("mv of {} arguments", jobs.len());
-    let Finished { report, is_complete, .. } = copy_all(context, &args.shared, words, &manner, jobs, what);
+    let Finished { report, is_complete, .. } = copy_all(context, &args.shared, words, &manner, jobs, what)?;
     trees::report(context, &args.shared, &report);
     let complete: Vec<Vec<u8>> =
         jobs.iter().zip(is_complete).filter(|(_, complete)| *complete).map(|(job, _)| job.source.clone()).collect();
-    let not_removed = remove_quietly(context, &args.shared, words, &complete);
-    report.counts.failed + not_removed
+    let not_removed = remove_quietly(context, &args.shared, words, &complete)?;
+    Ok(report.counts.failed + not_removed)
 }

@@ -32,6 +32,8 @@ pub struct Entry {
 pub enum Signals {
     /// A thread that removes unfinished files and lets the signal have its way.
     TidyUp,
+    /// Such a thread, once there is something to tidy up: the command starts it.
+    TidyUpLater,
     /// The command.
     Own,
 }
@@ -94,6 +96,7 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
     let matches = command.try_get_matches_from(typed).map_err(Failure::CommandLine)?;
     let mut context = match entry.signals {
         Signals::TidyUp => Context::new()?,
+        Signals::TidyUpLater => Context::with_later_signals()?,
         Signals::Own => Context::with_own_signals()?,
     };
     context.program = program;

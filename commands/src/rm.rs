@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group, Signals};
 use crate::report::show_plan;
 use crate::shared_args::SharedArgs;
-use crate::trees::{self, TreeReport, Words, cause, shown};
+use crate::trees::{self, Outset, TreeReport, Words, cause, shown};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use crew::plan::Plan;
 use rustix::process::geteuid;
@@ -21,7 +21,7 @@ use transfer::tally::Tally;
 
 /// The registry's line.
 pub const ENTRY: Entry =
-    Entry { name: "rm", group: Group::Do, command, rewrite: |line| line, run, signals: Signals::TidyUp };
+    Entry { name: "rm", group: Group::Do, command, rewrite: |line| line, run, signals: Signals::TidyUpLater };
 
 /// Remove files and trees on all cores, as rm does
 ///
@@ -137,20 +137,33 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         tally: &tally,
         descriptors: trees::folder_descriptors(),
     };
-    let brief = !args.recursive && operands.len() < MANY_FILES;
-    let hands = trees::hands(context, &args.shared, what(&args), brief);
+    let is_quick = removal.caution == Caution::Never && !removal.tells_all;
+    let outset =
+        if is_quick { trees::outset(operands.iter().map(|path| operand::folder_of(path))) } else { Outset::Lasts };
+    let hands = trees::hands(context, &args.shared, what(&args), outset, || usize::MAX)?;
     let progress = trees::progress(&context.messages, "removed", &tally);
-    let measured = remove(&removal, hands.width, hands.lease.as_ref());
+    let measured = remove(&removal, hands.width, &hands.lease);
     drop(progress);
     let counts = tally.counts();
-    let finished = TreeReport { verb: "removed", counts, measured, ways: Vec::new(), hands_from: hands.from };
+    let finished = TreeReport {
+        verb: "removed",
+        counts,
+        measured: hands.told(measured),
+        ways: Vec::new(),
+        hands_from: hands.from(),
+    };
     trees::report(context, &args.shared, &finished);
     trees::flush_output()?;
     Ok(if counts.failed == 0 && refused == 0 { Outcome::Done } else { Outcome::Partial })
 }
 
 /// Removes the sources of moved trees, whole and without a question. Failures.
-pub fn remove_quietly(context: &Context, shared: &SharedArgs, words: &Words, operands: &[Vec<u8>]) -> u64 {
+pub fn remove_quietly(
+    context: &Context,
+    shared: &SharedArgs,
+    words: &Words,
+    operands: &[Vec<u8>],
+) -> Result<u64, Failure> {
     let tally = Arc::new(Tally::default());
     let removal = Removal {
         operands,
@@ -164,15 +177,13 @@ pub fn remove_quietly(context: &Context, shared: &SharedArgs, words: &Words, ope
         tally: &tally,
         descriptors: trees::folder_descriptors(),
     };
-    let hands = trees::hands(context, shared, "mv: removing what was copied".to_owned(), false);
+    let what = "mv: removing what was copied".to_owned();
+    let hands = trees::hands(context, shared, what, Outset::Lasts, || usize::MAX)?;
     let progress = trees::progress(&context.messages, "removed", &tally);
-    remove(&removal, hands.width, hands.lease.as_ref());
+    remove(&removal, hands.width, &hands.lease);
     drop(progress);
-    tally.counts().failed
+    Ok(tally.counts().failed)
 }
-
-/// LIMIT: fewer files than this are gone before a second hand is at work.
-const MANY_FILES: usize = 256;
 
 fn what(args: &RmArgs) -> String {
     match args.files.as_slice() {

@@ -12,15 +12,17 @@ mod index;
 mod list;
 mod memory;
 mod old_style;
+mod small;
 mod words;
 
-use crate::context::Context;
+use crate::context::{Context, signal_failure};
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::registry::{Entry, Group, Signals};
 use crate::sharing::{self, Shared};
 use args::TarArgs;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Lease, Request};
+use crew::pipeline::Mode;
 use crew::tally::Tally;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -33,7 +35,7 @@ const NAME: &str = "mh tar";
 
 /// The registry's line.
 pub const ENTRY: Entry =
-    Entry { name: "tar", group: Group::Do, command, rewrite: old_style::rewrite, run, signals: Signals::TidyUp };
+    Entry { name: "tar", group: Group::Do, command, rewrite: old_style::rewrite, run, signals: Signals::TidyUpLater };
 
 /// COMPAT: GNU tar's exit codes: some files differ or changed, and everything that went wrong.
 const DIFFERENT: Outcome = Outcome::Code(1);
@@ -76,6 +78,11 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if let Some(file) = &args.listed_incremental {
         return Err(usage(format!("-g {}: incremental archives are not made yet; GNU tar makes them", quote(file))));
     }
+    let signals = context.hold_signals().map_err(signal_failure)?;
+    args.is_small = small::is_small(&args);
+    if !args.is_small {
+        signals.attend().map_err(signal_failure)?;
+    }
     let outcome = match () {
         () if args.list => list::run(context, &args),
         () if args.extract => extract::run(context, &args),
@@ -113,7 +120,15 @@ fn names_in(path: &PathBuf, ends_in_nul: bool) -> Result<Vec<Vec<u8>>, Failure> 
 
 /// Hands that a run may use at most.
 fn width(context: &Context, args: &TarArgs) -> usize {
-    args.shared.hands_asked().unwrap_or(context.machine.hands_allowed()).max(1)
+    if args.is_small {
+        return 1;
+    }
+    args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed()).max(1)
+}
+
+/// How a pipeline of this run works.
+fn mode(args: &TarArgs) -> Mode {
+    if args.is_small { Mode::SingleCore } else { Mode::Threaded }
 }
 
 /// Signs the run up.
@@ -125,7 +140,7 @@ fn lease(context: &Context, args: &TarArgs, width: usize, what: &str) -> (Shared
     {
         context.messages.warning(NAME, &format!("could not lower its priority: {error}"), &[]);
     }
-    let shared = sharing::budget(context, width, priority.class());
+    let shared = if args.is_small { Shared::alone(width) } else { sharing::budget(context, width, priority.class()) };
     let lease = shared.budget.lease(Request {
         priority: priority.class(),
         weight: args.shared.weight(),

@@ -1,13 +1,13 @@
 //! What `mh cp`, `mh rm` and `mh mv` have in common: hands, progress, lines in GNU's words, questions, the report.
 //! Knows no option of any of them.
 
-use crate::context::Context;
+use crate::context::{Context, HeldSignals, signal_failure};
 use crate::failure::{Failure, with_causes};
 use crate::report::{bound_sentence, counted, forecast_sentence, hint, seconds_text};
 use crate::shared_args::{ReportFormat, SharedArgs};
 use crate::sharing::{self, Shared};
 use clap::{Arg, Command};
-use crew::budget::{Lease, Request};
+use crew::budget::{Brief, Joined, Priority, Request};
 use crew::clocks::{Clocks, StageClock};
 use crew::measures::{Access, Measures, Slots};
 use crew::scatter::Scattered;
@@ -17,7 +17,8 @@ use serde::Serialize;
 use std::ffi::OsStr;
 use std::io::{BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use terminal::{Align, Messages, Progress, Table, Verbosity, printable, quote};
 use transfer::tally::{Counts, Tally};
 
@@ -91,25 +92,76 @@ pub fn usage(context: &Context, message: &str) -> Failure {
 }
 
 /// Hands of a run.
-pub struct Hands {
+pub struct Hands<'a> {
     /// The most.
     pub width: usize,
     /// Where they come from.
-    pub lease: Box<dyn Lease>,
-    /// Whose they are, where that is worth a line.
-    pub from: Option<&'static str>,
-    _shared: Shared,
+    pub lease: Brief<Box<dyn Fn() -> Joined + Send + Sync + 'a>>,
+    joined: Arc<OnceLock<(Shared, usize)>>,
+    _signals: Arc<HeldSignals>,
 }
 
-/// Takes part in the budget. A run that is `brief` is over before others could notice it.
-pub fn hands(context: &Context, shared: &SharedArgs, what: String, brief: bool) -> Hands {
-    let wanted = if brief { 1 } else { shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed()) };
-    let width = wanted.min(folder_descriptors() / DESCRIPTORS_A_HAND).max(1);
-    let budget = if brief { Shared::alone(width) } else { sharing::budget(context, width, shared.priority().class()) };
-    let request = Request { priority: shared.priority().class(), weight: shared.weight(), useful_width: width, what };
-    let lease = budget.budget.lease(request);
-    let from = budget.hands_from(lease.as_ref());
-    Hands { width, lease, from, _shared: budget }
+impl Hands<'_> {
+    /// Whose they were, where that is worth a line.
+    pub fn from(&self) -> Option<&'static str> {
+        self.joined.get()?.0.hands_from(&self.lease)
+    }
+
+    /// What was measured, with the width that it turned out to have: one, where it was over before it took part in a budget.
+    pub fn told(&self, measured: Scattered) -> Scattered {
+        Scattered { width: self.joined.get().map_or(1, |(_, useful_width)| *useful_width), ..measured }
+    }
+}
+
+/// How a run begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outset {
+    /// It may be over in a millisecond: until then it has one hand, takes part in no budget, and ending signals wait.
+    MayBeBrief,
+    /// Something in it may take its time from the start: a question, a pipe, another machine.
+    Lasts,
+}
+
+/// Sets up signals and hands for a run. `width_limit` is asked once it has lasted: the most hands that would make it faster.
+pub fn hands<'a>(
+    context: &'a Context,
+    shared: &'a SharedArgs,
+    what: String,
+    outset: Outset,
+    width_limit: impl Fn() -> usize + Send + Sync + 'a,
+) -> Result<Hands<'a>, Failure> {
+    let signals = Arc::new(context.hold_signals().map_err(signal_failure)?);
+    let allowed = shared.hands_asked().or_else(|| machine::allowed_cpus(&context.host).ok()).unwrap_or(1);
+    let width = allowed.min(folder_descriptors() / DESCRIPTORS_A_HAND).max(1);
+    let joined = Arc::new(OnceLock::new());
+    let (later_signals, later_joined) = (Arc::clone(&signals), Arc::clone(&joined));
+    let join = move || {
+        // Where no thread can be had, a signal ends the process at once, as it would have ended a brief run.
+        let _no_thread = later_signals.attend();
+        let allowed = shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
+        let useful_width = width.min(allowed).min(width_limit()).max(1);
+        let (priority, weight) = (shared.priority().class(), shared.weight());
+        let (budget, _) = later_joined.get_or_init(|| (sharing::budget(context, useful_width, priority), useful_width));
+        let lease = budget.budget.lease(Request { priority, weight, useful_width, what: what.clone() });
+        Joined { lease, may_grow: useful_width > 1 }
+    };
+    let lease = Brief::new(Box::new(join) as Box<dyn Fn() -> Joined + Send + Sync + 'a>);
+    // Lower classes may have to wait for their first hand.
+    if outset == Outset::Lasts || shared.priority().class() < Priority::Normal {
+        signals.attend().map_err(signal_failure)?;
+        lease.join_now();
+    }
+    Ok(Hands { width, lease, joined, _signals: signals })
+}
+
+/// LIMIT: with more arguments a run is not brief, and to look at each of them first costs more than it saves.
+const ARGUMENTS_LOOKED_AT: usize = 64;
+
+/// Whether calls on all of `paths` end by themselves, whatever other machines and programs do.
+pub fn outset<'a>(paths: impl ExactSizeIterator<Item = &'a [u8]>) -> Outset {
+    let is_ours = |path: &[u8]| machine::is_on_this_machine(Path::new(OsStr::from_bytes(path)));
+    let is_brief = paths.len() <= ARGUMENTS_LOOKED_AT && { paths }.all(is_ours);
+    if is_brief { Outset::MayBeBrief } else { Outset::Lasts }
 }
 
 /// Descriptors that folders may take: half of what is allowed, the rest is for files.
@@ -157,7 +209,7 @@ pub fn report(context: &Context, shared: &SharedArgs, finished: &TreeReport) {
     let circumstances = Circumstances {
         hands_allowed: context.machine.hands_allowed(),
         hands_asked: shared.hands_asked(),
-        priority_is_lowered: shared.priority().class() < crew::budget::Priority::Normal,
+        priority_is_lowered: shared.priority().class() < Priority::Normal,
         library_threads: false,
         others_cpu_ns: 0,
     };

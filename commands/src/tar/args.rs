@@ -328,4 +328,8 @@ pub struct TarArgs {
     /// Hands, priority, memory, plan and report.
     #[command(flatten)]
     pub shared: SharedArgs,
+
+    /// No option: what `small` found.
+    #[arg(skip)]
+    pub is_small: bool,
 }

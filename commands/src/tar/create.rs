@@ -20,7 +20,7 @@ use codec::format::{EncodeOptions, Layout};
 use codec::lane::Totals;
 use codec::registry;
 use crew::measures::Measures;
-use crew::pipeline::{By, Mode, Staffing};
+use crew::pipeline::{By, Staffing};
 use crew::plan::Plan;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
@@ -490,7 +490,7 @@ impl Run<'_> {
             ended: Mutex::default(),
         };
         let Fitting { width, slots, .. } = self.fitting;
-        let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Mode::Threaded };
+        let staffing = Staffing { width, slots, lanes_at_once: 1, mode: super::mode(self.args) };
         let tally = Arc::new(Tally::default());
         let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
         let progress = (self.args.verbose == 0).then(|| super::show_progress(context, &name, None, &tally));

@@ -17,7 +17,7 @@ use ::archive::read::{Defect, Note, ReadError, Reader, Step};
 use ::archive::source::Source;
 use codec::lane::Totals;
 use crew::measures::Measures;
-use crew::pipeline::{Mode, Staffing};
+use crew::pipeline::Staffing;
 use crew::plan::Plan;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
@@ -257,7 +257,7 @@ fn into_tree(
     let progress = (args.verbose == 0).then(|| show_progress(context, &name, total_bytes, &tally));
     let room = memory::room(context, args);
     let fitting = memory::extracting(room, width, opened.is_packed());
-    let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: Mode::Threaded };
+    let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: super::mode(args) };
     let lease = lease.as_ref();
     let (measures, ended) = opened.with_feed(room, lease, width, |feed| {
         let what = Extraction {

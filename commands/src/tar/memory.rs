@@ -10,7 +10,8 @@ const USUAL_BYTES: u64 = 112 << 20;
 
 /// What may be held.
 pub fn room(context: &Context, args: &TarArgs) -> u64 {
-    args.shared.memory.unwrap_or(USUAL_BYTES.min(context.machine.memory_budget_bytes() / 2))
+    let usual = || if args.is_small { USUAL_BYTES } else { USUAL_BYTES.min(context.machine.memory_budget_bytes() / 2) };
+    args.shared.memory.unwrap_or_else(usual)
 }
 
 /// Hands, and slots of a pipeline.

@@ -165,7 +165,7 @@ impl Chance {
 
     /// Exponentially distributed, with mean 1.
     fn exponential(&mut self) -> f64 {
-        -(((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64).ln()
+        -libm::log(((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64)
     }
 }
 

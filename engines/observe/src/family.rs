@@ -104,7 +104,7 @@ fn add(sum: &mut Usage, usage: &Usage) {
     sum.cpu.total_ns = sum.cpu.total_ns.saturating_add(usage.cpu.total_ns);
     sum.cpu.split.user_ns += usage.cpu.split.user_ns;
     sum.cpu.split.system_ns += usage.cpu.split.system_ns;
-    sum.cpu.split.error_ns = sum.cpu.split.error_ns.hypot(usage.cpu.split.error_ns);
+    sum.cpu.split.error_ns = libm::hypot(sum.cpu.split.error_ns, usage.cpu.split.error_ns);
     sum.cpu.stale_ns = sum.cpu.stale_ns.saturating_add(usage.cpu.stale_ns);
     sum.wait_ns = optional(sum.wait_ns, usage.wait_ns);
     sum.block_ns = optional(sum.block_ns, usage.block_ns);

@@ -137,7 +137,7 @@ impl Row {
             (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
         };
         // Lotteries of different processes are independent; staleness is not, ticks fall on all CPUs together.
-        let lottery = (self.error_cores - self.stale_cores).hypot(other.error_cores - other.stale_cores);
+        let lottery = libm::hypot(self.error_cores - self.stale_cores, other.error_cores - other.stale_cores);
         self.members += other.members;
         self.basis = self.basis.max(other.basis);
         self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);

@@ -75,6 +75,16 @@ pub fn last_part(path: &[u8]) -> &[u8] {
     }
 }
 
+/// The folder that a path's last part stands in, as a path.
+pub fn folder_of(path: &[u8]) -> &[u8] {
+    let path = trimmed(path);
+    match path.iter().rposition(|&byte| byte == b'/') {
+        Some(0) => b"/",
+        Some(slash) => &path[..slash],
+        None => b".",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

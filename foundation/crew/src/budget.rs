@@ -3,6 +3,7 @@
 //! [`Budget`] and [`Lease`] are what engines see. [`MachineWide`] stands behind them on a user's machine: one table for all
 //! runs (`foundation/crew/BUDGET.md`). [`InProcess`] is the budget of one process, for where there is no table.
 
+mod brief;
 pub mod census;
 pub mod cpu_set;
 pub mod entitlement;
@@ -23,6 +24,7 @@ pub mod table;
 pub mod view;
 pub mod watch;
 
+pub use brief::{Brief, Joined};
 pub use in_process::InProcess;
 pub use machine_wide::{MachineWide, Proxy};
 pub use passport::Passport;
@@ -99,6 +101,8 @@ pub struct Hand {
 pub(crate) enum Place {
     /// In a counter of this process.
     Counted,
+    /// The one that a run begins with, before it takes part.
+    Outset,
     /// A CPU's word in the table of one of the lease's seats.
     Cpu { seat: usize, taken: Taken },
     /// The lease's first hand, which may have begun above capacity.
@@ -144,6 +148,10 @@ pub trait Lease: Send + Sync {
     }
     /// Says that from now on the run would not get faster by more than `width` hands. A budget of one process does not mind.
     fn set_useful_width(&self, _width: usize) {}
+    /// Whether a second hand is worth asking for by now.
+    fn may_grow(&self) -> bool {
+        true
+    }
 }
 
 /// Counts of hands over a lease's life.

@@ -38,5 +38,5 @@ pub use process::{
 pub use processor_time::{ProcessorTime, processor_time};
 pub use run_queue::runnable_threads;
 pub use snapshot::{Doubt, Machine};
-pub use storage::{Storage, StorageKind, storage_of, storage_of_device};
+pub use storage::{Storage, StorageKind, is_on_this_machine, storage_of, storage_of_device};
 pub use topology::{Topology, topology};

@@ -59,6 +59,25 @@ pub fn storage_of(host: &Host, path: &Path) -> Result<Storage, HostError> {
     describe(host, mount, number)
 }
 
+/// File systems of this machine's own disks and memory (statfs(2), linux/magic.h).
+const LOCAL: [u64; 9] = [
+    0xef53,      // ext2, ext3, ext4
+    0x5846_5342, // xfs
+    0x9123_683e, // btrfs
+    0xf2f5_2010, // f2fs
+    0x2fc1_2fc1, // zfs
+    0xca45_1a4e, // bcachefs
+    0x794c_7630, // overlay
+    0x0102_1994, // tmpfs
+    0x8584_58f6, // ramfs
+];
+
+/// Whether `path` is there and on a file system of this machine's own: no other machine, and no program, has to answer for it.
+pub fn is_on_this_machine(path: &Path) -> bool {
+    // The type's width and sign differ between architectures; magic numbers have 32 bits.
+    rustix::fs::statfs(path).is_ok_and(|found| LOCAL.contains(&(found.f_type as u64 & 0xffff_ffff)))
+}
+
 /// Says the same for an open descriptor's `st_dev`, as `fstat(2)` gives it.
 pub fn storage_of_device(host: &Host, device: u64) -> Result<Storage, HostError> {
     let number = DeviceNumber::of(device);
@@ -247,5 +266,12 @@ mod tests {
         let storage = storage_of(&Host::real(), Path::new("/dev/shm")).expect("Linux has /dev/shm");
         assert_eq!(storage.kind, StorageKind::Memory);
         assert_eq!(storage.mount_point, Path::new("/dev/shm"));
+    }
+
+    #[test]
+    fn memory_and_disks_are_here_and_what_the_kernel_makes_up_is_not_told_from_programs() {
+        assert!(is_on_this_machine(Path::new("/dev/shm")));
+        assert!(!is_on_this_machine(Path::new("/proc")));
+        assert!(!is_on_this_machine(Path::new("/dev/shm/no such file")));
     }
 }

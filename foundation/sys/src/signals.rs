@@ -74,6 +74,12 @@ impl SignalSet {
         Ok(Self { set })
     }
 
+    /// Holds them back no more in the calling thread: one that has arrived meanwhile has its way now.
+    pub fn let_go(&self) {
+        // SAFETY: `set` was filled by hold_back.
+        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &self.set, std::ptr::null_mut()) };
+    }
+
     /// Sleeps until one of the signals arrives and returns its number.
     pub fn wait(&self) -> io::Result<i32> {
         let mut arrived = 0;

@@ -79,7 +79,7 @@ pub fn four_digits(value: f64) -> String {
         return "0".to_owned();
     }
     // Rounding may bring one digit more: 9.9996 is 10.00.
-    let magnitude = |value: f64| value.abs().log10().floor() as i32;
+    let magnitude = |value: f64| libm::log10(value.abs()).floor() as i32;
     let rounded = |places: i32| (value * 10_f64.powi(places)).round() / 10_f64.powi(places);
     let places = (DIGITS - 1 - magnitude(value)).min(BEHIND_POINT_MAX);
     let places = (DIGITS - 1 - magnitude(rounded(places)).max(-BEHIND_POINT_MAX)).clamp(0, BEHIND_POINT_MAX);
@@ -95,7 +95,7 @@ pub fn error_digits(error: f64) -> String {
     if error <= 0.0 {
         return "0".to_owned();
     }
-    let places = (1 - error.log10().floor() as i32).clamp(0, BEHIND_POINT_MAX);
+    let places = (1 - libm::log10(error).floor() as i32).clamp(0, BEHIND_POINT_MAX);
     let scale = 10_f64.powi(places);
     // What is exact with two digits must not be rounded up for the sake of a binary fraction.
     format!("{:.*}", places as usize, (error * scale - 1e-9).ceil() / scale)

@@ -65,7 +65,7 @@ impl Arrivals {
         let burst_ns = (self.buffer_bytes / rate / 4.0).clamp(BURST_LEAST_NS, BURST_NS);
         self.burst = follow(self.burst, rate, took_ns, burst_ns);
         self.admitted = follow(self.admitted, admitted, span_ns, MEAN_NS / 4.0);
-        self.peak = (self.peak * (-span_ns / MEMORY_NS).exp()).max(self.burst);
+        self.peak = (self.peak * libm::exp(-span_ns / MEMORY_NS)).max(self.burst);
         self.last_ns = now_ns;
         self.chunk_bytes = self.chunk_bytes.max(arrival.bytes as f64);
         self.waited_ns += arrival.waited_ns;
@@ -95,7 +95,7 @@ impl Arrivals {
 
 /// Exponential smoothing over time.
 fn follow(from: f64, to: f64, during_ns: f64, time_ns: f64) -> f64 {
-    to + (from - to) * (-during_ns / time_ns).exp()
+    to + (from - to) * libm::exp(-during_ns / time_ns)
 }
 
 #[cfg(test)]

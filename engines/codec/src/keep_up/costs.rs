@@ -67,7 +67,7 @@ impl Costs {
             (Some(own), None) => own,
             (None, others) => others?,
         };
-        Some(Estimate { byte_ns: profile.exp() * self.difficulty, is_guess: weight < 0.5 })
+        Some(Estimate { byte_ns: libm::exp(profile) * self.difficulty, is_guess: weight < 0.5 })
     }
 
     /// A chunk was done at `level`.
@@ -77,12 +77,12 @@ impl Costs {
         let at = self.index(level);
         let weight = self.weight(&self.levels[at]);
         let expected = self.estimate(level).map_or(byte_ns, |estimate| estimate.byte_ns);
-        let surprise = (byte_ns / expected).ln();
-        let profile = (expected / self.difficulty).ln();
+        let surprise = libm::log(byte_ns / expected);
+        let profile = libm::log(expected / self.difficulty);
         // What is well known of a level does not change by itself: then it is the data that have changed.
         let firmness = weight / (weight + 0.5);
         let own_share = if weight == 0.0 { 1.0 } else { 0.75 - 0.5 * firmness };
-        self.difficulty *= (surprise * 0.5 * firmness).exp();
+        self.difficulty *= libm::exp(surprise * 0.5 * firmness);
         self.levels[at] = Level {
             profile: Some(profile + own_share * surprise),
             weight: (weight + 1.0).min(WEIGHT_MAX),
@@ -97,7 +97,7 @@ impl Costs {
     /// A level's weight by now. Ages count from the latest chunk: a pause of the producer makes nothing older.
     fn weight(&self, level: &Level) -> f64 {
         let age_ns = self.latest_ns.saturating_sub(level.at_ns);
-        level.weight * (-(age_ns as f64) / HALF_LIFE_NS * std::f64::consts::LN_2).exp()
+        level.weight * libm::exp(-(age_ns as f64) / HALF_LIFE_NS * std::f64::consts::LN_2)
     }
 
     /// What the nearest tried levels on both sides say of the level at `at`.
@@ -107,8 +107,8 @@ impl Costs {
         let above = (at + 1..self.levels.len()).find_map(known);
         match (below, above) {
             (Some((low, from)), Some((high, to))) => Some(from + (to - from) * (at - low) as f64 / (high - low) as f64),
-            (Some((low, from)), None) => Some(from + (at - low) as f64 * (GROWTH * CAUTION).ln()),
-            (None, Some((high, to))) => Some(to - (high - at) as f64 * CHEAPER.ln()),
+            (Some((low, from)), None) => Some(from + (at - low) as f64 * libm::log(GROWTH * CAUTION)),
+            (None, Some((high, to))) => Some(to - (high - at) as f64 * libm::log(CHEAPER)),
             (None, None) => None,
         }
     }

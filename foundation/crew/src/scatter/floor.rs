@@ -97,7 +97,7 @@ impl<T: Tree> Floor<'_, T> {
     {
         let _alarm = Alarm(self);
         let (number, deque) = lock(&self.unused).pop().expect("no more workers are hired than there are deques");
-        let mut branch = Branch::new(self, number, deque);
+        let mut branch = Branch::new(self, number, deque, Box::new(move || self.hire(scope, reports)));
         lock(&self.staff).seeking -= 1;
         while !self.is_finished() {
             if branch.hand.held.is_none() {
@@ -108,7 +108,7 @@ impl<T: Tree> Floor<'_, T> {
                 self.seek_a_hand(&mut branch);
             }
             let mut clock = StageClock::default();
-            timed(&mut clock, OffCpu::Blocked, || self.spell(&mut branch, scope, reports));
+            timed(&mut clock, OffCpu::Blocked, || self.spell(&mut branch));
             // Waiting for a hand inside a task was counted in its own column.
             clock.blocked_ns = clock.blocked_ns.saturating_sub(std::mem::take(&mut branch.away_ns));
             branch.clock.add(&clock);
@@ -127,17 +127,10 @@ impl<T: Tree> Floor<'_, T> {
 
     /// Task after task, until there is none to be found or the hand goes back. Clocks are read at both ends only: a reading of the
     /// thread's CPU time is a system call, and most folders are a dozen of them.
-    fn spell<'scope, 'env>(
-        &'env self,
-        branch: &mut Branch<'env, T>,
-        scope: &'scope Scope<'scope, 'env>,
-        reports: &'env Mutex<Vec<T::Report>>,
-    ) where
-        'env: 'scope,
-    {
+    fn spell(&self, branch: &mut Branch<'_, T>) {
         while !self.is_finished() {
             let Some(task) = self.find(branch) else { return };
-            self.hire(scope, reports);
+            branch.hire();
             branch.carry_out(task);
             if branch.hand.must_return() {
                 branch.hand.give_back();
@@ -248,7 +241,7 @@ impl<T: Tree> Floor<'_, T> {
     where
         'env: 'scope,
     {
-        if !self.has_takers() || self.stealers.iter().all(Stealer::is_empty) {
+        if !self.has_takers() || !self.lease.may_grow() || self.stealers.iter().all(Stealer::is_empty) {
             return;
         }
         let mut staff = lock(&self.staff);

@@ -27,6 +27,8 @@ pub struct Branch<'a, T: Tree + ?Sized> {
     pub(super) deque: Deque<Task<T>>,
     pub(super) floor: &'a Floor<'a, T>,
     pub(super) hand: floor_hand::Hand<'a>,
+    /// Hires one more worker, where there is work for it and it is not too early.
+    hires: Box<dyn Fn() + 'a>,
     pub(super) number: usize,
     pub(super) clock: StageClock,
     /// Time within a task that does not count as the task's.
@@ -65,11 +67,16 @@ pub(super) mod floor_hand {
 }
 
 impl<'a, T: Tree> Branch<'a, T> {
-    pub(super) fn new(floor: &'a Floor<'a, T>, number: usize, deque: Deque<Task<T>>) -> Self {
+    pub(super) fn new(
+        floor: &'a Floor<'a, T>,
+        number: usize,
+        deque: Deque<Task<T>>,
+        hires: Box<dyn Fn() + 'a>,
+    ) -> Self {
         let hand = floor_hand::Hand { lease: floor.lease, held: None };
         let (scratch, clock) = (floor.tree.scratch(), StageClock::default());
         let (reports, planted) = (Vec::new(), Vec::new());
-        Self { scratch, deque, floor, hand, number, clock, away_ns: 0, tasks: 0, stolen: 0, reports, planted }
+        Self { scratch, deque, floor, hand, hires, number, clock, away_ns: 0, tasks: 0, stolen: 0, reports, planted }
     }
 
     /// Plants a seed below the node that is growing. Seeds of one step are begun in the order in which they were planted, unless
@@ -109,7 +116,14 @@ impl<'a, T: Tree> Branch<'a, T> {
         if self.hand.must_return() {
             self.hand.give_back();
             self.away_ns += self.floor.wait_for_a_hand(self);
+            // A run that was brief until now goes on with company.
+            self.hire();
         }
+    }
+
+    /// Hires one more worker, where that is worth it.
+    pub(super) fn hire(&self) {
+        (self.hires)();
     }
 
     /// Carries out one task, and whatever it completes.
