@@ -29,7 +29,7 @@ const LIBRARY: &str = "libmhwrite.so";
 const FOLDERS: [&str; 2] = ["", "../lib/manyhands"];
 
 /// What the library does where nothing is said, in bytes; it is its own default.
-const MEMORY_BYTES: u64 = 32 << 20;
+const MEMORY_BYTES: u64 = 8 << 20;
 
 /// LIMIT: what is read of what the processes tell; each tells two short lines.
 const TOLD_BYTES: usize = 1 << 20;

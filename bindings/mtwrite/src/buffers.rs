@@ -9,8 +9,9 @@ pub const LARGE_BYTES: usize = 256 << 10;
 
 /// LIMIT: less than some large buffers, and nothing would be left to be ahead with.
 pub const MEMORY_MIN_BYTES: usize = 1 << 20;
-/// What is used where nothing is said. More makes a program be ahead for longer, and leaves the CPU's cache.
-pub const MEMORY_BYTES: usize = 32 << 20;
+/// What is used where nothing is said. More makes a program be ahead for longer and leaves the CPU's cache: 1 to 8 MiB were equally fast, 32
+/// and 64 MiB slower (`docs/journal/0012-mtwrite.md`).
+pub const MEMORY_BYTES: usize = 8 << 20;
 
 /// All buffers.
 pub struct Buffers {
