@@ -126,6 +126,15 @@ fn width(context: &Context, args: &TarArgs) -> usize {
     args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed()).max(1)
 }
 
+/// Why so many.
+fn why_width(context: &Context, args: &TarArgs) -> String {
+    match args.shared.hands_asked() {
+        Some(_) => "--hands".to_owned(),
+        None if args.is_small => "over before a second hand could help".to_owned(),
+        None => format!("{} allowed CPUs", context.machine.hands_allowed()),
+    }
+}
+
 /// How a pipeline of this run works.
 fn mode(args: &TarArgs) -> Mode {
     if args.is_small { Mode::SingleCore } else { Mode::Threaded }

@@ -74,10 +74,7 @@ fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, fitting: F
     let name = args.file.as_deref().filter(|path| *path != Path::new("-"));
     let mut plan = Plan::new(format!("create {}", name.map_or("standard output".to_owned(), terminal::quote)));
     plan.choose("walk", "in one order", "the archive is the same for any number of hands");
-    let reason = match args.shared.hands_asked() {
-        Some(_) => "--hands".to_owned(),
-        None => format!("{} allowed CPUs", context.machine.hands_allowed()),
-    };
+    let reason = super::why_width(context, args);
     let (verb, what) = match packing {
         Some(packing) => ("read, pack", format!("{}, up to {width} hands", packing.format.facts().name)),
         None => ("read", format!("up to {width} hands")),

@@ -52,10 +52,7 @@ fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize) -> Pla
     let mut plan = Plan::new(format!("extract {} ({size})", opened.name));
     let (how, why) = opened.explain();
     plan.choose("read", how, why);
-    let reason = match args.shared.hands_asked() {
-        Some(_) => "--hands".to_owned(),
-        None => format!("{} allowed CPUs", context.machine.hands_allowed()),
-    };
+    let reason = super::why_width(context, args);
     plan.choose("extract", format!("up to {width} hands"), reason);
     plan.choose("order", "the archive's, for each path", "what depends on an earlier member waits for it");
     plan.choose("folders", "modes and times last", "a mode may bar the way, and each file changes a time");

@@ -94,8 +94,9 @@ fn describe(host: &Host, mount: Option<&Mount>, number: DeviceNumber) -> Result<
     let folder = device_folder(host, number).or_else(|| source_folder(host, mount));
     let device = folder.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let rotational = folder.as_deref().and_then(rotational);
+    let is_virtual = folder.as_deref().is_some_and(is_virtual);
     Ok(Storage {
-        kind: kind(&mount.filesystem, device.as_deref(), rotational),
+        kind: kind(&mount.filesystem, device.as_deref(), rotational.filter(|turns| !turns || !is_virtual)),
         filesystem: mount.filesystem.clone(),
         device,
         mount_point: mount.mount_point.clone(),
@@ -132,6 +133,15 @@ fn rotational(device_folder: &Path) -> Option<bool> {
     }
 }
 
+/// LIE: virtual disks (virtio, Xen) say that they turn unless the host was told better, network block devices too. A file that stands in for a
+/// disk says what the disk below it says; so do volumes of several disks, which name them.
+fn is_virtual(device_folder: &Path) -> bool {
+    let name = device_folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let below = fs::read_dir(device_folder.join("slaves")).into_iter().flatten().flatten();
+    ["vd", "xvd", "nbd", "rbd", "loop"].iter().any(|prefix| name.starts_with(prefix))
+        || below.filter_map(|disk| whole_device(&disk.path())).any(|disk| is_virtual(&disk))
+}
+
 const IN_MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 
 const ON_OTHER_MACHINES: [&str; 14] = [
@@ -159,11 +169,8 @@ fn kind(filesystem: &str, device: Option<&str>, rotational: Option<bool>) -> Sto
         return StorageKind::Network;
     }
     let device = device.unwrap_or_default();
-    // LIE: virtual disks (virtio, Xen) say that they turn unless the host was told better, network block devices too.
-    let is_virtual = ["vd", "xvd", "nbd", "rbd"].iter().any(|prefix| device.starts_with(prefix));
     match rotational {
         _ if device.starts_with("zram") || device.starts_with("ram") => StorageKind::Memory,
-        Some(true) if is_virtual => StorageKind::Unknown,
         Some(true) => StorageKind::Rotating,
         Some(false) => StorageKind::SolidState,
         None => StorageKind::Unknown,
@@ -223,6 +230,24 @@ mod tests {
     fn a_virtual_disk_that_says_it_turns_is_not_believed() {
         let storage = by_number(251, 7);
         assert_eq!((storage.rotational, storage.kind), (Some(true), StorageKind::Unknown));
+    }
+
+    #[test]
+    fn what_stands_on_a_virtual_disk_is_not_believed_either() {
+        let fake = fake_with_disks();
+        let mut mounts = String::new();
+        for (volume, minor, disk) in
+            [("dm-0", 0, Some("virtio/block/vda")), ("dm-1", 1, Some("pci/block/sda")), ("loop0", 2, None)]
+        {
+            let folder = format!("/sys/devices/virtual/block/{volume}");
+            fake.file(&format!("{folder}/queue/rotational"), "1\n");
+            fake.link(&format!("/sys/dev/block/253:{minor}"), &folder);
+            disk.inspect(|disk| fake.link(&format!("{folder}/slaves/disk"), &format!("/sys/devices/{disk}")));
+            mounts += &format!("{minor} 1 253:{minor} / /{volume} rw - ext4 /dev/{volume} rw\n");
+        }
+        fake.file("/proc/self/mountinfo", &mounts);
+        let kind = |minor| storage_of_device(&fake.host(), rustix::fs::makedev(253, minor)).expect("mounted").kind;
+        assert_eq!([0, 1, 2].map(kind), [StorageKind::Unknown, StorageKind::Rotating, StorageKind::Unknown]);
     }
 
     #[test]
