@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::instruments::feed::{Feed, Step};
 use crate::instruments::live::{Output, with_screen};
-use crate::instruments::parse_interval;
+use crate::instruments::{name_parser, parse_interval};
 use crate::registry::{Entry, Group, Signals};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use observe::ceiling::{Finding, Limit, busy_cores, findings};
@@ -39,11 +39,11 @@ struct CeilingArgs {
     interval: Duration,
 
     /// Processes to judge, by number or name; without any, all
-    #[arg(value_name = "PID|NAME")]
+    #[arg(value_name = "PID|NAME", value_parser = name_parser())]
     targets: Vec<String>,
 
     /// Leave out processes and threads of this name (may be given again)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name_parser())]
     ignore: Vec<String>,
 
     /// Judge again and again until Ctrl-C, and say since when
@@ -165,7 +165,7 @@ fn is_there(sample: &Sample, target: &str) -> bool {
     sample.processes.iter().any(|process| {
         target.parse() == Ok(process.pid)
             || process.identity.as_ref().is_some_and(|identity| identity.is_called(target))
-    }) || sample.threads.iter().any(|thread| thread.name.bytes() == target.as_bytes())
+    }) || sample.threads.iter().any(|thread| thread.name.text() == target)
 }
 
 /// How many CPUs a thread may use: its last sample's line does not say, its process does.

@@ -4,7 +4,7 @@ mod show;
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::instruments::{accounts, failure};
+use crate::instruments::{accounts, failure, name_parser};
 use crate::registry::{Entry, Group, Signals};
 use crate::report::print;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -32,11 +32,11 @@ struct FitArgs {
     user: Option<String>,
 
     /// How many more processes of this name
-    #[arg(long, value_name = "NAME", conflicts_with = "cgroup")]
+    #[arg(long, value_name = "NAME", value_parser = name_parser(), conflicts_with = "cgroup")]
     comm: Option<String>,
 
     /// Of these processes, only those with TEXT in their command line
-    #[arg(long, value_name = "TEXT", requires = "comm")]
+    #[arg(long, value_name = "TEXT", value_parser = name_parser(), requires = "comm")]
     args: Option<String>,
 
     /// How many more control groups like this one, all its processes together

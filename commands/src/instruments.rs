@@ -6,8 +6,11 @@ pub mod pace;
 pub mod shares;
 
 use crate::failure::{Failure, with_causes};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use observe::source::accounts::Accounts;
+use observe::source::words::text_of;
 use std::error::Error;
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 /// A failure of the machine or of a file, in words.
@@ -18,6 +21,11 @@ pub fn failure(command: &'static str, error: &dyn Error) -> Failure {
 /// Names of this host's users; numbers where they cannot be read.
 pub fn accounts() -> Accounts {
     std::fs::read("/etc/passwd").map(|text| Accounts::parse(&text)).unwrap_or_default()
+}
+
+/// Names of processes as they are typed: any bytes, and what is no text becomes what samples make of it.
+pub fn name_parser() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().map(|typed| text_of(typed.as_bytes()))
 }
 
 /// Reads an interval in seconds.

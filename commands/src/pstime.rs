@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::instruments::feed::{Feed, Step};
 use crate::instruments::live::{Output, with_screen};
+use crate::instruments::name_parser;
 use crate::instruments::shares::BaseArg;
 use crate::registry::{Entry, Group, Signals};
 use choose::Chosen;
@@ -41,7 +42,7 @@ pub const ENTRY: Entry =
 #[derive(Args, Debug)]
 pub struct PstimeArgs {
     /// Seconds between two readings, then processes, by number or by name
-    #[arg(value_name = "INTERVAL [PID|NAME]...", required_unless_present_any = ["replay", "program"])]
+    #[arg(value_name = "INTERVAL [PID|NAME]...", value_parser = name_parser(), required_unless_present_any = ["replay", "program"])]
     words: Vec<String>,
 
     /// A program to run; what it and its children used is told on standard error when it ends
@@ -74,7 +75,7 @@ pub struct PstimeArgs {
     children: bool,
 
     /// Processes of this name (may be given again)
-    #[arg(short = 'C', long = "name", value_name = "NAME")]
+    #[arg(short = 'C', long = "name", value_name = "NAME", value_parser = name_parser())]
     names: Vec<String>,
 
     /// Processes of this user only, by name or number (may be given again)

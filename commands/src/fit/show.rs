@@ -40,7 +40,11 @@ fn headline(answer: &Answer) -> String {
         Unit::Bytes => format!("each takes {} of {}", bytes(each.middle as u64), bytes(bound.left as u64)),
         _ => format!("each takes {} of {}", quantity(bound.each, bound.unit), quantity(bound.left, bound.unit)),
     };
-    format!("{middle} more {} fit{range}: {} binds, {price}", answer.what, terminal::printable(&bound.what))
+    let others = match answer.estimate.may_bind.as_slice() {
+        [] => String::new(),
+        others => format!("; {} may bind first", terminal::printable(&others.join(" or "))),
+    };
+    format!("{middle} more {} fit{range}: {} binds, {price}{others}", answer.what, terminal::printable(&bound.what))
 }
 
 fn between(fits: Range) -> String {

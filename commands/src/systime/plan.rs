@@ -6,7 +6,7 @@ use crate::instruments::parse_interval;
 use observe::calls::measure::{Method, Request, kernel_name};
 use observe::calls::names::call_number;
 use observe::calls::{Grouping, Selection};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use std::time::Duration;
 pub enum Subject {
     /// Everybody's.
     All,
-    /// Those of processes of this name, cut as the kernel cuts it.
-    Named(String),
+    /// Those of processes of this name, any bytes, cut as the kernel cuts it.
+    Named(OsString),
     /// Those of a process and its descendants.
     Process(u32),
     /// Those of the command that is run.
@@ -73,7 +73,7 @@ fn named_or_all(target: &OsStr) -> (Subject, Option<Duration>) {
     }
     // LIMIT: the kernel keeps 15 bytes of a name, and compares no more.
     let name = target.as_bytes();
-    (Subject::Named(String::from_utf8_lossy(&name[..name.len().min(15)]).into_owned()), None)
+    (Subject::Named(OsStr::from_bytes(&name[..name.len().min(15)]).to_owned()), None)
 }
 
 fn usage(message: String) -> Failure {

@@ -376,7 +376,7 @@ mod tests {
         let path = Some("/tmp/a\u{1b}b".to_owned());
         call.slowest = Some(Slowest { duration_ns: 9000, pid: 7, thread: 8, first_argument: 3, path });
         let snapshot = Snapshot { elapsed_ns: 5_000_000, owners: vec![owner], ..Snapshot::default() };
-        Shown { subject: Subject::Named("jobs".to_owned()), is_by_owner: false, snapshot, made }
+        Shown { subject: Subject::Named("jobs".into()), is_by_owner: false, snapshot, made }
     }
 
     const COST: Cost =

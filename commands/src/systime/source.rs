@@ -10,6 +10,7 @@ use observe::calls::measure::{Cost, MeasureError, Measurement, Method};
 use observe::calls::snapshot::{Snapshot, Who};
 use observe::calls::traced::{Traced, cost_of_a_call};
 use observe::calls::without_rights::{Process, Sampler, Target};
+use observe::source::words::text_of;
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -124,7 +125,7 @@ impl Source {
         };
         let child = if plan.subject == Subject::Command { Some(spawned(args, Command::spawn)?) } else { None };
         let target = match (&plan.subject, &child) {
-            (Subject::Named(name), _) => Target::Named(name.clone()),
+            (Subject::Named(name), _) => Target::Named(text_of(name.as_bytes())),
             (Subject::Process(pid), _) => Target::Tree(*pid),
             (Subject::Command, Some(child)) => Target::Tree(child.process.id()),
             (Subject::All | Subject::Command, _) => Target::AllBut(std::process::id()),

@@ -99,9 +99,12 @@ fn wait_cells(waited: &Waited, tick_ns: u64) -> Vec<String> {
         (Some(late), _) => {
             cells.extend([late.min_ns, late.p50_ns, late.p99_ns, late.max_ns].map(microseconds));
             cells.extend([late.early.to_string(), late.rounds.to_string()]);
-            if keeps_the_tick(late, tick_ns) {
-                cells.push("keeps the tick".to_owned());
-            }
+            let remark = match waited.own_slack_ns {
+                _ if keeps_the_tick(late, tick_ns) => "keeps the tick".to_owned(),
+                Some(own_ns) => format!("takes a slack of {}", span(own_ns)),
+                None => String::new(),
+            };
+            cells.push(remark);
         }
         (None, missing) => {
             cells.extend(["-"; 6].map(str::to_owned));
@@ -182,7 +185,7 @@ fn counters_text(counters: Option<&Counters>) -> String {
 
 /// The waits, one a line, after a line of names.
 pub fn as_csv(report: &Report) -> String {
-    let mut text = "call,machine,cpu,told_ns,slack_ns,rounds,min_ns,p50_ns,p99_ns,max_ns,early,missing\n".to_owned();
+    let mut text = "call,machine,cpu,told_ns,slack_ns,rounds,min_ns,p50_ns,p99_ns,max_ns,early,missing,own_slack_ns\n".to_owned();
     for waited in &report.waits {
         let machine = if waited.machine == Busy::All { "loaded" } else { "as is" };
         let cpu = waited.cpu.map_or(String::new(), |cpu| cpu.to_string());
@@ -192,7 +195,9 @@ pub fn as_csv(report: &Report) -> String {
         });
         let missing = waited.missing.as_deref().unwrap_or_default().replace(['"', ',', '\n'], " ");
         let Waited { call, told_ns, slack_ns, .. } = waited;
-        writeln!(text, "{call},{machine},{cpu},{told_ns},{slack_ns},{figures},{missing}").expect("writing to a string");
+        let own = waited.own_slack_ns.map_or(String::new(), |own_ns| own_ns.to_string());
+        writeln!(text, "{call},{machine},{cpu},{told_ns},{slack_ns},{figures},{missing},{own}")
+            .expect("writing to a string");
     }
     text
 }
@@ -205,7 +210,17 @@ mod tests {
     fn waited(call: &'static str, slack_ns: u64, p50_ns: i64) -> Waited {
         let late = Spread { rounds: 9, min_ns: p50_ns / 2, p50_ns, p99_ns: p50_ns * 2, max_ns: p50_ns * 3, early: 0 };
         let told_ns = if call == "poll" { 1_000_000 } else { 100_000 };
-        Waited { call, told_ns, slack_ns, machine: Busy::Others, cpu: None, late: Some(late), missing: None }
+        let own_slack_ns = (call == "poll" && slack_ns == 1).then_some(1_000);
+        Waited {
+            call,
+            told_ns,
+            slack_ns,
+            own_slack_ns,
+            machine: Busy::Others,
+            cpu: None,
+            late: Some(late),
+            missing: None,
+        }
     }
 
     fn report(waits: Vec<Waited>) -> Report {
@@ -235,7 +250,8 @@ mod tests {
         assert!(text.contains("keeps the tick") && text.contains("not, here") && !text.contains('\u{1b}'), "{text}");
         let csv = as_csv(&report);
         let columns = |line: &str| line.split(',').count();
-        assert_eq!(csv.lines().map(columns).collect::<Vec<_>>(), [12; 5], "{csv}");
+        assert_eq!(csv.lines().map(columns).collect::<Vec<_>>(), [13; 5], "{csv}");
+        assert!(text.contains("takes a slack of 1.00 us") && csv.contains(",,1000\n"), "{text}{csv}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub mod log_writer;
 pub mod waits;
 
 pub use load::Load;
-pub use sys::timed_wait::{METHODS, Method, Unit, Until, hold_back_timer_signals};
+pub use sys::timed_wait::{METHODS, Method, Slack, Unit, Until, hold_back_timer_signals};
 
 /// The timer slack of the calling thread in nanoseconds; 0 where the kernel has none.
 pub fn own_slack_ns() -> u64 {

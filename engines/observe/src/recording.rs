@@ -6,7 +6,7 @@ use crate::sample::{CpuReading, Identity, MachineSample, ProcessSample, Sample, 
 use crate::source::process_stat::StatLine;
 use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 
 /// The first line.
@@ -63,24 +63,38 @@ pub enum RecordingError {
     #[error("find the first line of a recording (version {VERSION})")]
     NoRecording,
     /// A line is damaged.
-    #[error("understand line {line}")]
+    #[error("understand line {line}, which begins at byte {offset}")]
     Damaged {
         /// Which, from 1.
         line: u64,
+        /// Where it begins.
+        offset: u64,
         /// What is wrong with it.
         #[source]
         cause: serde_json::Error,
     },
-    /// A line is longer than any sample.
-    #[error("read line {line}: it is longer than {LINE_BYTES_MAX} bytes")]
+    /// A byte that no recording holds: the file is another one, or was damaged.
+    #[error("read line {line}: byte {offset} of the file is {byte:#04x}, which no recording has")]
+    NoText {
+        /// Which, from 1.
+        line: u64,
+        /// Where the byte is.
+        offset: u64,
+        /// What it is.
+        byte: u8,
+    },
+    /// A line is longer than those that are written.
+    #[error("read line {line}, which begins at byte {offset}: it is longer than {LINE_BYTES_MAX} bytes")]
     TooLong {
         /// Which, from 1.
         line: u64,
+        /// Where it begins.
+        offset: u64,
     },
 }
 
-/// LIMIT: a sample of 2^22 threads that all changed is below this.
-const LINE_BYTES_MAX: u64 = 1 << 30;
+/// LIMIT: about 400 bytes a thread that changed, so 300,000 of them; a line is held in memory whole. Longer ones are not written.
+const LINE_BYTES_MAX: usize = 128 << 20;
 
 /// Writes the first line.
 pub fn write_header(sink: &mut dyn Write, header: &Header) -> io::Result<()> {
@@ -103,8 +117,26 @@ pub fn write_sample(sink: &mut dyn Write, earlier: Option<&Sample>, later: &Samp
             all.filter(|pid| later.process(*pid).is_none()).collect()
         }),
     };
-    serde_json::to_writer(&mut *sink, &frame)?;
+    serde_json::to_writer(Limited { sink: &mut *sink, left: LINE_BYTES_MAX }, &frame)?;
     sink.write_all(b"\n")
+}
+
+/// Refuses what no player would read.
+struct Limited<'a> {
+    sink: &'a mut dyn Write,
+    left: usize,
+}
+
+impl Write for Limited<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = self.left.checked_sub(bytes.len());
+        self.left = left.ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, "too many threads for one sample"))?;
+        self.sink.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
 }
 
 /// Whether replaying nothing for `process` gives what it is.
@@ -143,6 +175,9 @@ pub struct Player<Source: BufRead> {
     /// The first line.
     pub header: Header,
     line: u64,
+    /// Where that line begins in the file, and the next one.
+    offset: u64,
+    next_offset: u64,
     text: Vec<u8>,
 }
 
@@ -150,7 +185,7 @@ impl<Source: BufRead> Player<Source> {
     /// Reads the first line.
     pub fn open(source: Source) -> Result<Self, RecordingError> {
         let header = Header { manyhands_recording: VERSION, tier: Tier::NoRights, users: Default::default() };
-        let mut player = Self { source, header, line: 0, text: Vec::new() };
+        let mut player = Self { source, header, line: 0, offset: 0, next_offset: 0, text: Vec::new() };
         if !player.next_line()? {
             return Err(RecordingError::NoRecording);
         }
@@ -165,22 +200,42 @@ impl<Source: BufRead> Player<Source> {
         if !self.next_line()? {
             return Ok(false);
         }
-        let line = self.line;
+        let (line, offset) = (self.line, self.offset);
         let frame: Frame<'_> =
-            serde_json::from_slice(&self.text).map_err(|cause| RecordingError::Damaged { line, cause })?;
+            serde_json::from_slice(&self.text).map_err(|cause| RecordingError::Damaged { line, offset, cause })?;
         apply(frame, earlier, later);
         Ok(true)
     }
 
-    /// Reads the next line into `text`. False at the end.
+    /// Reads the next line into `text`, without its end. False at the end.
     fn next_line(&mut self) -> Result<bool, RecordingError> {
         self.text.clear();
         self.line += 1;
-        let mut limited = (&mut self.source).take(LINE_BYTES_MAX);
-        let count = limited.read_until(b'\n', &mut self.text).map_err(RecordingError::Read)?;
-        match count as u64 >= LINE_BYTES_MAX {
-            true => Err(RecordingError::TooLong { line: self.line }),
-            false => Ok(count > 0),
+        self.offset = self.next_offset;
+        let line = self.line;
+        loop {
+            let available = match self.source.fill_buf() {
+                Ok(available) => available,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(RecordingError::Read(error)),
+            };
+            let end = available.iter().position(|&byte| byte == b'\n');
+            let part = &available[..end.unwrap_or(available.len())];
+            // JSON has no such bytes; what is no text at all is told from its first page on.
+            if let Some(at) = part.iter().position(|&byte| byte < b' ' && !matches!(byte, b'\t' | b'\r')) {
+                return Err(RecordingError::NoText { line, offset: self.next_offset + at as u64, byte: part[at] });
+            }
+            if part.len() > LINE_BYTES_MAX - self.text.len() {
+                return Err(RecordingError::TooLong { line, offset: self.offset });
+            }
+            self.text.extend_from_slice(part);
+            let is_end = available.is_empty();
+            let used = part.len() + usize::from(end.is_some());
+            self.next_offset += used as u64;
+            self.source.consume(used);
+            if end.is_some() || is_end {
+                return Ok(end.is_some() || !self.text.is_empty());
+            }
         }
     }
 }
@@ -299,7 +354,35 @@ mod tests {
         assert!(matches!(replayed(&bytes), Err(RecordingError::NoRecording)));
         bytes.clear();
         write_header(&mut bytes, &header()).expect("written");
+        let begin = bytes.len() as u64;
         bytes.extend(b"{\"at_ns\":1}\n");
-        assert!(matches!(replayed(&bytes), Err(RecordingError::Damaged { line: 2, .. })));
+        let damaged = replayed(&bytes).expect_err("refused");
+        assert!(matches!(damaged, RecordingError::Damaged { line: 2, offset, .. } if offset == begin), "{damaged}");
+        bytes.insert(begin as usize + 4, 0);
+        assert_eq!(
+            replayed(&bytes).expect_err("refused").to_string(),
+            format!("read line 2: byte {} of the file is 0x00, which no recording has", begin + 4)
+        );
+    }
+
+    /// One long line of blanks, handed out in pieces; it counts what was taken of it.
+    struct Blanks(u64);
+
+    impl io::Read for Blanks {
+        fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            bytes.fill(b' ');
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_is_given_up_before_it_fills_the_memory() {
+        let mut source = io::BufReader::with_capacity(1 << 20, Blanks(0));
+        let error = Player::open(&mut source).map(|_| ()).expect_err("refused");
+        assert!(matches!(error, RecordingError::TooLong { line: 1, offset: 0 }), "{error}");
+        assert!(source.get_ref().0 <= LINE_BYTES_MAX as u64 + (2 << 20), "{}", source.get_ref().0);
+        let mut little = Limited { sink: &mut io::sink(), left: 3 };
+        assert!(little.write_all(b"abc").is_ok() && little.write_all(b"d").is_err());
     }
 }

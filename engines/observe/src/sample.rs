@@ -190,14 +190,21 @@ pub struct Seen {
     pub uninterruptible: u32,
 }
 
-/// LIMIT: the kernel keeps 15 bytes of a thread's name; the longer ones of its own workers are cut.
-const NAME_BYTES: usize = 23;
+/// LIMIT: the kernel keeps 15 bytes of a thread's name, which are 60 letters where none of them is text; the longer ones of its own
+/// workers are cut.
+const NAME_BYTES: usize = 63;
 
 /// A thread's name, kept in place.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ThreadName {
     bytes: [u8; NAME_BYTES],
     length: u8,
+}
+
+impl Default for ThreadName {
+    fn default() -> Self {
+        Self { bytes: [0; NAME_BYTES], length: 0 }
+    }
 }
 
 impl ThreadName {
@@ -273,5 +280,7 @@ mod tests {
         assert_eq!(name.text(), "a)\n\\xff");
         let json = serde_json::to_string(&name).expect("plain data");
         assert_eq!(serde_json::from_str::<ThreadName>(&json).expect("a name").text(), "a)\n\\xff");
+        let json = serde_json::to_string(&ThreadName::new(&[0xfe; 15])).expect("plain data");
+        assert_eq!(serde_json::from_str::<ThreadName>(&json).expect("a name").text(), "\\xfe".repeat(15));
     }
 }

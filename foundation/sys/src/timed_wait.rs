@@ -37,6 +37,22 @@ pub enum Until {
     Moment,
 }
 
+/// How much later than told its timer may go off, so that several are served together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slack {
+    /// By the thread's timer slack, or not at all.
+    OfThread,
+    /// By a share of the time it is told, where that is more than the thread's: see [`share_of_time`].
+    OfTime,
+}
+
+/// LIE: `poll` and its like take a thousandth of the time they are told for slack, a two-hundredth in a process that gave way by
+/// its nice value, and 100 ms at most (`select_estimate_accuracy`, fs/select.c); no thread's slack makes it smaller.
+pub fn share_of_time(told: Duration, nice: i32) -> Duration {
+    const SLACK_MAX: Duration = Duration::from_millis(100);
+    (told / if nice > 0 { 200 } else { 1000 }).min(SLACK_MAX)
+}
+
 /// One way to wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
@@ -46,24 +62,30 @@ pub struct Method {
     pub unit: Unit,
     /// What it is told.
     pub until: Until,
+    /// What its timer may be late by.
+    pub slack: Slack,
     /// Makes it ready in the calling thread, which is the one that may wait.
     pub prepare: fn() -> io::Result<Wait>,
 }
 
 const fn span(name: &'static str, unit: Unit, prepare: fn() -> io::Result<Wait>) -> Method {
-    Method { name, unit, until: Until::Span, prepare }
+    Method { name, unit, until: Until::Span, slack: Slack::OfThread, prepare }
+}
+
+const fn watch(name: &'static str, unit: Unit, prepare: fn() -> io::Result<Wait>) -> Method {
+    Method { name, unit, until: Until::Span, slack: Slack::OfTime, prepare }
 }
 
 const fn moment(name: &'static str, prepare: fn() -> io::Result<Wait>) -> Method {
-    Method { name, unit: Unit::Nanoseconds, until: Until::Moment, prepare }
+    Method { name, unit: Unit::Nanoseconds, until: Until::Moment, slack: Slack::OfThread, prepare }
 }
 
 /// All of them: those of the list of 2012 that Linux has, then those that came since.
 pub const METHODS: &[Method] = &[
-    span("poll", Unit::Milliseconds, descriptors::poll),
-    span("ppoll", Unit::Nanoseconds, descriptors::ppoll),
-    span("select", Unit::Microseconds, descriptors::select),
-    span("pselect", Unit::Nanoseconds, descriptors::pselect),
+    watch("poll", Unit::Milliseconds, descriptors::poll),
+    watch("ppoll", Unit::Nanoseconds, descriptors::ppoll),
+    watch("select", Unit::Microseconds, descriptors::select),
+    watch("pselect", Unit::Nanoseconds, descriptors::pselect),
     span("nanosleep", Unit::Nanoseconds, sleeps::nanosleep),
     span("usleep", Unit::Microseconds, sleeps::usleep),
     span("clock_nanosleep", Unit::Nanoseconds, sleeps::clock_nanosleep),
@@ -81,8 +103,8 @@ pub const METHODS: &[Method] = &[
     span("setitimer real", Unit::Microseconds, timers::real_interval),
     span("timer_settime", Unit::Nanoseconds, timers::per_process),
     span("recv SO_RCVTIMEO", Unit::Microseconds, descriptors::receive),
-    span("epoll_wait", Unit::Milliseconds, descriptors::epoll_wait),
-    span("epoll_pwait2", Unit::Nanoseconds, descriptors::epoll_pwait2),
+    watch("epoll_wait", Unit::Milliseconds, descriptors::epoll_wait),
+    watch("epoll_pwait2", Unit::Nanoseconds, descriptors::epoll_pwait2),
     span("timerfd", Unit::Nanoseconds, timers::descriptor),
     span("futex", Unit::Nanoseconds, locks::futex),
     moment("futex_waitv", locks::futex_vector),
@@ -173,6 +195,15 @@ mod tests {
         let may_lack =
             ["mq_timedreceive", "mq_timedsend", "epoll_pwait2", "futex_waitv", "io_uring timeout", "io_uring_enter"];
         assert!(missing.iter().all(|name| may_lack.contains(name)), "{missing:?}");
+    }
+
+    #[test]
+    fn the_own_slack_of_poll_is_a_share_of_its_time_up_to_a_limit() {
+        let shares = [(1, 0), (1000, 0), (1000, 5), (200_000, -5)];
+        let shares = shares.map(|(told_ms, nice)| share_of_time(Duration::from_millis(told_ms), nice));
+        assert_eq!(shares.map(|share| share.as_micros()), [1, 1000, 5000, 100_000]);
+        let own = METHODS.iter().filter(|method| method.slack == Slack::OfTime).map(|method| method.name);
+        assert_eq!(own.collect::<Vec<_>>(), ["poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait2"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::io;
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
-use sys::timed_wait::{Method, Unit};
+use sys::timed_wait::{Method, Slack, Unit, share_of_time};
 
 /// How often, and for how long at most.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +49,11 @@ pub struct Waited {
     pub call: &'static str,
     /// What the call was told, in its unit.
     pub told_ns: u64,
-    /// The slack that was in force.
+    /// The thread's timer slack.
     pub slack_ns: u64,
+    /// The slack that the call takes in its place, where that is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_slack_ns: Option<u64>,
     /// Whether the machine was left as it was or kept busy.
     pub machine: Busy,
     /// The CPU that it stayed on.
@@ -87,6 +90,7 @@ pub fn measure(method: &Method, setting: Setting, effort: Effort) -> Waited {
         call: method.name,
         told_ns: u64::try_from(told.as_nanos()).unwrap_or(u64::MAX),
         slack_ns: setting.slack_ns.map_or(0, NonZeroU64::get),
+        own_slack_ns: None,
         machine: setting.busy,
         cpu: setting.cpu,
         late: None,
@@ -95,11 +99,21 @@ pub fn measure(method: &Method, setting: Setting, effort: Effort) -> Waited {
     match outcome {
         Ok((slack_ns, late)) => {
             waited.slack_ns = slack_ns;
+            waited.own_slack_ns = own_slack_ns(method, told).filter(|own_ns| *own_ns > slack_ns);
             waited.late = late;
         }
         Err(error) => waited.missing = Some(plain(&error)),
     }
     waited
+}
+
+/// What the call takes for slack whatever the thread's is.
+fn own_slack_ns(method: &Method, told: Duration) -> Option<u64> {
+    if method.slack == Slack::OfThread {
+        return None;
+    }
+    let nice = rustix::process::getpriority_process(None).unwrap_or(0);
+    u64::try_from(share_of_time(told, nice).as_nanos()).ok()
 }
 
 /// The kernel's words without the number.
@@ -165,8 +179,22 @@ mod tests {
         let late = waited.late.expect("measured");
         assert_eq!((late.rounds, late.early, waited.slack_ns), (5, 0, 777));
         assert!(late.min_ns >= 0 && late.min_ns <= late.p50_ns && late.p99_ns <= late.max_ns);
+        assert_eq!(waited.own_slack_ns, None, "a sleep has the thread's slack");
         let hasty = measure(method, setting, Effort { rounds: 1 << 20, time_max: Duration::ZERO });
         assert_eq!(hasty.late.expect("one at least").rounds, 1);
+    }
+
+    #[test]
+    fn polls_own_slack_is_told_where_it_is_more_than_the_threads() {
+        let poll = sys::timed_wait::METHODS.iter().find(|method| method.name == "poll").expect("listed");
+        let own_slack_ns = |slack_ns| {
+            let wanted = Duration::from_millis(1);
+            let setting = Setting { wanted, slack_ns: NonZeroU64::new(slack_ns), cpu: None, busy: Busy::Others };
+            measure(poll, setting, Effort { rounds: 1, time_max: Duration::from_secs(60) }).own_slack_ns
+        };
+        // A thousandth; more where the tests give way.
+        assert!(own_slack_ns(1).is_some_and(|own_ns| own_ns == 1_000 || own_ns == 5_000));
+        assert_eq!(own_slack_ns(50_000), None);
     }
 
     #[test]

@@ -4,8 +4,10 @@
 use super::names::is_on_descriptor;
 use super::snapshot::{Snapshot, Who};
 use crate::groups::Hierarchies;
+use crate::source::words::text_of;
 use machine::Host;
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +38,7 @@ impl Paths {
                     looks += 1;
                     let link = format!("/proc/{}/fd/{}", slowest.pid, slowest.first_argument as u32);
                     // Gone: then nobody will ever know.
-                    let path = std::fs::read_link(link).ok().map(|path| path.to_string_lossy().into_owned());
+                    let path = std::fs::read_link(link).ok().map(|path| text_of(path.as_os_str().as_bytes()));
                     self.known.insert(key.clone(), (slowest.duration_ns, path));
                 }
                 slowest.path = self

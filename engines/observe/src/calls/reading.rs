@@ -3,6 +3,7 @@
 use super::layout::{self, Memory, Row, cell, header, owner, thread};
 use super::programs::births::Grouping;
 use super::snapshot::{DURATION_KINDS, Losses, OwnerTimes, Slowest, Snapshot, Who};
+use crate::source::words::text_of;
 
 /// LIMIT: readings of a memory in which threads begin and end all the while; the last one is taken as it is.
 const READINGS_MAX: usize = 8;
@@ -95,7 +96,7 @@ fn who(row: Row<'_>, grouping: Grouping, number: u32) -> Who {
 fn name(row: Row<'_>) -> String {
     let bytes = [row.word(owner::NAME), row.word(owner::NAME + 8)].map(u64::to_ne_bytes).concat();
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    text_of(&bytes[..end])
 }
 
 /// Adds a cell of all CPUs to the row of `call`.

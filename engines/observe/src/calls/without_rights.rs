@@ -5,6 +5,7 @@ use super::layout::CALLS_KNOWN;
 use super::names::CALL_RUNNING;
 use super::snapshot::{OwnerTimes, Snapshot, Who};
 use crate::files::{Files, Numbered};
+use crate::source::words::text_of;
 use machine::{Host, HostError};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -191,7 +192,7 @@ fn is_wanted(target: &Target, pid: u32, name: &str, facts: &BTreeMap<u32, (Strin
 fn name_and_parent(files: &mut Files, pid: u32) -> Option<(String, u32)> {
     let text = files.read(&format!("{pid}/stat")).ok()?;
     let (begin, end) = (text.iter().position(|byte| *byte == b'(')?, text.iter().rposition(|byte| *byte == b')')?);
-    let name = String::from_utf8_lossy(text.get(begin + 1..end)?).into_owned();
+    let name = text_of(text.get(begin + 1..end)?);
     let behind = std::str::from_utf8(text.get(end + 1..)?).ok()?;
     Some((name, behind.split_ascii_whitespace().nth(1)?.parse().ok()?))
 }

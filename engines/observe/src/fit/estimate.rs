@@ -98,8 +98,10 @@ pub struct Estimate {
     pub each: Cost,
     /// All limits, the tightest first.
     pub bounds: Vec<Bound>,
-    /// How many more fit; none when nothing bounds them.
+    /// How many more fit, by all limits; none when nothing bounds them.
     pub fits: Option<Range>,
+    /// Limits besides the first that bind at either end of that range.
+    pub may_bind: Vec<String>,
     /// The assumption that weighs most.
     pub dominates: Dominates,
 }
@@ -115,8 +117,21 @@ pub fn estimate(survey: &Survey, suppose: Suppose) -> Option<Estimate> {
     let mut bounds = memory_bounds(survey, suppose, each_bytes.middle);
     bounds.extend(other_bounds(survey));
     bounds.sort_by_key(|bound| bound.fits.unwrap_or(u64::MAX));
-    let fits = bounds.first().and_then(|bound| range_of(bound, each_bytes));
-    Some(Estimate { dominates: dominates(survey, each_bytes, &bounds), each_bytes, each, bounds, fits })
+    let (fits, may_bind) = range_of_all(&bounds, each_bytes);
+    Some(Estimate { dominates: dominates(survey, each_bytes, &bounds), each_bytes, each, bounds, fits, may_bind })
+}
+
+/// The smallest of all limits, at each price of memory: where one more takes less of it, another limit may be met first.
+fn range_of_all(bounds: &[Bound], each_bytes: Range) -> (Option<Range>, Vec<String>) {
+    let ranges: Vec<(&Bound, Range)> =
+        bounds.iter().filter_map(|bound| Some((bound, range_of(bound, each_bytes)?))).collect();
+    let smallest = |end: fn(&Range) -> f64| ranges.iter().min_by(|(_, one), (_, other)| end(one).total_cmp(&end(other)));
+    let ends = (smallest(|range| range.low), smallest(|range| range.middle), smallest(|range| range.high));
+    let (Some((least, low)), Some((first, middle)), Some((most, high))) = ends else { return (None, Vec::new()) };
+    let mut may_bind: Vec<String> = [least, most].map(|bound| bound.what.clone()).to_vec();
+    may_bind.dedup();
+    may_bind.retain(|what| *what != first.what);
+    (Some(Range { low: low.low, middle: middle.middle, high: high.high }), may_bind)
 }
 
 /// The median, and between which values it lies: order statistics at two standard deviations of the binomial, so that no shape of
@@ -283,6 +298,24 @@ mod tests {
         let found = estimate(&seen, Suppose::default()).expect("instances");
         assert_eq!((found.bounds[0].what.as_str(), found.bounds[0].fits), ("CPU", Some(2)));
         assert_eq!(found.dominates, Dominates::AsBusy);
+    }
+
+    #[test]
+    fn no_end_of_the_answer_is_beyond_another_limit() {
+        let mut seen = survey(&[50, 100, 200]);
+        let free = estimate(&seen, Suppose::default()).expect("instances");
+        assert_eq!(free.fits.map(|fits| (fits.low, fits.middle, fits.high)), Some((5.0, 10.0, 20.0)));
+        assert_eq!(free.may_bind, Vec::<String>::new());
+        // Two threads each.
+        seen.room.tasks = vec![TaskRoom { limit: "kernel.pid_max".to_owned(), left: 24 }];
+        let bound = estimate(&seen, Suppose::default()).expect("instances");
+        assert_eq!((bound.bounds[0].what.as_str(), bound.may_bind.as_slice()), ("memory", &["kernel.pid_max".to_owned()][..]));
+        assert_eq!(bound.fits.map(|fits| (fits.low, fits.middle, fits.high)), Some((5.0, 10.0, 12.0)));
+        // Tasks bind, and memory does if the next are dear.
+        seen.room.tasks[0].left = 14;
+        let bound = estimate(&seen, Suppose::default()).expect("instances");
+        assert_eq!((bound.bounds[0].what.as_str(), bound.may_bind.as_slice()), ("kernel.pid_max", &["memory".to_owned()][..]));
+        assert_eq!(bound.fits.map(|fits| (fits.low, fits.middle, fits.high)), Some((5.0, 7.0, 7.0)));
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct Surveyor<'host> {
     /// How many processes of the whole machine have each name: those that a fork made share pages.
     sharers: BTreeMap<Vec<u8>, usize>,
     seen_threads: u64,
+    /// Of each user: a limit of processes counts all threads of a user, whoever set it.
+    threads_of: BTreeMap<u32, u64>,
     vanished: u64,
 }
 
@@ -64,8 +66,9 @@ impl<'host> Surveyor<'host> {
     pub fn open(host: &'host Host, clocks: &'host dyn Clocks, accounts: &'host Accounts) -> Result<Self, HostError> {
         let files = Files::open(host, Path::new("/proc"))?;
         let (processes, instances) = (Vec::new(), Vec::new());
-        let sharers = BTreeMap::new();
-        Ok(Self { host, clocks, accounts, files, processes, instances, sharers, seen_threads: 0, vanished: 0 })
+        let (sharers, threads_of) = (BTreeMap::new(), BTreeMap::new());
+        let (seen_threads, vanished) = (0, 0);
+        Ok(Self { host, clocks, accounts, files, processes, instances, sharers, seen_threads, threads_of, vanished })
     }
 
     /// Watches for `time`. `rest` sleeps.
@@ -115,7 +118,9 @@ impl<'host> Surveyor<'host> {
         for number in numbers {
             let Some(Look { name, user, memory }) = self.status(number.number) else { continue };
             // Kernel threads are threads, too.
-            self.seen_threads += memory.map_or(1, |memory| memory.threads);
+            let threads = memory.map_or(1, |memory| memory.threads);
+            self.seen_threads += threads;
+            *self.threads_of.entry(user).or_default() += threads;
             let Some(first) = memory else { continue };
             *self.sharers.entry(name.clone()).or_default() += 1;
             let Some(key) = self.instance_of(wanted, number.number, &name, user) else { continue };
@@ -144,7 +149,8 @@ impl<'host> Surveyor<'host> {
             Instances::Users(Some(only)) => (user == *only).then(|| self.accounts.name(user)),
             Instances::Processes { name: typed, words } => {
                 // LIMIT: the kernel keeps 15 bytes of a name; `status` escapes line ends and backslashes.
-                let is_called = text_of(name) == *typed || typed.as_bytes().get(..15) == Some(name);
+                let name = text_of(name);
+                let is_called = name == *typed || typed.as_bytes().get(..15) == Some(name.as_bytes());
                 let has_words = |surveyor: &mut Self, words: &String| {
                     let line = surveyor.files.read(&format!("{pid}/cmdline")).map(<[u8]>::to_vec).unwrap_or_default();
                     let line: Vec<u8> = line.iter().map(|&byte| if byte == 0 { b' ' } else { byte }).collect();
@@ -310,10 +316,9 @@ impl<'host> Surveyor<'host> {
         };
         let Some((pid, user)) = of_a_user.filter(|(_, user)| *user != 0) else { return tasks };
         if let Some(limit) = processes_max(&mut self.files, pid) {
-            // What is not of these instances is missing from the sum: at least so many.
-            let own = self.instances.iter().map(|instance| instance.threads).sum();
+            let now = self.threads_of.get(&user).copied().unwrap_or(0);
             let name = format!("RLIMIT_NPROC of {}", self.accounts.name(user));
-            tasks.push(TaskRoom { limit: name, left: limit.saturating_sub(own) });
+            tasks.push(TaskRoom { limit: name, left: limit.saturating_sub(now) });
         }
         tasks
     }
@@ -474,6 +479,8 @@ mod tests {
     fn limits_are_read_where_they_are() {
         let fake = FakeHost::new();
         process(&fake, 10, "py", 1001, 10);
+        process(&fake, 11, "another", 1001, 10);
+        process(&fake, 12, "somebody", 1002, 10);
         let bare = survey_with(&fake, &named("py"), || {}).room;
         assert_eq!((bare.tasks, bare.files, bare.memory_pressure, bare.idle_cores), (Vec::new(), None, None, None));
         fake.file("/proc/loadavg", "0 0 0 1/50 99\n");
@@ -493,7 +500,7 @@ mod tests {
         fake.file("/sys/fs/cgroup/a/memory.current", "1024\n");
         let room = survey_with(&fake, &named("py"), || {}).room;
         let left: Vec<u64> = room.tasks.iter().map(|limit| limit.left).collect();
-        assert_eq!(left, [50, 18, 5], "{:?}", room.tasks);
+        assert_eq!(left, [50, 16, 5], "{:?}", room.tasks);
         assert_eq!((room.files, room.memory_pressure, room.group_memory_bytes), (Some(70), Some(12.5), Some(1024)));
         assert_eq!((room.memory_total_bytes, room.memory_available_bytes), (1000 << 10, 300 << 10));
     }

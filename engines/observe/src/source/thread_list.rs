@@ -1,25 +1,21 @@
-//! The kernel's own list of threads, read in one pass by a program of ours (`iter/task`): number, start and CPU time of each,
-//! added up by process. Cheaper than asking clocks, and ahead of them: of a thread on a CPU the kernel notes when it last added
-//! its time up, so the time since then is known as well.
+//! The kernel's own list of threads, read in one pass by a program of ours: number, start and CPU time of each, added up by
+//! process. Cheaper than asking clocks, and ahead of them: of a thread on a CPU the kernel notes when it last added its time up,
+//! so the time since then is known as well.
+
+mod programs;
 
 use crate::sample::{CpuBasis, CpuReading};
 use machine::Host;
-use sys::bpf::assemble::Arithmetic::{Add, Subtract};
-use sys::bpf::assemble::Condition::Equal;
-use sys::bpf::assemble::Operand::{Is, Of};
-use sys::bpf::assemble::Register::{R0, R1, R2, R3, R6, R7, R8, R10};
-use sys::bpf::assemble::Width::{Double, Word};
-use sys::bpf::assemble::{AssembleError, Assembler, Helper, Instruction};
-use sys::bpf::btf::Btf;
+use programs::{Fields, Walk};
 use sys::bpf::iterate::visit_all;
 use sys::bpf::probe::kernel_types;
 use sys::bpf::{Attached, Place, Program};
 use sys::cpu_clock::{monotonic_ns, thread_cpu_ns};
 
-/// One thread as the program writes it: eight bytes each, in the machine's order. The first record is of the thread that reads,
+/// One thread as the programs write it: eight bytes each, in the machine's order. The first record is of the thread that reads,
 /// without numbers: see [`ThreadList::read`].
 mod record {
-    /// CLOCK_MONOTONIC when it was looked at.
+    /// CLOCK_MONOTONIC when it was looked at; 0 for a thread that is on no CPU: hardly later than the one before.
     pub const AT_NS: usize = 0;
     /// The thread's number, then its process's (32 bits each).
     pub const NUMBERS: usize = 1;
@@ -34,10 +30,14 @@ mod record {
     /// How far that CPU's clock for threads is behind its clock: interrupts, and what the hypervisor took.
     pub const BEHIND_NS: usize = 10;
     pub const WORDS: usize = 11;
+    pub const BYTES: usize = 8 * WORDS;
+    pub type Record = [u64; WORDS];
 }
 
+use record::Record;
+
 /// LIMIT: Linux has at most 2^22 threads.
-const BYTES_MAX: u64 = (record::WORDS as u64 * 8) << 22;
+const BYTES_MAX: u64 = (record::BYTES as u64) << 22;
 
 /// Time on CPUs: all, in programs by ticks, in the kernel by ticks.
 type Times = [u64; 3];
@@ -63,14 +63,14 @@ impl Listed {
         CpuReading { total_ns, user_ns, system_ns, basis: CpuBasis::Scheduler }
     }
 
-    fn of_record(record: &[u8], ahead_ns: u64) -> Self {
-        let times = |from: usize| std::array::from_fn(|kind| word(record, from + kind));
+    fn of_record(record: &Record, ahead_ns: u64) -> Self {
+        let times = |from: usize| std::array::from_fn(|kind| record[from + kind]);
         let [run_ns, user_ns, system_ns] = times(record::ALIVE);
-        let pid = &record[8 * record::NUMBERS + 4..8 * record::NUMBERS + 8];
+        let [_, _, _, _, pid @ ..] = record[record::NUMBERS].to_ne_bytes();
         Self {
-            pid: u32::from_ne_bytes(pid.try_into().expect("four bytes")),
-            start_ns: word(record, record::START_NS),
-            at_ns: word(record, record::AT_NS),
+            pid: u32::from_ne_bytes(pid),
+            start_ns: record[record::START_NS],
+            at_ns: record[record::AT_NS],
             alive: [run_ns.saturating_add(ahead_ns), user_ns, system_ns],
             ended: times(record::ENDED),
         }
@@ -79,22 +79,78 @@ impl Listed {
 
 /// Reads the list. Buffers are used again.
 pub struct ThreadList {
-    pass: Attached,
-    bytes: Vec<u8>,
+    way: Way,
     processes: Vec<Listed>,
     /// CLOCK_MONOTONIC less the scheduler's clock, when both were last seen together.
     between_clocks_ns: Option<i64>,
     ahead_ns: u64,
 }
 
+/// How a pass is made.
+enum Way {
+    /// The program goes from thread to thread.
+    Walk { walk: Walk, threads: usize },
+    /// The kernel calls the program.
+    Visits { pass: Attached, bytes: Vec<u8> },
+}
+
+/// Room that a walk has at first; it is doubled whenever there is too little.
+const THREADS_FIRST: usize = 8192;
+/// LIMIT: kernels that cannot be interrupted do nothing else on this CPU during a walk: 0.2 us a thread, 13 ms for so many. Of more
+/// the kernel itself makes the pass, in pieces.
+const THREADS_WALKED_MAX: usize = 65_536;
+
+impl Way {
+    fn open(room: usize) -> Option<Self> {
+        let btf = kernel_types().ok()?;
+        let fields = Fields::find(&btf)?;
+        let walk = (room <= THREADS_WALKED_MAX).then(|| Walk::load(&btf, &fields, room)).flatten();
+        if let Some(walk) = walk {
+            return Some(Self::Walk { walk, threads: room });
+        }
+        let code = fields.visited().ok()?;
+        let pass = Program::load(Place::Iterator("task"), "mh_threads", &code, &btf).ok()?.attach().ok()?;
+        Some(Self::Visits { pass, bytes: Vec::new() })
+    }
+
+    /// Looks at all threads once. False where that failed, or there was no room for all.
+    fn look(&mut self) -> bool {
+        match self {
+            Self::Walk { walk, .. } => walk.run() && !walk.is_too_small(),
+            Self::Visits { pass, bytes } => {
+                bytes.clear();
+                visit_all(pass, BYTES_MAX, bytes).is_ok()
+            }
+        }
+    }
+
+    /// What would have room for more; none where it was not the room.
+    fn larger(&self) -> Option<Self> {
+        match self {
+            Self::Walk { walk, threads } if walk.is_too_small() => Self::open(threads * 2),
+            Self::Walk { .. } | Self::Visits { .. } => None,
+        }
+    }
+
+    /// Calls `take` with the thread that reads, then with every thread there is.
+    fn records<Taken>(&self, take: impl FnOnce(&mut dyn Iterator<Item = Record>) -> Taken) -> Taken {
+        match self {
+            Self::Walk { walk, .. } => take(&mut walk.records()),
+            Self::Visits { bytes, .. } => take(&mut bytes.chunks_exact(record::BYTES).map(record_of)),
+        }
+    }
+}
+
+fn record_of(bytes: &[u8]) -> Record {
+    std::array::from_fn(|at| u64::from_ne_bytes(bytes[8 * at..8 * at + 8].try_into().expect("eight bytes")))
+}
+
 impl ThreadList {
     /// None where this process may put no programs into the kernel, or sees other numbers than the kernel's own.
     pub fn open(host: &Host) -> Option<Self> {
         machine::sees_the_kernels_numbers(host).ok().filter(|sees| *sees)?;
-        let btf = kernel_types().ok()?;
-        let code = Fields::find(&btf)?.program().ok()?;
-        let pass = Program::load(Place::Iterator("task"), "mh_threads", &code, &btf).ok()?.attach().ok()?;
-        Some(Self { pass, bytes: Vec::new(), processes: Vec::new(), between_clocks_ns: None, ahead_ns: 0 })
+        let way = Way::open(THREADS_FIRST)?;
+        Some(Self { way, processes: Vec::new(), between_clocks_ns: None, ahead_ns: 0 })
     }
 
     /// Looks at all processes. False where the pass failed.
@@ -102,24 +158,27 @@ impl ThreadList {
     /// Asking for its own CPU clock makes the kernel add this thread's time up, there and then. If that is still the last time
     /// when the pass begins, the scheduler's clock is known to have been then what CLOCK_MONOTONIC was; if not, once more.
     pub fn read(&mut self) -> bool {
-        for _attempt in 0..ATTEMPTS_MAX {
-            self.bytes.clear();
+        let mut attempts = 0;
+        while attempts < ATTEMPTS_MAX {
             let before_ns = monotonic_ns();
             let own_ns = thread_cpu_ns();
             let at_ns = before_ns.midpoint(monotonic_ns());
-            if visit_all(&self.pass, BYTES_MAX, &mut self.bytes).is_err() {
-                return false;
+            if !self.way.look() {
+                let Some(larger) = self.way.larger() else { return false };
+                self.way = larger;
+                continue;
             }
-            let own = self.bytes.get(..RECORD_BYTES).filter(|own| word(own, record::ALIVE) == own_ns);
+            attempts += 1;
+            let own = self.way.records(|records| records.next()).filter(|own| own[record::ALIVE] == own_ns);
             if let Some(own) = own {
-                let scheduler_ns = word(own, record::ADDED_UP_NS).wrapping_add(word(own, record::BEHIND_NS));
+                let scheduler_ns = own[record::ADDED_UP_NS].wrapping_add(own[record::BEHIND_NS]);
                 self.between_clocks_ns = Some(at_ns.wrapping_sub(scheduler_ns).cast_signed());
                 break;
             }
         }
         let Some(between_clocks_ns) = self.between_clocks_ns else { return false };
-        self.ahead_ns =
-            add_up(self.bytes.get(RECORD_BYTES..).unwrap_or_default(), between_clocks_ns, &mut self.processes);
+        let processes = &mut self.processes;
+        self.ahead_ns = self.way.records(|records| add_up(records, between_clocks_ns, processes));
         true
     }
 
@@ -136,39 +195,39 @@ impl ThreadList {
 
 /// LIMIT: passes until one begins before a tick or another thread disturbs: one in a thousand is disturbed on a quiet machine.
 const ATTEMPTS_MAX: usize = 3;
-const RECORD_BYTES: usize = record::WORDS * 8;
 /// LIMIT: no thread runs longer without being added up: a tick, or a second where ticks are off while one thread runs.
 const AHEAD_NS_MAX: u64 = 2_000_000_000;
 
-fn word(record: &[u8], at: usize) -> u64 {
-    u64::from_ne_bytes(record[8 * at..8 * at + 8].try_into().expect("eight bytes"))
-}
-
 /// For how long a thread has run since its time was last added up.
-fn ahead_ns(record: &[u8], between_clocks_ns: i64) -> u64 {
-    let added_up_ns = word(record, record::ADDED_UP_NS);
+fn ahead_ns(record: &Record, between_clocks_ns: i64) -> u64 {
+    let added_up_ns = record[record::ADDED_UP_NS];
     if added_up_ns == 0 {
         return 0;
     }
-    let scheduler_ns = word(record, record::AT_NS).wrapping_sub(between_clocks_ns.cast_unsigned());
-    let ahead_ns = scheduler_ns.wrapping_sub(word(record, record::BEHIND_NS)).wrapping_sub(added_up_ns);
+    let scheduler_ns = record[record::AT_NS].wrapping_sub(between_clocks_ns.cast_unsigned());
+    let ahead_ns = scheduler_ns.wrapping_sub(record[record::BEHIND_NS]).wrapping_sub(added_up_ns);
     // Clocks of two CPUs may differ by less than a microsecond, so it may seem to be just behind.
     if ahead_ns > AHEAD_NS_MAX { 0 } else { ahead_ns }
 }
 
-/// Threads to processes; returns how far all of them were ahead.
+/// Threads to processes, behind the record of the thread that reads; returns how far all of them were ahead.
 ///
 /// What its ended threads used is taken from the thread that was looked at first: one that ends during the pass may then be
 /// missing, and is in the next pass's sum, but is never counted twice.
-fn add_up(bytes: &[u8], between_clocks_ns: i64, processes: &mut Vec<Listed>) -> u64 {
+fn add_up(records: &mut dyn Iterator<Item = Record>, between_clocks_ns: i64, processes: &mut Vec<Listed>) -> u64 {
     let mut all_ahead_ns: u64 = 0;
+    let mut at_ns = records.next().map_or(0, |own| own[record::AT_NS]);
     processes.clear();
-    processes.extend(bytes.chunks_exact(RECORD_BYTES).map(|record| {
-        let ahead_ns = ahead_ns(record, between_clocks_ns);
+    processes.extend(records.map(|mut record| {
+        match record[record::AT_NS] {
+            0 => record[record::AT_NS] = at_ns,
+            stamp_ns => at_ns = stamp_ns,
+        }
+        let ahead_ns = ahead_ns(&record, between_clocks_ns);
         all_ahead_ns = all_ahead_ns.saturating_add(ahead_ns);
-        Listed::of_record(record, ahead_ns)
+        Listed::of_record(&record, ahead_ns)
     }));
-    // The kernel goes by the threads' numbers.
+    // A walk goes by age, visits by the threads' numbers; until numbers are given out again both are the same.
     if !processes.is_sorted_by_key(|listed| listed.pid) {
         processes.sort_by_key(|listed| listed.pid);
     }
@@ -182,177 +241,61 @@ fn add_up(bytes: &[u8], between_clocks_ns: i64, processes: &mut Vec<Listed>) -> 
     all_ahead_ns
 }
 
-/// Where in the kernel's structures the fields lie.
-struct Fields {
-    numbers: [i16; 2],
-    leader: i16,
-    start: i16,
-    run: i16,
-    ticks: [i16; 2],
-    signal: i16,
-    ended: [i16; 3],
-    is_on_cpu: i16,
-    added_up: i16,
-    /// From a thread to the queue it is in, to its CPU's, with its two clocks. COMPAT: in kernels that schedule groups.
-    queue: i16,
-    cpu_queue: i16,
-    clocks: [i16; 2],
-}
-
-impl Fields {
-    fn find(btf: &Btf) -> Option<Self> {
-        let field = |structure, path| i16::try_from(btf.field_offset(structure, path)?).ok();
-        let task = |path| field("task_struct", path);
-        let signal = |path| field("signal_struct", path);
-        Some(Self {
-            numbers: [task("pid")?, task("tgid")?],
-            leader: task("group_leader")?,
-            start: task("start_boottime")?,
-            run: task("se.sum_exec_runtime")?,
-            ticks: [task("utime")?, task("stime")?],
-            signal: task("signal")?,
-            ended: [signal("sum_sched_runtime")?, signal("utime")?, signal("stime")?],
-            is_on_cpu: task("on_cpu")?,
-            added_up: task("se.exec_start")?,
-            queue: task("se.cfs_rq")?,
-            cpu_queue: field("cfs_rq", "rq")?,
-            clocks: [field("rq", "clock")?, field("rq", "clock_task")?],
-        })
-    }
-
-    /// R6 = the context, R7 = the thread; the record grows on the stack.
-    fn program(&self) -> Result<Vec<Instruction>, AssembleError> {
-        let mut code = Assembler::new();
-        let (end, is_first, others) = (code.label(), code.label(), code.label());
-        code.copy(R6, R1);
-        code.load(Double, R7, R6, 8);
-        code.jump_if(R7, Equal, Is(0), end);
-        // The context begins with what the pass is, and that with where to write, a number, and how many came before.
-        code.load(Double, R1, R6, 0);
-        code.load(Double, R1, R1, 16);
-        code.jump_if(R1, Equal, Is(0), is_first);
-        code.jump(others);
-        code.bind(is_first);
-        code.call(Helper::CurrentTask);
-        code.copy(R8, R0);
-        code.store(Double, R10, at(record::NUMBERS), Is(0));
-        code.store(Double, R10, at(record::START_NS), Is(0));
-        [1, 2, 3, 4, 5].into_iter().for_each(|more| code.store(Double, R10, at(record::ALIVE + more), Is(0)));
-        self.run_time(&mut code);
-        write(&mut code);
-
-        code.bind(others);
-        code.copy(R8, R7);
-        for (half, field) in self.numbers.into_iter().enumerate() {
-            code.load(Word, R1, R7, field);
-            code.store(Word, R10, at(record::NUMBERS) + 4 * half as i16, Of(R1));
-        }
-        code.load(Double, R1, R7, self.leader);
-        code.load(Double, R1, R1, self.start);
-        code.store(Double, R10, at(record::START_NS), Of(R1));
-        for (kind, field) in self.ticks.into_iter().enumerate() {
-            code.load(Double, R1, R7, field);
-            code.store(Double, R10, at(record::ALIVE + 1 + kind), Of(R1));
-        }
-        code.load(Double, R7, R7, self.signal);
-        for (kind, field) in self.ended.into_iter().enumerate() {
-            code.load(Double, R1, R7, field);
-            code.store(Double, R10, at(record::ENDED + kind), Of(R1));
-        }
-        self.run_time(&mut code);
-        write(&mut code);
-        code.bind(end);
-        code.set(R0, 0);
-        code.exit();
-        code.finish()
-    }
-
-    /// When, and for how long the thread of R8 has run, as far as it is added up.
-    fn run_time(&self, code: &mut Assembler) {
-        let (waits, same, done) = (code.label(), code.label(), code.label());
-        code.store(Double, R10, at(record::ADDED_UP_NS), Is(0));
-        code.store(Double, R10, at(record::BEHIND_NS), Is(0));
-        code.load(Word, R1, R8, self.is_on_cpu);
-        code.jump_if(R1, Equal, Is(0), waits);
-        code.load(Double, R3, R8, self.queue);
-        code.load(Double, R3, R3, self.cpu_queue);
-        code.load(Double, R1, R3, self.clocks[0]);
-        code.load(Double, R2, R3, self.clocks[1]);
-        code.compute(Subtract, R1, Of(R2));
-        code.store(Double, R10, at(record::BEHIND_NS), Of(R1));
-        // Its CPU may be adding up right now, first noting when: both numbers must be of the same time.
-        code.load(Double, R2, R8, self.added_up);
-        code.load(Double, R3, R8, self.run);
-        code.load(Double, R1, R8, self.added_up);
-        code.jump_if(R1, Equal, Of(R2), same);
-        code.load(Double, R3, R8, self.run);
-        code.bind(same);
-        code.store(Double, R10, at(record::ADDED_UP_NS), Of(R1));
-        code.store(Double, R10, at(record::ALIVE), Of(R3));
-        code.jump(done);
-        code.bind(waits);
-        code.load(Double, R3, R8, self.run);
-        code.store(Double, R10, at(record::ALIVE), Of(R3));
-        code.bind(done);
-        code.call(Helper::MonotonicNs);
-        code.store(Double, R10, at(record::AT_NS), Of(R0));
-    }
-}
-
-/// Where a word of the record is on the stack.
-fn at(word: usize) -> i16 {
-    (word as i16 - record::WORDS as i16) * 8
-}
-
-fn write(code: &mut Assembler) {
-    code.load(Double, R1, R6, 0);
-    code.load(Double, R1, R1, 0);
-    code.copy(R2, R10);
-    code.compute(Add, R2, Is(at(0).into()));
-    code.set(R3, RECORD_BYTES as i32);
-    code.call(Helper::WriteSequence);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use sys::cpu_clock::{Counted, other_process_ns};
 
-    fn record(pid: u32, at_ns: u64, times: Times, ended: Times, on_cpu: [u64; 2]) -> Vec<u8> {
+    fn record(pid: u32, at_ns: u64, times: Times, ended: Times, on_cpu: [u64; 2]) -> Record {
         let numbers = u64::from_ne_bytes([[9; 4], pid.to_ne_bytes()].concat().try_into().expect("eight"));
         let words = [at_ns, numbers, 77].into_iter().chain(times).chain(ended).chain(on_cpu);
-        words.flat_map(u64::to_ne_bytes).collect()
+        words.collect::<Vec<u64>>().try_into().expect("a record")
     }
 
     #[test]
     fn threads_are_added_up_by_process_and_the_ended_ones_counted_once() {
+        let own = record(0, 1, [50, 0, 0], [0; 3], [500, 30]);
         let threads = [
-            record(7, 1, [10, 4, 6], [100, 40, 60], [0; 2]),
+            own,
+            // Asleep: not stamped.
+            record(7, 0, [10, 4, 6], [100, 40, 60], [0; 2]),
             // On a CPU: added up at 500 of a clock that is 30 behind another, which is 1000 behind ours.
             record(9, 1535, [1, 1, 0], [0; 3], [500, 30]),
             // A thread with a higher number than the next process's, and one more has ended since the first was seen.
-            record(7, 3, [20, 5, 5], [130, 50, 80], [0; 2]),
-            vec![1; 5],
+            record(7, 0, [20, 5, 5], [130, 50, 80], [0; 2]),
+            record(11, 0, [20, 5, 5], [0; 3], [0; 2]),
         ];
         let mut processes = Vec::new();
-        assert_eq!(add_up(&threads.concat(), 1000, &mut processes), 5);
-        let [first, second] = processes.as_slice() else { panic!("{processes:?}") };
-        assert_eq!((first.pid, first.start_ns, first.at_ns, second.pid), (7, 77, 1, 9));
+        let mut add_up = |records: &[Record]| {
+            let ahead_ns = add_up(&mut records.iter().copied(), 1000, &mut processes);
+            (ahead_ns, processes.clone())
+        };
+        let (ahead_ns, listed) = add_up(&threads);
+        let [first, second, third] = listed.as_slice() else { panic!("{listed:?}") };
+        assert_eq!((ahead_ns, first.pid, first.start_ns, first.at_ns, second.pid, third.at_ns), (5, 7, 77, 1, 9, 1535));
         let cpu = first.cpu();
         assert_eq!((cpu.total_ns, cpu.user_ns, cpu.system_ns), (Some(130), Some(49), Some(71)));
         assert_eq!(second.cpu().total_ns, Some(6));
         let before_its_time = record(9, 1529, [1, 1, 0], [0; 3], [500, 30]);
-        assert_eq!(add_up(&before_its_time, 1000, &mut processes), 0, "clocks of two CPUs");
-        assert_eq!((add_up(&[], 0, &mut processes), processes.len()), (0, 0));
+        assert_eq!(add_up(&[own, before_its_time]).0, 0, "clocks of two CPUs");
+        assert_eq!(add_up(&[]), (0, Vec::new()));
+    }
+
+    /// A list by each way that this kernel has, and by a walk that has no room at first.
+    fn lists() -> Vec<ThreadList> {
+        let ways = [THREADS_FIRST, THREADS_WALKED_MAX + 1, 1].map(Way::open);
+        let list = |way| ThreadList { way, processes: Vec::new(), between_clocks_ns: None, ahead_ns: 0 };
+        ways.into_iter().flatten().map(list).collect()
     }
 
     #[test]
-    fn the_list_says_what_the_clocks_say() {
+    fn the_list_says_what_the_clocks_say_in_whichever_way_it_is_read() {
         let host = Host::real();
         let may = machine::sees_the_kernels_numbers(&host).expect("readable") && kernel_types().is_ok();
-        let list = ThreadList::open(&host);
-        assert_eq!(list.is_some(), may, "where programs may be put into the kernel, this one is taken");
-        let Some(mut list) = list else { return };
+        assert_eq!(ThreadList::open(&host).is_some(), may, "where programs may be put into the kernel, this one is taken");
+        if !may {
+            return;
+        }
         let mut child = std::process::Command::new("/bin/sleep").arg("60").spawn().expect("there is a sleep");
         // Once it sleeps its clock stands still.
         let clock = |counted| other_process_ns(child.id(), counted).ok();
@@ -361,15 +304,21 @@ mod tests {
             before = clock(Counted::Scheduled);
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        assert!(list.read());
-        let find = |pid| list.processes().iter().find(|listed| listed.pid == pid).copied().expect("listed");
-        let (sleeper, own) = (find(child.id()), find(std::process::id()));
-        assert_eq!(sleeper.cpu().total_ns, clock(Counted::Scheduled));
-        assert_eq!(sleeper.cpu().user_ns, clock(Counted::UserTicks));
-        assert!(own.start_ns <= sleeper.start_ns && own.at_ns > 0 && own.cpu().total_ns > Some(0));
-        assert!(list.ahead_ns() > 0, "this thread at least is on a CPU");
+        let mut lists = lists();
+        assert_eq!(lists.len(), 3);
+        for list in &mut lists {
+            assert!(list.read());
+            let find = |pid| list.processes().iter().find(|listed| listed.pid == pid).copied().expect("listed");
+            let (sleeper, own) = (find(child.id()), find(std::process::id()));
+            assert_eq!(sleeper.cpu().total_ns, clock(Counted::Scheduled));
+            assert_eq!(sleeper.cpu().user_ns, clock(Counted::UserTicks));
+            assert!(own.start_ns <= sleeper.start_ns && own.at_ns > 0 && own.cpu().total_ns > Some(0));
+            assert!(list.ahead_ns() > 0, "this thread at least is on a CPU");
+        }
         child.kill().expect("ours");
         child.wait().expect("it ends");
-        assert!(list.read() && list.processes().iter().all(|listed| listed.pid != child.id()));
+        for list in &mut lists {
+            assert!(list.read() && list.processes().iter().all(|listed| listed.pid != child.id()));
+        }
     }
 }

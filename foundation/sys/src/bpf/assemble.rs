@@ -143,6 +143,7 @@ const ATOMIC_COMPARE_EXCHANGE: i32 = 0xf1;
 const OPCODE_CALL: u8 = 0x85;
 const OPCODE_EXIT: u8 = 0x95;
 const PSEUDO_MAP: u8 = 1;
+const PSEUDO_KERNEL_FUNCTION: u8 = 2;
 const PSEUDO_MAP_VALUE: u8 = 2;
 
 /// A program as it grows.
@@ -271,6 +272,11 @@ impl Assembler {
         self.push(OPCODE_CALL, 0, 0, 0, helper as i32);
     }
 
+    /// The same with a function of the kernel's that its types know by this number.
+    pub fn call_kernel(&mut self, function: u32) {
+        self.push(OPCODE_CALL, 0, PSEUDO_KERNEL_FUNCTION, 0, function.cast_signed());
+    }
+
     /// Ends the program; R0 is its result.
     pub fn exit(&mut self) {
         self.push(OPCODE_EXIT, 0, 0, 0, 0);
@@ -315,6 +321,7 @@ mod tests {
         );
         assert_eq!(one(|program| program.add_shared(R1, 0, R2)), [0xdb, 0x21, 0, 0, 0, 0, 0, 0]);
         assert_eq!(one(|program| program.call(Helper::MonotonicNs)), [0x85, 0, 0, 0, 5, 0, 0, 0]);
+        assert_eq!(one(|program| program.call_kernel(300)), [0x85, 0x20, 0, 0, 44, 1, 0, 0]);
         assert_eq!(one(Assembler::exit), [0x95, 0, 0, 0, 0, 0, 0, 0]);
     }
 

@@ -6,6 +6,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 pub(super) const MAP_CREATE: libc::c_long = 0;
 pub(super) const PROGRAM_LOAD: libc::c_long = 5;
+pub(super) const PROGRAM_RUN: libc::c_long = 10;
 pub(super) const INFORMATION: libc::c_long = 15;
 pub(super) const RAW_TRACEPOINT_OPEN: libc::c_long = 17;
 pub(super) const LINK_CREATE: libc::c_long = 28;
@@ -17,6 +18,8 @@ pub(super) const MAP_FLAG_MMAPABLE: u32 = 1 << 10;
 
 pub(super) const PROGRAM_TYPE_CLOCK: u32 = 7;
 pub(super) const PROGRAM_TYPE_TRACING: u32 = 26;
+pub(super) const PROGRAM_TYPE_ON_DEMAND: u32 = 31;
+pub(super) const PROGRAM_FLAG_MAY_SLEEP: u32 = 1 << 4;
 pub(super) const ATTACH_RAW_TRACEPOINT: u32 = 23;
 pub(super) const ATTACH_ITERATOR: u32 = 28;
 
@@ -61,6 +64,23 @@ pub(super) struct ProgramLoad {
     pub line_info_count: u32,
     pub attach_btf_id: u32,
     pub attach_object: u32,
+    pub padding: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct ProgramRun {
+    pub program: u32,
+    pub result: u32,
+    pub data_bytes: [u32; 2],
+    pub data: [u64; 2],
+    pub repeat: u32,
+    pub duration: u32,
+    pub context_bytes: [u32; 2],
+    pub context: [u64; 2],
+    pub flags: u32,
+    pub cpu: u32,
+    pub batch: u32,
     pub padding: u32,
 }
 
@@ -141,6 +161,7 @@ mod tests {
     fn shapes_are_as_long_as_the_kernels() {
         assert_eq!(size_of::<MapCreate>(), 48);
         assert_eq!(size_of::<ProgramLoad>(), 120);
+        assert_eq!(size_of::<ProgramRun>(), 80);
         assert_eq!(size_of::<RawTracepointOpen>(), 16);
         assert_eq!(size_of::<LinkCreate>(), 32);
     }

@@ -3,7 +3,7 @@
 
 use super::assemble::Instruction;
 use super::btf::{Btf, Kind};
-use super::call::{self, Information, LinkCreate, ProgramLoad, RawTracepointOpen};
+use super::call::{self, Information, LinkCreate, ProgramLoad, ProgramRun, RawTracepointOpen};
 use std::ffi::CStr;
 use std::fmt;
 use std::io;
@@ -18,6 +18,8 @@ pub enum Place {
     Clock,
     /// Once for each object that an iterator visits: R1 points to its context.
     Iterator(&'static str),
+    /// Whenever [`Program::run`] says so.
+    OnDemand,
 }
 
 impl Place {
@@ -32,6 +34,7 @@ impl Place {
                 tracing(call::ATTACH_ITERATOR, btf.find(Kind::Function, &format!("bpf_iter_{name}")))
             }
             Self::Clock => Some((call::PROGRAM_TYPE_CLOCK, 0, 0)),
+            Self::OnDemand => Some((call::PROGRAM_TYPE_ON_DEMAND, 0, 0)),
         }
     }
 }
@@ -42,6 +45,7 @@ impl fmt::Display for Place {
             Self::Tracepoint(name) => write!(formatter, "tracepoint {name}"),
             Self::Clock => formatter.write_str("clock"),
             Self::Iterator(name) => write!(formatter, "iterator {name}"),
+            Self::OnDemand => formatter.write_str("call from outside"),
         }
     }
 }
@@ -109,6 +113,7 @@ impl Program {
             program_type,
             attach_type,
             attach_btf_id,
+            flags: if place == Place::OnDemand { call::PROGRAM_FLAG_MAY_SLEEP } else { 0 },
             name: call::object_name(name),
             ..ProgramLoad::default()
         };
@@ -148,6 +153,13 @@ impl Program {
             cause,
             verifier: String::new(),
         })
+    }
+
+    /// Runs it once, here and now, and waits for its end; for one that is called on demand.
+    pub fn run(&self) -> io::Result<()> {
+        let mut attributes = ProgramRun { program: self.descriptor.as_raw_fd() as u32, ..ProgramRun::default() };
+        // SAFETY: the structure holds no pointer that is not null.
+        unsafe { call::perform(call::PROGRAM_RUN, &mut attributes) }.map(drop)
     }
 
     /// How often it was not run because it was running on that CPU already: each is an event that was missed.
@@ -262,6 +274,26 @@ mod tests {
         calls();
         assert!(seen() < after + 100, "{after} then {}", seen());
         assert_eq!(program.missed().expect("information"), 0);
+    }
+
+    #[test]
+    fn a_program_on_demand_runs_when_it_is_told_and_may_call_the_kernels_functions() {
+        let Ok(btf) = probe::kernel_types() else { return };
+        let function = |name| btf.find(Kind::Function, name);
+        let (Some(lock), Some(unlock)) = (function("bpf_rcu_read_lock"), function("bpf_rcu_read_unlock")) else { return };
+        let counter = KernelWords::new("mh_test", 1).expect("memory");
+        let mut program = Assembler::new();
+        program.call_kernel(lock);
+        program.call_kernel(unlock);
+        program.address(Register::R1, counter.descriptor(), 0);
+        program.set(Register::R2, 1);
+        program.add_shared(Register::R1, 0, Register::R2);
+        program.set(Register::R0, 0);
+        program.exit();
+        let code = program.finish().expect("no jump");
+        let program = Program::load(Place::OnDemand, "mh_test", &code, &btf).expect("loaded");
+        (0..3).for_each(|_| program.run().expect("run"));
+        assert_eq!(counter.words()[0].load(Ordering::Relaxed), 3);
     }
 
     #[test]
