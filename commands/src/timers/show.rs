@@ -185,7 +185,8 @@ fn counters_text(counters: Option<&Counters>) -> String {
 
 /// The waits, one a line, after a line of names.
 pub fn as_csv(report: &Report) -> String {
-    let mut text = "call,machine,cpu,told_ns,slack_ns,rounds,min_ns,p50_ns,p99_ns,max_ns,early,missing,own_slack_ns\n".to_owned();
+    let mut text =
+        "call,machine,cpu,told_ns,slack_ns,rounds,min_ns,p50_ns,p99_ns,max_ns,early,missing,own_slack_ns\n".to_owned();
     for waited in &report.waits {
         let machine = if waited.machine == Busy::All { "loaded" } else { "as is" };
         let cpu = waited.cpu.map_or(String::new(), |cpu| cpu.to_string());

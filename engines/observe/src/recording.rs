@@ -130,7 +130,8 @@ struct Limited<'a> {
 impl Write for Limited<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let left = self.left.checked_sub(bytes.len());
-        self.left = left.ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, "too many threads for one sample"))?;
+        self.left =
+            left.ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, "too many threads for one sample"))?;
         self.sink.write_all(bytes).map(|()| bytes.len())
     }
 

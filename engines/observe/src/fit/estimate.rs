@@ -125,7 +125,8 @@ pub fn estimate(survey: &Survey, suppose: Suppose) -> Option<Estimate> {
 fn range_of_all(bounds: &[Bound], each_bytes: Range) -> (Option<Range>, Vec<String>) {
     let ranges: Vec<(&Bound, Range)> =
         bounds.iter().filter_map(|bound| Some((bound, range_of(bound, each_bytes)?))).collect();
-    let smallest = |end: fn(&Range) -> f64| ranges.iter().min_by(|(_, one), (_, other)| end(one).total_cmp(&end(other)));
+    let smallest =
+        |end: fn(&Range) -> f64| ranges.iter().min_by(|(_, one), (_, other)| end(one).total_cmp(&end(other)));
     let ends = (smallest(|range| range.low), smallest(|range| range.middle), smallest(|range| range.high));
     let (Some((least, low)), Some((first, middle)), Some((most, high))) = ends else { return (None, Vec::new()) };
     let mut may_bind: Vec<String> = [least, most].map(|bound| bound.what.clone()).to_vec();
@@ -309,12 +310,18 @@ mod tests {
         // Two threads each.
         seen.room.tasks = vec![TaskRoom { limit: "kernel.pid_max".to_owned(), left: 24 }];
         let bound = estimate(&seen, Suppose::default()).expect("instances");
-        assert_eq!((bound.bounds[0].what.as_str(), bound.may_bind.as_slice()), ("memory", &["kernel.pid_max".to_owned()][..]));
+        assert_eq!(
+            (bound.bounds[0].what.as_str(), bound.may_bind.as_slice()),
+            ("memory", &["kernel.pid_max".to_owned()][..])
+        );
         assert_eq!(bound.fits.map(|fits| (fits.low, fits.middle, fits.high)), Some((5.0, 10.0, 12.0)));
         // Tasks bind, and memory does if the next are dear.
         seen.room.tasks[0].left = 14;
         let bound = estimate(&seen, Suppose::default()).expect("instances");
-        assert_eq!((bound.bounds[0].what.as_str(), bound.may_bind.as_slice()), ("kernel.pid_max", &["memory".to_owned()][..]));
+        assert_eq!(
+            (bound.bounds[0].what.as_str(), bound.may_bind.as_slice()),
+            ("kernel.pid_max", &["memory".to_owned()][..])
+        );
         assert_eq!(bound.fits.map(|fits| (fits.low, fits.middle, fits.high)), Some((5.0, 7.0, 7.0)));
     }
 

@@ -292,7 +292,11 @@ mod tests {
     fn the_list_says_what_the_clocks_say_in_whichever_way_it_is_read() {
         let host = Host::real();
         let may = machine::sees_the_kernels_numbers(&host).expect("readable") && kernel_types().is_ok();
-        assert_eq!(ThreadList::open(&host).is_some(), may, "where programs may be put into the kernel, this one is taken");
+        assert_eq!(
+            ThreadList::open(&host).is_some(),
+            may,
+            "where programs may be put into the kernel, this one is taken"
+        );
         if !may {
             return;
         }

@@ -280,7 +280,9 @@ mod tests {
     fn a_program_on_demand_runs_when_it_is_told_and_may_call_the_kernels_functions() {
         let Ok(btf) = probe::kernel_types() else { return };
         let function = |name| btf.find(Kind::Function, name);
-        let (Some(lock), Some(unlock)) = (function("bpf_rcu_read_lock"), function("bpf_rcu_read_unlock")) else { return };
+        let (Some(lock), Some(unlock)) = (function("bpf_rcu_read_lock"), function("bpf_rcu_read_unlock")) else {
+            return;
+        };
         let counter = KernelWords::new("mh_test", 1).expect("memory");
         let mut program = Assembler::new();
         program.call_kernel(lock);

@@ -5,6 +5,8 @@
 //! Registers: R6 is the context, R7 the thread, R9 where its record is written.
 
 use super::record;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use sys::bpf::assemble::Arithmetic::{Add, And, Subtract};
 use sys::bpf::assemble::Condition::{Above, Equal, NotEqual};
 use sys::bpf::assemble::Operand::{Is, Of};
@@ -12,8 +14,6 @@ use sys::bpf::assemble::Register::{R0, R1, R2, R3, R6, R7, R8, R9, R10};
 use sys::bpf::assemble::Width::{Double, Word};
 use sys::bpf::assemble::{AssembleError, Assembler, Helper, Instruction};
 use sys::bpf::btf::{Btf, Kind};
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 use sys::bpf::{KernelWords, Place, Program};
 
 /// A program, ready to be loaded.
