@@ -31,7 +31,11 @@ pub fn is_small(args: &TarArgs) -> bool {
     let archive_bytes = archive.as_os_str().as_bytes();
     let (is_small, mut places) = match () {
         () if args.extract => (is_small_and_plain(archive), vec![archive_bytes, b"."]),
-        () if args.create && args.directory.is_empty() => (are_few_and_small(args), vec![folder_of(archive_bytes)]),
+        // Behind links may be anything, and a device or a pipe takes its time.
+        () if args.create && args.directory.is_empty() && !args.dereference => {
+            let becomes_a_file = fs::metadata(archive).map_or(true, |there| there.is_file());
+            (becomes_a_file && are_few_and_small(args), vec![folder_of(archive_bytes)])
+        }
         () => return false,
     };
     places.extend(args.directory.iter().map(|folder| folder.as_os_str().as_bytes()));
