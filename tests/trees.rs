@@ -1,6 +1,7 @@
 //! `mh cp`, `mh rm` and `mh mv` on real trees, against GNU's: same trees, same exit codes, at 1, 2 and 64 hands; and under those who
 //! swap folders for links meanwhile.
 
+mod corners;
 pub mod described;
 mod hostile;
 mod interrupted;

@@ -201,7 +201,10 @@ enum When {
 }
 
 fn command() -> Command {
-    let command = CpArgs::augment_args(Command::new("cp")).args_override_self(true).version(env!("CARGO_PKG_VERSION"));
+    let command = CpArgs::augment_args(Command::new("cp"))
+        .args_override_self(true)
+        .infer_long_args(true)
+        .version(env!("CARGO_PKG_VERSION"));
     trees::without_short_names(command).after_help(
         "Examples:\n  mh cp -a project /backup          a tree with everything it has, on all cores\n  \
          mh cp -a --resume project /backup go on where a signal ended it\n  \
@@ -230,7 +233,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     refused += parents::finish(&words, &made, &manner);
     refused += if args.fsync { bring_to_disk(&words, &finished.roots) } else { 0 };
     trees::report(context, &args.shared, &finished.report);
-    trees::flush_output()?;
+    trees::flush_output(context)?;
     Ok(if finished.report.counts.failed == 0 && refused == 0 { Outcome::Done } else { Outcome::Partial })
 }
 

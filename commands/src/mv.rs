@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::cp::jobs::{self, Found, Layout, Names, TargetIs};
-use crate::cp::manner::{KEEP_ALL, backup};
+use crate::cp::manner::{KEEP_ALL, backup, refuse_backup_of_nothing};
 use crate::cp::{Finished, copy_all};
 use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group, Signals};
@@ -95,7 +95,10 @@ struct MvArgs {
 }
 
 fn command() -> Command {
-    let command = MvArgs::augment_args(Command::new("mv")).args_override_self(true).version(env!("CARGO_PKG_VERSION"));
+    let command = MvArgs::augment_args(Command::new("mv"))
+        .args_override_self(true)
+        .infer_long_args(true)
+        .version(env!("CARGO_PKG_VERSION"));
     trees::without_short_names(command).after_help(
         "Examples:\n  mh mv a b                    a rename\n  \
          mh mv project /mnt/disk      a copy on all cores, then a removal",
@@ -114,7 +117,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
     }
-    let kept = backup(context, args.backup.as_deref().or(args.simple_backup.then_some("")), args.suffix.as_ref())?;
+    let backup_wanted = args.backup.as_deref().or(args.simple_backup.then_some(""));
+    refuse_backup_of_nothing(context, backup_wanted, args.no_clobber)?;
+    let kept = backup(context, backup_wanted, args.suffix.as_ref())?;
     let mut elsewhere = Vec::new();
     for job in jobs {
         match move_one(&words, &job, &args, kept.as_ref()) {
@@ -127,7 +132,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         }
     }
     let failed = if elsewhere.is_empty() { 0 } else { copy_and_remove(context, &words, &args, &elsewhere)? };
-    trees::flush_output()?;
+    trees::flush_output(context)?;
     Ok(if refused == 0 && failed == 0 { Outcome::Done } else { Outcome::Partial })
 }
 
@@ -165,6 +170,9 @@ fn move_one(words: &Words, job: &Job, args: &MvArgs, kept: Option<&Backup>) -> R
     }
     let target =
         Operand::open(&job.target).map_err(|error| format!("cannot move {from} to {to}: {}", cause(&error)))?;
+    if target.has_slash && status.kind() != Kind::Folder {
+        return Err(format!("cannot move {from} to {to}: {}", cause(&Errno::NOTDIR.into())));
+    }
     let mut backed_up = String::new();
     if let Ok(there) = entry::status_at(target.parent.as_fd(), &target.name, Follow::No) {
         if !may_replace(words, job, args, &status, &there, kept)? {
@@ -222,12 +230,26 @@ fn rename(source: &Operand, target: &Operand, job: &Job, status: &Status, args: 
         return Ok(Moved::Renamed);
     };
     match Errno::from_raw_os_error(error.raw_os_error().unwrap_or_default()) {
-        Errno::XDEV => Ok(Moved::ToBeCopied),
+        Errno::XDEV => make_room(target, status, &from, &to).map(|()| Moved::ToBeCopied),
         Errno::EXIST if args.no_clobber => Ok(Moved::Left),
         Errno::INVAL if status.kind() == Kind::Folder => {
             Err(format!("cannot move {from} to a subdirectory of itself, {to}"))
         }
         _ => Err(format!("cannot move {from} to {to}: {}", cause(&error))),
+    }
+}
+
+/// COMPAT: a folder takes the place of an empty one alone, between file systems as within one: two are not merged. (Files go when their
+/// copy is made.)
+fn make_room(target: &Operand, status: &Status, from: &str, to: &str) -> Result<(), String> {
+    if status.kind() != Kind::Folder {
+        return Ok(());
+    }
+    match entry::remove_folder_at(target.parent.as_fd(), &target.name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(format!("inter-device move failed: {from} to {to}; unable to remove target: {}", cause(&error)))
+        }
+        _ => Ok(()),
     }
 }
 

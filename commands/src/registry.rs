@@ -93,7 +93,10 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
     let mut typed = vec![OsString::from(format!("mh {}", entry.name))];
     typed.extend((entry.rewrite)(rest));
     let command = (entry.command)().bin_name(format!("mh {}", entry.name));
-    let matches = command.try_get_matches_from(typed).map_err(Failure::CommandLine)?;
+    let matches = command.try_get_matches_from(typed).map_err(|error| match linked {
+        Some(entry) => in_words_of(entry, error),
+        None => Failure::CommandLine(error),
+    })?;
     let mut context = match entry.signals {
         Signals::TidyUp => Context::new()?,
         Signals::TidyUpLater => Context::with_later_signals()?,
@@ -101,6 +104,24 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
     };
     context.program = program;
     (entry.run)(&mut context, &matches)
+}
+
+/// COMPAT: under an old name a wrong command line is told as the old program tells it, with its exit code.
+fn in_words_of(entry: &Entry, error: clap::Error) -> Failure {
+    if !error.use_stderr() {
+        return Failure::CommandLine(error);
+    }
+    let (text, name) = (error.render().to_string(), entry.name);
+    let is_said = |line: &&str| !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more");
+    let lines: Vec<&str> = text.lines().filter(is_said).collect();
+    let said = lines.join("\n");
+    let said = said.strip_prefix("error: ").unwrap_or(&said);
+    let code = match name {
+        "cp" | "mv" | "rm" => 1,
+        "tar" => 64,
+        _ => 2,
+    };
+    Failure::InWordsOfOthers { text: format!("{name}: {said}\nTry '{name} --help' for more information."), code }
 }
 
 fn find(name: &OsStr) -> Option<&'static Entry> {

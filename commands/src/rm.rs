@@ -10,10 +10,11 @@ use crate::trees::{self, Outset, TreeReport, Words, cause, shown};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use crew::plan::Plan;
 use rustix::process::geteuid;
+use std::collections::HashSet;
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
-use sys::entry::{self, Follow, Kind};
+use sys::entry::{self, Follow, Kind, Status};
 use transfer::finding::Finding;
 use transfer::operand;
 use transfer::remove::{Asked, Caution, Complaint, Folders, Listener, Question, Removal, remove};
@@ -121,7 +122,16 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if is_asked_once(&args) && !agrees_once(&words, &args) {
         return Ok(Outcome::Done);
     }
-    let operands: Vec<Vec<u8>> = typed.iter().filter(|path| is_allowed(&words, path, &args)).cloned().collect();
+    let all: HashSet<&[u8]> = typed.iter().map(|path| operand::trimmed(path)).collect();
+    let (mut operands, mut go_with_another) = (Vec::new(), Vec::new());
+    for path in &typed {
+        let name = CString::new(path.as_slice()).ok();
+        let there = name.and_then(|name| entry::status_at(entry::here(), &name, Follow::No).ok());
+        if is_allowed(&words, path, there.as_ref(), &args) {
+            operands.push(path.clone());
+            go_with_another.push(there.is_some() && is_below_one_of(&all, path));
+        }
+    }
     let refused = typed.len() - operands.len();
     let tally = Arc::new(Tally::default());
     let listener = Told { words: &words };
@@ -130,6 +140,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         folders: folders(&args),
         caution: caution(context, &args),
         ignores_missing: args.force,
+        go_with_another: &go_with_another,
         one_file_system: args.one_file_system,
         tells_all: args.verbose || args.dry_run,
         pretends: args.dry_run,
@@ -153,7 +164,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         hands_from: hands.from(),
     };
     trees::report(context, &args.shared, &finished);
-    trees::flush_output()?;
+    trees::flush_output(context)?;
     Ok(if counts.failed == 0 && refused == 0 { Outcome::Done } else { Outcome::Partial })
 }
 
@@ -170,6 +181,7 @@ pub fn remove_quietly(
         folders: Folders::Whole,
         caution: Caution::Never,
         ignores_missing: true,
+        go_with_another: &[],
         one_file_system: false,
         tells_all: false,
         pretends: false,
@@ -225,27 +237,22 @@ fn agrees_once(words: &Words, args: &RmArgs) -> bool {
 }
 
 /// What is refused before anything is touched: `.`, `..` and the root.
-fn is_allowed(words: &Words, path: &[u8], args: &RmArgs) -> bool {
+fn is_allowed(words: &Words, path: &[u8], there: Option<&Status>, args: &RmArgs) -> bool {
     let last = operand::last_part(path);
-    let Ok(name) = CString::new(path) else { return true };
-    let status = entry::status_at(entry::here(), &name, Follow::No);
-    let is_folder = status.as_ref().is_ok_and(|status| status.kind() == Kind::Folder);
-    if !args.recursive || !is_folder {
-        return true;
-    }
+    let Some(status) = there.filter(|there| there.kind() == Kind::Folder && args.recursive) else { return true };
     if last == b"." || last == b".." {
         words.say(&format!("refusing to remove '.' or '..' directory: skipping {}", shown(path)));
         return false;
     }
     let root = entry::status_at(entry::here(), c"/", Follow::No);
-    let is_root = matches!((&status, &root), (Ok(one), Ok(root)) if one.identity() == root.identity());
+    let is_root = root.is_ok_and(|root| status.identity() == root.identity());
     if is_root && !args.no_preserve_root {
-        let same = if operand::trimmed(path) == b"/" { String::new() } else { " (same as '/')".to_owned() };
+        let same = if path == b"/" { String::new() } else { " (same as '/')".to_owned() };
         words.say(&format!("it is dangerous to operate recursively on {}{same}", shown(path)));
         words.say("use --no-preserve-root to override this failsafe");
         return false;
     }
-    if args.preserve_root.as_deref() == Some("all") && !is_root && is_on_another_device(path, &status) {
+    if args.preserve_root.as_deref() == Some("all") && !is_root && is_on_another_device(path, status) {
         words.say(&format!("skipping {}, since it's on a different device", shown(path)));
         words.say("and --preserve-root=all is in effect");
         return false;
@@ -253,12 +260,19 @@ fn is_allowed(words: &Words, path: &[u8], args: &RmArgs) -> bool {
     true
 }
 
-fn is_on_another_device(path: &[u8], status: &std::io::Result<entry::Status>) -> bool {
+/// Whether `path` lies, as it was typed, in a folder that was typed.
+fn is_below_one_of(all: &HashSet<&[u8]>, path: &[u8]) -> bool {
+    let path = operand::trimmed(path);
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    slashes.into_iter().any(|slash| all.contains(operand::trimmed(&path[..slash.max(1)])))
+}
+
+fn is_on_another_device(path: &[u8], status: &Status) -> bool {
     let parent = operand::Operand::open(path).and_then(|operand| {
         use std::os::fd::AsFd;
         entry::status_at(operand.parent.as_fd(), c".", Follow::No)
     });
-    matches!((status, parent), (Ok(one), Ok(parent)) if one.identity().device != parent.identity().device)
+    parent.is_ok_and(|parent| status.identity().device != parent.identity().device)
 }
 
 fn plan(context: &Context, args: &RmArgs) -> Plan {

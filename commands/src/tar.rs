@@ -11,7 +11,9 @@ mod extract;
 mod index;
 mod list;
 mod memory;
+mod moment;
 mod old_style;
+mod packer;
 mod small;
 mod words;
 
@@ -26,7 +28,7 @@ use crew::pipeline::Mode;
 use crew::tally::Tally;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use terminal::{Messages, Progress, ProgressSample, quote};
 
@@ -51,13 +53,18 @@ fn command() -> Command {
             .help_heading("Cores and memory")
             .help("Use at most N cores (default, and 0: all that this process may use)")
     };
-    let command = TarArgs::augment_args(Command::new("tar").disable_help_flag(true));
-    command.mut_arg("hands", hands).args_override_self(true).version(env!("CARGO_PKG_VERSION")).after_help(
-        "Examples:\n  mh tar xf linux.tar.xz -C /usr/src     unpack and extract on all cores\n  \
+    let command = TarArgs::augment_args(Command::new("tar").disable_help_flag(true).disable_version_flag(true));
+    command
+        .mut_arg("hands", hands)
+        .args_override_self(true)
+        .infer_long_args(true)
+        .version(env!("CARGO_PKG_VERSION"))
+        .after_help(
+            "Examples:\n  mh tar xf linux.tar.xz -C /usr/src     unpack and extract on all cores\n  \
          mh tar cf home.tar.zst --zstd home     the same bytes for any number of cores\n  \
          mh tar tvf home.tar.zst                what is in it\n  \
          mh tar xf strange.tar --untrusted      what strangers made",
-    )
+        )
 }
 
 fn usage(message: String) -> Failure {
@@ -77,6 +84,14 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     args.shared.settle(&context.settings.crew);
     if let Some(file) = &args.listed_incremental {
         return Err(usage(format!("-g {}: incremental archives are not made yet; GNU tar makes them", quote(file))));
+    }
+    if let Some(label) = &args.label {
+        return Err(usage(format!("-V {}: volume labels are not written; --version shows the version", quote(label))));
+    }
+    let reads = args.list || args.extract || args.diff;
+    let is_stdin = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
+    if reads && is_stdin && context.terminals.stdin && !args.shared.explain {
+        return Err(usage("an archive is not read from a terminal: -f names one".to_owned()));
     }
     let signals = context.hold_signals().map_err(signal_failure)?;
     args.is_small = small::is_small(&args);
@@ -114,7 +129,8 @@ fn names_in(path: &PathBuf, ends_in_nul: bool) -> Result<Vec<Vec<u8>>, Failure> 
     let is_stdin = path.as_os_str() == "-";
     let read = if is_stdin { std::fs::read("/dev/stdin") } else { std::fs::read(path) };
     let bytes = read.map_err(|error| could_not("read", path.as_os_str(), &error))?;
-    let border = if ends_in_nul { 0 } else { b'\n' };
+    // No name has such a byte in it: where one is, they all end in it.
+    let border = if ends_in_nul || bytes.contains(&0) { 0 } else { b'\n' };
     Ok(bytes.split(|&byte| byte == border).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
 }
 

@@ -294,13 +294,14 @@ fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String
 }
 
 /// The end of everything said on standard output.
-pub fn flush_output() -> Result<(), Failure> {
+pub fn flush_output(context: &Context) -> Result<(), Failure> {
     match std::io::stdout().flush() {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::BrokenPipe),
-        Err(error) => Err(Failure::Environment {
-            command: "mh",
-            message: format!("write to standard output: {}", with_causes(&error)),
-        }),
+        // COMPAT: GNU's words.
+        Err(error) => {
+            let text = format!("{}: write error: {}", context.program, with_causes(&error));
+            Err(Failure::InWordsOfOthers { text, code: 1 })
+        }
         Ok(()) => Ok(()),
     }
 }

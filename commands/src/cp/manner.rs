@@ -35,12 +35,15 @@ pub fn of(context: &Context, args: &CpArgs) -> Result<Manner, Failure> {
     if args.link && args.symbolic_link {
         return Err(trees::usage(context, "cannot make both hard and symbolic links"));
     }
+    let backup_wanted = args.backup.as_deref().or(args.simple_backup.then_some(""));
+    refuse_backup_of_nothing(context, backup_wanted, args.no_clobber)?;
     let recursive = args.recursive || args.archive;
     let follow = match (args.dereference, args.follow_operands, args.no_dereference || args.links || args.archive) {
         (true, ..) => FollowLinks::Always,
         (_, true, _) => FollowLinks::Operands,
         (_, _, true) => FollowLinks::Never,
-        _ if recursive || args.link => FollowLinks::Never,
+        // COMPAT: another name is made for what a link leads to, also in a tree.
+        _ if recursive && !args.link => FollowLinks::Never,
         _ => FollowLinks::Always,
     };
     let existing = match (args.no_clobber, args.interactive, args.update) {
@@ -65,7 +68,7 @@ pub fn of(context: &Context, args: &CpArgs) -> Result<Manner, Failure> {
         existing,
         force: args.force,
         remove_first: args.remove_destination,
-        backup: backup(context, args.backup.as_deref().or(args.simple_backup.then_some("")), args.suffix.as_ref())?,
+        backup: backup(context, backup_wanted, args.suffix.as_ref())?,
         skip_same: if args.resume { Some(Same::Usual) } else { args.skip_same.as_ref().map(same) },
         verify: args.verify.as_ref().map(same),
         sparse: match args.sparse {
@@ -121,6 +124,14 @@ fn set(context: &Context, keep: &mut Keep, list: &str, option: &str, value: bool
         }
     }
     Ok(())
+}
+
+/// COMPAT: where nothing is written over there is nothing to keep.
+pub fn refuse_backup_of_nothing(context: &Context, how: Option<&str>, no_clobber: bool) -> Result<(), Failure> {
+    match how {
+        Some(_) if no_clobber => Err(trees::usage(context, "options --backup and --no-clobber are mutually exclusive")),
+        _ => Ok(()),
+    }
 }
 
 /// How backups are named: as asked, else as the environment says; none where none were asked for.

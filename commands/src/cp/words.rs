@@ -41,6 +41,9 @@ fn text(finding: &Finding<Complaint>) -> String {
         Complaint::Link(target, other, error) => {
             format!("cannot create hard link {} to {}: {}", shown(target), shown(other), cause(error))
         }
+        Complaint::PointTo(target, error) => {
+            format!("cannot create symbolic link {} to {source}: {}", shown(target), cause(error))
+        }
         Complaint::Share(target, error) => {
             format!("failed to clone {} from {source}: {}", shown(target), cause(error))
         }

@@ -1,6 +1,6 @@
 //! Where an archive comes from: a file or a pipe, plain or packed. Content decides which decoder; names lie.
 
-use super::{TarArgs, could_not, memory};
+use super::{TarArgs, could_not, memory, packer};
 use crate::failure::Failure;
 use archive::blocks::{BlockSource, Piped};
 use archive::extract::Feed;
@@ -19,9 +19,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
-use sys::signals::as_at_start;
 
 /// An archive that was found.
 pub struct Opened {
@@ -105,11 +104,7 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
 }
 
 fn with_program(program: &str, archive: File) -> Result<Way, Failure> {
-    let mut words = program.split_whitespace();
-    let first = words.next().ok_or_else(|| super::usage("-I names no program".to_owned()))?;
-    let mut command = Command::new(first);
-    let child = as_at_start(command.args(words).arg("-d")).stdin(archive).stdout(Stdio::piped()).spawn();
-    let child = child.map_err(|error| could_not("start", Path::new(first).as_os_str(), &error))?;
+    let child = packer::start(packer::command(program)?.arg("-d").stdin(archive).stdout(Stdio::piped()))?;
     Ok(Way::Program(child, program.to_owned()))
 }
 

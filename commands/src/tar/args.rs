@@ -145,6 +145,10 @@ pub struct TarArgs {
     #[arg(short = 'T', long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
     pub files_from: Vec<PathBuf>,
 
+    /// Lines of -T are names, whatever they begin with
+    #[arg(long, hide_short_help = true)]
+    pub verbatim_files_from: bool,
+
     /// Names of -T end in NUL bytes
     #[arg(short = '0', long, hide_short_help = true)]
     pub null: bool,
@@ -161,15 +165,50 @@ pub struct TarArgs {
     #[arg(long, hide_short_help = true)]
     pub exclude_vcs: bool,
 
-    /// Leave out what is in folders with a CACHEDIR.TAG
+    /// Leave out what is in folders with a CACHEDIR.TAG, but not the tag
     #[arg(long, hide_short_help = true)]
     pub exclude_caches: bool,
+
+    /// The same with the tag
+    #[arg(long, hide_short_help = true)]
+    pub exclude_caches_under: bool,
+
+    /// The same with tag and folder
+    #[arg(long, hide_short_help = true)]
+    pub exclude_caches_all: bool,
+
+    /// Leave out what is in folders with a file called NAME, but not that file
+    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_tag: Vec<OsString>,
+
+    /// The same with that file
+    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_tag_under: Vec<OsString>,
+
+    /// The same with file and folder
+    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_tag_all: Vec<OsString>,
+
+    /// Only files that have changed since TIME, or since FILE, in any way
+    #[arg(
+        short = 'N',
+        long,
+        visible_alias = "after-date",
+        value_name = "TIME",
+        conflicts_with = "newer_mtime",
+        hide_short_help = true
+    )]
+    pub newer: Option<OsString>,
+
+    /// Only files whose bytes have changed since TIME, or since FILE
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    pub newer_mtime: Option<OsString>,
 
     /// Cut N leading names off
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub strip_components: usize,
 
-    /// Rename: s/FROM/TO/ with text, ^ and $ (no other expressions)
+    /// Rename: s/FROM/TO/[g] with text, ^ and $ (no other expressions), links' targets too; flags r s h, R S H choose
     #[arg(long, visible_alias = "xform", value_name = "RULE", action = ArgAction::Append, hide_short_help = true)]
     pub transform: Vec<String>,
 
@@ -245,13 +284,17 @@ pub struct TarArgs {
     #[arg(long, value_name = "GROUP", hide_short_help = true)]
     pub group: Option<String>,
 
-    /// Mode to write into the archive, as octal digits
+    /// Mode to write into the archive, as chmod takes it: 644, go-w, a+rX
     #[arg(long, value_name = "MODE", hide_short_help = true)]
     pub mode: Option<String>,
 
-    /// Time to write into the archive: @SECONDS, YYYY-MM-DD [HH:MM[:SS]], or that of a file
+    /// Time to write into the archive: @SECONDS, YYYY-MM-DD [HH:MM[:SS[.N]]] [+HHMM], or that of a file
     #[arg(long, value_name = "TIME", hide_short_help = true)]
     pub mtime: Option<OsString>,
+
+    /// The time of --mtime only for files that are newer
+    #[arg(long, requires = "mtime", hide_short_help = true)]
+    pub clamp_mtime: bool,
 
     /// Order within folders: name (default), inode or none
     #[arg(long, value_name = "ORDER", value_parser = ["name", "inode", "none"], hide_short_help = true)]
@@ -270,16 +313,36 @@ pub struct TarArgs {
     pub one_top_level: Option<OsString>,
 
     /// Keep, or restore, extended attributes
-    #[arg(long, hide_short_help = true)]
+    #[arg(long, overrides_with = "no_xattrs", hide_short_help = true)]
     pub xattrs: bool,
 
+    /// Leave out extended attributes: the default
+    #[arg(long, overrides_with = "xattrs", hide_short_help = true)]
+    pub no_xattrs: bool,
+
+    /// Of the extended attributes, these (all where it is not given)
+    #[arg(long, value_name = "PATTERN", action = ArgAction::Append, hide_short_help = true)]
+    pub xattrs_include: Vec<OsString>,
+
+    /// Of the extended attributes, not these
+    #[arg(long, value_name = "PATTERN", action = ArgAction::Append, hide_short_help = true)]
+    pub xattrs_exclude: Vec<OsString>,
+
     /// Keep, or restore, access control lists
-    #[arg(long, hide_short_help = true)]
+    #[arg(long, overrides_with = "no_acls", hide_short_help = true)]
     pub acls: bool,
 
+    /// Leave out access control lists: the default
+    #[arg(long, overrides_with = "acls", hide_short_help = true)]
+    pub no_acls: bool,
+
     /// Keep, or restore, labels of SELinux
-    #[arg(long, hide_short_help = true)]
+    #[arg(long, overrides_with = "no_selinux", hide_short_help = true)]
     pub selinux: bool,
+
+    /// Leave out labels of SELinux: the default
+    #[arg(long, overrides_with = "selinux", hide_short_help = true)]
+    pub no_selinux: bool,
 
     /// Look for holes in files
     #[arg(short = 'S', long, hide_short_help = true)]
@@ -317,9 +380,61 @@ pub struct TarArgs {
     #[arg(long)]
     pub untrusted: bool,
 
+    /// Lists show times to the second and what is behind it
+    #[arg(long, hide_short_help = true)]
+    pub full_time: bool,
+
+    /// Lists show times of UTC
+    #[arg(long, hide_short_help = true)]
+    pub utc: bool,
+
+    /// Lists show names as --transform and --strip-components make them
+    #[arg(long, hide_short_help = true)]
+    pub show_transformed_names: bool,
+
     /// Taken for GNU tar's sake; records are 20 blocks, and pipes take any
     #[arg(short = 'b', long, hide = true)]
     pub blocking_factor: Option<u32>,
+
+    /// The same, in bytes
+    #[arg(long, hide = true)]
+    pub record_size: Option<OsString>,
+
+    /// Taken for GNU tar's sake: what it asks for is so in any case
+    #[arg(short = 'B', long, hide = true)]
+    pub read_full_records: bool,
+
+    /// As above
+    #[arg(short = 's', long, alias = "same-order", hide = true)]
+    pub preserve_order: bool,
+
+    /// As above
+    #[arg(short = 'n', long, alias = "no-seek", hide = true)]
+    pub seek: bool,
+
+    /// As above: `host:file` is a file's name here
+    #[arg(long, hide = true)]
+    pub force_local: bool,
+
+    /// As above
+    #[arg(long, alias = "no-delay-directory-restore", hide = true)]
+    pub delay_directory_restore: bool,
+
+    /// As above
+    #[arg(long, hide = true)]
+    pub no_auto_compress: bool,
+
+    /// As above
+    #[arg(long, hide = true)]
+    pub posix: bool,
+
+    /// Volume labels: not yet
+    #[arg(short = 'V', long, value_name = "TEXT", hide = true)]
+    pub label: Option<OsString>,
+
+    /// Print version
+    #[arg(long, action = ArgAction::Version)]
+    pub version: Option<bool>,
 
     /// Print help
     #[arg(long, action = ArgAction::HelpLong)]

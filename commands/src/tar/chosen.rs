@@ -3,13 +3,15 @@
 
 use super::TarArgs;
 use crate::failure::Failure;
+use archive::create::{LeavesAttribute, Renamed};
 use archive::extract::{Choice, Chooser, Event};
-use archive::member::{Kind, Member};
+use archive::member::{AttributeName, Kind, Member};
 use archive::pattern::{Manner, Pattern};
 use archive::select::{Absolute, Named, Naming};
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A name that was given, and whether any member had it.
@@ -27,6 +29,7 @@ pub struct Chosen {
     naming: Naming,
     owners: Owners,
     quotas: Option<Quotas>,
+    leaves_attribute: Option<Box<LeavesAttribute>>,
     removed_was_told: bool,
 }
 
@@ -71,6 +74,7 @@ impl Chosen {
             },
             owners: Owners { numeric: args.numeric_owner, ..Owners::default() },
             quotas: args.untrusted.then(Quotas::default),
+            leaves_attribute: leaves_attribute(args),
             removed_was_told: false,
         })
     }
@@ -103,10 +107,76 @@ impl Chosen {
         are_plain.then(|| wanted.iter().map(|wanted| wanted.pattern.text().to_vec()).collect())
     }
 
+    /// The name that a member would be extracted under.
+    pub fn shown(&self, name: &[u8]) -> Vec<u8> {
+        let renamed = self.renamed(name);
+        match self.naming.place(&renamed) {
+            Named::Path { path, .. } => path,
+            Named::CutOff | Named::LeadsUp => Vec::new(),
+        }
+    }
+
     /// The name that a member gets, before it is made to stay inside.
     pub fn renamed(&self, name: &[u8]) -> Vec<u8> {
-        self.renames.iter().fold(name.to_vec(), |name, rename| rename.apply(&name))
+        renamed_by(&self.renames, name, Renamed::Member)
     }
+}
+
+/// A name after all rules that are for it, which do not see the slash behind a folder's. What would be left without a name keeps its own.
+fn renamed_by(rules: &[Rename], name: &[u8], what: Renamed) -> Vec<u8> {
+    let rules = rules.iter().filter(|rule| rule.is_for(what));
+    let plain = name.strip_suffix(b"/").filter(|plain| !plain.is_empty()).unwrap_or(name);
+    let mut renamed = rules.fold(plain.to_vec(), |name, rule| rule.apply(&name));
+    if renamed.is_empty() {
+        return name.to_vec();
+    }
+    renamed.extend_from_slice(&name[plain.len()..]);
+    renamed
+}
+
+/// A line of a list of files to archive.
+pub enum Listed<'a> {
+    /// A name.
+    Name(&'a [u8]),
+    /// What follows is in this folder.
+    Folder(PathBuf),
+}
+
+/// COMPAT: of the options that GNU tar takes in such lists, `-C` and `--add-file`; all else is a name.
+pub fn listed<'a>(args: &TarArgs, line: &'a [u8]) -> Listed<'a> {
+    if args.null || args.verbatim_files_from {
+        return Listed::Name(line);
+    }
+    if let Some(name) = line.strip_prefix(b"--add-file=") {
+        return Listed::Name(name);
+    }
+    match line.strip_prefix(b"--directory=").or_else(|| line.strip_prefix(b"-C")) {
+        Some(folder) if !folder.trim_ascii().is_empty() => {
+            Listed::Folder(PathBuf::from(OsStr::from_bytes(folder.trim_ascii_start())))
+        }
+        _ => Listed::Name(line),
+    }
+}
+
+/// Whether extended attributes are kept at all.
+pub fn wants_attributes(args: &TarArgs) -> bool {
+    args.xattrs || !(args.xattrs_include.is_empty() && args.xattrs_exclude.is_empty())
+}
+
+/// Which of them are left out; none where all are kept.
+pub fn leaves_attribute(args: &TarArgs) -> Option<Box<LeavesAttribute>> {
+    if args.xattrs_include.is_empty() && args.xattrs_exclude.is_empty() {
+        return None;
+    }
+    let manner = Manner { anchored: true, ..Manner::EXCLUDED };
+    let patterns = |texts: &[OsString]| -> Vec<Pattern> {
+        texts.iter().map(|text| Pattern::new(text.as_bytes(), manner)).collect()
+    };
+    let (taken, left) = (patterns(&args.xattrs_include), patterns(&args.xattrs_exclude));
+    Some(Box::new(move |name| {
+        let is_taken = taken.is_empty() || taken.iter().any(|pattern| pattern.matches(name));
+        !is_taken || left.iter().any(|pattern| pattern.matches(name))
+    }))
 }
 
 /// Names that no member had.
@@ -133,7 +203,7 @@ pub fn excluded(args: &TarArgs) -> Result<Vec<Pattern>, Failure> {
     for path in &args.exclude_from {
         let bytes = std::fs::read(path).map_err(|error| super::could_not("read", path.as_os_str(), &error))?;
         let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-        texts.extend(lines.map(|line| std::ffi::OsStr::from_bytes(line).to_owned()));
+        texts.extend(lines.map(|line| OsStr::from_bytes(line).to_owned()));
     }
     if args.exclude_vcs {
         texts.extend(VERSION_CONTROL.iter().map(OsString::from));
@@ -153,9 +223,17 @@ impl Chooser for Chosen {
         };
         if !self.renames.is_empty() {
             member.path = self.renamed(&member.path);
-            if member.kind == Kind::HardLink {
-                member.link = self.renamed(&member.link);
+            match member.kind {
+                Kind::HardLink => member.link = renamed_by(&self.renames, &member.link, Renamed::HardLink),
+                Kind::Symlink => member.link = renamed_by(&self.renames, &member.link, Renamed::SymbolicLink),
+                _ => {}
             }
+        }
+        if let Some(leaves) = &self.leaves_attribute {
+            member.attributes.retain(|attribute| match &attribute.name {
+                AttributeName::Extended(name) => !leaves(name),
+                _ => true,
+            });
         }
         if let Some(why) = self.quotas.as_mut().and_then(|quotas| quotas.refuses(member)) {
             return refuse(why);
@@ -281,7 +359,7 @@ fn leads_up(path: &[u8], link: &[u8]) -> bool {
 /// Renames as `--transform` says; none where it is not given.
 pub fn renamer(args: &TarArgs) -> Result<Option<Box<archive::create::Rename>>, Failure> {
     let rules = renames(args)?;
-    let rename = move |name: &[u8]| rules.iter().fold(name.to_vec(), |name, rule| rule.apply(&name));
+    let rename = move |name: &[u8], what: Renamed| renamed_by(&rules, name, what);
     Ok(if args.transform.is_empty() { None } else { Some(Box::new(rename)) })
 }
 
@@ -292,9 +370,15 @@ struct Rename {
     at_front: bool,
     at_end: bool,
     all: bool,
+    /// Not for these.
+    leaves: Vec<Renamed>,
 }
 
 impl Rename {
+    fn is_for(&self, what: Renamed) -> bool {
+        !self.leaves.contains(&what)
+    }
+
     fn apply(&self, name: &[u8]) -> Vec<u8> {
         let mut renamed = Vec::with_capacity(name.len() + self.to.len());
         let mut at = 0;
@@ -334,11 +418,25 @@ fn rename(rule: &str) -> Result<Rename, Failure> {
     let at_end = from.ends_with('$');
     let text = from.trim_start_matches('^').trim_end_matches('$');
     let has_expressions = text.contains(['*', '[', '\\', '.', '+', '?', '(']) && !is_escaped(text);
-    if has_expressions || to.contains(['\\', '&']) || !matches!(flags, "" | "g") {
+    if has_expressions || to.contains(['\\', '&']) {
         return Err(refused());
     }
+    // COMPAT: without a word all names are changed, also where links lead.
+    let (mut all, mut leaves) = (false, Vec::new());
+    for flag in flags.chars() {
+        match flag {
+            'g' => all = true,
+            'R' => leaves.push(Renamed::Member),
+            'H' => leaves.push(Renamed::HardLink),
+            'S' => leaves.push(Renamed::SymbolicLink),
+            'r' => leaves.retain(|left| *left != Renamed::Member),
+            'h' => leaves.retain(|left| *left != Renamed::HardLink),
+            's' => leaves.retain(|left| *left != Renamed::SymbolicLink),
+            _ => return Err(refused()),
+        }
+    }
     let from = text.replace('\\', "").into_bytes();
-    Ok(Rename { from, to: to.as_bytes().to_vec(), at_front, at_end, all: flags == "g" })
+    Ok(Rename { from, to: to.as_bytes().to_vec(), at_front, at_end, all, leaves })
 }
 
 /// Whether each letter that means something stands behind a backslash, and nothing else does.
@@ -371,6 +469,13 @@ mod tests {
         assert_eq!(renamed("s/$/.bak/", "x").as_deref(), Some("x.bak"));
         assert_eq!(renamed("s|^|top/|", "x").as_deref(), Some("top/x"));
         assert_eq!(renamed("s/\\.c$/.o/", "a.c").as_deref(), Some("a.o"));
+        let for_all = |rule: &str| {
+            let rule = rename(rule).ok().expect("a rule");
+            [Renamed::Member, Renamed::HardLink, Renamed::SymbolicLink].map(|what| rule.is_for(what))
+        };
+        assert_eq!(for_all("s/a/b/"), [true, true, true]);
+        assert_eq!(for_all("s/a/b/gS"), [true, true, false]);
+        assert_eq!(for_all("s/a/b/RHSs"), [false, false, true]);
         for rule in ["s/a*/b/", "s/a/\\1/", "y/a/b/", "s/a/b", "s/a/b/x"] {
             assert!(rename(rule).is_err(), "{rule}");
         }

@@ -5,6 +5,7 @@ use super::chosen::{Chosen, not_found};
 use super::extract::tell_note;
 use super::index;
 use super::list::{quoted, rules};
+use super::words::LongLines;
 use super::{DIFFERENT, FAILED, NAME, TarArgs, could_not};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -55,6 +56,7 @@ fn compare(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chose
     let mut output = Output::standard();
     let mut reader = Reader::new(rules(args), &feed);
     let mut counted = Counted::default();
+    let mut long = LongLines::new(args);
     loop {
         let member = match reader.next(&mut feed)? {
             Step::Member(member) => member,
@@ -67,7 +69,23 @@ fn compare(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chose
         if !chosen.means(&member.path) {
             continue;
         }
-        for difference in differences(&member, &mut feed)? {
+        if args.verbose > 0 {
+            let _unheard = output.line(&if args.verbose > 1 {
+                long.line(&shown(&member), &member)
+            } else {
+                super::words::escaped(&shown(&member))
+            });
+        }
+        let found = match differences(&member, &mut feed)? {
+            Ok(found) => found,
+            Err(error) => {
+                counted.differing += 1;
+                let path = quoted(member.path.strip_suffix(b"/").unwrap_or(&member.path));
+                context.messages.error(NAME, &format!("compare {path}: {}", words(&error)), &[]);
+                continue;
+            }
+        };
+        for difference in found {
             counted.differing += 1;
             // A list that nobody reads still counts.
             let _unheard = output.line(&format!("{}: {difference}", super::words::escaped(&member.path)));
@@ -77,12 +95,12 @@ fn compare(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chose
     Ok(counted)
 }
 
-/// What is different of one member.
-fn differences(member: &Member, feed: &mut Feed) -> Result<Vec<String>, ReadError> {
+/// What is different of one member; the inner error is that it cannot be looked at.
+fn differences(member: &Member, feed: &mut Feed) -> Result<io::Result<Vec<String>>, ReadError> {
     let here = rustix::fs::CWD;
     let status = match tree_calls::status_at(here, &member.path) {
         Ok(status) => status,
-        Err(error) => return Ok(vec![format!("Warning: Cannot stat: {}", words(&error))]),
+        Err(error) => return Ok(Err(error)),
     };
     let mut found = Vec::new();
     if member.kind == Kind::HardLink {
@@ -91,11 +109,11 @@ fn differences(member: &Member, feed: &mut Feed) -> Result<Vec<String>, ReadErro
         if !same {
             found.push(format!("Not linked to {}", super::words::escaped(&member.link)));
         }
-        return Ok(found);
+        return Ok(Ok(found));
     }
     if !is_kind(member.kind, &status) {
         found.push("File type differs".to_owned());
-        return Ok(found);
+        return Ok(Ok(found));
     }
     let is_link = member.kind == Kind::Symlink;
     for (differs, words) in [
@@ -121,7 +139,13 @@ fn differences(member: &Member, feed: &mut Feed) -> Result<Vec<String>, ReadErro
             Err(error) => found.push(format!("Cannot open: {}", words(&error))),
         }
     }
-    Ok(found)
+    Ok(Ok(found))
+}
+
+/// As lists show it.
+fn shown(member: &Member) -> Vec<u8> {
+    let slash: &[u8] = if member.kind == Kind::Directory && !member.path.ends_with(b"/") { b"/" } else { b"" };
+    [&member.path, slash].concat()
 }
 
 fn words(error: &io::Error) -> String {

@@ -2,13 +2,16 @@
 
 use super::list::{quoted, rules};
 use super::memory::{self, Fitting};
-use super::words::{LongLines, Numeric, escaped};
+use super::moment;
+use super::packer::Packer;
+use super::words::{LongLines, escaped};
 use super::{DIFFERENT, FAILED, NAME, TarArgs, chosen, could_not, usage};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
 use archive::create::{
-    Choice, CreateError, Creation, Event, Folders, HardLinks, Index, Instead, Links, Operand, Packing, Sort, create,
+    Choice, CreateError, Creation, Event, Folders, HardLinks, Index, Instead, Keeps, Links, ModeRule, NewTime, Newer,
+    Operand, Packing, Sort, Tag, create,
 };
 use archive::member::{Member, Time};
 use archive::packed::LeaseShare;
@@ -31,7 +34,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use sys::civil_time::{self, CivilTime};
 use sys::staged_file::{Replace, StagedFile};
 use terminal::Output;
 
@@ -39,7 +41,7 @@ use terminal::Output;
 pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let width = super::width(context, args);
     let packing = packing(args)?;
-    if packing.is_some() && (args.append || args.update) {
+    if (packing.is_some() || args.use_compress_program.is_some()) && (args.append || args.update) {
         return Err(usage("a packed archive cannot be added to".to_owned()));
     }
     let style = style(args)?;
@@ -55,7 +57,7 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
         return Ok(Outcome::Done);
     }
     let operands = operands(args, matches)?;
-    if operands.is_empty() {
+    if operands.is_empty() && args.files_from.is_empty() {
         return Err(usage("an empty archive is not made by mistake: name files, or -T /dev/null".to_owned()));
     }
     let mut choice = choice(args)?;
@@ -88,25 +90,15 @@ fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, fitting: F
 }
 
 fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
-    if let Some(program) = &args.use_compress_program {
-        let hint = "mh tar -cf - ... | PROGRAM does the same";
-        return Err(usage(format!("-I {program} is for reading here; {hint}")));
-    }
-    let said = [
-        (args.gzip, "gz"),
-        (args.bzip2, "bz2"),
-        (args.xz, "xz"),
-        (args.zstd, "zst"),
-        (args.lz4, "lz4"),
-        (args.lzma, "lzma"),
-    ];
+    let said = [(args.gzip, "gz"), (args.bzip2, "bz2"), (args.xz, "xz"), (args.zstd, "zst"), (args.lz4, "lz4")];
     let by_option = said.iter().find(|(is_said, _)| *is_said).and_then(|(_, name)| registry::by_name(name));
     let format = match by_option {
-        None if args.auto_compress => by_ending(args),
+        None if args.auto_compress => by_ending(args)?,
         found => found,
     };
-    if args.compress {
-        return Err(usage("-Z is for reading: nobody should make such files any more".to_owned()));
+    if args.compress || args.lzma {
+        let (letter, instead) = if args.lzma { ("--lzma", "-J") } else { ("-Z", "-z") };
+        return Err(usage(format!("{letter} is for reading: {instead} makes what all can read")));
     }
     let Some(format) = format else { return Ok(None) };
     let facts = format.facts();
@@ -123,13 +115,21 @@ fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
     Ok(Some(Packing { format, options }))
 }
 
-fn by_ending(args: &TarArgs) -> Option<&'static dyn codec::format::Format> {
-    let name = args.file.as_ref()?.to_string_lossy().into_owned();
+/// The format that the archive's name says; none for a name that says none.
+fn by_ending(args: &TarArgs) -> Result<Option<&'static dyn codec::format::Format>, Failure> {
+    let Some(name) = args.file.as_ref().map(|path| path.to_string_lossy().into_owned()) else { return Ok(None) };
+    // What would be taken for such a file later is not made of plain bytes.
+    if let Some(ending) = NOT_MADE.iter().find(|ending| name.ends_with(**ending)) {
+        return Err(usage(format!("-a: archives that end in {ending} are not made here; .gz, .xz, .zst are")));
+    }
     let has = |format: &&&dyn codec::format::Format| {
         format.can_encode() && format.facts().suffixes.iter().any(|(ending, _)| name.ends_with(ending))
     };
-    registry::formats().iter().find(has).copied()
+    Ok(registry::formats().iter().find(has).copied())
 }
+
+/// Endings by which other programs choose formats that are not written here.
+const NOT_MADE: [&str; 8] = [".Z", ".taZ", ".lz", ".tlz", ".lzma", ".lzo", ".tzo", ".7z"];
 
 fn style(args: &TarArgs) -> Result<Style, Failure> {
     let format = match args.format.as_deref() {
@@ -172,8 +172,14 @@ fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failur
             Word::Folder(path) => folder = Arc::new(open(&folder, path)?),
             Word::Name(name) => operands.push(Operand { folder: Arc::clone(&folder), name: name.to_vec() }),
             Word::From(path) => {
-                let names = super::names_in(path, args.null)?;
-                operands.extend(names.into_iter().map(|name| Operand { folder: Arc::clone(&folder), name }));
+                for line in super::names_in(path, args.null)? {
+                    match chosen::listed(args, &line) {
+                        chosen::Listed::Folder(path) => folder = Arc::new(open(&folder, &path)?),
+                        chosen::Listed::Name(name) => {
+                            operands.push(Operand { folder: Arc::clone(&folder), name: name.to_vec() });
+                        }
+                    }
+                }
             }
         }
     }
@@ -190,16 +196,15 @@ fn choice(args: &TarArgs) -> Result<Choice, Failure> {
             _ => Sort::Name,
         },
         links: if args.dereference { Links::Followed } else { Links::Kept },
-        folders: Folders {
-            stays_out: args.no_recursion,
-            stays_on_device: args.one_file_system,
-            skips_caches: args.exclude_caches,
-        },
+        folders: Folders { stays_out: args.no_recursion, stays_on_device: args.one_file_system },
+        tags: tags(args),
+        newer: newer(args)?,
         newer_than: HashMap::new(),
         hard_links: if args.hard_dereference { HardLinks::Doubled } else { HardLinks::Kept },
         keeps_absolute: args.absolute_names,
         finds_holes: args.sparse,
-        attributes: args.xattrs,
+        attributes: chosen::wants_attributes(args),
+        leaves_attribute: chosen::leaves_attribute(args),
         lists: args.acls,
         labels: args.selinux,
         numeric: args.numeric_owner,
@@ -209,56 +214,68 @@ fn choice(args: &TarArgs) -> Result<Choice, Failure> {
     })
 }
 
+/// Files that say of their folders that they are to be left out. Who leaves out more goes first.
+fn tags(args: &TarArgs) -> Vec<Tag> {
+    let caches = [
+        (args.exclude_caches_all, Keeps::Nothing),
+        (args.exclude_caches_under, Keeps::Folder),
+        (args.exclude_caches, Keeps::FolderAndTag),
+    ];
+    let named = [
+        (&args.exclude_tag_all, Keeps::Nothing),
+        (&args.exclude_tag_under, Keeps::Folder),
+        (&args.exclude_tag, Keeps::FolderAndTag),
+    ];
+    let mut tags: Vec<Tag> =
+        caches.into_iter().filter(|(is_said, _)| *is_said).map(|(_, keeps)| Tag::of_caches(keeps)).collect();
+    for (names, keeps) in named {
+        tags.extend(names.iter().map(|name| Tag { name: name.as_bytes().to_vec(), signature: b"", keeps }));
+    }
+    tags
+}
+
+fn newer(args: &TarArgs) -> Result<Option<Newer>, Failure> {
+    match (&args.newer, &args.newer_mtime) {
+        (Some(since), _) => Ok(Some(Newer::Anything(time(since)?))),
+        (None, Some(since)) => Ok(Some(Newer::Bytes(time(since)?))),
+        (None, None) => Ok(None),
+    }
+}
+
 fn instead(args: &TarArgs) -> Result<Instead, Failure> {
-    let who = |text: &Option<String>, ask: fn(&[u8]) -> Option<u32>| -> Result<Option<(u64, Vec<u8>)>, Failure> {
+    type Names = (fn(&[u8]) -> Option<u32>, fn(u32) -> Option<Vec<u8>>);
+    let who = |text: &Option<String>, (number_of, name_of): Names| -> Result<Option<(u64, Vec<u8>)>, Failure> {
         let Some(text) = text else { return Ok(None) };
         let refused = || usage(format!("there is no '{text}' here; NAME:NUMBER names any"));
         match text.split_once(':') {
             Some((name, number)) => Ok(Some((number.parse().ok().ok_or_else(refused)?, name.into()))),
-            None => match text.parse() {
-                Ok(number) => Ok(Some((number, Vec::new()))),
-                Err(_) => Ok(Some((ask(text.as_bytes()).ok_or_else(refused)?.into(), text.as_bytes().to_vec()))),
+            // COMPAT: a number's name is written, too, where it has one here.
+            None => match text.parse::<u32>() {
+                Ok(number) => Ok(Some((number.into(), name_of(number).unwrap_or_default()))),
+                Err(_) => Ok(Some((number_of(text.as_bytes()).ok_or_else(refused)?.into(), text.as_bytes().to_vec()))),
             },
         }
     };
-    let mode = match &args.mode {
-        None => None,
-        Some(digits) => match u32::from_str_radix(digits, 8) {
-            Ok(mode @ 0..=0o7777) => Some(mode),
-            _ => return Err(usage(format!("--mode takes octal digits here, not '{digits}'"))),
-        },
-    };
+    let umask = rustix::process::umask(rustix::fs::Mode::empty());
+    rustix::process::umask(umask);
+    let no_mode = |text: &str| usage(format!("--mode takes what chmod takes, not '{text}'"));
+    let rule = |text: &String| ModeRule::parse(text, umask.as_raw_mode()).ok_or_else(|| no_mode(text));
+    let new_time = if args.clamp_mtime { NewTime::AtMost } else { NewTime::Always };
     Ok(Instead {
-        owner: who(&args.owner, sys::names::user_number)?,
-        group: who(&args.group, sys::names::group_number)?,
-        mode,
-        mtime: args.mtime.as_deref().map(time).transpose()?,
+        owner: who(&args.owner, (sys::names::user_number, sys::names::user_name))?,
+        group: who(&args.group, (sys::names::group_number, sys::names::group_name))?,
+        mode: args.mode.as_ref().map(rule).transpose()?,
+        mtime: args.mtime.as_deref().map(time).transpose()?.map(new_time),
     })
 }
 
-/// `@SECONDS`, a date with or without a time, or a file's own.
+/// A moment, or that of a file.
 fn time(given: &std::ffi::OsStr) -> Result<Time, Failure> {
-    let text = given.to_string_lossy();
-    if let Some(seconds) = text.strip_prefix('@') {
-        let seconds = seconds.parse().ok().ok_or_else(|| usage(format!("'{text}' is no time")))?;
-        return Ok(Time { seconds, nanoseconds: 0 });
-    }
-    if let Some(seconds) = calendar(&text) {
-        return Ok(Time { seconds, nanoseconds: 0 });
+    if let Some(time) = given.to_str().and_then(moment::parse) {
+        return Ok(time);
     }
     let metadata = std::fs::metadata(given).map_err(|error| could_not("take the time of", given, &error))?;
     Ok(Time { seconds: metadata.mtime(), nanoseconds: metadata.mtime_nsec() as u32 })
-}
-
-fn calendar(text: &str) -> Option<i64> {
-    let text = text.trim_end_matches(" UTC").trim_end_matches('Z');
-    let (date, clock) = text.split_once([' ', 'T']).unwrap_or((text, "0:0"));
-    let mut date = date.splitn(3, '-').map(str::parse::<u32>);
-    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
-    let mut clock = clock.splitn(3, ':').map(str::parse::<u8>);
-    let (hour, minute) = (clock.next()?.ok()?, clock.next()?.ok()?);
-    let second = clock.next().unwrap_or(Ok(0)).ok()?;
-    civil_time::seconds(CivilTime { year: year.into(), month: month as u8, day: day as u8, hour, minute, second })
 }
 
 /// Where the archive goes.
@@ -267,12 +284,21 @@ enum Target {
     Staged(StagedFile, HashSet<(u64, u64)>),
     /// Standard output, a device, a pipe.
     Direct(File, By),
+    /// Another program, whose output goes where one of the two above would.
+    Through(Packer, Box<Target>),
     /// Behind what is in an archive already, from this byte on.
     Behind(Arc<File>, u64),
 }
 
 impl Target {
     fn open(context: &Context, args: &TarArgs) -> Result<Self, Failure> {
+        let target = Self::open_plain(context, args)?;
+        let Some(program) = &args.use_compress_program else { return Ok(target) };
+        let packer = Packer::start(program, target.file().0)?;
+        Ok(Self::Through(packer, Box::new(target)))
+    }
+
+    fn open_plain(context: &Context, args: &TarArgs) -> Result<Self, Failure> {
         let Some(path) = args.file.as_deref().filter(|path| *path != Path::new("-")) else {
             if context.terminals.stdout {
                 return Err(usage("an archive is not written to a terminal".to_owned()));
@@ -295,6 +321,7 @@ impl Target {
     fn never(&self) -> HashSet<(u64, u64)> {
         match self {
             Self::Staged(_, never) => never.clone(),
+            Self::Through(_, target) => target.never(),
             Self::Direct(..) | Self::Behind(..) => match self.file().0.metadata() {
                 Ok(metadata) if metadata.is_file() => HashSet::from([(metadata.dev(), metadata.ino())]),
                 _ => HashSet::new(),
@@ -302,10 +329,20 @@ impl Target {
         }
     }
 
+    /// What the archive is called while it grows: nobody's file, of which nothing is to be said.
+    fn growing_name(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Staged(staged, _) => staged.path().file_name().map(|name| name.as_bytes().to_vec()),
+            Self::Through(_, target) => target.growing_name(),
+            Self::Direct(..) | Self::Behind(..) => None,
+        }
+    }
+
     fn file(&self) -> (&File, By) {
         match self {
             Self::Staged(staged, _) => (staged.file(), By::Workers),
             Self::Direct(file, by) => (file, *by),
+            Self::Through(packer, _) => (packer.input(), By::OwnThread),
             Self::Behind(file, _) => (file, By::Workers),
         }
     }
@@ -333,7 +370,10 @@ impl Target {
         // COMPAT: to a file without a byte, which is no archive, members can be added all the same.
         while found.len() > 0 {
             match reader.next(&mut source).map_err(|error| could_not("add to", path.as_os_str(), &error))? {
-                Step::Member(member) if args.update => drop(choice.newer_than.insert(member.path, member.mtime)),
+                Step::Member(mut member) if args.update => {
+                    member.path.truncate(member.path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1));
+                    choice.newer_than.insert(member.path, member.mtime);
+                }
                 Step::Member(_) | Step::Note(_) => {}
                 Step::End => break,
             }
@@ -344,9 +384,11 @@ impl Target {
     }
 
     /// The run has failed.
-    fn abandon(&self) {
-        if let Self::Behind(file, base) = self {
-            restore_end(file, *base);
+    fn abandon(self) {
+        match self {
+            Self::Behind(file, base) => restore_end(&file, base),
+            Self::Through(packer, _) => packer.stop(),
+            Self::Staged(..) | Self::Direct(..) => {}
         }
     }
 
@@ -356,6 +398,10 @@ impl Target {
         let told = |error: std::io::Error| could_not("write", path.as_os_str(), &error);
         let staged = match self {
             Self::Staged(staged, _) => staged,
+            Self::Through(packer, target) => {
+                packer.finish(&terminal::quote(&path))?;
+                return target.commit(args, bytes);
+            }
             // What stood behind the old end mark is no part of it.
             Self::Behind(file, base) => return file.set_len(base + bytes).map_err(told),
             Self::Direct(..) => return Ok(()),
@@ -395,19 +441,20 @@ struct Ran {
 struct Told {
     output: Output<Box<dyn std::io::Write + Send>>,
     long: LongLines,
+    growing_name: Option<Vec<u8>>,
     members: u64,
     failed: u64,
     changed: u64,
 }
 
 impl Told {
-    fn new(args: &TarArgs) -> Self {
+    fn new(args: &TarArgs, growing_name: Option<Vec<u8>>) -> Self {
         // The archive has standard output for itself.
         let to_stdout = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
         let stream: Box<dyn std::io::Write + Send> =
             if to_stdout { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout()) };
-        let long = LongLines::new(if args.numeric_owner { Numeric::Yes } else { Numeric::No });
-        Self { output: Output::to(stream), long, members: 0, failed: 0, changed: 0 }
+        let long = LongLines::new(args);
+        Self { output: Output::to(stream), long, growing_name, members: 0, failed: 0, changed: 0 }
     }
 
     fn tell(&mut self, context: &Context, args: &TarArgs, event: Event) {
@@ -436,17 +483,28 @@ impl Told {
             Event::Socket { path } => {
                 super::warn(context, args, "file-ignored", &format!("{} is a socket: left out", quoted(&path)));
             }
+            Event::IsTheArchive { path } if self.is_growing(&path) => {}
             Event::IsTheArchive { path } => {
                 super::warn(context, args, "ignore-archive", &format!("{} is the archive: left out", quoted(&path)));
             }
-            Event::Cache { path } => {
-                let text = format!("{} holds a cache: only its tag is archived", quoted(&path));
+            Event::Tagged { path, tag, keeps } => {
+                let kept = match keeps {
+                    Keeps::All => return,
+                    Keeps::FolderAndTag => "only the tag is archived",
+                    Keeps::Folder => "only the folder is archived",
+                    Keeps::Nothing => "left out",
+                };
+                let text = format!("{} holds {}: {kept}", quoted(&path), quoted(&tag));
                 super::warn(context, args, "cachedir", &text);
             }
             Event::MadeRelative { removed } => {
                 messages.note(NAME, &format!("{} is taken off the front of names", quoted(&removed)));
             }
         }
+    }
+
+    fn is_growing(&self, path: &[u8]) -> bool {
+        self.growing_name.as_ref().is_some_and(|name| path.rsplit(|&byte| byte == b'/').next() == Some(name))
     }
 
     fn taken(&mut self, context: &Context, args: &TarArgs, member: &Member) {
@@ -469,7 +527,7 @@ impl Told {
 impl Run<'_> {
     fn carry_out(&self, context: &Context, operands: Vec<Operand>, target: &Target) -> Ran {
         let (shared, lease) = super::lease(context, self.args, self.fitting.width, &self.plan.purpose);
-        let told = Mutex::new(Told::new(self.args));
+        let told = Mutex::new(Told::new(self.args, target.growing_name()));
         let on_event = |event| {
             told.lock().unwrap_or_else(PoisonError::into_inner).tell(context, self.args, event);
         };
@@ -504,7 +562,13 @@ impl Run<'_> {
         let Ran { measures, error, told, hands_from } = ran;
         let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
         match error {
-            Some(error) if error.is_broken_pipe() => return Err(Failure::BrokenPipe),
+            Some(error) if error.is_broken_pipe() => {
+                if let Target::Through(packer, _) = target {
+                    // It has ended too early: it says why, or its exit code does.
+                    packer.finish(&name)?;
+                }
+                return Err(Failure::BrokenPipe);
+            }
             Some(error) => {
                 target.abandon();
                 return Err(could_not("create", Path::new(&name).as_os_str(), &error));

@@ -1,10 +1,10 @@
 //! `mh tar -x`: what is restored and what may be replaced, decided from the options; what is told, in archive order.
 
 use super::archive::{self, Opened};
-use super::chosen::{Chosen, not_found};
+use super::chosen::{Chosen, not_found, wants_attributes};
 use super::index;
 use super::list::{quoted, rules};
-use super::words::{LongLines, Numeric, escaped};
+use super::words::{LongLines, escaped};
 use super::{FAILED, NAME, TarArgs, could_not, memory, show_progress, warn};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
@@ -107,7 +107,7 @@ fn manner(args: &TarArgs) -> Manner {
             owner: Choice::when(keeps_owner),
             set_id: Choice::when(keeps_modes),
             times: Choice::when(!args.touch),
-            attributes: Choice::when(args.xattrs),
+            attributes: Choice::when(wants_attributes(args)),
             lists: Choice::when(args.acls),
             labels: Choice::when(args.selinux),
         },
@@ -134,7 +134,7 @@ struct Told {
 
 impl<'a> Teller<'a> {
     fn new(context: &'a Context, args: &'a TarArgs) -> Self {
-        let long = LongLines::new(if args.numeric_owner { Numeric::Yes } else { Numeric::No });
+        let long = LongLines::new(args);
         let output = Output::to(std::io::stdout());
         Self { context, args, told: Mutex::new(Told { output, long, members: 0, failed: 0, reader_is_gone: false }) }
     }
@@ -373,6 +373,7 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
     let mut reader = Reader::new(rules(args), &feed);
     let mut failed = false;
     let mut buffer = vec![0; 256 << 10];
+    let mut long = LongLines::new(args);
     loop {
         let mut member = match reader.next(&mut feed).map_err(Stopped::Archive)? {
             Step::Member(member) => member,
@@ -383,9 +384,22 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
             Step::End => break,
         };
         let teller = Teller::new(context, args);
+        let mut name = member.path.clone();
+        if member.kind == Kind::Directory && !name.ends_with(b"/") {
+            name.push(b'/');
+        }
         let taking = chosen.choose(&mut member, &mut |event| teller.tell(event));
         failed |= teller.told.into_inner().unwrap_or_else(PoisonError::into_inner).failed > 0;
-        if taking != Taking::Take || member.kind != Kind::Regular {
+        if taking != Taking::Take {
+            continue;
+        }
+        // Standard output is for what is in the files.
+        match args.verbose {
+            0 => {}
+            1 => context.messages.report(&escaped(&name)),
+            _ => context.messages.report(&long.line(&name, &member)),
+        }
+        if member.kind != Kind::Regular {
             continue;
         }
         copy_data(&mut feed, &member, &mut buffer, &mut output)?;

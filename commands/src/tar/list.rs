@@ -4,7 +4,7 @@ use super::archive;
 use super::chosen::{Chosen, not_found};
 use super::extract::tell_note;
 use super::index;
-use super::words::{LongLines, Numeric, escaped};
+use super::words::{LongLines, escaped};
 use super::{FAILED, NAME, TarArgs, could_not};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -82,7 +82,7 @@ struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     fn new(args: &'a TarArgs) -> Self {
-        let long = LongLines::new(if args.numeric_owner { Numeric::Yes } else { Numeric::No });
+        let long = LongLines::new(args);
         Self { args, output: Output::standard(), long }
     }
 
@@ -91,7 +91,10 @@ impl<'a> Lines<'a> {
         if !chosen.means(&member.path) {
             return Ok(Delivery::Taken);
         }
-        let mut name = chosen.renamed(&member.path);
+        let mut name = match self.args.show_transformed_names {
+            true => chosen.shown(&member.path),
+            false => member.path.clone(),
+        };
         if member.kind == Kind::Directory && !name.ends_with(b"/") {
             name.push(b'/');
         }

@@ -1,6 +1,7 @@
 //! How members are shown: names with what could steer a terminal escaped, lines like those of `ls -l`. GNU tar's shapes.
 
-use archive::member::{Kind, Member};
+use super::TarArgs;
+use archive::member::{Kind, Member, Time};
 use std::fmt::Write as _;
 use sys::civil_time;
 
@@ -40,27 +41,29 @@ pub fn escaped(name: &[u8]) -> String {
 /// Columns of owner and size, which grow with the widest so far.
 pub struct LongLines {
     width: usize,
-    numeric: Numeric,
+    has_numbers: bool,
+    clock: Clock,
 }
 
-/// Whether owners are shown as numbers.
+/// How times are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numeric {
-    Yes,
-    No,
+struct Clock {
+    is_full: bool,
+    is_in_greenwich: bool,
 }
 
 impl LongLines {
-    pub fn new(numeric: Numeric) -> Self {
+    pub fn new(args: &TarArgs) -> Self {
+        let clock = Clock { is_full: args.full_time, is_in_greenwich: args.utc };
         // COMPAT: GNU tar's width to begin with.
-        Self { width: 19, numeric }
+        Self { width: 19, has_numbers: args.numeric_owner, clock }
     }
 
     /// `-rw-r--r-- root/root 3 2001-01-01 00:00 d/f`
     pub fn line(&mut self, name: &[u8], member: &Member) -> String {
-        let owner = |name: &[u8], number: u64| match (self.numeric, name) {
-            (Numeric::Yes, _) | (_, b"") => number.to_string(),
-            (Numeric::No, name) => escaped(name),
+        let owner = |name: &[u8], number: u64| match (self.has_numbers, name) {
+            (true, _) | (_, b"") => number.to_string(),
+            (false, name) => escaped(name),
         };
         let owner = format!("{}/{}", owner(&member.owner, member.uid), owner(&member.group, member.gid));
         let size = match member.kind {
@@ -73,16 +76,25 @@ impl LongLines {
             Kind::HardLink => format!(" link to {}", escaped(&member.link)),
             _ => String::new(),
         };
-        let (mode, time, name) = (mode_text(member), time_text(member.mtime.seconds), escaped(name));
+        let (mode, time, name) = (mode_text(member), time_text(member.mtime, self.clock), escaped(name));
         format!("{mode} {owner} {size:>width$} {time} {name}{link}", width = self.width - owner.len() - 1)
     }
 }
 
-fn time_text(seconds: i64) -> String {
-    match civil_time::local(seconds) {
-        Some(at) => format!("{:04}-{:02}-{:02} {:02}:{:02}", at.year, at.month, at.day, at.hour, at.minute),
-        None => seconds.to_string(),
+fn time_text(time: Time, clock: Clock) -> String {
+    let of = if clock.is_in_greenwich { civil_time::in_greenwich } else { civil_time::local };
+    let Some(at) = of(time.seconds) else { return time.seconds.to_string() };
+    let mut text = format!("{:04}-{:02}-{:02} {:02}:{:02}", at.year, at.month, at.day, at.hour, at.minute);
+    if clock.is_full {
+        write!(text, ":{:02}", at.second).expect("a string");
+        // COMPAT: parts of seconds as far as they are not 0.
+        let parts = format!("{:09}", time.nanoseconds);
+        let parts = parts.trim_end_matches('0');
+        if !parts.is_empty() {
+            write!(text, ".{parts}").expect("a string");
+        }
     }
+    text
 }
 
 fn mode_text(member: &Member) -> String {
@@ -120,6 +132,13 @@ mod tests {
     fn names_cannot_steer_a_terminal() {
         assert_eq!(escaped(b"a\x1b[2J\n\\\xff"), "a\\033[2J\\n\\\\\\377");
         assert_eq!(escaped("ü".as_bytes()), "ü");
+    }
+
+    #[test]
+    fn times_are_shown_as_they_are_wanted() {
+        let time = Time { seconds: 1_577_934_245, nanoseconds: 500_000_000 };
+        let shown = |is_full| time_text(time, Clock { is_full, is_in_greenwich: true });
+        assert_eq!((shown(false).as_str(), shown(true).as_str()), ("2020-01-02 03:04", "2020-01-02 03:04:05.5"));
     }
 
     #[test]

@@ -759,7 +759,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tar)
-            opts="-c -x -t -r -u -d -A -f -C -v -z -j -J -Z -a -I -p -k -U -T -0 -X -O -h -P -m -o -H -S -g -i -V --create --get --extract --list --append --update --compare --diff --catenate --concatenate --delete --file --directory --verbose --gunzip --gzip --bzip2 --xz --zstd --lz4 --lzma --compress --auto-compress --use-compress-program --level --same-permissions --preserve-permissions --no-same-permissions --keep-old-files --skip-old-files --keep-newer-files --overwrite --no-overwrite-dir --unlink-first --keep-directory-symlink --files-from --null --exclude --exclude-from --exclude-vcs --exclude-caches --strip-components --xform --transform --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-wildcards-match-slash --to-stdout --one-file-system --dereference --hard-dereference --no-recursion --absolute-names --touch --same-owner --no-same-owner --numeric-owner --owner --group --mode --mtime --sort --format --pax-option --one-top-level --xattrs --acls --selinux --sparse --listed-incremental --no-index --ignore-zeros --ignore-failed-read --totals --checkpoint --warning --untrusted --help --priority --weight --memory --explain --report --hands --version"
+            opts="-c -x -t -r -u -d -A -f -C -v -z -j -J -Z -a -I -p -k -U -T -0 -X -N -O -h -P -m -o -H -S -g -i --create --get --extract --list --append --update --compare --diff --catenate --concatenate --delete --file --directory --verbose --gunzip --gzip --bzip2 --xz --zstd --lz4 --lzma --compress --auto-compress --use-compress-program --level --same-permissions --preserve-permissions --no-same-permissions --keep-old-files --skip-old-files --keep-newer-files --overwrite --no-overwrite-dir --unlink-first --keep-directory-symlink --files-from --verbatim-files-from --null --exclude --exclude-from --exclude-vcs --exclude-caches --exclude-caches-under --exclude-caches-all --exclude-tag --exclude-tag-under --exclude-tag-all --after-date --newer --newer-mtime --strip-components --xform --transform --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-wildcards-match-slash --to-stdout --one-file-system --dereference --hard-dereference --no-recursion --absolute-names --touch --same-owner --no-same-owner --numeric-owner --owner --group --mode --mtime --clamp-mtime --sort --format --pax-option --one-top-level --xattrs --no-xattrs --xattrs-include --xattrs-exclude --acls --no-acls --selinux --no-selinux --sparse --listed-incremental --no-index --ignore-zeros --ignore-failed-read --totals --checkpoint --warning --untrusted --full-time --utc --show-transformed-names --version --help --priority --weight --memory --explain --report --hands"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -813,6 +813,34 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --exclude-tag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude-tag-under)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude-tag-all)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --newer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --after-date)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -N)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --newer-mtime)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --strip-components)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -858,6 +886,14 @@ _mh() {
                     return 0
                     ;;
                 --one-top-level)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xattrs-include)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xattrs-exclude)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

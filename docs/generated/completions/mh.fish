@@ -98,12 +98,17 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l level -d 'Level of packing
 complete -c mh -n "__fish_mh_using_subcommand tar" -s T -l files-from -d 'Take names from FILE, one a line; - is standard input' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude -d 'Leave out what matches' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -s X -l exclude-from -d 'Leave out what matches a line of FILE' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag -d 'Leave out what is in folders with a file called NAME, but not that file' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag-under -d 'The same with that file' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag-all -d 'The same with file and folder' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s N -l newer -l after-date -d 'Only files that have changed since TIME, or since FILE, in any way' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l newer-mtime -d 'Only files whose bytes have changed since TIME, or since FILE' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l strip-components -d 'Cut N leading names off' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l transform -l xform -d 'Rename: s/FROM/TO/ with text, ^ and $ (no other expressions)' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l transform -l xform -d 'Rename: s/FROM/TO/[g] with text, ^ and $ (no other expressions), links\' targets too; flags r s h, R S H choose' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l owner -d 'Owner to write into the archive: NAME, NAME:NUMBER or NUMBER' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l group -d 'Group to write into the archive' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l mode -d 'Mode to write into the archive, as octal digits' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l mtime -d 'Time to write into the archive: @SECONDS, YYYY-MM-DD [HH:MM[:SS]], or that of a file' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l mode -d 'Mode to write into the archive, as chmod takes it: 644, go-w, a+rX' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l mtime -d 'Time to write into the archive: @SECONDS, YYYY-MM-DD [HH:MM[:SS[.N]]] [+HHMM], or that of a file' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l sort -d 'Order within folders: name (default), inode or none' -r -f -a "name\t''
 inode\t''
 none\t''"
@@ -113,6 +118,8 @@ gnu\t''
 ustar\t''"
 complete -c mh -n "__fish_mh_using_subcommand tar" -l pax-option -d 'Pax keys to leave out: delete=PATTERN[,delete=PATTERN]' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l one-top-level -d 'Extract into a folder of the archive\'s name, or DIR' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs-include -d 'Of the extended attributes, these (all where it is not given)' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs-exclude -d 'Of the extended attributes, not these' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -s g -l listed-incremental -d 'Incremental archives: not yet' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tar" -l checkpoint -d 'A line every N members' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l warning -d 'Warnings: all, none, or no-KEYWORD' -r
@@ -151,9 +158,12 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l overwrite -d 'Write over f
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-overwrite-dir -d 'Leave the metadata of folders that exist'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s U -l unlink-first -d 'Remove each file before it is extracted'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l keep-directory-symlink -d 'Let links to folders stand for folders'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l verbatim-files-from -d 'Lines of -T are names, whatever they begin with'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s 0 -l null -d 'Names of -T end in NUL bytes'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-vcs -d 'Leave out folders of version control'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches -d 'Leave out what is in folders with a CACHEDIR.TAG'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches -d 'Leave out what is in folders with a CACHEDIR.TAG, but not the tag'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches-under -d 'The same with the tag'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches-all -d 'The same with tag and folder'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l wildcards -d 'Take members\' names as patterns'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-wildcards -d 'Take patterns as names'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l anchored -d 'Patterns match from the front'
@@ -170,18 +180,25 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -s m -l touch -d 'Times of ex
 complete -c mh -n "__fish_mh_using_subcommand tar" -l same-owner -d 'Restore owners; as root the default'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s o -l no-same-owner -d 'What is extracted is ours'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l numeric-owner -d 'Owners by number, not by name'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l clamp-mtime -d 'The time of --mtime only for files that are newer'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs -d 'Keep, or restore, extended attributes'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-xattrs -d 'Leave out extended attributes: the default'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l acls -d 'Keep, or restore, access control lists'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-acls -d 'Leave out access control lists: the default'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l selinux -d 'Keep, or restore, labels of SELinux'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-selinux -d 'Leave out labels of SELinux: the default'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s S -l sparse -d 'Look for holes in files'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-index -d 'Neither write nor use an index of members'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s i -l ignore-zeros -d 'Zero blocks do not end the archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-failed-read -d 'Files that cannot be read do not count as failures'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l totals -d 'Bytes of the archive, in the end'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l untrusted -d 'Extract what strangers made: strict grammar, no devices, no set-id bits, quotas'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l full-time -d 'Lists show times to the second and what is behind it'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l utc -d 'Lists show times of UTC'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l show-transformed-names -d 'Lists show names as --transform and --strip-components make them'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l explain -d 'Print the plan with its reasons and do nothing'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s j -l jobs -l hands -d 'Run N jobs at once (default: the cores this process may use); 2.5x and 150% are multiples, +1 and -1 more and fewer' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s s -l script -l arg-file -d 'Read jobs from FILE; a named pipe makes a server that any number of programs feed' -r -F
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s l -l max-args -d 'Make one job of N lines' -r

@@ -2,6 +2,8 @@
 //! them, the sink writes in order. The layout depends on the files alone, so that the archive is the same for any number of hands.
 //! Theory: `engines/archive/README.md`, "Creation".
 
+mod mode;
+mod tags;
 mod walk;
 
 use crate::index::writer::{Begun, Writer};
@@ -16,13 +18,17 @@ use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
+pub use mode::ModeRule;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::at_offset::{read_full_at, write_all_at};
 use sys::tree_calls::{self, Status};
-pub use walk::{Choice, Folders, HardLinks, Instead, Links, Operand, Rename, Sort};
+pub use tags::{Keeps, Tag};
+pub use walk::{
+    Choice, Folders, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, Rename, Renamed, Sort,
+};
 use walk::{Found, Walk};
 
 /// What is told, in archive order.
@@ -68,10 +74,14 @@ pub enum Event {
         /// It.
         path: Vec<u8>,
     },
-    /// A folder of a cache, of which only the tag is archived.
-    Cache {
+    /// A folder that is not archived whole, since such a file stands in it.
+    Tagged {
         /// It.
         path: Vec<u8>,
+        /// The file's name.
+        tag: Vec<u8>,
+        /// What is archived.
+        keeps: Keeps,
     },
     /// What was taken off the front of names.
     MadeRelative {

@@ -234,6 +234,8 @@ pub enum Complaint {
     Make(MakeWhat, Vec<u8>, io::Error),
     /// Another name cannot be made for what has the second one.
     Link(Vec<u8>, Vec<u8>, io::Error),
+    /// A symbolic link to it cannot be made.
+    PointTo(Vec<u8>, io::Error),
     /// Its blocks cannot be shared.
     Share(Vec<u8>, io::Error),
     /// The old file cannot be removed or renamed.

@@ -28,6 +28,8 @@ pub struct Removal<'a> {
     pub caution: Caution,
     /// What is not there is no complaint.
     pub ignores_missing: bool,
+    /// Which operands were there and lie in another one: they may be gone with it before their turn comes.
+    pub go_with_another: &'a [bool],
     /// Does not enter folders on other devices than their operand.
     pub one_file_system: bool,
     /// The listener hears of every removal.
@@ -600,7 +602,11 @@ impl Run<'_> {
         let number = number(&error);
         let is_missing = number == Errno::NOENT.raw_os_error() || number == Errno::NOTDIR.raw_os_error();
         // Somebody else removed it first: below an operand that is what was wanted.
-        let is_gone = number == Errno::NOENT.raw_os_error() && matches!(place, Place::In(..));
+        let is_below = match place {
+            Place::Top(operand, _) => self.removal.go_with_another.get(*operand).copied().unwrap_or(false),
+            Place::In(..) => true,
+        };
+        let is_gone = number == Errno::NOENT.raw_os_error() && is_below;
         if is_gone || (is_missing && self.removal.ignores_missing) {
             return Begun::Done;
         }

@@ -87,6 +87,11 @@ impl StagedFile {
         &self.file
     }
 
+    /// Its path until it has its name.
+    pub fn path(&self) -> &Path {
+        &self.staged
+    }
+
     /// Gives the file its name. On failure the temporary file is removed.
     pub fn commit(mut self, replace: Replace) -> io::Result<()> {
         match replace {

@@ -1,6 +1,8 @@
 //! Goes through the files that are to be archived, in one order whatever the number of hands, and says what each of them is.
 //! Opens regular files, reads none. Every name is used relative to the descriptor of its folder.
 
+use super::mode::ModeRule;
+use super::tags::{Keeps, Tag};
 use super::{Event, Source as FileData, Told};
 use crate::access_list;
 use crate::member::{Attribute, AttributeName, Device, Extent, Kind, Member, Time};
@@ -36,7 +38,21 @@ pub enum Links {
 }
 
 /// Gives a file another name in the archive.
-pub type Rename = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
+pub type Rename = dyn Fn(&[u8], Renamed) -> Vec<u8> + Send + Sync;
+
+/// Whether an extended attribute is left out, by its name.
+pub type LeavesAttribute = dyn Fn(&[u8]) -> bool + Send + Sync;
+
+/// What is renamed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renamed {
+    /// A member.
+    Member,
+    /// The member that a hard link is to.
+    HardLink,
+    /// Where a symbolic link leads.
+    SymbolicLink,
+}
 
 /// Which files, and what is kept of them.
 #[derive(Default)]
@@ -49,6 +65,10 @@ pub struct Choice {
     pub links: Links,
     /// What is beneath folders that were named.
     pub folders: Folders,
+    /// Files that say of their folders that they are to be left out.
+    pub tags: Vec<Tag>,
+    /// What is older is left out, but for folders.
+    pub newer: Option<Newer>,
     /// Files with several names.
     pub hard_links: HardLinks,
     /// Names as they stand, leading slashes and `..` too.
@@ -57,6 +77,8 @@ pub struct Choice {
     pub finds_holes: bool,
     /// Extended attributes are kept.
     pub attributes: bool,
+    /// Those that are not: by their names.
+    pub leaves_attribute: Option<Box<LeavesAttribute>>,
     /// Access control lists are kept.
     pub lists: bool,
     /// Labels of SELinux are kept.
@@ -73,6 +95,13 @@ pub struct Choice {
     pub rename: Option<Box<Rename>>,
 }
 
+impl Choice {
+    /// Whether anything is kept that is learnt of an open file alone.
+    fn looks_into_files(&self) -> bool {
+        self.attributes || self.lists || self.labels
+    }
+}
+
 /// What is beneath folders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Folders {
@@ -80,8 +109,6 @@ pub struct Folders {
     pub stays_out: bool,
     /// What lies on other file systems is left out.
     pub stays_on_device: bool,
-    /// Of folders with a `CACHEDIR.TAG` nothing but that.
-    pub skips_caches: bool,
 }
 
 /// Files with several names.
@@ -102,9 +129,47 @@ pub struct Instead {
     /// Group: number and name.
     pub group: Option<(u64, Vec<u8>)>,
     /// Permission bits.
-    pub mode: Option<u32>,
+    pub mode: Option<ModeRule>,
     /// Time of the last change.
-    pub mtime: Option<Time>,
+    pub mtime: Option<NewTime>,
+}
+
+/// Since when a file must have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newer {
+    /// Its bytes: `--newer-mtime`.
+    Bytes(Time),
+    /// Its bytes, or what else is known of it: `-N`.
+    Anything(Time),
+}
+
+impl Newer {
+    fn leaves(self, status: &Status) -> bool {
+        let time = |(seconds, nanoseconds)| Time { seconds, nanoseconds };
+        let (bytes, anything) = (time(status.mtime), time(status.ctime));
+        match self {
+            Self::Bytes(since) => bytes < since,
+            Self::Anything(since) => bytes < since && anything < since,
+        }
+    }
+}
+
+/// What becomes of times of the last change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewTime {
+    /// All are this.
+    Always(Time),
+    /// Later ones are this: `--clamp-mtime`.
+    AtMost(Time),
+}
+
+impl NewTime {
+    fn of(self, found: Time) -> Time {
+        match self {
+            Self::Always(time) => time,
+            Self::AtMost(time) => found.min(time),
+        }
+    }
 }
 
 /// A name that was given, and where it is to be found.
@@ -294,13 +359,18 @@ impl<'a> Walk<'a> {
             tell.push(Event::Socket { path: path.to_vec() });
             return Ok(None);
         };
+        if kind != Kind::Directory && self.choice.newer.is_some_and(|newer| newer.leaves(&status)) {
+            return Ok(None);
+        }
         let mut member = self.member(&status, kind, path, tell);
         if kind == Kind::Symlink {
             member.link = tree_calls::read_link(folder, name).map_err(|cause| ("read where it leads", cause))?;
+            if let Some(rename) = &self.choice.rename {
+                member.link = rename(&member.link, Renamed::SymbolicLink);
+            }
         }
-        if kind != Kind::Directory
-            && self.choice.newer_than.get(&member.path).is_some_and(|there| member.mtime <= *there)
-        {
+        let is_no_newer = self.is_no_newer(&member);
+        if kind != Kind::Directory && is_no_newer {
             return Ok(None);
         }
         if self.is_later_name(&status, &mut member) {
@@ -312,12 +382,24 @@ impl<'a> Walk<'a> {
                 self.data(&status, &mut member, file, path)?
             }
             Kind::Directory => {
-                self.enter(at, &mut member, tell)?;
+                let keeps = self.enter(at, &mut member, tell)?;
+                if is_no_newer || keeps == Keeps::Nothing {
+                    return Ok(None);
+                }
                 None
             }
             _ => None,
         };
         Ok(Some(Found { member, data }))
+    }
+
+    /// Whether the archive has it as new already. Archives without parts of seconds say nothing about those.
+    fn is_no_newer(&self, member: &Member) -> bool {
+        let end = member.path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
+        self.choice.newer_than.get(&member.path[..end]).is_some_and(|there| match there.nanoseconds {
+            0 => member.mtime.seconds <= there.seconds,
+            _ => member.mtime <= *there,
+        })
     }
 
     /// What it is, without data.
@@ -327,10 +409,13 @@ impl<'a> Walk<'a> {
         let mut member = Member {
             path: self.stored_name(path, kind, tell),
             kind,
-            mode: instead.mode.unwrap_or(status.mode & 0o7777),
+            mode: match &instead.mode {
+                Some(rule) => rule.apply(status.mode & 0o7777, kind),
+                None => status.mode & 0o7777,
+            },
             uid: status.uid.into(),
             gid: status.gid.into(),
-            mtime: instead.mtime.unwrap_or(mtime),
+            mtime: instead.mtime.map_or(mtime, |new| new.of(mtime)),
             atime: Some(Time { seconds: status.atime.0, nanoseconds: status.atime.1 }),
             ctime: Some(Time { seconds: status.ctime.0, nanoseconds: status.ctime.1 }),
             ..Member::default()
@@ -358,7 +443,8 @@ impl<'a> Walk<'a> {
 
     /// The name in the archive: renamed, nothing in front that leads out of where it will be extracted.
     fn stored_name(&mut self, path: &[u8], kind: Kind, tell: &mut Told) -> Vec<u8> {
-        let mut name = self.choice.rename.as_ref().map_or_else(|| path.to_vec(), |rename| rename(path));
+        let rename = self.choice.rename.as_ref();
+        let mut name = rename.map_or_else(|| path.to_vec(), |rename| rename(path, Renamed::Member));
         if !self.choice.keeps_absolute {
             let removed = removed_bytes(&name);
             if removed > 0 && !self.removed_was_told {
@@ -416,10 +502,11 @@ impl<'a> Walk<'a> {
         Ok(Some(Arc::new(FileData::new(file, extents, path.to_vec(), status))))
     }
 
-    fn enter(&mut self, at: &At<'_>, member: &mut Member, tell: &mut Told) -> Result<(), Failed> {
+    /// Opens a folder, to go on in it. What is archived of it.
+    fn enter(&mut self, at: &At<'_>, member: &mut Member, tell: &mut Told) -> Result<Keeps, Failed> {
         let At { folder, name, path, device } = *at;
-        if self.choice.folders.stays_out {
-            return Ok(());
+        if self.choice.folders.stays_out && !self.choice.looks_into_files() {
+            return Ok(Keeps::All);
         }
         let opened = match (self.choice.links, device) {
             (Links::Kept, Some(_)) => tree_calls::open_at(folder, name, Open::Folder),
@@ -428,18 +515,25 @@ impl<'a> Walk<'a> {
         let opened = opened.map_err(|cause| ("open it", cause))?;
         let status = tree_calls::status_of(opened.as_fd()).map_err(|cause| ("look at it", cause))?;
         self.attributes(opened.as_fd(), member);
+        if self.choice.folders.stays_out {
+            return Ok(Keeps::All);
+        }
         let is_loop = self.choice.links == Links::Followed
             && self.levels.iter().any(|level| level.identity == (status.dev, status.ino));
         if is_loop {
             return Err(("go into it", io::Error::other("it is a folder that it lies in")));
         }
         if self.choice.folders.stays_on_device && device.is_some_and(|device| device != status.dev) {
-            return Ok(());
+            return Ok(Keeps::All);
         }
         let mut names = self.names(&opened).map_err(|cause| ("read it", cause))?;
-        if self.choice.folders.skips_caches && has_cache_tag(opened.as_fd()) {
-            tell.push(Event::Cache { path: path.to_vec() });
-            names.retain(|name| name.name == CACHE_TAG);
+        let tag = self.choice.tags.iter().find(|tag| tag.is_in(opened.as_fd()));
+        if let Some(tag) = tag {
+            tell.push(Event::Tagged { path: path.to_vec(), tag: tag.name.clone(), keeps: tag.keeps });
+            if tag.keeps == Keeps::Nothing {
+                return Ok(Keeps::Nothing);
+            }
+            names.retain(|name| tag.keeps == Keeps::FolderAndTag && name.name == tag.name);
         }
         self.path.clear();
         self.path.extend_from_slice(path);
@@ -459,7 +553,7 @@ impl<'a> Walk<'a> {
         {
             self.levels[far].folder = None;
         }
-        Ok(())
+        Ok(Keeps::All)
     }
 
     fn names(&self, folder: &OwnedFd) -> io::Result<Vec<Name>> {
@@ -483,7 +577,7 @@ impl<'a> Walk<'a> {
     /// What cannot be read of them is not there for us.
     fn attributes(&self, file: BorrowedFd<'_>, member: &mut Member) {
         let choice = self.choice;
-        if !(choice.attributes || choice.lists || choice.labels) {
+        if !choice.looks_into_files() {
             return;
         }
         // LIMIT: the kernel's own bounds of the list and of one value.
@@ -503,21 +597,12 @@ impl<'a> Walk<'a> {
                     choice.lists.then_some(AttributeName::DefaultList).zip(access_list::to_text(&value))
                 }
                 b"security.selinux" => choice.labels.then_some((AttributeName::Selinux, value)),
+                name if choice.leaves_attribute.as_ref().is_some_and(|leaves| leaves(name)) => None,
                 name => choice.attributes.then(|| (AttributeName::Extended(name.to_vec()), value)),
             };
             member.attributes.extend(attribute.map(|(name, value)| Attribute { name, value }));
         }
     }
-}
-
-const CACHE_TAG: &[u8] = b"CACHEDIR.TAG";
-
-/// As `https://bford.info/cachedir/` has it.
-fn has_cache_tag(folder: BorrowedFd<'_>) -> bool {
-    const SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
-    let Ok(file) = tree_calls::open_at(folder, CACHE_TAG, Open::File) else { return false };
-    let mut head = [0; SIGNATURE.len()];
-    sys::at_offset::read_full_at(&File::from(file), &mut head, 0).is_ok_and(|read| head[..read] == *SIGNATURE)
 }
 
 fn kind(status: &Status) -> Option<Kind> {

@@ -2,9 +2,10 @@
 
 use super::item::{Item, is_same};
 use super::tree::{Place, Run};
-use super::{Backup, BackupNames, Complaint, Existing, Same};
+use super::{Backup, BackupNames, Complaint, Existing, Make, MakeWhat, Same};
 use crate::folder::{Listed, list_buffer, list_some};
 use crew::scatter::Branch;
+use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -77,11 +78,19 @@ impl Run<'_> {
             let above = &folder[..folder.len() - crate::operand::last_part(&folder).len()];
             return Ok(Decision::IsGone(Some([above, kept.as_bytes()].concat())));
         }
-        let is_plain = there.kind() == Kind::File && source.is_some();
+        let manner = self.copying.manner;
+        let has_bytes = source.is_some() || (manner.make == Make::Attributes && status.kind() == Kind::File);
+        if manner.make != Make::Copies && !has_bytes && !manner.remove_first && !manner.force {
+            // COMPAT: where no bytes are copied, nothing takes the place of something else unless that was asked for.
+            return Err(Complaint::Make(MakeWhat::Link, path(), Errno::EXIST.into()));
+        }
+        let is_plain = there.kind() == Kind::File && has_bytes;
         let is_through = is_named
-            && source.is_some()
+            && has_bytes
             && matches!(meant.kind(), Kind::File | Kind::CharacterDevice | Kind::BlockDevice | Kind::Fifo);
-        if self.copying.manner.remove_first || !(is_plain || is_through) {
+        // COMPAT: where names of one file stay together, other names that the old file has must not become names of the new one.
+        let is_shared = manner.keep.links && manner.make == Make::Copies && meant.links() > 1;
+        if manner.remove_first || is_shared || !(is_plain || is_through) {
             entry::unlink_at(parent, item.target_name).map_err(|error| Complaint::Remove(path(), error))?;
             return Ok(Decision::IsGone(None));
         }

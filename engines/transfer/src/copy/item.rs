@@ -2,7 +2,7 @@
 //! What becomes of a file that has the name is `existing`'s part.
 
 use super::data::{self, Bytes, Failed, Way};
-use super::existing::Decision;
+use super::existing::{Decision, Over};
 use super::half::Slot;
 use super::large::{Divide, Large};
 use super::links::{First, Made};
@@ -55,6 +55,8 @@ pub struct New {
     pub is_new: bool,
     pub mode_now: Option<u32>,
     pub owner_now: Option<(u32, u32)>,
+    /// The mode that it gets with its owner, where modes are not kept and it was made for nobody else to open.
+    pub mode_later: Option<u32>,
     backup: Option<Vec<u8>>,
 }
 
@@ -73,10 +75,10 @@ impl Item<'_> {
         run.target_path(self.place, self.target_name)
     }
 
-    /// Whether the target's own name was typed, not put together from a folder and the source's name.
-    pub fn target_is_typed(&self, run: &Run<'_>) -> bool {
+    /// Whether the target is a folder to copy into, not the copy's own name.
+    pub fn is_into_target(&self, run: &Run<'_>) -> bool {
         let job = &run.copying.jobs[self.place.job()];
-        last_part(&job.source) != last_part(&job.target) || job.source == b"."
+        job.target.ends_with(b"/") || [b".".as_slice(), b"..", b"/"].contains(&last_part(&job.source))
     }
 }
 
@@ -292,7 +294,8 @@ impl Run<'_> {
                 Ok((file, number)) => {
                     let owner_now = if keep.owner { owner_of_new(item, file.as_fd(), newborn) } else { None };
                     let mode_now = keep.mode.then_some(first_mode);
-                    return Ok(Some(New { file, number, is_new: true, mode_now, owner_now, backup }));
+                    let mode_later = (!is_owner_right && !keep.mode).then_some(mode & 0o777 & !self.copying.umask);
+                    return Ok(Some(New { file, number, is_new: true, mode_now, owner_now, mode_later, backup }));
                 }
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(refused(error)),
                 Err(_) => {}
@@ -302,7 +305,8 @@ impl Run<'_> {
                 Decision::IsGone(path) => backup = path,
                 Decision::WriteOver(how) => match self.open_over(item, how, slot) {
                     Ok((file, number)) => {
-                        return Ok(Some(New { file, number, is_new: false, mode_now: None, owner_now: None, backup }));
+                        let (mode_now, owner_now, mode_later) = (None, None, None);
+                        return Ok(Some(New { file, number, is_new: false, mode_now, owner_now, mode_later, backup }));
                     }
                     Err(_) if self.copying.manner.force => entry::unlink_at(parent, item.target_name)
                         .map_err(|error| Complaint::Remove(item.target_path(self), error))?,
@@ -313,14 +317,16 @@ impl Run<'_> {
         Err(refused(io::ErrorKind::AlreadyExists.into()))
     }
 
-    fn open_over(&self, item: &Item<'_>, how: super::existing::Over, slot: &Slot) -> io::Result<(OwnedFd, u64)> {
+    fn open_over(&self, item: &Item<'_>, how: Over, slot: &Slot) -> io::Result<(OwnedFd, u64)> {
         let flags = flags::O_WRONLY | flags::O_NOCTTY;
         let truncates = if self.copying.manner.make == Make::Attributes { 0 } else { flags::O_TRUNC };
         let open = |more| entry::open_at(item.target.as_fd(), item.target_name, flags | truncates | more, 0);
         match how {
-            super::existing::Over::File => slot.begin(item.target, item.target_name, || open(flags::O_NOFOLLOW)),
+            // Its bytes stay: whatever comes, it is whole.
+            Over::File if truncates == 0 => open(flags::O_NOFOLLOW).map(|file| (file, 0)),
+            Over::File => slot.begin(item.target, item.target_name, || open(flags::O_NOFOLLOW)),
             // What a link leads to, and a device, is not ours to remove when a signal comes.
-            super::existing::Over::Through => open(0).map(|file| (file, 0)),
+            Over::Through => open(0).map(|file| (file, 0)),
         }
     }
 
@@ -372,8 +378,8 @@ impl Run<'_> {
             status,
             owner_now: new.owner_now,
             mode_now: new.mode_now,
-            mode: self.copying.manner.keep.mode.then_some(status.mode()),
-            inherits: new.is_new && item.place.folder().is_none_or(|folder| folder.inherits),
+            mode: self.copying.manner.keep.mode.then_some(status.mode()).or(new.mode_later),
+            has_lists: !new.is_new || item.place.folder().is_none_or(|folder| folder.inherits),
             is_link: false,
         };
         self.carry_all(item, &carried, branch);
@@ -451,7 +457,7 @@ impl Run<'_> {
                 _ if self.copying.manner.keep.mode => Some(status.mode()),
                 _ => Some(self.copying.manner.keep.mode_of(status) & 0o777 & !self.copying.umask),
             },
-            inherits: false,
+            has_lists: false,
             is_link: status.kind() == Kind::Link,
         };
         self.carry_all(item, &carried, branch);
@@ -513,8 +519,11 @@ impl Run<'_> {
         }
         let leads_to = CString::new(path).map_err(|error| Complaint::Stat(error.into()))?;
         let make = || entry::make_link_at(&leads_to, item.target.as_fd(), item.target_name);
-        if let Some(backup) = self.make_over(item, None, MakeWhat::Link, &make, branch)? {
-            self.tell(item, backup.as_deref());
+        match self.make_over(item, None, MakeWhat::Link, &make, branch) {
+            Ok(Some(backup)) => self.tell(item, backup.as_deref()),
+            Ok(None) => {}
+            Err(Complaint::Make(_, path, error)) => return Err(Complaint::PointTo(path, error)),
+            Err(complaint) => return Err(complaint),
         }
         Ok(())
     }

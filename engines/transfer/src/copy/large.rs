@@ -32,7 +32,7 @@ pub struct Large {
     source_path: Vec<u8>,
     target_path: Vec<u8>,
     target_device: u64,
-    inherits: bool,
+    has_lists: bool,
     slot: Arc<Slot>,
     has_failed: AtomicBool,
 }
@@ -74,7 +74,7 @@ impl Large {
             source_path: item.source_path(run),
             target_path: item.target_path(run),
             target_device: folder.map_or(0, |folder| folder.target_device),
-            inherits: new.is_new && folder.is_none_or(|folder| folder.inherits),
+            has_lists: !new.is_new || folder.is_none_or(|folder| folder.inherits),
             status,
             new,
             slot,
@@ -157,8 +157,8 @@ impl Large {
                 status: &self.status,
                 owner_now: self.new.owner_now,
                 mode_now: self.new.mode_now,
-                mode: run.copying.manner.keep.mode.then_some(self.status.mode()),
-                inherits: self.inherits,
+                mode: run.copying.manner.keep.mode.then_some(self.status.mode()).or(self.new.mode_later),
+                has_lists: self.has_lists,
                 is_link: false,
             };
             for refused in carry(&carried, &run.copying.manner.keep, &mut branch.scratch.attributes) {

@@ -6,7 +6,7 @@ use crate::finding::number;
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io;
-use sys::entry::{self, Status, Target, UNCHANGED};
+use sys::entry::{self, Kind, Status, Target, UNCHANGED};
 
 /// Access rights beyond the mode.
 const ACCESS_LIST: &CStr = c"system.posix_acl_access";
@@ -49,8 +49,8 @@ pub struct Carried<'a> {
     pub mode_now: Option<u32>,
     /// The mode that it should have.
     pub mode: Option<u32>,
-    /// Whether it was made by an inheriting folder, so that it may have an access list of its own.
-    pub inherits: bool,
+    /// Whether it may have access lists of its own: it was there before, or a folder handed them on to it.
+    pub has_lists: bool,
     /// Whether modes mean anything: not for links.
     pub is_link: bool,
 }
@@ -76,8 +76,11 @@ pub fn carry(carried: &Carried<'_>, keep: &Keep, buffers: &mut AttributeBuffers)
         // A change of owner may have changed it.
         mode_now = mode_now.filter(|mode| mode & 0o7000 == 0);
     }
-    if carried.inherits && keep.mode && !carried.is_link {
+    if carried.has_lists && keep.mode && !carried.is_link {
         let _has_none = entry::remove_attribute(carried.to, ACCESS_LIST);
+        if carried.status.kind() == Kind::Folder {
+            let _has_none = entry::remove_attribute(carried.to, DEFAULT_LIST);
+        }
         mode_now = None;
     }
     let has_list = carry_attributes(carried, keep, buffers, &mut refused);

@@ -86,6 +86,8 @@ pub enum Growth {
     List { source: Arc<OwnedFd>, target: Option<Arc<OwnedFd>> },
     /// At this piece.
     Pieces(u64),
+    /// Nowhere: what stands in the folder is not copied.
+    Nothing,
 }
 
 /// What a worker keeps between tasks.
@@ -166,6 +168,7 @@ impl Tree for Run<'_> {
     fn grow(&self, knot: &AKnot, growth: &mut Growth, branch: &mut Branch<'_, Self>) -> Grown {
         match growth {
             Growth::List { source, target } => self.grow_folder(knot, source, target.as_ref(), branch),
+            Growth::Nothing => Grown::Done,
             Growth::Pieces(next) => match &knot.node {
                 Node::Large(large) => large.plant_pieces(next, branch),
                 Node::Folder(_) => unreachable!("folders have no pieces"),
@@ -344,24 +347,17 @@ impl<'a> Run<'a> {
             Err(error) => return self.refuse_named(item, Complaint::List(error), branch),
         };
         let job = item.place.job();
+        let mut is_mounted = false;
         if let Place::In(above) = item.place {
-            if self.copying.manner.one_file_system
-                && above.node.folder().status.identity().device != status.identity().device
-            {
-                return Begun::Done;
-            }
+            is_mounted = above.node.folder().status.identity().device != status.identity().device;
             if item.follow == Follow::Yes && is_above(above, status.identity()) {
                 return self.refuse_named(item, Complaint::Cycle, branch);
             }
         }
-        let target_path = || item.target_path(self);
         let is_own = self.tops.read().unwrap_or_else(PoisonError::into_inner).contains(&status.identity());
         if is_own {
             // COMPAT: it is told of the whole copy, not of the folder in which it was found.
             return self.refuse(&Place::Top(job), Complaint::IntoItself(self.copying.jobs[job].target.clone()), branch);
-        }
-        if self.copying.manner.tells_all {
-            self.copying.listener.copied(&item.source_path(self), &target_path(), None);
         }
         let identity = status.identity();
         let mut node = FolderNode {
@@ -380,9 +376,16 @@ impl<'a> Run<'a> {
             node.source.close(&self.sources);
             return self.refuse_named(item, complaint, branch);
         }
+        // COMPAT: a folder that was there already is not told of.
+        if node.made.is_some() || self.copying.manner.pretends {
+            self.tell(item, None);
+        }
         let source = node.source.open().expect("it was just opened");
         let target = node.target.as_ref().and_then(Folder::open);
-        Begun::Node(Node::Folder(Box::new(node)), Growth::List { source, target })
+        // COMPAT: where another file system is mounted its folder is made, so that it can be mounted in the copy.
+        let stops = is_mounted && self.copying.manner.one_file_system;
+        let growth = if stops { Growth::Nothing } else { Growth::List { source, target } };
+        Begun::Node(Node::Folder(Box::new(node)), growth)
     }
 
     /// Makes the copy of a folder, or takes the one that is there, and opens it.
@@ -397,8 +400,8 @@ impl<'a> Run<'a> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(Complaint::Make(MakeWhat::Folder, path(), error)),
         };
-        // COMPAT: a target that was typed may be a link to a folder; one that is found may not.
-        let may_follow = !is_new && matches!(item.place, Place::Top(_)) && item.target_is_typed(self);
+        // COMPAT: a folder that was typed, to be copied into, may be a link to one; a copy's own name may not.
+        let may_follow = !is_new && matches!(item.place, Place::Top(_)) && item.is_into_target(self);
         let flags = if may_follow { OPEN_FOLDER & !flags::O_NOFOLLOW } else { OPEN_FOLDER };
         let opened = entry::open_at(parent, name, flags, 0)
             .and_then(|folder| entry::status_of(folder.as_fd()).map(|status| (folder, status)));
@@ -509,7 +512,7 @@ impl<'a> Run<'a> {
             mode_now: (folder.made.is_some() && !keep.mode && !keep.owner)
                 .then(|| (keep.mode_of(&folder.status) & 0o777 | 0o700) & !self.copying.umask),
             mode,
-            inherits: folder.inherits && folder.made.is_some(),
+            has_lists: folder.inherits || folder.made.is_none(),
             is_link: false,
         };
         for refused in carry(&carried, keep, &mut branch.scratch.attributes) {

@@ -1,0 +1,162 @@
+//! Habits of those who have used GNU tar for years: each script run with it and with ours must print the same, end with the same exit
+//! code and leave the same names behind.
+
+use super::tools;
+use crate::place::{Place, said};
+use testkit::program::{Exit, Program};
+
+const BEFORE: &str = "umask 022; mkdir -p s/d x; echo a > s/a; echo b > s/b; echo c > s/d/c; ln s/a s/hard; ln -s s/a s/link
+    ln -s ../d s/d/up; chmod 751 s/d; chmod 600 s/b; find s | xargs touch -h -d '2001-02-03 04:05:06.5'; export TZ=Asia/Tokyo";
+
+/// What `script` prints on both streams that it joins, where `tar` in it is one or the other.
+fn run(script: &str, tar: &str) -> (Exit, String) {
+    let place = Place::new();
+    let outcome =
+        place.shell(&format!("{BEFORE}\ntar() {{ {tar} \"$@\"; }}\n{script}\ncode=$?; find . | sort; exit $code"));
+    (outcome.exit, format!("{}{}", String::from_utf8_lossy(&outcome.stdout), said(&outcome)))
+}
+
+fn is_as_gnu(script: &str) {
+    let theirs = "TAR_OPTIONS='--format=posix --pax-option=delete=atime,delete=ctime --sort=name' command tar";
+    let (theirs, ours) = (run(script, theirs), run(script, "$mh tar"));
+    assert_eq!(ours.0, theirs.0, "{script}: {} / {}", ours.1, theirs.1);
+    assert_eq!(ours.1, theirs.1, "{script}");
+}
+
+#[test]
+fn archives_are_made_as_gnu_tar_makes_them() {
+    if !tools(&["tar", "gzip"]) {
+        return;
+    }
+    for script in [
+        "tar cf t.tar -T /dev/null && tar tf t.tar",
+        "printf '%s\\n' '-C s' a --add-file=b > l; tar cf t.tar -T l && tar tf t.tar",
+        "printf '%s\\n' -Cs a > l; tar cf t.tar -T l && tar tf t.tar",
+        "touch -- -C; printf '%s\\n' -C > l; tar cf t.tar --verbatim-files-from -T l && tar tf t.tar",
+        "printf 's/a\\0s/b\\0' > l; tar cf t.tar -T l 2>/dev/null && tar tf t.tar",
+        "tar cf t.tar --mode=go-rwx,a+X s && tar tvf t.tar",
+        "tar cf t.tar --mode=u=rwX,go=rX s && tar tvf t.tar",
+        "tar cf t.tar --owner=0 --group=0 s && tar tvf t.tar",
+        "tar cf t.tar --owner=0 --group=0 --numeric-owner s && tar tvf t.tar",
+        "tar cf t.tar --clamp-mtime --mtime=@900000000 s && tar tvf t.tar",
+        "tar cf t.tar --clamp-mtime --mtime='2030-01-01' s && tar tvf t.tar --full-time",
+        "tar cf t.tar s; echo new > s/b; tar uvf t.tar s; tar tf t.tar",
+        "tar cf t.tar --transform='s,^s/,n/,' s && tar tvf t.tar",
+        "tar cf t.tar --transform='s,^s/,n/,S' s && tar tvf t.tar",
+        "tar cf t.tar --transform='s,^s/,n/,RHs' s && tar tvf t.tar",
+        "tar -I gzip -cf t.tgz s && gzip -t t.tgz && tar -I gzip -xf t.tgz -C x",
+        "tar -I 'gzip -9' -cf - s | gzip -dc | tar tf -",
+        "tar -I false -cf t.tgz s 2>/dev/null; code=$?; rm -f t.tgz; (exit $code)",
+        "tar -I no-such-program -cf t.tgz s 2>/dev/null; code=$?; rm -f t.tgz; (exit $code)",
+        "cd s; tar cf t.tar . 2>/dev/null && tar tf t.tar",
+        "tar --create --file t.tar --numeric s; tar --list --file t.tar --full",
+        "tar --force-local -n -B -b 20 --posix --no-acls --no-xattrs --no-selinux -cf t.tar s && tar tf t.tar --seek -s s/a",
+    ] {
+        is_as_gnu(script);
+    }
+    for which in ["caches", "caches-under", "caches-all", "tag=c", "tag-under=c", "tag-all=c", "tag=a", "tag-all=a"] {
+        is_as_gnu(&format!(
+            "mkdir -p s/k/in; touch s/k/in/x s/k/y; echo 'Signature: 8a477f597d28d172789f06886806bc55' > s/k/CACHEDIR.TAG
+            tar cf t.tar --exclude-{which} s 2>/dev/null; tar tf t.tar"
+        ));
+    }
+    for since in
+        ["--newer-mtime=2010-01-01", "-N 2010-01-01", "-N 2100-01-01", "--after-date=@0", "--newer-mtime=./s/b"]
+    {
+        is_as_gnu(&format!("touch s/a; tar cf t.tar {since} s 2>/dev/null; tar tf t.tar"));
+    }
+    for moment in [
+        "@1.5",
+        "2020-01-02",
+        "2020-01-02 03:04",
+        "2020-01-02 03:04:05.25",
+        "2020-01-02 03:04:05 +0200",
+        "2020-01-02T03:04:05Z",
+        "2020-01-02T03:04:05-02:30",
+        "2020-01-02 UTC",
+        "UTC 2020-01-02",
+    ] {
+        is_as_gnu(&format!(
+            "tar cf t.tar --mtime='{moment}' s/a && tar tvf t.tar --full-time --utc && tar tvf t.tar --full-time"
+        ));
+    }
+}
+
+#[test]
+fn archives_are_read_as_gnu_tar_reads_them() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    for script in [
+        "tar tf t.tar --transform='s,^s,n,'",
+        "tar tf t.tar --transform='s,^s,n,' --show-transformed-names",
+        "tar tvf t.tar --full-time --utc s/a",
+        "tar xf t.tar -C x --transform='s,^s/,n/,' && ls -lR x | cut -d' ' -f 1 && readlink x/n/link",
+        "tar xf t.tar -C x --strip 1",
+        "tar xvOf t.tar s/a s/d/c 2>&1",
+        "tar xvvOf t.tar s/a 2>&1 >/dev/null",
+        "tar dvf t.tar",
+        "rm s/d/c; tar df t.tar 2>/dev/null",
+        "rm -r s/d; tar dvf t.tar s/d 2>/dev/null",
+        "echo > s/b; tar dvvf t.tar s/b",
+    ] {
+        is_as_gnu(&format!("tar cf t.tar s; {script}"));
+    }
+    let folder = "setfattr -n user.one -v 1 s/d && tar --xattrs --no-recursion -cf t.tar s/d";
+    if run(folder, "$mh tar").0 == Exit::Code(0) {
+        is_as_gnu(&format!("{folder}; tar --xattrs -xf t.tar -C x; getfattr -d x/s/d"));
+    }
+    let attributes = "setfattr -n user.one -v 1 s/a && setfattr -n user.two -v 2 s/a && tar --xattrs -cf t.tar s/a";
+    if run(attributes, "$mh tar").0 == Exit::Code(0) {
+        for how in [
+            "--xattrs-include='*'",
+            "--xattrs-include='*.*'",
+            "--xattrs-include=user.one",
+            "--xattrs-exclude=user.o*",
+            "--no-xattrs",
+        ] {
+            is_as_gnu(&format!("{attributes}; tar xf t.tar {how} -C x; getfattr -d x/s/a"));
+            is_as_gnu(&format!("{attributes}; tar cf u.tar {how} s/a; tar --xattrs -xf u.tar -C x; getfattr -d x/s/a"));
+        }
+    }
+}
+
+#[test]
+fn what_would_be_misunderstood_is_refused() {
+    for script in [
+        "tar -V label -cf t.tar s",
+        "tar caf t.tar.Z s",
+        "tar caf t.tar.lz s",
+        "tar caf t.tar.lzma s",
+        "tar --lzma -cf t.tar s",
+        "tar -cf t.tar --mode=zz s",
+        "tar -cf t.tar --mtime=yesterday s",
+    ] {
+        let (exit, printed) = run(script, "$mh tar");
+        assert_eq!(exit, Exit::Code(2), "{script}: {printed}");
+        assert!(printed.contains("mh tar: ") && !printed.contains("./t.tar"), "{script}: {printed}");
+    }
+    let (exit, printed) = run("cd s; tar cf t.tar . 2>&1 && tar cf t.tar . 2>&1", "$mh tar");
+    assert_eq!(exit, Exit::Code(0), "{printed}");
+    assert!(!printed.contains(".mh-") && printed.matches("'./t.tar' is the archive").count() == 1, "{printed}");
+    // An archive of whole seconds is up to date with files of this second's parts.
+    let (exit, printed) = run("tar --format=gnu -cf t.tar s; test -z \"$(tar uvf t.tar s)\"", "$mh tar");
+    assert_eq!(exit, Exit::Code(0), "{printed}");
+    if Program::find("script").is_some() {
+        let (_, printed) = run("script -qec \"$mh tar x\" /dev/null < /dev/null", "$mh tar");
+        assert!(printed.contains("an archive is not read from a terminal"), "{printed}");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_told_in_the_old_name_s_words() {
+    for (name, code) in [("cp", 1), ("mv", 1), ("rm", 1), ("tar", 64)] {
+        let place = Place::new();
+        let outcome =
+            place.shell(&format!("ln -s \"$(readlink -f \"$(command -v $mh)\")\" {name}; ./{name} --nonsense"));
+        assert_eq!(outcome.exit, Exit::Code(code), "{name}: {}", said(&outcome));
+        let told = said(&outcome);
+        assert!(told.starts_with(&format!("{name}: unexpected argument '--nonsense'")), "{told}");
+        assert!(told.ends_with(&format!("Try '{name} --help' for more information.\n")), "{told}");
+    }
+}

@@ -1,0 +1,136 @@
+//! Corners in which a copy or a move could do harm: each script run with GNU's commands and with ours, in trees that are alike, must
+//! leave the same tree and end with the same exit code.
+
+use super::described::describe;
+use super::is_root;
+use crate::place::{Place, said};
+use testkit::program::{Exit, left_out};
+
+/// What is there before.
+const BEFORE: &str = "umask 022; echo one > a; echo two > b; mkdir -p d/e t; echo x > d/f; echo y > d/e/g; ln -s f d/link; ln -s d linkd;
+    ln -s a linka; chmod 640 a; chmod 750 d/e; chmod 4755 d/f; touch -d '2001-02-03 04:05:06.5' a";
+
+/// Runs `script` both ways; `cp`, `mv` and `rm` in it are functions.
+fn is_as_gnu(script: &str) {
+    let ends = ["", "$mh "].map(|program| {
+        let place = Place::new();
+        let functions: String = ["cp", "mv", "rm"]
+            .map(|name| {
+                format!("{name}() {{ {}{name} \"$@\"; }}; ", if program.is_empty() { "command " } else { program })
+            })
+            .concat();
+        let outcome = place
+            .shell(&format!("{BEFORE}\n{functions}\n{script}\ncode=$?; touch -h -d @1 d t . 2>/dev/null; exit $code"));
+        let told = said(&outcome);
+        let tree: Vec<String> = describe(place.folder())
+            .into_iter()
+            .map(|(path, line)| format!("{path:?} {}", without_now(&line)))
+            .collect();
+        (outcome.exit, tree, told)
+    });
+    let [theirs, ours] = ends;
+    assert_eq!(ours.0, theirs.0, "{script}: {} / {}", ours.2, theirs.2);
+    assert_eq!(ours.1, theirs.1, "{script}");
+}
+
+/// Times of this minute are those of the test itself.
+fn without_now(line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let is_old = |word: &&str| word.parse::<f64>().is_ok_and(|seconds| seconds < 1.7e9);
+    words
+        .iter()
+        .enumerate()
+        .filter(|(at, word)| *at != 3 || is_old(word))
+        .map(|(_, word)| *word)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn nothing_is_lost_where_gnu_loses_nothing() {
+    for script in [
+        // A link takes no file's place unasked.
+        "cp -l a b",
+        "cp -s a b",
+        "cp -lf a b",
+        "cp -sf a b",
+        "cp -l --remove-destination a b",
+        "cp -lb a b",
+        "cp -ln a b",
+        "cp -rl d/. t && cp -rl d/. t",
+        // No bytes: those that are there stay.
+        "cp --attributes-only -p a b",
+        "cp --attributes-only a b",
+        "cp -r --attributes-only d/. t; echo more > t/f; cp -r --attributes-only d/. t",
+        "echo more > t/link; cp -r --attributes-only d/. t",
+        "cp --attributes-only a linkb; ln -s b linkb; cp --attributes-only -p a linkb",
+        // Copies with other names of theirs elsewhere.
+        "ln b b2; cp -a a b",
+        "ln b b2; cp a b",
+        "echo 1 > t/f; ln t/f t/f2; cp -a d/. t",
+        // What only looks like a folder, or like its own name.
+        "mv a nowhere/",
+        "mv a b/",
+        "mv a linka/",
+        "mv d nowhere/",
+        "cp a nowhere/",
+        "cp -rT d linkd",
+        "ln -s t linkt; cp -rT d linkt",
+        "ln -s t linkt; cp -rT d linkt/",
+        "ln -s t linkt; cp -r d/. linkt",
+        "ln -s t linkt; cp -r d linkt",
+        "cp -b -n a b",
+        "mv -b -n a b",
+        "rm -r d/f d",
+        "rm -r d/e/g d/e d",
+        "rm -r nowhere d",
+        "rm a a",
+    ] {
+        is_as_gnu(script);
+    }
+}
+
+#[test]
+fn links_and_modes_are_those_of_gnu() {
+    for script in
+        ["cp -l linka new", "cp -rl d new", "cp -rlP d new", "cp -al d new", "cp -r --preserve=timestamps d new"]
+    {
+        is_as_gnu(script);
+    }
+    if !is_root() {
+        left_out("copies of owners, access lists and mounts: they need root");
+        return;
+    }
+    for script in [
+        // Made narrow for its owner's sake, then as wide as the mask allows.
+        "chown -R 12:34 d; cp -r --preserve=ownership d new",
+        "chown -R 12:34 d; cp -r --preserve=all --no-preserve=mode,timestamps d new",
+        "chown -R 12:34 d; umask 027; cp -r --preserve=ownership d/f new",
+        // What a folder hands on is not what the source has.
+        "setfacl -d -m u:12:rwx t; cp -a --no-preserve=timestamps d t",
+        "setfacl -d -m u:12:rwx t; cp -r d t",
+        "setfacl -d -m u:12:rwx t; cp -aT --no-preserve=timestamps d t",
+        "setfacl -m u:12:rwx b; cp -p --no-preserve=timestamps a b",
+        "setfacl -m u:12:rwx b; cp a b",
+        "setfacl -m u:12:rwx b; setfacl -m u:13:r a; cp -a --no-preserve=timestamps a b",
+        "mkdir t/e; setfacl -m u:12:rwx t/e; cp -a --no-preserve=timestamps d/. t",
+        "setfacl -d -m u:12:rwx d/e; cp -a --no-preserve=timestamps d t",
+    ] {
+        is_as_gnu(script);
+    }
+    let place = Place::new();
+    if place.shell("mkdir m && mount -t tmpfs none m && umount m").exit != Exit::Code(0) {
+        left_out("copies across mounts: nothing can be mounted here");
+        return;
+    }
+    for script in [
+        "mount -t tmpfs none d/e; echo in > d/e/in; chmod 700 d/e; cp -rx d new; code=$?; umount d/e; (exit $code)",
+        "mount -t tmpfs none t; mkdir t/d; echo old > t/d/old; mv d t; code=$?; command cp -r t after; umount t; (exit $code)",
+        "mount -t tmpfs none t; mkdir t/d; mv d t; code=$?; command cp -r t after; umount t; (exit $code)",
+        "mount -t tmpfs none t; echo old > t/d; mv d t; code=$?; command cp -r t after; umount t; (exit $code)",
+        "mount -t tmpfs none t; mkdir -p t/a/b; mv a t; code=$?; command cp -r t after; umount t; (exit $code)",
+        "mount -t tmpfs none t; echo old > t/a; ln t/a t/b; mv a t; code=$?; command cp -r t after; umount t; (exit $code)",
+    ] {
+        is_as_gnu(script);
+    }
+}
