@@ -18,6 +18,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::registry::{Entry, Group, Signals};
 use crate::sharing::{self, Shared};
+use crate::trees;
 use args::TarArgs;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Lease, Request};
@@ -76,6 +77,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if let Some(file) = &args.listed_incremental {
         return Err(usage(format!("-g {}: incremental archives are not made yet; GNU tar makes them", quote(file))));
     }
+    sys::allocator::keep_large_buffers_apart();
     let outcome = match () {
         () if args.list => list::run(context, &args),
         () if args.extract => extract::run(context, &args),
@@ -113,7 +115,8 @@ fn names_in(path: &PathBuf, ends_in_nul: bool) -> Result<Vec<Vec<u8>>, Failure> 
 
 /// Hands that a run may use at most.
 fn width(context: &Context, args: &TarArgs) -> usize {
-    args.shared.hands_asked().unwrap_or(context.machine.hands_allowed()).max(1)
+    let wanted = args.shared.hands_asked().unwrap_or(context.machine.hands_allowed());
+    wanted.min(trees::hands_for_descriptors()).max(1)
 }
 
 /// Signs the run up.

@@ -22,7 +22,7 @@ use terminal::{Align, Messages, Progress, Table, Verbosity, printable, quote};
 use transfer::tally::{Counts, Tally};
 
 /// LIMIT: descriptors for folders a run may hold, where the system allows that many. More would only help in chains that are deeper still.
-const FOLDERS_OPEN: u64 = 1024;
+const FOLDERS_OPEN: usize = 1024;
 
 /// LIMIT: descriptors that a hand needs to get on: two files, and folders of both sides around them.
 const DESCRIPTORS_A_HAND: usize = 8;
@@ -104,7 +104,7 @@ pub struct Hands {
 /// Takes part in the budget. A run that is `brief` is over before others could notice it.
 pub fn hands(context: &Context, shared: &SharedArgs, what: String, brief: bool) -> Hands {
     let wanted = if brief { 1 } else { shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed()) };
-    let width = wanted.min(folder_descriptors() / DESCRIPTORS_A_HAND).max(1);
+    let width = wanted.min(hands_for_descriptors());
     let budget = if brief { Shared::alone(width) } else { sharing::budget(context, width, shared.priority().class()) };
     let request = Request { priority: shared.priority().class(), weight: shared.weight(), useful_width: width, what };
     let lease = budget.budget.lease(request);
@@ -112,10 +112,20 @@ pub fn hands(context: &Context, shared: &SharedArgs, what: String, brief: bool) 
     Hands { width, lease, from, _shared: budget }
 }
 
-/// Descriptors that folders may take: half of what is allowed, the rest is for files.
+/// Descriptors that folders may take.
 pub fn folder_descriptors() -> usize {
+    half_of_descriptors().min(FOLDERS_OPEN)
+}
+
+/// Half of what is allowed: for folders, or for files.
+pub fn half_of_descriptors() -> usize {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from((limit / 2).min(FOLDERS_OPEN)).unwrap_or(1).max(1)
+    usize::try_from(limit / 2).unwrap_or(usize::MAX).max(1)
+}
+
+/// The most hands that descriptors are enough for.
+pub fn hands_for_descriptors() -> usize {
+    (folder_descriptors() / DESCRIPTORS_A_HAND).max(1)
 }
 
 /// A line that counts entries while the run goes.
