@@ -15,6 +15,7 @@ mod many;
 mod mtwrite;
 mod old_names;
 mod place;
+mod survive;
 mod systime;
 mod tar;
 mod timers;

@@ -21,6 +21,7 @@ use crate::context::{Context, signal_failure};
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::registry::{Entry, Group, Signals};
 use crate::sharing::{self, Shared};
+use crate::trees;
 use args::TarArgs;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Lease, Request};
@@ -98,6 +99,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if !args.is_small {
         signals.attend().map_err(signal_failure)?;
     }
+    sys::allocator::keep_large_buffers_apart();
     let outcome = match () {
         () if args.list => list::run(context, &args),
         () if args.extract => extract::run(context, &args),
@@ -139,7 +141,8 @@ fn width(context: &Context, args: &TarArgs) -> usize {
     if args.is_small {
         return 1;
     }
-    args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed()).max(1)
+    let wanted = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
+    wanted.min(trees::hands_for_descriptors()).max(1)
 }
 
 /// Why so many.

@@ -23,7 +23,7 @@ use terminal::{Align, Messages, Progress, Table, Verbosity, printable, quote};
 use transfer::tally::{Counts, Tally};
 
 /// LIMIT: descriptors for folders a run may hold, where the system allows that many. More would only help in chains that are deeper still.
-const FOLDERS_OPEN: u64 = 1024;
+const FOLDERS_OPEN: usize = 1024;
 
 /// LIMIT: descriptors that a hand needs to get on: two files, and folders of both sides around them.
 const DESCRIPTORS_A_HAND: usize = 8;
@@ -132,7 +132,7 @@ pub fn hands<'a>(
 ) -> Result<Hands<'a>, Failure> {
     let signals = Arc::new(context.hold_signals().map_err(signal_failure)?);
     let allowed = shared.hands_asked().or_else(|| machine::allowed_cpus(&context.host).ok()).unwrap_or(1);
-    let width = allowed.min(folder_descriptors() / DESCRIPTORS_A_HAND).max(1);
+    let width = allowed.min(hands_for_descriptors());
     let joined = Arc::new(OnceLock::new());
     let (later_signals, later_joined) = (Arc::clone(&signals), Arc::clone(&joined));
     let join = move || {
@@ -164,10 +164,20 @@ pub fn outset<'a>(paths: impl ExactSizeIterator<Item = &'a [u8]>) -> Outset {
     if is_brief { Outset::MayBeBrief } else { Outset::Lasts }
 }
 
-/// Descriptors that folders may take: half of what is allowed, the rest is for files.
+/// Descriptors that folders may take.
 pub fn folder_descriptors() -> usize {
+    half_of_descriptors().min(FOLDERS_OPEN)
+}
+
+/// Half of what is allowed: for folders, or for files.
+pub fn half_of_descriptors() -> usize {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from((limit / 2).min(FOLDERS_OPEN)).unwrap_or(1).max(1)
+    usize::try_from(limit / 2).unwrap_or(usize::MAX).max(1)
+}
+
+/// The most hands that descriptors are enough for.
+pub fn hands_for_descriptors() -> usize {
+    (folder_descriptors() / DESCRIPTORS_A_HAND).max(1)
 }
 
 /// A line that counts entries while the run goes.

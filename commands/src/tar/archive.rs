@@ -123,9 +123,12 @@ impl Opened {
         }
     }
 
-    /// Whether a decoder takes a share of the memory.
-    pub fn is_packed(&self) -> bool {
-        matches!(self.way, Way::Packed { .. } | Way::PackedInOrder(..))
+    /// What a decoder that takes a share of the memory decodes.
+    pub fn packed(&self) -> Option<&'static Facts> {
+        match &self.way {
+            Way::Packed { facts, .. } | Way::PackedInOrder(_, _, facts) => Some(facts),
+            _ => None,
+        }
     }
 
     /// Reads it, its decoder within `room` bytes: `read` gets it plain. Says in the end whether another program that unpacked it failed.
@@ -140,16 +143,16 @@ impl Opened {
         match self.way {
             Way::AtOffsets(file, from) => Ok(read(Feed::File(FileSource::new(file, from).map_err(told)?))),
             Way::InOrder(head, file) => Ok(read(piped(io::Cursor::new(head).chain(file)))),
-            Way::Packed { input, .. } => Ok(decoded(Packed { input, room }, lease, width, read)),
+            Way::Packed { input, facts, .. } => Ok(decoded(Packed { input, facts, room }, lease, width, read)),
             Way::Chosen(units, spots) => {
                 Ok(read(Feed::Blocks(BlockSource::new(Box::new(ChosenMembers::new(*units, spots))))))
             }
-            Way::PackedInOrder(head, file, _) => {
+            Way::PackedInOrder(head, file, facts) => {
                 let (ours, theirs) = io::pipe().map_err(told)?;
                 let path = PathBuf::from(format!("/proc/self/fd/{}", ours.as_raw_fd()));
                 Ok(std::thread::scope(|scope| {
                     scope.spawn(move || forward(&head, file, theirs));
-                    let done = decoded(Packed { input: Input::Path(path), room }, lease, width, read);
+                    let done = decoded(Packed { input: Input::Path(path), facts, room }, lease, width, read);
                     drop(ours);
                     done
                 }))
@@ -194,11 +197,12 @@ pub fn decode_limits(unit_plain_bytes: u64) -> DecodeLimits {
 /// A decoder: what it reads, and what it may hold.
 struct Packed {
     input: Input,
+    facts: &'static Facts,
     room: u64,
 }
 
 fn decoded<T>(what: Packed, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> T {
-    let (fitting, unit_bytes) = memory::decoding(what.room, width);
+    let (fitting, unit_bytes) = memory::decoding(what.room, width, what.facts);
     let (limits, input) = (decode_limits(unit_bytes), what.input);
     let memory::Fitting { width, slots, .. } = fitting;
     let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Mode::Threaded };

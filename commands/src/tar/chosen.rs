@@ -470,7 +470,7 @@ mod tests {
         assert_eq!(renamed("s|^|top/|", "x").as_deref(), Some("top/x"));
         assert_eq!(renamed("s/\\.c$/.o/", "a.c").as_deref(), Some("a.o"));
         let for_all = |rule: &str| {
-            let rule = rename(rule).ok().expect("a rule");
+            let rule = rename(rule).expect("a rule");
             [Renamed::Member, Renamed::HardLink, Renamed::SymbolicLink].map(|what| rule.is_for(what))
         };
         assert_eq!(for_all("s/a/b/"), [true, true, true]);

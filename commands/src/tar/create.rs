@@ -9,6 +9,7 @@ use super::{DIFFERENT, FAILED, NAME, TarArgs, chosen, could_not, usage};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
+use crate::trees;
 use archive::create::{
     Choice, CreateError, Creation, Event, Folders, HardLinks, Index, Instead, Keeps, Links, ModeRule, NewTime, Newer,
     Operand, Packing, Sort, Tag, create,
@@ -470,6 +471,15 @@ impl Told {
                 self.failed += 1;
                 messages.error(NAME, &format!("archive {}: {cause}", quoted(&path)), &[]);
             }
+            Event::Vanished { path } => {
+                self.changed += 1;
+                super::warn(
+                    context,
+                    args,
+                    "file-removed",
+                    &format!("{} was removed before it was read", quoted(&path)),
+                );
+            }
             Event::Changed { path } => {
                 self.changed += 1;
                 super::warn(context, args, "file-changed", &format!("{} changed while it was read", quoted(&path)));
@@ -541,6 +551,7 @@ impl Run<'_> {
             output,
             writing,
             base: target.base(),
+            open_files: trees::half_of_descriptors(),
             on_event: &on_event,
             ended: Mutex::default(),
         };

@@ -9,6 +9,7 @@ use super::{FAILED, NAME, TarArgs, could_not, memory, show_progress, warn};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
+use crate::trees;
 use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, extract};
 use ::archive::member::{Kind, Member};
 use ::archive::place::in_progress::Unfinished;
@@ -57,11 +58,11 @@ fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize) -> Pla
     plan.choose("order", "the archive's, for each path", "what depends on an earlier member waits for it");
     plan.choose("folders", "modes and times last", "a mode may bar the way, and each file changes a time");
     let room = memory::room(context, args);
-    let fitting = memory::extracting(room, width, opened.is_packed());
+    let fitting = memory::extracting(room, width, opened.packed());
     let mut held_bytes = fitting.held_bytes;
     let mut why = format!("{} blocks of 1 MiB", fitting.slots.given);
-    if opened.is_packed() {
-        let (decoder, unit_bytes) = memory::decoding(room, width);
+    if let Some(facts) = opened.packed() {
+        let (decoder, unit_bytes) = memory::decoding(room, width, facts);
         held_bytes += decoder.held_bytes;
         why += &format!(", and {} units of up to {}", decoder.slots.given, terminal::bytes(unit_bytes));
     }
@@ -87,7 +88,10 @@ fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-fn manner(args: &TarArgs) -> Manner {
+/// LIMIT: folders that a hand keeps open. Archives go folder by folder; more would cost descriptors and save nothing.
+const OPEN_FOLDERS_MAX: usize = 48;
+
+fn manner(args: &TarArgs, width: usize) -> Manner {
     let is_root = sys::tree_calls::acts_as_root();
     let umask = rustix::process::umask(rustix::fs::Mode::empty()).as_raw_mode();
     let keeps_modes = (args.preserve_permissions || is_root) && !args.no_same_permissions && !args.untrusted;
@@ -114,6 +118,7 @@ fn manner(args: &TarArgs) -> Manner {
         umask: if keeps_modes { 0 } else { umask },
         umask_of_others: umask,
         folder_links: if args.keep_directory_symlink { FolderLinks::Keep } else { FolderLinks::Replace },
+        open_folders: (trees::folder_descriptors() / (2 * width)).clamp(1, OPEN_FOLDERS_MAX),
     }
 }
 
@@ -245,7 +250,7 @@ fn into_tree(
     let (name, total_bytes) = (opened.name.clone(), opened.total_bytes);
     let reach = if args.absolute_names { Reach::Anywhere } else { Reach::Beneath };
     let root = Root::open(b".", reach).map_err(|error| could_not("open", ".".as_ref(), &error))?;
-    let (manner, unfinished, changed) = (manner(args), Unfinished::default(), FoldersChanged::default());
+    let (manner, unfinished, changed) = (manner(args, width), Unfinished::default(), FoldersChanged::default());
     let at_signals = unfinished.clone();
     context.last_acts.add(move || at_signals.remove_all_and_hold());
     let (shared, lease) = super::lease(context, args, width, &plan.purpose);
@@ -253,7 +258,7 @@ fn into_tree(
     let on_event = |event| teller.tell(event);
     let progress = (args.verbose == 0).then(|| show_progress(context, &name, total_bytes, &tally));
     let room = memory::room(context, args);
-    let fitting = memory::extracting(room, width, opened.is_packed());
+    let fitting = memory::extracting(room, width, opened.packed());
     let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: super::mode(args) };
     let lease = lease.as_ref();
     let (measures, ended) = opened.with_feed(room, lease, width, |feed| {

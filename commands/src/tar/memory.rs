@@ -3,6 +3,8 @@
 use super::TarArgs;
 use crate::context::Context;
 use archive::create::Packing;
+use codec::format::Facts;
+use codec::registry;
 use crew::measures::Slots;
 
 /// What a run holds without being told otherwise, besides the program itself.
@@ -49,21 +51,41 @@ pub fn creating(room: u64, width: usize, packing: Option<&Packing>) -> Fitting {
 }
 
 /// Of an extraction: blocks or stretches, in whatever share a decoder leaves.
-pub fn extracting(room: u64, width: usize, is_packed: bool) -> Fitting {
-    let share = if is_packed { room / 8 } else { room };
+pub fn extracting(room: u64, width: usize, packed: Option<&Facts>) -> Fitting {
+    let share = match packed {
+        None => room,
+        Some(facts) if has_large_units(facts) => room / 32,
+        Some(_) => room / 8,
+    };
     fit(width, width + 2, share, archive::blocks::BLOCK_TARGET_BYTES as u64, 0)
 }
 
+/// xz cuts into blocks of three dictionaries, whoever writes them.
+fn has_large_units(facts: &Facts) -> bool {
+    facts.name == "xz"
+}
+
 /// Of a decoder: how many hands, and how large a unit one of them may decode as a whole.
-pub fn decoding(room: u64, width: usize) -> (Fitting, u64) {
-    // LIMIT: the blocks of `xz -6` have 24 MiB, our own units 1 to 16. Larger ones are decoded as a stream on one core.
+pub fn decoding(room: u64, width: usize, facts: &Facts) -> (Fitting, u64) {
+    // LIMIT: the blocks of `xz -6` have 24 MiB, our own units of other formats 1 to 16. Larger ones are decoded as a stream on one core.
     const UNITS: [u64; 5] = [24 << 20, 16 << 20, 8 << 20, 4 << 20, 2 << 20];
-    // What is packed takes less than a third of what it holds, but for what was hardly worth packing.
-    let slot = |unit: u64| unit + unit / 3;
-    let share = room / 8 * 7;
-    let all = UNITS.into_iter().find(|&unit| (width as u64 + 1) * slot(unit) <= share);
-    let unit = all.unwrap_or(UNITS[UNITS.len() - 1]);
-    (fit(width, 1, share, slot(unit), 0), unit)
+    // What is packed takes less than a quarter of what it holds, but for what was hardly worth packing.
+    let slot = |unit: u64| unit + unit / 4;
+    // Extraction's share, and blocks on their way to it.
+    let share = (room / 8 * 7).saturating_sub(room / 16);
+    // What xz's decoders hold is a third of a block: counted with the share of extraction that they take.
+    let hand_bytes = |unit| match registry::by_name(facts.name) {
+        Some(format) if !has_large_units(facts) => format.decoder_bytes(unit),
+        _ => 0,
+    };
+    let all = |&unit: &u64| (width as u64 + 1) * slot(unit) + width as u64 * hand_bytes(unit) <= share;
+    let unit = match has_large_units(facts) {
+        // Two hands that decode blocks are worth more than many that find none small enough.
+        true => UNITS.into_iter().find(|&unit| fit(width.min(2), 1, share, slot(unit), 0).width == width.min(2)),
+        false => UNITS.into_iter().find(all),
+    };
+    let unit = unit.unwrap_or(UNITS[UNITS.len() - 1]);
+    (fit(width, 1, share, slot(unit), hand_bytes(unit)), unit)
 }
 
 #[cfg(test)]
@@ -72,18 +94,30 @@ mod tests {
 
     #[test]
     fn a_tight_cap_costs_hands_and_never_the_run() {
+        let facts = ["zst", "gz", "xz", "bz2", "lz4"].map(|name| registry::by_name(name).expect("registered").facts());
         for room in [0, 1 << 20, 16 << 20, USUAL_BYTES, 8 << 30] {
             for width in [1, 2, 8, 64, 1000] {
-                let (decoding, unit) = decoding(room, width);
-                for fitting in [creating(room, width, None), extracting(room, width, true), decoding] {
-                    assert!((1..=width).contains(&fitting.width) && fitting.slots.given >= 1);
-                    assert!(fitting.held_bytes <= room || fitting.width == 1, "{room} {width} {fitting:?}");
+                for facts in facts {
+                    let (decoding, unit) = decoding(room, width, facts);
+                    for fitting in [creating(room, width, None), extracting(room, width, Some(facts)), decoding] {
+                        assert!((1..=width).contains(&fitting.width) && fitting.slots.given >= 1);
+                        assert!(fitting.held_bytes <= room || fitting.width == 1, "{room} {width} {fitting:?}");
+                    }
+                    let held = decoding.held_bytes + extracting(room, width, Some(facts)).held_bytes;
+                    assert!(held <= room || decoding.width == 1, "{room} {width} {}", facts.name);
+                    assert!(unit >= 2 << 20);
                 }
-                assert!(unit >= 2 << 20);
             }
         }
-        assert_eq!(decoding(USUAL_BYTES, 2).1, 24 << 20, "two hands decode what xz -T2 writes");
-        assert_eq!(extracting(USUAL_BYTES, 2, true).slots.given, 6);
+        let [zst, _, xz, bz2, _] = facts;
+        for width in [2, 64] {
+            let (fitting, unit) = decoding(USUAL_BYTES, width, xz);
+            assert_eq!((fitting.width, unit), (2, 24 << 20), "two hands decode what xz -T2 writes");
+        }
+        assert_eq!(extracting(USUAL_BYTES, 2, Some(zst)).slots.given, 6);
         assert_eq!(creating(USUAL_BYTES, 64, None).width, 64);
+        assert!(decoding(USUAL_BYTES, 64, zst).0.width > 30);
+        // Each needs a scratch of 8 MiB.
+        assert!((4..=10).contains(&decoding(USUAL_BYTES, 64, bz2).0.width));
     }
 }

@@ -22,6 +22,7 @@ pub use mode::ModeRule;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::at_offset::{read_full_at, write_all_at};
 use sys::tree_calls::{self, Status};
@@ -52,7 +53,12 @@ pub enum Event {
         /// Why.
         cause: Unfit,
     },
-    /// A file that changed while it was read.
+    /// A file that was in its folder and is not any more.
+    Vanished {
+        /// It.
+        path: Vec<u8>,
+    },
+    /// A file or folder that changed while it was read.
     Changed {
         /// It.
         path: Vec<u8>,
@@ -98,44 +104,67 @@ pub struct Source {
     file: File,
     extents: Option<Vec<Extent>>,
     path: Vec<u8>,
-    mtime: (i64, u32),
+    ctime: (i64, u32),
     size: u64,
+    /// Whether it was told that it cannot be read.
+    failed: AtomicBool,
+    /// All that are open.
+    open: Arc<AtomicUsize>,
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        // ORDER: a count of its own; a moment's error costs one descriptor.
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Source {
-    fn new(file: File, extents: Option<Vec<Extent>>, path: Vec<u8>, status: &Status) -> Self {
-        Self { file, extents, path, mtime: status.mtime, size: status.size }
+    fn new(file: File, extents: Option<Vec<Extent>>, path: Vec<u8>, status: &Status, open: &Arc<AtomicUsize>) -> Self {
+        open.fetch_add(1, Ordering::Relaxed);
+        let failed = AtomicBool::new(false);
+        Self { file, extents, path, ctime: status.ctime, size: status.size, failed, open: Arc::clone(open) }
     }
 
-    /// Fills `target` with its stored bytes from `from` on. What is missing becomes zeros; returns how much that is.
-    fn read(&self, from: u64, target: &mut [u8]) -> io::Result<u64> {
+    /// Files that are open.
+    fn open_now(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Fills `target` with its stored bytes from `from` on. What is missing becomes zeros.
+    fn read(&self, from: u64, target: &mut [u8]) -> io::Result<()> {
         let Some(extents) = &self.extents else {
             return self.read_stretch(from, target);
         };
-        let (mut stored, mut missing, mut at) = (0, 0, 0);
+        let (mut stored, mut at) = (0, 0);
         for extent in extents {
             let begin = (from + at as u64).max(stored);
             let end = stored + extent.bytes;
             if at < target.len() && begin < end {
                 let count = (end - begin).min((target.len() - at) as u64) as usize;
-                missing += self.read_stretch(extent.offset + (begin - stored), &mut target[at..at + count])?;
+                self.read_stretch(extent.offset + (begin - stored), &mut target[at..at + count])?;
                 at += count;
             }
             stored = end;
         }
-        Ok(missing)
+        Ok(())
     }
 
-    fn read_stretch(&self, offset: u64, target: &mut [u8]) -> io::Result<u64> {
+    fn read_stretch(&self, offset: u64, target: &mut [u8]) -> io::Result<()> {
         let read = read_full_at(&self.file, target, offset)?;
         target[read..].fill(0);
-        Ok((target.len() - read) as u64)
+        Ok(())
     }
 
-    /// Whether it changed since it was looked at.
-    fn has_changed(&self) -> bool {
-        let now = tree_calls::status_of(self.file.as_fd());
-        now.is_ok_and(|now| now.mtime != self.mtime || now.size != self.size)
+    /// What became of it since it was looked at.
+    fn change(&self) -> Option<Event> {
+        let now = tree_calls::status_of(self.file.as_fd()).ok()?;
+        let path = || self.path.clone();
+        if now.size < self.size {
+            return Some(Event::Shrank { path: path(), missing_bytes: self.size - now.size });
+        }
+        // COMPAT: as GNU tar has it, a name more or less is a change.
+        (now.ctime != self.ctime || now.size != self.size).then(|| Event::Changed { path: path() })
     }
 }
 
@@ -169,6 +198,8 @@ pub struct Creation<'a> {
     pub writing: By,
     /// Where the archive begins in the output: behind what is there already.
     pub base: u64,
+    /// Files that may be open at a time. Beyond it the walk reads small ones itself: it opens each, since their headers promise their sizes.
+    pub open_files: usize,
     /// Told of everything, in archive order, from one thread at a time.
     pub on_event: &'a (dyn Fn(Event) + Sync),
     /// Why it failed as a whole, once it is over.
@@ -212,6 +243,11 @@ impl CreateError {
 pub fn create(what: &Creation<'_>, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
     run(what, staffing, lease, tally)
 }
+
+/// Bytes of a file that the walk reads itself where descriptors are short.
+///
+/// LIMIT: what a chunk holds of larger ones are few files, so that all chunks keep a few dozen open beyond what they may.
+const SMALL_BYTES: u64 = 64 << 10;
 
 /// A part of the archive: bytes that are known, or data that are still to be read.
 enum Segment {
@@ -333,7 +369,7 @@ impl<'a> Stages for Creation<'a> {
         let chunk_bytes =
             self.packing.map_or(PLAIN_CHUNK_BYTES, |packing| packing.format.chunk_bytes(&packing.options));
         while layout.ahead_bytes < chunk_bytes as u64 && !layout.ended {
-            layout.lay_out(self.style, &mut chunk.told);
+            layout.lay_out(self, &mut chunk.told);
         }
         if layout.ahead_bytes == 0 && layout.any_chunk && chunk.told.is_empty() {
             return Ok(Cut::End);
@@ -442,14 +478,16 @@ fn fill(segment: &Segment, target: &mut [u8], told: &mut Told) {
         Segment::Bytes(bytes) => target.copy_from_slice(bytes),
         Segment::Zeros(_) => target.fill(0),
         Segment::Data { source, from, is_last, .. } => {
-            let path = || source.path.clone();
             match source.read(*from, target) {
-                Ok(0) if *is_last && source.has_changed() => told.push(Event::Changed { path: path() }),
-                Ok(0) => {}
-                Ok(missing_bytes) => told.push(Event::Shrank { path: path(), missing_bytes }),
+                // Whatever changed shows at the end, and is told once.
+                Ok(()) if *is_last => told.extend(source.change()),
+                Ok(()) => {}
                 Err(cause) => {
                     target.fill(0);
-                    told.push(Event::NotArchived { path: path(), operation: "read it", cause });
+                    // ORDER: whichever chunk is first tells; nothing else depends on it.
+                    if !source.failed.swap(true, Ordering::Relaxed) {
+                        told.push(Event::NotArchived { path: source.path.clone(), operation: "read it", cause });
+                    }
                 }
             }
         }
@@ -458,7 +496,7 @@ fn fill(segment: &Segment, target: &mut [u8], told: &mut Told) {
 
 impl Layout<'_> {
     /// Lays out one more member, or the end.
-    fn lay_out(&mut self, style: &Style, told: &mut Told) {
+    fn lay_out(&mut self, what: &Creation<'_>, told: &mut Told) {
         let mut header = Vec::new();
         let Some(Found { member, data }) = self.walk.next(told) else {
             self.ended = true;
@@ -466,13 +504,20 @@ impl Layout<'_> {
             self.put(Segment::Bytes(header));
             return;
         };
-        if let Err(cause) = begin_member(&member, style, &mut header) {
+        if let Err(cause) = begin_member(&member, what.style, &mut header) {
             told.push(Event::Unfit { path: member.path, cause });
             return;
         }
         self.note(&header, &member);
         self.put(Segment::Bytes(header));
-        if let Some(source) = data {
+        let is_read_now = |data: &Arc<Source>| data.open_now() > what.open_files && member.stored_bytes <= SMALL_BYTES;
+        if let Some(source) = data.as_ref().filter(|data| is_read_now(data)) {
+            let bytes = member.stored_bytes as usize;
+            let mut content = vec![0; padded(member.stored_bytes) as usize];
+            let data = Segment::Data { source: Arc::clone(source), from: 0, bytes, is_last: true };
+            fill(&data, &mut content[..bytes], told);
+            self.put(Segment::Bytes(content));
+        } else if let Some(source) = data {
             let mut left = member.stored_bytes;
             let mut from = 0;
             while left > 0 {

@@ -3,22 +3,23 @@
 //! Knows no options of any program; what is taken and how it is named a [`Chooser`] decides.
 
 mod data;
+mod later;
 mod order;
 mod source;
+mod way;
 
 use crate::member::{Kind, Member};
 use crate::place::in_progress::Unfinished;
-use crate::place::{FoldersChanged, Manner, PlaceError, Placed, Placer, Root, restore_folder};
+use crate::place::{FoldersChanged, Manner, PlaceError, Placed, Placer, Root, could_not, restore_folder};
 use crate::read::{Note, ReadError, Rules};
 use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
+use later::LaterFolders;
 use order::When;
 pub use source::Feed;
 use source::{Carry, Slicer};
-use std::collections::HashMap;
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::at_offset::read_full_at;
@@ -101,15 +102,6 @@ pub struct Extraction<'a> {
 pub fn extract(what: &Extraction<'_>, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
     run(what, staffing, lease, tally)
 }
-
-/// Metadata of a folder, put on it when everything in it is there.
-struct LaterFolder {
-    member: Arc<Member>,
-    name: Vec<u8>,
-}
-
-/// By path: the last of a path is in force.
-type LaterFolders = HashMap<Vec<u8>, LaterFolder>;
 
 /// Far end.
 pub struct ExtractSink<'a> {
@@ -250,12 +242,13 @@ impl<'a> Stages for Extraction<'a> {
 
     fn close(&self, _lane: usize, ends: Option<(Slicer<'a>, ExtractSink<'a>)>, outcome: Result<(), ReadError>) {
         let Some((source, sink)) = ends else { return };
-        let mut placer = sink.placer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let placer = sink.placer.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(piece) = source.unfinished() {
             piece.abandon(&placer);
         }
-        let folders = sink.folders.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.finish_folders(&mut placer, folders);
+        // What it holds open is not needed any more.
+        drop(placer);
+        self.finish_folders(sink.folders.into_inner().unwrap_or_else(PoisonError::into_inner));
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = outcome.err();
     }
 
@@ -277,28 +270,24 @@ impl<'a> Extraction<'a> {
                 (self.on_event)(Event::NotPlaced { name: item.name(), link, error });
             }
             Some(Ok(Placed::Made)) if item.member.kind == Kind::Directory => {
-                let later = LaterFolder { member: Arc::clone(&item.member), name: item.name() };
-                folders.insert(item.member.path.clone(), later);
+                folders.note(&item.member, item.name.as_deref().unwrap_or(&item.member.path));
             }
-            // It took the folder's place.
-            Some(Ok(Placed::Made)) if !folders.is_empty() => drop(folders.remove(&item.member.path)),
+            Some(Ok(Placed::Made)) => folders.forget(&item.member.path),
             _ => {}
         }
     }
 
-    /// Modes and times of folders, the deepest first, since a mode may bar the way to what is below.
-    fn finish_folders(&self, placer: &mut Placer<'a>, folders: LaterFolders) {
-        let mut folders: Vec<LaterFolder> = folders.into_values().collect();
-        folders.sort_by(|one, other| other.member.path.cmp(&one.member.path));
+    /// Modes and times of folders.
+    fn finish_folders(&self, folders: LaterFolders) {
         let Manner { restore, umask, .. } = self.manner;
         let mut errors = Vec::new();
-        for LaterFolder { member, name } in folders {
-            let opened = placer.open_folder(&member.path);
-            let restored = opened.and_then(|folder| restore_folder(restore, *umask, &member, folder.as_fd()));
+        folders.deepest_first(self.root, |later, name, folder| {
+            let folder = folder.map_err(could_not("open it"));
+            let restored = folder.and_then(|folder| restore_folder(restore, *umask, &later.member, folder));
             if let Err(error) = restored {
-                errors.push((member.header_offset, Event::NotPlaced { name, link: None, error }));
+                errors.push((later.member.header_offset, Event::NotPlaced { name, link: None, error }));
             }
-        }
+        });
         errors.sort_by_key(|(offset, _)| *offset);
         errors.into_iter().for_each(|(_, event)| (self.on_event)(event));
     }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sys::staged_file::Unfinished;
 
 /// LIMIT: decoded blocks that wait to be read. More would only be memory: the decoder has slots of its own.
-const BLOCKS_AHEAD: usize = 4;
+const BLOCKS_AHEAD: usize = 2;
 
 /// A part of a run with books of its own: two pipelines work with the hands of one lease.
 pub struct LeaseShare<'a> {

@@ -12,10 +12,10 @@ pub use metadata::{Choice, Restore, restore_folder, restore_open, restore_unopen
 pub use root::{Reach, Root};
 
 use crate::member::{Kind, Member};
-use in_progress::Unfinished;
+use in_progress::{Noted, Unfinished};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use sys::tree_calls::{self, Open, Status};
 
@@ -52,6 +52,8 @@ pub struct Manner {
     pub umask_of_others: u32,
     /// Whether a link to a directory may stand for the directory: `--keep-directory-symlink`.
     pub folder_links: FolderLinks,
+    /// Folders that one worker keeps open. Archives go folder by folder: more than a few dozen save nothing.
+    pub open_folders: usize,
 }
 
 /// Whether a link to a directory may stand for a directory of the archive.
@@ -103,13 +105,13 @@ pub struct OpenFile {
 pub struct Placer<'a> {
     folders: Folders<'a>,
     manner: &'a Manner,
-    unfinished: &'a Unfinished,
+    noted: Noted,
 }
 
 impl<'a> Placer<'a> {
     /// Over `root`; `changed` tells all placers of folders that went.
     pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner, unfinished: &'a Unfinished) -> Self {
-        Self { folders: Folders::new(root, changed, manner.umask_of_others), manner, unfinished }
+        Self { folders: Folders::new(root, changed, manner), manner, noted: unfinished.of_a_worker() }
     }
 
     /// The folder that `path` stands in, made where it is missing, and the last name.
@@ -174,11 +176,11 @@ impl<'a> Placer<'a> {
             }
             opened => opened,
         };
-        let opened = self.make_room(member, &folder, name, "open it", open);
-        let Some(descriptor) = opened? else { return Ok(None) };
-        let unfinished = Some(self.unfinished.enter(&folder, name));
+        let noted = self.noted.clone();
+        let opened = self.make_room(member, &folder, name, "open it", || noted.begin(&folder, name, open));
+        let Some((descriptor, unfinished)) = opened? else { return Ok(None) };
         let is_settled = settled || (folder.learn(&self.manner.restore, member, mode, first_mode, descriptor.as_fd()));
-        Ok(Some(OpenFile { file: File::from(descriptor), folder, is_settled, unfinished }))
+        Ok(Some(OpenFile { file: File::from(descriptor), folder, is_settled, unfinished: Some(unfinished) }))
     }
 
     /// Everything is written: owner, attributes, mode and times follow, in the order in which they do not undo each other.
@@ -217,7 +219,7 @@ impl<'a> Placer<'a> {
             if there.is_folder() || is_kept_link {
                 return Ok(match self.manner.existing {
                     Existing::Replace | Existing::Overwrite if there.is_folder() => Placed::Made,
-                    _ if self.folders.changed().was_made_on_the_way(&member.path) => Placed::Made,
+                    _ if self.folders.changed().was_made_on_the_way((there.dev, there.ino)) => Placed::Made,
                     _ => Placed::LeftAlone,
                 });
             }
@@ -273,16 +275,6 @@ impl<'a> Placer<'a> {
         let made =
             self.make_room(member, &to, name, "link it", || tree_calls::link(from.as_fd(), old, to.as_fd(), name))?;
         Ok(if made.is_some() { Placed::Made } else { Placed::LeftAlone })
-    }
-
-    /// The folder at `path`, opened without following a last link, for its metadata.
-    pub fn open_folder(&mut self, path: &[u8]) -> Result<OwnedFd, PlaceError> {
-        if path.is_empty() {
-            return self.folders.root().again().map_err(could_not("open it"));
-        }
-        let (parent, name) = split(path);
-        let parent = self.folders.existing(parent)?;
-        tree_calls::open_at(parent.as_fd(), name, Open::Folder).map_err(could_not("open it"))
     }
 }
 

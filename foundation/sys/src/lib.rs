@@ -3,6 +3,7 @@
 //! This is the only crate of the foundation in which `unsafe` may stand. It knows no file format, no flag and no policy:
 //! each function does one kernel thing and returns the kernel's own error.
 
+pub mod allocator;
 pub mod at_offset;
 pub mod bpf;
 pub mod byte_lock;

@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use sys::tree_calls::{self, Open, Status};
 
 /// The order of names in a folder.
@@ -189,17 +190,45 @@ struct Level {
     folder: Option<Arc<OwnedFd>>,
     /// Bytes of [`Walk::path`] that are its name, with a slash.
     path_bytes: usize,
-    names: std::vec::IntoIter<Name>,
+    names: Names,
     /// Device and number.
     identity: (u64, u64),
+    /// When it had been changed before its names were read.
+    ctime: (i64, u32),
+}
+
+/// The names in a folder, one behind the other: a folder may have a million of them.
+struct Names {
+    bytes: Vec<u8>,
+    ahead: std::vec::IntoIter<Name>,
 }
 
 /// A name in a folder.
 struct Name {
-    name: Vec<u8>,
+    from: usize,
     ino: u64,
+    /// LIMIT: the kernel's own: a name has 255 bytes at most.
+    bytes: u8,
     /// The folder says that it is a regular file.
     is_file: bool,
+}
+
+impl Name {
+    fn of<'n>(&self, bytes: &'n [u8]) -> &'n [u8] {
+        &bytes[self.from..self.from + usize::from(self.bytes)]
+    }
+}
+
+impl Names {
+    /// The next name, and whether the folder says that it is a regular file.
+    fn next(&mut self) -> Option<(Vec<u8>, bool)> {
+        let name = self.ahead.next()?;
+        Some((name.of(&self.bytes).to_vec(), name.is_file))
+    }
+
+    fn are_ahead(&self) -> bool {
+        self.ahead.len() > 0
+    }
 }
 
 /// A member, and its data.
@@ -234,6 +263,8 @@ pub struct Walk<'a> {
     owners: HashMap<u32, Vec<u8>>,
     groups: HashMap<u32, Vec<u8>>,
     removed_was_told: bool,
+    /// Counts files that are open.
+    open_files: Arc<AtomicUsize>,
 }
 
 impl<'a> Walk<'a> {
@@ -248,6 +279,7 @@ impl<'a> Walk<'a> {
             owners: HashMap::new(),
             groups: HashMap::new(),
             removed_was_told: false,
+            open_files: Arc::default(),
         }
     }
 
@@ -256,7 +288,7 @@ impl<'a> Walk<'a> {
         loop {
             let (folder, name, is_file, path, device) = match self.levels.last_mut() {
                 Some(Level { folder: Some(folder), names, identity, .. }) => match names.next() {
-                    Some(Name { name, is_file, .. }) => {
+                    Some((name, is_file)) => {
                         let path = [self.path.as_slice(), &name].concat();
                         (Arc::clone(folder), name, is_file, path, Some(identity.0))
                     }
@@ -284,6 +316,10 @@ impl<'a> Walk<'a> {
             match looked {
                 Ok(Some(found)) => return Some(found),
                 Ok(None) => {}
+                // The folder had it; who names what is not there has made a mistake.
+                Err((_, cause)) if device.is_some() && cause.kind() == io::ErrorKind::NotFound => {
+                    tell.push(Event::Vanished { path });
+                }
                 Err((operation, cause)) => tell.push(Event::NotArchived { path, operation, cause }),
             }
         }
@@ -292,6 +328,11 @@ impl<'a> Walk<'a> {
     /// Goes back to the folder above, which is opened again where it was closed meanwhile.
     fn leave(&mut self, tell: &mut Told) {
         let Some(left) = self.levels.pop() else { return };
+        let now = left.folder.as_ref().and_then(|folder| tree_calls::status_of(folder.as_fd()).ok());
+        if now.is_some_and(|now| now.ctime != left.ctime) {
+            let slashes = usize::from(self.path.len() > 1);
+            tell.push(Event::Changed { path: self.path[..self.path.len() - slashes].to_vec() });
+        }
         let path_bytes = self.levels.last().map_or(0, |level| level.path_bytes);
         self.path.truncate(path_bytes);
         let Some(above) = self.levels.last_mut().filter(|above| above.folder.is_none()) else { return };
@@ -303,7 +344,7 @@ impl<'a> Walk<'a> {
         });
         match again {
             Ok(again) => above.folder = Some(Arc::new(again)),
-            Err(cause) if above.names.len() > 0 => {
+            Err(cause) if above.names.are_ahead() => {
                 let path = self.path.clone();
                 tell.push(Event::NotArchived { path, operation: "go back into it", cause });
             }
@@ -499,7 +540,7 @@ impl<'a> Walk<'a> {
             return Ok(None);
         }
         let extents = member.sparse.clone();
-        Ok(Some(Arc::new(FileData::new(file, extents, path.to_vec(), status))))
+        Ok(Some(Arc::new(FileData::new(file, extents, path.to_vec(), status, &self.open_files))))
     }
 
     /// Opens a folder, to go on in it. What is archived of it.
@@ -526,15 +567,15 @@ impl<'a> Walk<'a> {
         if self.choice.folders.stays_on_device && device.is_some_and(|device| device != status.dev) {
             return Ok(Keeps::All);
         }
-        let mut names = self.names(&opened).map_err(|cause| ("read it", cause))?;
         let tag = self.choice.tags.iter().find(|tag| tag.is_in(opened.as_fd()));
         if let Some(tag) = tag {
             tell.push(Event::Tagged { path: path.to_vec(), tag: tag.name.clone(), keeps: tag.keeps });
             if tag.keeps == Keeps::Nothing {
                 return Ok(Keeps::Nothing);
             }
-            names.retain(|name| tag.keeps == Keeps::FolderAndTag && name.name == tag.name);
         }
+        let is_wanted = |name: &[u8]| tag.is_none_or(|tag| tag.keeps == Keeps::FolderAndTag && name == tag.name);
+        let names = self.names(&opened, is_wanted).map_err(|cause| ("read it", cause))?;
         self.path.clear();
         self.path.extend_from_slice(path);
         if !path.ends_with(b"/") {
@@ -543,8 +584,9 @@ impl<'a> Walk<'a> {
         self.levels.push(Level {
             folder: Some(Arc::new(opened)),
             path_bytes: self.path.len(),
-            names: names.into_iter(),
+            names,
             identity: (status.dev, status.ino),
+            ctime: status.ctime,
         });
         // Where links are followed, what is above a folder is not where we came from.
         if self.choice.links == Links::Kept
@@ -556,22 +598,24 @@ impl<'a> Walk<'a> {
         Ok(Keeps::All)
     }
 
-    fn names(&self, folder: &OwnedFd) -> io::Result<Vec<Name>> {
-        let mut names: Vec<Name> = Vec::new();
+    fn names(&self, folder: &OwnedFd, is_wanted: impl Fn(&[u8]) -> bool) -> io::Result<Names> {
+        let (mut bytes, mut names): (Vec<u8>, Vec<Name>) = Default::default();
         for entry in Dir::read_from(folder)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            if !matches!(name, b"." | b"..") && entry.file_type() != FileType::Socket {
+            if !matches!(name, b"." | b"..") && entry.file_type() != FileType::Socket && is_wanted(name) {
                 let is_file = entry.file_type() == FileType::RegularFile;
-                names.push(Name { name: name.to_vec(), ino: entry.ino(), is_file });
+                let length = u8::try_from(name.len()).map_err(io::Error::other)?;
+                names.push(Name { from: bytes.len(), ino: entry.ino(), bytes: length, is_file });
+                bytes.extend_from_slice(name);
             }
         }
         match self.choice.sort {
-            Sort::Name => names.sort_unstable_by(|one, other| one.name.cmp(&other.name)),
+            Sort::Name => names.sort_unstable_by(|one, other| one.of(&bytes).cmp(other.of(&bytes))),
             Sort::Inode => names.sort_unstable_by_key(|name| name.ino),
             Sort::None => {}
         }
-        Ok(names)
+        Ok(Names { bytes, ahead: names.into_iter() })
     }
 
     /// What cannot be read of them is not there for us.

@@ -1,6 +1,7 @@
 //! Which members may be placed at once, and which must wait for their turn: archive order for each path, whatever the number
 //! of hands. Knows paths and ticket numbers, and nothing of files. Theory: `engines/archive/README.md`, "Order".
 
+use super::way::Way;
 use crate::member::{Kind, Member};
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -30,21 +31,26 @@ enum What {
     InTurn,
 }
 
-/// LIMIT: paths that are remembered; what is on the disk already is forgotten then. 4 MiB and a little more.
-const SEEN_MAX: usize = 1 << 17;
+/// LIMIT: paths that are remembered; what is on the disk already is forgotten then. Less than 2 MiB; what is under way at a time is a tenth of it.
+const SEEN_MAX: usize = 1 << 15;
 
 /// The paths of members that may be under way.
 pub struct Order {
     seen: HashMap<u64, Seen, BuildNothing>,
     /// Hashes that nobody can choose names for.
     keys: RandomState,
-    /// The folder of the member before, and its ticket: its ancestors need not be noted again.
-    last_folder: Option<(Vec<u8>, u64)>,
+    /// The folders on the way to the member before, by hash. They are used by what is under way as long as they are here.
+    way: Way<u64>,
+    /// The chunk that used them last.
+    way_ticket: u64,
+    /// How many of them, from the top, nothing is known of that would make members wait.
+    sure: usize,
 }
 
 impl Default for Order {
     fn default() -> Self {
-        Self { seen: HashMap::default(), keys: RandomState::new(), last_folder: None }
+        let (seen, keys) = (HashMap::default(), RandomState::new());
+        Self { seen, keys, way: Way::default(), way_ticket: 0, sure: 0 }
     }
 }
 
@@ -53,14 +59,12 @@ impl Order {
     pub fn when(&mut self, member: &Member, ticket: u64, done: u64) -> When {
         if self.seen.len() > SEEN_MAX {
             self.seen.retain(|_, seen| seen.ticket >= done);
-            self.last_folder = None;
         }
         let what = if member.kind == Kind::Directory { What::Folder } else { What::NoFolder };
-        let path = self.hash(&member.path);
+        let path = self.go_to(&member.path);
         let own = self.under_way(path, done).is_some_and(|seen| seen.max(what) > What::Folder);
-        let way = self.way_is_unsure(&member.path, done);
-        let source = member.kind == Kind::HardLink
-            && (self.under_way(self.hash(&member.link), done).is_some() || self.way_is_unsure(&member.link, done));
+        let way = self.way_is_unsure(done);
+        let source = member.kind == Kind::HardLink && self.is_to_be_waited_for(&member.link, done);
         let in_turn = own || way || source;
         let when = if in_turn { When::InTurn } else { When::AtOnce };
         self.is_in(member, ticket, when);
@@ -74,62 +78,74 @@ impl Order {
             (When::AtOnce, Kind::Directory) => What::Folder,
             (When::AtOnce, _) => What::NoFolder,
         };
-        self.note_way(&member.path, ticket);
-        let path = self.hash(&member.path);
-        self.note(path, ticket, what);
+        let path = self.go_to(&member.path);
+        self.way_ticket = ticket;
+        note(&mut self.seen, path, ticket, what);
         if member.kind == Kind::HardLink {
-            // Whoever changes what it leads to must wait for it.
-            let link = self.hash(&member.link);
-            self.note(link, ticket, What::NoFolder);
+            // Whoever changes what it leads to, or the way to that, must wait for it.
+            let mut hashes = way_to(&self.keys, &member.link).peekable();
+            while let Some(hash) = hashes.next() {
+                let what = if hashes.peek().is_none() { What::NoFolder } else { What::Folder };
+                note(&mut self.seen, hash, ticket, what);
+            }
+            // It may lead to a folder on the way.
+            self.sure = 0;
         }
     }
 
-    fn hash(&self, path: &[u8]) -> u64 {
-        self.way(path).1
-    }
-
-    /// Hashes of the folders on the way to `path`, the furthest first, and its own. Each goes on from the one before, so that a name of a
-    /// hundred thousand folders costs its length and not the square of it.
-    fn way(&self, path: &[u8]) -> (Vec<u64>, u64) {
-        let mut hasher = self.keys.build_hasher();
-        let mut folders = Vec::new();
-        let mut parts = path.split(|&byte| byte == b'/');
-        hasher.write(parts.next().unwrap_or_default());
-        for part in parts {
-            folders.push(hasher.finish());
-            hasher.write(b"/");
-            hasher.write(part);
+    /// Goes to `path` and returns its hash. Folders that are left were used up to the chunk that used the way last.
+    fn go_to(&mut self, path: &[u8]) -> u64 {
+        let Self { seen, way, way_ticket, keys, sure } = self;
+        let ahead = way.leave_for(path, |folder| note(seen, folder, *way_ticket, What::Folder));
+        *sure = way.depth().min(*sure);
+        let mut hash = way.last().copied().unwrap_or_default();
+        let mut names = ahead.split(|&byte| byte == b'/').peekable();
+        while let Some(name) = names.next() {
+            hash = keys.hash_one((hash, name));
+            if names.peek().is_some() {
+                way.enter(name, hash);
+            }
         }
-        (folders, hasher.finish())
+        hash
     }
 
     fn under_way(&self, path: u64, done: u64) -> Option<What> {
         self.seen.get(&path).filter(|seen| seen.ticket >= done).map(|seen| seen.what)
     }
 
-    /// Whether a folder on the way may not be one yet, or no longer.
-    fn way_is_unsure(&self, path: &[u8], done: u64) -> bool {
-        let is_unsure = |folder| self.under_way(folder, done).is_some_and(|what| what > What::Folder);
-        self.way(path).0.into_iter().any(is_unsure)
+    /// Whether a folder on the way may not be one yet, or no longer. Those above the first such folder need not be looked at again: whatever is
+    /// noted later is noted of another path, or makes all of them be looked at again.
+    fn way_is_unsure(&mut self, done: u64) -> bool {
+        let is_unsure = |&folder: &u64| self.under_way(folder, done).is_some_and(|what| what > What::Folder);
+        let sure = self.way.levels(self.sure).take_while(|folder| !is_unsure(folder)).count();
+        self.sure += sure;
+        self.sure < self.way.depth()
     }
 
-    /// The folders on the way are used by this ticket: who would replace one must wait.
-    fn note_way(&mut self, path: &[u8], ticket: u64) {
-        let Some(end) = path.iter().rposition(|&byte| byte == b'/') else { return };
-        let folder = &path[..end];
-        if self.last_folder.as_ref().is_some_and(|(last, of)| last == folder && *of == ticket) {
-            return;
+    /// Whether a hard link to `link` must wait for it, or for a folder on the way to it.
+    fn is_to_be_waited_for(&self, link: &[u8], done: u64) -> bool {
+        let mut hashes = way_to(&self.keys, link).peekable();
+        while let Some(hash) = hashes.next() {
+            let is_last = hashes.peek().is_none();
+            if self.under_way(hash, done).is_some_and(|what| is_last || what > What::Folder) {
+                return true;
+            }
         }
-        for folder in self.way(path).0 {
-            self.note(folder, ticket, What::Folder);
-        }
-        self.last_folder = Some((folder.to_vec(), ticket));
+        self.way.is_through(link)
     }
+}
 
-    fn note(&mut self, path: u64, ticket: u64, what: What) {
-        let seen = self.seen.entry(path).or_insert(Seen { ticket, what });
-        *seen = Seen { ticket, what: seen.what.max(what) };
-    }
+/// Hashes of the folders on the way to `path`, the furthest first, and its own.
+fn way_to(keys: &RandomState, path: &[u8]) -> impl Iterator<Item = u64> {
+    path.split(|&byte| byte == b'/').scan(0, |above, name| {
+        *above = keys.hash_one((*above, name));
+        Some(*above)
+    })
+}
+
+fn note(seen: &mut HashMap<u64, Seen, BuildNothing>, path: u64, ticket: u64, what: What) {
+    let seen = seen.entry(path).or_insert(Seen { ticket, what });
+    *seen = Seen { ticket, what: seen.what.max(what) };
 }
 
 /// The keys are hashes already.
@@ -169,14 +185,68 @@ mod tests {
     }
 
     #[test]
-    fn the_way_to_a_name_is_made_of_what_its_folders_are() {
-        let order = Order::default();
-        let (folders, own) = order.way(b"a/b/c");
-        assert_eq!(folders, [order.hash(b"a"), order.hash(b"a/b")]);
-        assert_eq!(own, order.hash(b"a/b/c"));
-        assert!(own != order.hash(b"a/bc") && order.way(b"abc").0.is_empty());
+    fn a_name_of_any_depth_costs_its_length() {
+        let mut order = Order::default();
+        let path = "d/".repeat(500_000);
+        let deep = member(&format!("{path}x"), Kind::Regular);
+        let ways = [b"a/b".as_slice(), b"a"].map(|path| way_to(&order.keys, path).collect::<Vec<_>>());
+        assert_eq!(ways[0][..1], ways[1]);
         // A square of this length would not be done today.
-        assert_eq!(order.way("d/".repeat(500_000).as_bytes()).0.len(), 500_000);
+        for number in 0..20 {
+            assert_eq!(order.when(&deep, number, number), When::AtOnce);
+        }
+        assert_eq!(order.when(&member("d/d", Kind::Symlink), 20, 19), When::InTurn, "it is on the way");
+    }
+
+    /// What must wait by the plainest rules: whatever has its path, a folder on its way or what it leads to in common with something under way,
+    /// unless both need folders there and nothing else.
+    fn must_wait(under_way: &[(Member, u64)], member: &Member, done: u64) -> bool {
+        fn uses(member: &Member) -> Vec<(String, bool)> {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let mut uses = vec![(text(&member.path), member.kind == Kind::Directory)];
+            for path in [&member.path, &member.link] {
+                uses.extend(text(path).match_indices('/').map(|(end, _)| (text(&path[..end]), true)));
+            }
+            if member.kind == Kind::HardLink {
+                uses.push((text(&member.link), false));
+            }
+            uses
+        }
+        under_way.iter().filter(|(_, ticket)| *ticket >= done).any(|(other, _)| {
+            uses(other).iter().any(|(path, is_folder)| {
+                uses(member).iter().any(|(own, own_is_folder)| own == path && !(*is_folder && *own_is_folder))
+            })
+        })
+    }
+
+    #[test]
+    fn whatever_depends_on_something_under_way_waits() {
+        let mut numbers = testkit::random::Random::seeded(5);
+        let (mut waited, mut at_once) = (0, 0);
+        for _ in 0..300 {
+            let (mut order, mut under_way, mut done) = (Order::default(), Vec::new(), 0);
+            for ticket in 0..30_u64 {
+                let mut path = || {
+                    let depth = 1 + numbers.below(3);
+                    (0..depth).map(|_| ["a", "b"][numbers.below(2)]).collect::<Vec<_>>().join("/")
+                };
+                let (path, link) = (path(), path());
+                let kind = [Kind::Directory, Kind::Regular, Kind::Symlink, Kind::HardLink][numbers.below(4)];
+                let link = if kind == Kind::HardLink { link.into() } else { Vec::new() };
+                let member = Member { link, ..member(&path, kind) };
+                done = done.max(ticket.saturating_sub(numbers.below(7) as u64));
+                let when = order.when(&member, ticket, done);
+                if must_wait(&under_way, &member, done) {
+                    assert_eq!(when, When::InTurn, "{member:?} while {under_way:?} from {done}");
+                }
+                match when {
+                    When::InTurn => waited += 1,
+                    When::AtOnce => at_once += 1,
+                }
+                under_way.push((member, ticket));
+            }
+        }
+        assert!(waited > 1000 && at_once > 1000, "{waited} waited, {at_once} did not");
     }
 
     #[test]

@@ -21,6 +21,8 @@ const MEMBERS_MAX: usize = 128;
 /// A chunk ends where the folder changes when it has this much: two workers then seldom make names in one folder.
 const MEMBERS_WORTH_IT: usize = 12;
 const BYTES_WORTH_IT: u64 = 128 << 10;
+/// LIMIT: bytes of names in a chunk of a file; each may have a mebibyte.
+const NAMES_BYTES: usize = 1 << 20;
 /// Bytes between two members that are rather read in vain than for another call.
 const GAP_BYTES: u64 = 16 << 10;
 
@@ -249,7 +251,8 @@ impl<'a> Slicer<'a> {
         let ExtractChunk { entries, stretch, .. } = chunk;
         let entries = entries.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut folder: Option<Vec<u8>> = None;
-        while entries.len() < MEMBERS_MAX {
+        let mut names_bytes = 0;
+        while entries.len() < MEMBERS_MAX && names_bytes < NAMES_BYTES {
             let Some(current) = self.next(entries, MEMBERS_MAX)? else { break };
             let member = Arc::clone(&current.member);
             let end = member.data_offset + member.stored_bytes;
@@ -285,6 +288,7 @@ impl<'a> Slicer<'a> {
             };
             let is_alone = matches!(carry, Carry::InArchive { .. });
             folder = Some(this_folder.to_vec());
+            names_bytes += member.path.len() + member.link.len();
             let Current { name, when, .. } = current;
             entries.push(Entry::Item(Item { member, name, carry, when, outcome: None }));
             if is_alone {

@@ -76,7 +76,8 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
     };
     let root = Root::open(place.as_os_str().as_bytes(), Reach::Beneath).expect("open");
     let restore = Restore { times: crate::place::Choice::Restored, ..Restore::default() };
-    let manner = Manner { existing, restore, umask: 0o022, umask_of_others: 0o022, folder_links: FolderLinks::Replace };
+    let (umask, umask_of_others, folder_links) = (0o022, 0o022, FolderLinks::Replace);
+    let manner = Manner { existing, restore, umask, umask_of_others, folder_links, open_folders: 1 + width };
     let told = Mutex::new(Vec::new());
     let on_event = |event: Event| {
         let line = match event {

@@ -1,7 +1,7 @@
 //! Open folders of one worker, by path, and what was learnt about files made in them. Makes what is missing on the way.
 
 use super::metadata::Restore;
-use super::{PlaceError, Root, could_not, split};
+use super::{Manner, PlaceError, Root, could_not, split};
 use crate::member::Member;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -16,7 +16,8 @@ use sys::tree_calls;
 #[derive(Debug, Default)]
 pub struct FoldersChanged {
     removed: AtomicU64,
-    made_on_the_way: Mutex<HashSet<Vec<u8>>>,
+    /// Devices and numbers: paths of folders in one another would need the square of their length.
+    made_on_the_way: Mutex<HashSet<(u64, u64)>>,
 }
 
 impl FoldersChanged {
@@ -30,12 +31,12 @@ impl FoldersChanged {
         self.removed.load(Ordering::Relaxed)
     }
 
-    /// Whether the folder at `path` is there only because something in it came first.
-    pub fn was_made_on_the_way(&self, path: &[u8]) -> bool {
-        self.on_the_way().contains(path)
+    /// Whether the folder of this device and number is there only because something in it came first.
+    pub fn was_made_on_the_way(&self, identity: (u64, u64)) -> bool {
+        self.on_the_way().contains(&identity)
     }
 
-    fn on_the_way(&self) -> MutexGuard<'_, HashSet<Vec<u8>>> {
+    fn on_the_way(&self) -> MutexGuard<'_, HashSet<(u64, u64)>> {
         self.made_on_the_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -91,9 +92,6 @@ impl AsFd for Folder {
     }
 }
 
-/// LIMIT: folders that a worker keeps open. Archives go folder by folder; more would cost descriptors and save nothing.
-const OPEN_MAX: usize = 48;
-
 /// Open folders of one worker.
 pub struct Folders<'a> {
     root: &'a Root,
@@ -102,24 +100,19 @@ pub struct Folders<'a> {
     open: HashMap<Vec<u8>, Arc<Folder>>,
     by_age: VecDeque<Vec<u8>>,
     last: Option<(Vec<u8>, Arc<Folder>)>,
-    umask: u32,
+    manner: &'a Manner,
 }
 
 impl<'a> Folders<'a> {
     /// None open yet.
-    pub fn new(root: &'a Root, changed: &'a FoldersChanged, umask: u32) -> Self {
+    pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner) -> Self {
         let seen_change = Cell::new(changed.now());
-        Self { root, changed, seen_change, open: HashMap::new(), by_age: VecDeque::new(), last: None, umask }
+        Self { root, changed, seen_change, open: HashMap::new(), by_age: VecDeque::new(), last: None, manner }
     }
 
     /// Whom to tell of a folder that went.
     pub fn changed(&self) -> &FoldersChanged {
         self.changed
-    }
-
-    /// What all paths are relative to.
-    pub fn root(&self) -> &Root {
-        self.root
     }
 
     /// The folder at `path`; it and those above are made where they are missing.
@@ -153,12 +146,12 @@ impl<'a> Folders<'a> {
     }
 
     fn open(&mut self, path: &[u8], missing: Missing) -> Result<Arc<Folder>, PlaceError> {
-        let descriptor = match self.open_below_parent(path) {
+        let descriptor = match self.open_below_nearest(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && missing == Missing::Make => self.make(path)?,
             opened => opened.map_err(could_not(OPEN_ITS_FOLDER))?,
         };
         let folder = Arc::new(Folder { descriptor, learnt: Mutex::default() });
-        if self.by_age.len() >= OPEN_MAX
+        if self.by_age.len() >= self.manner.open_folders
             && let Some(oldest) = self.by_age.pop_front()
         {
             self.open.remove(&oldest);
@@ -168,46 +161,75 @@ impl<'a> Folders<'a> {
         Ok(folder)
     }
 
-    /// From the parent, where that is open and the last name is no link; else from the root.
-    fn open_below_parent(&self, path: &[u8]) -> io::Result<OwnedFd> {
-        let (parent, name) = split(path);
-        if let Some(parent) = self.open.get(parent).filter(|_| !name.is_empty())
-            && let Ok(folder) = tree_calls::open_at(parent.as_fd(), name, tree_calls::Open::Folder)
-        {
-            return Ok(folder);
+    /// From the nearest folder above that is open, else from the root.
+    fn open_below_nearest(&self, path: &[u8]) -> io::Result<OwnedFd> {
+        let below = |above: &[u8]| path.strip_prefix(above).and_then(|rest| rest.strip_prefix(b"/"));
+        let open = self.open.iter().filter(|(above, _)| !above.is_empty());
+        let open = open.filter_map(|(above, folder)| Some((folder.as_fd(), below(above)?)));
+        let Some((folder, rest)) = open.min_by_key(|(_, rest)| rest.len()) else { return self.root.open_folder(path) };
+        let opened = match rest.contains(&b'/') {
+            true => self.root.open_from(folder, rest),
+            false => tree_calls::open_at(folder, rest, tree_calls::Open::Folder),
+        };
+        match opened {
+            // What is not there is not looked for on the whole way again: a hundred thousand folders may be on it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+            // A link may lead up from there and not out of the root.
+            Err(_) => self.root.open_folder(path),
+            opened => opened,
         }
-        self.root.open_folder(path)
     }
 
-    /// Makes the folders that are missing, from the first on.
+    /// Makes the folders that are missing.
     fn make(&self, path: &[u8]) -> Result<OwnedFd, PlaceError> {
-        let mut ends = vec![path.len()];
-        let mut at = loop {
-            let end = *ends.last().unwrap_or(&0);
-            let parent = split(&path[..end]).0.len();
-            match self.root.open_folder(&path[..parent]) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound && parent > 0 => ends.push(parent),
-                opened => break opened.map_err(could_not(OPEN_ITS_FOLDER))?,
-            }
-        };
-        for &end in ends.iter().rev() {
+        let (mut at, missing) = self.deepest_there(path)?;
+        for end in missing {
             let (_, name) = split(&path[..end]);
-            // Noted while nobody else can see that it is there: who finds it knows whose it is.
-            let mut on_the_way = self.changed.on_the_way();
-            match tree_calls::make_folder(at.as_fd(), name, (0o777 & !self.umask) | 0o700) {
-                Ok(()) => {
-                    on_the_way.insert(path[..end].to_vec());
-                }
-                // Another worker was faster, or a link stands there that leads nowhere: opening will tell.
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(could_not("make its folder")(error));
-                }
-                Err(_) => {}
-            }
-            drop(on_the_way);
-            at = tree_calls::open_at(at.as_fd(), name, tree_calls::Open::Folder).map_err(could_not(OPEN_ITS_FOLDER))?;
+            at = self.make_one(at.as_fd(), name)?;
         }
         Ok(at)
+    }
+
+    fn make_one(&self, above: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, PlaceError> {
+        // Noted while nobody else can see that it is there: who finds it knows whose it is.
+        let mut on_the_way = self.changed.on_the_way();
+        let is_ours = match tree_calls::make_folder(above, name, (0o777 & !self.manner.umask_of_others) | 0o700) {
+            Ok(()) => true,
+            // Another worker was faster, or a link stands there that leads nowhere: opening will tell.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            Err(error) => return Err(could_not("make its folder")(error)),
+        };
+        let opened = tree_calls::open_at(above, name, tree_calls::Open::Folder).map_err(could_not(OPEN_ITS_FOLDER))?;
+        if is_ours && let Ok(status) = tree_calls::status_of(opened.as_fd()) {
+            on_the_way.insert((status.dev, status.ino));
+        }
+        Ok(opened)
+    }
+
+    /// The deepest folder on the way to `path`, itself not there, that is there; and where the names of those that are missing end. Looked for in
+    /// steps that double, since of folders in one another a hundred thousand may be missing, or one.
+    fn deepest_there(&self, path: &[u8]) -> Result<(OwnedFd, Vec<usize>), PlaceError> {
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        // Where each name ends; the root's has no bytes, or is a slash.
+        let mut ends: Vec<usize> = std::iter::once(0).chain(slashes.filter(|&at| at > 0)).chain([path.len()]).collect();
+        ends.dedup();
+        let root_bytes = usize::from(path.starts_with(b"/"));
+        let open = |at: usize| self.open_below_nearest(&path[..ends[at].max(root_bytes)]);
+        let (mut missing, mut step) = (ends.len() - 1, 1);
+        let mut there = None;
+        while there.as_ref().is_none_or(|(at, _)| missing - at > 1) {
+            let at = match &there {
+                Some((at, _)) => at + (missing - at) / 2,
+                None => missing.saturating_sub(step),
+            };
+            match open(at) {
+                Ok(folder) => there = Some((at, folder)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && at > 0 => (missing, step) = (at, step * 2),
+                Err(error) => return Err(could_not(OPEN_ITS_FOLDER)(error)),
+            }
+        }
+        let Some((at, folder)) = there else { return Err(could_not(OPEN_ITS_FOLDER)(io::ErrorKind::NotFound.into())) };
+        Ok((folder, ends.split_off(at + 1)))
     }
 }
 

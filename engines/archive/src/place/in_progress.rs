@@ -1,13 +1,19 @@
 //! Files that are being written: where a signal ends the run, half of one does not stay under its name.
+//! Each worker notes its own, in the step that makes the file: no moment is left in which it is there and not noted.
 
 use super::Folder;
+use std::io;
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::tree_calls;
 
-/// All files that are being written.
+/// All files that are being written, by worker.
 #[derive(Clone, Default)]
-pub struct Unfinished(Arc<Mutex<Slots>>);
+pub struct Unfinished(Arc<Mutex<Vec<Noted>>>);
+
+/// Those that one worker has begun.
+#[derive(Clone, Default)]
+pub struct Noted(Arc<Mutex<Slots>>);
 
 #[derive(Default)]
 struct Slots {
@@ -17,14 +23,42 @@ struct Slots {
 
 /// A file's place among them.
 pub struct Entry {
-    all: Unfinished,
+    among: Noted,
     slot: usize,
 }
 
 impl Unfinished {
-    /// Notes a file.
-    pub fn enter(&self, folder: &Arc<Folder>, name: &[u8]) -> Entry {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// A worker's own part.
+    pub fn of_a_worker(&self) -> Noted {
+        let noted = Noted::default();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(noted.clone());
+        noted
+    }
+
+    /// Removes them all, and lets nobody begin or end another: the process is about to end.
+    pub fn remove_all_and_hold(&self) {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for noted in all.iter() {
+            let slots = noted.lock();
+            for (folder, name) in slots.files.iter().flatten() {
+                let _nothing_more_to_be_done = tree_calls::remove(folder.as_fd(), name);
+            }
+            std::mem::forget(slots);
+        }
+        std::mem::forget(all);
+    }
+}
+
+impl Noted {
+    /// Makes a file and notes it.
+    pub fn begin<T>(
+        &self,
+        folder: &Arc<Folder>,
+        name: &[u8],
+        make: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<(T, Entry)> {
+        let mut slots = self.lock();
+        let made = make()?;
         let file = Some((Arc::clone(folder), name.to_vec()));
         let slot = match slots.free.pop() {
             Some(slot) => {
@@ -36,24 +70,57 @@ impl Unfinished {
                 slots.files.len() - 1
             }
         };
-        Entry { all: self.clone(), slot }
+        Ok((made, Entry { among: self.clone(), slot }))
     }
 
-    /// Removes them all, and lets nobody begin or end another: the process is about to end.
-    pub fn remove_all_and_hold(&self) {
-        let slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (folder, name) in slots.files.iter().flatten() {
-            let _nothing_more_to_be_done = tree_calls::remove(folder.as_fd(), name);
-        }
-        std::mem::forget(slots);
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Entry {
     /// The file is whole, or gone.
     pub fn leave(self) {
-        let mut slots = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.among.lock();
         slots.files[self.slot] = None;
         slots.free.push(self.slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::{Existing, FolderLinks, Folders, FoldersChanged, Manner, Reach, Restore, Root};
+    use std::os::unix::ffi::OsStrExt;
+    use std::sync::mpsc::sync_channel;
+    use std::time::Duration;
+
+    #[test]
+    fn a_file_that_is_just_being_made_goes_too() {
+        let place = tempfile::tempdir().expect("a folder");
+        let root = Root::open(place.path().as_os_str().as_bytes(), Reach::Beneath).expect("open");
+        let (changed, unfinished) = (FoldersChanged::default(), Unfinished::default());
+        let (existing, folder_links) = (Existing::Replace, FolderLinks::Replace);
+        let (restore, umask) = (Restore::default(), 0o022);
+        let manner = Manner { existing, restore, umask, umask_of_others: umask, folder_links, open_folders: 1 };
+        let folder = Folders::new(&root, &changed, &manner).folder(b"").expect("the root");
+        let file = place.path().join("file");
+        let noted = unfinished.of_a_worker();
+        std::thread::scope(|scope| {
+            let (ended, end) = sync_channel(1);
+            let begun = noted.begin(&folder, b"file", || {
+                let made = std::fs::File::create_new(&file)?;
+                scope.spawn(move || {
+                    unfinished.remove_all_and_hold();
+                    ended.send(()).expect("somebody waits");
+                });
+                // Whoever ends the run has all the time to overlook the file.
+                assert!(end.recv_timeout(Duration::from_millis(100)).is_err(), "it waits until the file is noted");
+                Ok((made, end))
+            });
+            let ((_, end), _entry) = begun.expect("it was made");
+            end.recv().expect("the end comes");
+        });
+        assert!(!file.exists());
     }
 }

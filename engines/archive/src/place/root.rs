@@ -56,23 +56,25 @@ impl Root {
 
     /// Opens a folder beneath. `path` has no empty names and no `.`; it may be longer than the kernel takes at once.
     pub fn open_folder(&self, path: &[u8]) -> io::Result<OwnedFd> {
-        if path.is_empty() {
-            return self.again();
-        }
-        if path.len() <= STEP_BYTES {
-            return self.step(self.folder.as_fd(), path);
-        }
+        if path.is_empty() { self.again() } else { self.open_from(self.folder.as_fd(), path) }
+    }
+
+    /// The same from a folder beneath that is open. Links lead nowhere outside that one.
+    pub fn open_from(&self, folder: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
         let mut rest = path;
-        let mut at = self.again()?;
-        while !rest.is_empty() {
+        let mut at: Option<OwnedFd> = None;
+        loop {
             let end = match rest.len() {
                 0..=STEP_BYTES => rest.len(),
                 _ => rest[..STEP_BYTES].iter().rposition(|&byte| byte == b'/').unwrap_or(STEP_BYTES),
             };
-            at = self.step(at.as_fd(), &rest[..end])?;
+            let opened = self.step(at.as_ref().map_or(folder, AsFd::as_fd), &rest[..end])?;
             rest = rest.get(end + 1..).unwrap_or_default();
+            if rest.is_empty() {
+                return Ok(opened);
+            }
+            at = Some(opened);
         }
-        Ok(at)
     }
 
     fn step(&self, from: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
@@ -101,44 +103,56 @@ fn is_refused(error: &io::Error) -> bool {
     [Errno::NOSYS, Errno::PERM].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
+/// LIMIT: names looked up for one step. Only links that lead up again and again, far below, need more than a path has.
+const NAMES_MAX: usize = 1 << 16;
+
 /// What openat2 would do: name by name, links read and followed, never above `from`.
 fn by_hand(from: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
     let leads_out = || io::Error::from_raw_os_error(rustix::io::Errno::XDEV.raw_os_error());
+    let is_a_loop = || io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error());
     if path.starts_with(b"/") {
         return Err(leads_out());
     }
     let names = |path: &[u8]| path.split(|&byte| byte == b'/').map(<[u8]>::to_vec).collect::<VecDeque<_>>();
     let mut ahead = names(path);
-    // Every folder on the way stays open: `..` goes back to the one that was really passed.
-    let mut way = vec![from.try_clone_to_owned()?];
-    let mut links = 0;
+    // Names of folders that were really passed. They are not held open: a path may have more of them than there are descriptors.
+    let mut way: Vec<Vec<u8>> = Vec::new();
+    let mut at = from.try_clone_to_owned()?;
+    let (mut links, mut looked_up) = (0, 0);
     while let Some(name) = ahead.pop_front() {
-        let here = way.last().ok_or_else(leads_out)?.as_fd();
         match name.as_slice() {
             b"" | b"." => {}
             b".." => {
-                way.pop();
-                if way.is_empty() {
-                    return Err(leads_out());
+                way.pop().ok_or_else(leads_out)?;
+                looked_up += way.len();
+                if looked_up > NAMES_MAX {
+                    return Err(is_a_loop());
+                }
+                at = from.try_clone_to_owned()?;
+                for name in &way {
+                    at = tree_calls::open_at(at.as_fd(), name, Open::Folder)?;
                 }
             }
-            name => match tree_calls::open_at(here, name, Open::Folder) {
-                Ok(folder) => way.push(folder),
+            name => match tree_calls::open_at(at.as_fd(), name, Open::Folder) {
+                Ok(folder) => {
+                    way.push(name.to_vec());
+                    at = folder;
+                }
                 Err(error) => {
-                    let Ok(target) = tree_calls::read_link(here, name) else { return Err(error) };
+                    let Ok(target) = tree_calls::read_link(at.as_fd(), name) else { return Err(error) };
                     links += 1;
                     if target.starts_with(b"/") {
                         return Err(leads_out());
                     }
                     if links > LINKS_MAX {
-                        return Err(io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error()));
+                        return Err(is_a_loop());
                     }
                     names(&target).into_iter().rev().for_each(|name| ahead.push_front(name));
                 }
             },
         }
     }
-    way.pop().ok_or_else(leads_out)
+    Ok(at)
 }
 
 #[cfg(test)]
@@ -153,8 +167,14 @@ mod tests {
         let at = |name: &str| place.path().join(name);
         std::fs::create_dir_all(at("root/a/b")).expect("mkdir");
         std::fs::create_dir_all(at("outside")).expect("mkdir");
-        for (target, name) in [("a/b", "in"), ("../outside", "out"), ("/", "abs"), ("loop", "loop"), ("b/..", "a/back")]
-        {
+        for (target, name) in [
+            ("a/b", "in"),
+            ("../outside", "out"),
+            ("/", "abs"),
+            ("loop", "loop"),
+            ("b/..", "a/back"),
+            ("b/../../a/b", "a/round"),
+        ] {
             symlink(target, at("root").join(name)).expect("symlink");
         }
         let path = at("root");
@@ -164,6 +184,8 @@ mod tests {
             ("a/b", None),
             ("in", None),
             ("a/back/b", None),
+            ("a/round", None),
+            ("a/back/round/../b", None),
             ("out", Some(18)),
             ("abs/etc", Some(18)),
             ("loop", Some(40)),

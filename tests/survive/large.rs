@@ -1,0 +1,185 @@
+//! Deep, broad, and much: what is held in memory does not grow with what there is to do.
+
+use super::{WIDTHS, python, succeeds};
+use crate::place::{Place, said};
+use testkit::data;
+use testkit::program::{Exit, Program, left_out};
+
+/// LIMIT: 128 MB, as it is asked for every run; also where 64 hands are.
+const PEAK_KIB: u64 = 125_000;
+
+/// Runs `mh` under time(1); its peak in KiB.
+fn peak_kib(place: &Place, arguments: &str) -> Option<u64> {
+    if !std::path::Path::new("/usr/bin/time").exists() {
+        left_out("time(1) is not installed");
+        return None;
+    }
+    succeeds(place, &format!("/usr/bin/time -q -o peak -f %M \"$mh\" {arguments}"));
+    Some(String::from_utf8_lossy(&place.read("peak")).trim().parse().expect("time(1) tells a number"))
+}
+
+#[test]
+fn an_archive_takes_128_megabytes_at_most_with_64_hands() {
+    let place = Place::new();
+    place.write("src/large", data::mixed(90 << 20, 3));
+    for number in 0..3000 {
+        place.write(format!("src/{}/f{number}", number / 30), data::text(4000, number));
+    }
+    // Blocks and dictionaries as `xz -T2` and `xz -T4` make them, in less time.
+    for (tool, options) in [
+        ("zstd", "-q -1"),
+        ("gzip", "-1"),
+        ("bzip2", "-1"),
+        ("xz", "-T4 --block-size=25165824 --lzma2=preset=0,dict=8MiB"),
+    ] {
+        match Program::find(tool) {
+            Some(_) => drop(succeeds(
+                &place,
+                &format!("test -e t.tar || $mh tar cf t.tar src; {tool} {options} -c t.tar > t.{tool}"),
+            )),
+            None => left_out(&format!("{tool} is not installed")),
+        }
+    }
+    for hands in WIDTHS {
+        for create in ["-cf m.plain", "--zstd -cf m.zstd", "-z -1 -cf m.gzip"] {
+            let Some(peak) = peak_kib(&place, &format!("tar {create} src --hands {hands}")) else { return };
+            assert!(peak <= PEAK_KIB, "{create}: {peak} KiB with {hands} hands");
+        }
+        let archives = ["m.plain", "m.zstd", "m.gzip", "t.zstd", "t.gzip", "t.bzip2", "t.xz"];
+        for archive in archives.iter().filter(|name| place.has(name)) {
+            succeeds(&place, "rm -rf x; mkdir x");
+            let Some(peak) = peak_kib(&place, &format!("tar -xf {archive} -C x --hands {hands}")) else { return };
+            assert!(peak <= PEAK_KIB, "{archive}: {peak} KiB with {hands} hands");
+            succeeds(&place, "diff -r src x/src");
+        }
+    }
+}
+
+/// Makes folders called d in one another, a file in each five hundredth.
+fn chain(place: &Place, name: &str, depth: u32) -> Option<String> {
+    let program = format!(
+        "import os\nos.mkdir('{name}'); os.chdir('{name}')\nfor i in range({depth}):\n os.mkdir('d', 0o750); os.chdir('d')\n if i % 500 == 0: open('f', 'w').write(str(i))"
+    );
+    python(place, &program)
+}
+
+/// How deep a chain is, how many files it has, and how many folders have another mode or time.
+fn walked(place: &Place, name: &str) -> Option<String> {
+    let program = format!(
+        "import os\nos.chdir('{name}'); n = f = bad = 0\nwhile os.path.isdir('d'):\n os.chdir('d'); n += 1; s = os.stat('.'); bad += s.st_mode & 0o777 != 0o750; f += os.path.exists('f')\nprint(n, f, bad)"
+    );
+    python(place, &program)
+}
+
+#[test]
+fn chains_of_folders_are_archived_and_extracted_with_few_descriptors() {
+    let place = Place::new();
+    if chain(&place, "src", 6000).is_none() {
+        return;
+    }
+    for hands in WIDTHS {
+        let ran = place.shell(&format!(
+            "ulimit -n 256; $mh tar --zstd -cf a.tar src --hands {hands} && mkdir x && $mh tar -xf a.tar -C x --hands {hands}"
+        ));
+        assert_eq!((ran.exit, said(&ran).as_str()), (Exit::Code(0), ""), "{hands} hands");
+        assert_eq!(walked(&place, "x/src").as_deref(), Some("6000 12 0\n"), "{hands} hands");
+        succeeds(&place, "ulimit -n 256; $mh rm -rf x");
+    }
+    succeeds(&place, "$mh rm -rf src");
+}
+
+#[test]
+fn chains_of_100000_folders_are_copied_and_removed_with_few_descriptors() {
+    let place = Place::new();
+    if chain(&place, "src", 100_000).is_none() {
+        return;
+    }
+    for hands in WIDTHS {
+        let Some(peak) = peak_kib(&place, &format!("cp -a -j {hands} src copy")) else { return };
+        assert!(peak <= PEAK_KIB, "{peak} KiB with {hands} hands");
+        assert_eq!(walked(&place, "copy").as_deref(), Some("100000 200 0\n"), "{hands} hands");
+        let ran = place.shell(&format!(
+            "ulimit -n 256; $mh rm -rf -j {hands} copy; $mh cp -a -j {hands} src copy && $mh rm -r -j {hands} copy"
+        ));
+        assert_eq!((ran.exit, said(&ran).as_str()), (Exit::Code(0), ""), "{hands} hands");
+        assert!(!place.has("copy"));
+    }
+    succeeds(&place, "$mh rm -rf src");
+}
+
+#[test]
+fn a_name_of_100000_folders_takes_no_more_memory_than_it_is_long() {
+    let place = Place::new();
+    let program = "import tarfile\nt = tarfile.open('a.tar', 'w', format=tarfile.PAX_FORMAT)\nfor end in ('x', 'y', 'd/d/z'):\n m = tarfile.TarInfo('d/' * 100000 + end); t.addfile(m)\nt.close()";
+    if python(&place, program).is_none() {
+        return;
+    }
+    for hands in WIDTHS {
+        let Some(peak) = peak_kib(&place, &format!("tar -xf a.tar --hands {hands}")) else { return };
+        assert!(peak <= PEAK_KIB, "{peak} KiB with {hands} hands");
+        let found = "import os\nn = 0\nwhile os.path.isdir('d'):\n os.chdir('d'); n += 1\n if os.path.exists('x'): print(n, os.path.exists('y'))\nprint(n, os.path.exists('z'))";
+        assert_eq!(python(&place, found).as_deref(), Some("100000 True\n100002 True\n"), "{hands} hands");
+        succeeds(&place, "$mh rm -r d");
+    }
+}
+
+/// LIMIT: a tenth of what must be survived; `docs/journal/0009-trees.md` has the rest.
+const CROWD: u32 = 100_000;
+
+#[test]
+fn a_crowd_of_files_in_one_folder_is_archived_copied_and_removed() {
+    let place = Place::new();
+    let made = format!(
+        "import os\nos.mkdir('src')\nfor i in range({CROWD}):\n with open('src/%06d' % (i * 7919 % {CROWD}), 'w') as f:\n  if i % 10 == 0: f.write(str(i))"
+    );
+    if python(&place, &made).is_none() {
+        return;
+    }
+    for hands in WIDTHS {
+        succeeds(&place, "mkdir x");
+        for arguments in ["tar -cf a.tar src", "tar -xf a.tar -C x", "cp -a src copy"] {
+            let option = if arguments.starts_with("tar") { "--hands" } else { "-j" };
+            let Some(peak) = peak_kib(&place, &format!("{arguments} {option} {hands}")) else { return };
+            assert!(peak <= PEAK_KIB, "{arguments}: {peak} KiB with {hands} hands");
+        }
+        succeeds(&place, "diff -r src copy && diff -r copy x/src && rm -f a.tar");
+        for removed in ["copy", "x"] {
+            let Some(peak) = peak_kib(&place, &format!("rm -rf {removed} -j {hands}")) else { return };
+            assert!(peak <= PEAK_KIB && !place.has(removed), "{peak} KiB with {hands} hands");
+        }
+    }
+    // Small files without end, and descriptors for a few of them.
+    let ran = place.shell("ulimit -n 256; $mh tar -cf a.tar src --hands 64 && mkdir x && $mh tar -xf a.tar -C x --hands 64 && diff -r src x/src");
+    assert_eq!((ran.exit, said(&ran).as_str()), (Exit::Code(0), ""));
+}
+
+#[test]
+fn names_of_one_file_stay_names_of_one_file_whatever_their_number() {
+    let place = Place::new();
+    let made = "import os\nos.makedirs('src/one'); open('src/one/first', 'w').write('same')\nfor i in range(40000): os.link('src/one/first', 'src/one/%05d' % i)\nfor d in range(100):\n for side in 'ab': os.makedirs('src/%s%03d' % (side, d))\n for i in range(200):\n  open('src/a%03d/%d' % (d, i), 'w').write('%d %d' % (d, i)); os.link('src/a%03d/%d' % (d, i), 'src/b%03d/%d' % (99 - d, i))";
+    // How many files there are, how many names each has, and whether they are those that belong together.
+    let counted = |name: &str| {
+        format!(
+            "import os, collections\nn = collections.Counter()\nfor at, _, names in os.walk('{name}'):\n for i in names: n[os.stat(os.path.join(at, i)).st_ino] += 1\nprint(len(n), sorted(collections.Counter(n.values()).items()), all(os.path.samefile('{name}/a%03d/%d' % (d, i), '{name}/b%03d/%d' % (99 - d, i)) for d in range(100) for i in range(200)))"
+        )
+    };
+    if python(&place, made).is_none() {
+        return;
+    }
+    let expected = python(&place, &counted("src"));
+    assert_eq!(expected.as_deref(), Some("20001 [(2, 20000), (40001, 1)] True\n"));
+    for hands in WIDTHS {
+        succeeds(&place, "mkdir x");
+        for arguments in ["tar -cf a.tar src", "tar -xf a.tar -C x", "tar --zstd -cf b.tar src", "cp -a src copy"] {
+            let option = if arguments.starts_with("tar") { "--hands" } else { "-j" };
+            let Some(peak) = peak_kib(&place, &format!("{arguments} {option} {hands}")) else { return };
+            assert!(peak <= PEAK_KIB, "{arguments}: {peak} KiB with {hands} hands");
+        }
+        for name in ["x/src", "copy"] {
+            assert_eq!(python(&place, &counted(name)), expected, "{name} with {hands} hands");
+        }
+        succeeds(&place, "diff -r src copy && diff -r src x/src && rm -rf x && mkdir x && $mh tar -xf b.tar -C x");
+        assert_eq!(python(&place, &counted("x/src")), expected, "out of a packed archive");
+        succeeds(&place, "$mh rm -r x copy");
+    }
+}
