@@ -313,3 +313,33 @@ fn who_is_not_there_is_no_good_news() {
     let found = place.shell(&format!("$mh pstime 0.1 {}", load.number()));
     assert_eq!(found.exit, Exit::Code(0));
 }
+
+/// Half a second with ten programs that each live for less.
+#[test]
+fn those_that_came_and_went_are_named_where_that_is_possible() {
+    let place = Place::new();
+    let busy = "./mh-brief -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'";
+    let outcome = place.shell(&format!(
+        "cp /bin/sh mh-brief; (for at in 1 2 3 4 5 6 7 8 9 10; do {busy}; done) & $mh pstime 0.6; wait"
+    ));
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    match text.contains("(tier: BPF)") {
+        true => assert!(text.contains("\n  ended: ") && text.contains("mh-brief ("), "{text}"),
+        false => assert!(text.contains("(tier BPF names them)"), "{text}"),
+    }
+}
+
+#[test]
+fn a_terminal_that_obeys_no_orders_gets_plain_text() {
+    let place = Place::new();
+    if Program::find("script").is_none() {
+        return left_out("there is no script(1)");
+    }
+    let shown = |term: &str| {
+        let line = "script -qec \"timeout --foreground -s INT 2 $mh pstime -n 0 0.2\" /dev/null </dev/null";
+        String::from_utf8_lossy(&place.shell(&format!("TERM={term} {line}")).stdout).into_owned()
+    };
+    let (plain, full) = (shown("dumb"), shown("xterm"));
+    assert!(!plain.contains('\u{1b}') && plain.contains("average: "), "{plain}");
+    assert!(full.contains("\u{1b}[?1049h"), "{full}");
+}

@@ -8,7 +8,7 @@ use crate::instruments::csv_field;
 use crate::instruments::live::{Output, Page};
 use crate::instruments::shares::Base;
 use observe::calls::measure::Cost;
-use observe::model::{Interval, MachineUsage};
+use observe::model::{EndedName, EndedUsage, Interval, MachineUsage};
 use observe::row::Row;
 use observe::sample::{CpuBasis, Sample, TotalBasis};
 use observe::source::accounts::Accounts;
@@ -119,6 +119,11 @@ impl<'plan> Shower<'plan> {
         format!("{average}{base}, {seconds} s each; {clocks}, {split} (tier: {})\n", self.tier)
     }
 
+    /// Whether nobody was asked for in particular: then the table closes against the machine's total.
+    fn is_of_everybody(&self) -> bool {
+        !self.plan.is_selective() && self.plan.users.is_empty()
+    }
+
     /// What is not in the rows, so that the table closes.
     fn closing(&self, rows: &[Row], shown: &[&Row], interval: &Interval, style: Style<'_>) -> String {
         let mut text = String::new();
@@ -130,8 +135,8 @@ impl<'plan> Shower<'plan> {
             text.push_str(&format!("(not shown)    {} in {left_out} more rows\n", number(hidden)));
         }
         let machine = &interval.machine;
-        let is_everybody = !self.plan.is_selective() && self.plan.users.is_empty();
-        let (Some(total_ns), Some(unaccounted_ns), true) = (machine.total_ns, machine.unaccounted_ns, is_everybody)
+        let (Some(total_ns), Some(unaccounted_ns), true) =
+            (machine.total_ns, machine.unaccounted_ns, self.is_of_everybody())
         else {
             return text;
         };
@@ -140,10 +145,12 @@ impl<'plan> Shower<'plan> {
             _ => "ticks: rough",
         };
         let ended = terminal::integer(interval.ended as u64);
+        let unnamed = if interval.endings.is_none() { " (tier BPF names them)" } else { "" };
         text.push_str(&format!(
-            "(unaccounted)  {}: processes that ended ({ended}), others that came and went between the samples\n",
+            "(unaccounted)  {}: processes that ended ({ended}), others that came and went between the samples{unnamed}\n",
             number(unaccounted_ns as f64)
         ));
+        text.push_str(&interval.endings.as_ref().map(|endings| ended_names(endings, number)).unwrap_or_default());
         text.push_str(&format!("(total)        {} by {basis}\n", number(total_ns as f64)));
         text
     }
@@ -171,6 +178,7 @@ impl<'plan> Shower<'plan> {
             born: interval.born,
             ended: interval.ended,
             machine: &interval.machine,
+            endings: interval.endings.as_ref().filter(|_| self.is_of_everybody()),
             rows: shown
                 .into_iter()
                 .map(|row| JsonRow { user_name: row.user.map(|user| self.accounts.name(user)), row })
@@ -198,6 +206,29 @@ impl<'plan> Shower<'plan> {
     }
 }
 
+/// LIMIT: names of those that ended; the JSON has all.
+const ENDED_NAMES_MAX: usize = 5;
+
+/// `  ended: cc1 (812) 6.101 %, sh (400) 5.020 %, 3 more names (7) 0.010 %`.
+fn ended_names(endings: &EndedUsage, number: impl Fn(f64) -> String) -> String {
+    let mut parts = Vec::new();
+    for name in endings.by_name.iter().take(ENDED_NAMES_MAX) {
+        let (count, shown) = (terminal::integer(name.count), terminal::printable(&name.name));
+        parts.push(format!("{shown} ({count}) {}", number(name.used_ns as f64)));
+    }
+    let rest = endings.by_name.get(ENDED_NAMES_MAX..).unwrap_or_default();
+    if !rest.is_empty() {
+        let sum = |of: fn(&EndedName) -> u64| rest.iter().map(of).fold(0, u64::saturating_add);
+        let (count, used_ns) = (terminal::integer(sum(|name| name.count)), sum(|name| name.used_ns));
+        let names = terminal::integer(rest.len() as u64);
+        parts.push(format!("{names} more names ({count}) {}", number(used_ns as f64)));
+    }
+    if endings.unnamed > 0 {
+        parts.push(format!("too many to name ({})", terminal::integer(endings.unnamed)));
+    }
+    if parts.is_empty() { String::new() } else { format!("  ended: {}\n", parts.join(", ")) }
+}
+
 #[derive(Serialize)]
 struct JsonInterval<'a> {
     kind: &'static str,
@@ -208,6 +239,8 @@ struct JsonInterval<'a> {
     born: usize,
     ended: usize,
     machine: &'a MachineUsage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    endings: Option<&'a EndedUsage>,
     rows: Vec<JsonRow<'a>>,
 }
 

@@ -1,32 +1,42 @@
 //! Processes that were seen and are gone: what they had used when they were last seen belongs into an average over the time in
 //! which they lived.
 
-use crate::sample::{ProcessSample, Sample, Span};
+use crate::sample::{Endings, ProcessSample, Sample, Span};
 
 /// LIMIT: more are not kept; what they used is unaccounted for.
 const DEPARTED_MAX: usize = 100_000;
 
 /// Who has gone, as last seen.
 #[derive(Clone, Debug, Default)]
-pub struct Departed(Vec<ProcessSample>);
+pub struct Departed {
+    processes: Vec<ProcessSample>,
+    endings: Option<Endings>,
+}
 
 impl Departed {
     /// Keeps those of `earlier` that are not in `later`.
     pub fn note(&mut self, earlier: &Sample, later: &Sample) {
         let is_gone = |process: &&ProcessSample| later.process(process.pid).is_none();
-        let room = DEPARTED_MAX.saturating_sub(self.0.len());
-        self.0.extend(earlier.processes.iter().filter(is_gone).take(room).cloned());
+        let room = DEPARTED_MAX.saturating_sub(self.processes.len());
+        self.processes.extend(earlier.processes.iter().filter(is_gone).take(room).cloned());
+        if let Some(more) = &later.endings {
+            let all = self.endings.get_or_insert_default();
+            let named = more.named.iter().take(DEPARTED_MAX.saturating_sub(all.named.len()));
+            let before = all.named.len();
+            all.named.extend(named);
+            all.unnamed += more.unnamed + (before + more.named.len() - all.named.len()) as u64;
+        }
     }
 
     /// How many.
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.processes.len()
     }
 
     /// `last` with them: as if each had slept since it was last seen. LIMIT: not those whose number somebody else has got.
     pub fn join(&self, last: &Sample) -> Sample {
         let mut joined = last.clone();
-        let gone = self.0.iter().rev().filter(|process| last.process(process.pid).is_none());
+        let gone = self.processes.iter().rev().filter(|process| last.process(process.pid).is_none());
         // Threads are listed with the sample they were seen in.
         joined.processes.extend(gone.map(|process| ProcessSample {
             at_ns: last.at_ns,
@@ -35,6 +45,7 @@ impl Departed {
         }));
         joined.processes.sort_by_key(|process| process.pid);
         joined.processes.dedup_by_key(|process| process.pid);
+        joined.endings.clone_from(&self.endings);
         joined
     }
 }

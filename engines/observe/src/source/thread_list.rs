@@ -2,9 +2,11 @@
 //! process. Cheaper than asking clocks, and ahead of them: of a thread on a CPU the kernel notes when it last added its time up,
 //! so the time since then is known as well.
 
+mod ending;
 mod programs;
 
-use crate::sample::{CpuBasis, CpuReading};
+use crate::sample::{CpuBasis, CpuReading, Endings};
+use ending::Noted;
 use machine::Host;
 use programs::{Fields, Walk};
 use sys::bpf::iterate::visit_all;
@@ -84,6 +86,7 @@ pub struct ThreadList {
     /// CLOCK_MONOTONIC less the scheduler's clock, when both were last seen together.
     between_clocks_ns: Option<i64>,
     ahead_ns: u64,
+    noted: Option<Noted>,
 }
 
 /// How a pass is made.
@@ -150,7 +153,7 @@ impl ThreadList {
     pub fn open(host: &Host) -> Option<Self> {
         machine::sees_the_kernels_numbers(host).ok().filter(|sees| *sees)?;
         let way = Way::open(THREADS_FIRST)?;
-        Some(Self { way, processes: Vec::new(), between_clocks_ns: None, ahead_ns: 0 })
+        Some(Self { way, processes: Vec::new(), between_clocks_ns: None, ahead_ns: 0, noted: Noted::begin() })
     }
 
     /// Looks at all processes. False where the pass failed.
@@ -179,6 +182,13 @@ impl ThreadList {
         let Some(between_clocks_ns) = self.between_clocks_ns else { return false };
         let processes = &mut self.processes;
         self.ahead_ns = self.way.records(|records| add_up(records, between_clocks_ns, processes));
+        true
+    }
+
+    /// Fills `endings` with the processes that have ended since it was last asked. False where that is not known.
+    pub fn endings(&mut self, endings: &mut Endings) -> bool {
+        let (Some(noted), Some(between_clocks_ns)) = (&mut self.noted, self.between_clocks_ns) else { return false };
+        noted.take(between_clocks_ns, endings);
         true
     }
 
@@ -284,7 +294,7 @@ mod tests {
     /// A list by each way that this kernel has, and by a walk that has no room at first.
     fn lists() -> Vec<ThreadList> {
         let ways = [THREADS_FIRST, THREADS_WALKED_MAX + 1, 1].map(Way::open);
-        let list = |way| ThreadList { way, processes: Vec::new(), between_clocks_ns: None, ahead_ns: 0 };
+        let list = |way| ThreadList { way, processes: Vec::new(), between_clocks_ns: None, ahead_ns: 0, noted: None };
         ways.into_iter().flatten().map(list).collect()
     }
 

@@ -4,10 +4,10 @@
 //!
 //! Registers: R6 is the context, R7 the thread, R9 where its record is written.
 
-use super::record;
+use super::{ending, record};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use sys::bpf::assemble::Arithmetic::{Add, And, Subtract};
+use sys::bpf::assemble::Arithmetic::{Add, And, Multiply, Subtract};
 use sys::bpf::assemble::Condition::{Above, Equal, NotEqual};
 use sys::bpf::assemble::Operand::{Is, Of};
 use sys::bpf::assemble::Register::{R0, R1, R2, R3, R6, R7, R8, R9, R10};
@@ -34,6 +34,9 @@ pub struct Fields {
     queue: i16,
     cpu_queue: i16,
     clocks: [i16; 2],
+    name: i16,
+    /// How many of a process's threads have not begun to end.
+    living: i16,
 }
 
 impl Fields {
@@ -55,6 +58,8 @@ impl Fields {
             queue: task("se.cfs_rq")?,
             cpu_queue: field("cfs_rq", "rq")?,
             clocks: [field("rq", "clock")?, field("rq", "clock_task")?],
+            name: task("comm")?,
+            living: signal("live")?,
         })
     }
 
@@ -127,6 +132,41 @@ impl Fields {
         iterator(&mut code);
         code.call_kernel(functions.end);
         code.call_kernel(functions.unlock);
+        code.set(R0, 0);
+        code.exit();
+        code.finish()
+    }
+
+    /// Called when a thread ends: where it is the last of its process, one slot more of `words` is filled. The first word counts
+    /// them, and the last one of each slot says which it was, so that one that is half written is told.
+    pub fn ending(&self, words: &KernelWords) -> Code {
+        let mut code = Assembler::new();
+        let end = code.label();
+        code.load(Double, R7, R1, 0);
+        code.load(Double, R1, R7, self.signal);
+        code.load(Word, R1, R1, self.living);
+        code.jump_if(R1, NotEqual, Is(0), end);
+        code.address(R9, words.descriptor(), 0);
+        code.set(R6, 1);
+        code.fetch_add_shared(R9, 0, R6);
+        code.copy(R1, R6);
+        code.compute(Add, R6, Is(1));
+        code.compute(And, R1, Is(ending::SLOTS as i32 - 1));
+        code.compute(Multiply, R1, Is(8 * ending::WORDS as i32));
+        code.compute(Add, R9, Of(R1));
+        code.compute(Add, R9, Is(8));
+        code.store(Double, R9, at(ending::NUMBER), Is(0));
+        code.copy(R1, R9);
+        code.compute(Add, R1, Is(at(ending::NAME).into()));
+        code.set(R2, 16);
+        code.load(Double, R3, R7, self.leader);
+        code.compute(Add, R3, Is(self.name.into()));
+        code.call(Helper::ReadKernelString);
+        // Stamped in any case: it is on a CPU.
+        code.set(R1, 1);
+        self.tell(&mut code, 1);
+        code.store(Double, R9, at(ending::NUMBER), Of(R6));
+        code.bind(end);
         code.set(R0, 0);
         code.exit();
         code.finish()
