@@ -84,7 +84,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         feed.record_to(path)?;
     }
     let is_live = args.watch && !args.json && args.replay.is_none();
-    if is_live && context.terminals.stdin && context.terminals.stdout {
+    if is_live && context.terminals.have_a_screen() {
         return with_screen(NAME, HELP, |output| judge_all(context, &args, &mut feed, &output));
     }
     judge_all(context, &args, &mut feed, &Output::Printed(NAME))

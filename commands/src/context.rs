@@ -57,6 +57,15 @@ pub struct Terminals {
     pub stdin: bool,
     /// Standard output.
     pub stdout: bool,
+    /// What there is obeys orders to the cursor: `TERM` is set, and is not `dumb`.
+    pub obeys_orders: bool,
+}
+
+impl Terminals {
+    /// Whether a command may take the whole screen: somebody sees it, and can leave it by a key.
+    pub fn have_a_screen(self) -> bool {
+        self.stdin && self.stdout && self.obeys_orders
+    }
 }
 
 impl Context {
@@ -81,7 +90,9 @@ impl Context {
         let on_the_host = host.clone();
         let machine: Box<dyn FnOnce() -> Machine + Send> = Box::new(move || Machine::look(&on_the_host));
         let unfinished = Unfinished::default();
-        let terminals = Terminals { stdin: std::io::stdin().is_terminal(), stdout: std::io::stdout().is_terminal() };
+        let obeys_orders = variable("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
+        let (stdin, stdout) = (std::io::stdin().is_terminal(), std::io::stdout().is_terminal());
+        let terminals = Terminals { stdin, stdout, obeys_orders };
         let mut settings = Settings::load().map_err(|message| Failure::Environment { command: "mh", message })?;
         let class_of_runner = crate::sharing::class_of_runner().map(PriorityArg::from);
         settings.crew.priority = class_of_runner.or(settings.crew.priority);

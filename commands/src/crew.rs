@@ -95,7 +95,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     };
     let (pid, order) = match order {
         None | Some(OrderArgs::Run(_)) => {
-            let is_live = context.terminals.stdin && context.terminals.stdout && !args.json && !args.once;
+            let is_live = context.terminals.have_a_screen() && !args.json && !args.once;
             return if is_live { screen::open(&folder) } else { show(&folder, args.json) };
         }
         Some(OrderArgs::Wait(args)) => return wait::run(context, &folder, &args),

@@ -152,7 +152,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         feed.record_to(path)?;
     }
     let exact = if plan.is_exact { Some(exact(context)?) } else { None };
-    if plan.is_endless() && context.terminals.stdin && context.terminals.stdout {
+    if plan.is_endless() && context.terminals.have_a_screen() {
         return with_screen(NAME, HELP, |output| watch(context, &plan, &mut feed, exact.as_ref(), output));
     }
     watch(context, &plan, &mut feed, exact.as_ref(), Output::Printed(NAME))

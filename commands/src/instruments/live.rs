@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use terminal::Messages;
 use terminal::full_screen::{Bell, Canvas, FullScreen, Key, Left, Next, View};
 
-const KEYS: &str = "up/down scroll   space hold, go on   ? help   q leave";
+/// The longest that fits is shown.
+const KEYS: [&str; 3] = ["up/down scroll   space hold, go on   ? help   q leave", "? help   q leave", "q leave"];
 
 /// What `?` shows below the command's own lines.
 const HELP_KEYS: &[&str] = &[
@@ -147,26 +148,40 @@ impl Pages {
     }
 }
 
+impl Pages {
+    /// What is not seen, then the keys, as many as there is room for.
+    fn last_line(&self, below: usize, width: usize) -> String {
+        let held = if self.is_held { "   HELD" } else { "" };
+        let more = if below > 0 { format!("   {below} more rows below") } else { String::new() };
+        let line = |keys: &&str| format!("{keys}{held}{more}");
+        let lines = KEYS.iter().map(line).find(|line| line.len() <= width);
+        lines.unwrap_or_else(|| format!("{held}{more}").trim_start().to_owned())
+    }
+}
+
 impl View for Pages {
     fn draw(&self, canvas: &mut Canvas<'_>) {
         if self.is_help {
             self.help.iter().chain(HELP_KEYS).enumerate().for_each(|(row, line)| canvas.line(row, line));
             return;
         }
-        let heading = wrapped(&self.page.heading, canvas.width());
+        // A small screen has the columns, one row and the keys; the verdict and the sums share half of the lines that are left.
+        let spare = canvas.height().saturating_sub(3);
+        let mut heading = wrapped(&self.page.heading, canvas.width());
+        heading.truncate((spare / 2).max(1).max(spare.saturating_sub(self.page.foot.len() + self.page.rows.len())));
+        let foot = &self.page.foot[..self.page.foot.len().min(spare.saturating_sub(heading.len()) / 2)];
         heading.iter().enumerate().for_each(|(row, line)| canvas.heading(row, line));
-        canvas.heading(heading.len(), &self.page.columns);
         let (first, last) = (heading.len() + 1, canvas.height().saturating_sub(1));
-        let foot = last.saturating_sub(self.page.foot.len());
-        let room = foot.saturating_sub(first);
+        if first <= last {
+            canvas.heading(heading.len(), &self.page.columns);
+        }
+        let room = last.saturating_sub(foot.len()).saturating_sub(first);
         for (at, row) in self.page.rows.iter().skip(self.top).take(room).enumerate() {
             canvas.line(first + at, row);
         }
-        self.page.foot.iter().enumerate().for_each(|(at, line)| canvas.line(foot + at, line));
+        foot.iter().enumerate().for_each(|(at, line)| canvas.line(last - foot.len() + at, line));
         let below = self.page.rows.len().saturating_sub(self.top + room);
-        let held = if self.is_held { "   HELD" } else { "" };
-        let more = if below > 0 { format!("   {below} more rows below") } else { String::new() };
-        canvas.line(last, &format!("{KEYS}{held}{more}"));
+        canvas.line(last, &self.last_line(below, canvas.width()));
     }
 
     fn key(&mut self, key: Key) -> Next {
@@ -241,14 +256,25 @@ mod tests {
     #[test]
     fn the_verdict_and_the_sums_stay_while_rows_scroll() {
         let mut pages = pages(9);
-        let text = drawn(&pages, 16, 8);
-        assert_eq!(text, "a verdict of six\nwords here\nrow 0\nrow 1\nrow 2\nrow 3\n(total)  all\nup/down scroll\n");
+        let text = drawn(&pages, 24, 8);
+        assert_eq!(text, "a verdict of six words\nhere\nrow 0\nrow 1\nrow 2\nrow 3\n(total)  all\n6 more rows below\n");
         pages.key(Key::PageDown);
         pages.key(Key::Up);
         assert!(drawn(&pages, 80, 8).contains("row 0\nrow 8\nrow 9\n"), "the last rows");
         pages.key(Key::Home);
         assert!(drawn(&pages, 200, 8).ends_with("   5 more rows below\n"));
-        let _no_panic = drawn(&pages, 3, 2);
+    }
+
+    #[test]
+    fn a_small_screen_has_whole_lines_of_what_matters_most() {
+        let pages = pages(9);
+        assert_eq!(drawn(&pages, 20, 5), "a verdict of six\nrow 0\nrow 1\nrow 2\n7 more rows below\n");
+        assert_eq!(drawn(&pages, 20, 3), "a verdict of six\nrow 0\n9 more rows below\n");
+        for (columns, rows) in (1..30).flat_map(|columns| (1..12).map(move |rows| (columns, rows))) {
+            let text = drawn(&pages, columns, rows);
+            assert_eq!(text.lines().count(), usize::from(rows), "{columns}x{rows}");
+            assert!(text.lines().all(|line| line.chars().count() <= usize::from(columns)), "{text}");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn owner(owner: &OwnerTimes, made: &Made) -> Value {
         "life_ns": owner.life_ns,
         "in_calls_ns": owner.in_calls_ns(),
         "between_on_cpu_ns": owner.between_on_cpu_ns(),
-        "between_waiting_ns": owner.between_waiting_ns,
+        "between_waiting_ns": knows_waiting(made).then_some(owner.between_waiting_ns),
         "running_ns": owner.running_ns(),
         "measuring_ns": owner.measuring_ns,
         "cut_ns": owner.cut_ns,
@@ -56,10 +56,10 @@ fn call(call: &CallTimes, owner: &OwnerTimes, made: &Made) -> Value {
         "under_way": call.under_way,
         "under_way_ns": call.under_way_ns,
         "total_ns": call.total_ns,
-        "waiting_ns": call.waiting_ns,
+        "waiting_ns": knows_waiting(made).then_some(call.waiting_ns),
         "plus_minus_ns": plus_minus_ns(call, owner, made),
-        "samples": call.samples,
-        "waits": call.waits,
+        "samples": is_sampled(made).then_some(call.samples),
+        "waits": counts_waits(made).then_some(call.waits),
         "errors": errors,
         "durations": durations,
         "slowest": call.slowest,
@@ -69,6 +69,21 @@ fn call(call: &CallTimes, owner: &OwnerTimes, made: &Made) -> Value {
 /// Whether every call was met; where only some are, how many there were is not known.
 fn is_counted(made: &Made) -> bool {
     matches!(made, Made::Exact(_) | Made::Traced { .. })
+}
+
+/// Whether waiting is told from work.
+fn knows_waiting(made: &Made) -> bool {
+    !matches!(made, Made::Traced { .. })
+}
+
+/// Whether threads were met now and then.
+fn is_sampled(made: &Made) -> bool {
+    matches!(made, Made::Sampled(_) | Made::Outside { .. })
+}
+
+/// Whether each time a thread left its CPU was counted.
+fn counts_waits(made: &Made) -> bool {
+    matches!(made, Made::Sampled(_))
 }
 
 /// Half the interval that the time lies in, where it is an estimate.
@@ -94,23 +109,53 @@ pub fn csv(shown: &Shown) -> String {
                 "{whose},{},{},{},{},{},{},{max_ns},{},{},{}\n",
                 csv_field(&call_name(call.number)),
                 call.total_ns,
-                call.waiting_ns,
+                cell(knows_waiting(&shown.made).then_some(call.waiting_ns)),
                 cell(is_counted.then_some(call.ended)),
                 call.under_way,
                 cell(is_counted.then(|| call.error_count())),
-                call.samples,
-                call.waits,
+                cell(is_sampled(&shown.made).then_some(call.samples)),
+                cell(counts_waits(&shown.made).then_some(call.waits)),
                 cell(plus_minus_ns(call, owner, &shown.made)),
             ));
         }
         let between = owner.between_on_cpu_ns() + owner.between_waiting_ns;
-        text.push_str(&format!("{whose},(between calls),{between},{},,,,,,,\n", owner.between_waiting_ns));
+        let waiting = |waiting_ns| cell(knows_waiting(&shown.made).then_some(waiting_ns));
+        text.push_str(&format!("{whose},(between calls),{between},{},,,,,,,\n", waiting(owner.between_waiting_ns)));
         if owner.measuring_ns > 0 {
             text.push_str(&format!("{whose},(measuring),{},0,,,,,,,\n", owner.measuring_ns));
         }
         if owner.cut_ns > 0 {
-            text.push_str(&format!("{whose},(cut short),{},{},,,,,,,\n", owner.cut_ns, owner.cut_waiting_ns));
+            text.push_str(&format!("{whose},(cut short),{},{},,,,,,,\n", owner.cut_ns, waiting(owner.cut_waiting_ns)));
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::Subject;
+    use super::*;
+    use observe::calls::measure::Cost;
+    use observe::calls::snapshot::{Snapshot, Who};
+
+    #[test]
+    fn what_a_way_of_measuring_does_not_know_is_empty_and_not_zero() {
+        let mut owner = OwnerTimes { life_ns: 100, samples: 7, ..OwnerTimes::new(Who::All) };
+        let known = owner.call(3);
+        (known.ended, known.total_ns, known.waiting_ns, known.samples, known.waits) = (2, 50, 20, 4, 5);
+        let snapshot = Snapshot { owners: vec![owner], ..Snapshot::default() };
+        let cost = Cost { call_ns: 1.0, measured_ns: 1.0, bystander_ns: 1.0, correction_ns: 0, sample_ns: 1.0 };
+        let shown = |made| Shown { subject: Subject::All, is_by_owner: false, snapshot: snapshot.clone(), made };
+        for (made, row) in [
+            (Made::Exact(cost), "all,close,50,20,2,0,0,0,,,\n"),
+            (Made::Traced { call_cost_ns: 1 }, "all,close,50,,2,0,0,0,,,\n"),
+            (Made::Outside { own_cpu_ns: 0, unreadable: 0 }, "all,close,50,20,,0,,0,4,,\n"),
+        ] {
+            let (text, json) = (csv(&shown(made)), json(&shown(made)));
+            assert!(text.contains(row), "{row}{text}");
+            assert!(json.contains("\"waits\":null"), "{json}");
+        }
+        let sampled = shown(Made::Sampled(cost));
+        assert!(csv(&sampled).contains("all,close,50,20,,0,,0,4,5,") && json(&sampled).contains("\"waits\":5"));
+    }
 }

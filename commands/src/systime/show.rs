@@ -168,7 +168,7 @@ fn table(shown: &Shown, rows: &[Row<'_>], left_out: &[Row<'_>], life_ns: u64) ->
     table.row(heading);
     for row in rows {
         let mut cells = times(shown, life_ns, row.total_ns, row.waiting_ns).to_vec();
-        cells.extend(if is_counted { counts(row) } else { samples(row) });
+        cells.extend(if is_counted { counts(row) } else { samples(shown, row) });
         cells.push(row.name.clone());
         if shown.is_by_owner {
             cells.push(who(&row.owner.who));
@@ -209,9 +209,12 @@ fn counts(row: &Row<'_>) -> [String; 4] {
     ]
 }
 
-/// Half the interval of the time on a CPU, samples, waits, longest wait.
-fn samples(row: &Row<'_>) -> [String; 4] {
+/// Half the interval of the time on a CPU, samples, waits, longest wait; from outside nobody sees when a wait begins.
+fn samples(shown: &Shown, row: &Row<'_>) -> [String; 4] {
     let Some(call) = row.call else { return Default::default() };
+    if matches!(shown.made, Made::Outside { .. }) {
+        return ["-".to_owned(), integer(call.samples), "-".to_owned(), "-".to_owned()];
+    }
     [
         time(uncertain_ns(row.owner, call.samples)),
         integer(call.samples),
@@ -320,10 +323,9 @@ fn cost(shown: &Shown, life_ns: u64) -> String {
         ),
         Made::Traced { call_cost_ns } => format!(
             "counted by stopping at every call, no rights; work and waiting cannot be told apart. Cost, measured here on \
-             another program: {} a call, by that an estimated {} of their {}; times are those of calls that are stopped at.\n",
+             another program: {} a call, {} of their {}; times are those of calls that are stopped at.\n",
             time(call_cost_ns),
-            // A program whose calls are stopped at more cheaply than those of the trial has not lost more than it had.
-            time(call_cost_ns.saturating_mul(calls).min(life_ns)),
+            traced_share(call_cost_ns.saturating_mul(calls), life_ns),
             time(life_ns),
         ),
         Made::Outside { own_cpu_ns, unreadable } => format!(
@@ -342,6 +344,14 @@ fn cost(shown: &Shown, life_ns: u64) -> String {
         text.push_str(&losses(&snapshot.lost));
     }
     text
+}
+
+/// A program whose calls are stopped at more cheaply than those of the trial has not lost more than it had.
+fn traced_share(cost_ns: u64, life_ns: u64) -> String {
+    match cost_ns <= life_ns {
+        true => format!("by that an estimated {}", time(cost_ns)),
+        false => format!("by that {}, which cannot be: theirs were cheaper, and cost less than all", time(cost_ns)),
+    }
 }
 
 /// What could not be seen or told apart, a line each.
@@ -415,6 +425,10 @@ mod tests {
         for (made, words) in [
             (Made::Sampled(COST), "2000 ns a sample, 0.02 % of a CPU"),
             (Made::Traced { call_cost_ns: 9000 }, "9 us a call, by that an estimated 9 ms of their 10 ms"),
+            (
+                Made::Traced { call_cost_ns: 90_000 },
+                "90 us a call, by that 90 ms, which cannot be: theirs were cheaper, and cost less than all of their 10 ms",
+            ),
             (Made::Outside { own_cpu_ns: 1, unreadable: 1 }, " 1 threads of other users could not be looked at."),
         ] {
             let text = text(&shown(made), 0, false);

@@ -252,7 +252,7 @@ mod tests {
         let csv = as_csv(&report);
         let columns = |line: &str| line.split(',').count();
         assert_eq!(csv.lines().map(columns).collect::<Vec<_>>(), [13; 5], "{csv}");
-        assert!(text.contains("takes a slack of 1.00 us") && csv.contains(",,1000\n"), "{text}{csv}");
+        assert!(text.contains("takes a slack of 1 us") && csv.contains(",0,,1000\n"), "{text}{csv}");
     }
 
     #[test]
