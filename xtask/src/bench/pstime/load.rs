@@ -89,11 +89,16 @@ pub fn run(arguments: &LoadArguments) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("load: {error}");
     let mut input = BufReader::new(std::io::stdin());
     let mut output = std::io::stdout();
+    // Memory that is touched for the first time costs a program time that is neither half's.
+    let half = if arguments.kind == Kind::Half { Some(Half::prepare()?) } else { None };
     writeln!(output, "ready").map_err(failed)?;
     let mut line = String::new();
     input.read_line(&mut line).map_err(failed)?;
     let before = clock(ClockId::ProcessCPUTime);
-    let mut truth = work(arguments.kind)?;
+    let mut truth = match half {
+        Some(half) => half.work(Instant::now() + WORK)?,
+        None => work(arguments.kind),
+    };
     wait_for_threads();
     truth.cpu_ns = clock(ClockId::ProcessCPUTime) - before;
     let account = serde_json::to_string(&truth).map_err(|error| format!("load: {error}"))?;
@@ -109,7 +114,7 @@ fn wait_for_threads() {
     }
 }
 
-fn work(kind: Kind) -> Result<Truth, String> {
+fn work(kind: Kind) -> Truth {
     let mut truth = Truth::default();
     let end = Instant::now() + WORK;
     match kind {
@@ -121,7 +126,8 @@ fn work(kind: Kind) -> Result<Truth, String> {
                 });
             }
         }
-        Kind::Half => truth.user_ns = half(end)?,
+        // It is prepared, and works by itself.
+        Kind::Half => {}
         Kind::Brief => {
             while Instant::now() < end {
                 spin_until(Instant::now() + Duration::from_millis(1));
@@ -135,7 +141,7 @@ fn work(kind: Kind) -> Result<Truth, String> {
         }),
         Kind::Log => truth.log = noted(Instant::now() + LONG_WORK),
     }
-    Ok(truth)
+    truth
 }
 
 fn spin_until(end: Instant) {
@@ -146,28 +152,40 @@ fn spin_until(end: Instant) {
     }
 }
 
-/// CPU time of the user halves. Both halves are work, not time: one that is pushed off its CPU goes on where it was. Their
-/// lengths vary, so that the load is not in step with the tick.
-fn half(end: Instant) -> Result<u64, String> {
-    let mut zero = std::fs::File::open("/dev/zero").map_err(|error| format!("load: {error}"))?;
-    // Long calls: what this loop does between them is the program's own, and counted nowhere in this account.
-    let mut buffer = vec![1_u8; 2 * HALF_BYTES];
-    let spins_a_half = fastest_ns(|| spin(SPINS)).map(|spins_ns| SPINS * PHASE_NS / spins_ns)?;
-    let bytes_ns = fastest_ns(|| zero.read_exact(&mut buffer[..HALF_BYTES]).expect("zeros have no end"))?;
-    let bytes_a_half = HALF_BYTES as u64 * PHASE_NS / bytes_ns;
-    let (mut user_ns, mut noise) = (0, 0x2545_f491_4f6c_dd1d_u64);
-    while Instant::now() < end {
-        // From a half to one and a half.
-        noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let part = |whole: u64, noise: u64| whole / 2 + whole * (noise & 0xffff) / 0x1_0000;
-        let before = clock(ClockId::ThreadCPUTime);
-        spin(part(spins_a_half, noise >> 48));
-        user_ns += clock(ClockId::ThreadCPUTime) - before;
-        let bytes = part(bytes_a_half, noise >> 32) as usize;
-        let length = bytes.min(buffer.len());
-        zero.read_exact(&mut buffer[..length]).map_err(|error| format!("load: {error}"))?;
+/// Both halves are work, not time: one that is pushed off its CPU goes on where it was. Their lengths vary, so that the load is not
+/// in step with the tick.
+struct Half {
+    zero: std::fs::File,
+    buffer: Vec<u8>,
+    spins: u64,
+    bytes: u64,
+}
+
+impl Half {
+    fn prepare() -> Result<Self, String> {
+        let mut zero = std::fs::File::open("/dev/zero").map_err(|error| format!("load: {error}"))?;
+        // Long calls: what the loop does between them is the program's own, and counted nowhere in its account.
+        let mut buffer = vec![1_u8; 2 * HALF_BYTES];
+        let spins = fastest_ns(|| spin(SPINS)).map(|spins_ns| SPINS * PHASE_NS / spins_ns)?;
+        let bytes_ns = fastest_ns(|| zero.read_exact(&mut buffer[..HALF_BYTES]).expect("zeros have no end"))?;
+        Ok(Self { zero, buffer, spins, bytes: HALF_BYTES as u64 * PHASE_NS / bytes_ns })
     }
-    Ok(user_ns)
+
+    /// CPU time of the user halves.
+    fn work(mut self, end: Instant) -> Result<Truth, String> {
+        let (mut user_ns, mut noise) = (0, 0x2545_f491_4f6c_dd1d_u64);
+        while Instant::now() < end {
+            // From a half to one and a half.
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let part = |whole: u64, noise: u64| whole / 2 + whole * (noise & 0xffff) / 0x1_0000;
+            let before = clock(ClockId::ThreadCPUTime);
+            spin(part(self.spins, noise >> 48));
+            user_ns += clock(ClockId::ThreadCPUTime) - before;
+            let length = (part(self.bytes, noise >> 32) as usize).min(self.buffer.len());
+            self.zero.read_exact(&mut self.buffer[..length]).map_err(|error| format!("load: {error}"))?;
+        }
+        Ok(Truth { user_ns, ..Truth::default() })
+    }
 }
 
 const SPINS: u64 = 100_000;
