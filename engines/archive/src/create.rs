@@ -2,6 +2,7 @@
 //! them, the sink writes in order. The layout depends on the files alone, so that the archive is the same for any number of hands.
 //! Theory: `engines/archive/README.md`, "Creation".
 
+mod choice;
 mod mode;
 mod tags;
 mod walk;
@@ -11,6 +12,9 @@ use crate::member::{Extent, Member, padded};
 use crate::read::{Reader, Rules, Step};
 use crate::source::MemorySource;
 use crate::write::{Style, Unfit, begin_member, end_archive};
+pub use choice::{
+    Choice, Folders, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, Rename, Renamed, Sort,
+};
 use codec::byte_buffer::ByteBuffer;
 use codec::error::CodecError;
 use codec::format::{EncodeOptions, Encoder, Format, Tail};
@@ -27,9 +31,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sys::at_offset::{read_full_at, write_all_at};
 use sys::tree_calls::{self, Status};
 pub use tags::{Keeps, Tag};
-pub use walk::{
-    Choice, Folders, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, Rename, Renamed, Sort,
-};
 use walk::{Found, Walk};
 
 /// What is told, in archive order.

@@ -1,185 +1,19 @@
 //! Goes through the files that are to be archived, in one order whatever the number of hands, and says what each of them is.
 //! Opens regular files, reads none. Every name is used relative to the descriptor of its folder.
 
-use super::mode::ModeRule;
-use super::tags::{Keeps, Tag};
+use super::choice::{Choice, HardLinks, Links, Operand, Renamed, Sort};
+use super::tags::Keeps;
 use super::{Event, Source as FileData, Told};
 use crate::access_list;
 use crate::member::{Attribute, AttributeName, Device, Extent, Kind, Member, Time};
-use crate::pattern::Pattern;
 use rustix::fs::{Dir, FileType, SeekFrom, fgetxattr, flistxattr, seek};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use sys::tree_calls::{self, Open, Status};
-
-/// The order of names in a folder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sort {
-    /// By their bytes.
-    #[default]
-    Name,
-    /// By the numbers of their inodes: what disks read fastest.
-    Inode,
-    /// As the file system gives them.
-    None,
-}
-
-/// What links are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Links {
-    /// Links.
-    #[default]
-    Kept,
-    /// What they lead to: `-h`.
-    Followed,
-}
-
-/// Gives a file another name in the archive.
-pub type Rename = dyn Fn(&[u8], Renamed) -> Vec<u8> + Send + Sync;
-
-/// Whether an extended attribute is left out, by its name.
-pub type LeavesAttribute = dyn Fn(&[u8]) -> bool + Send + Sync;
-
-/// What is renamed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Renamed {
-    /// A member.
-    Member,
-    /// The member that a hard link is to.
-    HardLink,
-    /// Where a symbolic link leads.
-    SymbolicLink,
-}
-
-/// Which files, and what is kept of them.
-#[derive(Default)]
-pub struct Choice {
-    /// Left out, and everything beneath.
-    pub excluded: Vec<Pattern>,
-    /// The order.
-    pub sort: Sort,
-    /// Links.
-    pub links: Links,
-    /// What is beneath folders that were named.
-    pub folders: Folders,
-    /// Files that say of their folders that they are to be left out.
-    pub tags: Vec<Tag>,
-    /// What is older is left out, but for folders.
-    pub newer: Option<Newer>,
-    /// Files with several names.
-    pub hard_links: HardLinks,
-    /// Names as they stand, leading slashes and `..` too.
-    pub keeps_absolute: bool,
-    /// Looks for holes.
-    pub finds_holes: bool,
-    /// Extended attributes are kept.
-    pub attributes: bool,
-    /// Those that are not: by their names.
-    pub leaves_attribute: Option<Box<LeavesAttribute>>,
-    /// Access control lists are kept.
-    pub lists: bool,
-    /// Labels of SELinux are kept.
-    pub labels: bool,
-    /// Owners without names.
-    pub numeric: bool,
-    /// What is written instead of what files have.
-    pub instead: Instead,
-    /// Files that are never archived: the archive itself.
-    pub never: HashSet<(u64, u64)>,
-    /// What is no newer than this is left out: `-u`. By names in the archive, without slashes at their ends.
-    pub newer_than: HashMap<Vec<u8>, Time>,
-    /// Takes names apart and puts them together: `--transform`.
-    pub rename: Option<Box<Rename>>,
-}
-
-impl Choice {
-    /// Whether anything is kept that is learnt of an open file alone.
-    fn looks_into_files(&self) -> bool {
-        self.attributes || self.lists || self.labels
-    }
-}
-
-/// What is beneath folders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Folders {
-    /// Nothing: `--no-recursion`.
-    pub stays_out: bool,
-    /// What lies on other file systems is left out.
-    pub stays_on_device: bool,
-}
-
-/// Files with several names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HardLinks {
-    /// The second and later names are links to the first.
-    #[default]
-    Kept,
-    /// Each has the data.
-    Doubled,
-}
-
-/// What is written instead of what files have.
-#[derive(Clone, Debug, Default)]
-pub struct Instead {
-    /// Owner: number and name.
-    pub owner: Option<(u64, Vec<u8>)>,
-    /// Group: number and name.
-    pub group: Option<(u64, Vec<u8>)>,
-    /// Permission bits.
-    pub mode: Option<ModeRule>,
-    /// Time of the last change.
-    pub mtime: Option<NewTime>,
-}
-
-/// Since when a file must have changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Newer {
-    /// Its bytes: `--newer-mtime`.
-    Bytes(Time),
-    /// Its bytes, or what else is known of it: `-N`.
-    Anything(Time),
-}
-
-impl Newer {
-    fn leaves(self, status: &Status) -> bool {
-        let time = |(seconds, nanoseconds)| Time { seconds, nanoseconds };
-        let (bytes, anything) = (time(status.mtime), time(status.ctime));
-        match self {
-            Self::Bytes(since) => bytes < since,
-            Self::Anything(since) => bytes < since && anything < since,
-        }
-    }
-}
-
-/// What becomes of times of the last change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewTime {
-    /// All are this.
-    Always(Time),
-    /// Later ones are this: `--clamp-mtime`.
-    AtMost(Time),
-}
-
-impl NewTime {
-    fn of(self, found: Time) -> Time {
-        match self {
-            Self::Always(time) => time,
-            Self::AtMost(time) => found.min(time),
-        }
-    }
-}
-
-/// A name that was given, and where it is to be found.
-pub struct Operand {
-    /// Where: what `-C` led to.
-    pub folder: Arc<OwnedFd>,
-    /// The name.
-    pub name: Vec<u8>,
-}
 
 /// LIMIT: folders that are held open, the deepest ones. One that was closed is found again from the one in it.
 const OPEN_MAX: usize = 64;

@@ -1,0 +1,175 @@
+//! Which files are to be archived, in which order, and what is kept or changed of them: what a user chooses. Looks at no file.
+
+use super::mode::ModeRule;
+use super::tags::Tag;
+use crate::member::Time;
+use crate::pattern::Pattern;
+use std::collections::{HashMap, HashSet};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use sys::tree_calls::Status;
+
+/// The order of names in a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// By their bytes.
+    #[default]
+    Name,
+    /// By the numbers of their inodes: what disks read fastest.
+    Inode,
+    /// As the file system gives them.
+    None,
+}
+
+/// What links are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Links {
+    /// Links.
+    #[default]
+    Kept,
+    /// What they lead to: `-h`.
+    Followed,
+}
+
+/// Gives a file another name in the archive.
+pub type Rename = dyn Fn(&[u8], Renamed) -> Vec<u8> + Send + Sync;
+
+/// Whether an extended attribute is left out, by its name.
+pub type LeavesAttribute = dyn Fn(&[u8]) -> bool + Send + Sync;
+
+/// What is renamed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renamed {
+    /// A member.
+    Member,
+    /// The member that a hard link is to.
+    HardLink,
+    /// Where a symbolic link leads.
+    SymbolicLink,
+}
+
+/// Which files, and what is kept of them.
+#[derive(Default)]
+pub struct Choice {
+    /// Left out, and everything beneath.
+    pub excluded: Vec<Pattern>,
+    /// The order.
+    pub sort: Sort,
+    /// Links.
+    pub links: Links,
+    /// What is beneath folders that were named.
+    pub folders: Folders,
+    /// Files that say of their folders that they are to be left out.
+    pub tags: Vec<Tag>,
+    /// What is older is left out, but for folders.
+    pub newer: Option<Newer>,
+    /// Files with several names.
+    pub hard_links: HardLinks,
+    /// Names as they stand, leading slashes and `..` too.
+    pub keeps_absolute: bool,
+    /// Looks for holes.
+    pub finds_holes: bool,
+    /// Extended attributes are kept.
+    pub attributes: bool,
+    /// Those that are not: by their names.
+    pub leaves_attribute: Option<Box<LeavesAttribute>>,
+    /// Access control lists are kept.
+    pub lists: bool,
+    /// Labels of SELinux are kept.
+    pub labels: bool,
+    /// Owners without names.
+    pub numeric: bool,
+    /// What is written instead of what files have.
+    pub instead: Instead,
+    /// Files that are never archived: the archive itself.
+    pub never: HashSet<(u64, u64)>,
+    /// What is no newer than this is left out: `-u`. By names in the archive, without slashes at their ends.
+    pub newer_than: HashMap<Vec<u8>, Time>,
+    /// Takes names apart and puts them together: `--transform`.
+    pub rename: Option<Box<Rename>>,
+}
+
+impl Choice {
+    /// Whether anything is kept that is learnt of an open file alone.
+    pub(super) fn looks_into_files(&self) -> bool {
+        self.attributes || self.lists || self.labels
+    }
+}
+
+/// What is beneath folders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// Nothing: `--no-recursion`.
+    pub stays_out: bool,
+    /// What lies on other file systems is left out.
+    pub stays_on_device: bool,
+}
+
+/// Files with several names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HardLinks {
+    /// The second and later names are links to the first.
+    #[default]
+    Kept,
+    /// Each has the data.
+    Doubled,
+}
+
+/// What is written instead of what files have.
+#[derive(Clone, Debug, Default)]
+pub struct Instead {
+    /// Owner: number and name.
+    pub owner: Option<(u64, Vec<u8>)>,
+    /// Group: number and name.
+    pub group: Option<(u64, Vec<u8>)>,
+    /// Permission bits.
+    pub mode: Option<ModeRule>,
+    /// Time of the last change.
+    pub mtime: Option<NewTime>,
+}
+
+/// Since when a file must have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newer {
+    /// Its bytes: `--newer-mtime`.
+    Bytes(Time),
+    /// Its bytes, or what else is known of it: `-N`.
+    Anything(Time),
+}
+
+impl Newer {
+    pub(super) fn leaves(self, status: &Status) -> bool {
+        let time = |(seconds, nanoseconds)| Time { seconds, nanoseconds };
+        let (bytes, anything) = (time(status.mtime), time(status.ctime));
+        match self {
+            Self::Bytes(since) => bytes < since,
+            Self::Anything(since) => bytes < since && anything < since,
+        }
+    }
+}
+
+/// What becomes of times of the last change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewTime {
+    /// All are this.
+    Always(Time),
+    /// Later ones are this: `--clamp-mtime`.
+    AtMost(Time),
+}
+
+impl NewTime {
+    pub(super) fn of(self, found: Time) -> Time {
+        match self {
+            Self::Always(time) => time,
+            Self::AtMost(time) => found.min(time),
+        }
+    }
+}
+
+/// A name that was given, and where it is to be found.
+pub struct Operand {
+    /// Where: what `-C` led to.
+    pub folder: Arc<OwnedFd>,
+    /// The name.
+    pub name: Vec<u8>,
+}
