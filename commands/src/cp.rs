@@ -266,7 +266,7 @@ pub fn copy_all(
     let hands = trees::hands(context, shared, what, outset(manner, jobs), width_limit)?;
     let at_signal = half_done.clone();
     context.last_acts.add(move || at_signal.remove_all_and_hold());
-    // Modes are made whole at once where they are kept; the budget's own files have been made by now.
+    // Modes are made whole at once where they are kept; the budget's own files have theirs whatever the mask.
     let umask = entry::set_umask(0);
     if !manner.keep.mode {
         entry::set_umask(umask);
@@ -291,11 +291,11 @@ pub fn copy_all(
     Ok(Finished { report, roots: copied.roots, is_complete: copied.is_complete })
 }
 
-/// Nothing that is asked or shown waits for somebody, nor does what is read.
+/// Nothing that is asked or shown waits for somebody, nor does what is read or written over: a pipe in a file's place would.
 fn outset(manner: &Manner, jobs: &[Job]) -> Outset {
     let is_still = |job: &Job| {
-        let found = std::fs::metadata(Path::new(OsStr::from_bytes(&job.source)));
-        found.is_ok_and(|found| found.is_file() || found.is_dir())
+        let [source, target] = [&job.source, &job.target].map(|path| std::fs::metadata(OsStr::from_bytes(path)));
+        source.is_ok_and(|found| found.is_file() || found.is_dir()) && target.map_or(true, |there| there.is_file())
     };
     if manner.existing == Existing::Ask || manner.contents || manner.tells_all || !jobs.iter().all(is_still) {
         return Outset::Lasts;

@@ -61,3 +61,21 @@ fn an_interrupt_at_any_moment_leaves_no_half_file_and_the_next_run_completes() {
     let ended: u32 = ended.trim().parse().expect("a number");
     assert!(ended >= 10, "only {ended} of 96 runs were interrupted");
 }
+
+/// A copy into a pipe that nobody reads waits: an interrupt ends it.
+const WAITING: &str = r#"
+import os, signal, subprocess, time
+mh = os.environ['mh']
+os.mkfifo('pipe'); open('file', 'w').write('x')
+def signals(): signal.signal(signal.SIGINT, signal.SIG_DFL); signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+child = subprocess.Popen([mh, 'cp', 'file', 'pipe'], preexec_fn=signals)
+time.sleep(0.3); child.send_signal(signal.SIGINT)
+try: code = child.wait(timeout=60)
+finally: child.kill()
+assert code == -signal.SIGINT, code
+"#;
+
+#[test]
+fn a_copy_that_waits_for_a_reader_can_be_interrupted() {
+    python(&Place::new(), WAITING);
+}

@@ -20,6 +20,7 @@ use later::LaterFolders;
 use order::When;
 pub use source::Feed;
 use source::{Carry, Slicer};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::at_offset::read_full_at;
@@ -143,6 +144,18 @@ impl Item {
     fn name(&self) -> Vec<u8> {
         self.name.clone().unwrap_or_else(|| self.member.path.clone())
     }
+
+    /// What found no space is tried again in its turn: halves of files behind it may have taken it, and go when they find none either. One
+    /// after another, as many are placed as there is room for. Pieces are not kept for that long.
+    fn wait_for_space(&mut self) {
+        let is_full = |error: &PlaceError| {
+            matches!(error.cause.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        };
+        if matches!(&self.outcome, Some(Err(error)) if is_full(error)) && !matches!(self.carry, Carry::Piece { .. }) {
+            self.when = When::InTurn;
+            self.outcome = None;
+        }
+    }
 }
 
 impl<'a> Stages for Extraction<'a> {
@@ -207,6 +220,7 @@ impl<'a> Stages for Extraction<'a> {
                 && item.when == When::AtOnce
             {
                 item.outcome = place(placer, item, &chunk.block, chunk.archive.as_deref());
+                item.wait_for_space();
             }
         }
         Ok(())
