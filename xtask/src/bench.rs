@@ -285,7 +285,7 @@ fn measure_and_record(case: Case, rounds: usize, recorder: &mut Recorder) {
     }
 }
 
-/// Interleaves: ours, rival, rival, ours, rival, rival, ... after one round that is not counted and verifies everything.
+/// Interleaves: ours, rival, rival; rival, rival, ours; ... after one round that is not counted and verifies everything.
 /// Of a slow case that one counts too.
 fn measure_case(case: Case, rounds: usize) -> Result<Measured, String> {
     for made in &case.needs {
@@ -302,8 +302,13 @@ fn measure_case(case: Case, rounds: usize) -> Result<Measured, String> {
     } else {
         let round_s: f64 = all[0].iter().map(|run| run.wall_s).sum();
         all.clear();
-        for _ in 0..rounds_of(rounds, round_s, case.seconds_max) {
-            all.push(tools.iter().map(|tool| tool.run()).collect::<Result<_, _>>()?);
+        for round in 0..rounds_of(rounds, round_s, case.seconds_max) {
+            // Another one begins each round: what a tool leaves behind, such as memory that has been touched, serves the next.
+            let in_turn = (0..tools.len()).map(|step| (round + step) % tools.len());
+            let mut runs: Vec<(usize, Run)> =
+                in_turn.map(|at| tools[at].run().map(|run| (at, run))).collect::<Result<_, _>>()?;
+            runs.sort_by_key(|(at, _)| *at);
+            all.push(runs.into_iter().map(|(_, run)| run).collect());
         }
         // Once more: a program that was right the first time need not be right again.
         verified_run(&case.ours, &case.verify).map_err(|error| format!("after timing: {error}"))?;

@@ -8,6 +8,7 @@ mod item;
 mod large;
 mod links;
 mod metadata;
+mod plain;
 mod tree;
 
 pub use existing::back_up;

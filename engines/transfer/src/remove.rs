@@ -17,6 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use sys::entry::{self, Follow, Kind};
+use sys::straight;
 
 /// What is to be removed, and how.
 pub struct Removal<'a> {
@@ -188,6 +189,7 @@ impl Tree for Run<'_> {
         let mut handed_over = Vec::new();
         let mut counts = Counts::default();
         let path = growth.path.as_deref();
+        let may_be_plain = self.may_be_plain();
         let place = Place::In(knot, growth.list.as_fd());
         let listed = list_some(growth.list.as_fd(), &mut buffer, |name, listed| match listed {
             Listed::Folder => branch.plant(Seed::Folder(name.to_owned())),
@@ -195,6 +197,9 @@ impl Tree for Run<'_> {
             _ if hands_over && counts.entries > 0 => handed_over.extend_from_slice(name.to_bytes_with_nul()),
             _ => {
                 counts.entries += 1;
+                if may_be_plain && straight::unlink_at(growth.list.as_fd(), name).is_ok() {
+                    return;
+                }
                 if let Entry::IsFolder = self.remove_entry(name, &place, path, branch) {
                     branch.plant(Seed::Folder(name.to_owned()));
                 }
@@ -406,10 +411,13 @@ impl Run<'_> {
         };
         let place = Place::In(above, folder.as_fd());
         let path = self.needs_paths().then(|| path_of(self.removal, above));
-        let mut entries = 0;
+        let (mut entries, may_be_plain) = (0, self.may_be_plain());
         for name in names.split_inclusive(|&byte| byte == 0) {
             let name = CStr::from_bytes_with_nul(name).expect("names were put together with their ends");
             entries += 1;
+            if may_be_plain && straight::unlink_at(place.folder(), name).is_ok() {
+                continue;
+            }
             if let Entry::IsFolder = self.remove_entry(name, &place, path.as_deref(), branch) {
                 // Its list called it no folder a moment ago: somebody is at work here.
                 self.complain(&place, name, Errno::ISDIR.into(), branch);
@@ -555,6 +563,11 @@ impl Run<'_> {
             }
         }
         unreachable!("the last look returns")
+    }
+
+    /// Whether nothing is asked or told of an entry: it is unlinked in the loop over the list, and looked at only if that fails.
+    fn may_be_plain(&self) -> bool {
+        !self.needs_paths() && !self.removal.pretends && straight::is_free()
     }
 
     fn needs_paths(&self) -> bool {

@@ -50,6 +50,20 @@ pub struct Moment {
 }
 
 impl Status {
+    /// As the kernel itself tells it.
+    #[inline(always)]
+    pub(crate) fn from_kernel(told: &rustix::fs::Stat) -> Self {
+        // SAFETY: an all-zero stat is a valid object.
+        let mut status: libc::stat = unsafe { std::mem::zeroed() };
+        (status.st_dev, status.st_ino, status.st_rdev) = (told.st_dev, told.st_ino, told.st_rdev);
+        (status.st_mode, status.st_nlink) = (told.st_mode, told.st_nlink);
+        (status.st_uid, status.st_gid) = (told.st_uid, told.st_gid);
+        (status.st_size, status.st_blocks) = (told.st_size, told.st_blocks);
+        (status.st_atime, status.st_atime_nsec) = (told.st_atime, told.st_atime_nsec.cast_signed());
+        (status.st_mtime, status.st_mtime_nsec) = (told.st_mtime, told.st_mtime_nsec.cast_signed());
+        Self(status)
+    }
+
     /// Its kind.
     pub fn kind(&self) -> Kind {
         match self.0.st_mode & libc::S_IFMT {

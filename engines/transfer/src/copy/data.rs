@@ -112,13 +112,21 @@ pub struct Bytes<'a> {
 
 impl Bytes<'_> {
     fn pair(&self) -> u64 {
-        // Never 0, which stands for no pair.
-        self.status.identity().device.rotate_left(32) ^ self.target_device | 1 << 63
+        pair(self.status, self.target_device)
     }
 
     fn has_holes(&self) -> bool {
-        self.sparse != Sparse::Never && self.status.allocated_bytes() < self.status.bytes()
+        self.sparse != Sparse::Never && has_holes(self.status)
     }
+}
+
+/// Two devices as one number. Never 0, which stands for no pair.
+fn pair(source: &Status, target_device: u64) -> u64 {
+    source.identity().device.rotate_left(32) ^ target_device | 1 << 63
+}
+
+fn has_holes(status: &Status) -> bool {
+    status.allocated_bytes() < status.bytes()
 }
 
 impl Ways {
@@ -135,6 +143,13 @@ impl Ways {
         for (counter, count) in self.counts.iter().zip(counted.0).filter(|(_, count)| *count > 0) {
             counter.fetch_add(count, Ordering::Relaxed);
         }
+    }
+
+    /// Whether all bytes of a file come by `copy_file_range`, as far as is known: blocks cannot be shared between its pair of file systems.
+    pub fn is_in_kernel(&self, source: &Status, target_device: u64) -> bool {
+        let pair = pair(source, target_device);
+        let (unshared, apart) = (self.unshared.load(Ordering::Relaxed), self.apart.load(Ordering::Relaxed));
+        unshared == pair && apart != pair && !has_holes(source)
     }
 
     /// Shares all blocks if that can be done. Whether it was.

@@ -52,6 +52,7 @@ impl HalfDone {
 
 impl Slot {
     /// Makes a file by `make` and notes that it is under way, in one step as a signal sees it. Returns its number, too.
+    #[inline(always)]
     pub fn begin<T>(&self, parent: &Parent, name: &CStr, make: impl FnOnce() -> io::Result<T>) -> io::Result<(T, u64)> {
         let mut state = lock(&self.state);
         let made = make()?;

@@ -61,7 +61,7 @@ pub struct New {
 }
 
 /// How a new file is opened.
-const NEW: i32 = flags::O_WRONLY | flags::O_CREAT | flags::O_EXCL | flags::O_NOFOLLOW | flags::O_NOCTTY;
+pub const NEW: i32 = flags::O_WRONLY | flags::O_CREAT | flags::O_EXCL | flags::O_NOFOLLOW | flags::O_NOCTTY;
 
 /// LIMIT: somebody who makes the name again and again loses after so many tries.
 const TRIES: usize = 4;
