@@ -250,6 +250,26 @@ fn under_fakeroot_owners_and_devices_are_what_they_seem() {
 }
 
 #[test]
+fn a_library_that_was_loaded_before_sees_all_calls() {
+    let place = Place::new();
+    let Some(compiler) = Program::find("cc") else { return left_out("needs a C compiler (cc)") };
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("trees/watching.c");
+    let options = ["-O2", "-shared", "-fPIC", "-o", "watching.so"].map(std::ffi::OsStr::new);
+    let options = options.into_iter().chain([source.as_os_str()]);
+    compiler.in_folder(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
+    let expected = succeeds(
+        &place,
+        "mkdir -p src/a src/b; for i in $(seq 40); do echo $i > src/a/f$i; echo $i > src/b/g$i; done; ls src/a src/b | grep '[fg]' | sort",
+    );
+    for (what, command) in [("opened", "cp -r src copy"), ("made", "cp -r src other"), ("removed", "rm -r other")] {
+        let run = format!(
+            "LD_PRELOAD=$PWD/watching.so $mh {command} 2>&1 | sed -n 's/^{what} \\([fg][0-9]*\\)$/\\1/p' | sort"
+        );
+        assert_eq!(succeeds(&place, &run).stdout, expected.stdout, "{command}");
+    }
+}
+
+#[test]
 fn a_tree_moves_whole_to_another_file_system() {
     let place = Place::new();
     if !is_root() || place.shell("mkdir other && mount -t tmpfs none other").exit != Exit::Code(0) {

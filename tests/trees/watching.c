@@ -1,0 +1,27 @@
+/* Stands between a program and the C library, as fakeroot's library does, and tells what is opened and removed. Makes the calls itself. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void tell(const char *what, const char *name) {
+    char line[512] = "";
+    strcat(strncat(strcat(line, what), name, 400), "\n");
+    (void)!write(2, line, strlen(line));
+}
+
+int openat(int folder, const char *name, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    int mode = flags & O_CREAT ? va_arg(more, int) : 0;
+    va_end(more);
+    tell(flags & O_CREAT ? "made " : "opened ", name);
+    return (int)syscall(SYS_openat, folder, name, flags, mode);
+}
+
+int unlinkat(int folder, const char *name, int flags) {
+    tell("removed ", name);
+    return (int)syscall(SYS_unlinkat, folder, name, flags);
+}
