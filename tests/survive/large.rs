@@ -61,11 +61,11 @@ fn blocks_of_xz_take_128_megabytes_at_most_whatever_they_hold() {
         return left_out("xz is not installed");
     }
     let place = Place::new();
-    place.write("src/packed-well", data::text(50 << 20, 1));
+    place.write("src/packed-well", data::text(26 << 20, 1));
     // Blocks that become half of what they are, and as long as they are.
     let half = [data::random(11 << 20, 2), data::text(13 << 20, 3)].concat();
-    place.write("src/packed-badly", half.repeat(3));
-    place.write("src/not-packed", data::random(50 << 20, 4));
+    place.write("src/packed-badly", half.repeat(2));
+    place.write("src/not-packed", data::random(26 << 20, 4));
     for (name, dictionary) in [("usual.xz", "8MiB"), ("far.xz", "24MiB")] {
         let options = format!("-T2 --block-size=25165824 --lzma2=preset=0,dict={dictionary}");
         succeeds(&place, &format!("$mh tar cf - src | xz {options} > {name}"));
@@ -83,9 +83,9 @@ fn blocks_of_xz_take_128_megabytes_at_most_whatever_they_hold() {
 #[test]
 fn an_archive_of_xz_is_made_in_128_megabytes_of_what_cannot_be_packed_and_of_headers_alone() {
     let place = Place::new();
-    // A whole block, and so much of it that cannot be packed that plain and packed bytes of it do not fit beside an encoder.
-    place.write("data/text", data::text(12 << 20, 1));
-    place.write("data/random", data::random(14 << 20, 2));
+    // A whole block: plain bytes, and room for as many packed ones, do not fit beside an encoder.
+    place.write("data/zeros", data::zeros(16 << 20));
+    place.write("data/random", data::random(9 << 20, 2));
     let made = "import os\nos.mkdir('headers')\nfor i in range(50000): open('headers/%05d' % i, 'w').close()";
     if python(&place, made).is_none() {
         return;
@@ -111,8 +111,8 @@ fn names_in_flight_are_held_once() {
             let Some(peak) = peak_kib(&place, &format!("tar {create} src --hands {hands}")) else { return };
             assert!(peak <= NAMES_PEAK_KIB, "{create}: {peak} KiB with {hands} hands");
         }
+        succeeds(&place, "mkdir x");
         for taken in ["tar -tf a.zst", "tar -tf a.gz", "tar -xf a.zst -C x", "cp -a src copy"] {
-            succeeds(&place, "rm -rf x; mkdir x");
             let option = if taken.starts_with("tar") { "--hands" } else { "-j" };
             let Some(peak) = peak_kib(&place, &format!("{taken} {option} {hands} > list")) else { return };
             assert!(peak <= PEAK_KIB, "{taken}: {peak} KiB with {hands} hands");
