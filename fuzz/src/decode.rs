@@ -103,6 +103,7 @@ pub fn assert_comes_back(name: &str, packed: &[u8], plain: &[u8]) {
 pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded {
     let limits = DecodeLimits {
         unit_plain_bytes: UNIT_BYTES,
+        unit_held_bytes: u64::MAX,
         window_bytes: 8 << 20,
         dictionary: None,
         stream_bytes: 16 << 20,

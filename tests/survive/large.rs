@@ -49,12 +49,84 @@ fn an_archive_takes_128_megabytes_at_most_with_64_hands() {
         for archive in archives.iter().filter(|name| place.has(name)) {
             succeeds(&place, "rm -rf x; mkdir x");
             let Some(peak) = peak_kib(&place, &format!("tar -xf {archive} -C x --hands {hands}")) else { return };
-            // LIMIT: xz's blocks have 24 MiB, and two hands need three of them; what is packed badly comes on top.
-            let most = if *archive == "t.xz" { PEAK_KIB + (10 << 10) } else { PEAK_KIB };
-            assert!(peak <= most, "{archive}: {peak} KiB with {hands} hands");
+            assert!(peak <= PEAK_KIB, "{archive}: {peak} KiB with {hands} hands");
             succeeds(&place, "diff -r src x/src");
         }
     }
+}
+
+#[test]
+fn blocks_of_xz_take_128_megabytes_at_most_whatever_they_hold() {
+    if Program::find("xz").is_none() {
+        return left_out("xz is not installed");
+    }
+    let place = Place::new();
+    place.write("src/packed-well", data::text(26 << 20, 1));
+    // A block that becomes half of what it is. LIMIT: xz takes a second for two mebibytes of that.
+    let half = [data::random(11 << 20, 2), data::text(13 << 20, 3)].concat();
+    place.write("src/packed-badly", half);
+    for (name, dictionary) in [("usual.xz", "8MiB"), ("far.xz", "24MiB")] {
+        let options = format!("-T2 --block-size=25165824 --lzma2=preset=0,dict={dictionary}");
+        succeeds(&place, &format!("$mh tar cf - src | xz {options} > {name}"));
+    }
+    succeeds(&place, "mkfifo pipe");
+    for way in ["-xf usual.xz --hands 2", "-xf usual.xz --hands 64", "-xf far.xz --hands 64", "-x --hands 64 < pipe"] {
+        succeeds(&place, "rm -rf x; mkdir x");
+        let feeds = if way.ends_with("pipe") { "& cat usual.xz > pipe; wait $!" } else { "" };
+        let Some(peak) = peak_kib(&place, &format!("tar -C x {way} {feeds}")) else { return };
+        assert!(peak <= PEAK_KIB, "{way}: {peak} KiB");
+        succeeds(&place, "diff -r src x/src");
+    }
+}
+
+#[test]
+fn an_archive_of_xz_is_made_in_128_megabytes_of_what_cannot_be_packed_and_of_headers_alone() {
+    let place = Place::new();
+    // A whole block: plain bytes, and room for as many packed ones, do not fit beside an encoder.
+    place.write("data/zeros", data::zeros(16 << 20));
+    place.write("data/random", data::random(9 << 20, 2));
+    let made = "import os\nos.mkdir('headers')\nfor i in range(50000): open('headers/%05d' % i, 'w').close()";
+    if python(&place, made).is_none() {
+        return;
+    }
+    for name in ["data", "headers"] {
+        let Some(peak) = peak_kib(&place, &format!("tar -cJf {name}.xz {name} --hands 64")) else { return };
+        assert!(peak <= PEAK_KIB, "{name}: {peak} KiB");
+        succeeds(&place, &format!("mkdir x && $mh tar -xf {name}.xz -C x && diff -r {name} x/{name} && rm -r x"));
+    }
+}
+
+/// LIMIT: of 20,000 folders in one another, archives have 400 MB. Names that are held several times over, or for as long as they are archived, take more than this.
+const NAMES_PEAK_KIB: u64 = 56_000;
+
+#[test]
+fn names_in_flight_are_held_once() {
+    let place = Place::new();
+    if chain(&place, "src", 20_000).is_none() {
+        return;
+    }
+    for hands in ["2", "64"] {
+        for create in ["--zstd -cf a.zst", "-z -cf a.gz", "-cf /dev/null --no-index"] {
+            let Some(peak) = peak_kib(&place, &format!("tar {create} src --hands {hands}")) else { return };
+            assert!(peak <= NAMES_PEAK_KIB, "{create}: {peak} KiB with {hands} hands");
+        }
+        succeeds(&place, "mkdir x");
+        for taken in ["tar -tf a.zst", "tar -tf a.gz", "tar -xf a.zst -C x", "cp -a src copy"] {
+            let option = if taken.starts_with("tar") { "--hands" } else { "-j" };
+            let Some(peak) = peak_kib(&place, &format!("{taken} {option} {hands} > list")) else { return };
+            // LIMIT: each of many hands holds names of 40 KB of its own; not within 128 MB yet (docs/journal/0009-trees.md).
+            let most = if taken.contains("-xf") && hands == "64" { PEAK_KIB + (24 << 10) } else { PEAK_KIB };
+            assert!(peak <= most, "{taken}: {peak} KiB with {hands} hands");
+        }
+        for name in ["x/src", "copy"] {
+            assert_eq!(walked(&place, name).as_deref(), Some("20000 40 0\n"), "{name} with {hands} hands");
+        }
+        for removed in ["x", "copy"] {
+            let Some(peak) = peak_kib(&place, &format!("rm -r {removed} -j {hands}")) else { return };
+            assert!(peak <= PEAK_KIB && !place.has(removed), "{peak} KiB with {hands} hands");
+        }
+    }
+    succeeds(&place, "$mh rm -r src");
 }
 
 /// Makes folders called d in one another, a file in each five hundredth.
@@ -138,7 +210,8 @@ fn a_crowd_of_files_in_one_folder_is_archived_copied_and_removed() {
 #[test]
 fn names_of_one_file_stay_names_of_one_file_whatever_their_number() {
     let place = Place::new();
-    let made = "import os\nos.makedirs('src/one'); open('src/one/first', 'w').write('same')\nfor i in range(5000): os.link('src/one/first', 'src/one/%05d' % i)\nfor d in range(100):\n for side in 'ab': os.makedirs('src/%s%03d' % (side, d))\nfor d in range(100):\n for i in range(20):\n  open('src/a%03d/%d' % (d, i), 'w').write('%d %d' % (d, i)); os.link('src/a%03d/%d' % (d, i), 'src/b%03d/%d' % (99 - d, i))";
+    // LIMIT: ext4 gives a file 65,000 names at most.
+    let made = "import os\nos.makedirs('src/one'); open('src/one/first', 'w').write('same')\nfor i in range(20000): os.link('src/one/first', 'src/one/%05d' % i)\nfor d in range(100):\n for side in 'ab': os.makedirs('src/%s%03d' % (side, d))\nfor d in range(100):\n for i in range(20):\n  open('src/a%03d/%d' % (d, i), 'w').write('%d %d' % (d, i)); os.link('src/a%03d/%d' % (d, i), 'src/b%03d/%d' % (99 - d, i))";
     // How many files there are, how many names each has, and whether they are those that belong together.
     let counted = |name: &str| {
         format!(
@@ -149,7 +222,7 @@ fn names_of_one_file_stay_names_of_one_file_whatever_their_number() {
         return;
     }
     let expected = python(&place, &counted("src"));
-    assert_eq!(expected.as_deref(), Some("2001 [(2, 2000), (5001, 1)] True\n"));
+    assert_eq!(expected.as_deref(), Some("2001 [(2, 2000), (20001, 1)] True\n"));
     for hands in WIDTHS {
         succeeds(&place, "mkdir x");
         for arguments in ["tar -cf a.tar src", "tar -xf a.tar -C x", "tar --zstd -cf b.tar src", "cp -a src copy"] {
@@ -160,6 +233,12 @@ fn names_of_one_file_stay_names_of_one_file_whatever_their_number() {
         for name in ["x/src", "copy"] {
             assert_eq!(python(&place, &counted(name)), expected, "{name} with {hands} hands");
         }
+        // What GNU tar makes of the archive, and lists of it, is the same.
+        succeeds(
+            &place,
+            "test -d gnu || { tar --sort=name -cf g.tar src && tar tf g.tar > g.list && mkdir gnu; }; tar tf a.tar | cmp - g.list && rm -rf gnu/src && tar xf a.tar -C gnu",
+        );
+        assert_eq!(python(&place, &counted("gnu/src")), expected, "by GNU tar, of an archive by {hands} hands");
         succeeds(&place, "diff -r src copy && diff -r src x/src && rm -rf x && mkdir x && $mh tar -xf b.tar -C x");
         assert_eq!(python(&place, &counted("x/src")), expected, "out of a packed archive");
         succeeds(&place, "$mh rm -r x copy");

@@ -261,6 +261,7 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         layout,
         dictionary: dictionary(args)?,
         window_log: args.long,
+        reach_bytes: None,
         library_threads: 1,
     };
     let keep_up = keep_up::levels(args, facts)?;
@@ -290,6 +291,7 @@ fn decode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     Ok(Direction::Decompress {
         limits: DecodeLimits {
             unit_plain_bytes: PIPE_UNIT_BYTES_MAX,
+            unit_held_bytes: u64::MAX,
             window_bytes,
             dictionary: dictionary(args)?,
             stream_bytes: u64::MAX,

@@ -187,6 +187,7 @@ const WINDOW_BYTES_MAX: u64 = 128 << 20;
 pub fn decode_limits(unit_plain_bytes: u64) -> DecodeLimits {
     DecodeLimits {
         unit_plain_bytes,
+        unit_held_bytes: memory::unit_held_bytes(unit_plain_bytes),
         window_bytes: WINDOW_BYTES_MAX,
         dictionary: None,
         stream_bytes: WINDOW_BYTES_MAX + (16 << 20),

@@ -11,8 +11,8 @@ use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
 use crate::trees;
 use archive::create::{
-    Choice, CreateError, Creation, Event, Folders, HardLinks, Index, Instead, Keeps, Links, ModeRule, NewTime, Newer,
-    Operand, Packing, Sort, Tag, create,
+    Choice, CreateError, Creation, Event, Folders, HardLinks, Index, Instead, Keeps, Links, Members, ModeRule, NewTime,
+    Newer, Operand, Packing, Sort, Tag, create,
 };
 use archive::member::{Member, Time};
 use archive::packed::LeaseShare;
@@ -112,7 +112,8 @@ fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
             facts.levels.end()
         )));
     }
-    let options = EncodeOptions::new(level, Layout::ParallelUnits);
+    let reach_bytes = memory::reach_bytes(facts, level);
+    let options = EncodeOptions { reach_bytes, ..EncodeOptions::new(level, Layout::ParallelUnits) };
     Ok(Some(Packing { format, options }))
 }
 
@@ -462,6 +463,7 @@ impl Told {
         let messages = &context.messages;
         match event {
             Event::Taken(member) => self.taken(context, args, &member),
+            Event::Counted(members) => self.members += members,
             Event::NotArchived { path, operation, cause } => {
                 self.failed += u64::from(!args.ignore_failed_read);
                 let message = format!("archive {}: cannot {operation}: {}", quoted(&path), with_causes(&cause));
@@ -552,6 +554,11 @@ impl Run<'_> {
             writing,
             base: target.base(),
             open_files: trees::half_of_descriptors(),
+            members: if self.args.verbose > 0 || self.args.checkpoint.is_some() {
+                Members::Shown
+            } else {
+                Members::Counted
+            },
             on_event: &on_event,
             ended: Mutex::default(),
         };

@@ -24,12 +24,12 @@ pub struct Fitting {
     pub held_bytes: u64,
 }
 
-/// The most hands that fit, with `spare` more slots than hands, fewer where it is tight.
+/// The most hands that fit, with `spare` more slots than hands, one at least where there are any, fewer where it is tight.
 fn fit(width: usize, spare: usize, room: u64, slot_bytes: u64, hand_bytes: u64) -> Fitting {
     let wanted = width + spare;
     let held = |hands: usize, given: usize| given as u64 * slot_bytes + hands as u64 * hand_bytes;
     for hands in (1..=width).rev() {
-        let given = (hands + 1..=hands + spare).rev().find(|&given| held(hands, given) <= room);
+        let given = (hands + spare.min(1)..=hands + spare).rev().find(|&given| held(hands, given) <= room);
         if let Some(given) = given {
             return Fitting { width: hands, slots: Slots { given, wanted }, held_bytes: held(hands, given) };
         }
@@ -44,10 +44,19 @@ pub fn creating(room: u64, width: usize, packing: Option<&Packing>) -> Fitting {
         None => fit(width, SPARE, room, archive::create::PLAIN_CHUNK_BYTES as u64, 0),
         Some(Packing { format, options }) => {
             let plain = format.chunk_bytes(options);
-            let slot = (plain + format.packed_bound(plain)) as u64;
+            let held = if format.takes_pieces() { archive::create::PLAIN_CHUNK_BYTES } else { plain };
+            let slot = (held + format.packed_bound(plain)) as u64;
             fit(width, SPARE, room, slot, format.encoder_bytes(options))
         }
     }
+}
+
+/// How far matches may reach; none where that is what the level says.
+///
+/// LIMIT: with the dictionary of 8 MiB that `xz -6` has, one encoder and a block that cannot be packed take 135 MB. A quarter less of it is 20 MB and an eighth of the
+/// time less, and archives of sources become 0.4 % longer (docs/journal/0009-trees.md). Higher levels say that they want more.
+pub fn reach_bytes(facts: &Facts, level: i32) -> Option<u32> {
+    (facts.name == "xz" && level <= facts.default_level).then_some(6 << 20)
 }
 
 /// Of an extraction: blocks or stretches, in whatever share a decoder leaves.
@@ -65,26 +74,31 @@ fn has_large_units(facts: &Facts) -> bool {
     facts.name == "xz"
 }
 
+/// All that a hand may hold of a unit of xz: a dictionary of a third of it, and packed bytes of half of it. What is packed worse, or refers back farther, is decoded as
+/// a stream on one core.
+pub fn unit_held_bytes(unit_plain_bytes: u64) -> u64 {
+    unit_plain_bytes / 6 * 11
+}
+
 /// Of a decoder: how many hands, and how large a unit one of them may decode as a whole.
 pub fn decoding(room: u64, width: usize, facts: &Facts) -> (Fitting, u64) {
     // LIMIT: the blocks of `xz -6` have 24 MiB, our own units of other formats 1 to 16. Larger ones are decoded as a stream on one core.
     const UNITS: [u64; 5] = [24 << 20, 16 << 20, 8 << 20, 4 << 20, 2 << 20];
-    // What is packed takes less than a quarter of what it holds, but for what was hardly worth packing.
-    let slot = |unit: u64| unit + unit / 4;
+    let smallest = UNITS[UNITS.len() - 1];
     // Extraction's share, and blocks on their way to it.
     let share = (room / 8 * 7).saturating_sub(room / 16);
-    // What xz's decoders hold is a third of a block: counted with the share of extraction that they take.
-    let hand_bytes = |unit| match registry::by_name(facts.name) {
-        Some(format) if !has_large_units(facts) => format.decoder_bytes(unit),
-        _ => 0,
-    };
+    if has_large_units(facts) {
+        // Two hands that decode blocks are worth more than many that find none small enough. While one block is handed over, whoever takes it
+        // has work for the hand that waits for its slot: a third one would be 24 MiB for nothing.
+        let fits = |unit: u64| fit(width, 0, share, unit_held_bytes(unit), 0);
+        let unit = UNITS.into_iter().find(|&unit| fits(unit).width >= width.min(2)).unwrap_or(smallest);
+        return (fits(unit), unit);
+    }
+    // What is packed takes less than a quarter of what it holds, but for what was hardly worth packing.
+    let slot = |unit: u64| unit + unit / 4;
+    let hand_bytes = |unit| registry::by_name(facts.name).map_or(0, |format| format.decoder_bytes(unit));
     let all = |&unit: &u64| (width as u64 + 1) * slot(unit) + width as u64 * hand_bytes(unit) <= share;
-    let unit = match has_large_units(facts) {
-        // Two hands that decode blocks are worth more than many that find none small enough.
-        true => UNITS.into_iter().find(|&unit| fit(width.min(2), 1, share, slot(unit), 0).width == width.min(2)),
-        false => UNITS.into_iter().find(all),
-    };
-    let unit = unit.unwrap_or(UNITS[UNITS.len() - 1]);
+    let unit = UNITS.into_iter().find(all).unwrap_or(smallest);
     (fit(width, 1, share, slot(unit), hand_bytes(unit)), unit)
 }
 

@@ -7,6 +7,7 @@ mod mode;
 mod tags;
 mod walk;
 
+use crate::index::NAME_BYTES_MAX;
 use crate::index::writer::{Begun, Writer};
 use crate::member::{Extent, Member, padded};
 use crate::read::{Reader, Rules, Step};
@@ -23,6 +24,7 @@ use crew::measures::Measures;
 use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 pub use mode::ModeRule;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -36,8 +38,10 @@ use walk::{Found, Walk};
 /// What is told, in archive order.
 #[derive(Debug)]
 pub enum Event {
-    /// A member that is archived.
+    /// A member that is archived, where somebody wants to see it.
     Taken(Box<Member>),
+    /// So many members that are archived, one behind the other.
+    Counted(u64),
     /// A file that cannot be.
     NotArchived {
         /// It.
@@ -201,10 +205,21 @@ pub struct Creation<'a> {
     pub base: u64,
     /// Files that may be open at a time. Beyond it the walk reads small ones itself: it opens each, since their headers promise their sizes.
     pub open_files: usize,
+    /// What is told of members that are archived.
+    pub members: Members,
     /// Told of everything, in archive order, from one thread at a time.
     pub on_event: &'a (dyn Fn(Event) + Sync),
     /// Why it failed as a whole, once it is over.
     pub ended: Mutex<Option<CreateError>>,
+}
+
+/// What is told of members that are archived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Members {
+    /// Each.
+    Shown,
+    /// How many: nothing of them is held until the chunk that they stand in is written.
+    Counted,
 }
 
 /// Whether a packed archive tells where its members are, where its format has a place for that.
@@ -285,7 +300,7 @@ impl Segment {
 pub struct Layout<'a> {
     walk: Walk<'a>,
     /// What has been laid out and belongs to the next chunk.
-    ahead: std::collections::VecDeque<Segment>,
+    ahead: VecDeque<Segment>,
     ahead_bytes: u64,
     laid_out: u64,
     ended: bool,
@@ -293,7 +308,7 @@ pub struct Layout<'a> {
     /// Whether members are noted for an index.
     is_indexed: bool,
     /// Members that begin in what is ahead, with where that is in the plain archive.
-    begun: std::collections::VecDeque<Begun>,
+    begun: VecDeque<Begun>,
 }
 
 /// Far end.
@@ -310,7 +325,8 @@ struct Fold {
 /// A chunk of the archive.
 #[derive(Default)]
 pub struct ArchiveChunk {
-    segments: Vec<Segment>,
+    segments: VecDeque<Segment>,
+    plain_bytes: usize,
     told: Told,
     plain: ByteBuffer,
     packed: ByteBuffer,
@@ -377,25 +393,22 @@ impl<'a> Stages for Creation<'a> {
         }
         layout.any_chunk = true;
         let bytes = layout.next_border(chunk_bytes);
-        Ok(Cut::Noted(layout.take(bytes, chunk)))
+        chunk.plain_bytes = layout.take(bytes, chunk);
+        Ok(Cut::Noted(chunk.plain_bytes as u64))
     }
 
     fn fetch(&self, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
-        let ArchiveChunk { segments, told, plain, .. } = chunk;
-        plain.clear();
-        let bytes = segments.iter().map(Segment::len).sum();
-        let mut room = plain.room(bytes);
-        for segment in segments.drain(..) {
-            let (target, rest) = std::mem::take(&mut room).split_at_mut(segment.len());
-            fill(&segment, target, told);
-            room = rest;
+        if !self.packing.is_some_and(|packing| packing.format.takes_pieces()) {
+            chunk.read(chunk.plain_bytes);
         }
-        plain.grow(bytes);
         Ok(())
     }
 
     fn work(&self, encoder: &mut Option<Box<dyn Encoder>>, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
         let Some(Packing { format, options }) = self.packing else { return Ok(()) };
+        if format.takes_pieces() {
+            return Ok(chunk.pack_in_pieces(format, &options)?);
+        }
         if encoder.is_none() {
             *encoder = Some(format.encoder(&options)?);
         }
@@ -425,10 +438,10 @@ impl<'a> Stages for Creation<'a> {
                 if !index.as_mut().is_none_or(|index| index.unit(unit, chunk.begun.drain(..))) {
                     *index = None;
                 }
-                tail.unit(chunk.packed.content(), chunk.plain.len() as u64);
+                tail.unit(chunk.packed.content(), chunk.plain_bytes as u64);
                 *offset += (chunk.head.len() + chunk.packed.len()) as u64;
             }
-            _ => *offset += chunk.plain.len() as u64,
+            _ => *offset += chunk.plain_bytes as u64,
         }
         Ok(())
     }
@@ -535,12 +548,22 @@ impl Layout<'_> {
             }
             self.put(Segment::Zeros((padded(member.stored_bytes) - member.stored_bytes) as usize));
         }
-        told.push(Event::Taken(Box::new(member)));
+        match (what.members, told.last_mut()) {
+            (Members::Shown, _) => told.push(Event::Taken(Box::new(member))),
+            (Members::Counted, Some(Event::Counted(members))) => *members += 1,
+            (Members::Counted, _) => told.push(Event::Counted(1)),
+        }
     }
 
     /// Notes a member for the index, as whoever reads its headers will see it.
     fn note(&mut self, header: &[u8], member: &Member) {
         if !self.is_indexed {
+            return;
+        }
+        // LIMIT: longer names have no place in an index; who would hold them for it?
+        if member.path.len().max(member.link.len()) > NAME_BYTES_MAX {
+            self.is_indexed = false;
+            self.begun = [Begun { at: self.laid_out, bytes: 0, member: None }].into();
             return;
         }
         let mut source = MemorySource::new(header);
@@ -566,37 +589,80 @@ impl Layout<'_> {
 
     fn put(&mut self, segment: Segment) {
         let bytes = segment.len() as u64;
-        if bytes > 0 {
-            self.ahead.push_back(segment);
-            self.ahead_bytes += bytes;
-            self.laid_out += bytes;
+        self.ahead_bytes += bytes;
+        self.laid_out += bytes;
+        match (self.ahead.back_mut(), segment) {
+            // Headers without data between them: large buffers are given back when they have been read, gaps between small ones are not.
+            (Some(Segment::Bytes(last)), Segment::Bytes(more)) if last.len() + more.len() <= PLAIN_CHUNK_BYTES => {
+                last.extend(more);
+            }
+            (_, segment) if bytes > 0 => self.ahead.push_back(segment),
+            _ => {}
         }
     }
 
     /// Moves up to `chunk_bytes` to a chunk; returns how much that is.
-    fn take(&mut self, chunk_bytes: usize, chunk: &mut ArchiveChunk) -> u64 {
+    fn take(&mut self, chunk_bytes: usize, chunk: &mut ArchiveChunk) -> usize {
         let from = self.laid_out - self.ahead_bytes;
-        let mut room = chunk_bytes;
-        while room > 0 {
-            let Some(segment) = self.ahead.pop_front() else { break };
-            let segment = match segment.len() > room {
-                false => segment,
-                true => {
-                    let (first, rest) = segment.split(room);
-                    self.ahead.push_front(rest);
-                    first
-                }
-            };
-            room -= segment.len();
-            chunk.segments.push(segment);
-        }
-        let taken = (chunk_bytes - room) as u64;
-        self.ahead_bytes -= taken;
+        chunk.segments = first_segments(&mut self.ahead, chunk_bytes);
+        let taken = chunk.segments.iter().map(Segment::len).sum();
+        self.ahead_bytes -= taken as u64;
         chunk.begun.clear();
-        while self.begun.front().is_some_and(|begun| begun.at < from + taken) {
+        while self.begun.front().is_some_and(|begun| begun.at < from + taken as u64) {
             chunk.begun.extend(self.begun.pop_front().map(|begun| Begun { at: begun.at - from, ..begun }));
         }
         taken
+    }
+}
+
+/// Takes what makes up to `bytes` off the front of a row.
+fn first_segments(row: &mut VecDeque<Segment>, bytes: usize) -> VecDeque<Segment> {
+    let (mut taken, mut room) = (VecDeque::new(), bytes);
+    while room > 0 {
+        let Some(segment) = row.pop_front() else { break };
+        let segment = match segment.len() > room {
+            false => segment,
+            true => {
+                let (first, rest) = segment.split(room);
+                row.push_front(rest);
+                first
+            }
+        };
+        room -= segment.len();
+        taken.push_back(segment);
+    }
+    taken
+}
+
+impl ArchiveChunk {
+    /// Reads its next `bytes`, which take the place of those that were read before.
+    fn read(&mut self, bytes: usize) {
+        let segments = first_segments(&mut self.segments, bytes);
+        self.plain.clear();
+        let mut room = self.plain.room(bytes);
+        for segment in segments {
+            let (target, rest) = std::mem::take(&mut room).split_at_mut(segment.len());
+            fill(&segment, target, &mut self.told);
+            room = rest;
+        }
+        self.plain.grow(bytes);
+    }
+
+    /// Reads and packs turn by turn, so that what is packed already is held no more.
+    fn pack_in_pieces(&mut self, format: &'static dyn Format, options: &EncodeOptions) -> Result<(), CodecError> {
+        self.packed.clear();
+        let mut left = self.plain_bytes;
+        if left == 0 {
+            return Ok(());
+        }
+        let mut encoder = format.unit_encoder(options, left)?;
+        while left > 0 {
+            let bytes = left.min(PLAIN_CHUNK_BYTES);
+            left -= bytes;
+            self.read(bytes);
+            encoder.encode(self.plain.content(), left == 0, &mut self.packed)?;
+        }
+        Ok(())
     }
 }
 

@@ -297,9 +297,10 @@ impl<'a> Extraction<'a> {
         let mut errors = Vec::new();
         folders.deepest_first(self.root, |later, name, folder| {
             let folder = folder.map_err(could_not("open it"));
-            let restored = folder.and_then(|folder| restore_folder(restore, *umask, &later.member, folder));
+            let offset = later.header_offset;
+            let restored = folder.and_then(|folder| restore_folder(restore, *umask, &later.member(), folder));
             if let Err(error) = restored {
-                errors.push((later.member.header_offset, Event::NotPlaced { name, link: None, error }));
+                errors.push((offset, Event::NotPlaced { name, link: None, error }));
             }
         });
         errors.sort_by_key(|(offset, _)| *offset);

@@ -44,7 +44,7 @@ const BLOCK_BYTES_MAX: u64 = 1 << 20;
 /// LIMIT: plain bytes of a root, and packed ones: some hundred million members.
 const ROOT_BYTES_MAX: u64 = 64 << 20;
 /// LIMIT: names and links of an index; archives with longer ones get none.
-const NAME_BYTES_MAX: usize = 4096;
+pub(crate) const NAME_BYTES_MAX: usize = 4096;
 
 #[cfg(test)]
 #[path = "index/tests.rs"]

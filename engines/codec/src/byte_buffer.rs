@@ -86,9 +86,17 @@ impl ByteBuffer {
 
     fn reserve(&mut self, more: usize) {
         let needed = self.end + more;
-        if self.bytes.len() < needed {
-            self.bytes.resize(needed, 0);
+        if self.bytes.len() >= needed {
+            return;
         }
+        if self.end == 0 {
+            // What nobody needs goes before something else takes its place.
+            self.bytes = Vec::new();
+        }
+        let held = std::mem::take(&mut self.bytes);
+        // Fresh zeros take memory where something is written to them: a bound that nothing reaches costs nothing. `resize` would write them all.
+        self.bytes = vec![0; needed.max(2 * held.len())];
+        self.bytes[..self.end].copy_from_slice(&held[..self.end]);
     }
 }
 

@@ -52,6 +52,8 @@ pub struct EncodeOptions {
     pub dictionary: Option<&'static [u8]>,
     /// Binary logarithm of the match window, where the format has a choice and it was asked for.
     pub window_log: Option<u32>,
+    /// The farthest that matches may reach, where the format has a choice of any (xz): less than the level's own takes less memory.
+    pub reach_bytes: Option<u32>,
     /// Threads that a library may start by itself, where one unit is all there is ([`Layout::SingleUnit`]).
     pub library_threads: u32,
 }
@@ -67,6 +69,7 @@ impl EncodeOptions {
             is_rsyncable: false,
             dictionary: None,
             window_log: None,
+            reach_bytes: None,
             library_threads: 1,
         }
     }
@@ -100,6 +103,9 @@ pub enum Layout {
 pub struct DecodeLimits {
     /// Largest plain size of a unit that one worker decodes as a whole.
     pub unit_plain_bytes: u64,
+    /// The most that a worker may hold of such a unit in all: packed, plain, and what its decoder refers to. Asked where one unit may differ much from
+    /// another in that (xz).
+    pub unit_held_bytes: u64,
     /// Largest window that a stream may ask for.
     pub window_bytes: u64,
     /// What frames may refer to that were made with a dictionary (zst).
@@ -135,6 +141,18 @@ pub trait Format: Send + Sync {
     fn decoder_bytes(&self, unit_plain_bytes: u64) -> u64;
     /// An encoder of whole units, one for each worker.
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError>;
+    /// Whether units may be encoded piece by piece, by [`Format::unit_encoder`], which keeps what it refers to: the plain bytes need not be held.
+    fn takes_pieces(&self) -> bool {
+        false
+    }
+    /// An encoder of one unit of `plain_bytes`, more than none, that makes of its pieces what [`Format::encoder`] makes of the whole.
+    fn unit_encoder(
+        &self,
+        _options: &EncodeOptions,
+        _plain_bytes: usize,
+    ) -> Result<Box<dyn StreamEncoder>, CodecError> {
+        Err(CodecError::Library { library: self.facts().name, message: "its units are taken whole".to_owned() })
+    }
     /// An encoder of one endless unit, for [`Layout::SingleUnit`]; `None` where the format has no such layout here.
     fn stream_encoder(&self, _options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
         Ok(None)
@@ -185,7 +203,7 @@ pub trait Encoder: Send {
 
 /// Encodes one unit piece by piece.
 pub trait StreamEncoder: Send {
-    /// Takes `plain` in and appends what came out to `packed`; `ends` finishes the unit.
+    /// Takes `plain` in and appends what came out to `packed`, which is empty when the unit begins; `ends` finishes it.
     fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError>;
 }
 

@@ -52,6 +52,7 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
     // No limit: nothing is held, only headers are looked at.
     let limits = DecodeLimits {
         unit_plain_bytes: u64::from(u32::MAX) << 16,
+        unit_held_bytes: u64::MAX,
         window_bytes: u64::MAX,
         // Which one is needed does not matter here.
         dictionary: Some(&[]),

@@ -78,6 +78,8 @@ pub fn is_packed_name(facts: &Facts, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::byte_buffer::ByteBuffer;
+    use crate::format::{EncodeOptions, Layout};
 
     #[test]
     fn endings_go_and_short_forms_become_tar() {
@@ -105,5 +107,25 @@ mod tests {
         assert_eq!(name(b"BZh9 is how a letter may begin"), None);
         assert_eq!(name(b"#!/bin/sh"), None);
         assert_eq!(name(b""), None);
+    }
+
+    #[test]
+    fn pieces_become_what_the_whole_becomes() {
+        let plain = testkit::data::mixed(3_500_000, 5);
+        for format in formats().iter().filter(|format| format.can_encode()) {
+            let options = EncodeOptions { reach_bytes: Some(1 << 18), ..EncodeOptions::new(2, Layout::ParallelUnits) };
+            let Ok(mut encoder) = format.unit_encoder(&options, plain.len()) else {
+                assert!(!format.takes_pieces(), "{}", format.facts().name);
+                continue;
+            };
+            assert!(format.takes_pieces(), "{}", format.facts().name);
+            let (mut whole, mut pieced) = (ByteBuffer::default(), ByteBuffer::default());
+            format.encoder(&options).and_then(|mut encoder| encoder.encode(&plain, &mut whole)).expect("encode");
+            let mut pieces = plain.chunks(70_001).peekable();
+            while let Some(piece) = pieces.next() {
+                encoder.encode(piece, pieces.peek().is_none(), &mut pieced).expect("encode");
+            }
+            assert!(pieced.content() == whole.content(), "{}", format.facts().name);
+        }
     }
 }

@@ -132,6 +132,7 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
             layout: way.layout,
             dictionary: None,
             window_log: None,
+            reach_bytes: None,
             library_threads: hands as u32,
         },
         tells_origin: false,
@@ -149,6 +150,7 @@ fn run_decompress(lanes: &[Lane], one_output: bool, hands: usize) -> Result<(), 
     let unfinished = Unfinished::default();
     let limits = DecodeLimits {
         unit_plain_bytes: 8 << 20,
+        unit_held_bytes: u64::MAX,
         window_bytes: 1 << 27,
         dictionary: None,
         stream_bytes: u64::MAX,

@@ -20,7 +20,7 @@ fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, u
     let output = tempfile::NamedTempFile::new().expect("a file");
     let (choice, style, told) = (Choice::default(), Style::default(), AtomicUsize::new(0));
     let on_event = |event| {
-        if !matches!(event, Event::Taken(_)) {
+        if !matches!(event, Event::Taken(_) | Event::Counted(_)) {
             told.fetch_add(1, Ordering::Relaxed);
         }
     };
@@ -35,6 +35,7 @@ fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, u
         writing: if width.is_multiple_of(2) { By::Workers } else { By::OwnThread },
         base: 0,
         open_files: if width == 8 { 3 } else { 1000 },
+        members: if width == 2 { Members::Counted } else { Members::Shown },
         on_event: &on_event,
         ended: Mutex::default(),
     };
@@ -68,7 +69,7 @@ fn tree() -> tempfile::TempDir {
 #[test]
 fn the_same_bytes_for_any_number_of_hands() {
     let place = tree();
-    for packed in [None, Some(packing("zst")), Some(packing("gz"))] {
+    for packed in [None, Some(packing("zst")), Some(packing("gz")), Some(packing("xz"))] {
         let (expected, told) = archive(place.path(), packed, 0);
         assert_eq!(told, 0);
         for width in [1, 2, 8] {

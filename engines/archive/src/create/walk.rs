@@ -24,7 +24,8 @@ struct Level {
     folder: Option<Arc<OwnedFd>>,
     /// Bytes of [`Walk::path`] that are its name, with a slash.
     path_bytes: usize,
-    names: Names,
+    /// None when all of them were had: one level more for each of a hundred thousand should take little.
+    names: Option<Box<Names>>,
     /// Device and number.
     identity: (u64, u64),
     /// When it had been changed before its names were read.
@@ -54,15 +55,21 @@ impl Name {
 }
 
 impl Names {
-    /// The next name, and whether the folder says that it is a regular file.
-    fn next(&mut self) -> Option<(Vec<u8>, bool)> {
-        let name = self.ahead.next()?;
-        Some((name.of(&self.bytes).to_vec(), name.is_file))
+    /// None where there are no names.
+    fn new(bytes: Vec<u8>, names: Vec<Name>) -> Option<Box<Self>> {
+        (!names.is_empty()).then(|| Box::new(Self { bytes, ahead: names.into_iter() }))
     }
+}
 
-    fn are_ahead(&self) -> bool {
-        self.ahead.len() > 0
+/// The next name, and whether the folder says that it is a regular file.
+fn next_of(names: &mut Option<Box<Names>>) -> Option<(Vec<u8>, bool)> {
+    let held = names.as_mut()?;
+    let name = held.ahead.next()?;
+    let next = (name.of(&held.bytes).to_vec(), name.is_file);
+    if held.ahead.len() == 0 {
+        *names = None;
     }
+    Some(next)
 }
 
 /// A member, and its data.
@@ -121,7 +128,7 @@ impl<'a> Walk<'a> {
     pub fn next(&mut self, tell: &mut Told) -> Option<Found> {
         loop {
             let (folder, name, is_file, path, device) = match self.levels.last_mut() {
-                Some(Level { folder: Some(folder), names, identity, .. }) => match names.next() {
+                Some(Level { folder: Some(folder), names, identity, .. }) => match next_of(names) {
                     Some((name, is_file)) => {
                         let path = [self.path.as_slice(), &name].concat();
                         (Arc::clone(folder), name, is_file, path, Some(identity.0))
@@ -178,7 +185,7 @@ impl<'a> Walk<'a> {
         });
         match again {
             Ok(again) => above.folder = Some(Arc::new(again)),
-            Err(cause) if above.names.are_ahead() => {
+            Err(cause) if above.names.is_some() => {
                 let path = self.path.clone();
                 tell.push(Event::NotArchived { path, operation: "go back into it", cause });
             }
@@ -432,7 +439,7 @@ impl<'a> Walk<'a> {
         Ok(Keeps::All)
     }
 
-    fn names(&self, folder: &OwnedFd, is_wanted: impl Fn(&[u8]) -> bool) -> io::Result<Names> {
+    fn names(&self, folder: &OwnedFd, is_wanted: impl Fn(&[u8]) -> bool) -> io::Result<Option<Box<Names>>> {
         let (mut bytes, mut names): (Vec<u8>, Vec<Name>) = Default::default();
         for entry in Dir::read_from(folder)? {
             let entry = entry?;
@@ -449,7 +456,7 @@ impl<'a> Walk<'a> {
             Sort::Inode => names.sort_unstable_by_key(|name| name.ino),
             Sort::None => {}
         }
-        Ok(Names { bytes, ahead: names.into_iter() })
+        Ok(Names::new(bytes, names))
     }
 
     /// What cannot be read of them is not there for us.

@@ -2,45 +2,118 @@
 //! folders in one another cost what they are and not what their paths would: in memory, and in names that the kernel looks up.
 
 use super::way::Way;
-use crate::member::Member;
+use crate::member::{Attribute, Kind, Member, Time};
 use crate::place::Root;
 use std::collections::{HashMap, hash_map};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use sys::tree_calls::{self, Open};
 
-/// What a folder gets.
+/// What a folder gets: what is needed of its member, since there may be hundreds of thousands.
 pub struct Later {
-    /// As the archive has it, without its path.
-    pub member: Member,
+    mode: u32,
+    owner: (u64, u64),
+    mtime: Time,
+    atime: Option<Time>,
+    attributes: Box<[Attribute]>,
+    /// Where its header stands in the archive.
+    pub header_offset: u64,
     name: Name,
+}
+
+impl Later {
+    fn of(member: &Member, name: Name) -> Self {
+        let Member { mode, uid, gid, mtime, atime, header_offset, .. } = *member;
+        let attributes = member.attributes.clone().into();
+        Self { mode, owner: (uid, gid), mtime, atime, attributes, header_offset, name }
+    }
+
+    /// As the archive has it, without names.
+    pub fn member(self) -> Member {
+        let Self { mode, owner: (uid, gid), mtime, atime, attributes, header_offset, .. } = self;
+        let (kind, attributes) = (Kind::Directory, attributes.into());
+        Member { kind, mode, uid, gid, mtime, atime, attributes, header_offset, ..Member::default() }
+    }
 }
 
 /// A name in the archive, as what is not also at the end of the path that it became.
 struct Name {
     front: Box<[u8]>,
     shared: usize,
-    behind: Box<[u8]>,
+    slashes: usize,
 }
 
 impl Name {
     fn new(name: &[u8], path: &[u8]) -> Self {
         let slashes = name.iter().rev().take_while(|&&byte| byte == b'/').count();
-        let (name, behind) = name.split_at(name.len() - slashes);
+        let name = &name[..name.len() - slashes];
         let shared = name.iter().rev().zip(path.iter().rev()).take_while(|(one, other)| one == other).count();
-        Self { front: name[..name.len() - shared].into(), shared, behind: behind.into() }
+        Self { front: name[..name.len() - shared].into(), shared, slashes }
     }
 
     fn whole(&self, path: &[u8]) -> Vec<u8> {
-        [&self.front, &path[path.len() - self.shared..], &self.behind].concat()
+        [&self.front, &path[path.len() - self.shared..], &b"/".repeat(self.slashes)].concat()
     }
 }
 
 /// A folder of the archive, or on the way to one.
 #[derive(Default)]
 struct Node {
-    inside: HashMap<Box<[u8]>, usize>,
+    inside: Inside,
     later: Option<Box<Later>>,
+}
+
+/// The folders in a folder, by name: mostly none, or one.
+#[derive(Default)]
+enum Inside {
+    #[default]
+    None,
+    One(Box<[u8]>, usize),
+    Many(HashMap<Box<[u8]>, usize>),
+}
+
+impl Inside {
+    fn get(&self, name: &[u8]) -> Option<usize> {
+        match self {
+            Self::None => None,
+            Self::One(only, node) => (**only == *name).then_some(*node),
+            Self::Many(nodes) => nodes.get(name).copied(),
+        }
+    }
+
+    fn insert(&mut self, name: &[u8], node: usize) {
+        *self = match std::mem::take(self) {
+            Self::None => Self::One(name.into(), node),
+            Self::One(only, first) => Self::Many([(only, first), (name.into(), node)].into()),
+            Self::Many(mut nodes) => {
+                nodes.insert(name.into(), node);
+                Self::Many(nodes)
+            }
+        };
+    }
+}
+
+/// Those of them that are still to be gone through.
+enum Ahead {
+    One(Option<(Box<[u8]>, usize)>),
+    Many(Box<hash_map::IntoIter<Box<[u8]>, usize>>),
+}
+
+impl Ahead {
+    fn of(inside: Inside) -> Self {
+        match inside {
+            Inside::None => Self::One(None),
+            Inside::One(name, node) => Self::One(Some((name, node))),
+            Inside::Many(nodes) => Self::Many(Box::new(nodes.into_iter())),
+        }
+    }
+
+    fn next(&mut self) -> Option<(Box<[u8]>, usize)> {
+        match self {
+            Self::One(only) => only.take(),
+            Self::Many(nodes) => nodes.next(),
+        }
+    }
 }
 
 /// All folders that get something later. The last of a path is in force.
@@ -74,9 +147,7 @@ impl LaterFolders {
                 }
             }
         }
-        let name = Name::new(name, path);
-        let member = Member { path: Vec::new(), link: Vec::new(), ..member.clone() };
-        self.nodes[at].later = Some(Box::new(Later { member, name }));
+        self.nodes[at].later = Some(Box::new(Later::of(member, Name::new(name, path))));
     }
 
     /// Something else is at `path` now.
@@ -85,7 +156,7 @@ impl LaterFolders {
         let mut at = self.way.last().copied().unwrap_or(ROOT);
         let mut parts = ahead.split(|&byte| byte == b'/').peekable();
         while let Some(part) = parts.next() {
-            let Some(&found) = self.nodes[at].inside.get(part) else { return };
+            let Some(found) = self.nodes[at].inside.get(part) else { return };
             at = found;
             if parts.peek().is_some() {
                 self.way.enter(part, at);
@@ -95,12 +166,12 @@ impl LaterFolders {
     }
 
     fn inside(&mut self, above: usize, name: &[u8]) -> usize {
-        if let Some(&found) = self.nodes[above].inside.get(name) {
+        if let Some(found) = self.nodes[above].inside.get(name) {
             return found;
         }
         self.nodes.push(Node::default());
         let node = self.nodes.len() - 1;
-        self.nodes[above].inside.insert(name.into(), node);
+        self.nodes[above].inside.insert(name, node);
         node
     }
 
@@ -108,7 +179,7 @@ impl LaterFolders {
     pub fn deepest_first(self, root: &Root, restore: impl FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)) {
         let mut nodes = self.nodes;
         let top = std::mem::take(&mut nodes[ROOT]);
-        let top = Level { at: opened(root.again()), path_bytes: 0, inside: top.inside.into_iter(), later: top.later };
+        let top = Level { at: opened(root.again()), path_bytes: 0, ahead: Ahead::of(top.inside), later: top.later };
         Descent { root, nodes, path: Vec::new(), levels: vec![top], restore }.go();
     }
 }
@@ -137,7 +208,7 @@ struct Level {
     at: At,
     /// Bytes of [`Descent::path`] that are its path.
     path_bytes: usize,
-    inside: hash_map::IntoIter<Box<[u8]>, usize>,
+    ahead: Ahead,
     later: Option<Box<Later>>,
 }
 
@@ -152,7 +223,7 @@ struct Descent<'a, Restore> {
 impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Restore> {
     fn go(mut self) {
         while let Some(level) = self.levels.last_mut() {
-            match level.inside.next() {
+            match level.ahead.next() {
                 Some((name, node)) => self.enter(&name, node),
                 None => self.leave(),
             }
@@ -171,7 +242,7 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
             At::Closed(_) => At::Failed(None),
             At::Failed(error) => At::Failed(*error),
         };
-        self.levels.push(Level { at, path_bytes: self.path.len(), inside: inside.into_iter(), later });
+        self.levels.push(Level { at, path_bytes: self.path.len(), ahead: Ahead::of(inside), later });
         if let Some(far) = self.levels.len().checked_sub(OPEN_MAX + 1).filter(|&far| far > 0) {
             close(&mut self.levels[far]);
         }

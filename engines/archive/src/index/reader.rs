@@ -189,6 +189,7 @@ fn unpacked(format: &dyn Format, aside: &[u8], most: u64) -> Option<ByteBuffer> 
     let packed = format.open_aside(aside)?;
     let limits = DecodeLimits {
         unit_plain_bytes: most,
+        unit_held_bytes: u64::MAX,
         window_bytes: most,
         dictionary: None,
         stream_bytes: most,

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 const LIMITS: DecodeLimits = DecodeLimits {
     unit_plain_bytes: 8 << 20,
+    unit_held_bytes: u64::MAX,
     window_bytes: 8 << 20,
     dictionary: None,
     stream_bytes: 8 << 20,

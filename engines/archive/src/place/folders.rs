@@ -92,14 +92,20 @@ impl AsFd for Folder {
     }
 }
 
+/// LIMIT: bytes of the paths of one worker's open folders. Of folders in one another the last few are all that is needed; the paths of 48 have 10 MB where
+/// a hundred thousand lie in one another.
+const PATHS_BYTES: usize = 1 << 20;
+
 /// Open folders of one worker.
 pub struct Folders<'a> {
     root: &'a Root,
     changed: &'a FoldersChanged,
     seen_change: Cell<u64>,
-    open: HashMap<Vec<u8>, Arc<Folder>>,
-    by_age: VecDeque<Vec<u8>>,
-    last: Option<(Vec<u8>, Arc<Folder>)>,
+    open: HashMap<Arc<[u8]>, Arc<Folder>>,
+    by_age: VecDeque<Arc<[u8]>>,
+    /// Bytes of their paths.
+    paths_bytes: usize,
+    last: Option<(Arc<[u8]>, Arc<Folder>)>,
     manner: &'a Manner,
 }
 
@@ -107,7 +113,8 @@ impl<'a> Folders<'a> {
     /// None open yet.
     pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner) -> Self {
         let seen_change = Cell::new(changed.now());
-        Self { root, changed, seen_change, open: HashMap::new(), by_age: VecDeque::new(), last: None, manner }
+        let (open, by_age) = (HashMap::new(), VecDeque::new());
+        Self { root, changed, seen_change, open, by_age, paths_bytes: 0, last: None, manner }
     }
 
     /// Whom to tell of a folder that went.
@@ -130,35 +137,39 @@ impl<'a> Folders<'a> {
         if self.seen_change.replace(now) != now {
             self.open.clear();
             self.by_age.clear();
+            self.paths_bytes = 0;
             self.last = None;
         }
         if let Some((last, folder)) = &self.last
-            && last == path
+            && **last == *path
         {
             return Ok(Arc::clone(folder));
         }
-        let folder = match self.open.get(path) {
-            Some(folder) => Arc::clone(folder),
+        let (path, folder) = match self.open.get_key_value(path) {
+            Some((path, folder)) => (Arc::clone(path), Arc::clone(folder)),
             None => self.open(path, missing)?,
         };
-        self.last = Some((path.to_vec(), Arc::clone(&folder)));
+        self.last = Some((path, Arc::clone(&folder)));
         Ok(folder)
     }
 
-    fn open(&mut self, path: &[u8], missing: Missing) -> Result<Arc<Folder>, PlaceError> {
+    fn open(&mut self, path: &[u8], missing: Missing) -> Result<(Arc<[u8]>, Arc<Folder>), PlaceError> {
         let descriptor = match self.open_below_nearest(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && missing == Missing::Make => self.make(path)?,
             opened => opened.map_err(could_not(OPEN_ITS_FOLDER))?,
         };
         let folder = Arc::new(Folder { descriptor, learnt: Mutex::default() });
-        if self.by_age.len() >= self.manner.open_folders
+        while (self.by_age.len() >= self.manner.open_folders || self.paths_bytes + path.len() > PATHS_BYTES)
             && let Some(oldest) = self.by_age.pop_front()
         {
+            self.paths_bytes -= oldest.len();
             self.open.remove(&oldest);
         }
-        self.by_age.push_back(path.to_vec());
-        self.open.insert(path.to_vec(), Arc::clone(&folder));
-        Ok(folder)
+        let path: Arc<[u8]> = path.into();
+        self.paths_bytes += path.len();
+        self.by_age.push_back(Arc::clone(&path));
+        self.open.insert(Arc::clone(&path), Arc::clone(&folder));
+        Ok((path, folder))
     }
 
     /// From the nearest folder above that is open, else from the root.

@@ -10,7 +10,7 @@ mod encode;
 mod index;
 
 use crate::error::CodecError;
-use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Tail};
+use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, StreamEncoder, Tail};
 
 /// The format.
 #[derive(Debug)]
@@ -60,6 +60,14 @@ impl Format for Xz {
 
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
         Ok(Box::new(encode::BlockEncoder::new(options)))
+    }
+
+    fn takes_pieces(&self) -> bool {
+        true
+    }
+
+    fn unit_encoder(&self, options: &EncodeOptions, plain_bytes: usize) -> Result<Box<dyn StreamEncoder>, CodecError> {
+        Ok(Box::new(encode::PieceEncoder::new(options, plain_bytes)?))
     }
 
     fn head(&self, options: &EncodeOptions) -> Vec<u8> {

@@ -72,7 +72,7 @@ impl BlockCutter {
         let is_first = self.blocks == 0;
         self.blocks += 1;
         if let Some(record) = self.sizes(input, &header, check)
-            && let Some(packed_bytes) = self.bearable(input, record, is_first)?
+            && let Some(packed_bytes) = self.bearable(input, record, header.dictionary_bytes(), is_first)?
         {
             self.records.lock().unwrap_or_else(PoisonError::into_inner).add(record);
             return Ok(Next::Unit(UnitPlace {
@@ -101,13 +101,23 @@ impl BlockCutter {
     }
 
     /// The packed size of a block that a worker can hold as a whole and that is there as a whole.
-    fn bearable(&self, input: &mut PackedReader, record: Record, is_first: bool) -> Result<Option<u64>, CutError> {
+    fn bearable(
+        &self,
+        input: &mut PackedReader,
+        record: Record,
+        dictionary_bytes: u64,
+        is_first: bool,
+    ) -> Result<Option<u64>, CutError> {
         let limit = self.limits.unit_plain_bytes;
         // LZMA2 stores what it cannot pack, at three bytes for 64 KiB.
         if record.uncompressed_bytes > limit || record.unpadded_bytes > limit + limit / 1024 + (64 << 10) {
             return Ok(None);
         }
         let packed_bytes = record.padded_bytes();
+        let referred_bytes = dictionary_bytes.min(record.uncompressed_bytes);
+        if packed_bytes + record.uncompressed_bytes + referred_bytes > self.limits.unit_held_bytes {
+            return Ok(None);
+        }
         if input.peek_at(packed_bytes - 1, &mut [0; 1])? == 0 {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use super::container::{
 use super::index::{Records, record};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
-use crate::format::{CheckName, EncodeOptions, Encoder, Tail};
+use crate::format::{CheckName, EncodeOptions, Encoder, StreamEncoder, Tail};
 use liblzma::stream::{Action, Error, Filters, LzmaOptions, PRESET_EXTREME, Status, Stream};
 
 /// The check of what is written: 64 bits unless another one was asked for, as xz has it.
@@ -27,6 +27,15 @@ fn dictionary_bytes(level: i32) -> u32 {
     MEBIBYTES_QUARTERED[level] << 18
 }
 
+/// LIMIT: LZMA2's least.
+const DICTIONARY_BYTES_MIN: u32 = 4096;
+
+/// How far matches reach.
+fn match_bytes(options: &EncodeOptions) -> u32 {
+    let usual = dictionary_bytes(options.level);
+    options.reach_bytes.map_or(usual, |reach| usual.min(reach.max(DICTIONARY_BYTES_MIN)))
+}
+
 /// Plain bytes in one block: three dictionaries, as `xz -T` has it, and 1 MiB at least.
 pub(super) fn block_bytes(options: &EncodeOptions) -> usize {
     (3 * dictionary_bytes(options.level) as usize).max(1 << 20)
@@ -38,7 +47,10 @@ pub(crate) fn encoder_bytes(options: &EncodeOptions) -> u64 {
     let level = usize::try_from(options.level).unwrap_or(0).min(MEBIBYTES.len() - 1);
     // The extreme variants of the fast presets use another match finder.
     let extreme = if options.is_extreme { u64::from(dictionary_bytes(options.level)) * 4 } else { 0 };
-    (MEBIBYTES[level] << 20) + extreme
+    // Each byte that matches reach is held, with two links of four bytes; the fast presets have one.
+    let held_bytes = if options.level < 4 { 5 } else { 9 };
+    let unreached = u64::from(dictionary_bytes(options.level) - match_bytes(options));
+    (MEBIBYTES[level] << 20) + extreme - unreached * held_bytes
 }
 
 /// The largest packed size: all of it in stored chunks of 64 KiB, three bytes each, and what stands around the data.
@@ -51,17 +63,11 @@ pub(crate) fn library_error(error: Error) -> CodecError {
 }
 
 /// One block a chunk.
-pub(super) struct BlockEncoder {
-    preset: u32,
-    dictionary_bytes: u32,
-    check: CheckKind,
-}
+pub(super) struct BlockEncoder(EncodeOptions);
 
 impl BlockEncoder {
     pub fn new(options: &EncodeOptions) -> Self {
-        let preset = options.level.unsigned_abs() | if options.is_extreme { PRESET_EXTREME } else { 0 };
-        let (dictionary_bytes, check) = (dictionary_bytes(options.level), check_kind(options));
-        Self { preset, dictionary_bytes, check }
+        Self(*options)
     }
 }
 
@@ -72,26 +78,60 @@ impl Encoder for BlockEncoder {
             // A stream of no blocks.
             return Ok(());
         }
-        let mut settings = LzmaOptions::new_preset(self.preset).map_err(library_error)?;
-        // A dictionary longer than the block is never used, only allocated and cleared. LIMIT: 4 KiB is LZMA2's least.
-        let needed = u32::try_from(plain.len()).unwrap_or(u32::MAX).max(4096).checked_next_power_of_two();
-        let dictionary_bytes = self.dictionary_bytes.min(needed.unwrap_or(u32::MAX));
+        PieceEncoder::new(&self.0, plain.len())?.encode(plain, true, packed)
+    }
+}
+
+/// Plain bytes in one block, that come piece by piece: liblzma keeps what it refers to.
+pub(super) struct PieceEncoder {
+    stream: Stream,
+    check: Check,
+    plain_bytes: usize,
+    dictionary_bytes: u32,
+}
+
+impl PieceEncoder {
+    pub fn new(options: &EncodeOptions, plain_bytes: usize) -> Result<Self, CodecError> {
+        let preset = options.level.unsigned_abs() | if options.is_extreme { PRESET_EXTREME } else { 0 };
+        let mut settings = LzmaOptions::new_preset(preset).map_err(library_error)?;
+        // A dictionary longer than the block is never used, only allocated and cleared.
+        let needed =
+            u32::try_from(plain_bytes).unwrap_or(u32::MAX).max(DICTIONARY_BYTES_MIN).checked_next_power_of_two();
+        let dictionary_bytes = match_bytes(options).min(needed.unwrap_or(u32::MAX));
         settings.dict_size(dictionary_bytes);
-        let mut stream = Stream::new_raw_encoder(Filters::new().lzma2(&settings)).map_err(library_error)?;
-        let room = packed.room(packed_bound(plain.len()));
-        let (header, data) = room.split_at_mut(WRITTEN_BLOCK_HEADER_BYTES);
-        let status = stream.process(plain, data, Action::Finish).map_err(library_error)?;
-        if status != Status::StreamEnd {
+        let stream = Stream::new_raw_encoder(Filters::new().lzma2(&settings)).map_err(library_error)?;
+        Ok(Self { stream, check: Check::begin(check_kind(options)), plain_bytes, dictionary_bytes })
+    }
+
+    /// What stands around the data, once their lengths are known.
+    fn finish(&mut self, packed: &mut ByteBuffer) {
+        let (plain_bytes, compressed_bytes) = (self.stream.total_in(), self.stream.total_out());
+        let header = block_header(compressed_bytes, plain_bytes, self.dictionary_bytes);
+        packed.content_mut()[..WRITTEN_BLOCK_HEADER_BYTES].copy_from_slice(&header);
+        packed.append(&[0; 4][..padding(compressed_bytes) as usize]);
+        packed.append(&std::mem::replace(&mut self.check, Check::None).finish());
+    }
+}
+
+impl StreamEncoder for PieceEncoder {
+    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError> {
+        if packed.is_empty() {
+            packed.append(&[0; WRITTEN_BLOCK_HEADER_BYTES]);
+        }
+        let (consumed, produced) = (self.stream.total_in(), self.stream.total_out());
+        // All of the block fits into the bound.
+        let room = packed.room(packed_bound(self.plain_bytes) - WRITTEN_BLOCK_HEADER_BYTES - produced as usize);
+        let action = if ends { Action::Finish } else { Action::Run };
+        let status = self.stream.process(plain, room, action).map_err(library_error)?;
+        packed.grow((self.stream.total_out() - produced) as usize);
+        let is_done = self.stream.total_in() - consumed == plain.len() as u64;
+        if !is_done || ends != (status == Status::StreamEnd) {
             return Err(library_error(Error::Program));
         }
-        let compressed_bytes = stream.total_out();
-        header.copy_from_slice(&block_header(compressed_bytes, plain.len() as u64, dictionary_bytes));
-        // It fitted into the room.
-        packed.grow(WRITTEN_BLOCK_HEADER_BYTES + compressed_bytes as usize);
-        packed.append(&[0; 4][..padding(compressed_bytes) as usize]);
-        let mut check = Check::begin(self.check);
-        check.add(plain);
-        packed.append(&check.finish());
+        self.check.add(plain);
+        if ends {
+            self.finish(packed);
+        }
         Ok(())
     }
 }
