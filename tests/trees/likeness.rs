@@ -253,7 +253,7 @@ fn under_fakeroot_owners_and_devices_are_what_they_seem() {
 fn a_library_that_was_loaded_before_sees_all_calls() {
     let place = Place::new();
     let Some(compiler) = Program::find("cc") else { return left_out("needs a C compiler (cc)") };
-    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("trees/watching.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("trees/watching.c");
     let options = ["-O2", "-shared", "-fPIC", "-o", "watching.so"].map(std::ffi::OsStr::new);
     let options = options.into_iter().chain([source.as_os_str()]);
     compiler.in_folder(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
