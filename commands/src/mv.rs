@@ -205,7 +205,14 @@ fn may_replace(
     kept: Option<&Backup>,
 ) -> Result<bool, String> {
     let (from, to) = (shown(&job.source), shown(&job.target));
-    if there.identity() == status.identity() {
+    // COMPAT: a link is not put in the place of what it leads to: nothing would lead there any more.
+    let leads_there = status.kind() == Kind::Link
+        && there.kind() != Kind::Link
+        && kept.is_none()
+        && Operand::open(&job.source)
+            .and_then(|source| entry::status_at(source.parent.as_fd(), &source.name, Follow::Yes))
+            .is_ok_and(|meant| meant.identity() == there.identity());
+    if there.identity() == status.identity() || leads_there {
         return Err(format!("{from} and {to} are the same file"));
     }
     if args.no_clobber || (args.update && there.changed_at() >= status.changed_at()) {
@@ -226,9 +233,19 @@ fn rename(source: &Operand, target: &Operand, job: &Job, status: &Status, args: 
     let (from, to) = (shown(&job.source), shown(&job.target));
     let replace = if args.no_clobber { Replace::No } else { Replace::Yes };
     let (here, goal) = (source.parent.as_fd(), target.parent.as_fd());
-    let Err(error) = entry::rename_at(here, &source.name, goal, &target.name, replace) else {
-        return Ok(Moved::Renamed);
-    };
+    let mut renamed = entry::rename_at(here, &source.name, goal, &target.name, replace);
+    // LIE: NFS and some of FUSE cannot promise to replace nothing, and say that the call is wrong.
+    if args.no_clobber
+        && renamed.as_ref().is_err_and(|error| {
+            [Errno::INVAL, Errno::NOSYS].iter().any(|no| error.raw_os_error() == Some(no.raw_os_error()))
+        })
+    {
+        if entry::status_at(goal, &target.name, Follow::No).is_ok() {
+            return Ok(Moved::Left);
+        }
+        renamed = entry::rename_at(here, &source.name, goal, &target.name, Replace::Yes);
+    }
+    let Err(error) = renamed else { return Ok(Moved::Renamed) };
     match Errno::from_raw_os_error(error.raw_os_error().unwrap_or_default()) {
         Errno::XDEV => make_room(target, status, &from, &to).map(|()| Moved::ToBeCopied),
         Errno::EXIST if args.no_clobber => Ok(Moved::Left),

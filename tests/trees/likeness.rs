@@ -267,6 +267,10 @@ fn a_library_that_was_loaded_before_sees_all_calls() {
         );
         assert_eq!(succeeds(&place, &run).stdout, expected.stdout, "{command}");
     }
+    // Where nothing can be promised, what is there stays all the same.
+    let moves = "echo 1 > one; echo 2 > two; export LD_PRELOAD=$PWD/watching.so; $mh mv -n one two && $mh mv -n one three && $mh mv -n src new; cat two three";
+    assert_eq!(succeeds(&place, moves).stdout, b"2\n1\n");
+    assert!(place.has("new/a/f1") && !place.has("one"));
 }
 
 #[test]

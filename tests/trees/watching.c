@@ -1,5 +1,6 @@
 /* Stands between a program and the C library, as fakeroot's library does, and tells what is opened and removed. Makes the calls itself. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
@@ -19,6 +20,15 @@ int openat(int folder, const char *name, int flags, ...) {
     va_end(more);
     tell(flags & O_CREAT ? "made " : "opened ", name);
     return (int)syscall(SYS_openat, folder, name, flags, mode);
+}
+
+/* As NFS answers: it cannot promise to replace nothing. */
+int renameat2(int from, const char *name, int to, const char *new_name, unsigned flags) {
+    if (flags != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    return (int)syscall(SYS_renameat2, from, name, to, new_name, flags);
 }
 
 int unlinkat(int folder, const char *name, int flags) {

@@ -73,7 +73,7 @@ fn compare(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chose
             let _unheard = output.line(&if args.verbose > 1 {
                 long.line(&shown(&member), &member)
             } else {
-                super::words::escaped(&shown(&member))
+                super::words::escaped(&shown(&member)).into_owned()
             });
         }
         let found = match differences(&member, &mut feed)? {

@@ -405,7 +405,10 @@ impl Target {
                 return target.commit(args, bytes);
             }
             // What stood behind the old end mark is no part of it.
-            Self::Behind(file, base) => return file.set_len(base + bytes).map_err(told),
+            Self::Behind(file, base) => {
+                let ended = file.set_len(base + bytes);
+                return ended.and_then(|()| sys::at_offset::report_late_errors(&file)).map_err(told);
+            }
             Self::Direct(..) => return Ok(()),
         };
         sys::at_offset::report_late_errors(staged.file()).map_err(told)?;
@@ -528,7 +531,7 @@ impl Told {
         }
         let line = match args.verbose {
             0 => return,
-            1 => escaped(&member.path),
+            1 => escaped(&member.path).into_owned(),
             _ => self.long.line(&member.path, member),
         };
         // A list that nobody reads stops no archive.

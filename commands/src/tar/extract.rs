@@ -177,7 +177,7 @@ impl Told {
         }
         let line = match args.verbose {
             0 => return,
-            1 => escaped(name),
+            1 => escaped(name).into_owned(),
             _ => self.long.line(name, member),
         };
         self.reader_is_gone |= !matches!(self.output.line(&line), Ok(Delivery::Taken));

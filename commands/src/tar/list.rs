@@ -12,6 +12,7 @@ use ::archive::extract::Feed;
 use ::archive::index::reader::{Search, Unfit};
 use ::archive::member::{Kind, Member};
 use ::archive::read::{Grammar, ReadError, Reader, Rules, Step, Zeros};
+use std::borrow::Cow;
 use std::io::{self, StdoutLock};
 use std::path::Path;
 use terminal::{Delivery, Output, quote};
@@ -92,14 +93,16 @@ impl<'a> Lines<'a> {
             return Ok(Delivery::Taken);
         }
         let mut name = match self.args.show_transformed_names {
-            true => chosen.shown(&member.path),
-            false => member.path.clone(),
+            true => Cow::Owned(chosen.shown(&member.path)),
+            false => Cow::Borrowed(member.path.as_slice()),
         };
         if member.kind == Kind::Directory && !name.ends_with(b"/") {
-            name.push(b'/');
+            name.to_mut().push(b'/');
         }
-        let line = if self.args.verbose > 0 { self.long.line(&name, member) } else { escaped(&name) };
-        self.output.line(&line)
+        match self.args.verbose {
+            0 => self.output.line(&escaped(&name)),
+            _ => self.output.line(&self.long.line(&name, member)),
+        }
     }
 }
 

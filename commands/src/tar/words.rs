@@ -2,16 +2,17 @@
 
 use super::TarArgs;
 use archive::member::{Kind, Member, Time};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use sys::civil_time;
 
 /// A name as lists show it: control bytes, backslashes and what is no text as escapes.
-pub fn escaped(name: &[u8]) -> String {
+pub fn escaped(name: &[u8]) -> Cow<'_, str> {
     // Nearly all names: nothing in them to escape.
     if name.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\')
         && let Ok(plain) = std::str::from_utf8(name)
     {
-        return plain.to_owned();
+        return plain.into();
     }
     let mut text = String::with_capacity(name.len());
     for part in name.utf8_chunks() {
@@ -35,7 +36,7 @@ pub fn escaped(name: &[u8]) -> String {
             write!(text, "\\{byte:03o}").expect("a string");
         }
     }
-    text
+    text.into()
 }
 
 /// Columns of owner and size, which grow with the widest so far.
@@ -63,7 +64,7 @@ impl LongLines {
     pub fn line(&mut self, name: &[u8], member: &Member) -> String {
         let owner = |name: &[u8], number: u64| match (self.has_numbers, name) {
             (true, _) | (_, b"") => number.to_string(),
-            (false, name) => escaped(name),
+            (false, name) => escaped(name).into_owned(),
         };
         let owner = format!("{}/{}", owner(&member.owner, member.uid), owner(&member.group, member.gid));
         let size = match member.kind {

@@ -17,6 +17,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use sys::entry;
 use sys::tree_calls::{self, Open, Status};
 
 /// What happens where something is already.
@@ -186,9 +187,14 @@ impl<'a> Placer<'a> {
     /// Everything is written: owner, attributes, mode and times follow, in the order in which they do not undo each other.
     pub fn finish_file(&self, member: &Member, mut open: OpenFile) -> Result<(), PlaceError> {
         let done = restore_open(&self.manner.restore, self.manner.umask, member, open.file.as_fd(), open.is_settled);
+        let closed = entry::close(open.file.into()).map_err(could_not("close it"));
+        if closed.is_err() {
+            // Some of it may be lost.
+            let _nothing_more_to_be_done = tree_calls::remove(open.folder.as_fd(), split(&member.path).1);
+        }
         open.unfinished.take().into_iter().for_each(in_progress::Entry::leave);
         drop(open.folder);
-        done
+        closed.and(done)
     }
 
     /// It could not be written whole: half a file does not stay under its name.

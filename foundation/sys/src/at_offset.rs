@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::IntoRawFd;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
 /// Reads into `buffer` from `offset` until it is full or the file ends. Returns the bytes read.
@@ -21,13 +21,8 @@ pub fn read_full_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<u
 }
 
 /// Asks for errors of earlier writes that the kernel tells only when a descriptor is closed: NFS, FUSE and quotas do.
-pub fn report_late_errors(file: &File) -> io::Result<()> {
-    let duplicate = file.try_clone()?.into_raw_fd();
-    // SAFETY: the descriptor was just duplicated for this, is owned by nobody else, and is not used afterwards.
-    match unsafe { libc::close(duplicate) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+pub fn report_late_errors(file: impl AsFd) -> io::Result<()> {
+    crate::entry::close(file.as_fd().try_clone_to_owned()?)
 }
 
 /// Writes all of `bytes` at `offset`.

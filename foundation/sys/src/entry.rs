@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
 /// What an entry is, as `stat(2)` tells.
 #[derive(Clone, Copy)]
@@ -193,6 +193,15 @@ pub fn open_at(folder: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> io
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
         }
+    }
+}
+
+/// Closes a file that was written, and says what the kernel tells of earlier writes only now: NFS, FUSE and quotas do (`close(2)`).
+pub fn close(file: OwnedFd) -> io::Result<()> {
+    // SAFETY: it was ours alone, and nobody has it any more, whatever the answer.
+    match outcome(unsafe { libc::close(file.into_raw_fd()) }) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        closed => closed,
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::entry::Status;
 use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
 use std::ffi::{CStr, c_void};
 use std::io;
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
@@ -69,11 +70,14 @@ pub fn unlink_at(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
     Ok(rustix::fs::unlinkat(folder, name, AtFlags::empty())?)
 }
 
-/// Closes.
+/// [`crate::entry::close`].
 #[inline(always)]
-pub fn close(file: OwnedFd) {
-    // SAFETY: it was ours alone, and nobody has it any more.
-    unsafe { rustix::io::close(file.into_raw_fd()) }
+pub fn close(file: OwnedFd) -> io::Result<()> {
+    // SAFETY: it was ours alone, and nobody has it any more, whatever the answer.
+    match unsafe { rustix::io::try_close(file.into_raw_fd()) } {
+        Ok(()) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 #[cfg(test)]
@@ -104,7 +108,7 @@ mod tests {
             (status.identity(), lengths, owner, status.read_at(), status.changed_at())
         };
         assert_eq!(all(&one), all(&other));
-        close(file);
+        close(file).expect("closed");
         assert_eq!(open_at(at.as_fd(), c"x", new, 0).expect_err("it is there").kind(), io::ErrorKind::AlreadyExists);
         unlink_at(at.as_fd(), c"x").expect("removed");
         assert_eq!(unlink_at(at.as_fd(), c"x").expect_err("it is gone").kind(), io::ErrorKind::NotFound);

@@ -44,7 +44,10 @@ impl<Sink: Write> Output<Sink> {
 
     /// Writes a text and a line end.
     pub fn line(&mut self, text: &str) -> io::Result<Delivery> {
-        self.attempt(|sink| writeln!(sink, "{text}"))
+        self.attempt(|sink| {
+            sink.write_all(text.as_bytes())?;
+            sink.write_all(b"\n")
+        })
     }
 
     /// Hands over what is buffered: after each record of a live list.

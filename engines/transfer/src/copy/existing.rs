@@ -69,6 +69,9 @@ impl Run<'_> {
                 return Err(Complaint::SameFile(path()));
             }
         }
+        if self.leads_there(item, status, &there) {
+            return Err(Complaint::SameFile(path()));
+        }
         if !self.is_wanted(item, source, status, &meant, branch)? {
             return Ok(Decision::Skip);
         }
@@ -95,6 +98,16 @@ impl Run<'_> {
             return Ok(Decision::IsGone(None));
         }
         Ok(Decision::WriteOver(if is_plain { Over::File } else { Over::Through }))
+    }
+
+    /// COMPAT: a link is not put in the place of what it leads to: nothing would lead there any more. With a backup it is still there.
+    fn leads_there(&self, item: &Item<'_>, status: &Status, there: &Status) -> bool {
+        let may_replace = self.copying.manner.make == Make::Copies && self.copying.manner.backup.is_none();
+        may_replace
+            && status.kind() == Kind::Link
+            && there.kind() != Kind::Link
+            && entry::status_at(item.source, item.name, Follow::Yes)
+                .is_ok_and(|meant| meant.identity() == there.identity())
     }
 
     fn is_wanted(

@@ -166,7 +166,12 @@ impl Run<'_> {
             return Ok(Dealt::Done);
         };
         self.tell(item, new.backup.as_deref());
-        let outcome = self.fill(item, &file, &status, &new, branch);
+        let outcome = self.fill(item, &file, &status, &new, branch).and_then(|()| {
+            entry::close(new.file).map_err(|error| {
+                slot.give_up();
+                Complaint::Write(item.target_path(self), error)
+            })
+        });
         slot.end();
         outcome.map(|()| Dealt::Done)
     }

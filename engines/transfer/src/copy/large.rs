@@ -12,6 +12,7 @@ use crew::scatter::{Branch, Grown};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use sys::at_offset::report_late_errors;
 use sys::entry::{self, Follow, Status, Target, flags};
 
 /// LIMIT: shorter files are not divided: the pieces of less than a few milliseconds each would not meet.
@@ -166,6 +167,10 @@ impl Large {
                 self.complain(run, complaint, branch);
             }
             self.verify(run, branch);
+            if let Err(error) = report_late_errors(&self.new.file) {
+                self.slot.give_up();
+                self.complain(run, Complaint::Write(self.target_path.clone(), error), branch);
+            }
         }
         self.slot.end();
     }

@@ -49,8 +49,12 @@ impl Run<'_> {
             slot.give_up();
             return false;
         }
-        straight::close(target);
-        straight::close(source);
+        if straight::close(target).is_err() {
+            slot.give_up();
+            return false;
+        }
+        // What was only read has nothing to tell.
+        let _closed = straight::close(source);
         slot.end();
         let scratch = &mut branch.scratch;
         scratch.counts.entries += 1;
