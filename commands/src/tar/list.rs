@@ -4,7 +4,7 @@ use super::archive;
 use super::chosen::{Chosen, not_found};
 use super::extract::tell_note;
 use super::index;
-use super::words::{LongLines, escaped};
+use super::words::{LongLines, escaped, is_plain};
 use super::{FAILED, NAME, TarArgs, could_not};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -100,8 +100,9 @@ impl<'a> Lines<'a> {
             name.to_mut().push(b'/');
         }
         match self.args.verbose {
-            0 => self.output.line(&escaped(&name)),
-            _ => self.output.line(&self.long.line(&name, member)),
+            0 if is_plain(&name) => self.output.line(&name),
+            0 => self.output.line(&*escaped(&name)),
+            _ => self.output.line(self.long.line(&name, member)),
         }
     }
 }

@@ -6,10 +6,14 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use sys::civil_time;
 
+/// Nearly all names: nothing in them to escape. (Every byte is looked at: many at a time.)
+pub fn is_plain(name: &[u8]) -> bool {
+    name.iter().fold(true, |is_plain, &byte| is_plain & matches!(byte, b' '..=b'~') & (byte != b'\\'))
+}
+
 /// A name as lists show it: control bytes, backslashes and what is no text as escapes.
 pub fn escaped(name: &[u8]) -> Cow<'_, str> {
-    // Nearly all names: nothing in them to escape.
-    if name.iter().all(|&byte| matches!(byte, b' '..=b'~') && byte != b'\\')
+    if is_plain(name)
         && let Ok(plain) = std::str::from_utf8(name)
     {
         return plain.into();

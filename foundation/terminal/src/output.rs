@@ -43,9 +43,9 @@ impl<Sink: Write> Output<Sink> {
     }
 
     /// Writes a text and a line end.
-    pub fn line(&mut self, text: &str) -> io::Result<Delivery> {
+    pub fn line(&mut self, text: impl AsRef<[u8]>) -> io::Result<Delivery> {
         self.attempt(|sink| {
-            sink.write_all(text.as_bytes())?;
+            sink.write_all(text.as_ref())?;
             sink.write_all(b"\n")
         })
     }

@@ -8,7 +8,7 @@ use crate::member::Kind;
 use crate::read::{Reader, Rules, Step};
 use crate::source::Source;
 use codec::byte_buffer::ByteBuffer;
-use codec::format::{DecodeLimits, Format};
+use codec::format::{DecodeLimits, Decoder, Format};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -76,8 +76,9 @@ impl Index {
             return Err(Unfit::Misplaced);
         }
         let packed = read(file, root.root_from, root.root_bytes).ok().ok_or(Unfit::Unreadable)?;
-        let plain = unpacked(format, &packed, ROOT_BYTES_MAX).ok_or(Unfit::Damaged)?;
-        let (blocks, members) = places(plain.content(), root.root_from).ok_or(Unfit::Damaged)?;
+        let mut unpacker = Unpacker::new(format, ROOT_BYTES_MAX);
+        let plain = unpacker.unpack(&packed).ok_or(Unfit::Damaged)?;
+        let (blocks, members) = places(plain, root.root_from).ok_or(Unfit::Damaged)?;
         Ok(Self { file: Arc::clone(file), format, blocks, members })
     }
 
@@ -88,8 +89,9 @@ impl Index {
 
     /// Shows all entries in order to `each`.
     pub fn all(&self, mut each: impl FnMut(&Entry) -> io::Result<Search>) -> io::Result<Result<(), Unfit>> {
+        let mut unpacker = Unpacker::new(self.format, BLOCK_BYTES_MAX);
         for place in &self.blocks {
-            match self.block(place, &mut each)? {
+            match self.block(place, &mut unpacker, &mut each)? {
                 Ok(Search::On) => {}
                 Ok(Search::Done) => break,
                 Err(unfit) => return Ok(Err(unfit)),
@@ -104,9 +106,10 @@ impl Index {
             each(entry);
             Ok(Search::On)
         };
+        let mut unpacker = Unpacker::new(self.format, BLOCK_BYTES_MAX);
         for place in self.blocks.iter().filter(|place| names.iter().any(|name| place.may_have(name))) {
             // Nothing but the search can fail: the closure does not.
-            match self.block(place, &mut shown) {
+            match self.block(place, &mut unpacker, &mut shown) {
                 Ok(Ok(_)) => {}
                 Ok(Err(unfit)) => return Err(unfit),
                 Err(_) => return Err(Unfit::Unreadable),
@@ -119,7 +122,8 @@ impl Index {
     pub fn last(&self) -> Result<Option<Entry>, Unfit> {
         let mut last = None;
         let Some(place) = self.blocks.last() else { return Ok(None) };
-        let looked = self.block(place, &mut |entry| {
+        let mut unpacker = Unpacker::new(self.format, BLOCK_BYTES_MAX);
+        let looked = self.block(place, &mut unpacker, &mut |entry| {
             last = Some(entry.clone());
             Ok(Search::On)
         });
@@ -130,11 +134,12 @@ impl Index {
     fn block(
         &self,
         place: &BlockPlace,
+        unpacker: &mut Unpacker,
         each: &mut impl FnMut(&Entry) -> io::Result<Search>,
     ) -> io::Result<Result<Search, Unfit>> {
         let Ok(packed) = read(&self.file, place.offset, place.bytes as u64) else { return Ok(Err(Unfit::Unreadable)) };
-        let Some(plain) = unpacked(self.format, &packed, BLOCK_BYTES_MAX) else { return Ok(Err(Unfit::Damaged)) };
-        let mut cursor = Cursor::new(plain.content());
+        let Some(plain) = unpacker.unpack(&packed) else { return Ok(Err(Unfit::Damaged)) };
+        let mut cursor = Cursor::new(plain);
         loop {
             match cursor.next() {
                 Ok(true) if each(&cursor.entry)? == Search::Done => return Ok(Ok(Search::Done)),
@@ -185,20 +190,35 @@ fn read(file: &File, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
     Ok(packed)
 }
 
-fn unpacked(format: &dyn Format, aside: &[u8], most: u64) -> Option<ByteBuffer> {
-    let packed = format.open_aside(aside)?;
-    let limits = DecodeLimits {
-        unit_plain_bytes: most,
-        unit_held_bytes: u64::MAX,
-        window_bytes: most,
-        dictionary: None,
-        stream_bytes: most,
-        streams_lone_unit: false,
-    };
-    let mut plain = ByteBuffer::default();
-    let mut decoder = codec::registry::formats()[0].decoder(&limits);
-    decoder.decode(&packed, 0, most, &mut plain).ok()?;
-    Some(plain)
+/// Unpacks what stands aside, one after the other.
+struct Unpacker {
+    format: &'static dyn Format,
+    most: u64,
+    decoder: Box<dyn Decoder>,
+    plain: ByteBuffer,
+}
+
+impl Unpacker {
+    /// Of pieces that hold `most` bytes each.
+    fn new(format: &'static dyn Format, most: u64) -> Self {
+        let limits = DecodeLimits {
+            unit_plain_bytes: most,
+            unit_held_bytes: u64::MAX,
+            window_bytes: most,
+            dictionary: None,
+            stream_bytes: most,
+            streams_lone_unit: false,
+        };
+        let decoder = codec::registry::formats()[0].decoder(&limits);
+        Self { format, most, decoder, plain: ByteBuffer::default() }
+    }
+
+    fn unpack(&mut self, aside: &[u8]) -> Option<&[u8]> {
+        let packed = self.format.open_aside(aside)?;
+        self.plain.clear();
+        self.decoder.decode(&packed, 0, self.most, &mut self.plain).ok()?;
+        Some(self.plain.content())
+    }
 }
 
 /// The root's lines. Blocks stand one behind the other, and before the root.
