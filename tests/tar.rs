@@ -332,6 +332,20 @@ done"#;
 }
 
 #[test]
+fn what_strangers_packed_does_not_grow_beyond_measure() {
+    let place = Place::new();
+    let script = "mkdir t; truncate -s 200M zeros; $mh tar cf bomb --zstd zeros; rm zeros
+        for how in 'xf bomb -C t' 'tf bomb' 'xOf bomb'; do $mh tar $how --untrusted > out; echo $?; done
+        cat bomb | $mh tar x -C t --untrusted; echo $?; ls t; $mh tar xf bomb -C t; echo $?; ls t
+        truncate -s 60M zeros; $mh tar cf small --zstd zeros; $mh tar xf small -C t --untrusted; echo $?";
+    let ran = place.shell(script);
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "2\n2\n2\n2\n0\nzeros\n0\n", "{}", said(&ran));
+    let told = said(&ran);
+    assert_eq!(told.matches("each packed byte becomes more than 1000").count(), 4, "{told}");
+    assert_eq!(told.matches("mh tar: could not read 'bomb': cannot read the archive at byte ").count(), 3, "{told}");
+}
+
+#[test]
 fn owners_arrive_under_fakeroot() {
     if !tools(&["tar", "fakeroot"]) {
         return;

@@ -10,11 +10,14 @@ mod edit;
 mod extract;
 mod index;
 mod list;
+mod member_lines;
 mod memory;
 mod moment;
 mod old_style;
 mod packer;
 mod small;
+mod totals;
+mod warnings;
 mod words;
 
 use crate::context::{Context, signal_failure};
@@ -31,7 +34,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use terminal::{Messages, Progress, ProgressSample, quote};
+use terminal::{Progress, ProgressSample, quote};
 
 /// How messages begin.
 const NAME: &str = "mh tar";
@@ -196,23 +199,4 @@ fn show_progress(context: &Context, name: &str, total_bytes: Option<u64>, tally:
         total_bytes,
         hands: tally.hands(),
     })
-}
-
-/// Whether a warning is wanted.
-fn warns(args: &TarArgs, keyword: &str) -> bool {
-    args.warning.iter().fold(true, |wanted, word| match word.as_str() {
-        "none" => false,
-        "all" => true,
-        word if word.strip_prefix("no-") == Some(keyword) => false,
-        word if word == keyword => true,
-        _ => wanted,
-    })
-}
-
-/// Messages about one archive: those that do not count as failures.
-fn warn(context: &Context, args: &TarArgs, keyword: &str, text: &str) {
-    if warns(args, keyword) {
-        let messages: &Messages = &context.messages;
-        messages.warning(NAME, text, &[]);
-    }
 }

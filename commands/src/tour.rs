@@ -63,7 +63,7 @@ struct Scratch {
 impl Scratch {
     fn new(file_bytes: u64) -> Result<Self, Failure> {
         let name = format!("mh-tour-{}", process::id());
-        // LIMIT: three copies and some packed ones; a large file goes to the temporary folder's disk instead of memory.
+        // LIMIT: five copies and some packed ones; a large file goes to the temporary folder's disk instead of memory.
         let in_memory = Path::new("/dev/shm");
         let small = file_bytes < 256 << 20 && in_memory.is_dir();
         let parent = if small { in_memory.to_owned() } else { std::env::temp_dir() };
@@ -74,6 +74,10 @@ impl Scratch {
 
     fn files(&self) -> [PathBuf; 4] {
         ["all-cores.gz", "one-core.gz", "plain", "default.zst"].map(|name| self.folder.join(name))
+    }
+
+    fn trees(&self) -> [PathBuf; 4] {
+        ["files.tar.zst", "tree", "copy", "copy/plain"].map(|name| self.folder.join(name))
     }
 }
 
@@ -92,8 +96,6 @@ struct Tour {
 
 impl Tour {
     fn walk(&self) -> Result<Outcome, Failure> {
-        let source = arg(&self.path);
-        let [packed, packed_by_one, plain, frames] = self.scratch.files().map(|file| arg(&file));
         print(&format!(
             "A tour of manyhands on {} ({}). Every line after $ is a real command;\n\
              what it writes goes to {} and is gone at the end.\n",
@@ -101,6 +103,23 @@ impl Tour {
             terminal::bytes(self.bytes),
             self.scratch.folder.display()
         ))?;
+        self.pack()?;
+        self.archive_and_copy()?;
+        self.step(
+            "14. All runs of mh share the cores, by --priority. crew shows who holds them; now nobody does.",
+            &["crew"],
+        )?;
+        print(
+            "\nmh alone lists the other commands, those that look at a machine's processes and threads among them.\n\
+             mh COMMAND -h shows the options; docs/commands has more examples.\n",
+        )?;
+        Ok(Outcome::Done)
+    }
+
+    /// One file, and jobs on several.
+    fn pack(&self) -> Result<(), Failure> {
+        let source = arg(&self.path);
+        let [packed, packed_by_one, plain, frames] = self.scratch.files().map(|file| arg(&file));
         self.step(
             "1. The plan: what would be done and why. --explain does nothing else.",
             &["tamp", "--format", "gz", "-9", "--explain", &source],
@@ -131,13 +150,28 @@ impl Tour {
         self.step(
             "8. Programs that use one core each: xjobs keeps as many running as there are cores, and keeps their outputs apart.",
             &["xjobs", "-k", "--report", "cksum", ":::", &source, &packed, &plain, &frames],
+        )
+    }
+
+    /// Trees of files.
+    fn archive_and_copy(&self) -> Result<(), Failure> {
+        let folder = arg(&self.scratch.folder);
+        let [archive, tree, copy, copied] = self.scratch.trees().map(|path| arg(&path));
+        self.step(
+            "9. tar makes archives, read and packed by all cores. Any tar reads them.",
+            &["tar", "cf", &archive, "--zstd", "-C", &folder, "plain", "all-cores.gz", "default.zst"],
         )?;
         self.step(
-            "9. All runs of mh share the cores, by --priority. crew shows who holds them; now nobody does.",
-            &["crew"],
+            "10. What is in it, as any tar shows it. A large archive says so by its index: nothing is unpacked for that.",
+            &["tar", "tvf", &archive],
         )?;
-        print("\nThat is all there is so far. mh COMMAND -h shows the options; docs/commands has more examples.\n")?;
-        Ok(Outcome::Done)
+        self.step(
+            "11. Unpacked and extracted by all cores; nothing leaves the folder that it is extracted into.",
+            &["tar", "xf", &archive, "-C", &folder, "--one-top-level=tree", "--report"],
+        )?;
+        self.step("12. cp copies trees, with all that -a keeps.", &["cp", "-a", "--report", &tree, &copy])?;
+        self.compare(&arg(&self.path), &copied, "the source and what came through archive and copy is")?;
+        self.step("13. rm removes them.", &["rm", "-r", "--report", &tree, &copy])
     }
 
     /// Says what comes, shows the command and runs it; its own output goes where ours goes.
@@ -154,8 +188,9 @@ impl Tour {
 
     /// A shown word as the argument it stands for: a name that had to be quoted is itself again.
     fn meant_by(&self, word: &str) -> OsString {
-        let files = self.scratch.files();
-        let path = files.iter().chain([&self.path]).find(|path| arg(path) == word);
+        let (files, trees) = (self.scratch.files(), self.scratch.trees());
+        let mut paths = files.iter().chain(&trees).chain([&self.path, &self.scratch.folder]);
+        let path = paths.find(|path| arg(path) == word);
         path.map_or_else(|| word.into(), |path| path.clone().into_os_string())
     }
 

@@ -49,6 +49,7 @@ fn archives_are_made_as_gnu_tar_makes_them() {
         "tar -I false -cf t.tgz s 2>/dev/null; code=$?; rm -f t.tgz; (exit $code)",
         "tar -I no-such-program -cf t.tgz s 2>/dev/null; code=$?; rm -f t.tgz; (exit $code)",
         "cd s; tar cf t.tar . 2>/dev/null && tar tf t.tar",
+        "tar cf t.tar --warning=all --warning=no-file-c --warning=xdev --warning=none --warning=no-failed-read s && tar tf t.tar",
         "tar --create --file t.tar --numeric s; tar --list --file t.tar --full",
         "tar --force-local -n -B -b 20 --posix --no-acls --no-xattrs --no-selinux -cf t.tar s && tar tf t.tar --seek -s s/a",
     ] {
@@ -122,6 +123,48 @@ fn archives_are_read_as_gnu_tar_reads_them() {
 }
 
 #[test]
+fn lists_that_cannot_be_written_are_failures_and_stop_nothing() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    for script in [
+        "tar cvf t.tar s > /dev/full 2> said; code=$?; tar tf t.tar",
+        "tar cf t.tar s; tar xvf t.tar -C x > /dev/full 2> said; code=$?",
+        "tar cf t.tar s; tar xvvf t.tar -C x s/a > /dev/full 2> said; code=$?",
+        "tar cf t.tar s; tar tf t.tar > /dev/full 2> said; code=$?",
+        "tar cf t.tar s; tar dvf t.tar > /dev/full 2> said; code=$?",
+        "tar cf t.tar s; echo > s/b; tar df t.tar > /dev/full 2> said; code=$?",
+        "tar cf t.tar s; tar df t.tar > /dev/full 2> said; code=$?",
+    ] {
+        is_as_gnu(&format!("{script}; (exit $code)"));
+    }
+    let (_, printed) =
+        run("tar cvf t.tar s > /dev/full; tar xvf t.tar -C x > /dev/full; rm s/a; tar df t.tar > /dev/full", "$mh tar");
+    assert_eq!(printed.matches("write to standard output: No space left on device").count(), 2, "{printed}");
+    // Whoever closes a pipe has seen enough.
+    let (exit, printed) = run("tar cvf t.tar s | true; tar tf t.tar | grep -c .", "$mh tar");
+    assert_eq!(exit, Exit::Code(0), "{printed}");
+}
+
+#[test]
+fn totals_are_those_of_gnu_tar() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    for add in ["true", "truncate -s 3M s/large", "head -c 99999 /dev/zero | tr '\\0' q > s/data"] {
+        for read in ["tf t.tar > /dev/null", "xf t.tar -C x", "df t.tar", "xf t.tar -C x s/b", "xOf t.tar > /dev/null"]
+        {
+            is_as_gnu(&format!("{add}; tar cSf t.tar s; {{ tar --totals -{read}; }} 2>&1 | cut -d' ' -f 1-4"));
+            is_as_gnu(&format!(
+                "{add}; tar cf t.tar s; head -c 50000 /dev/zero >> t.tar; {{ tar --totals -{read}; }} 2>&1 | cut -d' ' -f 1-4"
+            ));
+        }
+        is_as_gnu(&format!("{add}; {{ tar --totals -cf t.tar s; }} 2>&1 | cut -d' ' -f 1-4"));
+        is_as_gnu(&format!("{add}; {{ tar cf - s | tar --totals -xf - -C x; }} 2>&1 | cut -d' ' -f 1-4"));
+    }
+}
+
+#[test]
 fn what_would_be_misunderstood_is_refused() {
     for script in [
         "tar -V label -cf t.tar s",
@@ -131,6 +174,8 @@ fn what_would_be_misunderstood_is_refused() {
         "tar --lzma -cf t.tar s",
         "tar -cf t.tar --mode=zz s",
         "tar -cf t.tar --mtime=yesterday s",
+        "tar -cf t.tar --warning=bogus s",
+        "tar -cf t.tar --warning=no-none s",
     ] {
         let (exit, printed) = run(script, "$mh tar");
         assert_eq!(exit, Exit::Code(2), "{script}: {printed}");

@@ -6,7 +6,7 @@ use archive::blocks::{BlockSource, Piped};
 use archive::extract::Feed;
 use archive::index::entry::Spot;
 use archive::index::units::{ChosenMembers, Units};
-use archive::packed::{Decoding, decode_beside};
+use archive::packed::{Decoding, Growth, decode_beside};
 use archive::read::looks_like_archive;
 use archive::source::FileSource;
 use codec::format::{DecodeLimits, Facts};
@@ -29,6 +29,7 @@ pub struct Opened {
     /// Its bytes as they lie there, where it is a file.
     pub total_bytes: Option<u64>,
     pub way: Way,
+    growth: Growth,
 }
 
 /// How it is read.
@@ -58,6 +59,7 @@ pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
 /// The same for another one than `-f` says; none is standard input.
 pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure> {
     let name = path.as_ref().map_or("standard input".to_owned(), terminal::quote);
+    let growth = if args.untrusted { Growth::Bounded } else { Growth::Any };
     let told = |error: io::Error| could_not("open", Path::new(&name).as_os_str(), &error);
     let mut file = match &path {
         Some(path) => File::open(path).map_err(|error| could_not("open", path.as_os_str(), &error))?,
@@ -69,7 +71,7 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
     }
     let total_bytes = metadata.is_file().then_some(metadata.len());
     if let Some(program) = &args.use_compress_program {
-        return Ok(Opened { name, total_bytes, way: with_program(program, file)? });
+        return Ok(Opened { name, total_bytes, way: with_program(program, file)?, growth });
     }
     // It may be opened once more when `-C` has been followed.
     let input = match path {
@@ -80,7 +82,7 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
     let is_said = args.gzip || args.bzip2 || args.xz || args.zstd || args.lz4 || args.lzma || args.compress;
     if is_said && total_bytes.is_none() {
         let facts = registry::formats()[0].facts();
-        return Ok(Opened { name, total_bytes, way: Way::Packed { input, facts, file: None } });
+        return Ok(Opened { name, total_bytes, way: Way::Packed { input, facts, file: None }, growth });
     }
     let mut head = Vec::new();
     (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(told)?;
@@ -100,7 +102,7 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
         (None, None) => Way::InOrder(head, file),
         (None, Some(facts)) => Way::PackedInOrder(head, file, facts),
     };
-    Ok(Opened { name, total_bytes, way })
+    Ok(Opened { name, total_bytes, way, growth })
 }
 
 fn with_program(program: &str, archive: File) -> Result<Way, Failure> {
@@ -140,10 +142,11 @@ impl Opened {
         read: impl FnOnce(Feed) -> T,
     ) -> Result<T, Failure> {
         let told = |error: io::Error| could_not("read", Path::new(&self.name).as_os_str(), &error);
+        let growth = self.growth;
         match self.way {
             Way::AtOffsets(file, from) => Ok(read(Feed::File(FileSource::new(file, from).map_err(told)?))),
             Way::InOrder(head, file) => Ok(read(piped(io::Cursor::new(head).chain(file)))),
-            Way::Packed { input, facts, .. } => Ok(decoded(Packed { input, facts, room }, lease, width, read)),
+            Way::Packed { input, facts, .. } => Ok(decoded(Packed { input, facts, room, growth }, lease, width, read)),
             Way::Chosen(units, spots) => {
                 Ok(read(Feed::Blocks(BlockSource::new(Box::new(ChosenMembers::new(*units, spots))))))
             }
@@ -152,7 +155,7 @@ impl Opened {
                 let path = PathBuf::from(format!("/proc/self/fd/{}", ours.as_raw_fd()));
                 Ok(std::thread::scope(|scope| {
                     scope.spawn(move || forward(&head, file, theirs));
-                    let done = decoded(Packed { input: Input::Path(path), facts, room }, lease, width, read);
+                    let done = decoded(Packed { input: Input::Path(path), facts, room, growth }, lease, width, read);
                     drop(ours);
                     done
                 }))
@@ -200,13 +203,14 @@ struct Packed {
     input: Input,
     facts: &'static Facts,
     room: u64,
+    growth: Growth,
 }
 
 fn decoded<T>(what: Packed, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> T {
     let (fitting, unit_bytes) = memory::decoding(what.room, width, what.facts);
-    let (limits, input) = (decode_limits(unit_bytes), what.input);
+    let (limits, input, growth) = (decode_limits(unit_bytes), what.input, what.growth);
     let memory::Fitting { width, slots, .. } = fitting;
     let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Mode::Threaded };
-    let decoding = Decoding { input, limits, staffing, lease };
+    let decoding = Decoding { input, limits, staffing, lease, growth };
     decode_beside(&decoding, |decoded| read(Feed::Blocks(BlockSource::new(Box::new(decoded)))))
 }

@@ -1,5 +1,6 @@
 //! The options of `mh tar`: GNU tar's names and letters. Says nothing about what they do together (`super::plan`).
 
+use super::warnings::{self, Wish};
 use crate::shared_args::SharedArgs;
 use clap::{ArgAction, ArgGroup, Args};
 use std::ffi::OsString;
@@ -372,9 +373,9 @@ pub struct TarArgs {
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", hide_short_help = true)]
     pub checkpoint: Option<u64>,
 
-    /// Warnings: all, none, or no-KEYWORD
-    #[arg(long, value_name = "KEYWORD", action = ArgAction::Append, hide_short_help = true)]
-    pub warning: Vec<String>,
+    /// Warnings: all, none, KEYWORD or no-KEYWORD, with GNU tar's keywords and `ambiguous`
+    #[arg(long, value_name = "KEYWORD", action = ArgAction::Append, value_parser = warnings::parse, hide_short_help = true)]
+    pub warning: Vec<Wish>,
 
     /// Extract what strangers made: strict grammar, no devices, no set-id bits, quotas
     #[arg(long)]

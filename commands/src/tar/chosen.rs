@@ -1,7 +1,7 @@
 //! Which members are taken and what they are called: names, patterns, renaming, owners of this machine, and what `--untrusted`
 //! refuses.
 
-use super::TarArgs;
+use super::{TarArgs, totals};
 use crate::failure::Failure;
 use archive::create::{LeavesAttribute, Renamed};
 use archive::extract::{Choice, Chooser, Event};
@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A name that was given, and whether any member had it.
@@ -31,6 +32,8 @@ pub struct Chosen {
     quotas: Option<Quotas>,
     leaves_attribute: Option<Box<LeavesAttribute>>,
     removed_was_told: bool,
+    /// Where the last member that was looked at ends; the run keeps the chooser, and the command asks in the end.
+    pub end: Arc<AtomicU64>,
 }
 
 /// Folders of version control, as GNU tar knows them.
@@ -76,6 +79,7 @@ impl Chosen {
             quotas: args.untrusted.then(Quotas::default),
             leaves_attribute: leaves_attribute(args),
             removed_was_told: false,
+            end: Arc::default(),
         })
     }
 
@@ -213,6 +217,8 @@ pub fn excluded(args: &TarArgs) -> Result<Vec<Pattern>, Failure> {
 
 impl Chooser for Chosen {
     fn choose(&mut self, member: &mut Member, tell: &mut dyn FnMut(Event)) -> Choice {
+        // ORDER: a count that is read when all threads are home.
+        self.end.store(totals::end_of(member), Ordering::Relaxed);
         if matches!(member.kind, Kind::VolumeLabel | Kind::Continuation) || !self.means(&member.path) {
             return Choice::PassOver;
         }

@@ -5,8 +5,9 @@ use super::chosen::{Chosen, not_found};
 use super::extract::tell_note;
 use super::index;
 use super::list::{quoted, rules};
+use super::member_lines::MemberLines;
 use super::words::LongLines;
-use super::{DIFFERENT, FAILED, NAME, TarArgs, could_not};
+use super::{DIFFERENT, FAILED, NAME, TarArgs, could_not, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use ::archive::extract::Feed;
@@ -18,7 +19,6 @@ use std::io;
 use std::path::Path;
 use sys::at_offset::read_full_at;
 use sys::tree_calls::{self, Open, Status};
-use terminal::Output;
 
 /// Compares.
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
@@ -30,15 +30,18 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let (_shared, lease) = super::lease(context, args, width, "compare");
     let mut chosen = Chosen::new(args, &names, None)?;
     index::report(context, args, index::narrow(args, &mut opened, &chosen).as_ref());
+    let mut lines = MemberLines::on_stdout();
     let compared = opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, |feed| {
-        compare(context, args, feed, &mut chosen)
+        compare(context, args, feed, &mut chosen, &mut lines)
     })?;
+    lines.flush();
     let Counted { differing, mut failed } =
         compared.map_err(|error| could_not("compare", Path::new(&name).as_os_str(), &error))?;
     for name in not_found(&chosen.wanted) {
         failed += 1;
         context.messages.error(NAME, &format!("find {} in the archive", quoted(&name)), &[]);
     }
+    lines.finish()?;
     Ok(match (failed, differing) {
         (0, 0) => Outcome::Done,
         (0, _) => DIFFERENT,
@@ -52,8 +55,13 @@ struct Counted {
     failed: u64,
 }
 
-fn compare(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chosen) -> Result<Counted, ReadError> {
-    let mut output = Output::standard();
+fn compare(
+    context: &Context,
+    args: &TarArgs,
+    mut feed: Feed,
+    chosen: &mut Chosen,
+    lines: &mut MemberLines,
+) -> Result<Counted, ReadError> {
     let mut reader = Reader::new(rules(args), &feed);
     let mut counted = Counted::default();
     let mut long = LongLines::new(args);
@@ -70,10 +78,9 @@ fn compare(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chose
             continue;
         }
         if args.verbose > 0 {
-            let _unheard = output.line(&if args.verbose > 1 {
-                long.line(&shown(&member), &member)
-            } else {
-                super::words::escaped(&shown(&member)).into_owned()
+            lines.line(&match args.verbose {
+                1 => super::words::escaped(&shown(&member)).into_owned(),
+                _ => long.line(&shown(&member), &member),
             });
         }
         let found = match differences(&member, &mut feed)? {
@@ -87,11 +94,10 @@ fn compare(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chose
         };
         for difference in found {
             counted.differing += 1;
-            // A list that nobody reads still counts.
-            let _unheard = output.line(&format!("{}: {difference}", super::words::escaped(&member.path)));
+            lines.line(&format!("{}: {difference}", super::words::escaped(&member.path)));
         }
     }
-    let _unheard = output.finish();
+    totals::show_read(context, args, &reader, &feed);
     Ok(counted)
 }
 

@@ -1,11 +1,13 @@
 //! `mh tar -c`, `-r`: which files, what is written of them, how it is packed; what is told, in archive order.
 
 use super::list::{quoted, rules};
+use super::member_lines::MemberLines;
 use super::memory::{self, Fitting};
 use super::moment;
 use super::packer::Packer;
+use super::warnings::warn;
 use super::words::{LongLines, escaped};
-use super::{DIFFERENT, FAILED, NAME, TarArgs, chosen, could_not, usage};
+use super::{DIFFERENT, FAILED, NAME, TarArgs, chosen, could_not, totals, usage};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
@@ -36,7 +38,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::staged_file::{Replace, StagedFile};
-use terminal::Output;
 
 /// Creates.
 pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Result<Outcome, Failure> {
@@ -444,7 +445,7 @@ struct Ran {
 
 /// What was told and counted.
 struct Told {
-    output: Output<Box<dyn std::io::Write + Send>>,
+    lines: MemberLines,
     long: LongLines,
     growing_name: Option<Vec<u8>>,
     members: u64,
@@ -456,10 +457,8 @@ impl Told {
     fn new(args: &TarArgs, growing_name: Option<Vec<u8>>) -> Self {
         // The archive has standard output for itself.
         let to_stdout = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
-        let stream: Box<dyn std::io::Write + Send> =
-            if to_stdout { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout()) };
-        let long = LongLines::new(args);
-        Self { output: Output::to(stream), long, growing_name, members: 0, failed: 0, changed: 0 }
+        let lines = if to_stdout { MemberLines::on_stderr() } else { MemberLines::on_stdout() };
+        Self { lines, long: LongLines::new(args), growing_name, members: 0, failed: 0, changed: 0 }
     }
 
     fn tell(&mut self, context: &Context, args: &TarArgs, event: Event) {
@@ -478,29 +477,24 @@ impl Told {
             }
             Event::Vanished { path } => {
                 self.changed += 1;
-                super::warn(
-                    context,
-                    args,
-                    "file-removed",
-                    &format!("{} was removed before it was read", quoted(&path)),
-                );
+                warn(context, args, "file-removed", &format!("{} was removed before it was read", quoted(&path)));
             }
             Event::Changed { path } => {
                 self.changed += 1;
-                super::warn(context, args, "file-changed", &format!("{} changed while it was read", quoted(&path)));
+                warn(context, args, "file-changed", &format!("{} changed while it was read", quoted(&path)));
             }
             Event::Shrank { path, missing_bytes } => {
                 self.changed += 1;
                 let missing = terminal::integer(missing_bytes);
                 let text = format!("{} became shorter by {missing} bytes; zeros stand for them", quoted(&path));
-                super::warn(context, args, "file-shrank", &text);
+                warn(context, args, "file-shrank", &text);
             }
             Event::Socket { path } => {
-                super::warn(context, args, "file-ignored", &format!("{} is a socket: left out", quoted(&path)));
+                warn(context, args, "file-ignored", &format!("{} is a socket: left out", quoted(&path)));
             }
             Event::IsTheArchive { path } if self.is_growing(&path) => {}
             Event::IsTheArchive { path } => {
-                super::warn(context, args, "ignore-archive", &format!("{} is the archive: left out", quoted(&path)));
+                warn(context, args, "ignore-archive", &format!("{} is the archive: left out", quoted(&path)));
             }
             Event::Tagged { path, tag, keeps } => {
                 let kept = match keeps {
@@ -510,7 +504,7 @@ impl Told {
                     Keeps::Nothing => "left out",
                 };
                 let text = format!("{} holds {}: {kept}", quoted(&path), quoted(&tag));
-                super::warn(context, args, "cachedir", &text);
+                warn(context, args, "cachedir", &text);
             }
             Event::MadeRelative { removed } => {
                 messages.note(NAME, &format!("{} is taken off the front of names", quoted(&removed)));
@@ -534,8 +528,7 @@ impl Told {
             1 => escaped(&member.path).into_owned(),
             _ => self.long.line(&member.path, member),
         };
-        // A list that nobody reads stops no archive.
-        let _unheard = self.output.line(&line);
+        self.lines.line(&line);
     }
 }
 
@@ -575,7 +568,7 @@ impl Run<'_> {
         let error = what.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(what);
         let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let _unheard = told.output.flush();
+        told.lines.flush();
         Ran { measures, error, told, hands_from: shared.hands_from(lease.as_ref()) }
     }
 
@@ -614,13 +607,12 @@ impl Run<'_> {
             };
             report::show_report(context, &finished, format);
         }
-        if self.args.totals {
-            context.messages.report(&format!("Total bytes written: {bytes_in} ({})", terminal::bytes(bytes_in)));
-        }
+        totals::show(context, self.args, "written", bytes_in);
         if told.failed > 0 && told.members > 1 {
             let failed = report::counted(told.failed, "file");
             context.messages.conclusion(NAME, &format!("{failed} not archived"));
         }
+        told.lines.finish()?;
         Ok(match (told.failed, told.changed) {
             (0, 0) => Outcome::Done,
             (0, _) => DIFFERENT,

@@ -1,11 +1,13 @@
 //! `mh tar -x`: what is restored and what may be replaced, decided from the options; what is told, in archive order.
 
-use super::archive::{self, Opened};
+use super::archive::{self, Opened, Way};
 use super::chosen::{Chosen, not_found, wants_attributes};
 use super::index;
 use super::list::{quoted, rules};
+use super::member_lines::MemberLines;
+use super::warnings::warn;
 use super::words::{LongLines, escaped};
-use super::{FAILED, NAME, TarArgs, could_not, memory, show_progress, warn};
+use super::{FAILED, NAME, TarArgs, could_not, memory, show_progress, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
@@ -25,8 +27,8 @@ use crew::verdict::Circumstances;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use terminal::{Delivery, Output};
 
 /// Extracts.
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
@@ -130,18 +132,16 @@ struct Teller<'a> {
 }
 
 struct Told {
-    output: Output<std::io::Stdout>,
+    lines: MemberLines,
     long: LongLines,
     members: u64,
     failed: u64,
-    reader_is_gone: bool,
 }
 
 impl<'a> Teller<'a> {
     fn new(context: &'a Context, args: &'a TarArgs) -> Self {
-        let long = LongLines::new(args);
-        let output = Output::to(std::io::stdout());
-        Self { context, args, told: Mutex::new(Told { output, long, members: 0, failed: 0, reader_is_gone: false }) }
+        let (lines, long) = (MemberLines::on_stdout(), LongLines::new(args));
+        Self { context, args, told: Mutex::new(Told { lines, long, members: 0, failed: 0 }) }
     }
 
     fn tell(&self, event: Event) {
@@ -180,7 +180,7 @@ impl Told {
             1 => escaped(name).into_owned(),
             _ => self.long.line(name, member),
         };
-        self.reader_is_gone |= !matches!(self.output.line(&line), Ok(Delivery::Taken));
+        self.lines.line(&line);
     }
 }
 
@@ -223,7 +223,7 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
             warn(
                 context,
                 args,
-                "unknown-type",
+                "unknown-cast",
                 &format!("{}: of unknown type '{kind}', taken for a file", quoted(path)),
             );
             false
@@ -247,7 +247,8 @@ fn into_tree(
     planned: Planned<'_>,
 ) -> Result<Outcome, Failure> {
     let Planned { width, plan, index } = planned;
-    let (name, total_bytes) = (opened.name.clone(), opened.total_bytes);
+    let (name, total_bytes, end) = (opened.name.clone(), opened.total_bytes, Arc::clone(&chosen.end));
+    let plain_bytes = total_bytes.filter(|_| matches!(opened.way, Way::AtOffsets(..)));
     let reach = if args.absolute_names { Reach::Anywhere } else { Reach::Beneath };
     let root = Root::open(b".", reach).map_err(|error| could_not("open", ".".as_ref(), &error))?;
     let (manner, unfinished, changed) = (manner(args, width), Unfinished::default(), FoldersChanged::default());
@@ -281,9 +282,16 @@ fn into_tree(
     drop(progress);
     let hands_from = shared.hands_from(lease);
     let mut told = teller.told.into_inner().unwrap_or_else(PoisonError::into_inner);
-    told.reader_is_gone |= told.output.finish().is_ok_and(|delivery| delivery == Delivery::ReaderGone);
-    let ended = Ended { name, measures, error: ended, members: told.members, failed: told.failed, index };
-    ended.show(context, args, hands_from, not_found(&wanted))
+    told.lines.flush();
+    let Told { lines, members, failed, .. } = told;
+    let read_bytes = match plain_bytes {
+        Some(there) => totals::up_to_end_mark(end.load(Ordering::Relaxed)).min(there),
+        None => measures.bytes_in,
+    };
+    let ended = Ended { name, measures, error: ended, members, failed, read_bytes, index };
+    let outcome = ended.show(context, args, hands_from, not_found(&wanted))?;
+    lines.finish()?;
+    Ok(outcome)
 }
 
 /// What came of it.
@@ -293,6 +301,8 @@ struct Ended {
     error: Option<ReadError>,
     members: u64,
     failed: u64,
+    /// Bytes of the archive, plain.
+    read_bytes: u64,
     index: Option<String>,
 }
 
@@ -322,10 +332,7 @@ impl Ended {
             };
             report::show_report(context, &finished, format);
         }
-        if args.totals {
-            let bytes = self.measures.bytes_in;
-            context.messages.report(&format!("Total bytes read: {bytes} ({})", terminal::bytes(bytes)));
-        }
+        totals::show(context, args, "read", self.read_bytes);
         for name in &not_found {
             context.messages.error(NAME, &format!("find {} in the archive", quoted(name)), &[]);
         }
@@ -410,6 +417,7 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
         copy_data(&mut feed, &member, &mut buffer, &mut output)?;
     }
     output.flush().map_err(Stopped::Output)?;
+    totals::show_read(context, args, &reader, &feed);
     Ok(failed)
 }
 

@@ -5,7 +5,7 @@ use super::chosen::{Chosen, not_found};
 use super::extract::tell_note;
 use super::index;
 use super::words::{LongLines, escaped, is_plain};
-use super::{FAILED, NAME, TarArgs, could_not};
+use super::{FAILED, NAME, TarArgs, could_not, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use ::archive::extract::Feed;
@@ -123,7 +123,8 @@ fn by_index(
     chosen: &mut Chosen,
     lines: &mut Lines<'_>,
 ) -> io::Result<ByIndex> {
-    let Some(found) = index::find(args, opened) else { return Ok(ByIndex::UpTo(0)) };
+    // What was read is told in the end: so it is read.
+    let Some(found) = index::find(args, opened).filter(|_| !args.totals) else { return Ok(ByIndex::UpTo(0)) };
     // Few that are named are gathered first. One look tells another archive's index, or one that was made up.
     let looked = found.and_then(|found| {
         let few = index::few_named(&found, chosen)?;
@@ -192,6 +193,7 @@ fn list(
             Step::End => break,
         }
     }
+    totals::show_read(context, args, &reader, &feed);
     if let Feed::Blocks(source) = &mut feed {
         // A checksum at the end of what is packed is only known when it is reached.
         source.drain().map_err(|cause| Problem::Archive(ReadError::Read { offset: 0, cause }))?;

@@ -74,6 +74,26 @@ pub struct Decoding<'a> {
     pub staffing: Staffing,
     /// What its hands are a part of.
     pub lease: &'a dyn Lease,
+    /// How much may come of it.
+    pub growth: Growth,
+}
+
+/// How much plain may come of packed bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Whatever the format can express: 20,000 bytes of one and more.
+    Any,
+    /// No more than honest archives have.
+    Bounded,
+}
+
+/// LIMIT: plain bytes that cost nothing: small archives of nothing but zeros fill no disk.
+const FREE_BYTES: u64 = 64 << 20;
+/// LIMIT: plain bytes beyond those, for each packed one. Sources have 5 to 10, logs 100, and deflate cannot express many more than this.
+const PLAIN_PER_PACKED: u64 = 1000;
+
+fn is_too_much(plain_bytes: u64, packed_bytes: u64) -> bool {
+    plain_bytes.saturating_sub(FREE_BYTES) > packed_bytes.saturating_mul(PLAIN_PER_PACKED)
 }
 
 /// Blocks of an archive that is being decoded.
@@ -81,6 +101,10 @@ pub struct Decoded {
     blocks: Receiver<Vec<u8>>,
     emptied: SyncSender<Vec<u8>>,
     failed: Arc<Mutex<Option<CodecError>>>,
+    growth: Growth,
+    plain_bytes: u64,
+    /// What the decoder has read: counted before anything that comes of it is handed over.
+    packed: Arc<Tally>,
 }
 
 impl BlockFeed for Decoded {
@@ -88,6 +112,10 @@ impl BlockFeed for Decoded {
         // Where nobody wants it any more it is memory to be freed.
         let _kept_or_freed = self.emptied.try_send(emptied);
         if let Ok(block) = self.blocks.recv() {
+            self.plain_bytes += block.len() as u64;
+            if self.growth == Growth::Bounded && is_too_much(self.plain_bytes, self.packed.bytes_in()) {
+                return Err(io::Error::other("each packed byte becomes more than 1000 (--untrusted)"));
+            }
             return Ok(block);
         }
         match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -102,7 +130,15 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
     let (sender, blocks) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD);
     let (emptied, recycled) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD);
     let failed = Arc::new(Mutex::new(None));
-    let decoded = Decoded { blocks, emptied, failed: Arc::clone(&failed) };
+    let packed = Arc::new(Tally::default());
+    let decoded = Decoded {
+        blocks,
+        emptied,
+        failed: Arc::clone(&failed),
+        growth: what.growth,
+        plain_bytes: 0,
+        packed: Arc::clone(&packed),
+    };
     let recycled = Mutex::new(recycled);
     let taker = Taker(Arc::new(move |bytes: &[u8]| hand_over(bytes, &sender, &recycled)));
     let lane =
@@ -117,7 +153,7 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
             };
             let unfinished = Unfinished::default();
             let decompression = Decompression::new(&lanes, false, what.limits, &unfinished, &on_close);
-            decompress(&decompression, &what.staffing, &share, &Tally::default());
+            decompress(&decompression, &what.staffing, &share, &packed);
         });
         read(decoded)
     })
@@ -132,4 +168,16 @@ fn hand_over(bytes: &[u8], to: &SyncSender<Vec<u8>>, recycled: &Mutex<Receiver<V
         to.send(block).ok().ok_or(io::ErrorKind::BrokenPipe)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_beyond_measure_is_too_much_and_what_is_small_is_not() {
+        assert!(!is_too_much(FREE_BYTES, 0) && is_too_much(FREE_BYTES + 1, 0));
+        assert!(!is_too_much(FREE_BYTES + 1000, 1) && is_too_much(FREE_BYTES + 1001, 1));
+        assert!(!is_too_much(u64::MAX, u64::MAX));
+    }
 }

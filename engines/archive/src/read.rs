@@ -166,6 +166,8 @@ const NAME_BYTES_MAX: u64 = 1 << 20;
 const RECORDS_BYTES_MAX: u64 = 16 << 20;
 /// LIMIT: bytes of a member; beyond it offsets would not fit.
 const MEMBER_BYTES_MAX: u64 = 1 << 60;
+/// The largest size that the field of a ustar header can say.
+const FIELD_BYTES_MAX: u64 = 0o77_777_777_777;
 
 /// Ends a step early: the whole archive, or the member at hand.
 #[derive(Debug)]
@@ -538,11 +540,15 @@ impl Reader {
     fn judge(&mut self, header: &HeaderBlock<'_>, front: &Front, said: &Said, member: &Member) -> Result<(), Failed> {
         let has_both = |long: &Option<Vec<u8>>, said: &Option<Vec<u8>>| matches!((long, said), (Some(long), Some(said)) if long != said);
         let size = header.size().and_then(|size| u64::try_from(size).ok());
+        // Data where none can be are told elsewhere, and an old sparse file's field is not its size.
+        let is_another_matter = match header.type_flag() {
+            b'1'..=b'6' => said.size.is_some_and(|said| said > 0),
+            flag => flag == b'S',
+        };
+        let is_two_sizes = matches!((said.size, size), (Some(said), Some(size)) if are_two_sizes(said, size));
         if has_both(&front.long_name, &said.path) || has_both(&front.long_link, &said.link) {
             self.disagreement(member, "a long name of GNU's and another one in its records")?;
-        } else if matches!((said.size, size), (Some(said), Some(size)) if size != 0 && said != size && size < 0o77_777_777_777)
-            && !matches!(header.type_flag(), b'S')
-        {
+        } else if is_two_sizes && !is_another_matter {
             self.disagreement(member, "two sizes, one in its header and another in its records")?;
         } else if self.rules.grammar == Grammar::Strict && !header.is_strict() && header.dialect() != Dialect::V7 {
             return Err(Defect::Ambiguous("the version of its dialect is none").into());
@@ -559,6 +565,14 @@ impl Reader {
             }
         }
     }
+}
+
+/// Whether a reader of records and one that does not know them would take a member to be of different lengths.
+fn are_two_sizes(said: u64, field: u64) -> bool {
+    // COMPAT: what the field's 11 digits cannot say is said by records alone; writers leave 0 or the largest number in it (GNU, star,
+    // Python). A 0 beside a size that fits is nobody's habit: a reader without records takes the data for members (CVE-2025-62518).
+    let is_beyond_field = said > FIELD_BYTES_MAX && (field == 0 || field == FIELD_BYTES_MAX);
+    said != field && !is_beyond_field
 }
 
 fn mapped(member: &mut Member, extents: Vec<crate::member::Extent>, size: u64) -> Result<(), Failed> {

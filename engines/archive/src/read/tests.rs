@@ -118,11 +118,37 @@ fn records_win_over_fields_and_the_last_of_a_key_over_others() {
     let data = [inner.clone(), inner].concat();
     let plain = changed(file("short", &data), 124, b"00000000000\0");
     let archive = [pax(&[("path", "first"), ("size", "5"), ("path", "long"), ("size", "1024")]), plain, end()].concat();
-    assert_eq!(lenient(&archive), ["Regular long 1024"]);
+    assert_eq!(lenient(&archive), ["Regular long 1024", "ReadersDisagree"]);
+    assert!(strict(&archive)[0].contains("two sizes"), "{:?}", strict(&archive));
     let other_size = file("f", &[b'x'; 600]);
     let archive = [pax(&[("size", "100")]), other_size, end()].concat();
     assert_eq!(lenient(&archive)[0], "Regular f 100");
     assert!(strict(&archive)[0].contains("two sizes"), "{:?}", strict(&archive));
+}
+
+#[test]
+fn a_size_in_records_alone_is_for_what_a_field_cannot_say() {
+    for (said, field, are_two) in [
+        (1024, 0, true),
+        (FIELD_BYTES_MAX, 0, true),
+        (FIELD_BYTES_MAX + 1, 0, false),
+        (FIELD_BYTES_MAX + 1, FIELD_BYTES_MAX, false),
+        (FIELD_BYTES_MAX + 1, 512, true),
+        (FIELD_BYTES_MAX + 1, FIELD_BYTES_MAX + 1, false),
+        (512, FIELD_BYTES_MAX, true),
+        (0, 0, false),
+        (0, 512, true),
+    ] {
+        assert_eq!(are_two_sizes(said, field), are_two, "{said} in records, {field} in the header");
+    }
+    // As writers of pax make them: a file of 8 GiB, whose data are cut off here.
+    let large = [pax(&[("size", "8589934592")]), file("large", b"")].concat();
+    for told in [lenient(&large), strict(&large)] {
+        assert_eq!(
+            told,
+            ["Regular large 8589934592", "error: it ends too early: the member at byte 1536 is not whole"]
+        );
+    }
 }
 
 #[test]
