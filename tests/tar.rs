@@ -4,6 +4,7 @@
 mod habits;
 mod hostile;
 mod made;
+mod swapped;
 
 use crate::place::{Place, said};
 use testkit::data;
