@@ -36,7 +36,7 @@ fn bytes(name: &'static str, why: &'static str, archive: Vec<u8>) -> Case {
 }
 
 /// A header that is changed before its sum is made.
-fn header(flag: u8, path: &str, size: u64, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+pub fn header(flag: u8, path: &str, size: u64, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     let mut block = vec![0_u8; 512];
     put(&mut block, 0, path.as_bytes());
     put(&mut block, 100, b"0000644");
@@ -53,12 +53,12 @@ fn header(flag: u8, path: &str, size: u64, change: impl FnOnce(&mut [u8])) -> Ve
     block
 }
 
-fn put(block: &mut [u8], at: usize, text: &[u8]) {
+pub fn put(block: &mut [u8], at: usize, text: &[u8]) {
     block[at..at + text.len()].copy_from_slice(text);
 }
 
 /// Data, filled up to whole blocks.
-fn padded(data: &[u8]) -> Vec<u8> {
+pub fn padded(data: &[u8]) -> Vec<u8> {
     let mut data = data.to_vec();
     data.resize(data.len().next_multiple_of(512), 0);
     data

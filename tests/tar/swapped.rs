@@ -1,0 +1,125 @@
+//! Extraction while somebody swaps a folder of the target for a link that leads out, without end: nothing outside is made, changed or
+//! removed. That the link stood in the way is shown by the refusals it caused, and by what `-P`, which follows links, does there.
+
+use super::tools;
+use crate::place::{Place, said, wait_until};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use testkit::program::Exit;
+
+/// A tree below `a` of many folders, each of which is a race; what stands outside has the same names, so that a way out would be
+/// taken. `plain.tar` names the folder that is swapped nowhere, `folders.tar` does.
+const TREE: &str = r"
+umask 022; mkdir -p src/a outside target/a
+for d in $(seq 40); do mkdir -p src/a/d$d/e; for f in 1 2 3; do echo new > src/a/d$d/f$f; done; echo new > src/a/d$d/e/g
+  ln -s f1 src/a/d$d/link; ln src/a/d$d/f2 src/a/d$d/hard; chmod 750 src/a/d$d/e; done
+echo new > src/a/kept
+for d in $(seq 20); do mkdir -p outside/d$d/e; echo old > outside/d$d/f1; done; echo old > outside/kept
+chmod -R go-rwx outside; find outside | xargs touch -h -d @7
+cd src; $mh tar -cf ../folders.tar a; $mh tar -cf ../plain.tar a/d* a/kept; cd ..
+for name in plain folders; do $mh tamp -c < $name.tar > $name.tar.zst; done";
+
+/// All that there is to see of what must stay.
+fn outside(place: &Place) -> String {
+    let list = "find outside -printf '%p %y %m %U %s %n %T@ %l\n' | sort; find outside -type f | sort | xargs cat";
+    String::from_utf8_lossy(&place.shell(list).stdout_of_success()).into_owned()
+}
+
+/// Has `target/a` by turns a folder and a link to `outside`, each step one exchange, so that something is there at any time. Whoever
+/// extracts may put a folder where the link was: then there is a new link.
+fn swap(place: &Place, stop: &AtomicBool, swaps: &AtomicU64) {
+    let (at, beside) = (place.path("target/a"), place.path("beside"));
+    let is_link = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    while !stop.load(Ordering::Relaxed) {
+        if !is_link(&at) && !is_link(&beside) {
+            // Nothing is there yet, or a folder of theirs. They may still put files into it: then it goes the next time.
+            let _none_yet = std::fs::remove_dir_all(&beside);
+            let _still_there = symlink(place.path("outside"), &beside);
+        }
+        match renameat_with(CWD, &at, CWD, &beside, RenameFlags::EXCHANGE) {
+            Ok(()) if is_link(&at) || is_link(&beside) => _ = swaps.fetch_add(1, Ordering::Relaxed),
+            Ok(()) => {}
+            // They have taken one away and not made the other yet.
+            Err(_) => std::thread::yield_now(),
+        }
+    }
+}
+
+/// Runs `work` while the folder is swapped.
+fn while_swapped(place: &Place, work: impl FnOnce(&AtomicU64)) {
+    let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| swap(place, &stop, &swaps));
+        // A failure must end the other thread too.
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&swaps)));
+        stop.store(true, Ordering::Relaxed);
+        if let Err(panic) = ended {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.shell(TREE).stdout_of_success();
+    place
+}
+
+/// One extraction. Whether the link was in its way, by what it told.
+fn met_the_link(place: &Place, arguments: &str) -> bool {
+    let ran = place.shell(&format!("$mh tar -x -C target {arguments}"));
+    let told = said(&ran);
+    assert!(matches!(ran.exit, Exit::Code(0 | 2)) && !told.contains("panicked"), "{arguments}: {told}");
+    assert_eq!(ran.exit == Exit::Code(0), told.is_empty(), "{arguments}: {told}");
+    told.contains("leads outside the target folder through a link")
+}
+
+#[test]
+fn nothing_outside_is_written_whoever_swaps_a_folder_for_a_link() {
+    let place = place();
+    let before = outside(&place);
+    while_swapped(&place, |swaps| {
+        for archive in ["-f plain.tar", "-f plain.tar.zst", "-f folders.tar", "-f folders.tar.zst", "< plain.tar"] {
+            for options in ["", "--overwrite", "--keep-directory-symlink", "-U", "-p --untrusted"] {
+                for hands in [1, 2, 64] {
+                    let first = swaps.load(Ordering::Relaxed);
+                    met_the_link(&place, &format!("{options} --hands {hands} {archive}"));
+                    wait_until("a swap", || swaps.load(Ordering::Relaxed) > first + 1);
+                }
+                assert_eq!(outside(&place), before, "{options} {archive}");
+            }
+        }
+        // Each width has met the link, however long that takes.
+        for hands in [1, 2, 64] {
+            for archive in ["-f plain.tar", "-f plain.tar.zst"] {
+                wait_until("a link in the way", || met_the_link(&place, &format!("--hands {hands} {archive}")));
+            }
+        }
+        assert_eq!(outside(&place), before);
+    });
+}
+
+#[test]
+fn who_follows_links_is_led_out_by_the_same_swaps() {
+    let place = place();
+    let before = outside(&place);
+    while_swapped(&place, |_| {
+        // Else the test above could not fail.
+        wait_until("a way out that -P takes", || {
+            met_the_link(&place, "-P -f plain.tar");
+            outside(&place) != before
+        });
+    });
+    if !tools(&["bsdtar"]) {
+        return;
+    }
+    let place = self::place();
+    while_swapped(&place, |_| {
+        wait_until("a way out that bsdtar -P takes", || {
+            place.shell("bsdtar -xPf plain.tar -C target");
+            outside(&place) != before
+        });
+    });
+}
