@@ -122,7 +122,7 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs-include -d 'Of the 
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs-exclude -d 'Of the extended attributes, not these' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -s g -l listed-incremental -d 'Incremental archives: not yet' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tar" -l checkpoint -d 'A line every N members' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l warning -d 'Warnings: all, none, or no-KEYWORD' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l warning -d 'Warnings: all, none, KEYWORD or no-KEYWORD, with GNU tar\'s keywords and `ambiguous`' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
