@@ -68,9 +68,10 @@ pub const CIRCUMSTANCES: &[Circumstance] = &[
     },
     Circumstance {
         name: "50-failing-disks",
-        why: "no room, no quota, errors of the disk, whoever meets them: told with the file, exit code 2, all else comes",
+        why: "no room, no quota, errors of the disk, also at the close, whoever meets them: told with the file, exit code 2, all else comes",
         tests: &[
             ("survive/failing.rs", "a_file_that_cannot_be_written_is_told_and_all_others_come"),
+            ("survive/failing.rs", "a_file_that_cannot_be_closed_is_told_and_its_source_stays"),
             ("survive/failing.rs", "a_file_that_cannot_be_read_is_told_and_all_others_come"),
             ("survive/failing.rs", "a_full_disk_keeps_what_is_whole_and_every_source"),
             ("survive/failing.rs", "a_read_only_disk_is_told_and_stays_as_it_is"),
