@@ -4,7 +4,7 @@
 pub mod bz2;
 mod gz;
 mod lz4;
-mod xz;
+pub mod xz;
 mod zst;
 
 /// A file of the corpus.

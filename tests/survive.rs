@@ -5,6 +5,7 @@ mod changing;
 mod failing;
 mod large;
 mod names;
+pub mod sandboxed;
 mod signals;
 
 use crate::place::{Place, said};

@@ -4,6 +4,7 @@
 mod generated;
 mod habits;
 mod hostile;
+mod itself;
 mod made;
 mod swapped;
 

@@ -149,6 +149,12 @@ fn stream(check: u8, blocks: &[Block]) -> Vec<u8> {
     stream_with(check, blocks, &index(&records))
 }
 
+/// A stream of one block that asks for a dictionary of 4 GiB, cut off before the Index, which could say that less will do.
+pub fn with_largest_dictionary(plain: &[u8]) -> Vec<u8> {
+    let block = Block::new(block_header(0, &[&[0x21, 1, 40]]), stored(plain), Vec::new());
+    [stream_header([0, NONE]), block.bytes()].concat()
+}
+
 fn simple() -> Vec<u8> {
     stream(CRC64, &[Block::sized(CRC64)])
 }

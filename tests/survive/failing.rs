@@ -9,17 +9,18 @@ use testkit::program::{Exit, Outcome, Program, left_out};
 /// Files around one of this many bytes, which fails.
 const BAD_BYTES: usize = 77_777;
 
-/// A tree, an archive of it, and `failing`, which runs a command on a disk that fails. `None` where there is no compiler.
-fn place_that_fails() -> Option<Place> {
+/// A tree, an archive of it, and a program out of `survive` that runs a command on a disk that fails, where `trial` shows that it can.
+/// `None` where there is no compiler, or no right to it.
+fn place_that_fails(program: &str, trial: &str) -> Option<Place> {
     let place = Place::new();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("survive/failing.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("survive/{program}.c"));
     let Some(compiler) = Program::find("cc") else {
         left_out("needs a C compiler (cc)");
         return None;
     };
-    let options = ["-O2".as_ref(), "-o".as_ref(), "failing".as_ref(), source.as_os_str()];
+    let options = ["-O2".as_ref(), "-o".as_ref(), program.as_ref(), source.as_os_str()];
     compiler.in_folder(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
-    if place.shell("./failing 5 read 77777 true").exit != Exit::Code(0) {
+    if place.shell(trial).exit != Exit::Code(0) {
         left_out("no right to filter system calls");
         return None;
     }
@@ -43,7 +44,7 @@ fn is_told(ran: &Outcome, code: i32, file: &str, cause: &str) {
 
 #[test]
 fn a_file_that_cannot_be_written_is_told_and_all_others_come() {
-    let Some(place) = place_that_fails() else { return };
+    let Some(place) = place_that_fails("failing", "./failing 5 read 77777 true") else { return };
     for (number, cause) in CAUSES {
         for hands in WIDTHS {
             for (command, target, code) in [
@@ -64,7 +65,7 @@ fn a_file_that_cannot_be_written_is_told_and_all_others_come() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_told_and_all_others_come() {
-    let Some(place) = place_that_fails() else { return };
+    let Some(place) = place_that_fails("failing", "./failing 5 read 77777 true") else { return };
     for hands in WIDTHS {
         for packed in ["", "--zstd"] {
             let ran =
@@ -81,6 +82,35 @@ fn a_file_that_cannot_be_read_is_told_and_all_others_come() {
         is_told(&ran, 1, "'/proc/self/mem'", "Input/output error");
         succeeds(&place, "cmp src/1/f11 x/f11 && cmp src/1/f12 x/f12");
         assert!(!place.has("x/mem"), "half a file");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_closed_is_told_and_its_source_stays() {
+    let Some(place) = place_that_fails("closing", "./closing 5 77777 true") else { return };
+    // What closes with an error is told by those who ask.
+    let asks = place.shell("./closing 5 9 dd if=/dev/zero of=asks bs=9 count=1 status=none");
+    assert!(asks.exit != Exit::Code(0) && said(&asks).contains("Input/output error"), "{}", said(&asks));
+    for (number, cause) in CAUSES {
+        for hands in WIDTHS {
+            for (command, code) in [
+                (format!("tar -xf a.tar -C x --hands {hands}"), 2),
+                (format!("tar -xf a.tar.zst -C x --hands {hands}"), 2),
+                (format!("cp -a -j {hands} src x/src"), 1),
+            ] {
+                succeeds(&place, "rm -rf x; mkdir x");
+                let ran = place.shell(&format!("./closing {number} {BAD_BYTES} $mh {command}"));
+                is_told(&ran, code, "3/bad'", cause);
+                let differ = place.shell("rm -f x/src/3/bad; diff -r src x/src");
+                assert_eq!(String::from_utf8_lossy(&differ.stdout), "Only in src/3: bad\n", "{command}");
+            }
+            let script = format!(
+                "cp -a src again; ./closing {number} {BAD_BYTES} $mh mv -j {hands} again small/src; echo $?; cmp again/3/bad src/3/bad && echo kept; rm -rf again"
+            );
+            let Some(ran) = beside(&place, "size=9m", &script) else { continue };
+            assert_eq!(String::from_utf8_lossy(&ran.stdout), "1\nkept\n", "mv: {}", said(&ran));
+            assert!(said(&ran).contains(cause) && said(&ran).contains("3/bad'"), "{}", said(&ran));
+        }
     }
 }
 

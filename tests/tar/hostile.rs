@@ -1,9 +1,10 @@
-//! The corpus of bad archives (`tests/tar/corpus/`, each file with its reason), at 1, 2 and 64 hands, from files and pipes, as root and as a
-//! user: nothing outside the target changes, what is left and what is told stands beside each. `MH_CORPUS_WRITE=1 cargo test -p
+//! The corpus of bad archives (`tests/tar/corpus/`, each file with its reason), at 1, 2 and 64 hands, from files and pipes, in sandboxes, as root
+//! and as a user: nothing outside the target changes, what is left and what is told stands beside each. `MH_CORPUS_WRITE=1 cargo test -p
 //! acceptance tar::hostile` writes files, what they come to and the README's table; read the diff.
 
 use crate::place::{Place, names_in, said};
-use crate::tar::made::{Case, cases, file, member, pax, symlink};
+use crate::survive::sandboxed::can_be_sandboxed;
+use crate::tar::made::{CIRCUMSTANCES, Case, cases, file, member, pax, symlink};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,6 +54,7 @@ fn the_files_are_what_their_makers_make_and_the_readme_gives_each_its_reason() {
             names.push(name);
         }
     }
+    written.push_str(&circumstances());
     if writes() {
         fs::write(&readme, &written).expect("the README can be written");
     }
@@ -61,10 +63,27 @@ fn the_files_are_what_their_makers_make_and_the_readme_gives_each_its_reason() {
     assert!(fs::read_to_string(&readme).expect("it was read before") == written, "the README's table is out of date");
 }
 
+/// Their table: each with the tests that make it happen, which must be there.
+fn circumstances() -> String {
+    let mut table = String::from(
+        "\nWhat no file can show, and the tests that make it happen:\n\n| circumstance | why | tests |\n|---|---|---|\n",
+    );
+    for circumstance in CIRCUMSTANCES {
+        let name = |(path, function): &(&str, &str)| {
+            let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file of tests");
+            assert!(text.contains(&format!("#[test]\nfn {function}()")), "{path} has no test {function}");
+            format!("`tests/{path}`: {function}")
+        };
+        let tests: Vec<String> = circumstance.tests.iter().map(name).collect();
+        writeln!(table, "| {} | {} | {} |", circumstance.name, circumstance.why, tests.join("; ")).expect("a string");
+    }
+    table
+}
+
 /// A target with what may be there already, a neighbour that nothing may change, and what is said of both.
 const FUNCTIONS: &str = r#"
 umask 022; export LC_ALL=C
-prepare() { chmod -R u+rwx box 2> /dev/null; rm -rf box; mkdir -p box/target box/outside; echo precious > box/outside/precious
+prepare() { test ! -e box || mv box "old$(ls | wc -l)"; mkdir -p box/target box/outside; echo precious > box/outside/precious
   ln -s ../outside box/target/before; ln -s ../outside/precious box/target/precious-link; mkfifo box/target/fifo
   ln box/outside/precious box/target/precious-name
   chmod 700 box/outside; touch -d @7 box/outside/precious box/outside; }
@@ -78,7 +97,7 @@ list() { (cd box/target; find . -mindepth 1 -type d -printf "%P %y %m $owner\n" 
 one() { echo "== $1"; prepare; test "$1" != overwrite || rm box/target/precious-name; shift; before=$(outside)
   for archive in $archives; do
     arguments=""; for word in "$@"; do case $word in @) word=corpus/$archive;; esac; arguments="$arguments $word"; done
-    cat corpus/$archive | timeout 60 $mh tar $arguments -C box/target > said 2>&1; echo "exit $?"
+    cat corpus/$archive | timeout 60 $sandbox $mh tar $arguments -C box/target > said 2>&1; echo "exit $?"
     sed "s|'corpus/$archive'|it|; s|standard input|it|" said | cut -c1-240
   done
   after=$(outside); test "$before" = "$after" || echo "THE OUTSIDE CHANGED: $after"
@@ -88,6 +107,10 @@ one "a pipe" x --hands 2
 one "untrusted" xf @ --untrusted
 one "keep" xf @ -k
 one "overwrite" xf @ --overwrite
+if test -x ../sandbox; then
+  sandbox="../sandbox 1"; one "sandbox that says EPERM" xf @ --hands 2
+  sandbox="../sandbox 38"; one "sandbox that says ENOSYS" xf @ --hands 64
+fi
 "#;
 
 /// What came of each way of extraction, as whoever runs it.
@@ -98,10 +121,13 @@ fn extracted(place: &Place, case: &Case, who: &Who) -> Vec<(String, String)> {
     // A folder for each of them: what root has left a user cannot remove.
     let folder = format!("mkdir '{0}'; chmod 777 '{0}'; cd '{0}'; ln -s ../corpus corpus", who.name);
     let ran = place.shell(&format!("{folder}; {} sh ../script", who.run_as));
+    // Some of what was made is thousands of folders deep.
+    place.shell(&format!("rm -rf '{}'/old*", who.name)).stdout_of_success();
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     let ways = said.split("== ").skip(1).filter_map(|way| way.split_once('\n'));
     let ways: Vec<(String, String)> = ways.map(|(name, what)| (name.to_owned(), what.to_owned())).collect();
-    assert_eq!(ways.len(), 7, "{}: {}", case.name, String::from_utf8_lossy(&ran.stderr));
+    let expected = if place.has("sandbox") { 9 } else { 7 };
+    assert_eq!(ways.len(), expected, "{}: {}", case.name, String::from_utf8_lossy(&ran.stderr));
     ways
 }
 
@@ -123,9 +149,14 @@ fn nothing_outside_the_target_changes() {
         return testkit::program::left_out("no root to extract as");
     }
     let mut wrong = Vec::new();
+    let tools = Place::new();
+    let is_sandboxed = can_be_sandboxed(&tools);
     for case in cases() {
         let place = Place::new();
         place.shell("mkdir corpus").stdout_of_success();
+        if is_sandboxed {
+            fs::hard_link(tools.path("sandbox"), place.path("sandbox")).expect("one file system");
+        }
         for (name, archive) in files(&case) {
             place.write(Path::new("corpus").join(name), archive);
         }
@@ -154,7 +185,7 @@ fn judge(case: &Case, who: &Who, ways: &[(String, String)]) {
     for (way, what) in ways {
         let is_defined = what.lines().filter(is_exit).all(|line| matches!(line, "exit 0" | "exit 2"));
         assert!(is_defined && !what.contains("OUTSIDE CHANGED"), "{}: {} {way}: {what}", case.name, who.name);
-        let is_same = !way.starts_with("hands") || ways[0].1 == *what;
+        let is_same = !(way.starts_with("hands") || way.starts_with("sandbox")) || ways[0].1 == *what;
         assert!(is_same, "{}: {way}: {what}\nnot {}", case.name, ways[0].1);
     }
     // What is told of a pipe may be told in other words.
@@ -178,6 +209,18 @@ fn strangers_get_less() {
     place.write("mixed.tar", [mixed.concat(), vec![0; 1024]].concat());
     let ran = place.shell("mkdir u; $mh tar xf mixed.tar -C u --untrusted; echo $?; ls u");
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "2\ngood\n", "{}", said(&ran));
+}
+
+#[test]
+fn strangers_get_ten_million_members_and_no_more() {
+    let place = Place::new();
+    // 4096 members of nothing are a frame, and frames follow one another.
+    place.write("members", member(b'0', "m", "", 0o644, b"").repeat(4096));
+    let script = "$mh tamp -c < members > frame; for n in $(seq 37); do cat frame; done > some; for n in $(seq 66); do cat some; done > many.tar.zst
+        $mh tar -xOf many.tar.zst --untrusted 2> told; echo $?; grep -c 'holds more than is allowed' told; wc -l < told";
+    let ran = place.shell(script);
+    let told = said(&ran);
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "2\n2432\n2432\n", "{told}");
 }
 
 #[test]

@@ -16,6 +16,69 @@ pub struct Case {
     pub archives: Vec<Vec<u8>>,
 }
 
+/// A bad input that is no file, but something that happens meanwhile.
+pub struct Circumstance {
+    /// Number and name, as for files.
+    pub name: &'static str,
+    /// What happens, and what must come of it.
+    pub why: &'static str,
+    /// The tests that make it happen: file below `tests`, and function.
+    pub tests: &'static [(&'static str, &'static str)],
+}
+
+/// What no file can show.
+pub const CIRCUMSTANCES: &[Circumstance] = &[
+    Circumstance {
+        name: "43-swapped-parents",
+        why: "a folder of the target is swapped for a link out, and back, without end: nothing outside changes",
+        tests: &[
+            ("tar/swapped.rs", "nothing_outside_is_written_whoever_swaps_a_folder_for_a_link"),
+            ("trees/hostile.rs", "nothing_outside_is_written_whoever_swaps_a_folder_for_a_link"),
+            ("trees/hostile.rs", "nothing_outside_is_removed_whoever_swaps_a_folder_for_a_link"),
+        ],
+    },
+    Circumstance {
+        name: "44-sandbox",
+        why: "EPERM or ENOSYS for openat2 and other calls: all files above, and sound trees, come to the same",
+        tests: &[
+            ("tar/hostile.rs", "nothing_outside_the_target_changes"),
+            ("survive/sandboxed.rs", "what_a_sandbox_refuses_nobody_hears_of"),
+        ],
+    },
+    Circumstance {
+        name: "45-members",
+        why: "more than ten million members: `--untrusted` takes no more",
+        tests: &[("tar/hostile.rs", "strangers_get_ten_million_members_and_no_more")],
+    },
+    Circumstance {
+        name: "48-changing-trees",
+        why: "files shrink, grow, go, or become something else while they are archived or copied: told, exit code 1, and a sound archive",
+        tests: &[
+            ("survive/changing.rs", "what_changes_while_it_is_archived_has_the_exit_code_that_gnu_tar_has"),
+            ("survive/changing.rs", "whatever_changes_all_that_does_not_is_archived_copied_and_stays"),
+        ],
+    },
+    Circumstance {
+        name: "49-into-itself",
+        why: "the archive lies in the tree that is archived; a folder is copied into itself: left out, and refused, whatever its name there",
+        tests: &[
+            ("tar/itself.rs", "an_archive_is_never_in_itself"),
+            ("tar/itself.rs", "no_folder_is_copied_or_moved_into_itself"),
+        ],
+    },
+    Circumstance {
+        name: "50-failing-disks",
+        why: "no room, no quota, errors of the disk, also at the close, whoever meets them: told with the file, exit code 2, all else comes",
+        tests: &[
+            ("survive/failing.rs", "a_file_that_cannot_be_written_is_told_and_all_others_come"),
+            ("survive/failing.rs", "a_file_that_cannot_be_closed_is_told_and_its_source_stays"),
+            ("survive/failing.rs", "a_file_that_cannot_be_read_is_told_and_all_others_come"),
+            ("survive/failing.rs", "a_full_disk_keeps_what_is_whole_and_every_source"),
+            ("survive/failing.rs", "a_read_only_disk_is_told_and_stays_as_it_is"),
+        ],
+    },
+];
+
 /// All of them, by number.
 pub fn cases() -> Vec<Case> {
     let mut cases = places::cases();

@@ -136,8 +136,13 @@ fn records() -> Vec<Case> {
         ),
         bytes(
             "34-huge-records",
-            "an extended header that says it has a GiB, and a global one",
-            [file("a"), header(b'x', "pax", 1 << 30, |_| {}), header(b'g', "pax", 1 << 30, |_| {}), file("b")].concat(),
+            "an extended header that says it has a GiB",
+            [file("a"), header(b'x', "pax", 1 << 30, |_| {}), file("b")].concat(),
+        ),
+        bytes(
+            "34-huge-global",
+            "a global header that says it has a GiB",
+            [file("a"), header(b'g', "pax", 1 << 30, |_| {}), file("b")].concat(),
         ),
         case(
             "34-large-attribute",
@@ -231,6 +236,11 @@ pub fn sparse_and_foreign() -> Vec<Case> {
                 file("f"),
                 file("g"),
             ],
+        ),
+        case(
+            "45-nearly-all-hole",
+            "a GiB of hole for four bytes: refused to strangers",
+            &[mapped("1073741824", "1", "0,4"), file("hole"), file("a")],
         ),
         case(
             "30-map-without-end",

@@ -3,7 +3,7 @@
 use super::{Case, bytes, case, file, folder, hard_link, long, member, padded, pax, symlink};
 
 pub fn cases() -> Vec<Case> {
-    [names(), links(), kinds()].into_iter().flatten().collect()
+    [names(), links(), kinds(), bombs()].into_iter().flatten().collect()
 }
 
 fn names() -> Vec<Case> {
@@ -214,6 +214,59 @@ fn kinds() -> Vec<Case> {
             vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xfd, 0x01, 0x00, 0x00]
         }),
     ]
+}
+
+/// What strangers' archives become when they are unpacked.
+fn bombs() -> Vec<Case> {
+    // Three holes of 400 GiB, each with data enough not to be nearly all hole.
+    let large = |name: &str| {
+        let records =
+            [("GNU.sparse.size", "429496729600"), ("GNU.sparse.numblocks", "1"), ("GNU.sparse.map", "0,524288")];
+        vec![
+            Part::Raw([pax(&records), super::header(b'0', name, 4 * RUN_BYTES, |_| {})].concat()),
+            Part::Zeros { runs: 4 },
+        ]
+    };
+    let holes: Vec<Part> = ["one", "two", "three"].iter().flat_map(|name| large(name)).collect();
+    let zeros = super::header(b'0', "zeros", 128 * RUN_BYTES, |_| {});
+    vec![
+        bytes("45-more-than-allowed", "1200 GiB, most of them holes: strangers get no more than a TiB", zst(holes)),
+        bytes(
+            "45-ratio",
+            "16 MiB out of some kB: whole, in bounded memory; only the sum of sizes has a bound",
+            zst(vec![Part::Raw(zeros), Part::Zeros { runs: 128 }]),
+        ),
+        bytes(
+            "46-dictionary-of-xz",
+            "a block that asks for a dictionary of 4 GiB",
+            crate::corpus_made::xz::with_largest_dictionary(&[file("a"), vec![0; 1024]].concat()),
+        ),
+    ]
+}
+
+/// What a zst block may have.
+const RUN_BYTES: u64 = 128 << 10;
+
+enum Part {
+    Raw(Vec<u8>),
+    Zeros { runs: u32 },
+}
+
+/// An archive as a zst frame of raw blocks and runs, with a window of a MiB.
+fn zst(parts: Vec<Part>) -> Vec<u8> {
+    let block = |kind: u32, size: usize| (((size as u32) << 3 | kind << 1).to_le_bytes()[..3]).to_vec();
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 10 << 3];
+    for part in parts {
+        match part {
+            Part::Raw(data) => frame.extend([block(0, data.len()), data].concat()),
+            Part::Zeros { runs } => {
+                (0..runs).for_each(|_| frame.extend([block(1, RUN_BYTES as usize), vec![0]].concat()))
+            }
+        }
+    }
+    // The end mark, as the last block.
+    frame.extend([(1024_u32 << 3 | 1).to_le_bytes()[..3].to_vec(), vec![0; 1024]].concat());
+    frame
 }
 
 /// A gz member with a stored block.

@@ -1,0 +1,67 @@
+//! Sandboxes that answer EPERM or ENOSYS to openat2, fchmodat2, io_uring, unshare and copy_file_range: the same trees, and not a word.
+
+use super::{WIDTHS, succeeds};
+use crate::place::{Place, said};
+use crate::trees::described::describe;
+use std::path::Path;
+use testkit::program::{Exit, Program, left_out};
+
+/// Builds `sandbox NUMBER COMMAND...` in this place; false where that cannot be done.
+pub fn can_be_sandboxed(place: &Place) -> bool {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("survive/sandbox.c");
+    let Some(compiler) = Program::find("cc") else {
+        left_out("needs a C compiler (cc)");
+        return false;
+    };
+    let options = ["-O2".as_ref(), "-o".as_ref(), "sandbox".as_ref(), source.as_os_str()];
+    compiler.in_folder(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
+    let works = place.shell("./sandbox 1 true").exit == Exit::Code(0);
+    if !works {
+        left_out("no right to filter system calls");
+    }
+    works
+}
+
+/// Links between the folders on the way to a file, modes that want calls of their own, holes, names of a pipe and of one file twice.
+const TREE: &str = "umask 022; mkdir -p src/a/b/c src/bar; for n in $(seq 50); do echo $n > src/a/b/f$n; done; ln src/a/b/f1 src/a/hard
+    ln -s b src/a/in; ln -s ../../.. src/a/b/out; truncate -s 3M src/hole; echo end >> src/hole; mkfifo src/pipe
+    chmod 4755 src/a/b/f2; chmod 1777 src/bar; chmod 0400 src/a/b/f3; chmod 2755 src/a/b/c; chmod 0750 src/a
+    touch -h -d '2001-02-03 04:05:06.789' src/a/in src/hole src/a/b/f4 src/a/b src/a src/bar src/a/b/c src";
+
+#[test]
+fn what_a_sandbox_refuses_nobody_hears_of() {
+    let place = Place::new();
+    if !can_be_sandboxed(&place) {
+        return;
+    }
+    succeeds(&place, TREE);
+    // Its members go through a folder's link: that is what the kernel is asked to resolve.
+    succeeds(&place, "mkdir more; echo x > more/x; $mh tar -cf a.tar src; cp a.tar linked.tar");
+    succeeds(
+        &place,
+        "$mh tar -rf linked.tar --transform='s,^more,src/a/in/c,' more/x; $mh tar --zstd -cf a.tar.zst src",
+    );
+    let tree = |folder: &str| describe(&place.path(folder));
+    let from = tree("src");
+    for number in [1, 38] {
+        for hands in WIDTHS {
+            for (command, result) in [
+                (format!("tar -xpf a.tar -C x --hands {hands}"), "x/src"),
+                (format!("tar -xpf a.tar.zst -C x --hands {hands}"), "x/src"),
+                (format!("cp -a -j {hands} src x/src"), "x/src"),
+            ] {
+                succeeds(&place, "rm -rf x; mkdir x");
+                let ran = place.shell(&format!("./sandbox {number} $mh {command}"));
+                assert_eq!((ran.exit, said(&ran)), (Exit::Code(0), String::new()), "{command}, error {number}");
+                assert!(tree(result) == from, "{command}, error {number}: {:?}", tree(result));
+            }
+            let ran = place.shell(&format!(
+                "./sandbox {number} $mh tar -cf b.tar --hands {hands} src && cmp a.tar b.tar &&
+                 ./sandbox {number} $mh tar -xpf linked.tar -C x --hands {hands} && cmp more/x x/src/a/b/c/x &&
+                 ./sandbox {number} $mh tar -df b.tar && ./sandbox {number} $mh rm -rf -j {hands} x"
+            ));
+            assert_eq!((ran.exit, said(&ran)), (Exit::Code(0), String::new()), "error {number}, {hands} hands");
+            assert!(!place.has("x"));
+        }
+    }
+}
