@@ -285,7 +285,7 @@ impl Reader {
             let offset = self.next_header;
             let Some(block) = self.block(source, offset)? else {
                 // COMPAT: zeros are an empty archive, nothing at all is none.
-                return if offset == self.begin { Err(ReadError::NoArchive) } else { self.end(front) };
+                return if offset == self.begin { Err(ReadError::NoArchive) } else { self.end(front, wrong_since) };
             };
             match HeaderBlock(&block).check() {
                 Checked::Sound => {
@@ -301,7 +301,7 @@ impl Reader {
                     if second.is_some_and(|block| HeaderBlock(&block).check() != Checked::Zeros) {
                         self.notes.push_back(Note::LoneZeroBlock { offset });
                     }
-                    return self.end(front);
+                    return self.end(front, wrong_since);
                 }
                 Checked::Wrong if !self.any_header && front.is_empty() => return Err(ReadError::NoArchive),
                 // COMPAT: GNU tar looks block by block for the next header, and fails in the end.
@@ -342,8 +342,10 @@ impl Reader {
         }
     }
 
-    fn end<T>(&mut self, front: &Front) -> Result<Option<T>, ReadError> {
+    /// The end. What was wrong since an offset may have been headers: members may be missing, though nothing was found to go on with.
+    fn end<T>(&mut self, front: &Front, wrong_since: Option<u64>) -> Result<Option<T>, ReadError> {
         self.ended = true;
+        self.notes.extend(wrong_since.map(|offset| Note::Resynchronised { offset }));
         match front.begin {
             Some(offset) => Err(ReadError::Damaged { offset, defect: Defect::Dangling }),
             None => Ok(None),

@@ -110,6 +110,9 @@ fn what_is_no_header_is_passed_over_and_told() {
     assert!(lenient(&[0; 1024]).is_empty(), "an empty archive");
     let archive = [file("a", b""), vec![b'#'; 1024], file("b", b""), end()].concat();
     assert_eq!(lenient(&archive), ["Regular a 0", "Regular b 0", "Resynchronised"]);
+    // It may have been the last member's.
+    assert_eq!(lenient(&[file("a", b""), vec![b'#'; 512], end()].concat()), ["Regular a 0", "Resynchronised"]);
+    assert_eq!(lenient(&[file("a", b""), vec![b'#'; 512]].concat()), ["Regular a 0", "Resynchronised"]);
 }
 
 #[test]
