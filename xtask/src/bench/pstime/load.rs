@@ -15,7 +15,7 @@ pub enum Kind {
     Spin,
     /// One system call after the other.
     Calls,
-    /// About 200 us in user mode, then as long in one system call.
+    /// About 1 ms in user mode, then as long in one system call.
     Half,
     /// 1 ms of work, 3 ms of sleep: in step with a tick of 4 ms.
     Brief,
@@ -82,7 +82,8 @@ const WORK: Duration = Duration::from_secs(1);
 /// One that is watched while it works goes on until the watching is over.
 const LONG_WORK: Duration = Duration::from_millis(1600);
 const THREADS: u32 = 64;
-const PHASE_NS: u64 = 200_000;
+/// Long beside the two readings of its clock, which a load counts as its own time.
+const PHASE_NS: u64 = 1_000_000;
 
 /// Waits for a line, works, gives account, waits for its end.
 pub fn run(arguments: &LoadArguments) -> Result<(), String> {
@@ -155,7 +156,7 @@ fn spin_until(end: Instant) {
 /// Both halves are work, not time: one that is pushed off its CPU goes on where it was. Their lengths vary, so that the load is not
 /// in step with the tick.
 struct Half {
-    zero: std::fs::File,
+    random: std::fs::File,
     buffer: Vec<u8>,
     spins: u64,
     bytes: u64,
@@ -163,12 +164,13 @@ struct Half {
 
 impl Half {
     fn prepare() -> Result<Self, String> {
-        let mut zero = std::fs::File::open("/dev/zero").map_err(|error| format!("load: {error}"))?;
-        // Long calls: what the loop does between them is the program's own, and counted nowhere in its account.
+        let mut random = std::fs::File::open("/dev/urandom").map_err(|error| format!("load: {error}"))?;
+        // Long calls, since what the loop does between them is the program's own and counted nowhere in its account; and few bytes: who fills
+        // the caches with zeros has some us of its own time after each call, until what it needs is back.
         let mut buffer = vec![1_u8; 2 * HALF_BYTES];
         let spins = fastest_ns(|| spin(SPINS)).map(|spins_ns| SPINS * PHASE_NS / spins_ns)?;
-        let bytes_ns = fastest_ns(|| zero.read_exact(&mut buffer[..HALF_BYTES]).expect("zeros have no end"))?;
-        Ok(Self { zero, buffer, spins, bytes: HALF_BYTES as u64 * PHASE_NS / bytes_ns })
+        let bytes_ns = fastest_ns(|| random.read_exact(&mut buffer[..HALF_BYTES]).expect("it has no end"))?;
+        Ok(Self { random, buffer, spins, bytes: HALF_BYTES as u64 * PHASE_NS / bytes_ns })
     }
 
     /// CPU time of the user halves.
@@ -182,14 +184,14 @@ impl Half {
             spin(part(self.spins, noise >> 48));
             user_ns += clock(ClockId::ThreadCPUTime) - before;
             let length = (part(self.bytes, noise >> 32) as usize).min(self.buffer.len());
-            self.zero.read_exact(&mut self.buffer[..length]).map_err(|error| format!("load: {error}"))?;
+            self.random.read_exact(&mut self.buffer[..length]).map_err(|error| format!("load: {error}"))?;
         }
         Ok(Truth { user_ns, ..Truth::default() })
     }
 }
 
 const SPINS: u64 = 100_000;
-const HALF_BYTES: usize = 4 << 20;
+const HALF_BYTES: usize = 512 << 10;
 
 fn spin(count: u64) {
     (0..count).for_each(|value| {
