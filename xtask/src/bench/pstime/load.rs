@@ -82,7 +82,7 @@ const WORK: Duration = Duration::from_secs(1);
 /// One that is watched while it works goes on until the watching is over.
 const LONG_WORK: Duration = Duration::from_millis(1600);
 const THREADS: u32 = 64;
-/// Long beside the two readings of its clock, which a load counts as its own time.
+/// Long beside the readings of its clock around a half, of which a part is the program's and a part the system's.
 const PHASE_NS: u64 = 1_000_000;
 
 /// Waits for a line, works, gives account, waits for its end.
@@ -177,9 +177,9 @@ impl Half {
     fn work(mut self, end: Instant) -> Result<Truth, String> {
         let (mut user_ns, mut noise) = (0, 0x2545_f491_4f6c_dd1d_u64);
         while Instant::now() < end {
-            // From a half to one and a half.
+            // From nothing to twice as long, so that no tick tells what the next will see.
             noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let part = |whole: u64, noise: u64| whole / 2 + whole * (noise & 0xffff) / 0x1_0000;
+            let part = |whole: u64, noise: u64| whole * (noise & 0xffff) / 0x8000;
             let before = clock(ClockId::ThreadCPUTime);
             spin(part(self.spins, noise >> 48));
             user_ns += clock(ClockId::ThreadCPUTime) - before;
