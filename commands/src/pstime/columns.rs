@@ -22,7 +22,7 @@ pub enum Column {
     Usr,
     /// System time
     Sys,
-    /// How far %USR and %SYS may be off, with 95 % confidence
+    /// How far %USR and %SYS may be off, with 98 % confidence
     Error,
     /// User and system time
     Cpu,

@@ -5,7 +5,7 @@ use crate::groups::Hierarchy;
 use crate::model::{Interval, ThreadUsage};
 use crate::sample::{Identity, Sample, ThreadSample};
 use crate::source::process_stat::State;
-use crate::split::wilson;
+use crate::split::{Confidence, wilson};
 use serde::Serialize;
 
 /// What holds a thread back, most telling first: the order in which verdicts are given.
@@ -152,7 +152,7 @@ fn disk_share(usage: &ThreadUsage, thread: &ThreadSample, looks: u32) -> f64 {
 
 fn is_mostly_in_disk_sleep(usage: &ThreadUsage, thread: &ThreadSample, looks: u32) -> bool {
     let found = thread.seen.uninterruptible.min(looks);
-    let (low, _) = wilson(f64::from(found), f64::from(looks - found), f64::from(looks));
+    let (low, _) = wilson(f64::from(found), f64::from(looks - found), f64::from(looks), Confidence::Usual);
     block_share(usage) >= MOSTLY || low >= MOSTLY
 }
 

@@ -53,7 +53,7 @@ pub struct Row {
     pub user_cores: f64,
     /// Cores used in the kernel.
     pub system_cores: f64,
-    /// How far each of both may be off, with 95 % confidence.
+    /// How far each of both may be off, with 98 % confidence.
     pub error_cores: f64,
     /// Cores used.
     pub cores: f64,
