@@ -343,3 +343,17 @@ fn a_terminal_that_obeys_no_orders_gets_plain_text() {
     assert!(!plain.contains('\u{1b}') && plain.contains("average: "), "{plain}");
     assert!(full.contains("\u{1b}[?1049h"), "{full}");
 }
+
+#[test]
+fn progress_is_drawn_only_where_the_cursor_obeys() {
+    let place = Place::new();
+    if Program::find("script").is_none() {
+        return left_out("there is no script(1)");
+    }
+    let shown = |term: &str| {
+        let line = "script -qec \"echo 1 | $mh xjobs sleep\" /dev/null </dev/null";
+        String::from_utf8_lossy(&place.shell(&format!("TERM={term} {line}")).stdout).into_owned()
+    };
+    assert_eq!(shown("dumb"), "");
+    assert!(shown("xterm").contains("1 running"));
+}

@@ -96,7 +96,7 @@ impl Context {
         let mut settings = Settings::load().map_err(|message| Failure::Environment { command: "mh", message })?;
         let class_of_runner = crate::sharing::class_of_runner().map(PriorityArg::from);
         settings.crew.priority = class_of_runner.or(settings.crew.priority);
-        let (messages, last_acts) = (Messages::standard_error(Verbosity::Normal), LastActs::default());
+        let (messages, last_acts) = (Messages::with_progress(Verbosity::Normal, obeys_orders), LastActs::default());
         let program = "mh".to_owned();
         Ok(Self {
             program,

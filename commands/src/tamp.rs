@@ -225,7 +225,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 /// What all names have in common.
 fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failure> {
     args.shared.settle(&context.settings.crew);
-    context.messages = Messages::standard_error(verbosity(args));
+    context.messages = Messages::with_progress(verbosity(args), context.terminals.obeys_orders);
     let job = plan::plan(context, args)?;
     if args.shared.explain {
         report::show_plan(context, &plan::expectation(&job), args.shared.report)?;

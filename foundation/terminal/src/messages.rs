@@ -31,9 +31,14 @@ pub struct Messages {
 const HINTS_SHOWN: usize = 2;
 
 impl Messages {
-    /// Messages on standard error.
+    /// Messages on standard error, lines alone.
     pub fn standard_error(verbosity: Verbosity) -> Self {
-        Self { verbosity, screen: Arc::new(Screen::standard_error()) }
+        Self { verbosity, screen: Arc::new(Screen::standard_error(false)) }
+    }
+
+    /// Messages on standard error, and progress below them where it is a terminal that `obeys_orders` to the cursor.
+    pub fn with_progress(verbosity: Verbosity, obeys_orders: bool) -> Self {
+        Self { verbosity, screen: Arc::new(Screen::standard_error(obeys_orders)) }
     }
 
     /// Says `command: could not fragment`, then the first two hints. Said at every verbosity.

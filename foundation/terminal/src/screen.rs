@@ -36,8 +36,8 @@ enum View {
 const ERASE_TO_END: &str = "\x1b[K";
 
 impl Screen {
-    pub(crate) fn standard_error() -> Self {
-        let view = if io::stderr().is_terminal() { View::StandardError } else { View::None };
+    pub(crate) fn standard_error(can_be_drawn_on: bool) -> Self {
+        let view = if can_be_drawn_on && io::stderr().is_terminal() { View::StandardError } else { View::None };
         Self::new(Box::new(io::stderr()), view)
     }
 
