@@ -12,7 +12,7 @@ use super::layout::CPUS;
 use super::passport::{Passed, Passport};
 use super::row::{Entry, Standing};
 use super::seat::{Attempt, Seat, now_ms};
-use super::sleep::Moment;
+use super::sleep::{self, Moment};
 use super::table::{CrewFolder, Table, TableError};
 use super::{Budget, Hand, HandBooks, InProcess, Lease, Place, Priority, Request, Surroundings};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait};
@@ -30,11 +30,9 @@ const SEATS: usize = 8;
 /// system call at more yield points.
 const TABLE_CHECK_MS: u64 = 1000;
 
-/// While a run is hungry it looks after the dead and the stopped itself, for what no futex tells: first after 10 ms, then twice
-/// as late each time up to 160 ms. Shorter costs CPU time while everything is well (about 10 us a look), longer leaves the hands
-/// of a stopped run unused.
+/// While one run alone is hungry it looks after the dead and the stopped itself, for what no futex tells: first after 10 ms, then
+/// twice as late each time up to a round (`sleep::ROUND`). Of several each has its turn in a round.
 const LOOK_FIRST: Duration = Duration::from_millis(10);
-const LOOK_LAST: Duration = Duration::from_millis(160);
 
 /// One budget for all runs that use the same table.
 #[derive(Clone)]
@@ -399,8 +397,8 @@ impl Member {
         }
         queue.is_watched = true;
         drop(queue);
-        seat.sleep(moment, *patience);
-        *patience = (*patience * 2).min(LOOK_LAST);
+        seat.sleep(moment, seat.until_own_look(*patience));
+        *patience = (*patience * 2).min(sleep::ROUND);
         if seat.moment() == moment {
             // Somebody died, or time is up.
             seat.tend_others();
@@ -503,6 +501,8 @@ impl Member {
             self.give_back_to(first.seat, first.taken);
             if first.is_above() {
                 self.seat_numbered(first.seat).publish(0, false);
+                // No CPU came free, so nobody rings for a thread of ours that sleeps on the table; the next first hand is its.
+                self.seat_numbered(first.seat).ring_own();
             }
         }
         self.publish(&queue);

@@ -62,8 +62,9 @@ impl Seat {
         table.mark(row).store(0, Ordering::SeqCst);
         let keeper = table.keep_mark(row);
         row::write(table.words(), row, &entry);
-        // Whoever watches learns of it.
-        table.ring_all();
+        table.tell_watchers();
+        // One of those who wait sleeps on the new mark from now on: the kernel wakes no more than one.
+        row::hungry_or_listening(table.words()).find(|&other| other != row).inspect(|&other| table.ring(other));
         let is_unbound = entry.quota.is_none_or(|quota| quota.hands() >= entry.cpus.count() as u64);
         Ok(Self { table, locks, row, entry, keeper, is_unbound, uneven: None, left_out: AtomicUsize::new(0) })
     }
@@ -128,7 +129,7 @@ impl Seat {
         if self.left_out.swap(count, Ordering::Relaxed) != count {
             self.put(field::LEFT_OUT, count as u64);
             row::write_mask(self.words(), self.row, &self.cpus());
-            self.ring_if_hungry();
+            self.pass_on();
         }
     }
 
@@ -262,7 +263,7 @@ impl Seat {
     pub(super) fn claim_hand(&self, taken: Taken, lent: Option<ClaimWord>) -> Option<ClaimWord> {
         let claim = hands::claim(self.words(), &self.witness(), self.row, taken, lent);
         // A dead claimer was tended on the way, and may have held hands of its own.
-        self.ring_if_hungry();
+        self.pass_on();
         claim
     }
 
@@ -311,7 +312,7 @@ impl Seat {
     /// Says that the run would not get faster by more hands than these.
     pub(super) fn set_useful_width(&self, width: u32) {
         self.put(field::USEFUL_WIDTH, u64::from(width));
-        self.ring_if_hungry();
+        self.pass_on();
     }
 
     /// Says how many hands the run has from elsewhere.
@@ -338,10 +339,12 @@ impl Seat {
         }
     }
 
-    /// Wakes whoever waits for a hand: more has changed than a hand.
-    fn ring_if_hungry(&self) {
-        if row::is_anybody_hungry(self.words()) {
-            self.table.ring_all();
+    /// How long a hungry run may sleep until it looks after the others itself; `patience` where it is the only one.
+    pub(super) fn until_own_look(&self, patience: Duration) -> Duration {
+        let hungry: Vec<usize> = row::hungry_or_listening(self.words()).collect();
+        match hungry.binary_search(&self.row) {
+            Ok(place) if hungry.len() > 1 => sleep::until_turn(place, hungry.len(), now_ms()),
+            _ => patience,
         }
     }
 
@@ -365,10 +368,13 @@ impl Seat {
         row::is_anybody_hungry(self.words())
     }
 
-    /// Frees what the dead and the stopped hold, and tells everybody when something came of it.
+    /// Frees what the dead and the stopped hold, and tells everybody when something came of it. If not, whose turn was a stopped
+    /// one's may have been rung for nothing: then it is another's.
     pub(super) fn tend_others(&self) {
         if hands::tend_all(self.words(), &self.witness(), self.row) > 0 {
             self.table.ring_all();
+        } else {
+            self.pass_on();
         }
     }
 }
@@ -378,7 +384,9 @@ impl Drop for Seat {
         hands::empty(self.words(), self.row);
         // The mark goes before the lock does: the row's next owner sets its own.
         drop(self.keeper.take());
-        self.table.ring_all();
+        self.table.tell_watchers();
+        tell_listeners(&self.table, self.row);
+        self.pass_on();
         // A failure leaves the lock to the closing of the file, which follows at once.
         let _closing_unlocks = byte_lock::unlock(&self.locks, self.row as u64);
     }

@@ -59,8 +59,47 @@ pub(super) fn sleep(table: &Table, own: usize, since: Moment, timeout: Duration)
     }
 }
 
+/// How often a hungry run looks after the dead and the stopped at least, for what no futex tells. Shorter costs CPU time while
+/// everything is well (0.1 to 0.4 ms a look, by the number of runs), longer leaves the hands of a stopped run unused.
+pub(super) const ROUND: Duration = Duration::from_millis(160);
+/// Between the turns of several: long enough for the one before to have come to a CPU, looked and fallen asleep again.
+const SPACING_MS: u64 = 80;
+/// LIMIT: a round of many. Longer lets a low run notice later that it has waited long enough.
+const LONGEST_ROUND_MS: u64 = 1280;
+
+/// How long the run at `place` of `count` sleeps until its turn to look, at `now_ms` of the clock that all share. Turns are spread
+/// over the round: runs that became hungry together would all want a CPU at the same moments otherwise, for ever.
+pub(super) fn until_turn(place: usize, count: usize, now_ms: u64) -> Duration {
+    let count = count.max(1) as u64;
+    let round_ms = (SPACING_MS * count).clamp(ROUND.as_millis() as u64, LONGEST_ROUND_MS);
+    let turn_ms = round_ms * place as u64 / count;
+    let wait_ms = (turn_ms + round_ms - now_ms % round_ms) % round_ms;
+    Duration::from_millis(if wait_ms == 0 { round_ms } else { wait_ms })
+}
+
 /// Rings for runs other than `own` that listen: they have no yield points, so nothing else tells them that somebody is hungry now.
 pub(super) fn tell_listeners(table: &Table, own: usize) {
     let listens = |row: &usize| table.words().load(row_word(*row, field::LISTENS)) != 0;
     row::present(table.words()).filter(|&row| row != own).filter(listens).for_each(|row| table.ring(row));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_to_look_are_spread_over_the_round_and_come_once_in_it() {
+        for (count, round_ms) in [(2, 160), (3, 240), (8, 640), (64, 1280)] {
+            let turn = |place| until_turn(place, count, 1_600_001).as_millis() as u64;
+            let mut turns: Vec<u64> = (0..count).map(turn).collect();
+            turns.sort_unstable();
+            assert!(turns[0] > 0 && turns[count - 1] <= round_ms, "{turns:?}");
+            let spacing_ms = round_ms / count as u64;
+            assert!(turns.windows(2).all(|two| two[1] - two[0] >= spacing_ms), "{turns:?}");
+        }
+        // 2500 rounds of 640 ms.
+        assert_eq!(until_turn(3, 8, 1_600_000).as_millis(), 240);
+        assert_eq!(until_turn(3, 8, 1_600_239).as_millis(), 1);
+        assert_eq!(until_turn(3, 8, 1_600_240).as_millis(), 640, "after it a whole round");
+    }
 }

@@ -224,8 +224,13 @@ impl Table {
 
     /// Wakes every run that waits for something, and all who watch.
     pub fn ring_all(&self) {
-        sound(self.generation());
+        self.tell_watchers();
         row::hungry_or_listening(self.words()).for_each(|row| self.ring(row));
+    }
+
+    /// Wakes all who watch who is there.
+    pub fn tell_watchers(&self) {
+        sound(self.generation());
     }
 
     /// The robust mark of `row`.

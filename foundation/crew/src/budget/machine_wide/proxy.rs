@@ -15,7 +15,7 @@ use std::time::Duration;
 const LOOK_AT_REST: Duration = Duration::from_secs(10);
 /// The same while somebody is hungry: waiting long changes who is entitled to what, which nothing announces either; and the dead
 /// and the stopped have to be looked after. As long as a hungry run's own slowest look.
-const LOOK_HUNGRY: Duration = super::LOOK_LAST;
+const LOOK_HUNGRY: Duration = super::sleep::ROUND;
 
 /// What a proxy needs beyond a lease.
 pub trait Proxy: Lease {
@@ -63,7 +63,7 @@ impl Proxy for Member {
     fn sleep(&self, since: Moment) {
         let Some((_, seat)) = self.seat() else { return std::thread::sleep(LOOK_HUNGRY) };
         let is_hungry = seat.is_anybody_hungry();
-        seat.sleep(since, if is_hungry { LOOK_HUNGRY } else { LOOK_AT_REST });
+        seat.sleep(since, if is_hungry { seat.until_own_look(LOOK_HUNGRY) } else { LOOK_AT_REST });
         if (is_hungry && seat.moment() == since) || seat.sees_a_death() {
             // Somebody died, or time is up. A death that nobody tends would end the next sleep at once, and every other one.
             seat.tend_others();
