@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::cp::jobs::{self, Found, Layout, Names, TargetIs};
 use crate::cp::manner::{KEEP_ALL, backup, refuse_backup_of_nothing};
-use crate::cp::{Finished, copy_all};
+use crate::cp::{Finished, bound, copy_all};
 use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group, Signals};
 use crate::report::show_plan;
@@ -114,6 +114,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         let mut plan = Plan::new(format!("mv of {} arguments", jobs.len()));
         plan.choose("move", "by renaming", "one step, where source and target are on one file system");
         plan.choose("else", "copy everything, then remove", "a source is removed only when its copy is complete");
+        if let Some(bound) = bound(context, &args.shared, &jobs) {
+            plan.choose("hands", bound.shown(), bound.why);
+        }
         show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
     }
