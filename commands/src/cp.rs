@@ -183,7 +183,7 @@ pub struct CpArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Hands, priority, memory, plan and report.
+    /// Hands, priority, plan and report.
     #[command(flatten)]
     shared: SharedArgs,
 }
@@ -204,7 +204,7 @@ fn command() -> Command {
         .args_override_self(true)
         .infer_long_args(true)
         .version(env!("CARGO_PKG_VERSION"));
-    trees::without_short_names(command).after_help(
+    trees::fitted(command).after_help(
         "Examples:\n  mh cp -a project /backup          a tree with everything it has, on all cores\n  \
          mh cp -a --resume project /backup go on where a signal ended it\n  \
          mh cp -a --verify disk.img /mnt   and read it back",

@@ -89,7 +89,7 @@ struct MvArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Hands, priority, memory, plan and report.
+    /// Hands, priority, plan and report.
     #[command(flatten)]
     shared: SharedArgs,
 }
@@ -99,7 +99,7 @@ fn command() -> Command {
         .args_override_self(true)
         .infer_long_args(true)
         .version(env!("CARGO_PKG_VERSION"));
-    trees::without_short_names(command).after_help(
+    trees::fitted(command).after_help(
         "Examples:\n  mh mv a b                    a rename\n  \
          mh mv project /mnt/disk      a copy on all cores, then a removal",
     )

@@ -81,7 +81,7 @@ struct RmArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Hands, priority, memory, plan and report.
+    /// Hands, priority, plan and report.
     #[command(flatten)]
     shared: SharedArgs,
 }
@@ -101,7 +101,7 @@ enum When {
 
 fn command() -> Command {
     let command = RmArgs::augment_args(Command::new("rm")).args_override_self(true).version(env!("CARGO_PKG_VERSION"));
-    trees::without_short_names(command).after_help(
+    trees::fitted(command).after_help(
         "Examples:\n  mh rm -rf build              a tree, on all cores\n  \
          mh rm -r --dry-run build     what would be removed\n  \
          mh rm -rf --report build     and what bound it",

@@ -31,9 +31,18 @@ const FOLDERS_OPEN: usize = 1024;
 /// LIMIT: descriptors that a hand needs to get on: two files, and folders of both sides around them.
 const DESCRIPTORS_A_HAND: usize = 8;
 
-/// Takes the short names of the shared options away that the old tools have a meaning of their own for (`cp -p`, `cp -T`).
-pub fn without_short_names(command: Command) -> Command {
-    command.mut_arg("hands", |hands: Arg| hands.short_alias(None))
+/// What of the shared options is not as it is elsewhere: short names that the old tools have a meaning of their own for (`cp -p`, `cp -T`) go, and a limit
+/// of memory is refused.
+pub fn fitted(command: Command) -> Command {
+    let refuse =
+        |_: &str| Err::<u64, _>("what is held does not grow with what there is to do: there is nothing to limit");
+    command
+        .mut_arg("hands", |hands: Arg| hands.short_alias(None))
+        .mut_arg("memory", |memory: Arg| memory.hide(true).value_parser(refuse))
+        .mut_args(|arg| match arg.get_help_heading() {
+            Some("Cores and memory") => arg.help_heading("Cores"),
+            _ => arg,
+        })
 }
 
 /// Speaks as the old tool does, under the name that the program was called by.
