@@ -96,6 +96,10 @@ pub struct CpArgs {
     #[arg(short = 'v', long)]
     verbose: bool,
 
+    /// Say of each file, besides, which way its bytes went and why
+    #[arg(long, hide_short_help = true)]
+    debug: bool,
+
     /// Do not enter folders on other file systems than their argument's
     #[arg(short = 'x', long, hide_short_help = true)]
     one_file_system: bool,
