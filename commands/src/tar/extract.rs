@@ -422,8 +422,10 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
         }
         let taking = chosen.choose(&mut member, &mut |event| teller.tell(event));
         failed |= teller.told.into_inner().unwrap_or_else(PoisonError::into_inner).failed > 0;
-        if taking != Taking::Take {
-            continue;
+        match taking {
+            Taking::Take => {}
+            Taking::PassOver => continue,
+            Taking::Stop => break,
         }
         // Standard output is for what is in the files.
         match args.verbose {
