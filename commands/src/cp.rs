@@ -11,14 +11,13 @@ use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group, Signals};
 use crate::report::show_plan;
 use crate::shared_args::SharedArgs;
+use crate::trees::width::{self, Bound};
 use crate::trees::{self, Outset, TreeReport, Words};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use crew::plan::Plan;
-use machine::{StorageKind, storage_of};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
 use std::sync::Arc;
 use sys::entry;
 use transfer::copy::{Copying, Existing, HalfDone, Job, Manner, copy};
@@ -96,6 +95,10 @@ pub struct CpArgs {
     /// Say what is copied
     #[arg(short = 'v', long)]
     verbose: bool,
+
+    /// Say of each file, besides, which way its bytes went and why
+    #[arg(long, hide_short_help = true)]
+    debug: bool,
 
     /// Do not enter folders on other file systems than their argument's
     #[arg(short = 'x', long, hide_short_help = true)]
@@ -184,7 +187,7 @@ pub struct CpArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Hands, priority, memory, plan and report.
+    /// Hands, priority, plan and report.
     #[command(flatten)]
     shared: SharedArgs,
 }
@@ -205,7 +208,7 @@ fn command() -> Command {
         .args_override_self(true)
         .infer_long_args(true)
         .version(env!("CARGO_PKG_VERSION"));
-    trees::without_short_names(command).after_help(
+    trees::fitted(command).after_help(
         "Examples:\n  mh cp -a project /backup          a tree with everything it has, on all cores\n  \
          mh cp -a --resume project /backup go on where a signal ended it\n  \
          mh cp -a --verify disk.img /mnt   and read it back",
@@ -258,12 +261,7 @@ pub fn copy_all(
 ) -> Result<Finished, Failure> {
     let tally = Arc::new(Tally::default());
     let half_done = HalfDone::default();
-    let width_limit = || match shared.hands_asked() {
-        // One reader at a time: several would have the heads jump between their places.
-        None if is_on_turning_disk(context, jobs) => 1,
-        _ => usize::MAX,
-    };
-    let hands = trees::hands(context, shared, what, outset(manner, jobs), width_limit)?;
+    let hands = trees::hands(context, shared, what, outset(manner, jobs), || bound(context, shared, jobs))?;
     let at_signal = half_done.clone();
     context.last_acts.add(move || at_signal.remove_all_and_hold());
     // Modes are made whole at once where they are kept; the budget's own files have theirs whatever the mask.
@@ -287,7 +285,8 @@ pub fn copy_all(
     drop(progress);
     entry::set_umask(umask);
     let (measured, ways, hands_from) = (hands.told(copied.measured), copied.ways, hands.from());
-    let report = TreeReport { verb: "copied", counts: tally.counts(), measured, ways, hands_from };
+    let report =
+        TreeReport { verb: "copied", counts: tally.counts(), measured, ways, width_why: hands.why(), hands_from };
     Ok(Finished { report, roots: copied.roots, is_complete: copied.is_complete })
 }
 
@@ -304,13 +303,10 @@ fn outset(manner: &Manner, jobs: &[Job]) -> Outset {
     trees::outset(sides.into_iter())
 }
 
-fn is_on_turning_disk(context: &Context, jobs: &[Job]) -> bool {
-    let turns =
-        |path: &Path| storage_of(&context.host, path).is_ok_and(|storage| storage.kind == StorageKind::Rotating);
-    jobs.first().is_some_and(|job| {
-        let path = |bytes| Path::new(OsStr::from_bytes(bytes));
-        turns(path(&job.source)) || turns(path(folder_of(&job.target)))
-    })
+/// What bounds the hands of a copy, on either side.
+pub fn bound(context: &Context, shared: &SharedArgs, jobs: &[Job]) -> Option<Bound> {
+    let sides = jobs.iter().flat_map(|job| [job.source.as_slice(), folder_of(&job.target)]);
+    width::bound(&context.host, shared.hands_asked(), || context.machine.hands_allowed(), sides)
 }
 
 /// What was typed, as `jobs` takes it.
@@ -345,8 +341,8 @@ fn plan(context: &Context, args: &CpArgs, manner: &Manner, jobs: &[Job]) -> Plan
     let hands = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
     if manner.existing == Existing::Ask {
         plan.choose("hands", "1", "questions come one after the other");
-    } else if args.shared.hands_asked().is_none() && is_on_turning_disk(context, jobs) {
-        plan.choose("hands", "1", "a turning disk: several readers would have its heads jump");
+    } else if let Some(bound) = bound(context, &args.shared, jobs) {
+        plan.choose("hands", bound.shown(), bound.why);
     } else {
         plan.choose("hands", format!("up to {hands}"), "a folder a task; large files in pieces");
     }

@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::cp::jobs::{self, Found, Layout, Names, TargetIs};
 use crate::cp::manner::{KEEP_ALL, backup, refuse_backup_of_nothing};
-use crate::cp::{Finished, copy_all};
+use crate::cp::{Finished, bound, copy_all};
 use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group, Signals};
 use crate::report::show_plan;
@@ -14,11 +14,11 @@ use crate::trees::{self, Words, cause, shown};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::plan::Plan;
 use rustix::io::Errno;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStringExt;
-use sys::entry::{self, Follow, Kind, Replace, Status};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use sys::entry::{self, Follow, Kind, Replace, Status, flags};
 use transfer::copy::{Backup, Existing, FollowLinks, Job, Make, Manner, Reflink, Same, Sparse, back_up};
 use transfer::operand::Operand;
 
@@ -89,7 +89,7 @@ struct MvArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Hands, priority, memory, plan and report.
+    /// Hands, priority, plan and report.
     #[command(flatten)]
     shared: SharedArgs,
 }
@@ -99,7 +99,7 @@ fn command() -> Command {
         .args_override_self(true)
         .infer_long_args(true)
         .version(env!("CARGO_PKG_VERSION"));
-    trees::without_short_names(command).after_help(
+    trees::fitted(command).after_help(
         "Examples:\n  mh mv a b                    a rename\n  \
          mh mv project /mnt/disk      a copy on all cores, then a removal",
     )
@@ -114,6 +114,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         let mut plan = Plan::new(format!("mv of {} arguments", jobs.len()));
         plan.choose("move", "by renaming", "one step, where source and target are on one file system");
         plan.choose("else", "copy everything, then remove", "a source is removed only when its copy is complete");
+        if let Some(bound) = bound(context, &args.shared, &jobs) {
+            plan.choose("hands", bound.shown(), bound.why);
+        }
         show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
     }
@@ -185,6 +188,9 @@ fn move_one(words: &Words, job: &Job, args: &MvArgs, kept: Option<&Backup>) -> R
         }
     }
     if args.dry_run {
+        if status.kind() == Kind::Folder {
+            refuse_into_itself(&status, &target, &from, &to)?;
+        }
         words.shows(&format!("renamed {from} -> {to}"));
         return Ok(Moved::Renamed);
     }
@@ -205,14 +211,11 @@ fn may_replace(
     kept: Option<&Backup>,
 ) -> Result<bool, String> {
     let (from, to) = (shown(&job.source), shown(&job.target));
-    // COMPAT: a link is not put in the place of what it leads to: nothing would lead there any more.
-    let leads_there = status.kind() == Kind::Link
+    let is_lost = status.kind() == Kind::Link
         && there.kind() != Kind::Link
         && kept.is_none()
-        && Operand::open(&job.source)
-            .and_then(|source| entry::status_at(source.parent.as_fd(), &source.name, Follow::Yes))
-            .is_ok_and(|meant| meant.identity() == there.identity());
-    if there.identity() == status.identity() || leads_there {
+        && leads_there(job, there).unwrap_or(false);
+    if there.identity() == status.identity() || is_lost {
         return Err(format!("{from} and {to} are the same file"));
     }
     if args.no_clobber || (args.update && there.changed_at() >= status.changed_at()) {
@@ -227,6 +230,40 @@ fn may_replace(
         }
         _ => Ok(!args.interactive || words.asks(&format!("overwrite {to}"))),
     }
+}
+
+/// COMPAT: a link is not put in the place of what it leads to: nothing would lead there any more. It is where that file has another name, by which the
+/// link finds it.
+fn leads_there(job: &Job, there: &Status) -> io::Result<bool> {
+    let source = Operand::open(&job.source)?;
+    let meant = entry::status_at(source.parent.as_fd(), &source.name, Follow::Yes)?;
+    if meant.identity() != there.identity() {
+        return Ok(false);
+    }
+    if there.links() < 2 {
+        return Ok(true);
+    }
+    let found = std::fs::canonicalize(OsStr::from_bytes(&job.source))?.into_os_string().into_vec();
+    let (found, target) = (Operand::open(&found)?, Operand::open(&job.target)?);
+    let folder = |operand: &Operand| entry::status_at(operand.parent.as_fd(), c".", Follow::No);
+    Ok(found.name == target.name && folder(&found)?.identity() == folder(&target)?.identity())
+}
+
+/// What a real run would refuse: a folder into itself. The error is its sentence.
+fn refuse_into_itself(source: &Status, target: &Operand, from: &str, to: &str) -> Result<(), String> {
+    let mut at = entry::open_at(target.parent.as_fd(), c".", flags::O_PATH | flags::O_DIRECTORY, 0).ok();
+    let mut last = None;
+    while let Some(folder) = at
+        && let Ok(found) = entry::status_of(folder.as_fd())
+        && last != Some(found.identity())
+    {
+        if found.identity() == source.identity() {
+            return Err(format!("cannot move {from} to a subdirectory of itself, {to}"));
+        }
+        last = Some(found.identity());
+        at = entry::open_at(folder.as_fd(), c"..", flags::O_PATH | flags::O_DIRECTORY, 0).ok();
+    }
+    Ok(())
 }
 
 fn rename(source: &Operand, target: &Operand, job: &Job, status: &Status, args: &MvArgs) -> Result<Moved, String> {
@@ -288,6 +325,7 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, jobs: &[Job]
         one_file_system: false,
         contents: false,
         tells_all: args.verbose,
+        tells_ways: false,
         pretends: false,
     };
     let what = format!("mv of {} arguments", jobs.len());

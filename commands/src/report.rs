@@ -33,6 +33,9 @@ pub struct Finished<'a> {
     /// Whose hands it worked with, where they were not simply the table's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hands_from: Option<&'static str>,
+    /// How wide it was at most, and why, where that depends on what its files lie on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width_why: Option<String>,
     /// What an archive's index was good for, in a word, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<String>,
@@ -123,6 +126,9 @@ fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
     writeln!(text, "{}", bound_sentence(verdict, measures)).expect("writing to a string");
     if let Some(kept) = &finished.kept_up {
         writeln!(text, "{}", kept_sentence(kept, measures, &finished.totals)).expect("writing to a string");
+    }
+    if let Some(why) = &finished.width_why {
+        writeln!(text, "{why}.").expect("writing to a string");
     }
     if let Some(whose) = finished.hands_from {
         writeln!(text, "its hands were {whose}.").expect("writing to a string");

@@ -6,6 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group, Signals};
 use crate::report::show_plan;
 use crate::shared_args::SharedArgs;
+use crate::trees::width::{self, Bound};
 use crate::trees::{self, Outset, TreeReport, Words, cause, shown};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use crew::plan::Plan;
@@ -80,7 +81,7 @@ struct RmArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Hands, priority, memory, plan and report.
+    /// Hands, priority, plan and report.
     #[command(flatten)]
     shared: SharedArgs,
 }
@@ -100,7 +101,7 @@ enum When {
 
 fn command() -> Command {
     let command = RmArgs::augment_args(Command::new("rm")).args_override_self(true).version(env!("CARGO_PKG_VERSION"));
-    trees::without_short_names(command).after_help(
+    trees::fitted(command).after_help(
         "Examples:\n  mh rm -rf build              a tree, on all cores\n  \
          mh rm -r --dry-run build     what would be removed\n  \
          mh rm -rf --report build     and what bound it",
@@ -116,7 +117,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let words = Words::new(context);
     let typed: Vec<Vec<u8>> = args.files.iter().map(|file| file.clone().into_vec()).collect();
     if args.shared.explain {
-        show_plan(context, &plan(context, &args), args.shared.report)?;
+        show_plan(context, &plan(context, &args, &typed), args.shared.report)?;
         return Ok(Outcome::Done);
     }
     if is_asked_once(&args) && !agrees_once(&words, &args) {
@@ -151,7 +152,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let is_quick = removal.caution == Caution::Never && !removal.tells_all;
     let outset =
         if is_quick { trees::outset(operands.iter().map(|path| operand::folder_of(path))) } else { Outset::Lasts };
-    let hands = trees::hands(context, &args.shared, what(&args), outset, || usize::MAX)?;
+    let hands = trees::hands(context, &args.shared, what(&args), outset, || bound(context, &args.shared, &operands))?;
     let progress = trees::progress(&context.messages, "removed", &tally);
     let measured = remove(&removal, hands.width, &hands.lease);
     drop(progress);
@@ -161,6 +162,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         counts,
         measured: hands.told(measured),
         ways: Vec::new(),
+        width_why: hands.why(),
         hands_from: hands.from(),
     };
     trees::report(context, &args.shared, &finished);
@@ -190,11 +192,20 @@ pub fn remove_quietly(
         descriptors: trees::folder_descriptors(),
     };
     let what = "mv: removing what was copied".to_owned();
-    let hands = trees::hands(context, shared, what, Outset::Lasts, || usize::MAX)?;
+    let hands = trees::hands(context, shared, what, Outset::Lasts, || bound(context, shared, operands))?;
     let progress = trees::progress(&context.messages, "removed", &tally);
     remove(&removal, hands.width, &hands.lease);
     drop(progress);
     Ok(tally.counts().failed)
+}
+
+fn bound(context: &Context, shared: &SharedArgs, operands: &[Vec<u8>]) -> Option<Bound> {
+    width::bound(
+        &context.host,
+        shared.hands_asked(),
+        || context.machine.hands_allowed(),
+        operands.iter().map(Vec::as_slice),
+    )
 }
 
 fn what(args: &RmArgs) -> String {
@@ -275,7 +286,7 @@ fn is_on_another_device(path: &[u8], status: &Status) -> bool {
     parent.is_ok_and(|parent| status.identity().device != parent.identity().device)
 }
 
-fn plan(context: &Context, args: &RmArgs) -> Plan {
+fn plan(context: &Context, args: &RmArgs, operands: &[Vec<u8>]) -> Plan {
     let mut plan = Plan::new(what(args));
     let hands = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
     match folders(args) {
@@ -283,12 +294,13 @@ fn plan(context: &Context, args: &RmArgs) -> Plan {
         Folders::Empty => plan.choose("remove", "files and empty folders", "-d"),
         Folders::Never => plan.choose("remove", "files", "no -r"),
     }
-    match caution(context, args) {
-        Caution::Always => plan.choose("hands", "1", "questions come one after the other"),
-        Caution::WriteProtected => {
+    match (caution(context, args), bound(context, &args.shared, operands)) {
+        (Caution::Always, _) => plan.choose("hands", "1", "questions come one after the other"),
+        (_, Some(bound)) => plan.choose("hands", bound.shown(), bound.why),
+        (Caution::WriteProtected, None) => {
             plan.choose("hands", format!("up to {hands}"), "asks about what is write-protected; the others go on");
         }
-        Caution::Never => plan.choose("hands", format!("up to {hands}"), "nothing is asked"),
+        (Caution::Never, None) => plan.choose("hands", format!("up to {hands}"), "nothing is asked"),
     }
     crate::sharing::explain(&mut plan);
     plan

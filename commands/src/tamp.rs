@@ -455,6 +455,7 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
             is_compression: job.direction.is_compression(),
             measures: &ran.measures,
             kept_up: ran.kept,
+            width_why: None,
             hands_from: ran.hands_from,
             index: None,
             circumstances: Circumstances { others_cpu_ns: ran.others_cpu_ns, ..job.circumstances },

@@ -23,11 +23,14 @@ mod words;
 use crate::context::{Context, signal_failure};
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::registry::{Entry, Group, Signals};
+use crate::report::counted;
 use crate::sharing::{self, Shared};
 use crate::trees;
+use crate::trees::width::{self, Bound};
+use ::archive::packed::LeaseShare;
 use args::TarArgs;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use crew::budget::{Lease, Request};
+use crew::budget::{Lease, Request, Waiting};
 use crew::pipeline::Mode;
 use crew::tally::Tally;
 use std::ffi::OsStr;
@@ -148,12 +151,62 @@ fn width(context: &Context, args: &TarArgs) -> usize {
     wanted.min(trees::hands_for_descriptors()).max(1)
 }
 
-/// Why so many.
-fn why_width(context: &Context, args: &TarArgs) -> String {
-    match args.shared.hands_asked() {
+/// The workers of a part of a run.
+struct Workers {
+    most: usize,
+    /// Those that share a hand, since they wait.
+    a_hand: usize,
+    /// How many, in words, and why.
+    shown: String,
+    why: String,
+}
+
+impl Workers {
+    /// For the report.
+    fn sentence(&self) -> String {
+        width::sentence(&self.shown, &self.why)
+    }
+
+    /// Hands for as many workers.
+    fn hands(&self, workers: usize) -> usize {
+        workers.div_ceil(self.a_hand)
+    }
+
+    /// A part of `lease` for them.
+    fn share_of<'a>(&self, lease: &'a dyn Lease) -> Box<dyn Lease + 'a> {
+        let share = Box::new(LeaseShare::of(lease));
+        if self.a_hand > 1 { Box::new(Waiting::on(share, self.a_hand)) } else { share }
+    }
+}
+
+/// As many as there may be hands.
+fn workers(context: &Context, args: &TarArgs) -> Workers {
+    let most = width(context, args);
+    let why = match args.shared.hands_asked() {
         Some(_) => "--hands".to_owned(),
         None if args.is_small => "over before a second hand could help".to_owned(),
         None => format!("{} allowed CPUs", context.machine.hands_allowed()),
+    };
+    Workers { most, a_hand: 1, shown: counted(most as u64, "hand"), why }
+}
+
+/// Those that read or make files at `paths`.
+fn workers_on(context: &Context, args: &TarArgs, paths: &[PathBuf]) -> Workers {
+    match bound(context, args, paths) {
+        None => workers(context, args),
+        Some(bound) => {
+            let bound = bound.with_workers(bound.workers.min(trees::hands_for_descriptors()));
+            Workers { most: bound.workers, a_hand: bound.workers_a_hand, shown: bound.shown(), why: bound.why }
+        }
+    }
+}
+
+fn bound(context: &Context, args: &TarArgs, paths: &[PathBuf]) -> Option<Bound> {
+    let paths = paths.iter().map(|path| path.as_os_str().as_bytes());
+    if args.is_small {
+        None
+    } else {
+        width::bound(&context.host, args.shared.hands_asked(), || context.machine.hands_allowed(), paths)
     }
 }
 

@@ -1,13 +1,15 @@
 //! What `mh cp`, `mh rm` and `mh mv` have in common: hands, progress, lines in GNU's words, questions, the report.
 //! Knows no option of any of them.
 
+pub mod width;
+
 use crate::context::{Context, HeldSignals, signal_failure};
 use crate::failure::{Failure, with_causes};
 use crate::report::{bound_sentence, counted, forecast_sentence, hint, seconds_text};
 use crate::shared_args::{ReportFormat, SharedArgs};
 use crate::sharing::{self, Shared};
 use clap::{Arg, Command};
-use crew::budget::{Brief, Joined, Priority, Request};
+use crew::budget::{Brief, Joined, Lease, Priority, Request, Waiting};
 use crew::clocks::{Clocks, StageClock};
 use crew::measures::{Access, Measures, Slots};
 use crew::scatter::Scattered;
@@ -21,6 +23,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use terminal::{Align, Messages, Progress, Table, Verbosity, printable, quote};
 use transfer::tally::{Counts, Tally};
+use width::Bound;
 
 /// LIMIT: descriptors for folders a run may hold, where the system allows that many. More would only help in chains that are deeper still.
 const FOLDERS_OPEN: usize = 1024;
@@ -28,9 +31,18 @@ const FOLDERS_OPEN: usize = 1024;
 /// LIMIT: descriptors that a hand needs to get on: two files, and folders of both sides around them.
 const DESCRIPTORS_A_HAND: usize = 8;
 
-/// Takes the short names of the shared options away that the old tools have a meaning of their own for (`cp -p`, `cp -T`).
-pub fn without_short_names(command: Command) -> Command {
-    command.mut_arg("hands", |hands: Arg| hands.short_alias(None))
+/// What of the shared options is not as it is elsewhere: short names that the old tools have a meaning of their own for (`cp -p`, `cp -T`) go, and a limit
+/// of memory is refused.
+pub fn fitted(command: Command) -> Command {
+    let refuse =
+        |_: &str| Err::<u64, _>("what is held does not grow with what there is to do: there is nothing to limit");
+    command
+        .mut_arg("hands", |hands: Arg| hands.short_alias(None))
+        .mut_arg("memory", |memory: Arg| memory.hide(true).value_parser(refuse))
+        .mut_args(|arg| match arg.get_help_heading() {
+            Some("Cores and memory") => arg.help_heading("Cores"),
+            _ => arg,
+        })
 }
 
 /// Speaks as the old tool does, under the name that the program was called by.
@@ -97,19 +109,32 @@ pub struct Hands<'a> {
     pub width: usize,
     /// Where they come from.
     pub lease: Brief<Box<dyn Fn() -> Joined + Send + Sync + 'a>>,
-    joined: Arc<OnceLock<(Shared, usize)>>,
+    joined: Arc<OnceLock<Began>>,
     _signals: Arc<HeldSignals>,
+}
+
+/// How a run takes part in a budget.
+struct Began {
+    budget: Shared,
+    width: usize,
+    why: String,
 }
 
 impl Hands<'_> {
     /// Whose they were, where that is worth a line.
     pub fn from(&self) -> Option<&'static str> {
-        self.joined.get()?.0.hands_from(&self.lease)
+        self.joined.get()?.budget.hands_from(&self.lease)
     }
 
     /// What was measured, with the width that it turned out to have: one, where it was over before it took part in a budget.
     pub fn told(&self, measured: Scattered) -> Scattered {
-        Scattered { width: self.joined.get().map_or(1, |(_, useful_width)| *useful_width), ..measured }
+        Scattered { width: self.joined.get().map_or(1, |began| began.width), ..measured }
+    }
+
+    /// How wide it was at most, and why.
+    pub fn why(&self) -> String {
+        let brief = || width::sentence("1 hand", "over before a second one could help");
+        self.joined.get().map_or_else(brief, |began| began.why.clone())
     }
 }
 
@@ -122,28 +147,42 @@ pub enum Outset {
     Lasts,
 }
 
-/// Sets up signals and hands for a run. `width_limit` is asked once it has lasted: the most hands that would make it faster.
+/// Sets up signals and hands for a run. `bound` is asked once it has lasted: whether another number of workers than hands are allowed makes it fastest.
 pub fn hands<'a>(
     context: &'a Context,
     shared: &'a SharedArgs,
     what: String,
     outset: Outset,
-    width_limit: impl Fn() -> usize + Send + Sync + 'a,
+    bound: impl Fn() -> Option<Bound> + Send + Sync + 'a,
 ) -> Result<Hands<'a>, Failure> {
     let signals = Arc::new(context.hold_signals().map_err(signal_failure)?);
     let allowed = shared.hands_asked().or_else(|| machine::allowed_cpus(&context.host).ok()).unwrap_or(1);
-    let width = allowed.min(hands_for_descriptors());
+    if outset == Outset::Lasts {
+        signals.attend().map_err(signal_failure)?;
+    }
+    // A brief run has nothing on other machines: it will not become wider.
+    let looked = (outset == Outset::Lasts).then(&bound);
+    let width = looked.as_ref().and_then(Option::as_ref).map_or(allowed, |bound| bound.workers);
+    let width = width.min(hands_for_descriptors());
     let joined = Arc::new(OnceLock::new());
     let (later_signals, later_joined) = (Arc::clone(&signals), Arc::clone(&joined));
     let join = move || {
         // Where no thread can be had, a signal ends the process at once, as it would have ended a brief run.
         let _no_thread = later_signals.attend();
         let allowed = shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
-        let useful_width = width.min(allowed).min(width_limit()).max(1);
+        let bound = looked.clone().unwrap_or_else(&bound);
+        let workers_a_hand = bound.as_ref().map_or(1, |bound| bound.workers_a_hand);
+        let workers = width.min(bound.as_ref().map_or(allowed, |bound| bound.workers)).max(1);
+        let useful_width = workers.div_ceil(workers_a_hand);
         let (priority, weight) = (shared.priority().class(), shared.weight());
-        let (budget, _) = later_joined.get_or_init(|| (sharing::budget(context, useful_width, priority), useful_width));
-        let lease = budget.budget.lease(Request { priority, weight, useful_width, what: what.clone() });
-        Joined { lease, may_grow: useful_width > 1 }
+        let began = later_joined.get_or_init(|| {
+            let budget = sharing::budget(context, useful_width, priority);
+            Began { budget, width: workers, why: why_width(context, shared, workers, bound.as_ref()) }
+        });
+        let lease = began.budget.budget.lease(Request { priority, weight, useful_width, what: what.clone() });
+        let lease: Box<dyn Lease> =
+            if workers_a_hand > 1 { Box::new(Waiting::on(lease, workers_a_hand)) } else { lease };
+        Joined { lease, may_grow: workers > 1 }
     };
     let lease = Brief::new(Box::new(join) as Box<dyn Fn() -> Joined + Send + Sync + 'a>);
     // Lower classes may have to wait for their first hand.
@@ -152,6 +191,16 @@ pub fn hands<'a>(
         lease.join_now();
     }
     Ok(Hands { width, lease, joined, _signals: signals })
+}
+
+/// How many workers a run has at most, and why.
+fn why_width(context: &Context, shared: &SharedArgs, workers: usize, bound: Option<&Bound>) -> String {
+    let why = match (shared.hands_asked(), bound) {
+        (Some(_), _) => "asked for".to_owned(),
+        (None, Some(bound)) => return width::sentence(&bound.with_workers(workers).shown(), &bound.why),
+        (None, None) => format!("{} allowed CPUs", context.machine.hands_allowed()),
+    };
+    width::sentence(&counted(workers as u64, "hand"), &why)
 }
 
 /// LIMIT: with more arguments a run is not brief, and to look at each of them first costs more than it saves.
@@ -208,6 +257,8 @@ pub struct TreeReport {
     pub measured: Scattered,
     /// What was done by which way, and why: lines of `--report`.
     pub ways: Vec<(String, u64)>,
+    /// How wide it was at most, and why.
+    pub width_why: String,
     /// Whose hands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hands_from: Option<&'static str>,
@@ -291,6 +342,7 @@ fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String
         "{tasks} tasks, {} of them taken over by another hand\n",
         terminal::integer(measured.stolen)
     ));
+    text.push_str(&format!("{}.\n", finished.width_why));
     text.push_str(&format!("{}\n", bound_sentence(verdict, measures)));
     if let Some(whose) = finished.hands_from {
         text.push_str(&format!("its hands were {whose}.\n"));

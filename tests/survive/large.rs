@@ -114,9 +114,7 @@ fn names_in_flight_are_held_once() {
         for taken in ["tar -tf a.zst", "tar -tf a.gz", "tar -xf a.zst -C x", "cp -a src copy"] {
             let option = if taken.starts_with("tar") { "--hands" } else { "-j" };
             let Some(peak) = peak_kib(&place, &format!("{taken} {option} {hands} > list")) else { return };
-            // LIMIT: each of many hands holds names of 40 KB of its own; not within 128 MB yet (docs/journal/0009-trees.md).
-            let most = if taken.contains("-xf") && hands == "64" { PEAK_KIB + (24 << 10) } else { PEAK_KIB };
-            assert!(peak <= most, "{taken}: {peak} KiB with {hands} hands");
+            assert!(peak <= PEAK_KIB, "{taken}: {peak} KiB with {hands} hands");
         }
         for name in ["x/src", "copy"] {
             assert_eq!(walked(&place, name).as_deref(), Some("20000 40 0\n"), "{name} with {hands} hands");

@@ -76,6 +76,10 @@ fn nothing_is_lost_where_gnu_loses_nothing() {
         "ln -s linka l2; mv l2 a",
         "ln -s linka l2; mv l2 linka",
         "mkdir l; ln -s ../a l/a; mv l/* .",
+        "ln b b2; ln -s b2 l2; mv l2 b",
+        "ln b b2; ln -s b l2; mv l2 b",
+        "ln b b2; mkdir l; ln -s ../b l/x; mv l/x b; mv l/x b2",
+        "ln b b2; mkdir l; ln -s ../b2 l/b; mv l/b .",
         // No bytes: those that are there stay.
         "cp --attributes-only -p a b",
         "cp --attributes-only a b",

@@ -82,3 +82,23 @@ fn what_is_complete_is_not_copied_again() {
     );
     assert_eq!(said_by("--skip-same"), "");
 }
+
+#[test]
+fn a_copy_that_differs_from_its_source_does_not_stay() {
+    let place = Place::new();
+    // LIE: this file says something else each time it is read.
+    let changing = "/proc/sys/kernel/random/uuid";
+    for how in ["--verify", "--verify=blake3", "--verify -p", "--verify -j 64"] {
+        place.write("there", "old");
+        let ran = place.shell(&format!("mkdir d; $mh cp {how} {changing} d; $mh cp {how} {changing} there; ls d"));
+        let told: Vec<String> = ["d/uuid", "there"]
+            .iter()
+            .map(|copy| format!("mh cp: '{copy}' is not what was read from '{changing}'"))
+            .collect();
+        assert_eq!((said(&ran).trim_end(), ran.stdout.as_slice()), (told.join("\n").as_str(), b"".as_slice()), "{how}");
+        assert!(!place.has("there"), "{how}");
+        succeeds(&place, "rm -r d");
+    }
+    // A device is not removed, and has nothing to be compared with.
+    succeeds(&place, &format!("$mh cp --verify {changing} /dev/null && test -c /dev/null"));
+}

@@ -83,7 +83,8 @@ pub fn of(context: &Context, args: &CpArgs) -> Result<Manner, Failure> {
         },
         one_file_system: args.one_file_system,
         contents: args.copy_contents,
-        tells_all: args.verbose || args.dry_run,
+        tells_all: args.verbose || args.dry_run || args.debug,
+        tells_ways: args.debug,
         pretends: args.dry_run,
     })
 }

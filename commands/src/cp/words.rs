@@ -15,9 +15,10 @@ impl Listener for Told<'_> {
         self.words.asks(&format!("overwrite {}", shown(target)))
     }
 
-    fn copied(&self, source: &[u8], target: &[u8], backup: Option<&[u8]>) {
+    fn copied(&self, source: &[u8], target: &[u8], backup: Option<&[u8]>, way: Option<&str>) {
         let backup = backup.map(|path| format!(" (backup: {})", shown(path))).unwrap_or_default();
-        self.words.shows(&format!("{} -> {}{backup}", shown(source), shown(target)));
+        let way = way.map(|way| format!(" ({way})")).unwrap_or_default();
+        self.words.shows(&format!("{} -> {}{backup}{way}", shown(source), shown(target)));
     }
 
     fn complain(&self, findings: Vec<Finding<Complaint>>) {

@@ -241,8 +241,15 @@ impl Chooser for Chosen {
                 _ => true,
             });
         }
-        if let Some(why) = self.quotas.as_mut().and_then(|quotas| quotas.refuses(member)) {
-            return refuse(why);
+        if let Some(quotas) = &mut self.quotas {
+            if let Some(why) = quotas.refuses(member) {
+                return refuse(why);
+            }
+            if !quotas.have_room_for(member) {
+                // Told once: a bomb has a million more of them.
+                refuse("the archive holds more than is allowed, and is read no further (--untrusted)");
+                return Choice::Stop;
+            }
         }
         match self.naming.rename(member) {
             Named::CutOff => return Choice::PassOver,
@@ -322,7 +329,8 @@ const DEPTH_MAX: usize = 256;
 const HOLES_RATIO_MAX: u64 = 1 << 20;
 
 impl Quotas {
-    fn refuses(&mut self, member: &mut Member) -> Option<&'static str> {
+    /// Why this member is refused, whatever else the archive holds.
+    fn refuses(&self, member: &Member) -> Option<&'static str> {
         if member.kind.is_special() {
             return Some("it is a device or a named pipe (--untrusted)");
         }
@@ -336,12 +344,17 @@ impl Quotas {
         if member.kind == Kind::Symlink && (member.link.starts_with(b"/") || leads_up(&member.path, &member.link)) {
             return Some("it is a link that leads outside (--untrusted)");
         }
+        None
+    }
+
+    /// Counts a member, unless it is one too many, or too large.
+    fn have_room_for(&mut self, member: &Member) -> bool {
         let (Some(members), Some(bytes)) = (self.members_left.checked_sub(1), self.bytes_left.checked_sub(member.size))
         else {
-            return Some("the archive holds more than is allowed (--untrusted)");
+            return false;
         };
         (self.members_left, self.bytes_left) = (members, bytes);
-        None
+        true
     }
 }
 

@@ -7,17 +7,16 @@ use super::moment;
 use super::packer::Packer;
 use super::warnings::warn;
 use super::words::{LongLines, escaped};
-use super::{DIFFERENT, FAILED, NAME, TarArgs, chosen, could_not, totals, usage};
+use super::{DIFFERENT, FAILED, NAME, TarArgs, Workers, chosen, could_not, totals, usage};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
-use crate::report::{self, Finished};
+use crate::report::{self, Finished, counted};
 use crate::trees;
 use archive::create::{
     Choice, CreateError, Creation, Event, Folders, HardLinks, Index, Instead, Keeps, Links, Members, ModeRule, NewTime,
     Newer, Operand, Packing, Sort, Tag, create,
 };
 use archive::member::{Member, Time};
-use archive::packed::LeaseShare;
 use archive::read::{Reader, Step};
 use archive::source::FileSource;
 use archive::write::{Format, OtherTimes, Style, end_archive};
@@ -35,25 +34,28 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::staged_file::{Replace, StagedFile};
 
 /// Creates.
 pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Result<Outcome, Failure> {
-    let width = super::width(context, args);
     let packing = packing(args)?;
+    // Packing takes longer than any disk; who does nothing else reads as that is fastest.
+    let is_plain = packing.is_none() && args.use_compress_program.is_none();
+    let workers =
+        if is_plain { super::workers_on(context, args, &places(args)) } else { super::workers(context, args) };
     if (packing.is_some() || args.use_compress_program.is_some()) && (args.append || args.update) {
         return Err(usage("a packed archive cannot be added to".to_owned()));
     }
     let style = style(args)?;
     let room = memory::room(context, args);
-    let fitting = memory::creating(room, width, packing.as_ref());
+    let fitting = memory::creating(room, workers.most, packing.as_ref());
     if args.shared.memory.is_some() && fitting.held_bytes > room {
         let (need, allowed) = (terminal::bytes(fitting.held_bytes), terminal::bytes(room));
         return Err(usage(format!("this level needs {need} on one hand, --memory allows {allowed}")));
     }
-    let plan = plan(context, args, packing.as_ref(), fitting);
+    let plan = plan(context, args, packing.as_ref(), fitting, &workers);
     if args.shared.explain {
         report::show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
@@ -68,22 +70,29 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
         false => Target::open(context, args)?,
     };
     choice.never = target.never();
-    let run = Run { args, choice, style, packing, fitting, plan };
+    let run = Run { args, choice, style, packing, fitting, plan, workers };
     let ran = run.carry_out(context, operands, &target);
     run.show(context, ran, target)
 }
 
-fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, fitting: Fitting) -> Plan {
-    let width = fitting.width;
+/// Where files are read: the first name stands for all; and where the archive goes.
+fn places(args: &TarArgs) -> Vec<PathBuf> {
+    let folder = args.directory.first().map_or(Path::new("."), PathBuf::as_path);
+    let source = args.names.first().map_or(folder.to_owned(), |name| folder.join(name));
+    std::iter::once(source).chain(args.file.clone().filter(|path| path != Path::new("-"))).collect()
+}
+
+fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, fitting: Fitting, workers: &Workers) -> Plan {
+    // Memory may be enough for fewer.
+    let width = if fitting.width < workers.most { &counted(fitting.width as u64, "hand") } else { &workers.shown };
     let name = args.file.as_deref().filter(|path| *path != Path::new("-"));
     let mut plan = Plan::new(format!("create {}", name.map_or("standard output".to_owned(), terminal::quote)));
     plan.choose("walk", "in one order", "the archive is the same for any number of hands");
-    let reason = super::why_width(context, args);
     let (verb, what) = match packing {
-        Some(packing) => ("read, pack", format!("{}, up to {width} hands", packing.format.facts().name)),
-        None => ("read", format!("up to {width} hands")),
+        Some(packing) => ("read, pack", format!("{}, up to {width}", packing.format.facts().name)),
+        None => ("read", format!("up to {width}")),
     };
-    plan.choose(verb, what, reason);
+    plan.choose(verb, what, &*workers.why);
     let held =
         format!("{} of {} allowed", terminal::bytes(fitting.held_bytes), terminal::bytes(memory::room(context, args)));
     plan.choose("memory", held, format!("{} slots, read ahead of what is written", fitting.slots.given));
@@ -155,7 +164,7 @@ fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failur
     enum Word<'a> {
         Folder(&'a Path),
         Name(&'a [u8]),
-        From(&'a std::path::PathBuf),
+        From(&'a PathBuf),
     }
     let indices = |id: &str| matches.indices_of(id).map(Iterator::collect::<Vec<_>>).unwrap_or_default();
     let mut words: Vec<(usize, Word<'_>)> = Vec::new();
@@ -433,6 +442,7 @@ struct Run<'a> {
     packing: Option<Packing>,
     fitting: Fitting,
     plan: Plan,
+    workers: Workers,
 }
 
 /// What came of it.
@@ -534,7 +544,8 @@ impl Told {
 
 impl Run<'_> {
     fn carry_out(&self, context: &Context, operands: Vec<Operand>, target: &Target) -> Ran {
-        let (shared, lease) = super::lease(context, self.args, self.fitting.width, &self.plan.purpose);
+        let (shared, lease) =
+            super::lease(context, self.args, self.workers.hands(self.fitting.width), &self.plan.purpose);
         let told = Mutex::new(Told::new(self.args, target.growing_name()));
         let on_event = |event| {
             told.lock().unwrap_or_else(PoisonError::into_inner).tell(context, self.args, event);
@@ -563,7 +574,7 @@ impl Run<'_> {
         let tally = Arc::new(Tally::default());
         let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
         let progress = (self.args.verbose == 0).then(|| super::show_progress(context, &name, None, &tally));
-        let measures = create(&what, &staffing, &LeaseShare::of(lease.as_ref()), &tally);
+        let measures = create(&what, &staffing, &*self.workers.share_of(lease.as_ref()), &tally);
         drop(progress);
         let error = what.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(what);
@@ -598,6 +609,7 @@ impl Run<'_> {
                 measures: &measures,
                 kept_up: None,
                 hands_from,
+                width_why: Some(self.workers.sentence()),
                 index: None,
                 circumstances: Circumstances {
                     hands_allowed: context.machine.hands_allowed(),
@@ -609,7 +621,7 @@ impl Run<'_> {
         }
         totals::show(context, self.args, "written", bytes_in);
         if told.failed > 0 && told.members > 1 {
-            let failed = report::counted(told.failed, "file");
+            let failed = counted(told.failed, "file");
             context.messages.conclusion(NAME, &format!("{failed} not archived"));
         }
         told.lines.finish()?;

@@ -7,7 +7,7 @@ use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::warnings::warn;
 use super::words::{LongLines, escaped};
-use super::{FAILED, NAME, TarArgs, could_not, memory, show_progress, totals};
+use super::{FAILED, NAME, TarArgs, Workers, could_not, memory, show_progress, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
@@ -26,7 +26,7 @@ use crew::tally::Tally;
 use crew::verdict::Circumstances;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -37,7 +37,8 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let chosen = Chosen::new(args, &names, top_level(args)?)?;
     let index_used = index::narrow(args, &mut opened, &chosen);
     let width = super::width(context, args);
-    let plan = plan(context, args, &opened, width);
+    let placing = super::workers_on(context, args, &places(args, &opened));
+    let plan = plan(context, args, &opened, width, &placing);
     if args.shared.explain {
         report::show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
@@ -47,20 +48,32 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
         index::report(context, args, index_used.as_ref());
         return to_stdout(context, args, opened, chosen, width);
     }
-    into_tree(context, args, opened, chosen, Planned { width, plan: &plan, index: index::word(index_used.as_ref()) })
+    into_tree(
+        context,
+        args,
+        opened,
+        chosen,
+        Planned { width, placing, plan: &plan, index: index::word(index_used.as_ref()) },
+    )
 }
 
-fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize) -> Plan {
+/// Where files are made, and where hands read an archive at offsets.
+fn places(args: &TarArgs, opened: &Opened) -> Vec<PathBuf> {
+    let target = args.directory.iter().fold(PathBuf::from("."), |folder, below| folder.join(below));
+    let archive = args.file.clone().filter(|_| matches!(opened.way, Way::AtOffsets(..)));
+    std::iter::once(target).chain(archive).collect()
+}
+
+fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize, placing: &Workers) -> Plan {
     let size = opened.total_bytes.map_or("size unknown".to_owned(), terminal::bytes);
     let mut plan = Plan::new(format!("extract {} ({size})", opened.name));
     let (how, why) = opened.explain();
     plan.choose("read", how, why);
-    let reason = super::why_width(context, args);
-    plan.choose("extract", format!("up to {width} hands"), reason);
+    plan.choose("extract", format!("up to {}", placing.shown), &*placing.why);
     plan.choose("order", "the archive's, for each path", "what depends on an earlier member waits for it");
     plan.choose("folders", "modes and times last", "a mode may bar the way, and each file changes a time");
     let room = memory::room(context, args);
-    let fitting = memory::extracting(room, width, opened.packed());
+    let fitting = memory::extracting(room, placing.most, opened.packed());
     let mut held_bytes = fitting.held_bytes;
     let mut why = format!("{} blocks of 1 MiB", fitting.slots.given);
     if let Some(facts) = opened.packed() {
@@ -233,7 +246,10 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
 
 /// What was decided before.
 struct Planned<'a> {
+    /// Hands that it may use: what is packed is unpacked by as many.
     width: usize,
+    /// Who reads a plain archive, and makes files.
+    placing: Workers,
     plan: &'a Plan,
     /// What the report says of the archive's index.
     index: Option<String>,
@@ -246,20 +262,21 @@ fn into_tree(
     chosen: Chosen,
     planned: Planned<'_>,
 ) -> Result<Outcome, Failure> {
-    let Planned { width, plan, index } = planned;
+    let Planned { width, placing, plan, index } = planned;
     let (name, total_bytes, end) = (opened.name.clone(), opened.total_bytes, Arc::clone(&chosen.end));
     let plain_bytes = total_bytes.filter(|_| matches!(opened.way, Way::AtOffsets(..)));
     let reach = if args.absolute_names { Reach::Anywhere } else { Reach::Beneath };
     let root = Root::open(b".", reach).map_err(|error| could_not("open", ".".as_ref(), &error))?;
-    let (manner, unfinished, changed) = (manner(args, width), Unfinished::default(), FoldersChanged::default());
+    let (manner, unfinished, changed) = (manner(args, placing.most), Unfinished::default(), FoldersChanged::default());
     let at_signals = unfinished.clone();
     context.last_acts.add(move || at_signals.remove_all_and_hold());
-    let (shared, lease) = super::lease(context, args, width, &plan.purpose);
+    let useful_width = if opened.packed().is_some() { width } else { placing.hands(placing.most) };
+    let (shared, lease) = super::lease(context, args, useful_width, &plan.purpose);
     let (tally, teller, wanted) = (Arc::new(Tally::default()), Teller::new(context, args), Arc::clone(&chosen.wanted));
     let on_event = |event| teller.tell(event);
     let progress = (args.verbose == 0).then(|| show_progress(context, &name, total_bytes, &tally));
     let room = memory::room(context, args);
-    let fitting = memory::extracting(room, width, opened.packed());
+    let fitting = memory::extracting(room, placing.most, opened.packed());
     let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: super::mode(args) };
     let lease = lease.as_ref();
     let (measures, ended) = opened.with_feed(room, lease, width, |feed| {
@@ -274,8 +291,7 @@ fn into_tree(
             changed: &changed,
             ended: Mutex::default(),
         };
-        let share = ::archive::packed::LeaseShare::of(lease);
-        let measures = extract(&what, &staffing, &share, &tally);
+        let measures = extract(&what, &staffing, &*placing.share_of(lease), &tally);
         let ended = what.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
         (measures, ended)
     })?;
@@ -288,7 +304,8 @@ fn into_tree(
         Some(there) => totals::up_to_end_mark(end.load(Ordering::Relaxed)).min(there),
         None => measures.bytes_in,
     };
-    let ended = Ended { name, measures, error: ended, members, failed, read_bytes, index };
+    let ended =
+        Ended { name, measures, error: ended, members, failed, read_bytes, width_why: placing.sentence(), index };
     let outcome = ended.show(context, args, hands_from, not_found(&wanted))?;
     lines.finish()?;
     Ok(outcome)
@@ -303,6 +320,8 @@ struct Ended {
     failed: u64,
     /// Bytes of the archive, plain.
     read_bytes: u64,
+    /// How wide it was at most, and why.
+    width_why: String,
     index: Option<String>,
 }
 
@@ -323,6 +342,7 @@ impl Ended {
                 measures: &self.measures,
                 kept_up: None,
                 hands_from,
+                width_why: Some(self.width_why.clone()),
                 index: self.index.clone(),
                 circumstances: Circumstances {
                     hands_allowed: context.machine.hands_allowed(),
@@ -402,8 +422,10 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
         }
         let taking = chosen.choose(&mut member, &mut |event| teller.tell(event));
         failed |= teller.told.into_inner().unwrap_or_else(PoisonError::into_inner).failed > 0;
-        if taking != Taking::Take {
-            continue;
+        match taking {
+            Taking::Take => {}
+            Taking::PassOver => continue,
+            Taking::Stop => break,
         }
         // Standard output is for what is in the files.
         match args.verbose {

@@ -129,7 +129,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__cp)
-            opts="-a -r -d -p -P -L -H -f -i -n -u -v -x -t -T -l -s -b -S -Z -j -h -V --archive --recursive --preserve --no-preserve --no-dereference --dereference --force --interactive --no-clobber --update --verbose --one-file-system --target-directory --no-target-directory --link --symbolic-link --attributes-only --copy-contents --reflink --sparse --parents --backup --suffix --remove-destination --strip-trailing-slashes --verify --skip-same --resume --fsync --dry-run --priority --weight --memory --explain --report --hands --help --version"
+            opts="-a -r -d -p -P -L -H -f -i -n -u -v -x -t -T -l -s -b -S -Z -j -h -V --archive --recursive --preserve --no-preserve --no-dereference --dereference --force --interactive --no-clobber --update --verbose --debug --one-file-system --target-directory --no-target-directory --link --symbolic-link --attributes-only --copy-contents --reflink --sparse --parents --backup --suffix --remove-destination --strip-trailing-slashes --verify --skip-same --resume --fsync --dry-run --priority --weight --explain --report --hands --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -184,10 +184,6 @@ _mh() {
                     return 0
                     ;;
                 --weight)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -433,7 +429,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__mv)
-            opts="-f -i -n -u -v -t -T -b -S -j -h -V --force --interactive --no-clobber --update --verbose --target-directory --no-target-directory --backup --suffix --strip-trailing-slashes --verify --dry-run --priority --weight --memory --explain --report --hands --help --version"
+            opts="-f -i -n -u -v -t -T -b -S -j -h -V --force --interactive --no-clobber --update --verbose --target-directory --no-target-directory --backup --suffix --strip-trailing-slashes --verify --dry-run --priority --weight --explain --report --hands --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -468,10 +464,6 @@ _mh() {
                     return 0
                     ;;
                 --weight)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -565,7 +557,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__rm)
-            opts="-r -f -i -I -d -v -j -h -V --recursive --force --interactive --dir --verbose --one-file-system --preserve-root --no-preserve-root --dry-run --priority --weight --memory --explain --report --hands --help --version"
+            opts="-r -f -i -I -d -v -j -h -V --recursive --force --interactive --dir --verbose --one-file-system --preserve-root --no-preserve-root --dry-run --priority --weight --explain --report --hands --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -584,10 +576,6 @@ _mh() {
                     return 0
                     ;;
                 --weight)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

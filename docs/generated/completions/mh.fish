@@ -284,7 +284,6 @@ normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand cp" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
-complete -c mh -n "__fish_mh_using_subcommand cp" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand cp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
@@ -300,6 +299,7 @@ complete -c mh -n "__fish_mh_using_subcommand cp" -s i -l interactive -d 'Ask be
 complete -c mh -n "__fish_mh_using_subcommand cp" -s n -l no-clobber -d 'Write over nothing'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s u -l update -d 'Write only over what is older'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s v -l verbose -d 'Say what is copied'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l debug -d 'Say of each file, besides, which way its bytes went and why'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s x -l one-file-system -d 'Do not enter folders on other file systems than their argument\'s'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s T -l no-target-directory -d 'The target is the copy\'s own name, also if it is a folder'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s l -l link -d 'Make hard links instead of copies'
@@ -327,7 +327,6 @@ normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand mv" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
-complete -c mh -n "__fish_mh_using_subcommand mv" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
 complete -c mh -n "__fish_mh_using_subcommand mv" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand mv" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
@@ -353,7 +352,6 @@ normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand rm" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
-complete -c mh -n "__fish_mh_using_subcommand rm" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
 complete -c mh -n "__fish_mh_using_subcommand rm" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand rm" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r

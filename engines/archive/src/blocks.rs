@@ -86,6 +86,11 @@ impl BlockSource {
         std::mem::take(&mut self.block)
     }
 
+    /// Takes a block back that nobody needs: it is used for a later one.
+    pub fn is_read(&mut self, block: Vec<u8>) {
+        self.spare = block;
+    }
+
     /// Moves on inside the block.
     pub fn advance(&mut self, bytes: usize) {
         self.at += bytes;

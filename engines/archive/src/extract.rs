@@ -4,6 +4,7 @@
 
 mod data;
 mod later;
+mod name;
 mod order;
 mod source;
 mod way;
@@ -17,6 +18,7 @@ use crew::measures::Measures;
 use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 use later::LaterFolders;
+use name::Name;
 use order::When;
 pub use source::Feed;
 use source::{Carry, Slicer};
@@ -133,8 +135,8 @@ enum Entry {
 /// A member, or a piece of one, to be placed.
 struct Item {
     member: Arc<Member>,
-    /// Its name in the archive, where that is another.
-    name: Option<Vec<u8>>,
+    /// Its name in the archive.
+    name: Name,
     carry: Carry,
     when: When,
     outcome: Option<Result<Placed, PlaceError>>,
@@ -142,7 +144,7 @@ struct Item {
 
 impl Item {
     fn name(&self) -> Vec<u8> {
-        self.name.clone().unwrap_or_else(|| self.member.path.clone())
+        self.name.whole(&self.member.path)
     }
 
     /// What found no space is tried again in its turn: halves of files behind it may have taken it, and go when they find none either. One
@@ -284,7 +286,7 @@ impl<'a> Extraction<'a> {
                 (self.on_event)(Event::NotPlaced { name: item.name(), link, error });
             }
             Some(Ok(Placed::Made)) if item.member.kind == Kind::Directory => {
-                folders.note(&item.member, item.name.as_deref().unwrap_or(&item.member.path));
+                folders.note(&item.member, item.name.clone());
             }
             Some(Ok(Placed::Made)) => folders.forget(&item.member.path),
             _ => {}

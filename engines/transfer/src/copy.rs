@@ -83,6 +83,8 @@ pub struct Manner {
     pub contents: bool,
     /// The listener hears of every copy.
     pub tells_all: bool,
+    /// And of the way that each file's bytes went: then it hears of a file when its bytes are there.
+    pub tells_ways: bool,
     /// Changes nothing and tells what would be copied.
     pub pretends: bool,
 }
@@ -286,8 +288,8 @@ pub enum MakeWhat {
 pub trait Listener: Sync {
     /// Whether the existing `target` may be written over.
     fn agrees(&self, target: &[u8]) -> bool;
-    /// Something was copied, or would have been; where a backup was made, its path.
-    fn copied(&self, source: &[u8], target: &[u8], backup: Option<&[u8]>);
+    /// Something was copied, or would have been; where a backup was made, its path; where it is wanted, which way bytes went and why.
+    fn copied(&self, source: &[u8], target: &[u8], backup: Option<&[u8]>, way: Option<&str>);
     /// What was not done, in order.
     fn complain(&self, findings: Vec<Finding<Complaint>>);
 }

@@ -22,6 +22,7 @@ pub mod strangers;
 pub mod surroundings;
 pub mod table;
 pub mod view;
+mod waiting;
 pub mod watch;
 
 pub use brief::{Brief, Joined};
@@ -30,6 +31,7 @@ pub use machine_wide::{MachineWide, Proxy};
 pub use passport::Passport;
 pub use surroundings::Surroundings;
 pub use table::CrewFolder;
+pub use waiting::Waiting;
 
 use hands::Taken;
 use serde::Serialize;
@@ -105,6 +107,8 @@ pub(crate) enum Place {
     Outset,
     /// A CPU's word in the table of one of the lease's seats.
     Cpu { seat: usize, taken: Taken },
+    /// On a hand that several workers share ([`Waiting`]).
+    Beside { number: usize },
     /// The lease's first hand, which may have begun above capacity.
     First,
     /// One that the run has from the runner that started it.

@@ -1,6 +1,8 @@
 //! Threads, locks and condition variables: the standard library's, or shuttle's in the model tests.
 //! Nothing in this crate may use `std::sync` locks or `std::thread` past this file.
 
+use std::time::Duration;
+
 #[cfg(not(feature = "model"))]
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 #[cfg(not(feature = "model"))]
@@ -33,6 +35,11 @@ pub(crate) fn spawn<'scope>(
 /// Locks, also where another thread panicked while it held the lock: the pipeline's own alarm ends the run then.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Waits no longer than this, also where another thread panicked while it held the lock.
+pub(crate) fn wait_for<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>, most: Duration) -> MutexGuard<'a, T> {
+    condvar.wait_timeout(guard, most).unwrap_or_else(|poisoned| poisoned.into_inner()).0
 }
 
 /// Waits, also where another thread panicked while it held the lock.

@@ -1,6 +1,7 @@
 //! Folders whose metadata come when everything in them is there. Kept by name in the folder above, and gone through from there, so that
 //! folders in one another cost what they are and not what their paths would: in memory, and in names that the kernel looks up.
 
+use super::name::Name;
 use super::way::Way;
 use crate::member::{Attribute, Kind, Member, Time};
 use crate::place::Root;
@@ -33,26 +34,6 @@ impl Later {
         let Self { mode, owner: (uid, gid), mtime, atime, attributes, header_offset, .. } = self;
         let (kind, attributes) = (Kind::Directory, attributes.into());
         Member { kind, mode, uid, gid, mtime, atime, attributes, header_offset, ..Member::default() }
-    }
-}
-
-/// A name in the archive, as what is not also at the end of the path that it became.
-struct Name {
-    front: Box<[u8]>,
-    shared: usize,
-    slashes: usize,
-}
-
-impl Name {
-    fn new(name: &[u8], path: &[u8]) -> Self {
-        let slashes = name.iter().rev().take_while(|&&byte| byte == b'/').count();
-        let name = &name[..name.len() - slashes];
-        let shared = name.iter().rev().zip(path.iter().rev()).take_while(|(one, other)| one == other).count();
-        Self { front: name[..name.len() - shared].into(), shared, slashes }
-    }
-
-    fn whole(&self, path: &[u8]) -> Vec<u8> {
-        [&self.front, &path[path.len() - self.shared..], &b"/".repeat(self.slashes)].concat()
     }
 }
 
@@ -133,7 +114,7 @@ const ROOT: usize = 0;
 
 impl LaterFolders {
     /// Notes what the folder at `member`'s path gets; `name` is what the archive calls it.
-    pub fn note(&mut self, member: &Member, name: &[u8]) {
+    pub fn note(&mut self, member: &Member, name: Name) {
         let path = member.path.as_slice();
         let mut at = ROOT;
         if !path.is_empty() {
@@ -147,7 +128,7 @@ impl LaterFolders {
                 }
             }
         }
-        self.nodes[at].later = Some(Box::new(Later::of(member, Name::new(name, path))));
+        self.nodes[at].later = Some(Box::new(Later::of(member, name)));
     }
 
     /// Something else is at `path` now.
@@ -311,7 +292,8 @@ mod tests {
     fn noted(folders: &[(&str, &str)]) -> LaterFolders {
         let mut later = LaterFolders::default();
         for (path, name) in folders {
-            later.note(&Member { path: path.as_bytes().to_vec(), ..Member::default() }, name.as_bytes());
+            let member = Member { path: path.as_bytes().to_vec(), ..Member::default() };
+            later.note(&member, Name::new(name.as_bytes(), path.as_bytes()));
         }
         later
     }

@@ -2,6 +2,7 @@
 //! file it notes where they stand, of a stream it hands on the blocks in which they came.
 
 use super::data::PieceFile;
+use super::name::Name;
 use super::order::Order;
 use super::{Choice, Chooser, Entry, Event, ExtractChunk, Item};
 use crate::blocks::BlockSource;
@@ -21,8 +22,8 @@ const MEMBERS_MAX: usize = 128;
 /// A chunk ends where the folder changes when it has this much: two workers then seldom make names in one folder.
 const MEMBERS_WORTH_IT: usize = 12;
 const BYTES_WORTH_IT: u64 = 128 << 10;
-/// LIMIT: bytes of names in a chunk of a file; each may have a mebibyte.
-const NAMES_BYTES: usize = 1 << 20;
+/// LIMIT: bytes of names in a chunk of a file, unless one alone has more; each may have a mebibyte. Those of usual archives have a tenth of this.
+const NAMES_BYTES: usize = 128 << 10;
 /// Bytes between two members that are rather read in vain than for another call.
 const GAP_BYTES: u64 = 16 << 10;
 
@@ -115,13 +116,20 @@ impl Carry {
 /// A member whose data are still ahead.
 struct Current {
     member: Arc<Member>,
-    name: Option<Vec<u8>>,
+    name: Name,
     when: super::When,
     /// Bytes of its data that were handed on.
     done: u64,
     /// The chunk that was thought to take it.
     ticket: u64,
     pieces: Option<Arc<PieceFile>>,
+}
+
+/// Whether data of a member stand in the chunk's block.
+fn has_data_in_block(chunk: &mut ExtractChunk) -> bool {
+    let entries = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner);
+    let is_data = |entry: &Entry| matches!(entry, Entry::Item(item) if !matches!(item.carry, Carry::Nothing));
+    entries.iter().any(is_data)
 }
 
 fn has_data(member: &Member) -> bool {
@@ -171,7 +179,12 @@ impl<'a> Slicer<'a> {
         let sliced = if is_file { self.cut_file(chunk) } else { self.cut_blocks(chunk) };
         if let Feed::Blocks(source) = &mut self.feed {
             let emptied = std::mem::take(&mut chunk.block);
-            chunk.block = source.take_block(emptied);
+            let block = source.take_block(emptied);
+            // Of headers alone nothing is needed any more: the names in them, which may be as long, are held already.
+            match has_data_in_block(chunk) {
+                true => chunk.block = block,
+                false => source.is_read(block),
+            }
         }
         self.ticket += 1;
         let is_empty = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner).is_empty();
@@ -226,7 +239,7 @@ impl<'a> Slicer<'a> {
             }
             // ORDER: Acquire pairs with the Release of whoever has placed what this says is there.
             let when = self.order.when(&member, self.ticket, self.done.load(Ordering::Acquire));
-            let name = (name != member.path).then_some(name);
+            let name = Name::new(&name, &member.path);
             return Ok(Some(Current {
                 member: Arc::new(member),
                 name,
@@ -267,7 +280,7 @@ impl<'a> Slicer<'a> {
             if let Feed::File(source) = &mut self.feed {
                 let reaches = source.reaches(end).map_err(|cause| ReadError::Read { offset: end, cause })?;
                 if !reaches {
-                    let name = current.name.unwrap_or_else(|| member.path.clone());
+                    let name = current.name.whole(&member.path);
                     entries.push(Entry::Event(Some(Event::Taken { name, member: Arc::clone(&member) })));
                     return Err(ReadError::Truncated { offset: member.header_offset });
                 }

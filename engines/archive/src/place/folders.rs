@@ -92,9 +92,9 @@ impl AsFd for Folder {
     }
 }
 
-/// LIMIT: bytes of the paths of one worker's open folders. Of folders in one another the last few are all that is needed; the paths of 48 have 10 MB where
-/// a hundred thousand lie in one another.
-const PATHS_BYTES: usize = 1 << 20;
+/// LIMIT: bytes of the paths of one worker's open folders, unless one alone has more. Of folders in one another the last one is all that is needed; the
+/// paths of 48 have 10 MB where a hundred thousand lie in one another. Usual ones have a tenth of this.
+const PATHS_BYTES: usize = 128 << 10;
 
 /// Open folders of one worker.
 pub struct Folders<'a> {

@@ -28,6 +28,13 @@ pub enum Way {
     Ranges = 6,
 }
 
+impl Way {
+    /// What it is called, and why it was taken.
+    pub fn name(self) -> &'static str {
+        WAYS[self as usize]
+    }
+}
+
 /// What each way is called in the report.
 const WAYS: [&str; 7] = [
     "shared blocks (reflink)",
@@ -35,7 +42,7 @@ const WAYS: [&str; 7] = [
     "sendfile: two file systems",
     "read and write: empty files, and small ones between two file systems",
     "read and write: the kernel refused other ways",
-    "data and holes one by one: the file has holes",
+    "data and holes one by one: the file has holes, or zeros are to become some",
     "in ranges: large files",
 ];
 

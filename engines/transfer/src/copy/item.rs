@@ -165,7 +165,9 @@ impl Run<'_> {
         let Some(new) = self.make_file(item, Some(file.as_fd()), &status, &slot, branch)? else {
             return Ok(Dealt::Done);
         };
-        self.tell(item, new.backup.as_deref());
+        if !self.copying.manner.tells_ways {
+            self.tell(item, new.backup.as_deref());
+        }
         let outcome = self.fill(item, &file, &status, &new, branch).and_then(|()| {
             entry::close(new.file).map_err(|error| {
                 slot.give_up();
@@ -188,13 +190,24 @@ impl Run<'_> {
         let Some(new) = self.make_file(item, Some(file.as_fd()), &status, &slot, branch)? else {
             return Ok(Dealt::Done);
         };
-        self.tell(item, new.backup.as_deref());
+        let tells_ways = self.copying.manner.tells_ways;
+        let backup = new.backup.clone();
+        if !tells_ways {
+            self.tell(item, backup.as_deref());
+        }
         let large = Box::new(Large::new(self, item, file, status, new, slot));
-        if large.share(self, branch) {
+        let is_over = large.share(self, branch);
+        if !large.has_failed() {
+            let way = if is_over { Way::Shared } else { Way::Ranges };
+            branch.scratch.ways.count(way);
+            if tells_ways {
+                self.tell_way(item, backup.as_deref(), Some(way));
+            }
+        }
+        if is_over {
             large.finish(self, branch);
             return Ok(Dealt::Done);
         }
-        branch.scratch.ways.count(Way::Ranges);
         Ok(Dealt::Node(large))
     }
 
@@ -358,7 +371,12 @@ impl Run<'_> {
         branch.scratch.counts.bytes += filled.bytes;
         branch.scratch.ways.count(filled.way);
         self.carry_to_file(item, source, status, new, branch);
-        self.verify(item, source, branch)
+        // What differs, or cannot be seen to be the same, is no copy.
+        self.verify(item, source, branch).inspect_err(|_complaint| branch.scratch.slot.give_up())?;
+        if self.copying.manner.tells_ways {
+            self.tell_way(item, new.backup.as_deref(), Some(filled.way));
+        }
+        Ok(())
     }
 
     fn failed(&self, item: &Item<'_>, failed: Failed) -> Complaint {
@@ -552,8 +570,13 @@ impl Run<'_> {
     }
 
     pub fn tell(&self, item: &Item<'_>, backup: Option<&[u8]>) {
+        self.tell_way(item, backup, None);
+    }
+
+    fn tell_way(&self, item: &Item<'_>, backup: Option<&[u8]>, way: Option<Way>) {
         if self.copying.manner.tells_all {
-            self.copying.listener.copied(&item.source_path(self), &item.target_path(self), backup);
+            let way = way.map(Way::name);
+            self.copying.listener.copied(&item.source_path(self), &item.target_path(self), backup, way);
         }
     }
 }

@@ -116,7 +116,7 @@ impl Large {
 
     /// Copies one piece.
     pub fn copy_piece<'r>(&self, number: u64, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
-        if self.has_failed.load(Ordering::Acquire) {
+        if self.has_failed() {
             return;
         }
         let from = number * PIECE_BYTES;
@@ -128,6 +128,11 @@ impl Large {
             Ok(end) => branch.scratch.counts.bytes += end - from,
             Err(failed) => self.fail(run, failed, branch),
         }
+    }
+
+    /// Whether anything went wrong with its bytes.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Acquire)
     }
 
     fn fail<'r>(&self, run: &Run<'r>, failed: Failed, branch: &mut Branch<'_, Run<'r>>) {
@@ -149,7 +154,7 @@ impl Large {
 
     /// All pieces are there.
     pub fn finish<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
-        if self.has_failed.load(Ordering::Acquire) {
+        if self.has_failed() {
             self.slot.give_up();
         } else {
             let carried = Carried {
@@ -166,7 +171,10 @@ impl Large {
                 let complaint = Complaint::Keep(refused.what, self.target_path.clone(), refused.cause);
                 self.complain(run, complaint, branch);
             }
-            self.verify(run, branch);
+            if let Err(complaint) = self.verify(run, branch) {
+                self.slot.give_up();
+                self.complain(run, complaint, branch);
+            }
             if let Err(error) = report_late_errors(&self.new.file) {
                 self.slot.give_up();
                 self.complain(run, Complaint::Write(self.target_path.clone(), error), branch);
@@ -175,8 +183,8 @@ impl Large {
         self.slot.end();
     }
 
-    fn verify<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
-        let Some(how) = run.copying.manner.verify else { return };
+    fn verify<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) -> Result<(), Complaint> {
+        let Some(how) = run.copying.manner.verify else { return Ok(()) };
         // Through `/proc` the very file that was written is opened for reading, whatever has its name by now.
         let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.new.file));
         let path = std::ffi::CString::new(path).expect("a number has no zero byte");
@@ -185,9 +193,9 @@ impl Large {
             .and_then(|target| is_same(self.source.as_fd(), target.as_fd(), how, &mut buffer, || branch.yield_point()));
         branch.scratch.bytes = buffer;
         match same {
-            Ok(true) => {}
-            Ok(false) => self.complain(run, Complaint::Differs(self.target_path.clone()), branch),
-            Err(error) => self.complain(run, Complaint::Verify(self.target_path.clone(), error), branch),
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Complaint::Differs(self.target_path.clone())),
+            Err(error) => Err(Complaint::Verify(self.target_path.clone(), error)),
         }
     }
 }

@@ -511,9 +511,12 @@ impl Member {
     /// The seat and the CPU of a hand, as they stand now.
     fn whereabouts(&self, hand: &Hand) -> (Option<usize>, Option<Taken>) {
         match hand.place {
-            Place::Counted | Place::Outset | Place::Inherited { .. } | Place::ImplicitSlot | Place::Slot { .. } => {
-                (None, None)
-            }
+            Place::Counted
+            | Place::Outset
+            | Place::Inherited { .. }
+            | Place::Beside { .. }
+            | Place::ImplicitSlot
+            | Place::Slot { .. } => (None, None),
             Place::Cpu { seat, taken } => (Some(seat), Some(taken)),
             Place::First => lock(&self.queue).first.map_or((None, None), |first| (Some(first.seat), Some(first.taken))),
         }
@@ -552,7 +555,9 @@ impl Lease for Member {
             Place::Cpu { seat, taken } => self.give_back_to(seat, taken),
             Place::First => self.give_back_first(),
             Place::Inherited { number } => self.give_back_inherited(number),
-            Place::Counted | Place::Outset | Place::ImplicitSlot | Place::Slot { .. } => self.alone().give_back(hand),
+            Place::Counted | Place::Outset | Place::Beside { .. } | Place::ImplicitSlot | Place::Slot { .. } => {
+                self.alone().give_back(hand);
+            }
         }
         self.books.note_returned();
         if self.waiting.load(Ordering::SeqCst) > 0 {
