@@ -261,7 +261,16 @@ fn a_library_that_was_loaded_before_sees_all_calls() {
         &place,
         "mkdir -p src/a src/b; for i in $(seq 40); do echo $i > src/a/f$i; echo $i > src/b/g$i; done; ls src/a src/b | grep '[fg]' | sort",
     );
-    for (what, command) in [("opened", "cp -r src copy"), ("made", "cp -r src other"), ("removed", "rm -r other")] {
+    let watched = [
+        ("opened", "cp -r src copy"),
+        ("made", "cp -r src other"),
+        ("removed", "rm -r other"),
+        ("opened", "tar -cf src.tar src"),
+        ("opened", "tar --zstd -cf src.tar.zst src"),
+        ("made", "tar -xf src.tar --one-top-level=plain"),
+        ("made", "tar -xf src.tar.zst --one-top-level=packed"),
+    ];
+    for (what, command) in watched {
         let run = format!(
             "LD_PRELOAD=$PWD/watching.so $mh {command} 2>&1 | sed -n 's/^{what} \\([fg][0-9]*\\)$/\\1/p' | sort"
         );

@@ -3,13 +3,14 @@
 //! Theory: `engines/archive/README.md`, "Creation".
 
 mod choice;
+mod data;
 mod mode;
 mod tags;
 mod walk;
 
 use crate::index::NAME_BYTES_MAX;
 use crate::index::writer::{Begun, Writer};
-use crate::member::{Extent, Member, padded};
+use crate::member::{Member, padded};
 use crate::read::{Reader, Rules, Step};
 use crate::source::MemorySource;
 use crate::write::{Style, Unfit, begin_member, end_archive};
@@ -23,15 +24,17 @@ use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
+use data::Source;
 pub use mode::ModeRule;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use sys::at_offset::{read_full_at, write_all_at};
-use sys::tree_calls::{self, Status};
+use sys::at_offset::write_all_at;
+use sys::straight;
+use sys::tree_calls::Status;
 pub use tags::{Keeps, Tag};
 use walk::{Found, Walk};
 
@@ -103,75 +106,6 @@ pub enum Event {
 
 /// Things to tell.
 pub type Told = Vec<Event>;
-
-/// A file whose data are archived, over one chunk or several.
-pub struct Source {
-    file: File,
-    extents: Option<Vec<Extent>>,
-    path: Vec<u8>,
-    ctime: (i64, u32),
-    size: u64,
-    /// Whether it was told that it cannot be read.
-    failed: AtomicBool,
-    /// All that are open.
-    open: Arc<AtomicUsize>,
-}
-
-impl Drop for Source {
-    fn drop(&mut self) {
-        // ORDER: a count of its own; a moment's error costs one descriptor.
-        self.open.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Source {
-    fn new(file: File, extents: Option<Vec<Extent>>, path: Vec<u8>, status: &Status, open: &Arc<AtomicUsize>) -> Self {
-        open.fetch_add(1, Ordering::Relaxed);
-        let failed = AtomicBool::new(false);
-        Self { file, extents, path, ctime: status.ctime, size: status.size, failed, open: Arc::clone(open) }
-    }
-
-    /// Files that are open.
-    fn open_now(&self) -> usize {
-        self.open.load(Ordering::Relaxed)
-    }
-
-    /// Fills `target` with its stored bytes from `from` on. What is missing becomes zeros.
-    fn read(&self, from: u64, target: &mut [u8]) -> io::Result<()> {
-        let Some(extents) = &self.extents else {
-            return self.read_stretch(from, target);
-        };
-        let (mut stored, mut at) = (0, 0);
-        for extent in extents {
-            let begin = (from + at as u64).max(stored);
-            let end = stored + extent.bytes;
-            if at < target.len() && begin < end {
-                let count = (end - begin).min((target.len() - at) as u64) as usize;
-                self.read_stretch(extent.offset + (begin - stored), &mut target[at..at + count])?;
-                at += count;
-            }
-            stored = end;
-        }
-        Ok(())
-    }
-
-    fn read_stretch(&self, offset: u64, target: &mut [u8]) -> io::Result<()> {
-        let read = read_full_at(&self.file, target, offset)?;
-        target[read..].fill(0);
-        Ok(())
-    }
-
-    /// What became of it since it was looked at.
-    fn change(&self) -> Option<Event> {
-        let now = tree_calls::status_of(self.file.as_fd()).ok()?;
-        let path = || self.path.clone();
-        if now.size < self.size {
-            return Some(Event::Shrank { path: path(), missing_bytes: self.size - now.size });
-        }
-        // COMPAT: as GNU tar has it, a name more or less is a change.
-        (now.ctime != self.ctime || now.size != self.size).then(|| Event::Changed { path: path() })
-    }
-}
 
 /// How the archive is packed.
 #[derive(Clone, Copy)]
@@ -486,6 +420,29 @@ impl Creation<'_> {
     }
 }
 
+/// The commonest data by the shortest way: those of a whole file, read by one call, that is as it was when it was looked at. Its calls are set in line
+/// into the loop over a chunk's segments (`sys::straight` says why). Any other segment, and what fails, comes back for [`fill`].
+#[inline(always)]
+fn fill_plainly(segment: Segment, target: &mut [u8]) -> Option<Segment> {
+    let Segment::Data { source, from: 0, is_last: true, .. } = &segment else { return Some(segment) };
+    if source.extents.is_some() || !straight::is_free() {
+        return Some(segment);
+    }
+    let file = source.file.as_fd();
+    let is_read = straight::read_at(file, target, 0).is_ok_and(|read| read == target.len());
+    let is_same = |now: Status| (now.ctime, now.size) == (source.ctime, source.size);
+    if !is_read || !straight::whole_status_of(file).is_ok_and(is_same) {
+        return Some(segment);
+    }
+    if let Segment::Data { source, .. } = segment
+        && let Some(Source { file, .. }) = Arc::into_inner(source)
+    {
+        // What was only read has nothing to tell.
+        let _closed = straight::close(file.into());
+    }
+    None
+}
+
 /// Puts a segment into its place. A file that cannot be read any more is filled up with zeros: its header has told its size.
 fn fill(segment: &Segment, target: &mut [u8], told: &mut Told) {
     match segment {
@@ -642,8 +599,10 @@ impl ArchiveChunk {
         let mut room = self.plain.room(bytes);
         for segment in segments {
             let (target, rest) = std::mem::take(&mut room).split_at_mut(segment.len());
-            fill(&segment, target, &mut self.told);
             room = rest;
+            if let Some(segment) = fill_plainly(segment, target) {
+                fill(&segment, target, &mut self.told);
+            }
         }
         self.plain.grow(bytes);
     }

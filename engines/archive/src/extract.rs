@@ -147,6 +147,15 @@ impl Item {
         self.name.whole(&self.member.path)
     }
 
+    /// The bytes of a regular file, where all of them are in its chunk's block.
+    fn bytes_at_hand<'b>(&self, block: &'b [u8]) -> Option<&'b [u8]> {
+        match self.carry {
+            Carry::InBlock { from, bytes } => Some(&block[from..from + bytes]),
+            Carry::Nothing if self.member.kind == Kind::Regular => Some(&[]),
+            _ => None,
+        }
+    }
+
     /// What found no space is tried again in its turn: halves of files behind it may have taken it, and go when they find none either. One
     /// after another, as many are placed as there is room for. Pieces are not kept for that long.
     fn wait_for_space(&mut self) {
@@ -221,6 +230,10 @@ impl<'a> Stages for Extraction<'a> {
             if let Entry::Item(item) = entry
                 && item.when == When::AtOnce
             {
+                if item.bytes_at_hand(&chunk.block).is_some_and(|bytes| placer.plain_file(&item.member, bytes)) {
+                    item.outcome = Some(Ok(Placed::Made));
+                    continue;
+                }
                 item.outcome = place(placer, item, &chunk.block, chunk.archive.as_deref());
                 item.wait_for_space();
             }

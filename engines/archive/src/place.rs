@@ -5,6 +5,7 @@
 mod folders;
 pub mod in_progress;
 mod metadata;
+mod plain;
 mod root;
 
 pub use folders::{Folder, Folders, FoldersChanged};
@@ -107,12 +108,16 @@ pub struct Placer<'a> {
     folders: Folders<'a>,
     manner: &'a Manner,
     noted: Noted,
+    may_be_plain: bool,
+    /// Room for a name with its end.
+    name: Vec<u8>,
 }
 
 impl<'a> Placer<'a> {
     /// Over `root`; `changed` tells all placers of folders that went.
     pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner, unfinished: &'a Unfinished) -> Self {
-        Self { folders: Folders::new(root, changed, manner), manner, noted: unfinished.of_a_worker() }
+        let (folders, noted) = (Folders::new(root, changed, manner), unfinished.of_a_worker());
+        Self { folders, manner, noted, may_be_plain: plain::may_be_plain(manner), name: Vec::new() }
     }
 
     /// The folder that `path` stands in, made where it is missing, and the last name.

@@ -3,7 +3,8 @@
 //! kernel does next go slower, by a tenth where files are small: docs/journal/0013-return-stack.md. What is set in line returns from nothing.
 
 use crate::entry::Status;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use crate::tree_calls::{self, SetTime};
+use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
 use std::ffi::{CStr, c_void};
 use std::io;
@@ -14,7 +15,15 @@ use std::sync::LazyLock;
 /// same names, which would want to see them.
 pub fn is_free() -> bool {
     static IS_FREE: LazyLock<bool> = LazyLock::new(|| {
-        let calls = [libc::openat as *const c_void, libc::fstat as _, libc::unlinkat as _, libc::close as _];
+        let calls = [
+            libc::openat as *const c_void,
+            libc::fstat as _,
+            libc::unlinkat as _,
+            libc::close as _,
+            libc::futimens as _,
+            libc::pread64 as _,
+            libc::pwrite64 as _,
+        ];
         let library = object_of(libc::__errno_location as _);
         library.is_some() && calls.into_iter().all(|call| object_of(call) == library)
     });
@@ -64,6 +73,35 @@ pub fn status_of(file: BorrowedFd<'_>) -> io::Result<Status> {
     Ok(Status::from_kernel(&rustix::fs::fstat(file)?))
 }
 
+/// [`tree_calls::status_of`].
+#[inline(always)]
+pub fn whole_status_of(file: BorrowedFd<'_>) -> io::Result<tree_calls::Status> {
+    Ok(tree_calls::Status::from_kernel(&rustix::fs::fstat(file)?))
+}
+
+/// One `pread(2)`.
+#[inline(always)]
+pub fn read_at(file: BorrowedFd<'_>, target: &mut [u8], offset: u64) -> io::Result<usize> {
+    Ok(rustix::io::pread(file, target, offset)?)
+}
+
+/// One `pwrite(2)`.
+#[inline(always)]
+pub fn write_at(file: BorrowedFd<'_>, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    Ok(rustix::io::pwrite(file, bytes, offset)?)
+}
+
+/// [`tree_calls::set_times`].
+#[inline(always)]
+pub fn set_times(file: BorrowedFd<'_>, read: SetTime, changed: SetTime) -> io::Result<()> {
+    let of = |time: SetTime| match time {
+        Some((tv_sec, nanoseconds)) => Timespec { tv_sec, tv_nsec: nanoseconds.into() },
+        None => Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+    };
+    let times = Timestamps { last_access: of(read), last_modification: of(changed) };
+    Ok(rustix::fs::futimens(file, &times)?)
+}
+
 /// [`crate::entry::unlink_at`].
 #[inline(always)]
 pub fn unlink_at(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
@@ -108,6 +146,17 @@ mod tests {
             (status.identity(), lengths, owner, status.read_at(), status.changed_at())
         };
         assert_eq!(all(&one), all(&other));
+        let past = Some((1_000_000_000, 5));
+        set_times(file.as_fd(), None, past).expect("times");
+        assert_eq!(write_at(file.as_fd(), b"67", 5).expect("written"), 2);
+        set_times(file.as_fd(), past, None).expect("times");
+        let again = std::fs::File::open(folder.path().join("x")).expect("open");
+        let mut read = [0; 9];
+        assert_eq!((read_at(again.as_fd(), &mut read, 3).expect("read"), &read[..4]), (4, b"4567".as_slice()));
+        let (one, other) = (whole_status_of(again.as_fd()), tree_calls::status_of(again.as_fd()));
+        let (one, other) = (one.expect("status"), other.expect("status"));
+        assert_eq!(format!("{one:?}"), format!("{other:?}"));
+        assert_eq!((one.size, one.atime, Some(one.mtime) == past), (7, (1_000_000_000, 5), false));
         close(file).expect("closed");
         assert_eq!(open_at(at.as_fd(), c"x", new, 0).expect_err("it is there").kind(), io::ErrorKind::AlreadyExists);
         unlink_at(at.as_fd(), c"x").expect("removed");

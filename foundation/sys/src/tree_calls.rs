@@ -41,6 +41,25 @@ pub struct Status {
 }
 
 impl Status {
+    /// As the kernel itself tells it.
+    #[inline(always)]
+    pub(crate) fn from_kernel(told: &rustix::fs::Stat) -> Self {
+        Self {
+            mode: told.st_mode,
+            uid: told.st_uid,
+            gid: told.st_gid,
+            size: told.st_size as u64,
+            blocks: told.st_blocks as u64,
+            links: told.st_nlink as _,
+            dev: told.st_dev,
+            ino: told.st_ino,
+            device: (libc::major(told.st_rdev), libc::minor(told.st_rdev)),
+            mtime: (told.st_mtime, told.st_mtime_nsec as u32),
+            atime: (told.st_atime, told.st_atime_nsec as u32),
+            ctime: (told.st_ctime, told.st_ctime_nsec as u32),
+        }
+    }
+
     /// The type bits, as `libc::S_IFREG` and the like.
     pub fn kind(&self) -> u32 {
         self.mode & libc::S_IFMT

@@ -8,12 +8,18 @@ use crate::access_list;
 use crate::member::{Attribute, AttributeName, Device, Extent, Kind, Member, Time};
 use rustix::fs::{Dir, FileType, SeekFrom, fgetxattr, flistxattr, seek};
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use sys::entry::flags;
+use sys::straight;
 use sys::tree_calls::{self, Open, Status};
+
+/// As `tree_calls` opens a file for reading.
+const FILE: i32 = flags::O_RDONLY | flags::O_NOFOLLOW | flags::O_NONBLOCK | flags::O_NOCTTY;
 
 /// LIMIT: folders that are held open, the deepest ones. One that was closed is found again from the one in it.
 const OPEN_MAX: usize = 64;
@@ -196,7 +202,17 @@ impl<'a> Walk<'a> {
 
     /// What is at a name. What the folder says to be a file is opened first, which saves a call; whatever else it turns out to
     /// be, or cannot be opened, is looked at by name.
+    #[inline(always)]
     fn status(&self, folder: BorrowedFd<'_>, name: &[u8], is_file: bool) -> Result<(Status, Option<File>), Failed> {
+        if is_file
+            && straight::is_free()
+            && let Ok(terminated) = CString::new(name)
+            && let Ok(file) = straight::open_at(folder, &terminated, FILE, 0)
+            && let Ok(status) = straight::whole_status_of(file.as_fd())
+            && status.is_file()
+        {
+            return Ok((status, Some(File::from(file))));
+        }
         if is_file
             && let Ok(file) = tree_calls::open_at(folder, name, Open::File)
             && let Ok(status) = tree_calls::status_of(file.as_fd())

@@ -2,7 +2,7 @@
 //! A cursor goes from entry to entry and gives up at the first byte that cannot be.
 
 use super::NAME_BYTES_MAX;
-use crate::member::{Device, Kind, Member, Time};
+use crate::member::{Device, Kind, Member, Time, padded};
 
 /// A member and its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,12 @@ pub struct Spot {
     pub bytes: u64,
 }
 
+impl Spot {
+    fn end(&self) -> Option<u64> {
+        self.at.checked_add(self.bytes)
+    }
+}
+
 const KINDS: [Kind; 7] = [
     Kind::Regular,
     Kind::HardLink,
@@ -33,7 +39,9 @@ const KINDS: [Kind; 7] = [
     Kind::Directory,
     Kind::Fifo,
 ];
-const KIND_BITS: u8 = 0x0f;
+const KIND_BITS: u8 = 0x07;
+/// It begins where the one before it ends, in the same unit, and has headers as long.
+const FOLLOWS: u8 = 0x08;
 const SAME_OWNERS: u8 = 0x10;
 const HAS_LINK: u8 = 0x20;
 const HAS_NANOSECONDS: u8 = 0x40;
@@ -46,8 +54,12 @@ pub(super) fn put(entry: &Entry, last: &Entry, target: &mut Vec<u8>) -> bool {
     if member.path.len() > NAME_BYTES_MAX || member.link.len() > NAME_BYTES_MAX {
         return false;
     }
+    let follows = entry.spot.unit == last.spot.unit
+        && last.spot.end() == Some(entry.spot.at)
+        && header_bytes(entry).is_some_and(|bytes| header_bytes(last) == Some(bytes));
     let mut flags = kind as u8;
     for (is_set, flag) in [
+        (follows, FOLLOWS),
         (has_same_owners(member, before), SAME_OWNERS),
         (!member.link.is_empty(), HAS_LINK),
         (member.mtime.nanoseconds > 0, HAS_NANOSECONDS),
@@ -83,9 +95,16 @@ pub(super) fn put(entry: &Entry, last: &Entry, target: &mut Vec<u8>) -> bool {
     if flags & SAME_UNIT == 0 {
         number(entry.spot.unit, target);
     }
-    number(entry.spot.at, target);
-    number(entry.spot.bytes, target);
+    if !follows {
+        number(entry.spot.at, target);
+        number(entry.spot.bytes, target);
+    }
     true
+}
+
+/// What stands in front of its data; none where they are not as long as its size says.
+fn header_bytes(entry: &Entry) -> Option<u64> {
+    entry.spot.bytes.checked_sub(padded(entry.member.size))
 }
 
 fn has_same_owners(one: &Member, other: &Member) -> bool {
@@ -165,6 +184,7 @@ impl<'a> Cursor<'a> {
         let left = &mut self.left;
         let Some((&flags, rest)) = left.0.split_first() else { return Ok(false) };
         left.0 = rest;
+        let (end, header_bytes) = (self.entry.spot.end(), header_bytes(&self.entry));
         let Entry { member, spot } = &mut self.entry;
         member.kind = *KINDS.get(usize::from(flags & KIND_BITS)).ok_or(Broken)?;
         let shared = usize::try_from(left.number()?).ok().filter(|&shared| shared <= member.path.len());
@@ -197,7 +217,12 @@ impl<'a> Cursor<'a> {
         if flags & SAME_UNIT == 0 {
             spot.unit = left.number()?;
         }
-        (spot.at, spot.bytes) = (left.number()?, left.number()?);
+        (spot.at, spot.bytes) = if flags & FOLLOWS == 0 {
+            (left.number()?, left.number()?)
+        } else {
+            let bytes = header_bytes.and_then(|bytes| bytes.checked_add(padded(member.size)));
+            (end.ok_or(Broken)?, bytes.ok_or(Broken)?)
+        };
         Ok(true)
     }
 }

@@ -105,6 +105,28 @@ fn what_is_indexed_is_found_and_true() {
 }
 
 #[test]
+fn where_a_member_stands_is_said_only_if_it_does_not_follow_the_one_before() {
+    let entry =
+        |at, size, bytes| Entry { member: Member { size, ..Member::default() }, spot: Spot { unit: 7, at, bytes } };
+    let first = entry(1024, 10, 1024);
+    // The same headers; longer ones; a gap; data that are not as long as their size; all that a number can say.
+    let next = [(2048, 600, 1536, true), (2048, 600, 2048, false), (2560, 600, 1536, false), (2048, 600, 512, false)];
+    for (at, size, bytes, follows) in next.into_iter().chain([(2048, u64::MAX, u64::MAX, false)]) {
+        let second = entry(at, size, bytes);
+        let mut block = Vec::new();
+        assert!(put(&first, &Entry::default(), &mut block));
+        let before = block.len();
+        assert!(put(&second, &first, &mut block));
+        assert_eq!(block[before] & 0x08 != 0, follows, "{at} {size} {bytes}");
+        let mut cursor = Cursor::new(&block);
+        for expected in [&first, &second] {
+            assert_eq!(cursor.next(), Ok(true));
+            assert_eq!(&cursor.entry, expected);
+        }
+    }
+}
+
+#[test]
 fn an_index_of_another_file_is_none() {
     let format = format("zst");
     let whole = archive(format, 300);

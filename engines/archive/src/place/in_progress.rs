@@ -51,6 +51,7 @@ impl Unfinished {
 
 impl Noted {
     /// Makes a file and notes it.
+    #[inline(always)]
     pub fn begin<T>(
         &self,
         folder: &Arc<Folder>,
@@ -80,6 +81,7 @@ impl Noted {
 
 impl Entry {
     /// The file is whole, or gone.
+    #[inline(always)]
     pub fn leave(self) {
         let mut slots = self.among.lock();
         slots.files[self.slot] = None;

@@ -41,7 +41,7 @@ impl Choice {
         if is_wanted { Self::Restored } else { Self::Left }
     }
 
-    fn is_wanted(self) -> bool {
+    pub(super) fn is_wanted(self) -> bool {
         self == Self::Restored
     }
 }
@@ -59,7 +59,7 @@ impl Restore {
         member.mode & kept & !umask
     }
 
-    fn has_attributes(&self, member: &Member) -> bool {
+    pub(super) fn has_attributes(&self, member: &Member) -> bool {
         !member.attributes.is_empty()
             && [self.attributes, self.lists, self.labels].iter().any(|choice| choice.is_wanted())
     }
@@ -123,11 +123,11 @@ pub fn restore_unopened(
     Ok(())
 }
 
-fn access_time(member: &Member) -> tree_calls::SetTime {
+pub(super) fn access_time(member: &Member) -> tree_calls::SetTime {
     member.atime.map(|time| (time.seconds, time.nanoseconds))
 }
 
-fn changed_time(member: &Member) -> tree_calls::SetTime {
+pub(super) fn changed_time(member: &Member) -> tree_calls::SetTime {
     Some((member.mtime.seconds, member.mtime.nanoseconds))
 }
 

@@ -1,0 +1,94 @@
+//! Data of files that are archived: opened by the walk, read by workers, looked at again when they have been read. Lays nothing out.
+
+use super::Event;
+use crate::member::Extent;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use sys::at_offset::read_full_at;
+use sys::tree_calls::{self, Status};
+
+/// A file whose data are archived, over one chunk or several.
+pub struct Source {
+    pub(super) file: File,
+    pub(super) extents: Option<Vec<Extent>>,
+    pub(super) path: Vec<u8>,
+    pub(super) ctime: (i64, u32),
+    pub(super) size: u64,
+    /// Whether it was told that it cannot be read.
+    pub(super) failed: AtomicBool,
+    open: Counted,
+}
+
+/// One of all files that are open.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn among(open: &Arc<AtomicUsize>) -> Self {
+        // ORDER: a count of its own; a moment's error costs one descriptor.
+        open.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Source {
+    pub(super) fn new(
+        file: File,
+        extents: Option<Vec<Extent>>,
+        path: Vec<u8>,
+        status: &Status,
+        open: &Arc<AtomicUsize>,
+    ) -> Self {
+        let (failed, open) = (AtomicBool::new(false), Counted::among(open));
+        Self { file, extents, path, ctime: status.ctime, size: status.size, failed, open }
+    }
+
+    /// Files that are open.
+    pub(super) fn open_now(&self) -> usize {
+        self.open.0.load(Ordering::Relaxed)
+    }
+
+    /// Fills `target` with its stored bytes from `from` on. What is missing becomes zeros.
+    pub(super) fn read(&self, from: u64, target: &mut [u8]) -> io::Result<()> {
+        let Some(extents) = &self.extents else {
+            return self.read_stretch(from, target);
+        };
+        let (mut stored, mut at) = (0, 0);
+        for extent in extents {
+            let begin = (from + at as u64).max(stored);
+            let end = stored + extent.bytes;
+            if at < target.len() && begin < end {
+                let count = (end - begin).min((target.len() - at) as u64) as usize;
+                self.read_stretch(extent.offset + (begin - stored), &mut target[at..at + count])?;
+                at += count;
+            }
+            stored = end;
+        }
+        Ok(())
+    }
+
+    fn read_stretch(&self, offset: u64, target: &mut [u8]) -> io::Result<()> {
+        let read = read_full_at(&self.file, target, offset)?;
+        target[read..].fill(0);
+        Ok(())
+    }
+
+    /// What became of it since it was looked at.
+    pub(super) fn change(&self) -> Option<Event> {
+        let now = tree_calls::status_of(self.file.as_fd()).ok()?;
+        let path = || self.path.clone();
+        if now.size < self.size {
+            return Some(Event::Shrank { path: path(), missing_bytes: self.size - now.size });
+        }
+        // COMPAT: as GNU tar has it, a name more or less is a change.
+        (now.ctime != self.ctime || now.size != self.size).then(|| Event::Changed { path: path() })
+    }
+}
