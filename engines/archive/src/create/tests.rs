@@ -1,6 +1,7 @@
 //! Archives of trees made here: the same bytes for any number of hands, plain and packed; what changes while it is read is told.
 
 use super::*;
+use crate::member::Extent;
 use crate::read::{Reader, Rules, Step};
 use crate::source::MemorySource;
 use codec::format::Layout as Units;
@@ -8,6 +9,8 @@ use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::Slots;
 use crew::pipeline::Mode;
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+use sys::tree_calls;
 
 fn packing(name: &str) -> Packing {
     let format = codec::registry::by_name(name).expect("registered");
