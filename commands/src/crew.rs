@@ -106,6 +106,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         Some(OrderArgs::Pause { pid }) => (pid, Order { pause: Some(Pause::Rest), ..Order::default() }),
         Some(OrderArgs::Resume { pid }) => (pid, Order { pause: Some(Pause::GoOn), ..Order::default() }),
     };
+    let order = Order { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
     match give(&folder, pid, order).map_err(|error| failure("change the table", &error))? {
         0 => {
             let hint = ["mh crew shows those there are".to_owned()];

@@ -166,6 +166,22 @@ fn a_circle_is_an_error_that_names_it_whatever_is_read_ahead() {
 }
 
 #[test]
+fn a_barrier_that_nothing_follows_keeps_nobody_waiting() {
+    let place = Place::new();
+    let many = format!("{}echo b\n", "%%\n".repeat(3000));
+    let lists = [("%%\n", ""), ("echo a\n%%\n", "a\n"), ("%%\n%%\necho a\n%%", "a\n"), (many.as_str(), "b\n")];
+    for (list, printed) in lists {
+        for read_ahead in ["1", "1000"] {
+            place.write("list", list);
+            let outcome = place.shell(&format!("timeout 60 \"$mh\" xjobs -q {read_ahead} -s list"));
+            assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(0), printed), "-q {read_ahead}");
+        }
+    }
+    let failed = place.shell("printf 'no-such-program\n%%%%\n' | timeout 60 \"$mh\" xjobs");
+    assert_eq!(failed.exit, Exit::Code(1), "{}", said(&failed));
+}
+
+#[test]
 fn once_interrupted_no_job_starts_twice_they_end() {
     let place = Place::new();
     let mark = format!("1235.{}", std::process::id());

@@ -17,6 +17,17 @@ fn spcchar_arguments_arrive_byte_for_byte() {
     assert_eq!(outcome.stdout, expected);
     let outcome = xjobs(&place, &["-k", "-0", "--shell", "printf '%s\\0' x{}y"], &list);
     assert_eq!(outcome.stdout, expected, "the shell gets them as parameters");
+    for script in [
+        "printf '%s\\0' \"x{}y\"",
+        "printf '%s\\0' 'x{}y'",
+        "printf '%s\\0' \"$(printf '%sz' \"x{}y\")\" | sed 's/z\\x00/\\x00/g'",
+    ] {
+        let outcome = xjobs(&place, &["-k", "-0", "--shell", script], &list);
+        assert!(outcome.stdout == expected, "quotes of the script's own: {script}");
+    }
+    place.write("one", "").write("two", "");
+    let outcome = xjobs(&place, &["-0", "-l3", "--shell", "printf '<%s>' {}"], "a  b\0*\0$HOME\0");
+    assert_eq!(stdout(&outcome), "<a  b><*><$HOME>", "several are several words");
     assert!(!place.has("hacked"));
     let typed: Vec<&OsStr> = ["-k", "printf", "%s\\0", "x{}y", ":::"].iter().map(OsStr::new).collect();
     let typed: Vec<&OsStr> = typed.into_iter().chain(words.iter().map(|word| OsStr::from_bytes(word))).collect();

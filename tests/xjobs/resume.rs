@@ -161,3 +161,55 @@ fn the_file_of_all_jobs_is_added_to_by_the_run_that_resumes() {
     let anew = run("4\n", &[]);
     assert!(said(&anew).contains("cannot open 'all': File exists"), "{}", said(&anew));
 }
+
+#[test]
+fn what_waits_for_a_job_that_failed_before_does_not_run() {
+    let list = "{\"argv\":[\"false\"],\"id\":\"a\"}\n{\"argv\":[\"touch\",\"ran\"],\"after\":[\"a\"]}\n\
+                {\"argv\":[\"true\"],\"id\":\"b\"}\n{\"argv\":[\"echo\",\"b is done\"],\"after\":[\"b\"]}\n";
+    for book in ["--journal", "--joblog"] {
+        let place = Place::new();
+        let first = xjobs(&place, &[book, "j", "-k"], list);
+        assert_eq!((first.exit, stdout(&first).as_str()), (Exit::Code(1), "b is done\n"), "{}", said(&first));
+        let more =
+            format!("{list}{{\"argv\":[\"touch\",\"ran\"],\"cwd\":\".\",\"env\":{{\"X\":\"1\"}},\"after\":[\"a\"]}}\n");
+        let resumed = xjobs(&place, &[book, "j", "--resume"], &more);
+        let told = "could not start job 5: touch ran: 'a', which it waits for, failed";
+        assert!(said(&resumed).contains(told) && resumed.exit == Exit::Code(1), "{}", said(&resumed));
+        assert!(!place.has("ran"), "{book}");
+    }
+}
+
+#[test]
+fn a_job_that_the_run_ended_is_not_done_by_its_job_log() {
+    let place = Place::new();
+    let script = "echo $1 >> ran; until [ -e go ]; do sleep 0.01; done";
+    let arguments = ["-j2", "--joblog", "l", "--resume", "sh", "-c", script, "sh"];
+    let mut first = start(&place, &arguments, "1\n2\n3\n");
+    wait_until("two run", || place.has("ran") && place.read("ran").len() == 4);
+    kill_process(Pid::from_child(&first.child), Signal::TERM).expect("it lives");
+    assert!(!first.end().success());
+    place.write("go", "");
+    assert_eq!(xjobs(&place, &arguments, "1\n2\n3\n").exit, Exit::Code(0));
+    assert_eq!(place.read("ran").len(), 10, "both that were ended ran again, and the third");
+    assert_eq!(place.read("l").iter().filter(|&&byte| byte == b'\n').count(), 4, "the heading and three ends");
+}
+
+#[test]
+fn nothing_starts_that_the_journal_cannot_tell_of() {
+    let place = Place::new();
+    let outcome = xjobs(&place, &["--journal", "/dev/full", "-j1", "touch", ":::", "a", "b", "c"], "");
+    let told = said(&outcome);
+    assert_eq!(outcome.exit, Exit::Code(1), "{told}");
+    assert!(told.contains("could not write the journal: No space left on device; no more jobs start"), "{told}");
+    assert!(["a", "b", "c"].iter().all(|name| !place.has(name)), "{:?}", place.names());
+}
+
+#[test]
+fn an_attempt_that_another_follows_is_no_end_and_is_told_as_it_was() {
+    let place = Place::new();
+    let list = "sh -c 'echo x >> ran; test $(wc -l < ran) = 3'\n";
+    assert_eq!(xjobs(&place, &["--retries", "2", "--journal", "j"], list).exit, Exit::Code(0));
+    let journal = String::from_utf8(place.read("j")).expect("text");
+    assert_eq!(journal.matches("\"outcome\":\"failed\",\"tried_again\":true").count(), 2, "{journal}");
+    assert_eq!(journal.matches("\"outcome\":\"ok\",\"class\"").count(), 1, "{journal}");
+}

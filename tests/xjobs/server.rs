@@ -36,6 +36,17 @@ fn many_programs_feed_one_runner_and_nothing_mixes() {
 }
 
 #[test]
+fn a_barrier_that_a_sender_leaves_behind_does_not_keep_the_server() {
+    let place = Place::new();
+    let mut server = listen(&place, &["-j2"]);
+    let script =
+        "printf 'echo a\\n%%%%\\n' | timeout 60 \"$mh\" xjobs --send q --wait && \"$mh\" xjobs --send q --finish";
+    assert_eq!(place.shell(script).exit, Exit::Code(0));
+    wait_until("the server has ended", || !place.has("q"));
+    assert!(server.end().success());
+}
+
+#[test]
 fn senders_are_told_what_became_of_their_jobs() {
     let place = Place::new();
     let mut server = listen(&place, &["-j2"]);

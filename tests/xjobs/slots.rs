@@ -103,8 +103,15 @@ fn slots_that_nobody_uses_go_to_whoever_is_hungry() {
         let text = String::from_utf8(text).expect("JSON is text");
         text.split("{\"pid\":").find(|run| run.contains(what)).map(str::to_owned).unwrap_or_default()
     };
-    let _runner = start(&["xjobs", "-j2", "sleep", ":::", "1000"]);
+    let runner = start(&["xjobs", "-j2", "sleep", ":::", "1000"]);
     wait_until("the slots are offered", || run_of("slots for make").contains("\"holds\":1"));
+    // What raises the run does not raise its slots: they are what nobody else wants.
+    let raise =
+        ["crew", "set", &runner.child.id().to_string(), "--priority", "high", "--weight", "900"].map(str::to_owned);
+    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+    program.run(raise, b"").expect("it starts").stdout_of_success();
+    assert!(run_of("slots for make").contains("\"class\":\"idle\",\"weight\":100"), "{}", run_of("slots for make"));
+    assert!(run_of("run sleep").contains("\"class\":\"high\",\"weight\":900"), "{}", run_of("run sleep"));
     let _tamp = start(&["tamp", "-q", "-c", "-j", "1", "endless"]);
     wait_until("they went back", || run_of("slots for make").contains("\"holds\":0"));
     wait_until("to a core", || run_of("tamp: ").contains("\"holds\":1,\"above_capacity\":0"));

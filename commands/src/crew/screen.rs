@@ -119,6 +119,7 @@ impl Runs {
         let Some(run) = self.runs().get(self.position()) else { return Next::Stay };
         let Some((order, what)) = make(run) else { return Next::Stay };
         let pid = run.pid;
+        let order = Order { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
         self.said = match give(&self.folder, pid, order) {
             Ok(0) => format!("{pid} has left"),
             Ok(_) => format!("{pid}: {what}, from its next yield point on"),

@@ -4,6 +4,11 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
+/// Whether there is somebody to be asked.
+pub fn can_be_asked() -> std::io::Result<()> {
+    File::options().read(true).write(true).open("/dev/tty").map(|_terminal| ())
+}
+
 /// Whether the person at the terminal wants `what`.
 pub fn approves(what: &str) -> bool {
     let Ok(mut terminal) = File::options().read(true).write(true).open("/dev/tty") else { return false };

@@ -12,7 +12,7 @@ use jobs::record::Utility;
 use jobs::run::Source;
 use jobs::server::{Server, Until};
 use jobs::spec::More;
-use jobs::template::{Shell, Template};
+use jobs::template::{Repetition, Shell, Template};
 use rustix::fs::{FileType, Mode, OFlags};
 use std::ffi::OsString;
 use std::io::Read;
@@ -66,6 +66,7 @@ pub fn words(args: &XjobsArgs, called: Called) -> Result<Words, Failure> {
         true => Template::with_placeholders(&utility, &whole, shell),
         false => Template::appending(&utility, shell),
     };
+    let template = template.repeating(if args.fill { Repetition::Each } else { Repetition::Together });
     let values = first_value.map(|_| combinations(values, args)).transpose()?;
     Ok(Words { template, defaults, values })
 }
@@ -76,7 +77,6 @@ fn refuse_second_list(args: &XjobsArgs) -> Result<(), Failure> {
     match () {
         () if args.server.listen.is_some() => refused("--listen"),
         () if args.script.is_some() => refused("-s"),
-        () if args.colsep.is_some() => refused("--colsep"),
         () => Ok(()),
     }
 }
@@ -123,7 +123,8 @@ fn combinations(words: &[Vec<u8>], args: &XjobsArgs) -> Result<Combinations, Fai
             (None, Values::Words, None) => {}
         }
     }
-    Ok(Combinations::new(sources, bundle(args)))
+    let columns = args.colsep.as_ref().map(|text| unescaped(text)).unwrap_or_default();
+    Ok(Combinations::new(sources, bundle(args)).divided_at(columns))
 }
 
 /// LIMIT: lines that are combined with others are held in memory; a list alone (-s) is not.
@@ -144,6 +145,9 @@ fn lines_of(name: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
     input.take(VALUES_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| failure(&error))?;
     if bytes.len() as u64 > VALUES_BYTES_MAX {
         return Err(failure(&std::io::Error::other("values of :::: may have 256 MiB; -s reads a list of any length")));
+    }
+    if bytes.contains(&0) {
+        return Err(failure(&std::io::Error::other("there is a NUL byte in a value")));
     }
     let lines = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
     let lines: Vec<Vec<u8>> = lines.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();

@@ -42,6 +42,13 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
     let (syntax, why_syntax) = inputs::syntax(args, &words.template, called);
     let (width, why_width) = width(context, args)?;
     let list = inputs::open(args, &mut words, syntax.clone())?;
+    if args.ask {
+        let failure = |error: std::io::Error| Failure::Environment {
+            command: NAME,
+            message: format!("ask on the terminal (-p): {}", with_causes(&error)),
+        };
+        super::ask::can_be_asked().map_err(failure)?;
+    }
     let options = Options {
         width,
         hands: width,

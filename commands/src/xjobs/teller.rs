@@ -172,7 +172,9 @@ impl Observer for Teller {
             Event::BadOutput(error) => {
                 self.error(&format!("write output of jobs: {}; no more jobs start", with_causes(*error)));
             }
-            Event::BadJournal(error) => self.error(&format!("write the journal: {}", with_causes(*error))),
+            Event::BadJournal(error) => {
+                self.error(&format!("write the journal: {}; no more jobs start", with_causes(*error)));
+            }
             Event::Interrupted(job) => {
                 let number = job.number;
                 let text =

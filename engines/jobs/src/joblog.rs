@@ -3,7 +3,7 @@
 //! Read back for `--resume`, jobs are known by their command, where GNU parallel looks at Seq alone.
 
 use crate::book::Book;
-use crate::journal::{Done, Outcome, Record, Resume};
+use crate::journal::{Done, Earlier, Outcome, Record, Resume};
 use crate::key::Key;
 use crate::shell_words::{self, Controls};
 use std::fs::File;
@@ -47,16 +47,15 @@ impl Joblog {
         Ok(Self { book })
     }
 
-    /// Notes how a job ended, with one write. COMPAT: a line a job, so attempts that are followed by others are left out.
+    /// Notes how a job ended, with one write. COMPAT: a line a job, so attempts that are followed by others are left out, and so are jobs that
+    /// the run ended: whoever reads the log takes each line for a job that is done. Nor is one whose output is lost.
     pub fn end(&mut self, record: &Record<'_>) -> io::Result<()> {
-        if record.is_tried_again {
+        if record.is_tried_again || matches!(record.outcome, Outcome::Stopped | Outcome::OutputLost) {
             return Ok(());
         }
         let (exit, signal) = match (record.outcome, record.how) {
             (Outcome::TimedOut, Some(How::Signal(signal))) => (TIMED_OUT, signal),
             (Outcome::TimedOut, _) => (TIMED_OUT, 0),
-            // Its exit code may be 0, and it was ended or its output is lost all the same.
-            (Outcome::Stopped | Outcome::OutputLost, Some(How::Exit(code))) => (code.max(1), 0),
             (_, Some(How::Exit(code))) => (code, 0),
             (_, Some(How::Signal(signal))) => (0, signal),
             (_, None) => (NOT_STARTED, 0),
@@ -95,7 +94,8 @@ pub fn read_from(lines: impl BufRead, resume: Resume) -> io::Result<Done> {
             continue;
         }
         match fields(&line) {
-            Some((is_success, command)) if is_success || resume == Resume::Ended => done.add(key(command)),
+            Some((true, command)) => done.add(key(command), Earlier::Succeeded),
+            Some((false, command)) if resume == Resume::Ended => done.add(key(command), Earlier::Failed),
             Some(_) => {}
             None => done.lines_unread += 1,
         }
@@ -163,6 +163,8 @@ mod tests {
         log.end(&record(1, &good, &spec, Outcome::Ok, Some(How::Exit(0)))).expect("written");
         log.end(&record(2, &bad, &spec, Outcome::Failed, Some(How::Exit(3)))).expect("written");
         log.end(&record(3, &late, &spec, Outcome::TimedOut, Some(How::Signal(15)))).expect("written");
+        log.end(&record(4, &good, &spec, Outcome::Stopped, Some(How::Exit(0)))).expect("not an end");
+        log.end(&record(5, &good, &spec, Outcome::OutputLost, Some(How::Exit(0)))).expect("not one to go on from");
         let text = std::fs::read(&path).expect("it is there");
         let expected = [
             HEADING,
@@ -173,9 +175,15 @@ mod tests {
         assert_eq!(text, expected.concat());
         let key = |words: &Words| Key::of_command(words.iter());
         let mut done = read(&path, Resume::Ended).expect("readable");
-        assert!([&good, &bad, &late].into_iter().all(|words| done.takes_out(key(words))));
+        assert_eq!(
+            [&good, &bad, &late].map(|words| done.takes_out(key(words))),
+            [Some(Earlier::Succeeded), Some(Earlier::Failed), Some(Earlier::Failed)]
+        );
         let mut done = read(&path, Resume::Succeeded).expect("readable");
-        assert!(done.takes_out(key(&good)) && !done.takes_out(key(&good)) && !done.takes_out(key(&bad)));
+        assert_eq!(
+            [&good, &good, &bad].map(|words| done.takes_out(key(words))),
+            [Some(Earlier::Succeeded), None, None]
+        );
         drop(log);
         drop(Joblog::open(&path, Opening::Replace).expect("it can be emptied"));
         assert_eq!(std::fs::read(&path).expect("it is there"), HEADING);
@@ -188,6 +196,6 @@ mod tests {
             2\t:\t1795271752.709\t     0.0";
         let mut done = read_from(&text[..], Resume::Ended).expect("readable");
         assert_eq!(done.lines_unread, 1);
-        assert!(done.takes_out(Key::of_command([&b"echo"[..], b"a'b"].into_iter())));
+        assert!(done.takes_out(Key::of_command([&b"echo"[..], b"a'b"].into_iter())).is_some());
     }
 }

@@ -84,6 +84,9 @@ struct EndLine<'a> {
     seconds: f64,
     waited_seconds: f64,
     outcome: Outcome,
+    /// Whether another attempt follows.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    tried_again: bool,
     class: &'a str,
     exit: Option<i32>,
     signal: Option<i32>,
@@ -183,6 +186,8 @@ struct AnyLine {
     key: Option<String>,
     outcome: Option<String>,
     #[serde(default)]
+    tried_again: bool,
+    #[serde(default)]
     made: Vec<String>,
 }
 
@@ -227,6 +232,7 @@ impl Journal {
             seconds: record.wall_s,
             waited_seconds: record.waited_s,
             outcome: record.outcome,
+            tried_again: record.is_tried_again,
             class: record.class,
             exit,
             signal,
@@ -268,6 +274,15 @@ pub enum Resume {
     Succeeded,
 }
 
+/// How a job ended that is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Earlier {
+    /// Well.
+    Succeeded,
+    /// Badly: nothing that waits for it may run.
+    Failed,
+}
+
 /// What jobs are known by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum KnownBy {
@@ -282,8 +297,9 @@ enum KnownBy {
 #[derive(Debug, Default)]
 pub struct Done {
     known_by: KnownBy,
-    /// How often each job has ended so that it is left out.
-    ended: HashMap<Key, u32>,
+    /// How often each job has ended so that it is left out: well, and badly.
+    succeeded: HashMap<Key, u32>,
+    failed: HashMap<Key, u32>,
     /// Jobs that had begun and whose end is not known.
     interrupted: HashMap<Key, u32>,
     /// Files that `>` made, with the job that they are of, or none for those of all jobs.
@@ -328,14 +344,13 @@ impl Done {
         if let Some(count) = self.interrupted.get_mut(&key) {
             *count = count.saturating_sub(1);
         }
-        let counts = match line.outcome.as_deref() {
-            Some("ok") => true,
-            Some("failed" | "timed_out") => resume == Resume::Ended,
+        match line.outcome.as_deref() {
+            Some("ok") => self.add(key, Earlier::Succeeded),
+            // An attempt that another one follows is no end.
+            _ if line.tried_again => {}
+            Some("failed" | "timed_out") if resume == Resume::Ended => self.add(key, Earlier::Failed),
             // An output that nobody has got is to be made again.
-            _ => false,
-        };
-        if counts {
-            self.add(key);
+            _ => {}
         }
     }
 
@@ -350,8 +365,15 @@ impl Done {
     }
 
     /// Notes that a job has ended and is left out.
-    pub(crate) fn add(&mut self, key: Key) {
-        *self.ended.entry(key).or_default() += 1;
+    pub(crate) fn add(&mut self, key: Key, earlier: Earlier) {
+        *self.ended(earlier).entry(key).or_default() += 1;
+    }
+
+    fn ended(&mut self, earlier: Earlier) -> &mut HashMap<Key, u32> {
+        match earlier {
+            Earlier::Succeeded => &mut self.succeeded,
+            Earlier::Failed => &mut self.failed,
+        }
     }
 
     /// What a job is known by here: by its key, or by the words that it runs.
@@ -362,15 +384,16 @@ impl Done {
         }
     }
 
-    /// Whether this job has been done: equal jobs are counted, so a line that stands twice runs twice in all.
-    pub fn takes_out(&mut self, key: Key) -> bool {
-        match self.ended.get_mut(&key) {
+    /// Whether this job has been done, and how it ended: equal jobs are counted, so a line that stands twice runs twice in all. One that failed
+    /// and then, run again, did not has succeeded.
+    pub fn takes_out(&mut self, key: Key) -> Option<Earlier> {
+        [Earlier::Succeeded, Earlier::Failed].into_iter().find(|&earlier| match self.ended(earlier).get_mut(&key) {
             Some(count) if *count > 0 => {
                 *count -= 1;
                 true
             }
             _ => false,
-        }
+        })
     }
 
     /// Whether this job had begun and nobody knows how it ended. Asked once for each.
@@ -436,13 +459,16 @@ mod tests {
         drop(Journal::open(&path).expect("it can be added to"));
         let mut done = Done::read(&path, Resume::Ended).expect("readable");
         assert_eq!(done.lines_unread, 1);
-        assert!(done.takes_out(key(&first)) && !done.takes_out(key(&first)));
-        assert!(done.takes_out(key(&second)) && !done.takes_out(key(&third)));
+        assert_eq!((done.takes_out(key(&first)), done.takes_out(key(&first))), (Some(Earlier::Succeeded), None));
+        assert_eq!((done.takes_out(key(&second)), done.takes_out(key(&third))), (Some(Earlier::Failed), None));
         let mark = Mark::parse("a7").expect("a number");
+        let again = Record { is_tried_again: true, ..record(&third, Outcome::Failed) };
+        Journal::open(&path).and_then(|mut journal| journal.end(&again)).expect("written");
+        assert_eq!(Done::read(&path, Resume::Ended).expect("readable").takes_out(key(&third)), None);
         assert!(done.has_made(Some(key(&third)), mark) && !done.has_made(Some(key(&first)), mark));
         assert!(!done.has_made(None, mark));
         assert!(done.was_interrupted(key(&third)) && !done.was_interrupted(key(&first)));
         let mut done = Done::read(&path, Resume::Succeeded).expect("readable");
-        assert!(done.takes_out(key(&first)) && !done.takes_out(key(&second)));
+        assert_eq!((done.takes_out(key(&first)), done.takes_out(key(&second))), (Some(Earlier::Succeeded), None));
     }
 }

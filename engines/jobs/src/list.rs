@@ -346,6 +346,8 @@ pub struct Combinations {
     taken: u64,
     jobs: u64,
     bundle: Bundle,
+    /// What divides a value into words, if anything does.
+    columns: Vec<u8>,
 }
 
 /// How many combinations, or lines, make a job.
@@ -384,7 +386,13 @@ impl Combinations {
                 None => groups.push(Group { pairing: Pairing::Each, sources: vec![values] }),
             }
         }
-        Self { groups, taken: 0, jobs: 0, bundle }
+        Self { groups, taken: 0, jobs: 0, bundle, columns: Vec::new() }
+    }
+
+    /// The same, with values that `columns` divides into words.
+    #[must_use]
+    pub fn divided_at(self, columns: Vec<u8>) -> Self {
+        Self { columns, ..self }
     }
 
     /// How many jobs there are; not known where their bytes decide.
@@ -393,21 +401,29 @@ impl Combinations {
     }
 
     fn combinations(&self) -> u64 {
-        if self.groups.is_empty() { 0 } else { self.groups.iter().map(|group| group.rows() as u64).product() }
+        if self.groups.is_empty() {
+            return 0;
+        }
+        // LIMIT: of more than can be counted the first ones are made.
+        self.groups.iter().fold(1, |product: u64, group| product.saturating_mul(group.rows() as u64))
     }
 
     /// The next job; the last source changes fastest.
     pub fn next_item(&mut self) -> Option<Item> {
         let (mut words, mut count, mut bytes, all) = (sys::spawn::Words::default(), 0, 0, self.combinations());
         while self.taken < all && count < self.bundle.count {
-            let values = self.values(self.taken);
+            let values = self.values(self.taken).into_iter().flat_map(|value| match self.columns.as_slice() {
+                [] => vec![value],
+                columns => divided(value, columns),
+            });
+            let values: Vec<&[u8]> = values.collect();
             // A pointer and a NUL go with each word (execve(2)).
             bytes += values.iter().map(|value| value.len() + 9).sum::<usize>();
             if self.bundle.bytes > 0 && count > 0 && bytes > self.bundle.bytes {
                 break;
             }
             for value in values {
-                // The command line's own words have no NUL.
+                // Words of the command line have no NUL, and files with one are refused.
                 let _never_refused = words.push(value);
             }
             (self.taken, count) = (self.taken + 1, count + 1);

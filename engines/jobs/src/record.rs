@@ -59,6 +59,9 @@ pub enum RecordFault {
     /// A word with a NUL byte.
     #[error("a NUL byte cannot be passed on")]
     Nul(#[source] sys::spawn::HoldsNul),
+    /// A variable's name that the environment cannot hold as such.
+    #[error("'{0}' is no name of a variable")]
+    Variable(String),
     /// A size or a time that is none.
     #[error("{0} is not {1}")]
     Amount(String, &'static str),
@@ -71,6 +74,9 @@ pub fn parse(line: &[u8], utility: Utility) -> Result<Spec, RecordFault> {
     let says_nothing = record.argv.is_empty() && !is_for_shell && utility == Utility::InTheList;
     if says_nothing || (is_for_shell && !record.argv.is_empty()) {
         return Err(RecordFault::NothingToRun);
+    }
+    if let Some(name) = record.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        return Err(RecordFault::Variable(name.clone()));
     }
     let mut words = Words::default();
     for word in record.argv.iter().chain(record.shell.as_ref()) {
@@ -191,6 +197,8 @@ mod tests {
             r#"{"argv":["a"],"timeout":"soon"}"#,
             r#"{"argv":["a"],"memory":"2X"}"#,
             r#"{"argv":["a\u0000"]}"#,
+            r#"{"argv":["a"],"env":{"":"b"}}"#,
+            r#"{"argv":["a"],"env":{"A=B":"c"}}"#,
             r#"{"argv":["a"]"#,
         ];
         for text in bad {

@@ -72,7 +72,7 @@ pub enum Event<'a> {
     BadInput(&'a io::Error),
     /// Standard output or error cannot be written.
     BadOutput(&'a io::Error),
-    /// The journal cannot be written; the run goes on.
+    /// The journal cannot be written; no more jobs start.
     BadJournal(&'a io::Error),
     /// An earlier run began this job, and nobody knows how it ended; it is run again.
     Interrupted(JobView<'a>),
@@ -504,7 +504,7 @@ impl<'a> Runner<'a> {
     }
 
     fn is_done(&self) -> bool {
-        let no_more = self.stop > Stop::No || (self.input == Input::Ended && self.queue.len() == 0);
+        let no_more = self.stop > Stop::No || (self.input == Input::Ended && self.queue.jobs() == 0);
         no_more && self.running == 0 && self.outlets.iter().all(Outlet::is_empty)
     }
 
@@ -520,7 +520,7 @@ impl<'a> Runner<'a> {
 
     /// Reads while there is room and reading does not wait.
     fn read_list(&mut self) {
-        while self.stop == Stop::No && self.input != Input::Ended && self.queue.len() < self.options.queue_max {
+        while self.stop == Stop::No && self.input != Input::Ended && self.queue.jobs() < self.options.queue_max {
             match self.source.next_item() {
                 Ok(Some(Item::Job(spec))) => {
                     self.around.tally.read.fetch_add(1, Ordering::Relaxed);

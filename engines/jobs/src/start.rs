@@ -52,6 +52,9 @@ pub enum StartFault {
     /// It names itself.
     #[error("'{0}' in its after is the job itself")]
     AfterItself(String),
+    /// The journal does not take its beginning.
+    #[error("the journal cannot be written")]
+    Unnoted,
     /// A pipe for its output could not be had.
     #[error("its output cannot be kept")]
     Pipe(#[source] io::Error),

@@ -2,6 +2,9 @@
 //! What is put in is data and stays data: nothing here is ever read again by a shell, not even with `--shell`, where
 //! values travel as the shell's positional parameters.
 
+mod script;
+
+use script::Script;
 use sys::spawn::{HoldsNul, Words};
 
 /// How words become a command.
@@ -9,7 +12,18 @@ use sys::spawn::{HoldsNul, Words};
 pub struct Template {
     words: Vec<Vec<Piece>>,
     has_placeholders: bool,
+    repetition: Repetition,
     shell: Shell,
+}
+
+/// What becomes of a word with a place for all of a job's words amid other text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repetition {
+    /// All stand in that one word, with blanks between.
+    #[default]
+    Together,
+    /// The word is there once for each, as GNU parallel's `-X` has it.
+    Each,
 }
 
 /// Whether a shell runs the commands.
@@ -73,14 +87,20 @@ impl Template {
     /// The utility and its arguments as they are: a job's words are appended.
     pub fn appending(utility: &[Vec<u8>], shell: Shell) -> Self {
         let words = utility.iter().map(|word| vec![Piece::Literal(word.clone())]).collect();
-        Self { words, has_placeholders: false, shell }
+        Self { words, shell, ..Self::default() }
     }
 
     /// The utility and its arguments with placeholders; `whole` is what stands for all of a job's words, usually `{}`.
     pub fn with_placeholders(utility: &[Vec<u8>], whole: &[u8], shell: Shell) -> Self {
         let words: Vec<Vec<Piece>> = utility.iter().map(|word| pieces(word, whole)).collect();
         let has_placeholders = words.iter().flatten().any(|piece| !matches!(piece, Piece::Literal(_)));
-        Self { words, has_placeholders, shell }
+        Self { words, has_placeholders, shell, ..Self::default() }
+    }
+
+    /// The same, with words that are repeated or not. In a shell's script there are no words yet that could be.
+    #[must_use]
+    pub fn repeating(self, repetition: Repetition) -> Self {
+        Self { repetition, ..self }
     }
 
     /// One word that stays as it is where it has no placeholders: nothing is appended.
@@ -138,8 +158,12 @@ impl Template {
                 for value in own.iter() {
                     words.push(part(value, *form))?;
                 }
+            } else if self.repetition == Repetition::Each && pieces.iter().any(|piece| matches!(piece, Piece::All(_))) {
+                for value in own.iter() {
+                    words.push(&fill(pieces, own, place, &[value]))?;
+                }
             } else {
-                words.push(&fill(pieces, own, place))?;
+                words.push(&fill(pieces, own, place, &own.iter().collect::<Vec<_>>()))?;
             }
         }
         if !self.has_placeholders {
@@ -157,22 +181,20 @@ impl Template {
             words.push(&own.iter().collect::<Vec<_>>().join(&b' '))?;
             return Ok(words);
         }
-        let mut values: Vec<Vec<u8>> = Vec::new();
-        let mut script = Vec::new();
-        for pieces in &self.words {
-            if !script.is_empty() {
-                script.push(b' ');
+        let mut script = Script::default();
+        for (index, pieces) in self.words.iter().enumerate() {
+            if index > 0 {
+                script.push(b" ");
             }
             for piece in pieces {
                 match piece {
-                    Piece::Literal(text) => script.extend_from_slice(text),
-                    other => {
-                        values.push(fill(std::slice::from_ref(other), own, place));
-                        script.extend_from_slice(format!("\"${{{}}}\"", values.len()).as_bytes());
-                    }
+                    Piece::Literal(text) => script.push(text),
+                    Piece::All(form) => script.name_values(own.iter().map(|value| part(value, *form).to_vec())),
+                    other => script.name_values([fill(std::slice::from_ref(other), own, place, &[])]),
                 }
             }
         }
+        let (mut script, mut values) = script.finish();
         if !self.has_placeholders {
             script.extend_from_slice(b" \"$@\"");
             values.extend(own.iter().map(<[u8]>::to_vec));
@@ -184,14 +206,14 @@ impl Template {
     }
 }
 
-/// One word, its placeholders filled.
-fn fill(pieces: &[Piece], own: &Words, place: Place) -> Vec<u8> {
+/// One word, its placeholders filled: those for all words with `all`.
+fn fill(pieces: &[Piece], own: &Words, place: Place, all: &[&[u8]]) -> Vec<u8> {
     let mut word = Vec::new();
     for piece in pieces {
         match piece {
             Piece::Literal(text) => word.extend_from_slice(text),
             Piece::All(form) => {
-                let values: Vec<&[u8]> = own.iter().map(|value| part(value, *form)).collect();
+                let values: Vec<&[u8]> = all.iter().map(|value| part(value, *form)).collect();
                 word.extend_from_slice(&values.join(&b' '));
             }
             Piece::Nth(number, form) => {
@@ -329,6 +351,12 @@ mod tests {
         assert_eq!(at(&["a", "b"], &["c", "d"]), ["a", "b", "c", "d"]);
         assert_eq!(at(&["a", "{}", "-"], &["c d", "e"]), ["a", "c d", "e", "-"]);
         assert_eq!(at(&["x{}y"], &["c", "e"]), ["xc ey"]);
+        let words_of = |list: &[&str]| list.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
+        let each = Template::with_placeholders(&words_of(&["a", "x{}={.}{1}", "{}"]), b"{}", Shell::None);
+        let composed =
+            each.repeating(Repetition::Each).compose(&words(&["c.d", "e"]), Place { number: 1, slot: 1 }, false);
+        let composed = composed.expect("no NUL");
+        assert_eq!(composed.iter().collect::<Vec<_>>(), [&b"a"[..], b"xc.d=cc.d", b"xe=ec.d", b"c.d", b"e"]);
         assert_eq!(at(&["{2}-{1}", "{3}"], &["c", "e"]), ["e-c", ""]);
         assert_eq!(at(&["{-1}", "{-2.}", "{-3}", "{-0}", "{-}"], &["c.d", "e"]), ["e", "c", "", "{-0}", "{-}"]);
         assert_eq!(at(&["{.}", "{/}", "{//}", "{/.}"], &["d/a.b.wav"]), ["d/a.b", "a.b.wav", "d", "a.b"]);

@@ -112,3 +112,149 @@ impl<'a> Steward<'a> {
         cpus
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::watch::Moment;
+    use crate::budget::{HandBooks, Lease, Place};
+    use std::sync::Mutex;
+
+    /// What a table says at one moment: CPUs that may be taken now, and those whose hands others are entitled to.
+    #[derive(Clone, Copy)]
+    struct Then {
+        free: &'static [usize],
+        back: &'static [usize],
+    }
+
+    /// A table that goes one step further with each sleep, and is over behind the last.
+    struct Played<'a> {
+        steps: &'a [Then],
+        is_over: &'a AtomicBool,
+        state: Mutex<(usize, Vec<usize>)>,
+        log: &'a Mutex<Vec<String>>,
+    }
+
+    impl Played<'_> {
+        fn now(&self) -> Then {
+            self.steps[self.state.lock().expect("no panic").0]
+        }
+    }
+
+    /// `Inherited` carries a number: here that of a CPU, and above all of these a hand without one.
+    fn number(hand: &Hand) -> usize {
+        match hand.place {
+            Place::Inherited { number } => number,
+            _ => unreachable!("none of ours"),
+        }
+    }
+
+    const ABOVE: usize = 99;
+
+    impl Lease for Played<'_> {
+        fn take(&self) -> Hand {
+            unreachable!("a steward sleeps on the table and not in the queue")
+        }
+        fn try_take(&self) -> Option<Hand> {
+            let free = self.now().free;
+            let taken = &mut self.state.lock().expect("no panic").1;
+            let number = *free.iter().find(|cpu| !taken.contains(cpu))?;
+            taken.push(number);
+            Some(Hand { place: Place::Inherited { number } })
+        }
+        fn give_back(&self, hand: Hand) {
+            self.state.lock().expect("no panic").1.retain(|cpu| *cpu != number(&hand));
+        }
+        fn must_return(&self, hand: &Hand) -> bool {
+            self.now().back.contains(&number(hand))
+        }
+        fn books(&self) -> HandBooks {
+            HandBooks { taken: 0, returned: 0, lost: 0 }
+        }
+    }
+
+    impl Proxy for Played<'_> {
+        fn cpu_of(&self, hand: &Hand) -> Option<usize> {
+            Some(number(hand)).filter(|cpu| *cpu != ABOVE)
+        }
+        fn wish_for(&self, hands: usize) {
+            let mut log = self.log.lock().expect("no panic");
+            let wish = format!("wish {hands}");
+            if log.iter().rfind(|line| line.starts_with("wish")) != Some(&wish) {
+                log.push(wish);
+            }
+        }
+        fn moment(&self) -> Moment {
+            Moment::default()
+        }
+        fn sleep(&self, _since: Moment) {
+            let step = &mut self.state.lock().expect("no panic").0;
+            *step = (*step + 1).min(self.steps.len() - 1);
+            self.is_over.store(*step + 1 == self.steps.len(), Ordering::SeqCst);
+        }
+        fn ring(&self) {}
+    }
+
+    impl Guest for Mutex<Vec<String>> {
+        fn hold_to(&self, cpus: &[usize]) {
+            self.lock().expect("no panic").push(format!("hold to {cpus:?}"));
+        }
+        fn rest(&self) {
+            self.lock().expect("no panic").push("rest".to_owned());
+        }
+        fn go_on(&self) {
+            self.lock().expect("no panic").push("go on".to_owned());
+        }
+    }
+
+    /// What a program of `width` on CPUs 0 to 3 goes through, with what it begins with; and what it still has at the end.
+    fn played(width: usize, steps: &[Then]) -> (Option<Vec<usize>>, Vec<String>, usize) {
+        let (is_over, log) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+        let proxy = Played { steps, is_over: &is_over, state: Mutex::new((0, Vec::new())), log: &log };
+        let mut steward = Steward::new(&proxy, width, vec![0, 1, 2, 3]);
+        let begun = steward.begin(&is_over);
+        if begun.is_some() {
+            steward.keep(&log, &is_over);
+        }
+        steward.end();
+        let left = proxy.state.lock().expect("no panic").1.len();
+        let log = log.lock().expect("no panic").clone();
+        (begun, log, left)
+    }
+
+    const NOTHING: Then = Then { free: &[], back: &[] };
+
+    #[test]
+    fn a_program_has_the_cpus_of_its_hands_and_rests_without_any() {
+        let (begun, log, left) = played(
+            2,
+            &[
+                NOTHING,
+                Then { free: &[1, 2, 3], back: &[] },
+                NOTHING,
+                Then { free: &[], back: &[2] },
+                Then { free: &[], back: &[1] },
+                Then { free: &[3], back: &[] },
+                NOTHING,
+            ],
+        );
+        assert_eq!(begun, Some(vec![1, 2]), "it waits for a first hand, and takes no more than it can use");
+        let expected =
+            ["wish 2", "wish 0", "wish 1", "hold to [1]", "wish 2", "rest", "wish 1", "hold to [3]", "go on", "wish 0"];
+        assert_eq!(log, expected);
+        assert_eq!(left, 0, "all go back at the end");
+    }
+
+    #[test]
+    fn a_hand_without_a_cpu_shares_one_that_the_program_has_not() {
+        let (begun, _, left) = played(2, &[Then { free: &[0, ABOVE], back: &[] }, NOTHING]);
+        let begun = begun.expect("two hands are there");
+        assert!(begun.len() == 2 && begun[0] == 0 && begun[1] < 4 && begun[1] > 0, "{begun:?}");
+        assert_eq!(left, 0);
+    }
+
+    #[test]
+    fn who_is_over_before_the_first_hand_has_none() {
+        assert_eq!(played(2, &[NOTHING, NOTHING]), (None, vec!["wish 2".to_owned(), "wish 0".to_owned()], 0));
+    }
+}

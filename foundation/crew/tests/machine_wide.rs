@@ -155,7 +155,7 @@ fn a_run_obeys_orders_from_outside() {
         assert_eq!(give(&folder, std::process::id(), pause(Pause::GoOn)).expect("a table"), 2);
         one.give_back(resting.join().expect("it goes on"));
     });
-    let order = Order { class: Some(Priority::Idle), weight: Some(Weight::new(7)), pause: None };
+    let order = Order { class: Some(Priority::Idle), weight: Some(Weight::new(7)), ..Order::default() };
     assert_eq!(give(&folder, std::process::id(), order).expect("a table"), 2);
     let runs = census(&folder).expect("a table").runs;
     assert!(runs.iter().all(|run| run.class == Priority::Idle && run.weight == Weight::new(7)));

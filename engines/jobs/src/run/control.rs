@@ -96,7 +96,7 @@ impl Runner<'_> {
 
     pub(super) fn time_to_next_deadline(&self) -> Option<Timespec> {
         let due = self.slots.iter().flatten().filter_map(|running| running.due.map(|(when, _)| when));
-        let waits_to_start = self.queue.len() > 0 && self.stop == Stop::No;
+        let waits_to_start = self.queue.jobs() > 0 && self.stop == Stop::No;
         let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(|_| waits_to_start);
         let terminal = self.foreground.must_look().then(|| Instant::now() + LOOK_AGAIN_AFTER);
         let earliest = due.chain(held).chain(terminal).min()?;

@@ -220,8 +220,7 @@ impl Runner<'_> {
             began_s: running.began_s,
             wall_s: end.wall.as_secs_f64(),
             waited_s: running.waited_ns as f64 / 1e9,
-            // An attempt that is tried again is no end for `--resume`.
-            outcome: if end.is_tried_again { Outcome::Stopped } else { end.outcome },
+            outcome: end.outcome,
             how: Some(end.ended.how),
             class: self.memory.classes.name(running.class),
             spent: end.spent,
@@ -234,11 +233,15 @@ impl Runner<'_> {
         self.books_failed(&failed);
     }
 
-    /// A journal or log that cannot be written is told once; the run goes on without it.
+    /// A journal or log that cannot be written is told once, and no more jobs start: nobody would know of them afterwards. Those that run
+    /// have their beginnings in it, so a run that resumes names them.
     pub(super) fn books_failed(&mut self, errors: &[io::Error]) {
         for error in errors {
             self.observer.tell(&Event::BadJournal(error));
             self.ran.is_incomplete = true;
+        }
+        if !errors.is_empty() && !self.is_done() {
+            self.stop_jobs(Stop::Soon);
         }
     }
 

@@ -2,7 +2,7 @@
 //! A shortage (processes, descriptors) is waited out while others run; any other fault is told and counts as a failed job.
 
 use super::{Asking, Cause, Discarded, Errors, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop, token};
-use crate::journal::{Outcome, Record};
+use crate::journal::{Earlier, Outcome, Record};
 use crate::key::Key;
 use crate::made::{Claim, Made, Naming, Own};
 use crate::output::Capture;
@@ -46,7 +46,7 @@ enum Stream {
 enum Started {
     Runs,
     /// An earlier run did it, or the observer did not want it.
-    LeftOut,
+    LeftOut(Earlier),
 }
 
 impl Runner<'_> {
@@ -68,7 +68,7 @@ impl Runner<'_> {
         }
         self.memory.is_blocked = false;
         self.staff.want(self.places_wanted());
-        while self.stop == Stop::No && self.staff.has_idle() && self.queue.len() > 0 && !self.is_held() {
+        while self.stop == Stop::No && self.staff.has_idle() && self.queue.jobs() > 0 && !self.is_held() {
             let next = match self.admitted_aside() {
                 Some(pending) => Next::Job(pending),
                 None => self.queue.next(self.running),
@@ -91,7 +91,7 @@ impl Runner<'_> {
                     if !self.try_to_start(pending) {
                         break;
                     }
-                    if self.queue.len() * 2 < self.options.queue_max {
+                    if self.queue.jobs() * 2 < self.options.queue_max {
                         self.read_list();
                     }
                 }
@@ -183,9 +183,9 @@ impl Runner<'_> {
         let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         let passport = self.staff.passport(&crew);
         match self.launch(&pending, slot, passport) {
-            Ok((Started::LeftOut, _)) => {
+            Ok((Started::LeftOut(earlier), _)) => {
                 self.staff.put_back(crew);
-                self.leave_out(&pending);
+                self.leave_out(&pending, earlier);
                 true
             }
             Ok((Started::Runs, running)) => {
@@ -222,8 +222,8 @@ impl Runner<'_> {
         let words = self.options.template.compose(&spec.words, place, more.is_for_shell).map_err(nul)?;
         let mut running = Running::at_rest(words, self.class_of(pending), self.need_of(pending));
         running.key = self.key_of(spec, &running.words);
-        if self.is_left_out(&running, spec, pending.failures + 1) {
-            return Ok((Started::LeftOut, running));
+        if let Some(earlier) = self.is_left_out(&running, spec, pending.failures + 1) {
+            return Ok((Started::LeftOut(earlier), running));
         }
         if let Some(template) = &self.options.tag {
             let tag = template.compose(&spec.words, place, false).map_err(nul)?;
@@ -238,6 +238,7 @@ impl Runner<'_> {
             && let Err(error) = journal.begin(key, spec.number, running.made.iter().map(|made| made.mark))
         {
             self.journal_fails(error);
+            return Err(StartFault::Unnoted);
         }
         running.made.drain(..).try_for_each(name)?;
         let besides = passport.as_deref().map(besides).transpose().map_err(nul)?;
@@ -301,25 +302,26 @@ impl Runner<'_> {
         Some(self.keys.of(spec, &words))
     }
 
-    /// Whether an earlier run did this job, or the observer does not want it.
-    fn is_left_out(&mut self, running: &Running, spec: &Spec, attempt: u32) -> bool {
+    /// Whether an earlier run did this job, or the observer does not want it, which nobody is made to wait for.
+    fn is_left_out(&mut self, running: &Running, spec: &Spec, attempt: u32) -> Option<Earlier> {
         let view = JobView { number: spec.number, words: &running.words, attempt };
         if let (Some(done), Some(key), 1) = (&mut self.around.done, running.key, attempt) {
             let key = done.key_of(key, &running.words);
-            if done.takes_out(key) {
-                return true;
+            if let Some(earlier) = done.takes_out(key) {
+                return Some(earlier);
             }
             if done.was_interrupted(key) {
                 self.observer.tell(&Event::Interrupted(view));
             }
         }
-        self.options.asking == Asking::Always && !self.observer.approves(view)
+        let is_declined = self.options.asking == Asking::Always && !self.observer.approves(view);
+        is_declined.then_some(Earlier::Succeeded)
     }
 
-    fn leave_out(&mut self, pending: &Pending) {
+    fn leave_out(&mut self, pending: &Pending, earlier: Earlier) {
         self.ran.left_out += 1;
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
-        self.settle(pending, true, 0);
+        self.settle(pending, earlier == Earlier::Succeeded, 0);
         self.deliver(pending.spec.number, None);
     }
 
@@ -497,6 +499,7 @@ impl Runner<'_> {
         if let Some(made) = made {
             if let Some(Err(error)) = self.around.journal.as_mut().map(|journal| journal.made_for_all(made.mark)) {
                 self.journal_fails(error);
+                return Err(StartFault::Unnoted);
             }
             name(made)?;
         }

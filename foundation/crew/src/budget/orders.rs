@@ -14,6 +14,8 @@ pub struct Order {
     pub weight: Option<Weight>,
     /// Whether it rests from now on, without a hand, or goes on.
     pub pause: Option<Pause>,
+    /// What runs say they do that keep their class and weight all the same: a runner's job slots, which are what nobody else wants.
+    pub spares: Option<&'static str>,
 }
 
 /// Rest or go on.
@@ -32,9 +34,10 @@ pub fn give(folder: &CrewFolder, process: u32, order: Order) -> Result<usize, Ta
     let is_meant = |row: &usize| row::read(table.words(), *row).is_some_and(|seen| seen.identity.process == process);
     let rows: Vec<usize> = row::present(table.words()).filter(is_meant).collect();
     for &row in &rows {
+        let is_spared = order.spares.is_some_and(|what| row::read_what(table.words(), row) == what);
         row::change_standing(table.words(), row, |standing| Standing {
-            class: order.class.unwrap_or(standing.class),
-            weight: order.weight.unwrap_or(standing.weight),
+            class: order.class.filter(|_| !is_spared).unwrap_or(standing.class),
+            weight: order.weight.filter(|_| !is_spared).unwrap_or(standing.weight),
             is_paused: order.pause.map_or(standing.is_paused, |pause| pause == Pause::Rest),
             ..standing
         });
