@@ -10,7 +10,7 @@ use crate::instruments::live::{Output, with_screen};
 use crate::instruments::{name_parser, parse_interval};
 use crate::registry::{Entry, Group, Signals};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use observe::ceiling::{Finding, Limit, busy_cores, findings};
+use observe::ceiling::{Finding, Limit, busy_cores, findings, unaccounted_cores};
 use observe::groups::Hierarchies;
 use observe::model::{Idlers, Interval};
 use observe::sample::Sample;
@@ -34,13 +34,9 @@ pub const ENTRY: Entry =
 /// several the first line's; 1 nobody, and a listed one is not there.
 #[derive(Args, Debug)]
 struct CeilingArgs {
-    /// Seconds to watch
-    #[arg(value_parser = parse_interval, default_value = "3")]
-    interval: Duration,
-
-    /// Processes to judge, by number or name; without any, all
-    #[arg(value_name = "PID|NAME", value_parser = name_parser())]
-    targets: Vec<String>,
+    /// Seconds to watch [default: 3], then processes to judge, by number or name; without any, all
+    #[arg(value_name = "INTERVAL [PID|NAME]...", value_parser = name_parser())]
+    words: Vec<String>,
 
     /// Leave out processes and threads of this name (may be given again)
     #[arg(long, value_name = "NAME", value_parser = name_parser())]
@@ -51,8 +47,12 @@ struct CeilingArgs {
     watch: bool,
 
     /// One JSON object a judgement
-    #[arg(long)]
+    #[arg(long, conflicts_with = "csv")]
     json: bool,
+
+    /// Comma-separated values, a line a thread
+    #[arg(long)]
+    csv: bool,
 
     /// Write every sample to a new file, for --replay
     #[arg(long, value_name = "FILE", hide_short_help = true)]
@@ -63,8 +63,31 @@ struct CeilingArgs {
     replay: Option<PathBuf>,
 }
 
+impl CeilingArgs {
+    /// How long to watch, and whom. A recording has its own intervals: all words are processes then.
+    fn interval_and_targets(&self) -> Result<(Duration, &[String]), Failure> {
+        let Some((first, others)) = self.words.split_first().filter(|_| self.replay.is_none()) else {
+            return Ok((INTERVAL, &self.words));
+        };
+        let interval = parse_interval(first).map_err(|reason| Failure::Usage {
+            command: NAME,
+            message: format!("INTERVAL is {}: {reason}", terminal::quote(first)),
+        });
+        Ok((interval?, others))
+    }
+
+    fn is_text(&self) -> bool {
+        !self.json && !self.csv
+    }
+}
+
+/// Long enough that a tick more or less changes no verdict.
+const INTERVAL: Duration = Duration::from_secs(3);
+
 fn command() -> Command {
-    CeilingArgs::augment_args(Command::new("ceiling")).after_help(
+    let usage =
+        "mh ceiling [OPTIONS] [INTERVAL [PID|NAME]...]\n       mh ceiling [OPTIONS] --replay FILE [PID|NAME]...";
+    CeilingArgs::augment_args(Command::new("ceiling")).override_usage(usage).after_help(
         "Examples:\n  mh ceiling                  the next three seconds\n  \
          mh ceiling 10 mysqld        only mysqld's threads, for ten seconds\n  \
          mh ceiling 5 --watch        again and again; since when\n  \
@@ -76,18 +99,20 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let args = CeilingArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     // Idle threads are looked at once; those that move, each time.
     let wanted = Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads };
+    let (interval, targets) = args.interval_and_targets()?;
     let mut feed = match &args.replay {
         Some(path) => Feed::recorded(NAME, path)?,
-        None => Feed::live(NAME, &context.host, args.interval, wanted)?.with_looks(&context.host, args.interval)?,
+        None => Feed::live(NAME, &context.host, interval, wanted)?.with_looks(&context.host, interval)?,
     };
     if let Some(path) = &args.record {
         feed.record_to(path)?;
     }
-    let is_live = args.watch && !args.json && args.replay.is_none();
+    let chosen = Chosen { targets, ignored: &args.ignore, watcher: feed.watcher };
+    let is_live = args.watch && args.is_text() && args.replay.is_none();
     if is_live && context.terminals.have_a_screen() {
-        return with_screen(NAME, HELP, |output| judge_all(context, &args, &mut feed, &output));
+        return with_screen(NAME, HELP, |output| judge_all(context, &args, &chosen, &mut feed, &output));
     }
-    judge_all(context, &args, &mut feed, &Output::Printed(NAME))
+    judge_all(context, &args, &chosen, &mut feed, &Output::Printed(NAME))
 }
 
 /// What a screen says of itself.
@@ -98,7 +123,13 @@ const HELP: &[&str] = &[
     "FOR        since when                   WAITS IN   where in the kernel",
 ];
 
-fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed, output: &Output) -> Result<Outcome, Failure> {
+fn judge_all(
+    context: &Context,
+    args: &CeilingArgs,
+    chosen: &Chosen<'_>,
+    feed: &mut Feed,
+    output: &Output,
+) -> Result<Outcome, Failure> {
     let hierarchies = Hierarchies::find(&context.host);
     let (mut earlier, mut later) = (Sample::default(), Sample::default());
     let could_not = |message: &str| Failure::Environment { command: NAME, message: message.to_owned() };
@@ -110,8 +141,8 @@ fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed, output: &Ou
     }
     let mut interval = Interval::new(Idlers::Listed);
     let mut since: HashMap<(u32, Limit), u64> = HashMap::new();
-    let mut worst = None;
-    let mut unseen: Vec<&String> = args.targets.iter().filter(|target| !is_there(&earlier, target)).collect();
+    let (mut worst, mut has_begun) = (None, false);
+    let mut unseen: Vec<&String> = chosen.targets.iter().filter(|target| !is_there(&earlier, target)).collect();
     loop {
         let step = feed.next(&earlier, &mut later)?;
         match step {
@@ -122,12 +153,14 @@ fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed, output: &Ou
         interval.update(&earlier, &later);
         let found = findings(&interval, &earlier, &later, hierarchies.quota.as_ref());
         unseen.retain(|target| !is_there(&later, target));
-        let found: Vec<Finding> = found.into_iter().filter(|finding| is_wanted(args, &later, finding)).collect();
+        let found: Vec<Finding> = found.into_iter().filter(|finding| chosen.has(&later, finding)).collect();
         worst = found.first().map(|finding| finding.limit);
-        remember(&mut since, &found, earlier.wall_ns);
+        remember(&mut since, &found, earlier.since_boot_ns);
+        // Clocks on walls are set anew now and then; that moves both ends of a time.
+        let on_the_wall = |since_ns| later.wall_ns.saturating_sub(later.since_boot_ns.saturating_sub(since_ns));
         let threads = found.into_iter().map(|finding| Told {
             wait_channel: feed.wait_channel(finding.pid, finding.tid),
-            since_ns: since.get(&(finding.tid, finding.limit)).copied(),
+            since_ns: since.get(&(finding.tid, finding.limit)).copied().map(on_the_wall),
             may_run_on: may_run_on(&later, &finding),
             finding,
         });
@@ -137,27 +170,36 @@ fn judge_all(context: &Context, args: &CeilingArgs, feed: &mut Feed, output: &Ou
             wall_ns: later.wall_ns,
             elapsed_ns: interval.elapsed_ns,
             busy_cores: busy_cores(&interval),
+            // Of those who were asked for, each is seen or told to be missing.
+            unaccounted_cores: unaccounted_cores(&interval).filter(|_| chosen.targets.is_empty()),
             online_cpus: interval.machine.online_cpus,
             threads,
         };
-        let text = || if args.json { judged.json() } else { judged.text(args.watch) };
+        let text = || match (args.json, args.csv) {
+            (true, _) => judged.json(),
+            (_, true) => judged.csv(has_begun),
+            _ => judged.text(args.watch),
+        };
         output.interval(text, || judged.page())?;
+        has_begun = true;
         std::mem::swap(&mut earlier, &mut later);
         if step == Step::Last || (!args.watch && args.replay.is_none()) {
             break;
         }
     }
-    for target in &unseen {
-        context.messages.error(
-            NAME,
-            &format!("find {}: there is no such process or thread", terminal::quote(target)),
-            &[],
-        );
+    Ok(conclusion(context, &unseen, worst))
+}
+
+/// Tells who was asked for and never there; the exit code.
+fn conclusion(context: &Context, unseen: &[&String], worst: Option<Limit>) -> Outcome {
+    for target in unseen {
+        let message = format!("find {}: there is no such process or thread", terminal::quote_text(target));
+        context.messages.error(NAME, &message, &[]);
     }
-    Ok(match worst {
+    match worst {
         None if !unseen.is_empty() => Outcome::Partial,
         worst => Outcome::Code(worst.map_or(0, exit_code)),
-    })
+    }
 }
 
 /// Whether `target` means a process of the sample, or the name of one of its threads.
@@ -173,16 +215,24 @@ fn may_run_on(later: &Sample, finding: &Finding) -> Option<u32> {
     later.process(finding.pid)?.identity.as_ref()?.cpus_allowed
 }
 
-fn is_wanted(args: &CeilingArgs, later: &Sample, finding: &Finding) -> bool {
-    let identity = later.process(finding.pid).and_then(|process| process.identity.as_deref());
-    let is_called = |typed: &String| {
-        finding.name == *typed
-            || typed.parse() == Ok(finding.pid)
-            || identity.is_some_and(|identity| identity.is_called(typed))
-    };
-    let is_ours = finding.pid == std::process::id();
-    let is_listed = args.targets.is_empty() || args.targets.iter().any(is_called);
-    is_listed && !is_ours && !args.ignore.iter().any(is_called)
+/// Who is judged.
+struct Chosen<'args> {
+    targets: &'args [String],
+    ignored: &'args [String],
+    watcher: Option<u32>,
+}
+
+impl Chosen<'_> {
+    fn has(&self, later: &Sample, finding: &Finding) -> bool {
+        let identity = later.process(finding.pid).and_then(|process| process.identity.as_deref());
+        let is_called = |typed: &String| {
+            finding.name == *typed
+                || typed.parse() == Ok(finding.pid)
+                || identity.is_some_and(|identity| identity.is_called(typed))
+        };
+        let is_listed = self.targets.is_empty() || self.targets.iter().any(is_called);
+        is_listed && self.watcher != Some(finding.pid) && !self.ignored.iter().any(is_called)
+    }
 }
 
 /// Keeps since when each thread has been held back; those that are not any more are forgotten.

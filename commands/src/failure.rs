@@ -1,5 +1,6 @@
 //! How a command ends: the exit codes, the one place where an error becomes lines on stderr, and silence for broken pipes.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use terminal::{Messages, Verbosity};
@@ -81,6 +82,17 @@ impl Failure {
             Self::BrokenPipe => sys::signals::die_by(sys::signals::BROKEN_PIPE),
         }
     }
+}
+
+/// COMPAT: as env(1), nice(1) and the like end when a program cannot be run: it was not there, or it was.
+const NOT_FOUND: u8 = 127;
+const NOT_RUNNABLE: u8 = 126;
+
+/// `program`, which the user named, cannot be run.
+pub fn program_not_run(command: &str, program: &OsStr, error: &std::io::Error) -> Failure {
+    let code = if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
+    let text = format!("{command}: could not run {}: {}\n", terminal::quote(program), with_causes(error));
+    Failure::InWordsOfOthers { text, code }
 }
 
 /// An error with its causes, each once, outermost first: `cannot open it: Permission denied`.

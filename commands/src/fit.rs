@@ -144,7 +144,7 @@ fn wanted(args: &FitArgs, accounts: &Accounts) -> Result<Instances, Failure> {
 fn noun(args: &FitArgs) -> String {
     match (&args.user, &args.comm, &args.cgroup) {
         (Some(user), ..) => format!("users like {}", terminal::quote(user)),
-        (_, Some(comm), _) => format!("{} processes", terminal::quote(comm)),
+        (_, Some(comm), _) => format!("{} processes", terminal::quote_text(comm)),
         (.., Some(group)) => format!("groups like {}", terminal::quote(group)),
         _ => "users".to_owned(),
     }
@@ -153,7 +153,7 @@ fn noun(args: &FitArgs) -> String {
 fn kind(args: &FitArgs) -> String {
     match (&args.user, &args.comm, &args.cgroup) {
         (Some(user), ..) => format!("a process of user {}", terminal::quote(user)),
-        (_, Some(comm), _) => format!("a process called {}", terminal::quote(comm)),
+        (_, Some(comm), _) => format!("a process called {}", terminal::quote_text(comm)),
         (.., Some(group)) => format!("a process in group {}", terminal::quote(group)),
         _ => "a process".to_owned(),
     }

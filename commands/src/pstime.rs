@@ -34,6 +34,23 @@ const NAME: &str = "mh pstime";
 pub const ENTRY: Entry =
     Entry { name: "pstime", group: Group::See, command, rewrite: |line| line, run, signals: Signals::Own };
 
+/// What makes no sense of a program whose end alone is looked at.
+const OF_SAMPLES: [&str; 13] = [
+    "replay",
+    "record",
+    "words",
+    "names",
+    "count",
+    "threads",
+    "microstates",
+    "users",
+    "by",
+    "columns",
+    "min",
+    "top",
+    "all",
+];
+
 /// Show the CPU time of processes over an interval, with its error
 ///
 /// Two readings of each process's own CPU clock, INTERVAL seconds apart. Without PID or NAME: every process that used CPU
@@ -46,7 +63,7 @@ pub struct PstimeArgs {
     words: Vec<String>,
 
     /// A program to run; what it and its children used is told on standard error when it ends
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["replay", "words", "names"])]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = OF_SAMPLES)]
     program: Vec<OsString>,
 
     /// Repeat COUNT times, then print averages; 0 goes on until Ctrl-C, on a terminal with a screen of its own
@@ -86,9 +103,9 @@ pub struct PstimeArgs {
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["threads", "microstates", "children"])]
     by: Option<plan::ByArg>,
 
-    /// What 100 % is
-    #[arg(long = "of", value_enum, value_name = "BASE", default_value = "machine")]
-    base: BaseArg,
+    /// What 100 % is [default: machine; with -m one core, so that each thread's states sum to 100 %]
+    #[arg(long = "of", value_enum, value_name = "BASE")]
+    base: Option<BaseArg>,
 
     /// Columns, joined by commas
     #[arg(short = 'o', long = "columns", value_name = "COLUMNS", value_enum, value_delimiter = ',')]
@@ -110,7 +127,7 @@ pub struct PstimeArgs {
     #[arg(short = 'a', long = "all")]
     all: bool,
 
-    /// One JSON object an interval
+    /// One JSON object an interval, or at the program's end
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 
@@ -189,6 +206,10 @@ fn watch(
             message: "find a sample: the recording is empty".to_owned(),
         });
     }
+    if plan.is_of_threads() && earlier.threads.is_empty() && !earlier.processes.is_empty() {
+        let message = "show threads: none are recorded; mh pstime -t --record does".to_owned();
+        return Err(Failure::Environment { command: NAME, message });
+    }
     let chosen = Chosen::new(plan, &feed.accounts)?;
     chosen.missing(context, &output, &earlier);
     let mut unseen = chosen.all();
@@ -216,7 +237,7 @@ fn watch(
         divide(&mut interval, &earlier_calls, &later_calls);
         earlier_calls = later_calls;
         let usages = families.iter().map(|family| family.usage(&interval, &earlier, &later)).collect();
-        shower.interval(&chosen.rows(&interval, usages, &later), &interval, &later)?;
+        shower.interval(&chosen.content(&interval, usages, &later), &interval, &later)?;
         families.iter_mut().for_each(|family| family.follow(&later));
         departed.note(&earlier, &later);
         chosen.note_seen(&mut unseen, &later);
@@ -236,7 +257,7 @@ fn watch(
         interval.ended = departed.count();
         divide(&mut interval, &first_calls, &earlier_calls);
         let usages = first_families.iter().map(|family| family.usage(&interval, &first, &earlier)).collect();
-        shower.average(&chosen.rows(&interval, usages, &earlier), &interval, &earlier)?;
+        shower.average(&chosen.content(&interval, usages, &earlier), &interval, &earlier)?;
     }
     Ok(if unseen.is_empty() { Outcome::Done } else { Outcome::Partial })
 }

@@ -1,6 +1,7 @@
 //! A judgement as people and programs read it: one sentence that a manager understands, then the threads.
 //! Pure functions; the numbers come from `observe`.
 
+use crate::instruments::csv_field;
 use crate::instruments::live::Page;
 use observe::ceiling::{Finding, Limit};
 use observe::tier::Tier;
@@ -18,6 +19,8 @@ pub struct Judged {
     pub elapsed_ns: u64,
     /// Cores that were used; none where the machine does not say.
     pub busy_cores: Option<f64>,
+    /// Of these, by processes that ended meanwhile or cannot be seen; none where the machine does not say, or some were asked for.
+    pub unaccounted_cores: Option<f64>,
     /// CPUs that are switched on.
     pub online_cpus: u32,
     /// The threads that are held back.
@@ -48,12 +51,43 @@ impl Judged {
     pub fn text(&self, with_since: bool) -> String {
         let verdict = self.verdict();
         let table = if self.threads.is_empty() { String::new() } else { self.table(with_since).to_string() };
-        format!("{}\n{table}", terminal::printable(&verdict))
+        format!("{}\n{table}{}\n", terminal::printable(&verdict), self.source())
     }
 
     /// The same for a screen.
     pub fn page(&self) -> Page {
-        Page::new(&self.verdict(), &self.table(true).to_string(), "")
+        Page::new(&self.verdict(), &self.table(true).to_string(), &self.source())
+    }
+
+    /// A line a thread; the heading unless there was one.
+    pub fn csv(&self, has_begun: bool) -> String {
+        let mut text = String::new();
+        if !has_begun {
+            text.push_str(
+                "TIME,TIER,STATE,SINCE,PID,TID,ON CPU,WAITED,STOLEN,DISK,GROUP,WAITS IN,NAME,PROCESS,COMMAND\n",
+            );
+        }
+        let seconds = |wall_ns: u64| format!("{:.3}", wall_ns as f64 / 1e9);
+        for Told { finding, wait_channel, since_ns, .. } in &self.threads {
+            let Finding { on_cpu, waited, stolen, in_disk_sleep, .. } = finding;
+            let (group, channel) = (finding.group.as_deref().unwrap_or(""), wait_channel.as_deref().unwrap_or(""));
+            let names = [group, channel, &finding.name, &finding.process, &finding.command].map(csv_field).join(",");
+            text.push_str(&format!(
+                "{},{},{},{},{},{},{on_cpu:.4},{waited:.4},{stolen:.4},{in_disk_sleep:.4},{names}\n",
+                seconds(self.wall_ns),
+                self.tier,
+                state(finding.limit),
+                since_ns.map(seconds).unwrap_or_default(),
+                finding.pid,
+                finding.tid,
+            ));
+        }
+        text
+    }
+
+    /// Where the numbers come from.
+    fn source(&self) -> String {
+        format!("threads' own counters, and looks at their states (tier: {})", self.tier)
     }
 
     fn table(&self, with_since: bool) -> Table {
@@ -90,7 +124,15 @@ impl Judged {
     fn verdict(&self) -> String {
         let busy = self.busy();
         let Some(told) = self.threads.first() else {
-            return format!("not maxed out: no thread is held back. {busy}.");
+            let unaccounted =
+                self.unaccounted_cores.filter(|cores| *cores >= UNSEEN_NOTABLE * f64::from(self.online_cpus));
+            return match unaccounted {
+                None => format!("not maxed out: no thread is held back. {busy}."),
+                Some(cores) => format!(
+                    "not maxed out as far as can be seen: no thread is held back. {busy}, {cores:.1} of them with processes \
+                     that ended meanwhile or are hidden from here."
+                ),
+            };
         };
         let finding = &told.finding;
         let who = format!("{} ({}) thread {}", finding.process, finding.pid, finding.tid);
@@ -151,6 +193,9 @@ impl Judged {
     }
 }
 
+/// So much of the machine used by nobody who could be judged makes the verdict doubtful: as much as makes a thread starved.
+const UNSEEN_NOTABLE: f64 = 0.10;
+
 fn state(limit: Limit) -> &'static str {
     match limit {
         Limit::Ceiling => "ceiling",
@@ -196,6 +241,7 @@ mod tests {
             wall_ns: 90_000_000_000,
             elapsed_ns: 10_000_000_000,
             busy_cores: Some(1.02),
+            unaccounted_cores: Some(0.9),
             online_cpus: 256,
             threads: vec![told],
         }
@@ -222,7 +268,17 @@ mod tests {
         assert!(judged(Limit::IoBound).text(false).contains("80 % of the looks"));
         assert!(judged(Limit::Ceiling).text(true).contains("1 min 30 s"));
         let nobody = Judged { threads: Vec::new(), ..judged(Limit::Ceiling) };
-        assert_eq!(nobody.text(false), "not maxed out: no thread is held back. 1.0 of 256 CPUs are busy.\n");
+        assert_eq!(
+            nobody.text(false),
+            "not maxed out: no thread is held back. 1.0 of 256 CPUs are busy.\n\
+             threads' own counters, and looks at their states (tier: no rights)\n"
+        );
+        let hidden = Judged { online_cpus: 4, ..nobody };
+        assert!(
+            hidden
+                .text(false)
+                .contains("as far as can be seen: no thread is held back. 1.0 of 4 CPUs are busy, 0.9 of")
+        );
     }
 
     #[test]
@@ -230,7 +286,15 @@ mod tests {
         let mut judged = judged(Limit::Ceiling);
         judged.threads[0].finding.process = "\x1b[2J\n".into();
         assert!(!judged.text(false).contains('\x1b'));
-        assert_eq!(judged.text(false).lines().count(), 3);
+        assert_eq!(judged.text(false).lines().count(), 4);
         assert!(!judged.json().trim_end().contains('\n'));
+        judged.threads[0].finding.command = "a,\"b\"\n".into();
+        let csv = judged.csv(false);
+        let line = csv.lines().nth(1).expect("a thread");
+        assert!(
+            line.starts_with("90.000,no rights,ceiling,0.000,7141,7188,0.9800,0.4000,0.3000,0.8000,/cg/x,,log_writer,")
+        );
+        assert!(line.ends_with("\\x1b[2J\\n,\"a,\"\"b\"\"\\n\"") && csv.lines().count() == 2, "{line}");
+        assert_eq!(judged.csv(true).lines().count(), 1);
     }
 }

@@ -4,6 +4,7 @@ use super::Answer;
 use crate::instruments::csv_field;
 use observe::fit::estimate::{Bound, Dominates, Range, Unit};
 use observe::fit::{Instance, Survey};
+use observe::tier::Tier;
 use std::fmt::Write;
 use terminal::{Align, Table, bytes, integer};
 
@@ -171,6 +172,7 @@ fn source(survey: &Survey) -> String {
         let hidden = integer(survey.hidden_threads);
         text.push_str(&format!("; {hidden} threads of this machine cannot be seen from here"));
     }
+    text.push_str(&format!(" (tier: {})", Tier::NoRights));
     text
 }
 
@@ -183,7 +185,7 @@ pub fn as_json(answer: &Answer) -> String {
     let fits = answer.add.map(|add| answer.fits(add));
     let object = serde_json::json!({
         "what": answer.what,
-        "tier": "no rights",
+        "tier": Tier::NoRights,
         "estimate": answer.estimate,
         "added_fit": fits,
         "survey": survey,

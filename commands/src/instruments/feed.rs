@@ -25,6 +25,8 @@ pub struct Feed {
     pub accounts: Accounts,
     /// Which rights the numbers needed.
     pub tier: Tier,
+    /// The process that took the samples; none where a recording does not say.
+    pub watcher: Option<u32>,
 }
 
 enum Source {
@@ -59,7 +61,8 @@ impl Feed {
             if wanted.depth == Depth::Processes && sampler.use_thread_list() { Tier::Bpf } else { Tier::NoRights };
         let pace = pace(command, interval, 1)?;
         let source = Source::Live { sampler, pace, wanted, looker: None };
-        Ok(Self { command, source, recorder: None, accounts: accounts(), tier })
+        let watcher = Some(std::process::id());
+        Ok(Self { command, source, recorder: None, accounts: accounts(), tier, watcher })
     }
 
     /// Looks at the states of threads, too, while it waits for the next sample.
@@ -85,15 +88,17 @@ impl Feed {
         let player = Player::open(BufReader::new(opened));
         let player = Box::new(player.map_err(|error| file_failure(command, "replay", path, &error))?);
         let accounts = Accounts::of(player.header.users.clone());
-        let tier = player.header.tier;
-        Ok(Self { command, source: Source::Recorded { player, path: path.to_owned() }, recorder: None, accounts, tier })
+        let (tier, watcher) = (player.header.tier, player.header.watcher);
+        let source = Source::Recorded { player, path: path.to_owned() };
+        Ok(Self { command, source, recorder: None, accounts, tier, watcher })
     }
 
     /// Writes every sample to the new file `path`.
     pub fn record_to(&mut self, path: &Path) -> Result<(), Failure> {
         let file = File::create_new(path).map_err(|error| file_failure(self.command, "create", path, &error))?;
         let mut recorder = Recorder { sink: BufWriter::new(file), path: path.to_owned() };
-        let header = Header { manyhands_recording: VERSION, tier: self.tier, users: self.accounts.all() };
+        let (users, watcher) = (self.accounts.all(), self.watcher);
+        let header = Header { manyhands_recording: VERSION, tier: self.tier, users, watcher };
         let written = write_header(&mut recorder.sink, &header);
         written.map_err(|error| file_failure(self.command, "write", path, &error))?;
         self.recorder = Some(recorder);

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::report::print_as;
 use rustix::process::{Signal, getpid, kill_process};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use sys::cpu_clock::{Counted, monotonic_ns, other_process_ns};
 use terminal::Messages;
 use terminal::full_screen::{Bell, Canvas, FullScreen, Key, Left, Next, View};
 
@@ -109,8 +110,7 @@ pub fn with_screen<T>(
     let mut screen = FullScreen::enter().map_err(|error| failure(command, &error))?;
     let bell = screen.bell();
     let shown = Arc::new(Shown { page: Mutex::default(), left_behind: Mutex::default(), bell: screen.bell() });
-    let mut pages =
-        Pages { shown: Arc::clone(&shown), page: Page::default(), help, top: 0, is_held: false, is_help: false };
+    let mut pages = Pages::new(Arc::clone(&shown), help);
     let drawing = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
         let left = screen.show(&mut pages);
         drop(screen);
@@ -139,9 +139,33 @@ struct Pages {
     top: usize,
     is_held: bool,
     is_help: bool,
+    own: OwnUse,
+}
+
+/// What this process uses: whoever watches is watched, too.
+#[derive(Default)]
+struct OwnUse {
+    /// When a page came last, and what had been used by then.
+    last_ns: Option<(u64, u64)>,
+    cores: Option<f64>,
+}
+
+impl OwnUse {
+    fn note(&mut self, at_ns: u64, cpu_ns: u64) {
+        self.cores = self
+            .last_ns
+            .filter(|(last_ns, _)| *last_ns < at_ns)
+            .map(|(last_ns, had_ns)| cpu_ns.saturating_sub(had_ns) as f64 / (at_ns - last_ns) as f64);
+        self.last_ns = Some((at_ns, cpu_ns));
+    }
 }
 
 impl Pages {
+    fn new(shown: Arc<Shown>, help: &'static [&'static str]) -> Self {
+        let (page, own) = (Page::default(), OwnUse::default());
+        Self { shown, page, help, top: 0, is_held: false, is_help: false, own }
+    }
+
     fn scroll(&mut self, top: usize) -> Next {
         self.top = top.min(self.page.rows.len().saturating_sub(1));
         Next::Draw
@@ -149,13 +173,15 @@ impl Pages {
 }
 
 impl Pages {
-    /// What is not seen, then the keys, as many as there is room for.
+    /// The keys, what is not seen, what watching costs; as much as there is room for.
     fn last_line(&self, below: usize, width: usize) -> String {
         let held = if self.is_held { "   HELD" } else { "" };
         let more = if below > 0 { format!("   {below} more rows below") } else { String::new() };
-        let line = |keys: &&str| format!("{keys}{held}{more}");
-        let lines = KEYS.iter().map(line).find(|line| line.len() <= width);
-        lines.unwrap_or_else(|| format!("{held}{more}").trim_start().to_owned())
+        let own = |cores: f64| format!("   mh itself {} % of a core", terminal::error_digits(cores * 100.0));
+        let own = self.own.cores.map(own).unwrap_or_default();
+        let lines = [own.as_str(), ""].into_iter().flat_map(|own| KEYS.map(|keys| format!("{keys}{held}{more}{own}")));
+        let mut lines = lines.filter(|line| line.len() <= width);
+        lines.next().unwrap_or_else(|| format!("{held}{more}").trim_start().to_owned())
     }
 }
 
@@ -217,6 +243,10 @@ impl View for Pages {
         let page = lock(&self.shown.page).clone();
         let is_new = page != self.page;
         self.page = page;
+        if is_new {
+            let own = other_process_ns(std::process::id(), Counted::Scheduled);
+            own.into_iter().for_each(|cpu_ns| self.own.note(monotonic_ns(), cpu_ns));
+        }
         self.scroll(self.top);
         is_new
     }
@@ -247,8 +277,7 @@ mod tests {
         let table: String = (0..=rows).map(|row| format!("row {row}\n")).collect();
         let page = Page::new("a verdict of six words here\n", &table, "(total)  all\n");
         let shown = Shown { page: Mutex::new(page), left_behind: Mutex::default(), bell: Bell::silent() };
-        let (page, shown) = (Page::default(), Arc::new(shown));
-        let mut pages = Pages { shown, page, help: &["HELP"], top: 0, is_held: false, is_help: false };
+        let mut pages = Pages::new(Arc::new(shown), &["HELP"]);
         assert!(pages.refresh() && !pages.refresh());
         pages
     }
@@ -275,6 +304,15 @@ mod tests {
             assert_eq!(text.lines().count(), usize::from(rows), "{columns}x{rows}");
             assert!(text.lines().all(|line| line.chars().count() <= usize::from(columns)), "{text}");
         }
+    }
+
+    #[test]
+    fn watching_says_what_it_costs() {
+        let mut pages = pages(9);
+        pages.own.note(1_000_000_000, 5_000_000);
+        pages.own.note(3_000_000_000, 9_000_000);
+        assert!(drawn(&pages, 80, 8).ends_with("? help   q leave   5 more rows below   mh itself 0.20 % of a core\n"));
+        assert!(drawn(&pages, 40, 8).ends_with("? help   q leave   5 more rows below\n"), "keys come first");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::instruments::live::Output;
 use observe::family::Family;
-use observe::model::{Interval, Usage};
+use observe::model::{Idlers, Interval, Usage};
 use observe::row::{Grouping, Row, grouped, of_processes, of_threads, sort};
 use observe::sample::{ProcessSample, Sample};
 use observe::source::accounts::Accounts;
@@ -22,6 +22,15 @@ impl Unseen {
     pub fn is_empty(&self) -> bool {
         self.pids.is_empty() && self.names.is_empty()
     }
+}
+
+/// What a table holds.
+pub struct Content {
+    /// Its rows, in order.
+    pub rows: Vec<Row>,
+    /// Where rows are threads: what their processes used and no row has, since its thread has ended. A little below zero where
+    /// the processes were read before their threads.
+    pub ended_threads_ns: Option<i64>,
 }
 
 /// Who was asked for.
@@ -51,7 +60,11 @@ impl<'plan> Chosen<'plan> {
             let is_called =
                 |process: &ProcessSample| process.identity.as_ref().is_some_and(|identity| identity.is_called(name));
             if !sample.processes.iter().any(is_called) {
-                output.remark(&context.messages, NAME, &format!("no process is called {} yet", terminal::quote(name)));
+                output.remark(
+                    &context.messages,
+                    NAME,
+                    &format!("no process is called {} yet", terminal::quote_text(name)),
+                );
             }
         }
     }
@@ -90,15 +103,26 @@ impl<'plan> Chosen<'plan> {
     }
 
     /// The rows of an interval, filtered, added up, sorted; `families` stand for processes where children are followed.
-    pub fn rows(&self, interval: &Interval, families: Vec<Usage>, later: &Sample) -> Vec<Row> {
+    pub fn content(&self, interval: &Interval, families: Vec<Usage>, later: &Sample) -> Content {
+        // The threads of one that was asked for may be thousands that did nothing: they are shown to who asks for them.
+        let idlers = if self.plan.all { Idlers::Listed } else { Idlers::Counted };
         let rows = match (self.plan.children, self.plan.grouping) {
             (true, _) => of_processes(&families, later),
-            (false, Grouping::Thread) => self.chosen_rows(of_threads(interval, later), later),
+            (false, Grouping::Thread) => self.chosen_rows(of_threads(interval, later, idlers), later),
             (false, _) => self.chosen_rows(of_processes(&interval.processes, later), later),
         };
         let mut rows = grouped(rows, self.plan.grouping);
         sort(&mut rows, self.plan.order);
-        rows
+        let ended_threads_ns = self.plan.is_of_threads().then(|| self.of_ended_threads(interval, later, &rows));
+        Content { rows, ended_threads_ns }
+    }
+
+    fn of_ended_threads(&self, interval: &Interval, later: &Sample, rows: &[Row]) -> i64 {
+        let is_chosen = |usage: &&Usage| later.process(usage.pid).is_some_and(|process| self.is_one(process));
+        let of_processes = interval.processes.iter().filter(is_chosen).map(|usage| usage.cpu.total_ns);
+        let of_threads = rows.iter().map(|row| row.cpu_ns);
+        let sum = |times: &mut dyn Iterator<Item = u64>| times.fold(0, u64::saturating_add).cast_signed();
+        sum(&mut { of_processes }).saturating_sub(sum(&mut { of_threads }))
     }
 
     fn chosen_rows(&self, rows: Vec<Row>, later: &Sample) -> Vec<Row> {

@@ -151,7 +151,7 @@ impl Plan {
             is_exact: args.exact,
             children: args.children,
             grouping,
-            base: args.base,
+            base: args.base.unwrap_or(if args.microstates { BaseArg::Core } else { BaseArg::Machine }),
             unit: if args.seconds { Unit::Seconds } else { Unit::Percent },
             columns,
             order: order(args.sort),
@@ -190,6 +190,11 @@ impl Plan {
     /// Whether processes that did nothing are listed: the ones that were asked for are, always.
     pub fn idlers(&self) -> Idlers {
         if self.all || self.is_selective() { Idlers::Listed } else { Idlers::Counted }
+    }
+
+    /// Whether a row is a thread.
+    pub fn is_of_threads(&self) -> bool {
+        self.grouping == Grouping::Thread && !self.children
     }
 
     /// Whether processes were asked for by number or name.

@@ -1,6 +1,7 @@
 //! An interval of `mh pstime` as text, JSON or CSV. Every form names base, clocks and tier, and closes the table against the
 //! machine's own total. Decides nothing about numbers.
 
+use super::choose::Content;
 use super::columns::{Column, Style};
 use super::plan::{Format, Plan, Unit};
 use crate::failure::Failure;
@@ -42,22 +43,23 @@ impl<'plan> Shower<'plan> {
     }
 
     /// One interval.
-    pub fn interval(&mut self, rows: &[Row], interval: &Interval, later: &Sample) -> Result<(), Failure> {
-        self.output.interval(|| self.write(rows, interval, later, Kind::Interval), || self.page(rows, interval))?;
+    pub fn interval(&mut self, content: &Content, interval: &Interval, later: &Sample) -> Result<(), Failure> {
+        self.output
+            .interval(|| self.write(content, interval, later, Kind::Interval), || self.page(content, interval))?;
         self.has_begun = true;
         Ok(())
     }
 
     /// All intervals together.
-    pub fn average(&self, rows: &[Row], interval: &Interval, later: &Sample) -> Result<(), Failure> {
-        self.output.end(&self.write(rows, interval, later, Kind::Average))
+    pub fn average(&self, content: &Content, interval: &Interval, later: &Sample) -> Result<(), Failure> {
+        self.output.end(&self.write(content, interval, later, Kind::Average))
     }
 
-    fn write(&self, rows: &[Row], interval: &Interval, later: &Sample, kind: Kind) -> String {
+    fn write(&self, content: &Content, interval: &Interval, later: &Sample, kind: Kind) -> String {
         match self.plan.format {
-            Format::Text => self.text(rows, interval, kind),
-            Format::Json => self.json(rows, interval, later, kind),
-            Format::Csv => self.csv(rows, interval, later, kind),
+            Format::Text => self.text(content, interval, kind),
+            Format::Json => self.json(content, interval, later, kind),
+            Format::Csv => self.csv(&content.rows, interval, later, kind),
         }
     }
 
@@ -72,20 +74,20 @@ impl<'plan> Shower<'plan> {
         rows.iter().filter(is_large).take(plan.top.unwrap_or(usize::MAX)).collect()
     }
 
-    fn text(&self, rows: &[Row], interval: &Interval, kind: Kind) -> String {
+    fn text(&self, content: &Content, interval: &Interval, kind: Kind) -> String {
         let style = self.style(&interval.machine);
-        let shown = self.shown(rows, style);
+        let shown = self.shown(&content.rows, style);
         let gap = if self.has_begun && !self.output.is_shown() { "\n" } else { "" };
-        let caption = self.caption(rows, interval, style, kind);
-        format!("{gap}{caption}{}{}", self.table(&shown, style), self.closing(rows, &shown, interval, style))
+        let caption = self.caption(&content.rows, interval, style, kind);
+        format!("{gap}{caption}{}{}", self.table(&shown, style), self.closing(content, &shown, interval, style))
     }
 
-    fn page(&self, rows: &[Row], interval: &Interval) -> Page {
+    fn page(&self, content: &Content, interval: &Interval) -> Page {
         let style = self.style(&interval.machine);
-        let shown = self.shown(rows, style);
-        let caption = self.caption(rows, interval, style, Kind::Interval);
+        let shown = self.shown(&content.rows, style);
+        let caption = self.caption(&content.rows, interval, style, Kind::Interval);
         let table = self.table(&shown, style).to_string();
-        Page::new(&caption, &table, &self.closing(rows, &shown, interval, style))
+        Page::new(&caption, &table, &self.closing(content, &shown, interval, style))
     }
 
     fn table(&self, shown: &[&Row], style: Style<'_>) -> Table {
@@ -125,14 +127,21 @@ impl<'plan> Shower<'plan> {
     }
 
     /// What is not in the rows, so that the table closes.
-    fn closing(&self, rows: &[Row], shown: &[&Row], interval: &Interval, style: Style<'_>) -> String {
+    fn closing(&self, content: &Content, shown: &[&Row], interval: &Interval, style: Style<'_>) -> String {
         let mut text = String::new();
+        let rows = &content.rows;
         let left_out = rows.len() - shown.len();
         let number = |nanoseconds: f64| self.amount(nanoseconds, interval, style);
         let sum = |rows: &mut dyn Iterator<Item = u64>| rows.fold(0, u64::saturating_add) as f64;
         if left_out > 0 {
             let hidden = sum(&mut rows.iter().map(|row| row.cpu_ns)) - sum(&mut shown.iter().map(|row| row.cpu_ns));
             text.push_str(&format!("(not shown)    {} in {left_out} more rows\n", number(hidden)));
+        }
+        if let Some(ended_ns) = content.ended_threads_ns {
+            text.push_str(&format!(
+                "(ended)        {}: threads that have ended, of processes that live\n",
+                number(ended_ns as f64)
+            ));
         }
         let machine = &interval.machine;
         let (Some(total_ns), Some(unaccounted_ns), true) =
@@ -147,7 +156,7 @@ impl<'plan> Shower<'plan> {
         let ended = terminal::integer(interval.ended as u64);
         let unnamed = if interval.endings.is_none() { " (tier BPF names them)" } else { "" };
         text.push_str(&format!(
-            "(unaccounted)  {}: processes that ended ({ended}), others that came and went between the samples{unnamed}\n",
+            "(unaccounted)  {}: processes that ended ({ended}), others that came and went or are hidden{unnamed}\n",
             number(unaccounted_ns as f64)
         ));
         text.push_str(&interval.endings.as_ref().map(|endings| ended_names(endings, number)).unwrap_or_default());
@@ -166,9 +175,9 @@ impl<'plan> Shower<'plan> {
         }
     }
 
-    fn json(&self, rows: &[Row], interval: &Interval, later: &Sample, kind: Kind) -> String {
+    fn json(&self, content: &Content, interval: &Interval, later: &Sample, kind: Kind) -> String {
         let style = self.style(&interval.machine);
-        let shown = self.shown(rows, style);
+        let shown = self.shown(&content.rows, style);
         let object = JsonInterval {
             kind: if kind == Kind::Average { "average" } else { "interval" },
             tier: self.tier,
@@ -178,6 +187,7 @@ impl<'plan> Shower<'plan> {
             born: interval.born,
             ended: interval.ended,
             machine: &interval.machine,
+            ended_threads_ns: content.ended_threads_ns,
             endings: interval.endings.as_ref().filter(|_| self.is_of_everybody()),
             rows: shown
                 .into_iter()
@@ -239,6 +249,8 @@ struct JsonInterval<'a> {
     born: usize,
     ended: usize,
     machine: &'a MachineUsage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_threads_ns: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     endings: Option<&'a EndedUsage>,
     rows: Vec<JsonRow<'a>>,

@@ -13,6 +13,7 @@ pub fn json(shown: &Shown) -> String {
     let snapshot = &shown.snapshot;
     let value = json!({
         "elapsed_ns": snapshot.elapsed_ns,
+        "tier": shown.made.tier(),
         "made": shown.made,
         "samples": snapshot.samples,
         "bystander_calls": snapshot.bystander_calls,
@@ -99,14 +100,14 @@ fn cell(value: Option<u64>) -> String {
 /// A heading, then a line for each owner and call, and some for each owner's time between calls.
 pub fn csv(shown: &Shown) -> String {
     let mut text =
-        String::from("who,call,total_ns,waiting_ns,calls,under_way,errors,max_ns,samples,waits,plus_minus_ns\n");
-    let is_counted = is_counted(&shown.made);
+        String::from("who,call,total_ns,waiting_ns,calls,under_way,errors,max_ns,samples,waits,plus_minus_ns,tier\n");
+    let (is_counted, tier) = (is_counted(&shown.made), shown.made.tier());
     for owner in &shown.snapshot.owners {
         let whose = csv_field(&who(&owner.who));
         for call in &owner.calls {
             let max_ns = call.slowest.as_ref().map_or(0, |slowest| slowest.duration_ns);
             text.push_str(&format!(
-                "{whose},{},{},{},{},{},{},{max_ns},{},{},{}\n",
+                "{whose},{},{},{},{},{},{},{max_ns},{},{},{},{tier}\n",
                 csv_field(&call_name(call.number)),
                 call.total_ns,
                 cell(knows_waiting(&shown.made).then_some(call.waiting_ns)),
@@ -120,12 +121,19 @@ pub fn csv(shown: &Shown) -> String {
         }
         let between = owner.between_on_cpu_ns() + owner.between_waiting_ns;
         let waiting = |waiting_ns| cell(knows_waiting(&shown.made).then_some(waiting_ns));
-        text.push_str(&format!("{whose},(between calls),{between},{},,,,,,,\n", waiting(owner.between_waiting_ns)));
+        text.push_str(&format!(
+            "{whose},(between calls),{between},{},,,,,,,,{tier}\n",
+            waiting(owner.between_waiting_ns)
+        ));
         if owner.measuring_ns > 0 {
-            text.push_str(&format!("{whose},(measuring),{},0,,,,,,,\n", owner.measuring_ns));
+            text.push_str(&format!("{whose},(measuring),{},0,,,,,,,,{tier}\n", owner.measuring_ns));
         }
         if owner.cut_ns > 0 {
-            text.push_str(&format!("{whose},(cut short),{},{},,,,,,,\n", owner.cut_ns, waiting(owner.cut_waiting_ns)));
+            text.push_str(&format!(
+                "{whose},(cut short),{},{},,,,,,,,{tier}\n",
+                owner.cut_ns,
+                waiting(owner.cut_waiting_ns)
+            ));
         }
     }
     text
@@ -147,13 +155,15 @@ mod tests {
         let cost = Cost { call_ns: 1.0, measured_ns: 1.0, bystander_ns: 1.0, correction_ns: 0, sample_ns: 1.0 };
         let shown = |made| Shown { subject: Subject::All, is_by_owner: false, snapshot: snapshot.clone(), made };
         for (made, row) in [
-            (Made::Exact(cost), "all,close,50,20,2,0,0,0,,,\n"),
-            (Made::Traced { call_cost_ns: 1 }, "all,close,50,,2,0,0,0,,,\n"),
-            (Made::Outside { own_cpu_ns: 0, unreadable: 0 }, "all,close,50,20,,0,,0,4,,\n"),
+            (Made::Exact(cost), "all,close,50,20,2,0,0,0,,,,BPF\n"),
+            (Made::Traced { call_cost_ns: 1 }, "all,close,50,,2,0,0,0,,,,no rights\n"),
+            (Made::Outside { own_cpu_ns: 0, unreadable: 0 }, "all,close,50,20,,0,,0,4,,,no rights\n"),
         ] {
             let (text, json) = (csv(&shown(made)), json(&shown(made)));
             assert!(text.contains(row), "{row}{text}");
-            assert!(json.contains("\"waits\":null"), "{json}");
+            assert!(json.contains("\"waits\":null") && json.contains("\"tier\":"), "{json}");
+            let columns = |line: &str| line.split(',').count();
+            assert!(text.lines().all(|line| columns(line) == 12), "{text}");
         }
         let sampled = shown(Made::Sampled(cost));
         assert!(csv(&sampled).contains("all,close,50,20,,0,,0,4,5,") && json(&sampled).contains("\"waits\":5"));

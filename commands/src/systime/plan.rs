@@ -40,7 +40,7 @@ pub fn plan(args: &SystimeArgs) -> Result<Plan, Failure> {
         return Err(usage("samples have no durations: --histogram needs --exact or --trace".to_owned()));
     }
     let (subject, seconds) = match (&args.target, args.pid) {
-        (Some(target), _) => named_or_all(target),
+        (Some(target), _) => named_or_all(target)?,
         (None, Some(pid)) => (Subject::Process(pid), None),
         (None, None) if !args.line.is_empty() => (Subject::Command, None),
         (None, None) => (Subject::All, None),
@@ -67,13 +67,19 @@ pub fn plan(args: &SystimeArgs) -> Result<Plan, Failure> {
 }
 
 /// Digits are seconds, as in the instruments beside this one.
-fn named_or_all(target: &OsStr) -> (Subject, Option<Duration>) {
-    if let Some(seconds) = target.to_str().and_then(|text| parse_interval(text).ok()) {
-        return (Subject::All, Some(seconds));
+fn named_or_all(target: &OsStr) -> Result<(Subject, Option<Duration>), Failure> {
+    let seconds = target.to_str().map(parse_interval);
+    if let Some(Ok(seconds)) = seconds {
+        return Ok((Subject::All, Some(seconds)));
+    }
+    if let Some(Err(reason)) =
+        seconds.filter(|_| target.as_bytes().iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.')))
+    {
+        return Err(usage(format!("SECONDS is {}: {reason}", terminal::quote(target))));
     }
     // LIMIT: the kernel keeps 15 bytes of a name, and compares no more.
     let name = target.as_bytes();
-    (Subject::Named(OsStr::from_bytes(&name[..name.len().min(15)]).to_owned()), None)
+    Ok((Subject::Named(OsStr::from_bytes(&name[..name.len().min(15)]).to_owned()), None))
 }
 
 fn usage(message: String) -> Failure {

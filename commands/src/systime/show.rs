@@ -253,7 +253,7 @@ fn slowest(shown: &Shown, rows: &[Row<'_>]) -> String {
     let mut text = String::new();
     for (call, name) in calls.iter().take(NOTES_MAX).filter(|(call, _)| is_on_descriptor(call.number)) {
         let Some(slowest) = &call.slowest else { continue };
-        let path = terminal::quote(slowest.path.as_deref().unwrap_or_default());
+        let path = terminal::quote_text(slowest.path.as_deref().unwrap_or_default());
         let took = time(slowest.duration_ns);
         text.push_str(&format!(
             "{word}: {name} {took} on {path} (descriptor {}, process {})\n",

@@ -4,13 +4,14 @@
 use super::plan::{Plan, Subject};
 use super::{ByArg, NAME, SystimeArgs};
 use crate::context::{Context, variable};
-use crate::failure::{Failure, with_causes};
+use crate::failure::{Failure, program_not_run, with_causes};
 use jobs::start::Programs;
 use observe::calls::measure::{Cost, MeasureError, Measurement, Method};
 use observe::calls::snapshot::{Snapshot, Who};
 use observe::calls::traced::{Traced, cost_of_a_call};
 use observe::calls::without_rights::{Process, Sampler, Target};
 use observe::source::words::text_of;
+use observe::tier::Tier;
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -64,6 +65,16 @@ pub enum Made {
         /// Threads that could not be looked at.
         unreadable: u64,
     },
+}
+
+impl Made {
+    /// Which rights it needed.
+    pub fn tier(&self) -> Tier {
+        match self {
+            Self::Exact(_) | Self::Sampled(_) => Tier::Bpf,
+            Self::Traced { .. } | Self::Outside { .. } => Tier::NoRights,
+        }
+    }
 }
 
 impl Source {
@@ -221,6 +232,5 @@ fn spawned(args: &SystimeArgs, spawn: impl FnOnce(&mut Command) -> io::Result<Ch
 }
 
 fn not_run(args: &SystimeArgs, error: &io::Error) -> Failure {
-    let program = args.line.first().map(terminal::quote).unwrap_or_default();
-    Failure::Environment { command: NAME, message: format!("run {program}: {}", with_causes(error)) }
+    program_not_run(NAME, args.line.first().map_or(OsStr::new(""), OsString::as_os_str), error)
 }

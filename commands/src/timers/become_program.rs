@@ -1,16 +1,11 @@
 //! Becomes another program, with another timer slack. Nothing of `mh` is left once it runs.
 
 use super::NAME;
-use crate::failure::{Failure, Outcome, with_causes};
+use crate::failure::{Failure, Outcome, program_not_run};
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-
-/// COMPAT: as env(1), nice(1) and the like end when the program cannot be run.
-const NOT_FOUND: u8 = 127;
-const NOT_RUNNABLE: u8 = 126;
 
 /// Returns only when the program cannot be run.
 ///
@@ -28,7 +23,5 @@ pub fn become_program(slack: NonZeroU64, program: &[OsString]) -> Result<Outcome
     let thread = std::thread::Builder::new().spawn(move || command.exec());
     let thread = thread.map_err(|error| super::failure("start the thread that becomes the program", &error))?;
     let error = thread.join().unwrap_or_else(|_panicked| std::io::Error::other("its thread ended early"));
-    let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
-    let text = format!("{NAME}: could not run {}: {}\n", terminal::quote(name), with_causes(&error));
-    Err(Failure::InWordsOfOthers { text, code })
+    Err(program_not_run(NAME, name, &error))
 }

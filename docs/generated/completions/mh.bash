@@ -103,7 +103,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__ceiling)
-            opts="-h --ignore --watch --json --record --replay --help"
+            opts="-h --ignore --watch --json --csv --record --replay --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

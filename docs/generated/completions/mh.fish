@@ -385,7 +385,7 @@ complete -c mh -n "__fish_mh_using_subcommand pstime" -l by -d 'One row for all 
 cgroup\t'The control group'
 unit\t'The service or container'
 name\t'The name'"
-complete -c mh -n "__fish_mh_using_subcommand pstime" -l of -d 'What 100 % is' -r -f -a "machine\t'All CPUs that are switched on'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l of -d 'What 100 % is [default: machine; with -m one core, so that each thread\'s states sum to 100 %]' -r -f -a "machine\t'All CPUs that are switched on'
 core\t'One core: two busy threads are 200 %'
 quota\t'What the control groups\' quota allows, or all CPUs where there is none'"
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s o -l columns -d 'Columns, joined by commas' -r -f -a "uid\t'The effective user'
@@ -422,7 +422,7 @@ complete -c mh -n "__fish_mh_using_subcommand pstime" -s m -l microstates -d 'Wh
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l exact -d 'Divide user from system time by measuring every system call, not by ticks; each call costs a little more (needs CAP_BPF and CAP_PERFMON)'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s c -l children -d 'Each listed process together with all that descend from it, ended ones too'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s a -l all -d 'Processes that used nothing, too'
-complete -c mh -n "__fish_mh_using_subcommand pstime" -l json -d 'One JSON object an interval'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l json -d 'One JSON object an interval, or at the program\'s end'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l csv -d 'Comma-separated values'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l ignore -d 'Leave out processes and threads of this name (may be given again)' -r
@@ -430,6 +430,7 @@ complete -c mh -n "__fish_mh_using_subcommand ceiling" -l record -d 'Write every
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l replay -d 'Take the samples from a recording' -r -F
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l watch -d 'Judge again and again until Ctrl-C, and say since when'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l json -d 'One JSON object a judgement'
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -l csv -d 'Comma-separated values, a line a thread'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand systime" -s p -l pid -d 'This process and its descendants' -r
 complete -c mh -n "__fish_mh_using_subcommand systime" -l by -d 'One table of everything, or rows by command name, process, thread or control group' -r -f -a "all\t'Everything together'

@@ -18,6 +18,9 @@ pub struct Header {
     pub tier: Tier,
     /// Names of users by number, as they were on the recorded host.
     pub users: std::collections::BTreeMap<u32, String>,
+    /// The process that recorded: the watcher is not judged.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub watcher: Option<u32>,
 }
 
 /// The version that is written and read.
@@ -188,7 +191,8 @@ pub struct Player<Source: BufRead> {
 impl<Source: BufRead> Player<Source> {
     /// Reads the first line.
     pub fn open(source: Source) -> Result<Self, RecordingError> {
-        let header = Header { manyhands_recording: VERSION, tier: Tier::NoRights, users: Default::default() };
+        let (tier, users) = (Tier::NoRights, Default::default());
+        let header = Header { manyhands_recording: VERSION, tier, users, watcher: None };
         let mut player = Self { source, header, line: 0, offset: 0, next_offset: 0, text: Vec::new() };
         if !player.next_line()? {
             return Err(RecordingError::NoRecording);
@@ -320,7 +324,8 @@ mod tests {
     }
 
     fn header() -> Header {
-        Header { manyhands_recording: VERSION, tier: Tier::NoRights, users: [(0, "root".to_owned())].into() }
+        let users = [(0, "root".to_owned())].into();
+        Header { manyhands_recording: VERSION, tier: Tier::NoRights, users, watcher: Some(7) }
     }
 
     #[test]

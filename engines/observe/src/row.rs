@@ -1,7 +1,7 @@
 //! Rows: what an interval means for one process, thread, user, group or name; filtered, sorted, cut. Pure functions.
 //! Every rate is in cores: 1 is one core all the time. Who shows a row chooses the base.
 
-use crate::model::{Cpu, Interval, Presence, ThreadUsage, Usage};
+use crate::model::{Cpu, Idlers, Interval, Presence, ThreadUsage, Usage};
 use crate::sample::{CpuBasis, Identity, Sample};
 use crate::source::control_group::unit;
 use serde::Serialize;
@@ -105,11 +105,17 @@ impl Row {
         }
         row.basis = CpuBasis::Clock;
         row.fill(&usage.cpu, usage.elapsed_ns);
-        let (wait, block) =
-            (rate(usage.wait_ns as f64, usage.elapsed_ns), rate(usage.block_ns as f64, usage.elapsed_ns));
-        row.wait_cores = Some(wait);
-        row.block_cores = Some(block);
-        row.sleep_cores = Some((1.0 - row.cores - wait - block).max(0.0));
+        // What it ran is known to a tick, what it waited is not read at the same moment: what both have too much is the wait's,
+        // so that all states make up the time.
+        let mut left = (1.0 - row.cores).max(0.0);
+        let mut part = |time_ns: u64| {
+            let part = rate(time_ns as f64, usage.elapsed_ns).min(left);
+            left -= part;
+            Some(part)
+        };
+        row.wait_cores = part(usage.wait_ns);
+        row.block_cores = part(usage.block_ns);
+        row.sleep_cores = Some(left);
         row
     }
 
@@ -161,10 +167,10 @@ pub fn of_processes(usages: &[Usage], later: &Sample) -> Vec<Row> {
     usages.iter().map(|usage| Row::of_process(usage, later)).collect()
 }
 
-/// A row for each thread that did anything.
-pub fn of_threads(interval: &Interval, later: &Sample) -> Vec<Row> {
-    let busy = interval.threads.iter().filter(|thread| thread.cpu.total_ns > 0 || thread.wait_ns > 0);
-    busy.map(|usage| Row::of_thread(usage, later)).collect()
+/// A row for each thread that did anything; with `idlers`, for the others too.
+pub fn of_threads(interval: &Interval, later: &Sample, idlers: Idlers) -> Vec<Row> {
+    let is_shown = |thread: &&ThreadUsage| idlers == Idlers::Listed || thread.cpu.total_ns > 0 || thread.wait_ns > 0;
+    interval.threads.iter().filter(is_shown).map(|usage| Row::of_thread(usage, later)).collect()
 }
 
 /// Adds up the rows of processes by what they have in common.
@@ -258,6 +264,19 @@ mod tests {
         assert_eq!(units[0].group.as_deref(), Some("x.service"));
         assert_eq!(grouped(rows(), Grouping::Name).iter().map(|row| row.members).collect::<Vec<_>>(), [2, 1]);
         assert_eq!(grouped(rows(), Grouping::Process), rows());
+    }
+
+    #[test]
+    fn what_a_thread_did_adds_up_to_its_time() {
+        let later = Sample::default();
+        for (ran_ns, wait_ns, block_ns) in [(300, 500, 100), (300, 500, 300), (504, 500, 0), (1_004, 3, 0), (0, 0, 0)] {
+            let cpu = Cpu { total_ns: ran_ns, ..Cpu::default() };
+            let usage = ThreadUsage { elapsed_ns: 1_000, cpu, wait_ns, block_ns, ..ThreadUsage::default() };
+            let row = Row::of_thread(&usage, &later);
+            let states = [Some(row.cores), row.wait_cores, row.block_cores, row.sleep_cores];
+            let sum: f64 = states.into_iter().flatten().sum();
+            assert!((sum - 1.0).abs() < 1e-9 || (ran_ns > 1_000 && sum == row.cores), "{states:?}");
+        }
     }
 
     #[test]

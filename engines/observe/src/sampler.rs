@@ -167,6 +167,10 @@ impl Sampler {
                     Who::These(pids) => pids.contains(&listed.pid),
                 };
                 found.extend(list.processes().iter().filter(is_wanted).map(Found::in_list));
+                // LIE: kernels hide some processes from programs in them, and show them in /proc all the same.
+                if let Who::These(pids) = who {
+                    self.find_folders(pids, found);
+                }
                 return Ok(());
             }
             self.thread_list = None;
@@ -178,18 +182,25 @@ impl Sampler {
                 listed.map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause })
             }
             Who::These(pids) => {
-                for &pid in pids {
-                    self.path.clear();
-                    write!(self.path, "{pid}").expect("a string takes every write");
-                    if let Ok(inode) = self.proc.inode(&self.path) {
-                        found.push(Found::in_folder(pid, inode));
-                    }
-                }
-                found.sort_unstable_by_key(|found| found.pid);
-                found.dedup_by_key(|found| found.pid);
+                self.find_folders(pids, found);
                 Ok(())
             }
         }
+    }
+
+    /// Those of `pids` that are in `/proc` and were not found before.
+    fn find_folders(&mut self, pids: &[u32], found: &mut Vec<Found>) {
+        for &pid in pids {
+            if found.iter().any(|found| found.pid == pid) {
+                continue;
+            }
+            self.path.clear();
+            write!(self.path, "{pid}").expect("a string takes every write");
+            if let Ok(inode) = self.proc.inode(&self.path) {
+                found.push(Found::in_folder(pid, inode));
+            }
+        }
+        found.sort_unstable_by_key(|found| found.pid);
     }
 
     fn look_at_machine(&mut self, later: &mut Sample) {

@@ -9,8 +9,6 @@ use std::fmt;
 pub enum Tier {
     /// None: clocks of other processes and the files of `/proc`.
     NoRights,
-    /// `CAP_NET_ADMIN`: the kernel's accounting of threads that ended (taskstats).
-    Taskstats,
     /// `CAP_BPF` and `CAP_PERFMON`: programs of ours inside the kernel.
     Bpf,
 }
@@ -19,7 +17,6 @@ impl fmt::Display for Tier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::NoRights => "no rights",
-            Self::Taskstats => "taskstats",
             Self::Bpf => "BPF",
         })
     }

@@ -15,7 +15,7 @@ mod units;
 pub use messages::{Messages, Verbosity};
 pub use output::{Colour, Delivery, Destination, Output, standard_output_columns};
 pub use progress::{Progress, ProgressSample, render_line};
-pub use quote::{printable, quote};
+pub use quote::{printable, quote, quote_text};
 pub use table::{Align, Table};
 pub use units::{
     SizeError, bytes, bytes_of, duration, duration_coarse, error_digits, four_digits, integer, parse_bytes, percentage,

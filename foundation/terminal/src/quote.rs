@@ -25,6 +25,11 @@ pub fn quote(name: impl AsRef<OsStr>) -> String {
     quoted
 }
 
+/// The same for a name that has become text, whose bytes that are no text are written `\xNN` already: backslashes stay.
+pub fn quote_text(name: &str) -> String {
+    format!("'{}'", printable(name).replace('\'', "\\'"))
+}
+
 /// Escapes what could steer a terminal, and leaves quotes and backslashes as they are.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hostile) {
@@ -83,6 +88,7 @@ mod tests {
     fn invalid_bytes_and_quotes_are_escaped() {
         assert_eq!(quote(OsStr::from_bytes(b"a\xff\xc3")), r"'a\xff\xc3'");
         assert_eq!(quote(r"it's \x1b"), r"'it\'s \\x1b'");
+        assert_eq!(quote_text("it's \\xff\x1b\n"), r"'it\'s \xff\x1b\n'", "escaped once");
     }
 
     #[test]

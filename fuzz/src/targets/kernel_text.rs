@@ -12,6 +12,7 @@ pub fn run(input: &[u8]) {
         assert!(name.len() < input.len());
     }
     run_delay::parse(input);
+    process_status::name(input);
     process_status::user(input);
     process_status::cpus_allowed(input);
     process_status::sleeps(input);

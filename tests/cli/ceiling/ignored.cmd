@@ -5,4 +5,4 @@ cat >rec <<'END'
 {"at_ns":1010000000000,"since_boot_ns":1010000000000,"wall_ns":1700001010000000000,"machine":{"total":{"used_ns":10000000000,"basis":"control-group"},"online_cpus":256,"tick_ns":4000000,"quota_millicores":null,"looks":25},"changed":[{"pid":7141,"folder":7141,"at_ns":1010000000000,"may_run":0,"cpu":{"total_ns":9800000000,"user_ns":9800000000,"system_ns":0,"basis":"clock"},"line":{"state":"Sleeping","parent":1,"is_kernel_thread":false,"user_ticks":0,"system_ticks":0,"children_user_ticks":0,"children_system_ticks":0,"threads":1,"start_ticks":100,"resident_pages":1,"cpu":0,"block_ticks":0},"threads":[{"tid":7188,"at_ns":1010000000000,"delay":{"run_ns":9800000000,"wait_ns":10000000,"turns":9},"line":{"state":"Runnable","parent":1,"is_kernel_thread":false,"user_ticks":0,"system_ticks":0,"children_user_ticks":0,"children_system_ticks":0,"threads":1,"start_ticks":100,"resident_pages":1,"cpu":0,"block_ticks":0},"name":"log_writer","seen":{"runnable":0,"uninterruptible":0}}]}],"gone":[]}
 END
 mh ceiling --replay rec --ignore mysqld
-mh ceiling --replay rec 1 postgres
+mh ceiling --replay rec postgres

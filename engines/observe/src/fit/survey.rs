@@ -10,8 +10,8 @@ use crate::source::accounts::Accounts;
 use crate::source::machine_stat::{MachineTicks, parse_into};
 use crate::source::memory_map::{self, MemoryMap};
 use crate::source::memory_status::{self, MemoryStatus};
-use crate::source::process_status::user;
-use crate::source::words::{text_of, value_of};
+use crate::source::process_status::{name, user};
+use crate::source::words::text_of;
 use machine::{ControlGroups, Host, HostError};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -138,8 +138,7 @@ impl<'host> Surveyor<'host> {
     /// None for what is not there any more.
     fn status(&mut self, pid: u32) -> Option<Look> {
         let text = self.files.read(&format!("{pid}/status")).ok()?;
-        let name = value_of(text, b"Name:")?.to_vec();
-        Some(Look { name, user: user(text)?, memory: memory_status::parse(text) })
+        Some(Look { name: name(text)?, user: user(text)?, memory: memory_status::parse(text) })
     }
 
     /// What tells its instance from others; none when it is in none.
@@ -148,7 +147,7 @@ impl<'host> Surveyor<'host> {
             Instances::Users(None) => Some(self.accounts.name(user)),
             Instances::Users(Some(only)) => (user == *only).then(|| self.accounts.name(user)),
             Instances::Processes { name: typed, words } => {
-                // LIMIT: the kernel keeps 15 bytes of a name; `status` escapes line ends and backslashes.
+                // LIMIT: the kernel keeps 15 bytes of a name.
                 let name = text_of(name);
                 let is_called = name == *typed || typed.as_bytes().get(..15) == Some(name.as_bytes());
                 let has_words = |surveyor: &mut Self, words: &String| {
@@ -451,6 +450,8 @@ mod tests {
         process(&fake, 10, "py", 1001, 10);
         process(&fake, 11, "py", 1001, 10);
         process(&fake, 12, "a-name-of-15-by", 1001, 10);
+        process(&fake, 13, "line\\nend\\\\", 1001, 10);
+        assert_eq!(survey_with(&fake, &named("line\nend\\"), || {}).instances[0].name, "line\nend\\");
         let words = Instances::Processes { name: "py".to_owned(), words: Some("--work 11".to_owned()) };
         assert_eq!(survey_with(&fake, &words, || {}).instances[0].pid, Some(11));
         assert_eq!(survey_with(&fake, &named("a-name-of-15-bytes-and-more"), || {}).processes, 1);

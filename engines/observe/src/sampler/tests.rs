@@ -113,6 +113,23 @@ fn a_first_sample_of_busy_processes_reads_no_text_and_the_next_does() {
 }
 
 #[test]
+fn whoever_is_asked_for_and_there_is_found_in_whichever_way() {
+    let host = Host::real();
+    let mut sampler = Sampler::open(&host).expect("Linux has /proc");
+    let wanted =
+        Wanted { who: Who::These(vec![0, std::process::id(), 1]), texts: Texts::OfAll, depth: Depth::Processes };
+    let mut sample = Sample::default();
+    let first = Path::new("/proc/1").exists().then_some(1);
+    let there: Vec<u32> = first.into_iter().chain([std::process::id()]).collect();
+    for _way in [sampler.use_thread_list(), false] {
+        sampler.take(&wanted, None, &mut sample).expect("listed");
+        let found: Vec<u32> = sample.processes.iter().map(|process| process.pid).collect();
+        assert_eq!(found, there);
+        sampler = Sampler::open(&host).expect("Linux has /proc");
+    }
+}
+
+#[test]
 fn this_process_s_threads_are_found() {
     let mut sampler = Sampler::open(&Host::real()).expect("Linux has /proc");
     let own = std::process::id();

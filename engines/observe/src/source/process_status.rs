@@ -1,6 +1,19 @@
 //! `/proc/PID/status` (proc_pid_status(5)): whose a process is, where it may run, how often it went to sleep.
 
-use super::words::{number, number_of, value_of, words};
+use super::words::{lines, number, number_of, value_of, words};
+
+/// The name. COMPAT: the kernel writes line ends and backslashes in it as `\n` and `\\` here, and nowhere else.
+pub fn name(text: &[u8]) -> Option<Vec<u8>> {
+    let mut written = lines(text).find_map(|line| line.strip_prefix(b"Name:\t"))?.iter().copied();
+    let mut name = Vec::new();
+    while let Some(byte) = written.next() {
+        match byte {
+            b'\\' => name.extend(written.next().map(|escaped| if escaped == b'n' { b'\n' } else { escaped })),
+            byte => name.push(byte),
+        }
+    }
+    Some(name)
+}
 
 /// The effective user, as `ps` shows.
 pub fn user(text: &[u8]) -> Option<u32> {
@@ -53,6 +66,14 @@ mod tests {
         assert_eq!(cpus_allowed(text), Some(5));
         assert_eq!(sleeps(text), Some(23));
         assert_eq!(user(b"Name:\tUid:\n"), None);
+    }
+
+    #[test]
+    fn a_name_is_what_the_program_called_itself() {
+        assert_eq!(name(b"Name:\tb\\nc\nUid:\t0\n").as_deref(), Some(&b"b\nc"[..]));
+        assert_eq!(name(b"Name:\tback\\\\n \n").as_deref(), Some(&b"back\\n "[..]));
+        assert_eq!(name(b"Name:\t\xff\\\n").as_deref(), Some(&b"\xff"[..]), "cut off in the middle");
+        assert_eq!(name(b"Uid:\t0\n"), None);
     }
 
     #[test]

@@ -237,6 +237,8 @@ fn add_up(records: &mut dyn Iterator<Item = Record>, between_clocks_ns: i64, pro
         all_ahead_ns = all_ahead_ns.saturating_add(ahead_ns);
         Listed::of_record(&record, ahead_ns)
     }));
+    // A walk begins with what CPUs do when nobody wants them: number 0, and no process.
+    processes.retain(|listed| listed.pid != 0);
     // A walk goes by age, visits by the threads' numbers; until numbers are given out again both are the same.
     if !processes.is_sorted_by_key(|listed| listed.pid) {
         processes.sort_by_key(|listed| listed.pid);
@@ -269,6 +271,8 @@ mod tests {
             own,
             // Asleep: not stamped.
             record(7, 0, [10, 4, 6], [100, 40, 60], [0; 2]),
+            // What a CPU does that nobody wants.
+            record(0, 0, [0, 0, 900], [0; 3], [0; 2]),
             // On a CPU: added up at 500 of a clock that is 30 behind another, which is 1000 behind ours.
             record(9, 1535, [1, 1, 0], [0; 3], [500, 30]),
             // A thread with a higher number than the next process's, and one more has ended since the first was seen.
