@@ -53,8 +53,10 @@ fn each_job_is_told_of_its_own_hands_and_of_no_others() {
     let list = format!("{{\"argv\":[\"sh\",\"-c\",\"echo $MH_LEASE | wc -w\"],\"cores\":{cores}}}\n");
     let words = run(&place, &["xjobs", "-j2"], &list).stdout_of_success();
     assert_eq!(String::from_utf8(words).expect("text").trim(), (1 + cores).to_string(), "a table and its hands");
-    let outer = "$mh xjobs -j1 --shell 'echo {} $MH_LEASE' ::: inner";
-    let nested = run(&place, &["xjobs", "-j1", "--shell", outer, ":::", "outer"], "").stdout_of_success();
+    // `{}` is the inner one's.
+    let outer = "$mh xjobs -j1 --shell 'echo {} $MH_LEASE' ::: @";
+    let words = ["xjobs", "-j1", "-I", "@", "--shell", outer, ":::", "outer"];
+    let nested = run(&place, &words, "").stdout_of_success();
     let nested = String::from_utf8(nested).expect("text");
     assert_eq!(nested.trim().rsplit(' ').next().map(|hand| hand.split(':').count()), Some(3), "with a claim: {nested}");
     let alone = Program::at(binary()).with_variable("MH_CREW_DIR", "").with_variable("MH_LEASE", "1:2 0:1000000000001");
@@ -72,7 +74,7 @@ fn a_job_has_its_runners_class_unless_it_is_given_one() {
         plan.lines().find(|line| line.trim_start().starts_with("priority")).map(|line| line.contains(" low"))
     };
     assert_eq!(class_of(&["--priority", "low"], "$mh tamp --explain {}"), Some(true));
-    assert_eq!(class_of(&["--priority", "low"], "$mh xjobs --shell '$mh tamp --explain {}' ::: a"), Some(true));
+    assert_eq!(class_of(&["--priority", "low"], "$mh xjobs --shell '$mh tamp --explain' ::: {}"), Some(true));
     assert_eq!(class_of(&["--priority", "low"], "$mh tamp --priority idle --explain {}"), Some(false));
     assert_eq!(class_of(&[], "$mh tamp --explain {}"), None, "a normal run says nothing of it");
 }
