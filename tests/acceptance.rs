@@ -16,6 +16,7 @@ mod mtwrite;
 mod old_names;
 mod place;
 mod survive;
+mod swaps;
 mod systime;
 mod tar;
 mod timers;

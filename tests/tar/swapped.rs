@@ -3,10 +3,8 @@
 
 use super::tools;
 use crate::place::{Place, said, wait_until};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::swaps::while_swapped;
+use std::sync::atomic::Ordering;
 use testkit::program::Exit;
 
 /// A tree below `a` of many folders, each of which is a race; what stands outside has the same names, so that a way out would be
@@ -25,40 +23,6 @@ for name in plain folders; do $mh tamp -c < $name.tar > $name.tar.zst; done";
 fn outside(place: &Place) -> String {
     let list = "find outside -printf '%p %y %m %U %s %n %T@ %l\n' | sort; find outside -type f | sort | xargs cat";
     String::from_utf8_lossy(&place.shell(list).stdout_of_success()).into_owned()
-}
-
-/// Has `target/a` by turns a folder and a link to `outside`, each step one exchange, so that something is there at any time. Whoever
-/// extracts may put a folder where the link was: then there is a new link.
-fn swap(place: &Place, stop: &AtomicBool, swaps: &AtomicU64) {
-    let (at, beside) = (place.path("target/a"), place.path("beside"));
-    let is_link = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    while !stop.load(Ordering::Relaxed) {
-        if !is_link(&at) && !is_link(&beside) {
-            // Nothing is there yet, or a folder of theirs. They may still put files into it: then it goes the next time.
-            let _none_yet = std::fs::remove_dir_all(&beside);
-            let _still_there = symlink(place.path("outside"), &beside);
-        }
-        match renameat_with(CWD, &at, CWD, &beside, RenameFlags::EXCHANGE) {
-            Ok(()) if is_link(&at) || is_link(&beside) => _ = swaps.fetch_add(1, Ordering::Relaxed),
-            Ok(()) => {}
-            // They have taken one away and not made the other yet.
-            Err(_) => std::thread::yield_now(),
-        }
-    }
-}
-
-/// Runs `work` while the folder is swapped.
-fn while_swapped(place: &Place, work: impl FnOnce(&AtomicU64)) {
-    let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
-    std::thread::scope(|scope| {
-        scope.spawn(|| swap(place, &stop, &swaps));
-        // A failure must end the other thread too.
-        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&swaps)));
-        stop.store(true, Ordering::Relaxed);
-        if let Err(panic) = ended {
-            std::panic::resume_unwind(panic);
-        }
-    });
 }
 
 fn place() -> Place {
@@ -80,7 +44,7 @@ fn met_the_link(place: &Place, arguments: &str) -> bool {
 fn nothing_outside_is_written_whoever_swaps_a_folder_for_a_link() {
     let place = place();
     let before = outside(&place);
-    while_swapped(&place, |swaps| {
+    while_swapped(&place, "target/a", |swaps| {
         for archive in ["-f plain.tar", "-f plain.tar.zst", "-f folders.tar", "-f folders.tar.zst", "< plain.tar"] {
             for options in ["", "--overwrite", "--keep-directory-symlink", "-U", "-p --untrusted"] {
                 for hands in [1, 2, 64] {
@@ -105,7 +69,7 @@ fn nothing_outside_is_written_whoever_swaps_a_folder_for_a_link() {
 fn who_follows_links_is_led_out_by_the_same_swaps() {
     let place = place();
     let before = outside(&place);
-    while_swapped(&place, |_| {
+    while_swapped(&place, "target/a", |_| {
         // Else the test above could not fail.
         wait_until("a way out that -P takes", || {
             met_the_link(&place, "-P -f plain.tar");
@@ -116,7 +80,7 @@ fn who_follows_links_is_led_out_by_the_same_swaps() {
         return;
     }
     let place = self::place();
-    while_swapped(&place, |_| {
+    while_swapped(&place, "target/a", |_| {
         wait_until("a way out that bsdtar -P takes", || {
             place.shell("bsdtar -xPf plain.tar -C target");
             outside(&place) != before

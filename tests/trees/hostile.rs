@@ -2,10 +2,8 @@
 
 use super::{WIDTHS, succeeds};
 use crate::place::{Place, said};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use crate::swaps;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use testkit::program::Exit;
 
 /// LIMIT: deeper than any path may be long, and than descriptors are allowed below.
@@ -46,43 +44,9 @@ fn a_flat_folder_is_copied_and_removed_by_all_hands() {
     }
 }
 
-/// Has `tree/a` by turns a folder and a link to `outside`, each step one exchange, so that something is there at any time. Whoever works on
-/// the tree may take either away: then there are new ones.
-fn swap(place: &Place, stop: &AtomicBool, swaps: &AtomicU64) {
-    let (at, beside) = (place.path("tree/a"), place.path("beside"));
-    let is_link = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    while !stop.load(Ordering::Relaxed) {
-        if !is_link(&at) && !is_link(&beside) {
-            // A folder of theirs came back without its link, or nothing is there yet.
-            let _none_yet = std::fs::remove_dir_all(&beside);
-            let _still_there = symlink(place.path("outside"), &beside);
-        }
-        match renameat_with(CWD, &at, CWD, &beside, RenameFlags::EXCHANGE) {
-            Ok(()) if is_link(&at) || is_link(&beside) => _ = swaps.fetch_add(1, Ordering::Relaxed),
-            Ok(()) => {}
-            // They have taken one away and not made the other yet.
-            Err(_) => std::thread::yield_now(),
-        }
-    }
-}
-
-/// Runs `work` again and again while `tree/a` is, by turns, a folder and a link to `outside`.
-fn while_swapped(place: &Place, mut work: impl FnMut(u32)) {
-    let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
-    std::thread::scope(|scope| {
-        scope.spawn(|| swap(place, &stop, &swaps));
-        // A failure must end the other thread too.
-        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            for round in 0..30 {
-                work(round);
-            }
-        }));
-        stop.store(true, Ordering::Relaxed);
-        if let Err(panic) = ended {
-            std::panic::resume_unwind(panic);
-        }
-    });
-    assert!(swaps.into_inner() > 0, "nothing was swapped");
+/// Runs `work` thirty times while `tree/a` is, by turns, a folder and a link to `outside`.
+fn while_swapped(place: &Place, work: impl FnMut(u32)) {
+    swaps::while_swapped(place, "tree/a", |_| (0..30).for_each(work));
 }
 
 #[test]

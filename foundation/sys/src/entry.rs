@@ -49,19 +49,26 @@ pub struct Moment {
     pub nanoseconds: i64,
 }
 
+/// What the kernel itself told, as the C library's structure.
+#[inline(always)]
+pub(crate) fn in_words_of_the_c_library(told: &rustix::fs::Stat) -> libc::stat {
+    // SAFETY: an all-zero stat is a valid object.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    (status.st_dev, status.st_ino, status.st_rdev) = (told.st_dev, told.st_ino, told.st_rdev);
+    (status.st_mode, status.st_nlink) = (told.st_mode, told.st_nlink);
+    (status.st_uid, status.st_gid) = (told.st_uid, told.st_gid);
+    (status.st_size, status.st_blocks) = (told.st_size, told.st_blocks);
+    (status.st_atime, status.st_atime_nsec) = (told.st_atime, told.st_atime_nsec.cast_signed());
+    (status.st_mtime, status.st_mtime_nsec) = (told.st_mtime, told.st_mtime_nsec.cast_signed());
+    (status.st_ctime, status.st_ctime_nsec) = (told.st_ctime, told.st_ctime_nsec.cast_signed());
+    status
+}
+
 impl Status {
     /// As the kernel itself tells it.
     #[inline(always)]
     pub(crate) fn from_kernel(told: &rustix::fs::Stat) -> Self {
-        // SAFETY: an all-zero stat is a valid object.
-        let mut status: libc::stat = unsafe { std::mem::zeroed() };
-        (status.st_dev, status.st_ino, status.st_rdev) = (told.st_dev, told.st_ino, told.st_rdev);
-        (status.st_mode, status.st_nlink) = (told.st_mode, told.st_nlink);
-        (status.st_uid, status.st_gid) = (told.st_uid, told.st_gid);
-        (status.st_size, status.st_blocks) = (told.st_size, told.st_blocks);
-        (status.st_atime, status.st_atime_nsec) = (told.st_atime, told.st_atime_nsec.cast_signed());
-        (status.st_mtime, status.st_mtime_nsec) = (told.st_mtime, told.st_mtime_nsec.cast_signed());
-        Self(status)
+        Self(in_words_of_the_c_library(told))
     }
 
     /// Its kind.

@@ -1,6 +1,7 @@
 //! The calls that make, change and look at files of a tree, each relative to a directory's descriptor, none following a link at
 //! the end of a name. They go through the C library, not past it, so that programs like fakeroot see them.
 
+use crate::entry::in_words_of_the_c_library;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -44,20 +45,7 @@ impl Status {
     /// As the kernel itself tells it.
     #[inline(always)]
     pub(crate) fn from_kernel(told: &rustix::fs::Stat) -> Self {
-        Self {
-            mode: told.st_mode,
-            uid: told.st_uid,
-            gid: told.st_gid,
-            size: told.st_size as u64,
-            blocks: told.st_blocks as u64,
-            links: told.st_nlink as _,
-            dev: told.st_dev,
-            ino: told.st_ino,
-            device: (libc::major(told.st_rdev), libc::minor(told.st_rdev)),
-            mtime: (told.st_mtime, told.st_mtime_nsec as u32),
-            atime: (told.st_atime, told.st_atime_nsec as u32),
-            ctime: (told.st_ctime, told.st_ctime_nsec as u32),
-        }
+        status_from(&in_words_of_the_c_library(told))
     }
 
     /// The type bits, as `libc::S_IFREG` and the like.
