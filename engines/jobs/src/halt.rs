@@ -32,6 +32,7 @@ enum Kind {
 enum Amount {
     Count(u64),
     Share(f64),
+    Never,
 }
 
 /// How many jobs have ended, and how.
@@ -56,6 +57,7 @@ impl Halt {
             Kind::Done => ended,
         };
         match self.amount {
+            Amount::Never => false,
             Amount::Count(count) => counted >= count,
             Amount::Share(share) => {
                 ended >= SHARE_COUNTS_FROM && counted as f64 >= share * total.unwrap_or(ended) as f64 && counted > 0
@@ -81,23 +83,26 @@ impl fmt::Display for Halt {
             Kind::Done => "done",
         };
         match self.amount {
+            Amount::Never => formatter.write_str("never"),
             Amount::Count(count) => write!(formatter, "{manner},{kind}={count}"),
             Amount::Share(share) => write!(formatter, "{manner},{kind}={}%", share * 100.0),
         }
     }
 }
 
-/// `now,fail=1`, `soon,success=50%`, `soon,done=10`, and the old `1` (soon, one failure) and `2` (now).
+/// `now,fail=1`, `soon,success=50%`, `soon,done=10`, `never`, and the old `0` (never), `1` (soon, one failure) and `2` (now).
 impl FromStr for Halt {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = match text {
+            "never" | "0" => return Ok(Self { manner: HaltManner::Soon, kind: Kind::Done, amount: Amount::Never }),
             "1" => "soon,fail=1",
             "2" => "now,fail=1",
             other => other,
         };
-        let refused = || format!("{text} is not now or soon, a comma, fail, success or done, =, and N or N%");
+        let refused =
+            || format!("{text} is not never, nor now or soon, a comma, fail, success or done, =, and N or N%");
         let (manner, rule) = text.split_once(',').ok_or_else(refused)?;
         let (kind, amount) = rule.split_once('=').ok_or_else(refused)?;
         let manner = match manner {
@@ -130,10 +135,11 @@ mod tests {
         };
         assert!(met("now,fail=1", 0, 1, None) && !met("now,fail=2", 9, 1, None));
         assert!(met("soon,done=3", 2, 1, None) && met("soon,success=1", 1, 0, None));
+        assert!(!met("never", 0, 9, None) && !met("0", 9, 0, Some(9)));
         assert!(!met("soon,fail=50%", 0, 2, None) && met("soon,fail=50%", 1, 2, None));
         assert!(!met("soon,fail=50%", 1, 2, Some(10)) && met("soon,fail=50%", 1, 5, Some(10)));
         assert_eq!("2".parse::<Halt>().expect("a rule").manner, HaltManner::Now);
-        for text in ["now,fail=1", "soon,success=50%", "soon,done=3"] {
+        for text in ["now,fail=1", "soon,success=50%", "soon,done=3", "never"] {
             assert_eq!(text.parse::<Halt>().expect("a rule").to_string(), text);
         }
     }

@@ -23,22 +23,18 @@ pub struct MarkKeeper {
 }
 
 impl MarkKeeper {
-    /// Puts a mark into the first half of word `index` of `memory`. Fails where there is no thread or no robust list to be
-    /// had; then deaths have to be noticed in other ways.
-    pub fn start(memory: Arc<SharedWords>, index: usize) -> io::Result<Self> {
+    /// Puts a mark into the first half of word `index` of `memory`, soon: by a thread that nobody waits for, which then calls `when_set`.
+    /// Fails where there is no thread to be had; where it is the robust list that is not, the word stays as it was. Then deaths have to
+    /// be noticed in other ways.
+    pub fn start(memory: Arc<SharedWords>, index: usize, when_set: impl FnOnce() + Send + 'static) -> io::Result<Self> {
         let ending = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&ending);
-        let (tell, told) = std::sync::mpsc::sync_channel(1);
         // LIMIT: it runs a dozen frames; the standard library's own start of a thread takes most of this.
-        let thread = std::thread::Builder::new().name("mark".to_owned()).stack_size(64 << 10).spawn(move || {
-            keep(memory.half(index), &is_over, |outcome| {
-                // Only fails when the starter is gone, and then nobody asks.
-                let _nobody_asks = tell.send(outcome);
-            });
-        })?;
-        let keeper = Self { ending, thread: Some(thread) };
-        told.recv().map_err(io::Error::other)??;
-        Ok(keeper)
+        let thread = std::thread::Builder::new()
+            .name("mark".to_owned())
+            .stack_size(64 << 10)
+            .spawn(move || keep(memory.half(index), &is_over, when_set))?;
+        Ok(Self { ending, thread: Some(thread) })
     }
 }
 
@@ -68,22 +64,19 @@ struct Head {
 }
 
 /// What the keeper does: register, mark, sleep, clear, restore.
-fn keep(word: &AtomicU32, is_over: &AtomicBool, mut tell: impl FnMut(io::Result<()>)) {
+fn keep(word: &AtomicU32, is_over: &AtomicBool, when_set: impl FnOnce()) {
     block_all_signals();
     let (head, node) = ring(word);
-    let outcome = exchange_list(head).inspect(|previous| {
-        // ORDER: Release is enough: the mark is published before the row that holds it is.
-        word.store(thread_id(), Ordering::Release);
-        tell(Ok(()));
+    if let Ok(previous) = exchange_list(head) {
+        // ORDER: SeqCst: whoever is told of it by `when_set` is to see it.
+        word.store(thread_id(), Ordering::SeqCst);
+        when_set();
         // ORDER: Acquire pairs with the drop's Release.
         while !is_over.load(Ordering::Acquire) {
             std::thread::park();
         }
         word.store(0, Ordering::Release);
-        let _restored = exchange_list(*previous);
-    });
-    if let Err(error) = outcome {
-        tell(Err(error));
+        let _restored = exchange_list(previous);
     }
     // SAFETY: both came from Box::into_raw, and the kernel no longer has the list: restored, or never accepted.
     unsafe {
@@ -147,10 +140,19 @@ mod tests {
         Arc::new(SharedWords::map(&file, 8).expect("map"))
     }
 
+    /// A keeper whose mark is there.
+    fn keeper(memory: &Arc<SharedWords>, index: usize) -> MarkKeeper {
+        let (tell, told) = std::sync::mpsc::channel();
+        let when_set = move || tell.send(()).expect("somebody waits");
+        let keeper = MarkKeeper::start(Arc::clone(memory), index, when_set).expect("a keeper");
+        told.recv().expect("it is set");
+        keeper
+    }
+
     #[test]
     fn a_mark_is_there_while_kept_and_cleared_afterwards() {
         let memory = memory();
-        let keeper = MarkKeeper::start(Arc::clone(&memory), 2).expect("a keeper");
+        let keeper = keeper(&memory, 2);
         let mark = memory.half(2).load(Ordering::SeqCst);
         assert!(mark != 0 && mark & OWNER_DIED == 0);
         drop(keeper);
@@ -158,9 +160,18 @@ mod tests {
     }
 
     #[test]
+    fn a_keeper_that_goes_at_once_leaves_no_mark() {
+        let memory = memory();
+        for _ in 0..100 {
+            drop(MarkKeeper::start(Arc::clone(&memory), 2, || {}).expect("a keeper"));
+            assert_eq!(memory.half(2).load(Ordering::SeqCst), 0);
+        }
+    }
+
+    #[test]
     fn the_keeper_leaves_signals_to_others() {
         let memory = memory();
-        let _keeper = MarkKeeper::start(Arc::clone(&memory), 3).expect("a keeper");
+        let _keeper = keeper(&memory, 3);
         let thread = memory.half(3).load(Ordering::SeqCst);
         let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/status")).expect("it lives");
         let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("a mask");

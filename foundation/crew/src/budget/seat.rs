@@ -58,13 +58,12 @@ impl Seat {
         let Some(row) = hands::claim_row(table.words(), &witness) else {
             return Err(TableError::Full { path: table.path().to_owned() });
         };
-        // The mark comes before the row is seen, so that a row in use never shows its last owner's death.
+        // Before the row is seen, so that a row in use never shows its last owner's death.
         table.mark(row).store(0, Ordering::SeqCst);
-        let keeper = table.keep_mark(row);
         row::write(table.words(), row, &entry);
         table.tell_watchers();
-        // One of those who wait sleeps on the new mark from now on: the kernel wakes no more than one.
-        row::hungry_or_listening(table.words()).find(|&other| other != row).inspect(|&other| table.ring(other));
+        // Behind it, so that whoever is rung for finds the row of the mark.
+        let keeper = table.keep_mark(row);
         let is_unbound = entry.quota.is_none_or(|quota| quota.hands() >= entry.cpus.count() as u64);
         Ok(Self { table, locks, row, entry, keeper, is_unbound, uneven: None, left_out: AtomicUsize::new(0) })
     }

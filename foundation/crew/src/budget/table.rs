@@ -17,6 +17,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use sys::robust_mark::MarkKeeper;
 use sys::shared_words::SharedWords;
 
 /// The file's name in its folder.
@@ -238,9 +239,15 @@ impl Table {
         self.words.half(row_word(row, field::MARK))
     }
 
-    /// Marks `row` as this process's: others learn of its death at once. None where the system has no thread to spare.
-    pub fn keep_mark(&self, row: usize) -> Option<sys::robust_mark::MarkKeeper> {
-        sys::robust_mark::MarkKeeper::start(Arc::clone(&self.words), row_word(row, field::MARK)).ok()
+    /// Marks `row` as this process's, soon, and rings for one of those who wait: others learn of its death at once. None where the system
+    /// has no thread to spare.
+    pub fn keep_mark(self: &Arc<Self>, row: usize) -> Option<MarkKeeper> {
+        let table = Arc::clone(self);
+        // One of those who wait sleeps on the new mark from now on: the kernel wakes no more than one.
+        let ring = move || {
+            row::hungry_or_listening(table.words()).find(|&other| other != row).inspect(|&other| table.ring(other));
+        };
+        MarkKeeper::start(Arc::clone(&self.words), row_word(row, field::MARK), ring).ok()
     }
 }
 
