@@ -1,7 +1,7 @@
 //! Model tests: shuttle steers every lock, wait and thread start of the pipeline through random schedules and reports a
 //! deadlock, a lost slot, a lost hand or a broken order with the schedule that showed it.
 //!
-//! `MH_MODEL_ITERATIONS` sets the schedules per case (default 2,000). Run by `cargo xtask test`.
+//! `MH_MODEL_ITERATIONS` sets the schedules per case (default 2,000; 10,000 of the table's protocol). Run by `cargo xtask test`.
 
 #[path = "model_of_hands.rs"]
 mod hands;
@@ -23,8 +23,8 @@ struct Case {
     hands: usize,
 }
 
-fn schedules() -> usize {
-    std::env::var("MH_MODEL_ITERATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000)
+fn schedules(usual: usize) -> usize {
+    std::env::var("MH_MODEL_ITERATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 fn lane(chunks: u64, reading: Access, writing: Access, faults: &[Fault]) -> LanePlan {
@@ -49,8 +49,8 @@ fn explore(case: Case, check: fn(&Synthetic)) {
         assert_eq!(stages.closed.lock().expect("over").len(), stages.lanes.len());
         check(&stages);
     };
-    shuttle::check_random(body.clone(), schedules() / 2);
-    shuttle::check_pct(body, schedules() / 2, 3);
+    shuttle::check_random(body.clone(), schedules(2_000) / 2);
+    shuttle::check_pct(body, schedules(2_000) / 2, 3);
 }
 
 fn everything_arrived(stages: &Synthetic) {
@@ -159,5 +159,5 @@ fn explore_quickly(case: &mut Case) {
         let written = stages.written.lock().expect("over");
         assert_eq!(written[&1].values().copied().collect::<Vec<_>>(), (0..3).map(product_of).collect::<Vec<_>>());
     };
-    shuttle::check_random(body, schedules() / 10);
+    shuttle::check_random(body, schedules(2_000) / 10);
 }
