@@ -184,6 +184,13 @@ fn a_share_of_the_median_is_a_time_limit() {
 }
 
 #[test]
+fn a_limit_of_nothing_is_none() {
+    let place = Place::new();
+    let outcome = xjobs(&place, &["--timeout", "0", "--halt", "never", "sleep"], "0.2\n");
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+}
+
+#[test]
 fn what_is_not_there_says_what_to_do_instead() {
     let place = Place::new();
     for (arguments, words) in [

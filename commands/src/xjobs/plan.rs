@@ -11,7 +11,7 @@ use jobs::halt::Halt;
 use jobs::joblog::{self, Joblog, Opening};
 use jobs::journal::{Done, Journal, Resume};
 use jobs::results::Layout;
-use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
+use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner, TimeLimit};
 use jobs::template::{Shell, Template};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -63,7 +63,8 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         // COMPAT: xjobs puts errors of jobs among their output.
         errors: if called == Called::OldName { Errors::WithOutput } else { Errors::Apart },
         spill_folder: variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from),
-        timeout: args.timeout,
+        // COMPAT: none at all, as GNU parallel has it.
+        timeout: args.timeout.filter(|limit| *limit != TimeLimit::Fixed(Duration::ZERO)),
         ending: ending(&args.term_seq)?,
         retries: args.retries,
         delay: args.delay.unwrap_or_default(),
