@@ -5,7 +5,7 @@
 mod counted;
 mod postgres;
 
-use crate::place::binary;
+use crate::place::{Place, binary, said};
 use counted::{Counted, Worker};
 use testkit::program::{Outcome, Program, left_out};
 
@@ -87,4 +87,29 @@ fn more_than_fit_have_an_exit_code_of_their_own() {
     let text = fit(&["--comm", comm, "--time", "0.1"]).stdout_of_success();
     let text = String::from_utf8(text).expect("text");
     assert!(text.contains("more '") && text.contains("LIMIT") && text.contains("PS RSS"), "{text}");
+}
+
+/// Without processes, and without memory, there is nothing to reckon with: that must not look like an answer.
+#[test]
+fn where_proc_cannot_be_read_it_says_so() {
+    let place = Place::new();
+    if place.shell("unshare -m mount -t tmpfs x /proc").exit != testkit::program::Exit::Code(0) {
+        return left_out("needs the right to mount (unshare -m)");
+    }
+    for (without, expected) in [
+        ("mount -t tmpfs x /proc", "mh fit: could not read '/proc': no process is in it: it is not mounted here\n"),
+        ("umount -l /proc", "mh fit: could not read '/proc': no process is in it: it is not mounted here\n"),
+        (
+            "mount --bind /dev/null /proc/meminfo",
+            "mh fit: could not find how much memory there is: '/proc/meminfo' does not say\n",
+        ),
+    ] {
+        for form in ["", "--csv", "--json"] {
+            let outcome = place.shell(&format!("unshare -m sh -c '{without} && exec \"$mh\" fit --time 0.1 {form}'"));
+            assert_eq!(outcome.exit, testkit::program::Exit::Code(1), "{without}");
+            assert_eq!((said(&outcome).as_str(), outcome.stdout.as_slice()), (expected, &b""[..]), "{without}");
+        }
+    }
+    let crowded = place.shell("ulimit -n 4 && exec \"$mh\" fit --time 0.1");
+    assert!(said(&crowded).contains("/status': Too many open files"), "{}", said(&crowded));
 }

@@ -1,7 +1,7 @@
 //! `mh timers` as it is shipped: every call has its figures, and a program runs with the slack it was given and is otherwise
 //! left alone. Nothing depends on speed: no figure is compared with a time.
 
-use crate::place::{Place, binary};
+use crate::place::{Place, binary, said};
 use std::path::Path;
 use testkit::program::{Outcome, Program, left_out};
 
@@ -32,7 +32,9 @@ fn every_call_has_figures_and_none_comes_back_early() {
         }
     }
     // Two slacks each.
-    for expected in ["poll", "select", "setitimer real", "timerfd", "semtimedop", "aio_suspend", "futex"] {
+    for expected in
+        ["poll", "select", "sleep", "setitimer real", "alarm", "timerfd", "semtimedop", "aio_suspend", "futex"]
+    {
         assert_eq!(calls.iter().filter(|call| *call == expected).count(), 2, "{expected}: {text}");
     }
 }
@@ -88,4 +90,59 @@ fn the_log_writer_is_seen_by_pollers_and_by_those_who_are_woken() {
     let text = stdout(run(&arguments));
     assert_eq!(text.matches("\"events\":").count(), 4, "{text}");
     assert!(!text.contains("\"events\":0,") && !text.contains("\"late\":null"), "{text}");
+}
+
+#[test]
+fn alarm_and_sleep_are_told_a_second_and_waited_for_once() {
+    let text = stdout(run(&["timers", "-c", "alarm", "-c", "sleep", "--csv"]));
+    let rows: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let seen: Vec<[&str; 4]> = rows.iter().map(|row| [row[0], row[3], row[5], row[10]]).collect();
+    let expected = |call| [call, "1000000000", "1", "0"];
+    assert_eq!(seen, [expected("sleep"), expected("sleep"), expected("alarm"), expected("alarm")], "{text}");
+}
+
+/// Between which lateness most waits ended.
+#[derive(Debug)]
+struct Late {
+    min_us: f64,
+    p99_us: f64,
+}
+
+/// Both wait by one call under one slack. How near they come is for the bench, on a machine that does nothing else; here the spreads
+/// must touch when each is widened tenfold: no load keeps the quickest of a hundred waits ten times as late as nearly all of another's.
+#[test]
+fn cyclictest_sees_waits_of_the_same_order() {
+    const OFF_US: f64 = 100.0;
+    let Some(cyclictest) = Program::find("cyclictest") else { return left_out("cyclictest is not installed") };
+    let ours = ["timers", "-c", "clock_nanosleep abs", "--wait", "1ms", "--slack", "1ns", "-n", "100", "--csv"];
+    let ours = stdout(run(&ours));
+    let row: Vec<&str> = ours.lines().nth(2).expect("a row with the slack that was asked for").split(',').collect();
+    let us = |cell: &str| cell.parse::<f64>().expect("a number") / 1000.0;
+    let ours = Late { min_us: us(row[6]), p99_us: us(row[8]) };
+    let path = cyclictest.path().to_str().expect("a path of letters");
+    let arguments = ["timers", "run", "--slack", "1ns", "--", path, "--default-system", "--policy=other"];
+    let arguments = [&arguments[..], &["-q", "-t1", "-i1000", "-l", "100", "-h", "20000"]].concat();
+    let outcome = run(&arguments);
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    let Some(theirs) = late_of_histogram(&text) else {
+        return left_out(&format!("cyclictest cannot measure here: {}", said(&outcome).trim_end()));
+    };
+    assert!(ours.min_us <= 10.0 * theirs.p99_us + OFF_US, "{ours:?} {theirs:?}");
+    assert!(theirs.min_us <= 10.0 * ours.p99_us + OFF_US, "{ours:?} {theirs:?}");
+}
+
+/// Of lines of `MICROSECONDS COUNT`; none where nothing was counted.
+fn late_of_histogram(text: &str) -> Option<Late> {
+    let numbers = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let mut words = line.split_whitespace().map(str::parse::<f64>);
+        Some((words.next()?.ok()?, words.next()?.ok()?)).filter(|(_, count)| *count > 0.0)
+    });
+    let counts: Vec<(f64, f64)> = numbers.collect();
+    let rank = counts.iter().map(|(_, count)| count).sum::<f64>() * 0.99;
+    let mut seen = 0.0;
+    let p99_us = counts.iter().find_map(|(us, count)| {
+        seen += count;
+        (seen >= rank).then_some(*us)
+    });
+    Some(Late { min_us: counts.first()?.0, p99_us: p99_us? })
 }

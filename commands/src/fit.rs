@@ -7,6 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::instruments::{accounts, failure, name_parser};
 use crate::registry::{Entry, Group, Signals};
 use crate::report::print;
+use clap::builder::TypedValueParser;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use observe::clocks::KernelClocks;
 use observe::fit::estimate::{Estimate, Suppose, estimate};
@@ -40,7 +41,7 @@ struct FitArgs {
     args: Option<String>,
 
     /// How many more control groups like this one, all its processes together
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = group_parser())]
     cgroup: Option<String>,
 
     /// Suppose that the machine had this much memory (32G)
@@ -66,6 +67,14 @@ struct FitArgs {
     /// Print the instances as comma-separated values
     #[arg(long)]
     csv: bool,
+}
+
+/// The topmost group is `/`: nothing at all is more likely a variable that was not set.
+fn group_parser() -> impl TypedValueParser<Value = String> {
+    name_parser().try_map(|group| match group.is_empty() {
+        true => Err("the path of a control group is needed, as /proc/PID/cgroup has it: /system.slice, /"),
+        false => Ok(group),
+    })
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {
@@ -97,10 +106,14 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let wanted = wanted(&args, &accounts)?;
     let surveyor = Surveyor::open(&context.host, &KernelClocks, &accounts).map_err(|error| failure(NAME, &error))?;
     let survey = surveyor.survey(&wanted, args.time, &mut std::thread::sleep);
+    let survey = survey.map_err(|error| failure(NAME, &error))?;
+    if survey.room.memory_total_bytes == 0 {
+        let message = "find how much memory there is: '/proc/meminfo' does not say".to_owned();
+        return Err(Failure::Environment { command: NAME, message });
+    }
     let suppose = Suppose { memory_bytes: args.memory, reserve_bytes: args.reserve };
     let Some(estimate) = estimate(&survey, suppose) else {
-        let message = format!("find {} to learn from: there is none{}", kind(&args), hidden(&survey));
-        return Err(Failure::Environment { command: NAME, message });
+        return Err(Failure::Environment { command: NAME, message: nobody(&args, &survey) });
     };
     let answer = Answer { what: noun(&args), survey: &survey, estimate: &estimate, add: args.add };
     print(&match (args.json, args.csv) {
@@ -159,9 +172,30 @@ fn kind(args: &FitArgs) -> String {
     }
 }
 
+/// Why there is nothing to learn from.
+fn nobody(args: &FitArgs, survey: &Survey) -> String {
+    let why = if survey.vanished > 0 { "all have ended while they were watched" } else { "there is none" };
+    format!("find {} to learn from: {why}{}", kind(args), hidden(survey))
+}
+
 fn hidden(survey: &Survey) -> String {
     match survey.hidden_threads {
         0 => String::new(),
         count => format!(" ({} threads of this machine cannot be seen from here)", terminal::integer(count)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_from_those_who_have_ended() {
+        let matches = command().get_matches_from(["fit", "--comm", "work"]);
+        let args = FitArgs::from_arg_matches(&matches).expect("typed well");
+        let none = Survey::default();
+        assert_eq!(nobody(&args, &none), "find a process called 'work' to learn from: there is none");
+        let ended = Survey { vanished: 2, ..none };
+        assert!(nobody(&args, &ended).ends_with("to learn from: all have ended while they were watched"));
     }
 }

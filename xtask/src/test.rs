@@ -45,6 +45,7 @@ const PACKAGES: &[Packaged] = &[
     ("zip", "zip"),
     ("cpio", "cpio"),
     ("rsync", "rsync"),
+    ("cyclictest", "rt-tests"),
 ];
 
 /// Schedules of each model in the second tier.

@@ -107,11 +107,12 @@ impl Judged {
             let nanoseconds = self.wall_ns.saturating_sub(since_ns);
             terminal::duration_coarse(std::time::Duration::from_nanos(nanoseconds))
         });
+        let (on_cpu, waited) = rounded_together(finding.on_cpu, finding.waited);
         [
             finding.pid.to_string(),
             finding.tid.to_string(),
-            terminal::percentage(finding.on_cpu),
-            terminal::percentage(finding.waited),
+            terminal::percentage(on_cpu),
+            terminal::percentage(waited),
             terminal::percentage_whole(finding.in_disk_sleep),
             state(finding.limit).to_owned(),
             since.unwrap_or_else(|| "-".to_owned()),
@@ -191,6 +192,15 @@ impl Judged {
             None => format!("{online} CPUs are switched on"),
         }
     }
+}
+
+/// Both as they are shown: rounded one by one they might make up more than the time.
+fn rounded_together(on_cpu: f64, waited: f64) -> (f64, f64) {
+    /// Steps of what is shown in the whole.
+    const STEPS: f64 = 1000.0;
+    let on_cpu = (on_cpu * STEPS).round();
+    let waited = (waited * STEPS).round().min((STEPS - on_cpu).max(0.0));
+    (on_cpu / STEPS, waited / STEPS)
 }
 
 /// So much of the machine used by nobody who could be judged makes the verdict doubtful: as much as makes a thread starved.
@@ -279,6 +289,20 @@ mod tests {
                 .text(false)
                 .contains("as far as can be seen: no thread is held back. 1.0 of 4 CPUs are busy, 0.9 of")
         );
+    }
+
+    #[test]
+    fn shares_that_are_rounded_make_up_no_more_than_the_time() {
+        for (on_cpu, waited, shown) in [
+            (0.32155, 0.67845, "32.2 % 67.8 %"),
+            (0.32145, 0.67855, "32.1 % 67.9 %"),
+            (0.5, 0.4, "50.0 % 40.0 %"),
+            (1.0004, 0.0, "100.0 % 0.0 %"),
+            (1.013, 0.0, "101.3 % 0.0 %"),
+        ] {
+            let (on_cpu, waited) = rounded_together(on_cpu, waited);
+            assert_eq!(format!("{} {}", terminal::percentage(on_cpu), terminal::percentage(waited)), shown);
+        }
     }
 
     #[test]

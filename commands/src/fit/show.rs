@@ -196,14 +196,14 @@ pub fn as_json(answer: &Answer) -> String {
 /// One instance a line.
 pub fn as_csv(answer: &Answer) -> String {
     let mut text = "name,pid,processes,threads,heap_bytes,stack_bytes,swap_bytes,tables_bytes,kernel_bytes,each_bytes,\
-                    resident_bytes,cores,descriptors\n"
+                    resident_bytes,cores,descriptors,tier\n"
         .to_owned();
     for instance in &answer.survey.instances {
         let cost = instance.cost;
         let or_nothing = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
         writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{},{},{},{:.6},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{:.6},{},{}",
             csv_field(&instance.name),
             or_nothing(instance.pid.map(u64::from)),
             instance.processes,
@@ -216,7 +216,8 @@ pub fn as_csv(answer: &Answer) -> String {
             cost.total_bytes(),
             instance.resident_bytes,
             instance.cores,
-            or_nothing(instance.descriptors)
+            or_nothing(instance.descriptors),
+            Tier::NoRights
         )
         .expect("writing to a string");
     }

@@ -28,6 +28,24 @@ pub struct Shower<'plan> {
     has_begun: bool,
 }
 
+/// Which rights the numbers of some rows needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct RowsTier {
+    tier: Tier,
+    /// Processes that needed none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_clock: Option<u64>,
+}
+
+impl std::fmt::Display for RowsTier {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.by_clock {
+            None => write!(formatter, "{}", self.tier),
+            Some(count) => write!(formatter, "{}; {} by clock", self.tier, terminal::integer(count)),
+        }
+    }
+}
+
 /// Which interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -118,7 +136,20 @@ impl<'plan> Shower<'plan> {
             None => "split by ticks".to_owned(),
             Some(cost) => format!("split by measured calls, each {:.0} ns longer for it", cost.measured_ns),
         };
-        format!("{average}{base}, {seconds} s each; {clocks}, {split} (tier: {})\n", self.tier)
+        format!("{average}{base}, {seconds} s each; {clocks}, {split} (tier: {})\n", self.tier_of(rows))
+    }
+
+    /// The tier of these rows, and how many processes in them do not have it: one that is hidden from programs in the kernel is
+    /// read by its clock, and so are all from the moment on at which a pass fails.
+    fn tier_of(&self, rows: &[Row]) -> RowsTier {
+        let sum = |of: fn(&Row) -> u32| rows.iter().map(|row| u64::from(of(row))).sum::<u64>();
+        let (members, by_clock) = (sum(|row| row.members), sum(|row| row.members_by_clock));
+        match self.tier {
+            // There programs in the kernel measure calls, whoever reads the clocks.
+            Tier::Bpf if self.measured.is_some() || by_clock == 0 => RowsTier { tier: Tier::Bpf, by_clock: None },
+            Tier::Bpf if by_clock < members => RowsTier { tier: Tier::Bpf, by_clock: Some(by_clock) },
+            Tier::Bpf | Tier::NoRights => RowsTier { tier: Tier::NoRights, by_clock: None },
+        }
     }
 
     /// Whether nobody was asked for in particular: then the table closes against the machine's total.
@@ -180,7 +211,7 @@ impl<'plan> Shower<'plan> {
         let shown = self.shown(&content.rows, style);
         let object = JsonInterval {
             kind: if kind == Kind::Average { "average" } else { "interval" },
-            tier: self.tier,
+            tier: self.tier_of(&content.rows),
             wall_ns: later.wall_ns,
             elapsed_ns: interval.elapsed_ns,
             idle: interval.idle,
@@ -210,7 +241,8 @@ impl<'plan> Shower<'plan> {
         for row in self.shown(rows, style) {
             let cells: Vec<_> = columns.iter().map(|column| csv_field(&column.cell(row, style))).collect();
             let base = csv_field(&style.base.label());
-            text.push_str(&format!("{seconds:.3},{kind},{},{base},{}\n", self.tier, cells.join(",")));
+            let tier = self.tier_of(std::slice::from_ref(row));
+            text.push_str(&format!("{seconds:.3},{kind},{tier},{base},{}\n", cells.join(",")));
         }
         text
     }
@@ -242,7 +274,8 @@ fn ended_names(endings: &EndedUsage, number: impl Fn(f64) -> String) -> String {
 #[derive(Serialize)]
 struct JsonInterval<'a> {
     kind: &'static str,
-    tier: Tier,
+    #[serde(flatten)]
+    tier: RowsTier,
     wall_ns: u64,
     elapsed_ns: u64,
     idle: usize,

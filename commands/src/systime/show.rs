@@ -166,8 +166,13 @@ fn table(shown: &Shown, rows: &[Row<'_>], left_out: &[Row<'_>], life_ns: u64) ->
         heading.push("OF");
     }
     table.row(heading);
-    for row in rows {
-        let mut cells = times(shown, life_ns, row.total_ns, row.waiting_ns).to_vec();
+    let sum_of = |rows: &[Row<'_>], of: fn(&Row<'_>) -> u64| rows.iter().map(of).sum::<u64>();
+    let mut parts: Vec<u64> = rows.iter().map(|row| row.total_ns).collect();
+    let left_out_ns = [sum_of(left_out, |row| row.total_ns), sum_of(left_out, |row| row.waiting_ns)];
+    parts.push(left_out_ns[0]);
+    let shares = closing_thousandths(&parts, life_ns);
+    for (row, share) in rows.iter().zip(&shares) {
+        let mut cells = times(shown, *share, [row.total_ns, row.waiting_ns]).to_vec();
         cells.extend(if is_counted { counts(row) } else { samples(shown, row) });
         cells.push(row.name.clone());
         if shown.is_by_owner {
@@ -175,23 +180,41 @@ fn table(shown: &Shown, rows: &[Row<'_>], left_out: &[Row<'_>], life_ns: u64) ->
         }
         table.row(cells);
     }
-    let mut sum = |rows: &[&[Row<'_>]], name: String| {
-        let add = |of: fn(&Row<'_>) -> u64| rows.iter().flat_map(|rows| rows.iter()).map(of).sum();
-        let mut cells = times(shown, life_ns, add(|row| row.total_ns), add(|row| row.waiting_ns)).to_vec();
+    let mut sum = |share: u64, ns: [u64; 2], name: String| {
+        let mut cells = times(shown, share, ns).to_vec();
         cells.extend(<[String; 4]>::default());
         cells.push(name);
         table.row(cells);
     };
-    if !left_out.is_empty() {
-        sum(&[left_out], format!("({} more rows)", left_out.len()));
+    if let (false, Some(share)) = (left_out.is_empty(), shares.last()) {
+        let plural = if left_out.len() == 1 { "" } else { "s" };
+        sum(*share, left_out_ns, format!("({} more row{plural})", left_out.len()));
     }
-    sum(&[rows, left_out], "sum: the threads' whole time".to_owned());
+    let whole_ns = [sum_of(rows, |row| row.total_ns), sum_of(rows, |row| row.waiting_ns)];
+    let whole_ns = [whole_ns[0] + left_out_ns[0], whole_ns[1] + left_out_ns[1]];
+    sum(shares.iter().sum(), whole_ns, "sum: the threads' whole time".to_owned());
     table.to_string()
 }
 
-/// Time, its share, and the part of it that was waiting, where that is known.
-fn times(shown: &Shown, life_ns: u64, total_ns: u64, waiting_ns: u64) -> [String; 3] {
-    let share = percentage(total_ns as f64 / life_ns as f64).trim_end_matches(" %").to_owned();
+/// The parts in thousandths of the whole, rounded so that they make up the rounded sum: rounded one by one they might come to 100.1 %.
+/// Where the most is cut off, one more is given (largest remainders).
+fn closing_thousandths(parts: &[u64], whole: u64) -> Vec<u64> {
+    let whole = u128::from(whole.max(1));
+    let scaled = |part: u64| u128::from(part) * 1000;
+    let sum: u128 = parts.iter().copied().map(scaled).sum();
+    let mut thousandths: Vec<u64> =
+        parts.iter().map(|part| u64::try_from(scaled(*part) / whole).unwrap_or(u64::MAX)).collect();
+    let given: u128 = thousandths.iter().copied().map(u128::from).sum();
+    let missing = usize::try_from(((sum + whole / 2) / whole).saturating_sub(given)).unwrap_or(0);
+    let mut by_remainder: Vec<usize> = (0..parts.len()).collect();
+    by_remainder.sort_by_key(|at| std::cmp::Reverse(scaled(parts[*at]) % whole));
+    by_remainder.into_iter().take(missing).for_each(|at| thousandths[at] += 1);
+    thousandths
+}
+
+/// Time, its share in thousandths, and the part of it that was waiting, where that is known.
+fn times(shown: &Shown, thousandths: u64, [total_ns, waiting_ns]: [u64; 2]) -> [String; 3] {
+    let share = format!("{}.{}", thousandths / 10, thousandths % 10);
     let is_known = !matches!(shown.made, Made::Traced { .. });
     [time(total_ns), share, if is_known { time(waiting_ns) } else { "-".to_owned() }]
 }
@@ -405,6 +428,20 @@ mod tests {
         assert!(text.contains("errors: close: 990 EBADF\n") && text.contains("200 us of their 10 ms"), "{text}");
         assert!(text.contains("< 8.19 us  1,000  ####"), "{text}");
         assert!(text.contains("Nothing was lost.\n") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn shares_make_up_the_whole() {
+        let of = |parts: &[u64]| closing_thousandths(parts, parts.iter().sum());
+        assert_eq!(of(&[5217, 2667, 1837, 279]), [522, 267, 183, 28]);
+        assert_eq!(of(&[1, 1, 1]), [334, 333, 333]);
+        assert_eq!(of(&[u64::MAX / 4, u64::MAX / 4, u64::MAX / 2]), [250, 250, 500]);
+        // What was not attributed stays missing, and what is too much stays.
+        assert_eq!(closing_thousandths(&[500, 400], 1000), [500, 400]);
+        assert_eq!(closing_thousandths(&[700, 400], 1000), [700, 400]);
+        assert_eq!((closing_thousandths(&[0, 0], 0), closing_thousandths(&[], 9)), (vec![0, 0], vec![]));
+        let hundred_and_one: Vec<u64> = (1..=101).collect();
+        assert_eq!(of(&hundred_and_one).iter().sum::<u64>(), 1000);
     }
 
     #[test]

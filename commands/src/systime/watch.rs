@@ -32,7 +32,8 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
     let (mut source, mut child) = Source::start(context, args, plan)?;
     let began = Instant::now();
     // Before it says so: whoever reads that may press Ctrl-C.
-    let mut pace = Pace::begin(part_of(plan.time, source.pace()), 1).map_err(|error| failure(NAME, &error))?;
+    let step = step(plan.time, args.interval, source.pace());
+    let mut pace = Pace::begin(step, 1).map_err(|error| failure(NAME, &error))?;
     announce(context, plan);
     let mut paths = Paths::default();
     let mut printed = began;
@@ -47,8 +48,9 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
         if ended.is_some() || is_over(context, plan, began) {
             break;
         }
-        if args.interval.is_some_and(|interval| printed.elapsed() >= interval) {
-            printed = Instant::now();
+        if let Some(interval) = args.interval.filter(|interval| printed.elapsed() >= *interval) {
+            // On the grid of its beginning; what was missed is not made up for.
+            printed += interval.mul_f64(printed.elapsed().div_duration_f64(interval).floor());
             let shown = prepare(context, plan, source.read(), source.made(), &mut paths);
             output.put(context, args, &shown)?;
         }
@@ -109,6 +111,11 @@ fn refused(unreadable: u64) -> Failure {
 /// At most `pace`, so that the last of equal parts ends when the time does.
 fn part_of(time: Option<Duration>, pace: Duration) -> Duration {
     time.map_or(pace, |time| time.div_f64(time.div_duration_f64(pace).ceil().max(1.0)))
+}
+
+/// How long it sleeps at a time: what is printed on the way comes when it is due, and else the end does.
+fn step(time: Option<Duration>, interval: Option<Duration>, pace: Duration) -> Duration {
+    part_of(interval.or(time), pace)
 }
 
 /// A person who waits for a program to start must know that it may start now.
@@ -207,4 +214,18 @@ fn replace(file: &mut File, text: &str) -> io::Result<()> {
 
 fn not_written(path: &Path, error: &io::Error) -> Failure {
     Failure::Environment { command: NAME, message: format!("write {}: {}", terminal::quote(path), with_causes(error)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_on_the_way_and_the_end_come_when_they_are_due() {
+        let ms = Duration::from_millis;
+        assert_eq!(step(None, None, ms(250)), ms(250));
+        assert_eq!(step(Some(ms(600)), None, ms(250)), ms(200));
+        assert_eq!(step(Some(ms(600)), Some(ms(100)), ms(250)), ms(100));
+        assert_eq!(step(None, Some(ms(300)), ms(250)), ms(150));
+    }
 }

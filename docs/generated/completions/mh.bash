@@ -936,11 +936,11 @@ _mh() {
             fi
             case "${prev}" in
                 --call)
-                    COMPREPLY=($(compgen -W "poll ppoll select pselect nanosleep usleep clock_nanosleep clock_nanosleep abs cond_timedwait mutex_timedlock rwlock_timedrdlock rwlock_timedwrlock sem_timedwait semtimedop mq_timedreceive mq_timedsend sigtimedwait aio_suspend setitimer real timer_settime recv SO_RCVTIMEO epoll_wait epoll_pwait2 timerfd futex futex_waitv io_uring timeout io_uring_enter" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "poll ppoll select pselect nanosleep usleep sleep clock_nanosleep clock_nanosleep abs cond_timedwait mutex_timedlock rwlock_timedrdlock rwlock_timedwrlock sem_timedwait semtimedop mq_timedreceive mq_timedsend sigtimedwait aio_suspend setitimer real alarm timer_settime recv SO_RCVTIMEO epoll_wait epoll_pwait2 timerfd futex futex_waitv io_uring timeout io_uring_enter" -- "${cur}"))
                     return 0
                     ;;
                 -c)
-                    COMPREPLY=($(compgen -W "poll ppoll select pselect nanosleep usleep clock_nanosleep clock_nanosleep abs cond_timedwait mutex_timedlock rwlock_timedrdlock rwlock_timedwrlock sem_timedwait semtimedop mq_timedreceive mq_timedsend sigtimedwait aio_suspend setitimer real timer_settime recv SO_RCVTIMEO epoll_wait epoll_pwait2 timerfd futex futex_waitv io_uring timeout io_uring_enter" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "poll ppoll select pselect nanosleep usleep sleep clock_nanosleep clock_nanosleep abs cond_timedwait mutex_timedlock rwlock_timedrdlock rwlock_timedwrlock sem_timedwait semtimedop mq_timedreceive mq_timedsend sigtimedwait aio_suspend setitimer real alarm timer_settime recv SO_RCVTIMEO epoll_wait epoll_pwait2 timerfd futex futex_waitv io_uring timeout io_uring_enter" -- "${cur}"))
                     return 0
                     ;;
                 --wait)

@@ -87,6 +87,8 @@ fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&H
     let elapsed = usage.elapsed_ns.max(1) as f64;
     let on_cpu = usage.cpu.total_ns as f64 / elapsed;
     let waited = if waits_in_secret(usage, thread, earlier, later) { 1.0 } else { usage.wait_ns as f64 / elapsed };
+    // Waiting is counted when it ends, also what of it was before the first sample: what it ran leaves no time for that.
+    let waited = waited.min((1.0 - on_cpu).max(0.0));
     let stolen = stolen_share(line.cpu, earlier, later);
     let in_disk_sleep = disk_share(usage, thread, later.machine.looks);
     let group = quota.and_then(|quota| throttling_group(identity, quota, earlier, later));

@@ -45,6 +45,8 @@ pub struct Row {
     pub presence: Presence,
     /// Where its total comes from, the coarsest of all members.
     pub basis: CpuBasis,
+    /// Members that no program in the kernel has read: their clocks and files were.
+    pub members_by_clock: u32,
     /// The time it was watched.
     pub elapsed_ns: u64,
     /// CPU time.
@@ -90,6 +92,7 @@ impl Row {
         let mut row = Self { pid: Some(usage.pid), members: 1, presence: usage.presence, ..Self::default() };
         row.name_it(process.and_then(|process| process.identity.as_deref()));
         row.basis = usage.basis;
+        row.members_by_clock = u32::from(usage.basis != CpuBasis::Scheduler);
         row.fill(&usage.cpu, usage.elapsed_ns);
         row.wait_cores = usage.wait_ns.map(|wait_ns| rate(wait_ns as f64, usage.elapsed_ns));
         row.block_cores = usage.block_ns.map(|block_ns| rate(block_ns as f64, usage.elapsed_ns));
@@ -104,6 +107,7 @@ impl Row {
             row.name = thread.name.text();
         }
         row.basis = CpuBasis::Clock;
+        row.members_by_clock = 1;
         row.fill(&usage.cpu, usage.elapsed_ns);
         // What it ran is known to a tick, what it waited is not read at the same moment: what both have too much is the wait's,
         // so that all states make up the time.
@@ -146,6 +150,7 @@ impl Row {
         let lottery = libm::hypot(self.error_cores - self.stale_cores, other.error_cores - other.stale_cores);
         self.members += other.members;
         self.basis = self.basis.max(other.basis);
+        self.members_by_clock += other.members_by_clock;
         self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
         self.user_cores += other.user_cores;

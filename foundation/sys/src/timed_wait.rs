@@ -20,6 +20,8 @@ pub type Wait = Box<dyn FnMut(Duration) -> io::Result<()>>;
 /// What a call counts its time in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
+    /// `unsigned` seconds.
+    Seconds,
     /// `int` milliseconds.
     Milliseconds,
     /// `struct timeval`, or a number of microseconds.
@@ -88,6 +90,7 @@ pub const METHODS: &[Method] = &[
     watch("pselect", Unit::Nanoseconds, descriptors::pselect),
     span("nanosleep", Unit::Nanoseconds, sleeps::nanosleep),
     span("usleep", Unit::Microseconds, sleeps::usleep),
+    span("sleep", Unit::Seconds, sleeps::sleep),
     span("clock_nanosleep", Unit::Nanoseconds, sleeps::clock_nanosleep),
     moment("clock_nanosleep abs", sleeps::clock_nanosleep_absolute),
     moment("cond_timedwait", locks::condition),
@@ -101,6 +104,7 @@ pub const METHODS: &[Method] = &[
     span("sigtimedwait", Unit::Nanoseconds, messages::signal),
     span("aio_suspend", Unit::Nanoseconds, messages::asynchronous_read),
     span("setitimer real", Unit::Microseconds, timers::real_interval),
+    span("alarm", Unit::Seconds, timers::alarm),
     span("timer_settime", Unit::Nanoseconds, timers::per_process),
     span("recv SO_RCVTIMEO", Unit::Microseconds, descriptors::receive),
     watch("epoll_wait", Unit::Milliseconds, descriptors::epoll_wait),
@@ -131,6 +135,11 @@ fn timeval(time: Duration) -> libc::timeval {
 /// `time` for calls that take whole milliseconds: rounded up, as their callers do.
 fn milliseconds(time: Duration) -> i32 {
     i32::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX)
+}
+
+/// `time` for calls that take whole seconds: rounded up, as their callers do.
+fn seconds(time: Duration) -> libc::c_uint {
+    libc::c_uint::try_from(time.as_nanos().div_ceil(1_000_000_000)).unwrap_or(libc::c_uint::MAX)
 }
 
 /// The point in time that is `time` from now.
@@ -178,8 +187,8 @@ mod tests {
         hold_back_timer_signals().expect("a signal mask");
         let asked = Duration::from_millis(3);
         let mut missing = Vec::new();
-        // Its signal goes to the process, whose first thread is not ours here: the program's own tests wait for this one.
-        for method in METHODS.iter().filter(|method| method.name != "setitimer real") {
+        // Their signal goes to the process, whose first thread is not ours here: the program's own tests wait for these.
+        for method in METHODS.iter().filter(|method| !["setitimer real", "alarm"].contains(&method.name)) {
             let Ok(mut wait) = (method.prepare)() else {
                 missing.push(method.name);
                 continue;
@@ -210,6 +219,8 @@ mod tests {
     fn times_are_converted_upwards_and_never_overflow() {
         assert_eq!(milliseconds(Duration::from_micros(1001)), 2);
         assert_eq!(milliseconds(Duration::MAX), i32::MAX);
+        assert_eq!(seconds(Duration::from_nanos(1_000_000_001)), 2);
+        assert_eq!(seconds(Duration::MAX), u32::MAX);
         assert_eq!(timespec(Duration::MAX).tv_sec, i64::MAX);
         assert_eq!(timeval(Duration::from_nanos(1_999)).tv_usec, 1);
     }

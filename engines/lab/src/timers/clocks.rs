@@ -39,6 +39,8 @@ const READS: u32 = 200;
 /// Reads after which a fine clock has shown its smallest step, and the time after which a coarse one has.
 const STEP_READS: u32 = 20_000;
 const STEP_TIME: Duration = Duration::from_millis(40);
+/// LIMIT: a clock of CPU time goes on only while there is a CPU, which others may have: then it has so long for its first step.
+const FIRST_STEP_TIME: Duration = Duration::from_millis(400);
 /// Below this share of a system call's cost no system call can have been made.
 const USER_MODE_SHARE: f64 = 0.6;
 
@@ -88,7 +90,8 @@ pub(super) fn smallest_step(mut read: impl FnMut() -> u64) -> Option<u64> {
         let is_fine = smallest.is_some_and(|smallest| smallest < COARSE_NS);
         let is_seen = reads >= STEP_READS && is_fine;
         // The time is looked at now and then: that costs more than most reads.
-        if is_seen || (reads.is_multiple_of(64) && begin.elapsed() > STEP_TIME) {
+        let time_max = if smallest.is_some() { STEP_TIME } else { FIRST_STEP_TIME };
+        if is_seen || (reads.is_multiple_of(64) && begin.elapsed() > time_max) {
             return smallest;
         }
     }

@@ -1,5 +1,5 @@
-//! Calls that keep a coarser clock than the rest: CPU time as times(2) tells it, clock(3), the interval timers of CPU time,
-//! alarm(2) by its unit. In 2012 they stayed at 10 ms; here each is asked.
+//! Calls that keep a coarser clock than the rest: CPU time as times(2) tells it, clock(3), the interval timers of CPU time.
+//! In 2012 they stayed at 10 ms; here each is asked.
 
 use super::clocks::smallest_step;
 use rustix::time::{ClockId, clock_gettime};
@@ -15,7 +15,7 @@ pub struct Coarse {
     pub call: &'static str,
     /// What it counts in.
     pub unit_ns: u64,
-    /// The step that it was seen to go in, or what a timer took that was told 1 ms; none for what was not tried.
+    /// The step that it was seen to go in, or what a timer took that was told 1 ms; none where it did not move, or could not be set.
     pub seen_ns: Option<u64>,
     /// What was done.
     pub how: &'static str,
@@ -48,12 +48,6 @@ pub fn measure() -> Vec<Coarse> {
         step("clock", 1_000, clock),
         timer("setitimer virtual", CpuTimer::Virtual),
         timer("setitimer profiling", CpuTimer::Profiling),
-        Coarse {
-            call: "alarm, sleep",
-            unit_ns: 1_000_000_000,
-            seen_ns: None,
-            how: "not tried: their unit is the second",
-        },
     ]
 }
 

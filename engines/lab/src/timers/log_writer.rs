@@ -63,6 +63,8 @@ pub struct Told {
 const REMEMBERED: usize = 1 << 12;
 
 struct Board {
+    /// 1 from the moment on at which all waiters are there. Those who are there first would look, and take the CPU from the rest.
+    gate: AtomicU32,
     events: AtomicU32,
     is_over: AtomicBool,
     announced_ns: Vec<AtomicU64>,
@@ -85,9 +87,9 @@ struct Seen {
 /// Tries one way.
 pub fn measure(way: Way, scene: Scene) -> io::Result<Told> {
     let announced_ns = (0..REMEMBERED).map(|_| AtomicU64::new(0)).collect();
-    let board = Board { events: AtomicU32::new(0), is_over: AtomicBool::new(false), announced_ns };
-    let begin = Instant::now();
-    let (seen, writer_cpu_ns) = std::thread::scope(|scope| {
+    let board =
+        Board { gate: AtomicU32::new(0), events: AtomicU32::new(0), is_over: AtomicBool::new(false), announced_ns };
+    let (seen, writer_cpu_ns, took_ns) = std::thread::scope(|scope| {
         let mut waiters = Vec::with_capacity(scene.waiters);
         let mut failure = None;
         for _ in 0..scene.waiters {
@@ -98,6 +100,10 @@ pub fn measure(way: Way, scene: Scene) -> io::Result<Told> {
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
+        let begin = Instant::now();
+        board.is_over.store(failure.is_some(), Ordering::SeqCst);
+        board.gate.store(1, Ordering::SeqCst);
+        wake_all(&board.gate);
         let writer_cpu_ns = if failure.is_none() { announce(way, scene, &board) } else { 0 };
         board.is_over.store(true, Ordering::SeqCst);
         board.events.fetch_add(1, Ordering::SeqCst);
@@ -107,10 +113,9 @@ pub fn measure(way: Way, scene: Scene) -> io::Result<Told> {
             waiters.into_iter().map(|waiter| waiter.join().unwrap_or_else(|_panicked| lost())).collect();
         match failure {
             Some(error) => Err(error),
-            None => Ok((seen?, writer_cpu_ns)),
+            None => Ok((seen?, writer_cpu_ns, begin.elapsed().as_nanos() as f64)),
         }
     })?;
-    let took_ns = begin.elapsed().as_nanos() as f64;
     // The last one only ended the experiment.
     let events = board.events.load(Ordering::SeqCst).saturating_sub(1);
     let per_event = |count: f64| if events == 0 { 0.0 } else { count / f64::from(events) };
@@ -142,12 +147,17 @@ fn announce(way: Way, scene: Scene, board: &Board) -> u64 {
             wake_all(&board.events);
         }
     }
+    // The last one is to be seen, too.
+    std::thread::sleep(end.saturating_duration_since(Instant::now()));
     thread_cpu_ns() - cpu_before
 }
 
 fn wait(way: Way, board: &Board) -> io::Result<Seen> {
     let mut between = between_looks(way)?;
     let mut seen = Seen::default();
+    while board.gate.load(Ordering::SeqCst) == 0 {
+        wait_any(&[Expected { word: &board.gate, value: 0 }], Duration::from_secs(1))?;
+    }
     let cpu_before = thread_cpu_ns();
     let mut known = 0;
     loop {

@@ -142,6 +142,21 @@ fn shares_decide_between_ceiling_starved_and_nothing() {
     assert_eq!(limits(100_000_000, 1_100_000_000, 'S'), [Limit::Starved]);
     assert_eq!(limits(100_000_000, 900_000_000, 'S'), []);
     assert_eq!(limits(0, 0, 'S'), []);
+    // Of the waiting that ended here some was before.
+    assert_eq!(limits(9_800_000_000, 2_000_000_000, 'R'), [Limit::Ceiling]);
+}
+
+#[test]
+fn running_and_waiting_take_no_more_than_the_time() {
+    let scene = Scene::new(4);
+    scene.machine(0, 0, 0);
+    scene.fake.process(7, AT_FIRST);
+    let change = |fake: &FakeHost| {
+        fake.process(7, FakeThread { run_ns: S + 3_200_000_000, wait_ns: S + 8_400_000_000, ..AT_FIRST });
+    };
+    let found = scene.found(change, 0, Seen::default()).0;
+    let shares = (found[0].limit, found[0].on_cpu, found[0].waited);
+    assert!(shares.0 == Limit::Starved && (shares.1 + shares.2 - 1.0).abs() < 1e-9, "{shares:?}");
 }
 
 #[test]

@@ -14,7 +14,8 @@ use crate::source::process_status::{name, user};
 use crate::source::words::text_of;
 use machine::{ControlGroups, Host, HostError};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::cpu_clock::{Counted, thread_cpu_ns};
 
@@ -71,12 +72,17 @@ impl<'host> Surveyor<'host> {
         Ok(Self { host, clocks, accounts, files, processes, instances, sharers, seen_threads, threads_of, vanished })
     }
 
-    /// Watches for `time`. `rest` sleeps.
-    pub fn survey(mut self, wanted: &Instances, time: Duration, rest: &mut dyn FnMut(Duration)) -> Survey {
+    /// Watches for `time`. `rest` sleeps. An error where no process at all can be looked at.
+    pub fn survey(
+        mut self,
+        wanted: &Instances,
+        time: Duration,
+        rest: &mut dyn FnMut(Duration),
+    ) -> Result<Survey, HostError> {
         let begin_ns = self.clocks.now_ns();
         let (mut before, mut after) = (MachineTicks::default(), MachineTicks::default());
         self.machine_ticks(&mut before);
-        self.first_look(wanted);
+        self.first_look(wanted)?;
         let detail_cpu_ns = self.look_at_pages(time, rest);
         let passed = Duration::from_nanos(self.clocks.now_ns().saturating_sub(begin_ns));
         rest(time.saturating_sub(passed));
@@ -91,7 +97,7 @@ impl<'host> Surveyor<'host> {
         let read_in_detail = self.processes.iter().filter(|process| process.detail.is_some()).count() as u64;
         self.instances.retain(|instance| instance.processes > 0);
         self.instances.sort_by_key(|instance| std::cmp::Reverse(instance.cost.total_bytes()));
-        Survey {
+        Ok(Survey {
             instances: self.instances,
             room,
             watched_ns,
@@ -100,7 +106,7 @@ impl<'host> Surveyor<'host> {
             detail_cpu_ns,
             vanished: self.vanished,
             hidden_threads: hidden_threads.unwrap_or(0),
-        }
+        })
     }
 
     fn machine_ticks(&mut self, ticks: &mut MachineTicks) {
@@ -109,14 +115,22 @@ impl<'host> Surveyor<'host> {
     }
 
     /// Finds the instances and their processes.
-    fn first_look(&mut self, wanted: &Instances) {
+    fn first_look(&mut self, wanted: &Instances) -> Result<(), HostError> {
+        let unreadable = |path: PathBuf, cause: io::Error| HostError::Read { path, cause };
         let mut numbers: Vec<Numbered> = Vec::new();
-        if self.files.numbers(&mut numbers).is_err() {
-            return;
-        }
+        self.files.numbers(&mut numbers).map_err(|cause| unreadable("/proc".into(), cause))?;
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        // Whoever looks is a process, too: where there is none, it is the looking that failed.
+        let mut obstacle = unreadable("/proc".into(), io::Error::other("no process is in it: it is not mounted here"));
         for number in numbers {
-            let Some(Look { name, user, memory }) = self.status(number.number) else { continue };
+            let Look { name, user, memory } = match self.status(number.number) {
+                Ok(Some(look)) => look,
+                Ok(None) => continue,
+                Err(cause) => {
+                    obstacle = unreadable(format!("/proc/{}/status", number.number).into(), cause);
+                    continue;
+                }
+            };
             // Kernel threads are threads, too.
             let threads = memory.map_or(1, |memory| memory.threads);
             self.seen_threads += threads;
@@ -133,12 +147,14 @@ impl<'host> Surveyor<'host> {
             let cpu_ns = self.clocks.process_ns(number.number, Counted::Scheduled);
             self.processes.push(Process { pid: number.number, instance, name, user, first, cpu_ns, detail: None });
         }
+        if self.seen_threads == 0 { Err(obstacle) } else { Ok(()) }
     }
 
-    /// None for what is not there any more.
-    fn status(&mut self, pid: u32) -> Option<Look> {
-        let text = self.files.read(&format!("{pid}/status")).ok()?;
-        Some(Look { name: name(text)?, user: user(text)?, memory: memory_status::parse(text) })
+    /// None for what is no process.
+    fn status(&mut self, pid: u32) -> io::Result<Option<Look>> {
+        let text = self.files.read(&format!("{pid}/status"))?;
+        let look = |text| Some(Look { name: name(text)?, user: user(text)?, memory: memory_status::parse(text) });
+        Ok(look(text))
     }
 
     /// What tells its instance from others; none when it is in none.
@@ -221,7 +237,8 @@ impl<'host> Surveyor<'host> {
         let mut kept = Vec::with_capacity(self.processes.len());
         for (index, process) in std::mem::take(&mut self.processes).into_iter().enumerate() {
             // A process of another name or user is another one, under the same number.
-            let again = self.status(process.pid).filter(|look| look.name == process.name && look.user == process.user);
+            let again = self.status(process.pid).ok().flatten();
+            let again = again.filter(|look| look.name == process.name && look.user == process.user);
             let Some(last) = again.and_then(|look| look.memory) else {
                 self.vanished += 1;
                 continue;
@@ -401,10 +418,11 @@ mod tests {
         let (host, clocks) = (fake.host(), Resting::default());
         let accounts = Accounts::parse(b"ann:x:1001:\n");
         let surveyor = Surveyor::open(&host, &clocks, &accounts).expect("a folder");
-        surveyor.survey(wanted, Duration::from_secs(2), &mut |pause| {
+        let survey = surveyor.survey(wanted, Duration::from_secs(2), &mut |pause| {
             at_rest();
             clocks.now_ns.set(clocks.now_ns.get() + pause.as_nanos() as u64);
-        })
+        });
+        survey.expect("processes that can be looked at")
     }
 
     fn named(name: &str) -> Instances {
@@ -428,6 +446,22 @@ mod tests {
         assert_eq!((ann.cost.heap_bytes, ann.cost.stack_bytes), (92 << 10, 8 << 10));
         assert!(ann.cores > 0.49 && ann.cores < 0.51, "{}", ann.cores);
         assert_eq!((seen.read_in_detail, seen.hidden_threads), (0, 2));
+    }
+
+    #[test]
+    fn nobody_at_all_is_an_error_of_looking() {
+        let fake = FakeHost::new();
+        let said = |fake: &FakeHost| {
+            let (host, clocks, accounts) = (fake.host(), Resting::default(), Accounts::default());
+            let surveyor = Surveyor::open(&host, &clocks, &accounts).expect("a folder");
+            let survey = surveyor.survey(&Instances::Users(None), Duration::from_secs(1), &mut |_| {});
+            survey.err().map(|error| error.to_string())
+        };
+        assert_eq!(said(&fake).as_deref(), Some("read '/proc'"));
+        fake.file("/proc/7/status/is-no-file", "");
+        assert_eq!(said(&fake).as_deref(), Some("read '/proc/7/status'"));
+        process(&fake, 8, "sh", 7, 50);
+        assert_eq!(said(&fake), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Waits for nothing but time: nanosleep(2), usleep(3), clock_nanosleep(2).
+//! Waits for nothing but time: nanosleep(2), usleep(3), sleep(3), clock_nanosleep(2).
 
-use super::{Wait, moment_after, nothing_came, timespec};
+use super::{Wait, another_end, moment_after, nothing_came, seconds, timespec};
 use rustix::time::ClockId;
 use std::io;
 use std::ptr::null_mut;
@@ -21,15 +21,22 @@ pub(super) fn usleep() -> io::Result<Wait> {
     }))
 }
 
+pub(super) fn sleep() -> io::Result<Wait> {
+    Ok(Box::new(|time| {
+        // SAFETY: the call takes a number; it returns what was left of it.
+        if unsafe { libc::sleep(seconds(time)) } == 0 { Ok(()) } else { Err(another_end()) }
+    }))
+}
+
 pub(super) fn clock_nanosleep() -> io::Result<Wait> {
-    Ok(Box::new(|time| sleep(0, &timespec(time))))
+    Ok(Box::new(|time| sleep_by_clock(0, &timespec(time))))
 }
 
 pub(super) fn clock_nanosleep_absolute() -> io::Result<Wait> {
-    Ok(Box::new(|time| sleep(libc::TIMER_ABSTIME, &moment_after(ClockId::Monotonic, time))))
+    Ok(Box::new(|time| sleep_by_clock(libc::TIMER_ABSTIME, &moment_after(ClockId::Monotonic, time))))
 }
 
-fn sleep(flags: i32, time: &libc::timespec) -> io::Result<()> {
+fn sleep_by_clock(flags: i32, time: &libc::timespec) -> io::Result<()> {
     // SAFETY: the time lives through the call; the remainder is not wanted.
     match unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, flags, time, null_mut()) } {
         0 => Ok(()),

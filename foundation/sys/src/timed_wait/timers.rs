@@ -1,7 +1,7 @@
-//! Timers that announce their end: setitimer(2), timer_settime(2), timerfd_settime(2); and the two interval timers that count
+//! Timers that announce their end: setitimer(2), alarm(2), timer_settime(2), timerfd_settime(2); and the two interval timers that count
 //! CPU time instead of time. All signals of theirs are held back and waited for, so that no handler ever runs.
 
-use super::{Wait, another_end, timespec, timeval};
+use super::{Wait, another_end, seconds, timespec, timeval};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use std::io;
 use std::mem::MaybeUninit;
@@ -53,6 +53,15 @@ pub(super) fn real_interval() -> io::Result<Wait> {
     let signals = set_of(&[libc::SIGALRM]);
     Ok(Box::new(move |time| {
         start(libc::ITIMER_REAL, time)?;
+        await_signal(&signals)
+    }))
+}
+
+pub(super) fn alarm() -> io::Result<Wait> {
+    let signals = set_of(&[libc::SIGALRM]);
+    Ok(Box::new(move |time| {
+        // SAFETY: the call takes a number. The process has one such timer, and what it was set to before is not wanted.
+        unsafe { libc::alarm(seconds(time)) };
         await_signal(&signals)
     }))
 }

@@ -1,0 +1,2 @@
+# Nothing at all would be every group.
+mh fit --cgroup ""
