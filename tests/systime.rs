@@ -232,3 +232,26 @@ fn a_traced_command_that_is_interrupted_has_its_table() {
     let text = String::from_utf8(place.read("result")).expect("text");
     assert!(text.contains("counted by stopping at every call"), "{text}");
 }
+
+/// A process whose parent never asks how it ended stays listed: waiting for it to go would be for ever.
+#[test]
+fn a_process_that_nobody_waits_for_has_ended_all_the_same() {
+    let place = Place::new();
+    let start =
+        |script: &str| Running { child: Command::new("sh").args(["-c", script]).spawn().expect("there is a shell") };
+    // It ends once it is followed, and is not waited for before the end of this test.
+    let followed = start("exec sleep 60");
+    let pid = followed.child.id().to_string();
+    let mut command = Command::new(binary());
+    command.args(["systime", "-p", &pid, "-o", "result"]).current_dir(place.folder()).stdin(Stdio::null());
+    let mut watcher = Running {
+        child: command.stderr(fs::File::create(place.path("said")).expect("a file")).spawn().expect("it starts"),
+    };
+    wait_until("it follows", || String::from_utf8_lossy(&place.read("said")).contains("mh systime: following process"));
+    let process = Pid::from_raw(followed.child.id().cast_signed()).expect("a process");
+    kill_process(process, Signal::KILL).expect("it can be ended");
+    assert_eq!(watcher.end().code(), Some(0));
+    let outcome = systime(&place, &["-p", &pid]);
+    assert_eq!(outcome.exit, Exit::Code(1));
+    assert!(said(&outcome).contains("it has ended, and its parent has not asked how"), "{}", said(&outcome));
+}

@@ -90,11 +90,14 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
 /// There must be one, and it must be a process: a thread's number names none, and nobody would be followed.
 fn check_process(context: &Context, pid: u32) -> Result<(), Failure> {
     let refused = |why: &str| Failure::Environment { command: NAME, message: format!("follow process {pid}: {why}") };
-    if is_gone(context, pid) {
+    if matches!(process_facts(&context.host, pid), Ok(None)) {
         return Err(refused("there is none"));
     }
     // What cannot be read is followed all the same.
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    if is_unburied(&status) {
+        return Err(refused("it has ended, and its parent has not asked how"));
+    }
     let process = status.lines().find_map(|line| line.strip_prefix("Tgid:")).map(str::trim);
     match process.and_then(|process| process.parse::<u32>().ok()) {
         Some(process) if process != pid => Err(refused(&format!("it is a thread of process {process}"))),
@@ -142,7 +145,15 @@ fn is_over(context: &Context, plan: &Plan, began: Instant) -> bool {
 
 /// What cannot be read may live: only a clear answer counts.
 fn is_gone(context: &Context, pid: u32) -> bool {
-    matches!(process_facts(&context.host, pid), Ok(None))
+    let is_unburied = || std::fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|text| is_unburied(&text));
+    matches!(process_facts(&context.host, pid), Ok(None)) || is_unburied()
+}
+
+/// Whether `/proc/PID/status` is of a process that has ended and was not waited for, which may last for ever. One whose first thread
+/// alone has ended looks alike, but for the number of its threads.
+fn is_unburied(status: &str) -> bool {
+    let value = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+    value("State:").is_some_and(|state| state.starts_with(['Z', 'X'])) && value("Threads:") == Some("1")
 }
 
 fn has_ended(child: &mut Option<Started>) -> Result<Option<ExitStatus>, Failure> {
@@ -219,6 +230,14 @@ fn not_written(path: &Path, error: &io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_has_ended_is_told_from_a_first_thread_that_has() {
+        let status = |state: &str, threads: u32| format!("Name:\tx\nState:\t{state}\nTgid:\t7\nThreads:\t{threads}\n");
+        assert!(is_unburied(&status("Z (zombie)", 1)));
+        assert!(!is_unburied(&status("Z (zombie)", 2)) && !is_unburied(&status("S (sleeping)", 1)));
+        assert!(!is_unburied("Name:\tState: Z\nThreads:\t1\n") && !is_unburied(""));
+    }
 
     #[test]
     fn what_is_printed_on_the_way_and_the_end_come_when_they_are_due() {
