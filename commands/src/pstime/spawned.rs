@@ -78,7 +78,7 @@ struct Used {
     cpu_ns: u64,
     user_ns: u64,
     system_ns: u64,
-    /// How far user and system time may be off, with 95 % confidence.
+    /// How far user and system time may be off, with 98 % confidence.
     error_ns: f64,
 }
 
