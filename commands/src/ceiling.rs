@@ -15,7 +15,7 @@ use observe::groups::Hierarchies;
 use observe::model::{Idlers, Interval};
 use observe::sample::Sample;
 use observe::sampler::{Depth, Texts, Wanted, Who};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 use words::{Judged, Told};
@@ -237,7 +237,7 @@ impl Chosen<'_> {
 
 /// Keeps since when each thread has been held back; those that are not any more are forgotten.
 fn remember(since: &mut HashMap<(u32, Limit), u64>, found: &[Finding], began_ns: u64) {
-    let held: Vec<(u32, Limit)> = found.iter().map(|finding| (finding.tid, finding.limit)).collect();
+    let held: HashSet<(u32, Limit)> = found.iter().map(|finding| (finding.tid, finding.limit)).collect();
     since.retain(|key, _| held.contains(key));
     for key in held {
         since.entry(key).or_insert(began_ns);

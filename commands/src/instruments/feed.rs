@@ -67,7 +67,9 @@ impl Feed {
 
     /// Looks at the states of threads, too, while it waits for the next sample.
     pub fn with_looks(mut self, host: &Host, interval: Duration) -> Result<Self, Failure> {
-        if let Source::Live { looker, pace: paced, .. } = &mut self.source {
+        if let Source::Live { sampler, looker, pace: paced, .. } = &mut self.source {
+            // Their counters do, but which processes have moved, and who waits, is known for less.
+            self.tier = if sampler.use_thread_list() { Tier::Bpf } else { Tier::NoRights };
             *looker = Some(Box::new(Looker::open(host).map_err(|error| failure(self.command, &error))?));
             *paced = pace(self.command, interval, LOOKS)?;
         }

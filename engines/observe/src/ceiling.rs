@@ -91,7 +91,8 @@ fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&H
     let waited = waited.min((1.0 - on_cpu).max(0.0));
     let stolen = stolen_share(line.cpu, earlier, later);
     let in_disk_sleep = disk_share(usage, thread, later.machine.looks);
-    let group = quota.and_then(|quota| throttling_group(identity, quota, earlier, later));
+    let group = quota.filter(|_| waited >= NOTABLE);
+    let group = group.and_then(|quota| throttling_group(identity, quota, earlier, later));
     let limit = match () {
         () if waited >= NOTABLE && group.is_some() => Limit::Throttled,
         () if waited >= NOTABLE => Limit::Starved,
@@ -119,14 +120,19 @@ fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&H
 
 /// A thread's waiting is counted when it ends: one that could run at both moments and never did has waited all the time.
 fn waits_in_secret(usage: &ThreadUsage, thread: &ThreadSample, earlier: &Sample, later: &Sample) -> bool {
+    if usage.cpu.total_ns > 0 || usage.turns > 0 {
+        return false;
+    }
     let could_run = |thread: &ThreadSample| thread.line.is_some_and(|line| line.state == State::Runnable);
-    let never_ran = usage.cpu.total_ns == 0 && usage.turns == 0;
     // A sample is not taken again of a process whose clock did not move: looks have seen its threads, if there were any.
     let looks = later.machine.looks;
     let is_seen = looks >= LOOKS_ENOUGH && f64::from(thread.seen.runnable) >= ALWAYS * f64::from(looks);
-    let before = earlier.process(usage.pid).map(|process| earlier.threads_of(process)).unwrap_or_default();
-    let could_before = before.iter().any(|before| before.tid == usage.tid && could_run(before));
-    never_ran && (is_seen || (could_before && could_run(thread)))
+    let could_before = || {
+        let before = earlier.threads_of(earlier.process(usage.pid)?);
+        let at = before.binary_search_by_key(&usage.tid, |before| before.tid).ok()?;
+        before.get(at).map(could_run)
+    };
+    is_seen || (could_run(thread) && could_before() == Some(true))
 }
 
 /// What the hypervisor took from a CPU since `earlier`; of all CPUs where the thread's own is not known.

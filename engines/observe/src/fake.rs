@@ -60,6 +60,11 @@ impl FakeHost {
         fs::write(located, text).expect("a file");
     }
 
+    /// A link at the host's absolute `path` that leads to the folder `target`, as seen from the link's own.
+    pub(crate) fn link(&self, path: &str, target: &str) {
+        std::os::unix::fs::symlink(target, self.locate(path)).expect("a link");
+    }
+
     pub(crate) fn has(&self, path: &str) -> bool {
         self.locate(path).exists()
     }
@@ -82,9 +87,13 @@ impl FakeHost {
     }
 
     pub(crate) fn thread(&self, pid: u32, tid: u32, thread: FakeThread<'_>) {
-        self.file(&format!("/proc/{pid}/task/{tid}/stat"), stat(tid, thread));
-        let schedstat = format!("{} {} 1\n", thread.run_ns, thread.wait_ns);
-        self.file(&format!("/proc/{pid}/task/{tid}/schedstat"), schedstat);
+        self.thread_in(&format!("/proc/{pid}/task/{tid}"), tid, thread);
+    }
+
+    /// A thread whose folder is elsewhere: links to it make as many as a test wants.
+    pub(crate) fn thread_in(&self, folder: &str, tid: u32, thread: FakeThread<'_>) {
+        self.file(&format!("{folder}/stat"), stat(tid, thread));
+        self.file(&format!("{folder}/schedstat"), format!("{} {} 1\n", thread.run_ns, thread.wait_ns));
     }
 
     fn locate(&self, path: &str) -> PathBuf {

@@ -2,7 +2,7 @@
 //! have grown. Knows no file's contents.
 
 use machine::{Host, HostError};
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, SeekFrom, openat, seek, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, PROC_SUPER_MAGIC, RawDir, SeekFrom, fstatfs, openat, seek, statat};
 use rustix::io::Errno;
 use std::io;
 use std::mem::MaybeUninit;
@@ -15,6 +15,9 @@ pub struct Files {
     folder: OwnedFd,
     text: Vec<u8>,
     entries: Box<[MaybeUninit<u8>]>,
+    /// Whether it is the kernel's list of processes: other file systems' positions mean nothing.
+    is_proc: bool,
+    origin: Option<u64>,
 }
 
 /// One look at most files is one page; the buffer grows for those that are longer.
@@ -27,10 +30,13 @@ const ENTRIES_BYTES: usize = 32 << 10;
 impl Files {
     /// Opens the folder at the host's `path`.
     pub fn open(host: &Host, path: &Path) -> Result<Self, HostError> {
+        let folder = host.open_folder(path)?;
         Ok(Self {
-            folder: host.open_folder(path)?,
+            is_proc: fstatfs(&folder).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC),
+            folder,
             text: vec![0; TEXT_BYTES],
             entries: vec![MaybeUninit::uninit(); ENTRIES_BYTES].into_boxed_slice(),
+            origin: None,
         })
     }
 
@@ -57,9 +63,25 @@ impl Files {
 
     /// Fills `found` with the entries of the folder itself whose names are numbers: each number and its inode.
     pub fn numbers(&mut self, found: &mut Vec<Numbered>) -> io::Result<()> {
+        self.origin = None;
         found.clear();
         seek(&self.folder, SeekFrom::Start(0))?;
-        list(self.folder.as_fd(), &mut self.entries, found)
+        let origin = list(self.folder.as_fd(), &mut self.entries, found)?;
+        self.origin = origin.filter(|_| self.is_proc);
+        Ok(())
+    }
+
+    /// Where the entries of the folder stand that [`Files::numbers`] found, less their numbers. None where they do not stand by
+    /// number.
+    pub fn origin(&self) -> Option<u64> {
+        self.origin
+    }
+
+    /// Fills `found` with those from this position in the folder on.
+    pub fn numbers_at(&mut self, position: u64, found: &mut Vec<Numbered>) -> io::Result<()> {
+        found.clear();
+        seek(&self.folder, SeekFrom::Start(position))?;
+        list(self.folder.as_fd(), &mut self.entries, found).map(|_| ())
     }
 
     /// The same for the folder `path` below it.
@@ -67,7 +89,7 @@ impl Files {
         found.clear();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(&self.folder, path, flags, Mode::empty())?;
-        list(folder.as_fd(), &mut self.entries, found)
+        list(folder.as_fd(), &mut self.entries, found).map(|_| ())
     }
 
     /// The inode of `path` below the folder.
@@ -85,24 +107,30 @@ pub struct Numbered {
     pub inode: u64,
 }
 
+/// Says where the entries stand less their numbers, if that is the same for all.
 fn list(
     folder: std::os::fd::BorrowedFd<'_>,
     entries: &mut [MaybeUninit<u8>],
     found: &mut Vec<Numbered>,
-) -> io::Result<()> {
+) -> io::Result<Option<u64>> {
     let mut reading = RawDir::new(folder, entries);
+    let (mut position, mut origin, mut is_one) = (None, None, true);
     while let Some(entry) = reading.next() {
         let entry = entry?;
         let number = super::source::words::number(entry.file_name().to_bytes());
         if let Some(number) = number.and_then(|number| u32::try_from(number).ok()) {
             found.push(Numbered { number, inode: entry.ino() });
+            let own = position.and_then(|position: u64| position.checked_sub(number.into()));
+            is_one &= own.is_some() && own == *origin.get_or_insert(own);
         }
+        // The kernel says of each entry where the next one is.
+        position = Some(entry.next_entry_cookie());
     }
     // The kernel lists processes in order; other file systems do not.
     if !found.is_sorted() {
         found.sort_unstable();
     }
-    Ok(())
+    Ok(origin.flatten().filter(|_| is_one))
 }
 
 #[cfg(test)]
@@ -125,6 +153,20 @@ mod tests {
         assert_eq!(files.inode("7").expect("there"), found[0].inode);
         assert!(files.numbers_below("13/task", &mut found).is_err());
         assert!(found.is_empty());
+    }
+
+    #[test]
+    fn the_kernel_s_list_is_read_from_a_number_on() {
+        let mut files = Files::open(&Host::real(), Path::new("/proc")).expect("Linux has /proc");
+        let (mut all, mut part) = (Vec::new(), Vec::new());
+        files.numbers(&mut all).expect("readable");
+        let origin = files.origin().expect("entries stand by number");
+        let own = std::process::id();
+        for (number, is_in) in [(own, true), (own + 1, false)] {
+            files.numbers_at(origin + u64::from(number), &mut part).expect("readable");
+            assert!(part.iter().all(|entry| entry.number >= number));
+            assert_eq!(part.iter().any(|entry| entry.number == own), is_in);
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod family;
 mod files;
 pub mod fit;
 pub mod groups;
+mod listing;
 pub mod looker;
 pub mod model;
 pub mod recording;

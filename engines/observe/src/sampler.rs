@@ -5,6 +5,7 @@
 use crate::clocks::{Clocks, KernelClocks};
 use crate::files::{Files, Numbered};
 use crate::groups::{Hierarchies, Version};
+use crate::listing::Listing;
 use crate::sample::{
     CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Seen, Span, ThreadName, ThreadSample,
     TotalBasis,
@@ -67,7 +68,11 @@ pub struct Sampler {
     root: Files,
     hierarchies: Hierarchies,
     quota_millicores: Option<u64>,
+    listing: Listing,
     thread_list: Option<ThreadList>,
+    /// Processes that the kernel hides from programs in it.
+    hidden: Vec<u32>,
+    identities: Identities,
     found: Vec<Found>,
     tasks: Vec<Numbered>,
     path: String,
@@ -91,7 +96,10 @@ impl Sampler {
             hierarchies: Hierarchies::find(host),
             // LIMIT: a quota that changes while we look is not noticed; finding it means listing all mounts.
             quota_millicores: machine::cpu_quota(host).ok().flatten().map(|quota| quota.millicores),
+            listing: Listing::default(),
             thread_list: None,
+            hidden: Vec::new(),
+            identities: Identities::default(),
             found: Vec::new(),
             tasks: Vec::new(),
             path: String::new(),
@@ -104,6 +112,13 @@ impl Sampler {
     /// stays as it was. A pass that fails later ends it, too.
     pub fn use_thread_list(&mut self) -> bool {
         self.thread_list = ThreadList::open(&self.host);
+        if let Some(list) = &mut self.thread_list {
+            // Listed before the pass, so that who is born in between is not taken for hidden; who ends is no harm.
+            let is_listed = self.proc.numbers(&mut self.tasks).is_ok() && list.read();
+            let seen = |pid: u32| list.processes().binary_search_by_key(&pid, |listed| listed.pid).is_ok();
+            let all = self.tasks.iter().map(|entry| entry.number).filter(|_| is_listed);
+            self.hidden = all.filter(|pid| !seen(*pid)).collect();
+        }
         self.thread_list.is_some()
     }
 
@@ -114,8 +129,9 @@ impl Sampler {
         later.wall_ns = self.clocks.wall_ns();
         later.processes.clear();
         later.threads.clear();
+        self.identities.begin(later.at_ns);
         let mut found = std::mem::take(&mut self.found);
-        let listed = self.list(&wanted.who, &mut found);
+        let listed = self.list(&wanted.who, earlier, later.at_ns, &mut found);
         // Behind the list: who ends in between is in both, and counted once.
         later.endings = self.thread_list.as_mut().and_then(|list| {
             let mut endings = later.endings.take().unwrap_or_default();
@@ -143,6 +159,8 @@ impl Sampler {
         let Some(hierarchy) = &self.hierarchies.quota else { return };
         let groups = later.processes.iter().filter_map(|process| process.identity.as_ref()?.group.as_deref());
         let mut groups: Vec<&str> = groups.collect();
+        // Thousands of neighbours are in one group.
+        groups.dedup();
         groups.sort_unstable();
         groups.dedup();
         let mut folders: Vec<_> = groups.into_iter().flat_map(|group| hierarchy.levels(group)).collect();
@@ -158,7 +176,13 @@ impl Sampler {
         }
     }
 
-    fn list(&mut self, who: &Who, found: &mut Vec<Found>) -> Result<(), HostError> {
+    fn list(
+        &mut self,
+        who: &Who,
+        earlier: Option<&Sample>,
+        at_ns: u64,
+        found: &mut Vec<Found>,
+    ) -> Result<(), HostError> {
         found.clear();
         if let Some(list) = self.thread_list.as_mut() {
             if list.read() {
@@ -168,8 +192,13 @@ impl Sampler {
                 };
                 found.extend(list.processes().iter().filter(is_wanted).map(Found::in_list));
                 // LIE: kernels hide some processes from programs in them, and show them in /proc all the same.
-                if let Who::These(pids) = who {
-                    self.find_folders(pids, found);
+                match who {
+                    Who::Everybody => {
+                        let hidden = std::mem::take(&mut self.hidden);
+                        self.find_folders(&hidden, found);
+                        self.hidden = hidden;
+                    }
+                    Who::These(pids) => self.find_folders(pids, found),
                 }
                 return Ok(());
             }
@@ -177,7 +206,7 @@ impl Sampler {
         }
         match who {
             Who::Everybody => {
-                let listed = self.proc.numbers(&mut self.tasks);
+                let listed = self.listing.find(&mut self.proc, earlier, at_ns, &mut self.tasks);
                 found.extend(self.tasks.iter().map(|entry| Found::in_folder(entry.number, entry.inode)));
                 listed.map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause })
             }
@@ -200,7 +229,9 @@ impl Sampler {
                 found.push(Found::in_folder(pid, inode));
             }
         }
-        found.sort_unstable_by_key(|found| found.pid);
+        if !found.is_sorted_by_key(|found| found.pid) {
+            found.sort_unstable_by_key(|found| found.pid);
+        }
     }
 
     fn look_at_machine(&mut self, later: &mut Sample) {
@@ -240,11 +271,11 @@ impl Sampler {
 
     fn look_at_process(&mut self, entry: Found, wanted: &Wanted, before: Before<'_>, later: &mut Sample) {
         let mut process = ProcessSample { pid: entry.pid, folder: entry.folder, ..ProcessSample::default() };
-        (process.at_ns, process.cpu) =
-            entry.reading.unwrap_or_else(|| (self.clocks.now_ns(), self.clock_reading(entry.pid)));
-        let has_clock = process.cpu.total_ns.is_some();
         let known = before.process.filter(|known| known.folder == entry.folder);
-        let has_moved = !has_clock || known.is_none_or(|known| known.cpu != process.cpu);
+        (process.at_ns, process.cpu) =
+            entry.reading.unwrap_or_else(|| (self.clocks.now_ns(), self.clock_reading(entry.pid, known)));
+        let has_clock = process.cpu.total_ns.is_some();
+        let has_moved = !has_clock || entry.waits || known.is_none_or(|known| known.cpu != process.cpu);
         if !has_moved {
             // What did not move until now had not moved at the sample's beginning either: one time for all of these.
             process.at_ns = later.at_ns;
@@ -256,8 +287,10 @@ impl Sampler {
         let is_of_interest = wanted.texts == Texts::OfAll || wanted.depth == Depth::Threads || before.sample.is_some();
         let needs_text = has_moved && (is_of_interest || !has_clock);
         // A process that went away since it was listed has a good reading or none at all.
+        let mut name = None;
         if needs_text {
-            let is_read = self.read_texts(&mut process);
+            name = self.read_texts(&mut process);
+            let is_read = name.is_some();
             if !is_read && !has_clock {
                 return;
             }
@@ -270,7 +303,13 @@ impl Sampler {
                 (Some(known), Some(sample)) if !has_moved => {
                     copy_threads(sample.threads_of(known), &mut process, &mut later.threads);
                 }
-                _ => self.look_at_threads(&mut process, &mut later.threads),
+                (known, sample) => {
+                    let threads = known.zip(sample).map(|(known, sample)| (known.line, sample.threads_of(known)));
+                    match name.filter(|_| is_alone(&process, threads)) {
+                        Some(name) => self.look_at_only_thread(&mut process, name, &mut later.threads),
+                        None => self.look_at_threads(&mut process, &mut later.threads),
+                    }
+                }
             }
         }
         if !has_clock {
@@ -280,8 +319,12 @@ impl Sampler {
         later.processes.push(process);
     }
 
-    fn clock_reading(&self, pid: u32) -> CpuReading {
+    /// Ticks meet who runs: where the first clock stands still, the others do.
+    fn clock_reading(&self, pid: u32, known: Option<&ProcessSample>) -> CpuReading {
         let Some(total_ns) = self.clocks.process_ns(pid, Counted::Scheduled) else { return CpuReading::default() };
+        if let Some(known) = known.filter(|known| known.cpu.total_ns == Some(total_ns)) {
+            return known.cpu;
+        }
         let user_ns = self.clocks.process_ns(pid, Counted::UserTicks);
         let all_ns = self.clocks.process_ns(pid, Counted::AllTicks);
         let system_ns = all_ns.zip(user_ns).map(|(all_ns, user_ns)| all_ns.saturating_sub(user_ns));
@@ -291,17 +334,21 @@ impl Sampler {
     /// Once its state is known: a process that sleeps then has a clock that no running thread is ahead of.
     fn read_clocks_again(&self, process: &mut ProcessSample) {
         let at_ns = self.clocks.now_ns();
-        let again = self.clock_reading(process.pid);
+        let again = self.clock_reading(process.pid, Some(process));
         if again.total_ns.is_some() {
             process.at_ns = at_ns;
             process.cpu = again;
         }
     }
 
-    /// Reads line and identity. False where the line cannot be had.
-    fn read_texts(&mut self, process: &mut ProcessSample) -> bool {
-        let Some((name, line)) = self.read_line(process.pid) else { return false };
+    /// Reads line and identity; returns the name. None where the line cannot be had.
+    fn read_texts(&mut self, process: &mut ProcessSample) -> Option<ThreadName> {
+        let (name, line) = self.read_line(process.pid)?;
         process.line = Some(line);
+        let is_called_so = process.identity.as_ref().is_some_and(|known| known.name.as_bytes() == name.bytes());
+        if is_called_so && !self.identities.are_due {
+            return Some(name);
+        }
         self.read_command(process.pid);
         let status = self.read_of(process.pid, "status");
         let (user, cpus_allowed) =
@@ -319,7 +366,7 @@ impl Sampler {
             let (name, command, group) = (name.text(), text_of(&self.scratch), group.map(text_of));
             process.identity = Some(Arc::new(Identity { name, command, user, group, cpus_allowed }));
         }
-        true
+        Some(name)
     }
 
     fn read_line(&mut self, pid: u32) -> Option<(ThreadName, process_stat::StatLine)> {
@@ -373,11 +420,27 @@ impl Sampler {
         process.threads = Span { start: index(start), end: index(threads.len()) };
     }
 
-    fn look_at_thread(&mut self, pid: u32, tid: u32) -> Option<ThreadSample> {
-        let mut thread = ThreadSample { tid, at_ns: self.clocks.now_ns(), ..ThreadSample::default() };
+    /// The thread of a process that has no other: its line is the process's.
+    fn look_at_only_thread(&mut self, process: &mut ProcessSample, name: ThreadName, threads: &mut Vec<ThreadSample>) {
+        let start = threads.len();
+        let at_ns = self.clocks.now_ns();
+        let delay = self.read_delay(process.pid, process.pid);
+        let thread =
+            ThreadSample { tid: process.pid, at_ns, delay, line: process.line, name, ..ThreadSample::default() };
+        threads.push(thread);
+        process.threads = Span { start: index(start), end: index(threads.len()) };
+    }
+
+    /// Leaves the file's path in `path`.
+    fn read_delay(&mut self, pid: u32, tid: u32) -> Option<run_delay::RunDelay> {
         self.path.clear();
         write!(self.path, "{pid}/task/{tid}/schedstat").expect("a string takes every write");
-        thread.delay = self.proc.read(&self.path).ok().and_then(run_delay::parse);
+        self.proc.read(&self.path).ok().and_then(run_delay::parse)
+    }
+
+    fn look_at_thread(&mut self, pid: u32, tid: u32) -> Option<ThreadSample> {
+        let mut thread = ThreadSample { tid, at_ns: self.clocks.now_ns(), ..ThreadSample::default() };
+        thread.delay = self.read_delay(pid, tid);
         self.path.truncate(self.path.len() - "schedstat".len());
         self.path.push_str("stat");
         let (name, line) = process_stat::parse(self.proc.read(&self.path).ok()?)?;
@@ -410,15 +473,18 @@ struct Found {
     folder: u64,
     /// When its CPU time was read and what it was, where that is known already.
     reading: Option<(u64, CpuReading)>,
+    /// Whether one of its threads is known to have waited for a CPU: it may have begun to without any clock's moving.
+    waits: bool,
 }
 
 impl Found {
     fn in_folder(pid: u32, inode: u64) -> Self {
-        Self { pid, folder: inode, reading: None }
+        Self { pid, folder: inode, reading: None, waits: false }
     }
 
     fn in_list(listed: &Listed) -> Self {
-        Self { pid: listed.pid, folder: listed.start_ns, reading: Some((listed.at_ns, listed.cpu())) }
+        let reading = Some((listed.at_ns, listed.cpu()));
+        Self { pid: listed.pid, folder: listed.start_ns, reading, waits: listed.waits }
     }
 }
 
@@ -427,6 +493,38 @@ impl Found {
 struct Before<'a> {
     sample: Option<&'a Sample>,
     process: Option<&'a ProcessSample>,
+}
+
+/// When names, arguments, users and groups of those that have moved are read again, though they are called as they were: they hardly
+/// ever change, and are most of what there is to read.
+#[derive(Default)]
+struct Identities {
+    read_at_ns: Option<u64>,
+    are_due: bool,
+}
+
+/// LIMIT: arguments that a program changes, and the group that it is moved to, are noticed so late.
+const IDENTITIES_EVERY_NS: u64 = 5_000_000_000;
+
+impl Identities {
+    fn begin(&mut self, at_ns: u64) {
+        self.are_due = self.read_at_ns.is_none_or(|read_ns| at_ns.saturating_sub(read_ns) >= IDENTITIES_EVERY_NS);
+        if self.are_due {
+            self.read_at_ns = Some(at_ns);
+        }
+    }
+}
+
+/// Whether a process has one thread and always had, as far as its times tell: then its line, which has ended threads' times too, is
+/// the thread's. `known` is its line, and are its threads, of the sample before.
+fn is_alone(process: &ProcessSample, known: Option<(Option<process_stat::StatLine>, &[ThreadSample])>) -> bool {
+    let ticks = |line: process_stat::StatLine| (line.user_ticks, line.system_ticks);
+    let was_alone = match known {
+        Some((line, [thread])) => line.map(ticks) == thread.line.map(ticks),
+        Some(_) => false,
+        None => true,
+    };
+    was_alone && process.line.is_some_and(|line| line.threads == 1)
 }
 
 /// How many of its threads may have been on a CPU when its clock was read, and so be up to a tick ahead of it.

@@ -3,6 +3,7 @@
 
 pub mod load;
 mod scan;
+mod watching;
 
 use super::judge::median;
 use super::record::unused;
@@ -17,7 +18,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// Parts of the suite, for `--only` and `--list`.
-const PARTS: [&str; 5] = ["total", "running", "split", "exact", "scan"];
+const PARTS: [&str; 6] = ["total", "running", "split", "exact", "scan", "watching"];
 
 /// Trials of a kind unless `--rounds` says how many.
 const TRIALS: usize = 100;
@@ -98,7 +99,8 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
             "running" => running(&program, trials, &mut record)?,
             "split" => splits(&program, trials, &mut record)?,
             "exact" => exact_splits(&program, trials, &mut record)?,
-            _ => scan::run(&program, arguments.quick, &mut record)?,
+            "scan" => scan::run(&program, arguments.quick, &mut record)?,
+            _ => watching::run(&program, arguments.quick, &mut record)?,
         }
     }
     let quick = if arguments.quick { "-quick" } else { "" };

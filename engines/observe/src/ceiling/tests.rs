@@ -4,6 +4,7 @@ use super::*;
 use crate::clocks::Clocks;
 use crate::fake::{FakeHost, FakeThread};
 use crate::groups::Hierarchies;
+use crate::looker::Looker;
 use crate::model::Idlers;
 use crate::sampler::{Depth, Sampler, Texts, Wanted, Who};
 use std::sync::Arc;
@@ -227,4 +228,58 @@ fn a_host_without_groups_ticks_or_pressure_is_judged_all_the_same() {
     let (found, busy) =
         scene.found(|fake| fake.process(7, FakeThread { run_ns: 11 * S, ..AT_FIRST }), 0, Seen::default());
     assert_eq!((found.len(), busy), (1, None));
+}
+
+/// What most of them do, what one in 10,000 does, and what one in 1,000 does.
+fn threads_of_three_kinds(fake: &FakeHost, seconds: u64) {
+    let many = FakeThread { threads: THREADS, ..AT_FIRST };
+    fake.thread_in("/kinds/sleeps", 1, FakeThread { state: 'S', run_ns: S + 10 * seconds, ..many });
+    fake.thread_in("/kinds/spins", 1, FakeThread { run_ns: S + 980_000_000 * seconds, ..many });
+    fake.thread_in("/kinds/reads", 1, FakeThread { state: 'D', run_ns: S + 1_000_000 * seconds, ..many });
+}
+
+const THREADS: u32 = 100_000;
+
+#[test]
+fn a_hundred_thousand_threads_of_one_process_are_added_up_and_judged() {
+    let scene = Scene::new(4);
+    scene.machine(0, 0, 0);
+    scene.fake.process(7, FakeThread { threads: THREADS, state: 'S', ..AT_FIRST });
+    threads_of_three_kinds(&scene.fake, 0);
+    for tid in 8..7 + THREADS {
+        let kind = match tid {
+            tid if tid % 10_000 == 0 => "spins",
+            tid if tid % 1_000 == 0 => "reads",
+            _ => "sleeps",
+        };
+        scene.fake.link(&format!("/proc/7/task/{tid}"), &format!("../../../kinds/{kind}"));
+    }
+    let clock = MovedClock::default();
+    let mut sampler = Sampler::with_clocks(&scene.fake.host(), Box::new(clock.clone())).expect("a proc folder");
+    let mut looker = Looker::open(&scene.fake.host()).expect("a proc folder");
+    let wanted = Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads };
+    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    clock.0.store(100 * S, Ordering::Relaxed);
+    sampler.take(&wanted, None, &mut earlier).expect("listed");
+    looker.look();
+    threads_of_three_kinds(&scene.fake, 10);
+    clock.0.store(110 * S, Ordering::Relaxed);
+    sampler.take(&wanted, Some(&earlier), &mut later).expect("listed");
+    looker.tell(&mut later);
+    assert_eq!((later.threads.len(), later.machine.looks), (THREADS as usize, 1));
+    // One look is not enough for a verdict, and a second one would be over the budget: as if there had been four.
+    later.machine.looks *= 4;
+    later.threads.iter_mut().for_each(|thread| thread.seen.uninterruptible *= 4);
+    let mut interval = Interval::new(Idlers::Listed);
+    interval.update(&earlier, &later);
+    let (spinning, reading) = (10, 90);
+    let sleeping = u64::from(THREADS) - 1 - spinning - reading;
+    let used_ns = sleeping * 100 + spinning * 9_800_000_000 + reading * 10_000_000;
+    assert_eq!(interval.processes.iter().map(|usage| usage.cpu.total_ns).collect::<Vec<_>>(), [used_ns]);
+    let found = findings(&interval, &earlier, &later, None);
+    let count = |limit| found.iter().filter(|finding| finding.limit == limit).count() as u64;
+    assert_eq!((count(Limit::Ceiling), count(Limit::IoBound), found.len()), (spinning, reading, 100));
+    // A sample of processes alone adds nothing up by thread.
+    sampler.take(&Wanted { depth: Depth::Processes, ..wanted }, None, &mut earlier).expect("listed");
+    assert_eq!((earlier.threads.len(), earlier.processes[0].may_run), (0, THREADS));
 }

@@ -140,3 +140,45 @@ fn this_process_s_threads_are_found() {
     assert!(threads.iter().any(|thread| thread.tid == own));
     assert!(threads.iter().all(|thread| thread.line.is_some()));
 }
+
+#[test]
+fn a_process_with_one_thread_is_known_by_its_own_line_unless_others_have_ended() {
+    let fake = FakeHost::new();
+    let mut sampler = Sampler::with_clocks(&fake.host(), Box::new(FakeClocks)).expect("a proc folder");
+    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    let ticks = |sample: &Sample| {
+        let process = sample.process(3).expect("there");
+        sample.threads_of(process).iter().map(|thread| thread.line.expect("read").user_ticks).collect::<Vec<_>>()
+    };
+    // What only its thread's line says shows whether that was read.
+    for (threads, own, of_process, expected) in [(1, 5, 7, 7), (2, 6, 8, 6), (1, 7, 10, 7), (1, 8, 12, 8)] {
+        fake.process(3, FakeThread { threads, user_ticks: of_process, run_ns: 1, ..FakeThread::default() });
+        fake.thread(3, 3, FakeThread { threads, user_ticks: own, ..FakeThread::default() });
+        let known = (!earlier.processes.is_empty()).then_some(&earlier);
+        sampler.take(&ALL, known, &mut later).expect("listed");
+        assert_eq!(ticks(&later), [expected]);
+        std::mem::swap(&mut earlier, &mut later);
+    }
+}
+
+#[test]
+fn arguments_are_read_again_after_a_while_or_when_the_name_has_changed() {
+    let mut identities = Identities::default();
+    let due = [0, 1, IDENTITIES_EVERY_NS, IDENTITIES_EVERY_NS + 1].map(|at_ns| {
+        identities.begin(at_ns);
+        identities.are_due
+    });
+    assert_eq!(due, [true, false, true, false]);
+    let fake = FakeHost::new();
+    let mut sampler = Sampler::with_clocks(&fake.host(), Box::new(FakeClocks)).expect("a proc folder");
+    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    for (name, arguments, expected) in [("sh", "one", "one"), ("sh", "two", "one"), ("ls", "three", "three")] {
+        fake.process(3, FakeThread { name, ..FakeThread::default() });
+        fake.file("/proc/3/cmdline", arguments);
+        let known = (!earlier.processes.is_empty()).then_some(&earlier);
+        sampler.take(&ALL, known, &mut later).expect("listed");
+        let identity = later.process(3).and_then(|process| process.identity.clone()).expect("read");
+        assert_eq!(identity.shown(), expected);
+        std::mem::swap(&mut earlier, &mut later);
+    }
+}

@@ -31,6 +31,10 @@ mod record {
     pub const ADDED_UP_NS: usize = 9;
     /// How far that CPU's clock for threads is behind its clock: interrupts, and what the hypervisor took.
     pub const BEHIND_NS: usize = 10;
+    /// In the same place, of a thread that is on no CPU: its state.
+    pub const STATE: usize = BEHIND_NS;
+    /// The state of who could run.
+    pub const RUNNABLE: u64 = 0;
     pub const WORDS: usize = 11;
     pub const BYTES: usize = 8 * WORDS;
     pub type Record = [u64; WORDS];
@@ -53,6 +57,8 @@ pub struct Listed {
     pub start_ns: u64,
     /// When its first thread was looked at.
     pub at_ns: u64,
+    /// Whether one of its threads could run and had no CPU.
+    pub waits: bool,
     alive: Times,
     ended: Times,
 }
@@ -73,6 +79,7 @@ impl Listed {
             pid: u32::from_ne_bytes(pid),
             start_ns: record[record::START_NS],
             at_ns: record[record::AT_NS],
+            waits: record[record::ADDED_UP_NS] == 0 && record[record::STATE] == record::RUNNABLE,
             alive: [run_ns.saturating_add(ahead_ns), user_ns, system_ns],
             ended: times(record::ENDED),
         }
@@ -246,6 +253,7 @@ fn add_up(records: &mut dyn Iterator<Item = Record>, between_clocks_ns: i64, pro
     processes.dedup_by(|thread, process| {
         let is_same = thread.pid == process.pid;
         if is_same {
+            process.waits |= thread.waits;
             process.alive.iter_mut().zip(thread.alive).for_each(|(sum, time)| *sum = sum.saturating_add(time));
         }
         is_same
@@ -257,6 +265,8 @@ fn add_up(records: &mut dyn Iterator<Item = Record>, between_clocks_ns: i64, pro
 mod tests {
     use super::*;
     use sys::cpu_clock::{Counted, other_process_ns};
+
+    const SLEEPING: u64 = 1;
 
     fn record(pid: u32, at_ns: u64, times: Times, ended: Times, on_cpu: [u64; 2]) -> Record {
         let numbers = u64::from_ne_bytes([[9; 4], pid.to_ne_bytes()].concat().try_into().expect("eight"));
@@ -270,14 +280,14 @@ mod tests {
         let threads = [
             own,
             // Asleep: not stamped.
-            record(7, 0, [10, 4, 6], [100, 40, 60], [0; 2]),
+            record(7, 0, [10, 4, 6], [100, 40, 60], [0, SLEEPING]),
             // What a CPU does that nobody wants.
             record(0, 0, [0, 0, 900], [0; 3], [0; 2]),
             // On a CPU: added up at 500 of a clock that is 30 behind another, which is 1000 behind ours.
             record(9, 1535, [1, 1, 0], [0; 3], [500, 30]),
             // A thread with a higher number than the next process's, and one more has ended since the first was seen.
-            record(7, 0, [20, 5, 5], [130, 50, 80], [0; 2]),
-            record(11, 0, [20, 5, 5], [0; 3], [0; 2]),
+            record(7, 0, [20, 5, 5], [130, 50, 80], [0, record::RUNNABLE]),
+            record(11, 0, [20, 5, 5], [0; 3], [0, SLEEPING]),
         ];
         let mut processes = Vec::new();
         let mut add_up = |records: &[Record]| {
@@ -287,6 +297,7 @@ mod tests {
         let (ahead_ns, listed) = add_up(&threads);
         let [first, second, third] = listed.as_slice() else { panic!("{listed:?}") };
         assert_eq!((ahead_ns, first.pid, first.start_ns, first.at_ns, second.pid, third.at_ns), (5, 7, 77, 1, 9, 1535));
+        assert_eq!([first, second, third].map(|listed| listed.waits), [true, false, false], "one of two threads waits");
         let cpu = first.cpu();
         assert_eq!((cpu.total_ns, cpu.user_ns, cpu.system_ns), (Some(130), Some(49), Some(71)));
         assert_eq!(second.cpu().total_ns, Some(6));

@@ -13,7 +13,19 @@ const SCAN_MS_MAX: f64 = 30.0;
 const SCAN_IN_KERNEL_MS_MAX: f64 = 5.0;
 
 /// Sleeping processes that end with this value.
-struct Crowd(Vec<Child>);
+pub struct Crowd(Vec<Child>);
+
+impl Crowd {
+    /// So many.
+    pub fn start(count: usize) -> Result<Self, String> {
+        let mut crowd = Self(Vec::with_capacity(count));
+        for _ in 0..count {
+            let child = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn();
+            crowd.0.push(child.map_err(|error| format!("could not start a sleeper: {error}"))?);
+        }
+        Ok(crowd)
+    }
+}
 
 impl Drop for Crowd {
     fn drop(&mut self) {
@@ -29,11 +41,7 @@ impl Drop for Crowd {
 /// Measures and says.
 pub fn run(program: &Path, is_quick: bool, record: &mut Record) -> Result<(), String> {
     let count = if is_quick { PROCESSES_QUICK } else { PROCESSES };
-    let mut crowd = Crowd(Vec::with_capacity(count));
-    for _ in 0..count {
-        let child = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn();
-        crowd.0.push(child.map_err(|error| format!("could not start a sleeper: {error}"))?);
-    }
+    let _crowd = Crowd::start(count)?;
     record.say(&format!(
         "## one scan of {count} sleeping processes\n\n| tool | CPU ms a scan | target |\n|---|---|---|\n"
     ));

@@ -28,6 +28,7 @@ pub struct Fields {
     ticks: [i16; 2],
     signal: i16,
     ended: [i16; 3],
+    state: i16,
     is_on_cpu: i16,
     added_up: i16,
     /// From a thread to the queue it is in, to its CPU's, with its two clocks. COMPAT: in kernels that schedule groups.
@@ -53,6 +54,8 @@ impl Fields {
             ticks: [task("utime")?, task("stime")?],
             signal: task("signal")?,
             ended: [signal("sum_sched_runtime")?, signal("utime")?, signal("stime")?],
+            // COMPAT: its name before 5.14.
+            state: task("__state").or_else(|| task("state"))?,
             is_on_cpu: task("on_cpu")?,
             added_up: task("se.exec_start")?,
             queue: task("se.cfs_rq")?,
@@ -211,11 +214,10 @@ impl Fields {
         self.run_time(code);
     }
 
-    /// For how long the thread of R8 has run, as far as it is added up; and when that was, where it runs.
+    /// For how long the thread of R8 has run, as far as it is added up; and when that was, where it runs, or its state.
     fn run_time(&self, code: &mut Assembler) {
         let (waits, same, done) = (code.label(), code.label(), code.label());
         code.store(Double, R9, at(record::ADDED_UP_NS), Is(0));
-        code.store(Double, R9, at(record::BEHIND_NS), Is(0));
         code.load(Word, R1, R8, self.is_on_cpu);
         code.jump_if(R1, Equal, Is(0), waits);
         code.load(Double, R3, R8, self.queue);
@@ -236,6 +238,8 @@ impl Fields {
         stamp(code);
         code.jump(done);
         code.bind(waits);
+        code.load(Word, R1, R8, self.state);
+        code.store(Double, R9, at(record::STATE), Of(R1));
         code.load(Double, R3, R8, self.run);
         code.store(Double, R9, at(record::ALIVE), Of(R3));
         code.bind(done);
