@@ -10,6 +10,21 @@ use testkit::program::{Exit, left_out};
 const BEFORE: &str = "umask 022; echo one > a; echo two > b; mkdir -p d/e t; echo x > d/f; echo y > d/e/g; ln -s f d/link; ln -s d linkd;
     ln -s a linka; chmod 640 a; chmod 750 d/e; chmod 4755 d/f; touch -d '2001-02-03 04:05:06.5' a";
 
+/// A folder of files of which each differs from the others in what a copy may keep, and what is made of it: most files of a folder are like their neighbours, and
+/// are copied in fewer steps for it.
+const NEIGHBOURS: &str = "mkdir n; for i in 1 2 3 4 5 6 7 8 9; do echo $i > n/f$i; touch -d @10000000$i n/f$i; done; chmod 600 n/f3; chmod 4711 n/f4; chmod 1777 n/f5;
+    ln n/f6 n/g6; setfattr -n user.colour -v blue n/f7 2>/dev/null; : > n/f8; chmod 444 n/f9; touch -d @5 n/f[3-9] n";
+const COPIES_OF_NEIGHBOURS: [&str; 8] = [
+    "cp -a n new; cp -a n/. t",
+    "cp -a n/. t; echo more >> t/f2; rm t/f4; cp -a n/. t",
+    "cp -a n/. t; echo more >> t/f2; rm t/f4; cp -au n/. t",
+    "cp -rp n/. t",
+    "cp -r --preserve=mode n new",
+    "cp -r --preserve=timestamps,links n new",
+    "cp -r --preserve=xattr n new",
+    "cp -r --preserve=mode,ownership n new",
+];
+
 /// Runs `script` both ways; `cp`, `mv` and `rm` in it are functions.
 fn is_as_gnu(script: &str) {
     let ends = ["", "$mh "].map(|program| {
@@ -119,9 +134,17 @@ fn links_and_modes_are_those_of_gnu() {
     {
         is_as_gnu(script);
     }
+    for copy in COPIES_OF_NEIGHBOURS {
+        is_as_gnu(&format!("{NEIGHBOURS}; {copy}"));
+    }
     if !is_root() {
         left_out("copies of owners, access lists and mounts: they need root");
         return;
+    }
+    for copy in COPIES_OF_NEIGHBOURS {
+        is_as_gnu(&format!("{NEIGHBOURS}; chown 12:34 n/f1 n/f3 n/f4; chown 0:34 n/f5 n/f9; chmod 4711 n/f4; {copy}"));
+        is_as_gnu(&format!("{NEIGHBOURS}; chown -R 12:34 n; chmod 6755 n/f4; setfacl -d -m u:12:rwx t; {copy}"));
+        is_as_gnu(&format!("{NEIGHBOURS}; setfacl -m u:13:r n/f2 n/f5; setfacl -d -m u:12:rwx n; {copy}"));
     }
     for script in [
         // Made narrow for its owner's sake, then as wide as the mask allows.

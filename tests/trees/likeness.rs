@@ -241,11 +241,12 @@ fn under_fakeroot_owners_and_devices_are_what_they_seem() {
     }
     let place = Place::new();
     place.write("mine", "x");
-    let run = "fakeroot sh -c 'mkdir tree; cp mine tree/file; chown 1234:5678 tree/file tree; mknod tree/device c 1 3; chmod 4755 tree/file; \
-        $mh cp -a -j 4 tree copy; stat -c \"%n %F %u:%g %a %t:%T\" copy copy/file copy/device; $mh rm -r copy/file; touch copy/file; stat -c \"%n %u\" copy/file'";
+    let run = "fakeroot sh -c 'mkdir tree; for name in file other third; do cp mine tree/$name; done; chown 1234:5678 tree/file tree/other tree; mknod tree/device c 1 3; \
+        chmod 4755 tree/file; $mh cp -a -j 4 tree copy; stat -c \"%n %F %u:%g %a %t:%T\" copy copy/file copy/other copy/third copy/device; \
+        $mh rm -r copy/file; touch copy/file; stat -c \"%n %u\" copy/file'";
     let outcome = succeeds(&place, run);
     let expected = "copy directory 1234:5678 755 0:0\ncopy/file regular file 1234:5678 4755 0:0\n\
-        copy/device character special file 0:0 644 1:3\ncopy/file 0\n";
+        copy/other regular file 1234:5678 644 0:0\ncopy/third regular file 0:0 644 0:0\ncopy/device character special file 0:0 644 1:3\ncopy/file 0\n";
     assert_eq!(String::from_utf8_lossy(&outcome.stdout), expected);
 }
 

@@ -43,24 +43,26 @@ pub enum Named {
 impl Naming {
     /// Where a member goes.
     pub fn place(&self, name: &[u8]) -> Named {
-        let mut names: Vec<&[u8]> = Vec::new();
+        let (mut path, mut stripped) = (Vec::with_capacity(name.len()), 0);
         for part in name.split(|&byte| byte == b'/') {
             match part {
                 b"" | b"." => {}
                 b".." if self.absolute == Absolute::MadeRelative => return Named::LeadsUp,
-                part => names.push(part),
+                _ if stripped < self.strip_components => stripped += 1,
+                part => {
+                    if !path.is_empty() {
+                        path.push(b'/');
+                    }
+                    path.extend_from_slice(part);
+                }
             }
         }
-        if self.strip_components > 0 {
-            if names.len() <= self.strip_components {
-                return Named::CutOff;
-            }
-            names.drain(..self.strip_components);
+        if self.strip_components > 0 && path.is_empty() {
+            return Named::CutOff;
         }
         let slashes = name.iter().take_while(|&&byte| byte == b'/').count();
-        let mut path = names.join(&b'/');
         if let Some(top) = &self.top_level
-            && names.first().is_none_or(|first| first != top)
+            && path.split(|&byte| byte == b'/').next() != Some(top.as_slice())
         {
             path = if path.is_empty() { top.clone() } else { [top, path.as_slice()].join(&b'/') };
         }

@@ -4,7 +4,7 @@
 
 use crate::entry::Status;
 use crate::tree_calls::{self, SetTime};
-use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid};
 use rustix::io::Errno;
 use std::ffi::{CStr, c_void};
 use std::io;
@@ -21,6 +21,9 @@ pub fn is_free() -> bool {
             libc::unlinkat as _,
             libc::close as _,
             libc::futimens as _,
+            libc::fchown as _,
+            libc::fchmod as _,
+            libc::flistxattr as _,
             libc::pread64 as _,
             libc::pwrite64 as _,
         ];
@@ -102,6 +105,24 @@ pub fn set_times(file: BorrowedFd<'_>, read: SetTime, changed: SetTime) -> io::R
     Ok(rustix::fs::futimens(file, &times)?)
 }
 
+/// [`crate::entry::set_owner`] of an open file.
+#[inline(always)]
+pub fn set_owner(file: BorrowedFd<'_>, user: u32, group: u32) -> io::Result<()> {
+    Ok(rustix::fs::fchown(file, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))?)
+}
+
+/// [`crate::entry::set_mode`] of an open file.
+#[inline(always)]
+pub fn set_mode(file: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(file, Mode::from_bits_retain(mode))?)
+}
+
+/// Whether an open file has extended attributes, or access lists, whose names [`crate::entry::attribute_names`] would tell. Not on a file system that knows none.
+#[inline(always)]
+pub fn has_attributes(file: BorrowedFd<'_>) -> bool {
+    rustix::fs::flistxattr_query(file).is_ok_and(|bytes| bytes > 0)
+}
+
 /// [`crate::entry::unlink_at`].
 #[inline(always)]
 pub fn unlink_at(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
@@ -155,6 +176,13 @@ mod tests {
         let (one, other) = (one.expect("status"), other.expect("status"));
         assert_eq!(format!("{one:?}"), format!("{other:?}"));
         assert_eq!((one.size, one.atime, Some(one.mtime) == past), (7, (1_000_000_000, 5), false));
+        assert!(!has_attributes(again.as_fd()));
+        set_owner(again.as_fd(), one.uid, one.gid).expect("owner");
+        set_mode(again.as_fd(), 0o604).expect("mode");
+        let told = whole_status_of(again.as_fd()).expect("status");
+        assert_eq!((told.mode & 0o7777, told.uid, told.gid), (0o604, one.uid, one.gid));
+        let is_set = entry::set_attribute(entry::Target::Open(again.as_fd()), c"user.a", b"blue").is_ok();
+        assert_eq!(has_attributes(again.as_fd()), is_set);
         // Reading may change when it was read.
         let mut read = [0; 9];
         assert_eq!((read_at(again.as_fd(), &mut read, 3).expect("read"), &read[..4]), (4, b"4567".as_slice()));

@@ -15,33 +15,47 @@ pub struct Later {
     mode: u32,
     owner: (u64, u64),
     mtime: Time,
-    atime: Option<Time>,
-    attributes: Box<[Attribute]>,
+    rare: Option<Box<Rare>>,
     /// Where its header stands in the archive.
     pub header_offset: u64,
     name: Name,
 }
 
+/// What few folders get.
+struct Rare {
+    atime: Option<Time>,
+    attributes: Vec<Attribute>,
+}
+
 impl Later {
     fn of(member: &Member, name: Name) -> Self {
-        let Member { mode, uid, gid, mtime, atime, header_offset, .. } = *member;
-        let attributes = member.attributes.clone().into();
-        Self { mode, owner: (uid, gid), mtime, atime, attributes, header_offset, name }
+        let Member { mode, uid, gid, mtime, atime, header_offset, ref attributes, .. } = *member;
+        let has_rare = atime.is_some() || !attributes.is_empty();
+        let rare = has_rare.then(|| Box::new(Rare { atime, attributes: attributes.clone() }));
+        Self { mode, owner: (uid, gid), mtime, rare, header_offset, name }
     }
 
     /// As the archive has it, without names.
     pub fn member(self) -> Member {
-        let Self { mode, owner: (uid, gid), mtime, atime, attributes, header_offset, .. } = self;
-        let (kind, attributes) = (Kind::Directory, attributes.into());
-        Member { kind, mode, uid, gid, mtime, atime, attributes, header_offset, ..Member::default() }
+        let Self { mode, owner: (uid, gid), mtime, rare, header_offset, .. } = self;
+        let (atime, attributes) = rare.map_or((None, Vec::new()), |rare| (rare.atime, rare.attributes));
+        Member { kind: Kind::Directory, mode, uid, gid, mtime, atime, attributes, header_offset, ..Member::default() }
     }
+}
+
+/// A number of what is noted. LIMIT: four thousand millions of folders: what is noted of them has hundreds of gigabytes.
+type Number = u32;
+
+fn number(count: usize) -> Number {
+    Number::try_from(count).expect("memory ends before the numbers do")
 }
 
 /// A folder of the archive, or on the way to one.
 #[derive(Default)]
 struct Node {
     inside: Inside,
-    later: Option<Box<Later>>,
+    /// Where among [`LaterFolders::laters`] it stands, once it has stood there.
+    later: Option<Number>,
 }
 
 /// The folders in a folder, by name: mostly none, or one.
@@ -49,12 +63,12 @@ struct Node {
 enum Inside {
     #[default]
     None,
-    One(Box<[u8]>, usize),
-    Many(HashMap<Box<[u8]>, usize>),
+    One(Box<[u8]>, Number),
+    Many(Box<HashMap<Box<[u8]>, Number>>),
 }
 
 impl Inside {
-    fn get(&self, name: &[u8]) -> Option<usize> {
+    fn get(&self, name: &[u8]) -> Option<Number> {
         match self {
             Self::None => None,
             Self::One(only, node) => (**only == *name).then_some(*node),
@@ -62,10 +76,10 @@ impl Inside {
         }
     }
 
-    fn insert(&mut self, name: &[u8], node: usize) {
+    fn insert(&mut self, name: &[u8], node: Number) {
         *self = match std::mem::take(self) {
             Self::None => Self::One(name.into(), node),
-            Self::One(only, first) => Self::Many([(only, first), (name.into(), node)].into()),
+            Self::One(only, first) => Self::Many(Box::new([(only, first), (name.into(), node)].into())),
             Self::Many(mut nodes) => {
                 nodes.insert(name.into(), node);
                 Self::Many(nodes)
@@ -76,8 +90,8 @@ impl Inside {
 
 /// Those of them that are still to be gone through.
 enum Ahead {
-    One(Option<(Box<[u8]>, usize)>),
-    Many(Box<hash_map::IntoIter<Box<[u8]>, usize>>),
+    One(Option<(Box<[u8]>, Number)>),
+    Many(Box<hash_map::IntoIter<Box<[u8]>, Number>>),
 }
 
 impl Ahead {
@@ -89,7 +103,7 @@ impl Ahead {
         }
     }
 
-    fn next(&mut self) -> Option<(Box<[u8]>, usize)> {
+    fn next(&mut self) -> Option<(Box<[u8]>, Number)> {
         match self {
             Self::One(only) => only.take(),
             Self::Many(nodes) => nodes.next(),
@@ -101,16 +115,18 @@ impl Ahead {
 pub struct LaterFolders {
     /// The first is the root.
     nodes: Vec<Node>,
-    way: Way<usize>,
+    /// What they get; nothing where something else stands there by now. In one place, since each by itself would take half as much again.
+    laters: Vec<Option<Later>>,
+    way: Way<Number>,
 }
 
 impl Default for LaterFolders {
     fn default() -> Self {
-        Self { nodes: vec![Node::default()], way: Way::default() }
+        Self { nodes: vec![Node::default()], laters: Vec::new(), way: Way::default() }
     }
 }
 
-const ROOT: usize = 0;
+const ROOT: Number = 0;
 
 impl LaterFolders {
     /// Notes what the folder at `member`'s path gets; `name` is what the archive calls it.
@@ -128,7 +144,14 @@ impl LaterFolders {
                 }
             }
         }
-        self.nodes[at].later = Some(Box::new(Later::of(member, name)));
+        let later = Some(Later::of(member, name));
+        match self.nodes[at as usize].later {
+            Some(there) => self.laters[there as usize] = later,
+            None => {
+                self.nodes[at as usize].later = Some(number(self.laters.len()));
+                self.laters.push(later);
+            }
+        }
     }
 
     /// Something else is at `path` now.
@@ -137,31 +160,33 @@ impl LaterFolders {
         let mut at = self.way.last().copied().unwrap_or(ROOT);
         let mut parts = ahead.split(|&byte| byte == b'/').peekable();
         while let Some(part) = parts.next() {
-            let Some(found) = self.nodes[at].inside.get(part) else { return };
+            let Some(found) = self.nodes[at as usize].inside.get(part) else { return };
             at = found;
             if parts.peek().is_some() {
                 self.way.enter(part, at);
             }
         }
-        self.nodes[at].later = None;
+        if let Some(there) = self.nodes[at as usize].later {
+            self.laters[there as usize] = None;
+        }
     }
 
-    fn inside(&mut self, above: usize, name: &[u8]) -> usize {
-        if let Some(found) = self.nodes[above].inside.get(name) {
+    fn inside(&mut self, above: Number, name: &[u8]) -> Number {
+        if let Some(found) = self.nodes[above as usize].inside.get(name) {
             return found;
         }
+        let node = number(self.nodes.len());
         self.nodes.push(Node::default());
-        let node = self.nodes.len() - 1;
-        self.nodes[above].inside.insert(name, node);
+        self.nodes[above as usize].inside.insert(name, node);
         node
     }
 
     /// Calls `restore` with each folder and its name in the archive, those in a folder before the folder itself: a mode may bar the way.
     pub fn deepest_first(self, root: &Root, restore: impl FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)) {
-        let mut nodes = self.nodes;
-        let top = std::mem::take(&mut nodes[ROOT]);
+        let Self { mut nodes, laters, .. } = self;
+        let top = std::mem::take(&mut nodes[ROOT as usize]);
         let top = Level { at: opened(root.again()), path_bytes: 0, ahead: Ahead::of(top.inside), later: top.later };
-        Descent { root, nodes, path: Vec::new(), levels: vec![top], restore }.go();
+        Descent { root, nodes, laters, path: Vec::new(), levels: vec![top], restore }.go();
     }
 }
 
@@ -190,12 +215,13 @@ struct Level {
     /// Bytes of [`Descent::path`] that are its path.
     path_bytes: usize,
     ahead: Ahead,
-    later: Option<Box<Later>>,
+    later: Option<Number>,
 }
 
 struct Descent<'a, Restore> {
     root: &'a Root,
     nodes: Vec<Node>,
+    laters: Vec<Option<Later>>,
     path: Vec<u8>,
     levels: Vec<Level>,
     restore: Restore,
@@ -211,15 +237,15 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         }
     }
 
-    fn enter(&mut self, name: &[u8], node: usize) {
-        let Node { inside, later } = std::mem::take(&mut self.nodes[node]);
+    fn enter(&mut self, name: &[u8], node: Number) {
+        let Node { inside, later } = std::mem::take(&mut self.nodes[node as usize]);
         if self.levels.len() > 1 {
             self.path.push(b'/');
         }
         self.path.extend_from_slice(name);
         let Some(above) = self.levels.last() else { return };
         let at = match &above.at {
-            At::Open(folder) => opened(self.open(folder.as_fd(), name, later.is_some())),
+            At::Open(folder) => opened(self.open(folder.as_fd(), name, self.is_to_be_changed(later))),
             At::Closed(_) => At::Failed(None),
             At::Failed(error) => At::Failed(*error),
         };
@@ -227,6 +253,10 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         if let Some(far) = self.levels.len().checked_sub(OPEN_MAX + 1).filter(|&far| far > 0) {
             close(&mut self.levels[far]);
         }
+    }
+
+    fn is_to_be_changed(&self, later: Option<Number>) -> bool {
+        later.is_some_and(|there| self.laters[there as usize].is_some())
     }
 
     /// A folder that gets something is never opened through a link; links on the way to one lead where they lead, beneath the root.
@@ -246,14 +276,14 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         {
             above.at = opened(again(&at, identity, || self.root.open_folder(&self.path[..above_bytes])));
         }
-        if let Some(later) = later {
+        if let Some(later) = later.and_then(|there| self.laters[there as usize].take()) {
             let name = later.name.whole(&self.path[..path_bytes]);
             let folder = match &at {
                 At::Open(folder) => Ok(folder.as_fd()),
                 At::Failed(Some(error)) => Err(io::Error::from_raw_os_error(*error)),
                 At::Failed(None) | At::Closed(_) => Err(io::Error::other("it was moved meanwhile")),
             };
-            (self.restore)(*later, name, folder);
+            (self.restore)(later, name, folder);
         }
         self.path.truncate(above_bytes);
     }

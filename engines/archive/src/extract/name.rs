@@ -5,8 +5,13 @@
 #[derive(Clone)]
 pub struct Name {
     front: Box<[u8]>,
-    shared: usize,
-    slashes: usize,
+    shared: u32,
+    slashes: u32,
+}
+
+/// LIMIT: names have a mebibyte at most.
+fn count(bytes: usize) -> u32 {
+    u32::try_from(bytes).expect("a name's bytes")
 }
 
 impl Name {
@@ -16,15 +21,15 @@ impl Name {
         let name = &name[..name.len() - slashes];
         // By far the commonest, and compared in one go.
         if name == path {
-            return Self { front: Box::default(), shared: path.len(), slashes };
+            return Self { front: Box::default(), shared: count(path.len()), slashes: count(slashes) };
         }
         let shared = name.iter().rev().zip(path.iter().rev()).take_while(|(one, other)| one == other).count();
-        Self { front: name[..name.len() - shared].into(), shared, slashes }
+        Self { front: name[..name.len() - shared].into(), shared: count(shared), slashes: count(slashes) }
     }
 
     /// The name, given the path again.
     pub fn whole(&self, path: &[u8]) -> Vec<u8> {
-        [&self.front, &path[path.len() - self.shared..], &b"/".repeat(self.slashes)].concat()
+        [&self.front, &path[path.len() - self.shared as usize..], &b"/".repeat(self.slashes as usize)].concat()
     }
 }
 

@@ -22,7 +22,7 @@ const MEMBERS_MAX: usize = 128;
 /// A chunk ends where the folder changes when it has this much: two workers then seldom make names in one folder.
 const MEMBERS_WORTH_IT: usize = 12;
 const BYTES_WORTH_IT: u64 = 128 << 10;
-/// LIMIT: bytes of names in a chunk of a file, unless one alone has more; each may have a mebibyte. Those of usual archives have a tenth of this.
+/// LIMIT: bytes of names in a chunk without data in a block, unless one alone has more; each may have a mebibyte. Those of usual archives have a tenth of this.
 const NAMES_BYTES: usize = 128 << 10;
 /// Bytes between two members that are rather read in vain than for another call.
 const GAP_BYTES: u64 = 16 << 10;
@@ -178,12 +178,16 @@ impl<'a> Slicer<'a> {
         let is_file = matches!(self.feed, Feed::File(_));
         let sliced = if is_file { self.cut_file(chunk) } else { self.cut_blocks(chunk) };
         if let Feed::Blocks(source) = &mut self.feed {
-            let emptied = std::mem::take(&mut chunk.block);
-            let block = source.take_block(emptied);
-            // Of headers alone nothing is needed any more: the names in them, which may be as long, are held already.
-            match has_data_in_block(chunk) {
-                true => chunk.block = block,
-                false => source.is_read(block),
+            let has_data = has_data_in_block(chunk);
+            // Where long names have ended the chunk, the next one goes on in the block.
+            if has_data || source.has_left() || source.ahead().is_empty() {
+                let emptied = std::mem::take(&mut chunk.block);
+                let block = source.take_block(emptied);
+                // Of headers alone nothing is needed any more: the names in them, which may be as long, are held already.
+                match has_data {
+                    true => chunk.block = block,
+                    false => source.is_read(block),
+                }
             }
         }
         self.ticket += 1;
@@ -313,11 +317,12 @@ impl<'a> Slicer<'a> {
 
     fn cut_blocks(&mut self, chunk: &mut ExtractChunk) -> Result<(), ReadError> {
         let entries = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner);
-        loop {
+        let (mut names_bytes, mut has_data_in_block) = (0, false);
+        while has_data_in_block || names_bytes < NAMES_BYTES {
             if self.block_is_over()? {
                 break;
             }
-            // LIMIT: what one block brings to tell; members are not counted, since their data stand in it.
+            // LIMIT: what one block brings to tell; members with data are not counted, since those stand in it.
             let Some(mut current) = self.next(entries, usize::MAX)? else { break };
             let Feed::Blocks(source) = &mut self.feed else { break };
             // Its header stood behind the border of the block that this chunk takes.
@@ -345,7 +350,9 @@ impl<'a> Slicer<'a> {
             if has_data {
                 source.advance(bytes);
                 current.done += bytes as u64;
+                has_data_in_block = true;
             }
+            names_bytes += member.path.len() + member.link.len();
             entries.push(Entry::Item(Item {
                 member,
                 name: current.name.clone(),

@@ -228,6 +228,23 @@ fn a_path_that_comes_many_times_is_what_came_last() {
 }
 
 #[test]
+fn chunks_that_long_names_end_go_on_in_their_block() {
+    let mut archive = Vec::new();
+    let deep = vec!["n".repeat(250); 13].join("/");
+    folder(&mut archive, &deep, 0o750);
+    for number in 0..300_usize {
+        // Most have no data: forty of their names are as many as a chunk takes.
+        let data = if number % 50 == 49 { vec![7; number] } else { Vec::new() };
+        file(&mut archive, &format!("{deep}/{number:03}"), &data);
+    }
+    link(&mut archive, "last", Kind::HardLink, &format!("{deep}/299"));
+    let (told, tree) = everywhere(&archive, |_| {});
+    assert_eq!((told.len(), tree.len()), (302, 315), "{tree:?}");
+    assert!(told.iter().all(|told| !told.starts_with('!')), "{told:?}");
+    assert!(tree.iter().any(|line| line.starts_with("root/last 644 299 bytes 313950 links 2")), "{:?}", tree.last());
+}
+
+#[test]
 fn nothing_outside_the_root_is_touched() {
     let mut archive = Vec::new();
     for name in ["/abs", "../up", "a/../../up", "..", "out/file", "out/deep/file", "up/file", "abs/tmp/file"] {

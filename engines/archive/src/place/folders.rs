@@ -147,7 +147,11 @@ impl<'a> Folders<'a> {
         }
         let (path, folder) = match self.open.get_key_value(path) {
             Some((path, folder)) => (Arc::clone(path), Arc::clone(folder)),
-            None => self.open(path, missing)?,
+            None => {
+                // Not beside the next one: a path may be as long as all that a worker keeps.
+                self.last = None;
+                self.open(path, missing)?
+            }
         };
         self.last = Some((path, Arc::clone(&folder)));
         Ok(folder)

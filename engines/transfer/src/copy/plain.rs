@@ -1,57 +1,93 @@
-//! The commonest entry by the shortest way: a regular file that gets no more than its bytes and its mode, in a folder where nothing has its
-//! name. Its calls are set in line into the loop over a list (`sys::straight` says why). Whatever is not so, or fails, is left as it was
-//! found, to `item`, which begins anew and says what there is to say.
+//! The commonest entry by the shortest way: a regular file that gets its bytes, and its owner, mode and times where they are kept, in a folder
+//! where nothing has its name. It has no attributes, and no other name where those are kept. Its calls are set in line into the loop over a list
+//! (`sys::straight` says why). Whatever is not so, or fails, is left as it was found, to `item`, which begins anew and says what there is to say.
 
 use super::data::{STEP_BYTES, Way};
 use super::item::{Item, NEW};
 use super::tree::Run;
-use super::{Attribute, Make, Reflink, Sparse};
+use super::{Attribute, Keep, Make, Reflink, Sparse};
 use crew::scatter::Branch;
-use std::os::fd::AsFd;
-use sys::entry::{Follow, Kind, flags};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use sys::entry::{Follow, Kind, Moment, Status, flags};
 use sys::straight;
 
 /// A source is opened as `item` does where special files are not read.
 const SOURCE: i32 = flags::O_RDONLY | flags::O_NOCTTY | flags::O_NONBLOCK;
 
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// It is copied.
+    Copied,
+    /// It is not such a file, or could not be copied this way.
+    No,
+    /// Nor will its neighbours be: they have attributes as it has, have names that are taken, or get an owner that may not be given.
+    NorOthers,
+}
+
 impl Run<'_> {
     /// Whether the manner of this run allows that way.
     pub fn may_be_plain(&self) -> bool {
         let manner = &self.copying.manner;
-        let keep = &manner.keep;
-        let keeps = keep.mode || keep.owner || keep.times || keep.links || keep.context;
         let reads_special = manner.contents || !manner.recursive;
         let is_told = manner.tells_all || manner.pretends || manner.verify.is_some();
         let bytes_as_usual = manner.sparse == Sparse::Auto && manner.reflink == Reflink::Auto;
-        let adds_nothing = !keeps && keep.attributes == Attribute::Leave && !reads_special && !is_told;
-        adds_nothing && bytes_as_usual && manner.make == Make::Copies && straight::is_free()
+        let is_usual = bytes_as_usual && manner.make == Make::Copies && !reads_special && !is_told;
+        // An owner without a mode comes to files that nobody else can open meanwhile; who asks for that has time.
+        is_usual && (manner.keep.mode || !manner.keep.owner) && straight::is_free()
     }
 
-    /// Copies an entry if it is such a file. Whether it did.
+    /// Copies an entry if it is such a file.
     #[inline(always)]
-    pub fn copy_plain(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> bool {
-        let nofollow = if item.follow == Follow::No { flags::O_NOFOLLOW } else { 0 };
-        let Ok(source) = straight::open_at(item.source, item.name, SOURCE | nofollow, 0) else { return false };
-        let Ok(status) = straight::status_of(source.as_fd()) else { return false };
-        let target_device = item.place.folder().map_or(0, |folder| folder.target_device);
-        let is_one_step = (1..=STEP_BYTES as u64).contains(&status.bytes());
-        if status.kind() != Kind::File || !is_one_step || !self.ways.is_in_kernel(&status, target_device) {
-            return false;
+    pub fn copy_plain(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Plain {
+        let (keep, Some(folder)) = (&self.copying.manner.keep, item.place.folder()) else { return Plain::No };
+        // The first file of a folder tells what owner new ones get; `item` asks for it.
+        let newborn = folder.newborn.get();
+        if keep.owner && newborn.is_none() {
+            return Plain::No;
         }
+        let nofollow = if item.follow == Follow::No { flags::O_NOFOLLOW } else { 0 };
+        let Ok(source) = straight::open_at(item.source, item.name, SOURCE | nofollow, 0) else { return Plain::No };
+        let Ok(status) = straight::status_of(source.as_fd()) else { return Plain::No };
+        let is_one_step = (1..=STEP_BYTES as u64).contains(&status.bytes());
+        let is_one_of_several = keep.links && status.links() > 1;
+        let is_plain = status.kind() == Kind::File && is_one_step && !is_one_of_several;
+        if !is_plain || !self.ways.is_in_kernel(&status, folder.target_device) {
+            return Plain::No;
+        }
+        if (keep.mode && folder.inherits) || (keeps_attributes(keep) && straight::has_attributes(source.as_fd())) {
+            return Plain::NorOthers;
+        }
+        let is_owner_right = !keep.owner || newborn == Some(&(status.user(), status.group()));
+        let mode = keep.mode_of(&status);
+        // As `item` has it: nobody else opens it before it has its owner.
+        let first_mode = if is_owner_right { mode & 0o777 } else { mode & 0o700 };
         let slot = &branch.scratch.slot;
-        let mode = self.copying.manner.keep.mode_of(&status) & 0o777;
         let parent = item.target.as_fd();
         let begun =
-            slot.begin(item.target, item.target_name, || straight::open_at(parent, item.target_name, NEW, mode));
-        let Ok((target, _)) = begun else { return false };
+            slot.begin(item.target, item.target_name, || straight::open_at(parent, item.target_name, NEW, first_mode));
+        let target = match begun {
+            Ok((target, _)) => target,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Plain::NorOthers,
+            Err(_) => return Plain::No,
+        };
         let copied = rustix::fs::copy_file_range(&source, None, &target, None, STEP_BYTES);
         if copied.ok() != usize::try_from(status.bytes()).ok() {
             slot.give_up();
-            return false;
+            return Plain::No;
         }
-        if straight::close(target).is_err() {
+        if !is_owner_right && straight::set_owner(target.as_fd(), status.user(), status.group()).is_err() {
             slot.give_up();
-            return false;
+            return Plain::NorOthers;
+        }
+        let has_mode = !keep.mode || (is_owner_right && mode == first_mode);
+        let is_whole = (has_mode || straight::set_mode(target.as_fd(), mode).is_ok())
+            && (!keep.times || set_times(target.as_fd(), &status).is_ok())
+            && straight::close(target).is_ok();
+        if !is_whole {
+            slot.give_up();
+            return Plain::No;
         }
         // What was only read has nothing to tell.
         let _closed = straight::close(source);
@@ -60,6 +96,17 @@ impl Run<'_> {
         scratch.counts.entries += 1;
         scratch.counts.bytes += status.bytes();
         scratch.ways.count(Way::InKernel);
-        true
+        Plain::Copied
     }
+}
+
+/// Whether `metadata` would ask for their names.
+fn keeps_attributes(keep: &Keep) -> bool {
+    keep.mode || keep.attributes != Attribute::Leave
+}
+
+#[inline(always)]
+fn set_times(file: BorrowedFd<'_>, status: &Status) -> io::Result<()> {
+    let of = |moment: Moment| Some((moment.seconds, moment.nanoseconds as u32));
+    straight::set_times(file, of(status.read_at()), of(status.changed_at()))
 }

@@ -7,6 +7,7 @@ use super::item::{Dealt, Item};
 use super::large::{Divide, Large};
 use super::links::Links;
 use super::metadata::{AttributeBuffers, Carried, DEFAULT_LIST, carry};
+use super::plain::Plain;
 use super::{Complaint, Copied, Copying, FollowLinks, MakeWhat};
 use crate::finding::{Finding, joined};
 use crate::folder::{
@@ -317,12 +318,14 @@ impl<'a> Run<'a> {
             Seed::Folder(name) => self.begin_folder(&item(&name), branch),
             Seed::Large(name) => self.begin_item(&item(&name), branch),
             Seed::Entries(names) => {
-                let may_be_plain = self.may_be_plain();
+                let mut may_be_plain = self.may_be_plain();
                 for name in names.split_inclusive(|&byte| byte == 0) {
                     let name = CStr::from_bytes_with_nul(name).expect("names were put together with their ends");
                     let item = Item { listed: Listed::File, divide: Divide::Never, ..item(name) };
                     // What has become a folder since it was listed is left to the next run.
-                    if !(may_be_plain && self.copy_plain(&item, branch)) {
+                    let plain = if may_be_plain { self.copy_plain(&item, branch) } else { Plain::No };
+                    may_be_plain &= plain != Plain::NorOthers;
+                    if plain != Plain::Copied {
                         self.deal(&item, branch);
                     }
                 }
@@ -445,7 +448,7 @@ impl<'a> Run<'a> {
         let mut list = std::mem::take(&mut branch.scratch.list);
         let hands_over = branch.has_takers() && self.copying.manner.existing != super::Existing::Ask;
         let (mut handed_over, mut met) = (Vec::new(), 0_usize);
-        let may_be_plain = self.may_be_plain();
+        let mut may_be_plain = self.may_be_plain();
         let listed = list_some(source.as_fd(), &mut list, |name, listed| {
             met += 1;
             // The first entries are worked on here: most folders have one buffer full.
@@ -455,8 +458,12 @@ impl<'a> Run<'a> {
             }
             let (source, target, divide) = (source.as_fd(), &target, Divide::Later);
             let item = Item { source, name, target, target_name: name, place: &place, follow, listed, divide };
-            if may_be_plain && listed == Listed::File && self.copy_plain(&item, branch) {
-                return;
+            if may_be_plain && listed == Listed::File {
+                let plain = self.copy_plain(&item, branch);
+                may_be_plain = plain != Plain::NorOthers;
+                if plain == Plain::Copied {
+                    return;
+                }
             }
             match if listed == Listed::Folder { Dealt::IsFolder } else { self.deal(&item, branch) } {
                 Dealt::IsFolder => branch.plant(Seed::Folder(name.to_owned())),
