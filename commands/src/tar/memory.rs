@@ -80,6 +80,10 @@ pub fn unit_held_bytes(unit_plain_bytes: u64) -> u64 {
     unit_plain_bytes / 6 * 11
 }
 
+/// LIMIT: what each hand of an extraction may hold besides: names of a chunk, paths of open folders, and their part of what is noted of folders. Trees need hardly any of it;
+/// with folders by the thousand in one another, 64 hands take as much (docs/journal/0009-trees.md).
+const NAMES_A_HAND: u64 = 320 << 10;
+
 /// Of a decoder: how many hands, and how large a unit one of them may decode as a whole.
 pub fn decoding(room: u64, width: usize, facts: &Facts) -> (Fitting, u64) {
     // LIMIT: the blocks of `xz -6` have 24 MiB, our own units of other formats 1 to 16. Larger ones are decoded as a stream on one core.
@@ -94,6 +98,8 @@ pub fn decoding(room: u64, width: usize, facts: &Facts) -> (Fitting, u64) {
         let unit = UNITS.into_iter().find(|&unit| fits(unit).width >= width.min(2)).unwrap_or(smallest);
         return (fits(unit), unit);
     }
+    // Decoding takes a third of what making the files takes, so that fewer hands for it delay nobody.
+    let share = share.saturating_sub(width as u64 * NAMES_A_HAND);
     // What is packed takes less than a quarter of what it holds, but for what was hardly worth packing.
     let slot = |unit: u64| unit + unit / 4;
     let hand_bytes = |unit| registry::by_name(facts.name).map_or(0, |format| format.decoder_bytes(unit));
@@ -130,7 +136,8 @@ mod tests {
         }
         assert_eq!(extracting(USUAL_BYTES, 2, Some(zst)).slots.given, 6);
         assert_eq!(creating(USUAL_BYTES, 64, None).width, 64);
-        assert!(decoding(USUAL_BYTES, 64, zst).0.width > 30);
+        // A third of them: see `decoding`.
+        assert!(decoding(USUAL_BYTES, 64, zst).0.width > 64 / 3);
         // Each needs a scratch of 8 MiB.
         assert!((4..=10).contains(&decoding(USUAL_BYTES, 64, bz2).0.width));
     }

@@ -64,24 +64,27 @@ enum Inside {
     #[default]
     None,
     One(Box<[u8]>, Number),
-    Many(Box<HashMap<Box<[u8]>, Number>>),
+    Many(Box<Names>),
 }
+
+/// Elsewhere, so that a folder with one folder in it or none, which is nearly every one, has no room for it.
+struct Names(HashMap<Box<[u8]>, Number>);
 
 impl Inside {
     fn get(&self, name: &[u8]) -> Option<Number> {
         match self {
             Self::None => None,
             Self::One(only, node) => (**only == *name).then_some(*node),
-            Self::Many(nodes) => nodes.get(name).copied(),
+            Self::Many(nodes) => nodes.0.get(name).copied(),
         }
     }
 
     fn insert(&mut self, name: &[u8], node: Number) {
         *self = match std::mem::take(self) {
             Self::None => Self::One(name.into(), node),
-            Self::One(only, first) => Self::Many(Box::new([(only, first), (name.into(), node)].into())),
+            Self::One(only, first) => Self::Many(Box::new(Names([(only, first), (name.into(), node)].into()))),
             Self::Many(mut nodes) => {
-                nodes.insert(name.into(), node);
+                nodes.0.insert(name.into(), node);
                 Self::Many(nodes)
             }
         };
@@ -99,7 +102,7 @@ impl Ahead {
         match inside {
             Inside::None => Self::One(None),
             Inside::One(name, node) => Self::One(Some((name, node))),
-            Inside::Many(nodes) => Self::Many(Box::new(nodes.into_iter())),
+            Inside::Many(nodes) => Self::Many(Box::new(nodes.0.into_iter())),
         }
     }
 

@@ -168,8 +168,8 @@ impl ThreadList {
     /// Asking for its own CPU clock makes the kernel add this thread's time up, there and then. If that is still the last time
     /// when the pass begins, the scheduler's clock is known to have been then what CLOCK_MONOTONIC was; if not, once more.
     pub fn read(&mut self) -> bool {
-        let mut attempts = 0;
-        while attempts < ATTEMPTS_MAX {
+        let mut attempts_left = if self.between_clocks_ns.is_some() { ATTEMPTS_MAX } else { FIRST_ATTEMPTS_MAX };
+        while attempts_left > 0 {
             let before_ns = monotonic_ns();
             let own_ns = thread_cpu_ns();
             let at_ns = before_ns.midpoint(monotonic_ns());
@@ -178,7 +178,7 @@ impl ThreadList {
                 self.way = larger;
                 continue;
             }
-            attempts += 1;
+            attempts_left -= 1;
             let own = self.way.records(|records| records.next()).filter(|own| own[record::ALIVE] == own_ns);
             if let Some(own) = own {
                 let scheduler_ns = own[record::ADDED_UP_NS].wrapping_add(own[record::BEHIND_NS]);
@@ -212,6 +212,8 @@ impl ThreadList {
 
 /// LIMIT: passes until one begins before a tick or another thread disturbs: one in a thousand is disturbed on a quiet machine.
 const ATTEMPTS_MAX: usize = 3;
+/// LIMIT: the same while nothing is known from before: without it there is no list. On a machine where many threads wait for each CPU most are disturbed.
+const FIRST_ATTEMPTS_MAX: usize = 50;
 /// LIMIT: no thread runs longer without being added up: a tick, or a second where ticks are off while one thread runs.
 const AHEAD_NS_MAX: u64 = 2_000_000_000;
 
