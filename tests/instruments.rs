@@ -323,7 +323,7 @@ fn those_that_came_and_went_are_named_where_that_is_possible() {
         "cp /bin/sh mh-brief; (for at in 1 2 3 4 5 6 7 8 9 10; do {busy}; done) & $mh pstime 0.6; wait"
     ));
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
-    match text.contains("(tier: BPF)") {
+    match text.contains("(tier: BPF") {
         true => assert!(text.contains("\n  ended: ") && text.contains("mh-brief ("), "{text}"),
         false => assert!(text.contains("(tier BPF names them)"), "{text}"),
     }
