@@ -142,7 +142,7 @@ mod tests {
 
     /// A keeper whose mark is there.
     fn keeper(memory: &Arc<SharedWords>, index: usize) -> MarkKeeper {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
         let when_set = move || tell.send(()).expect("somebody waits");
         let keeper = MarkKeeper::start(Arc::clone(memory), index, when_set).expect("a keeper");
         told.recv().expect("it is set");
