@@ -32,6 +32,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Without a null device it stays as it is, and what is written to it is lost.
+    let _stays = sys::standard_streams::bar_closed_output();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match registry::dispatch(arguments) {
         Ok(outcome) => ExitCode::from(outcome.exit_code()),

@@ -102,6 +102,21 @@ fn data_for_a_closed_standard_output_are_not_lost_without_a_word() {
 }
 
 #[test]
+fn whoever_prints_for_a_closed_standard_output_says_so() {
+    let place = Place::new();
+    place.write("plain", b"text");
+    assert_eq!(place.shell("\"$mh\" tar -cf a.tar plain").exit, Exit::Code(0));
+    let commands = ["pstime 0.05", "fit --comm sh", "xjobs echo", "tar -c plain", "tar -tf a.tar", "tar -xOf a.tar"];
+    for command in commands {
+        for closed in [">&-", "1<plain"] {
+            let outcome = place.shell(&format!("echo 1 | \"$mh\" {command} {closed}"));
+            assert!(matches!(outcome.exit, Exit::Code(1 | 2)), "{command} {closed}: {:?}", outcome.exit);
+            assert!(said(&outcome).contains("Bad file descriptor"), "{command} {closed}: {}", said(&outcome));
+        }
+    }
+}
+
+#[test]
 fn a_standard_output_that_cannot_be_written_is_an_error() {
     let place = Place::new();
     place.write("plain", data::text(300_000, 1));

@@ -13,9 +13,9 @@ use ::archive::index::reader::{Search, Unfit};
 use ::archive::member::{Kind, Member};
 use ::archive::read::{Grammar, ReadError, Reader, Rules, Step, Zeros};
 use std::borrow::Cow;
-use std::io::{self, StdoutLock};
+use std::io;
 use std::path::Path;
-use terminal::{Delivery, Output, quote};
+use terminal::{Delivery, Output, StandardOutput, quote};
 
 /// How archives are read under these options.
 pub fn rules(args: &TarArgs) -> Rules {
@@ -77,7 +77,7 @@ enum Problem {
 /// Lines of a list.
 struct Lines<'a> {
     args: &'a TarArgs,
-    output: Output<StdoutLock<'static>>,
+    output: Output<StandardOutput>,
     long: LongLines,
 }
 

@@ -3,6 +3,8 @@
 //! LIE: Rust's runtime opens the null device in place of a closed one before `main`, so that no file of ours gets its number.
 //! From then on it looks like any other null device, and what is written there would be lost without a word.
 
+use rustix::fs::{Mode, OFlags};
+use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A bit a stream, set by [`note`].
@@ -22,6 +24,16 @@ extern "C" fn note() {
         // ORDER: Relaxed: no other thread exists yet.
         CLOSED.fetch_or(u8::from(is_closed) << stream, Ordering::Relaxed);
     }
+}
+
+/// Makes a standard output that was closed one that cannot be written to, for this process and those it starts, as it would be without Rust's
+/// runtime.
+pub fn bar_closed_output() -> io::Result<()> {
+    if !output_was_closed() {
+        return Ok(());
+    }
+    let unwritable = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(rustix::stdio::dup2_stdout(unwritable)?)
 }
 
 /// Whether standard input was closed.

@@ -2,7 +2,7 @@
 //! Not for file contents in bulk: those go through an engine's own sink.
 
 use std::ffi::OsStr;
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 /// What became of something written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,26 @@ pub struct Output<Sink: Write> {
 /// Larger saves no more system calls worth having, smaller makes long lists slow.
 const BUFFER_BYTES: usize = 64 << 10;
 
-impl Output<StdoutLock<'static>> {
-    /// Standard output, held until the end.
+/// Standard output, unbuffered.
+///
+/// LIE: the standard library's takes for written what is refused with EBADF: its descriptor was closed, or is for reading.
+#[derive(Clone, Copy, Debug)]
+pub struct StandardOutput;
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(rustix::stdio::stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Output<StandardOutput> {
+    /// Standard output.
     pub fn standard() -> Self {
-        Self::to(io::stdout().lock())
+        Self::to(StandardOutput)
     }
 }
 
