@@ -320,7 +320,7 @@ fn those_that_came_and_went_are_named_where_that_is_possible() {
     let place = Place::new();
     let busy = "./mh-brief -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'";
     let outcome = place.shell(&format!(
-        "cp /bin/sh mh-brief; (for at in 1 2 3 4 5 6 7 8 9 10; do {busy}; done) & $mh pstime 0.6; wait"
+        "cp /bin/sh mh-brief; (until [ -e stop ]; do {busy}; done) & $mh pstime 0.6; touch stop; wait"
     ));
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
     match text.contains("(tier: BPF") {
