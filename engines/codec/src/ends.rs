@@ -16,7 +16,7 @@ use sys::at_offset::{report_late_errors, write_all_at};
 use sys::metadata::{NotCarried, carry_over, give_default_mode};
 use sys::pipe_end::{Kind, appends, kind_of, widen};
 use sys::staged_file::{Replace, StagedFile, Unfinished};
-use sys::standard_streams::{input_was_closed, output_was_closed};
+use sys::standard_streams::input_was_closed;
 use sys::wake::Wake;
 
 /// What pipes are asked to hold; the kernel's default is 64 KiB, a sixteenth of our reads.
@@ -119,9 +119,6 @@ impl OutputEnd {
             Output::Stdout => {
                 let create_error = |cause| CodecError::Create { path: "standard output".into(), cause };
                 let file = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(create_error)?);
-                if output_was_closed() {
-                    return Err(create_error(io::Error::other("it is closed")));
-                }
                 Self::direct(file, Path::new("standard output")).map_err(create_error)
             }
             Output::Path { path, replace } => Self::named(path, *replace, unfinished),

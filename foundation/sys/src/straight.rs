@@ -117,10 +117,14 @@ pub fn set_mode(file: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
     Ok(rustix::fs::fchmod(file, Mode::from_bits_retain(mode))?)
 }
 
-/// Whether an open file has extended attributes, or access lists, whose names [`crate::entry::attribute_names`] would tell. Not on a file system that knows none.
+/// Whether an open file may have extended attributes, or access lists, whose names [`crate::entry::attribute_names`] would tell: also where that
+/// fails, unless the file system knows none.
 #[inline(always)]
 pub fn has_attributes(file: BorrowedFd<'_>) -> bool {
-    rustix::fs::flistxattr_query(file).is_ok_and(|bytes| bytes > 0)
+    match rustix::fs::flistxattr_query(file) {
+        Ok(bytes) => bytes > 0,
+        Err(error) => error != Errno::OPNOTSUPP,
+    }
 }
 
 /// [`crate::entry::unlink_at`].

@@ -128,8 +128,11 @@ fn carry_attributes(
         return false;
     }
     let AttributeBuffers { names, value } = buffers;
-    // A file system without attributes has none to carry.
-    if entry::attribute_names(carried.from, names).is_err() {
+    if let Err(cause) = entry::attribute_names(carried.from, names) {
+        // COMPAT: told to who has named attributes; and a file system without any has none to carry.
+        if keep.attributes == Attribute::Require && !knows_none(&cause) {
+            refused.push(NotKept { what: What::Attributes, cause });
+        }
         return false;
     }
     let mut has_list = false;
@@ -149,6 +152,10 @@ fn carry_attributes(
         }
     }
     has_list
+}
+
+fn knows_none(cause: &io::Error) -> bool {
+    [Errno::OPNOTSUPP, Errno::NOSYS].iter().any(|errno| errno.raw_os_error() == number(cause))
 }
 
 fn is_wanted(name: &CStr, is_list: bool, keep: &Keep) -> bool {
