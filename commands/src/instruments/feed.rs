@@ -126,7 +126,8 @@ impl Feed {
             Source::Live { pace, looker, .. } => {
                 let mut woken = Woken::Part;
                 while woken == Woken::Part {
-                    woken = pace.sleep().map_err(|error| failure(self.command, &error))?;
+                    let least = looker.as_ref().map_or(Duration::ZERO, |looker| looker.rests_for());
+                    woken = pace.sleep_for(least).map_err(|error| failure(self.command, &error))?;
                     // Not at the end of the interval: the sample itself would be looked at.
                     if let (Some(looker), Woken::Part) = (looker.as_mut(), woken) {
                         looker.look();

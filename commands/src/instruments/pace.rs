@@ -50,6 +50,16 @@ impl Pace {
     /// Sleeps until the next deadline or a signal. A deadline that has passed is made up for at once; deadlines that were
     /// missed altogether (the machine was suspended, the program stopped) are left out.
     pub fn sleep(&mut self) -> io::Result<Woken> {
+        self.sleep_for(Duration::ZERO)
+    }
+
+    /// The same, and parts that end before so much time has passed are not told: being woken costs more than most of what is done then.
+    pub fn sleep_for(&mut self, least: Duration) -> io::Result<Woken> {
+        let not_before = Instant::now() + least;
+        while self.next < not_before && self.passed + 1 < self.parts {
+            self.next += self.part;
+            self.passed += 1;
+        }
         loop {
             let left = self.next.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -3,7 +3,7 @@
 
 use crate::groups::Hierarchy;
 use crate::model::{Interval, ThreadUsage};
-use crate::sample::{Identity, Sample, ThreadSample};
+use crate::sample::{Identity, Sample, Seen, ThreadSample};
 use crate::source::process_stat::State;
 use crate::split::{Confidence, wilson};
 use serde::Serialize;
@@ -81,6 +81,9 @@ pub fn findings(interval: &Interval, earlier: &Sample, later: &Sample, quota: Op
 
 fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&Hierarchy>) -> Option<Finding> {
     let thread = later.threads.get(usage.index as usize)?;
+    if slept(usage, thread) {
+        return None;
+    }
     let process = later.process(usage.pid)?;
     let identity = process.identity.as_deref();
     let line = thread.line?;
@@ -116,6 +119,17 @@ fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&H
         cpu: line.cpu,
         elapsed_ns: usage.elapsed_ns,
     })
+}
+
+/// Whether it did nothing and was never seen to want anything. Nearly all of a machine's threads.
+fn slept(usage: &ThreadUsage, thread: &ThreadSample) -> bool {
+    let could_run = thread.line.is_some_and(|line| line.state == State::Runnable);
+    usage.turns == 0
+        && usage.cpu.total_ns == 0
+        && usage.wait_ns == 0
+        && usage.block_ns == 0
+        && thread.seen == Seen::default()
+        && !could_run
 }
 
 /// A thread's waiting is counted when it ends: one that could run at both moments and never did has waited all the time.

@@ -51,13 +51,28 @@ impl Files {
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            if filled == self.text.len() {
-                if filled >= TEXT_BYTES_MAX {
+            if filled < self.text.len() {
+                // LIE: the kernel gives its texts whole to whoever has room; to ask whether there is more costs a twelfth of the reading.
+                if self.is_proc {
                     break;
                 }
+            } else if filled < TEXT_BYTES_MAX {
                 self.text.resize(filled * 2, 0);
+            } else {
+                break;
             }
         }
+        Ok(&self.text[..filled])
+    }
+
+    /// The file `path` below the folder, to be read again and again by [`Files::read_held`].
+    pub fn hold(&self, path: &str) -> io::Result<OwnedFd> {
+        Ok(openat(&self.folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
+    }
+
+    /// The first bytes of a held file as they are now: a third of what opening and reading costs. An error where what it tells of went away.
+    pub fn read_held(&mut self, file: &OwnedFd) -> io::Result<&[u8]> {
+        let filled = rustix::io::retry_on_intr(|| rustix::io::pread(file, &mut self.text[..], 0))?;
         Ok(&self.text[..filled])
     }
 
@@ -178,5 +193,17 @@ mod tests {
         fake.file("/proc/cmdline", "x".repeat(TEXT_BYTES_MAX + 1));
         assert_eq!(files.read("cmdline").expect("there").len(), TEXT_BYTES_MAX);
         assert!(files.read("none").is_err());
+    }
+
+    #[test]
+    fn held_files_tell_what_is_there_now() {
+        let fake = FakeHost::new();
+        fake.file("/proc/stat", "one");
+        let mut files = Files::open(&fake.host(), Path::new("/proc")).expect("a folder");
+        let held = files.hold("stat").expect("there");
+        assert_eq!(files.read_held(&held).expect("readable"), b"one");
+        fake.file("/proc/stat", "other");
+        assert_eq!(files.read_held(&held).expect("readable"), b"other");
+        assert!(files.hold("none").is_err());
     }
 }

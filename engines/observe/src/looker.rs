@@ -9,9 +9,11 @@ use crate::sample::{CpuBasis, ProcessSample, Sample, Seen, ThreadSample};
 use crate::source::process_stat::{State, parse};
 use crate::source::words::text_of;
 use machine::{Host, HostError};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::Duration;
 use sys::cpu_clock::{Counted, monotonic_ns, other_process_ns, thread_cpu_ns};
 
 /// Counts states.
@@ -21,10 +23,15 @@ pub struct Looker {
     found: Vec<Numbered>,
     tasks: Vec<Numbered>,
     path: String,
+    /// The files that were read last, by path.
+    held: HashMap<String, Held>,
     /// By number.
     known: Vec<Known>,
     before: Vec<Known>,
-    seen: HashMap<u32, Seen>,
+    /// Where those are in `known` that are awake.
+    awake: Vec<usize>,
+    /// By process and thread.
+    seen: BTreeMap<(u32, u32), Seen>,
     looks: u32,
     at_awake: Budget,
     at_clocks: Budget,
@@ -55,6 +62,16 @@ impl Known {
     }
 }
 
+/// A file that looks read again and again.
+struct Held {
+    file: OwnedFd,
+    /// Since the last sample.
+    is_used: bool,
+}
+
+/// LIMIT: more files are opened for each look at them. A quarter of the descriptors that a program has by default.
+const HELD_MAX: usize = 256;
+
 /// What looks of one kind may cost.
 struct Budget {
     /// The share of one core, as what it is divided by.
@@ -84,11 +101,13 @@ impl Budget {
     }
 }
 
-/// LIMIT: looks at those who are awake cost at most 0.1 % of a core, at all clocks 0.1 %, at sleepers' states 0.05 %: together with a
+/// LIMIT: looks at those who are awake cost at most 0.05 % of a core, at all clocks 0.1 %, at sleepers' states 0.025 %: together with a
 /// sample a second of 2,000 processes less than the 0.5 % that watching may cost.
-const AWAKE_DIVISOR: u64 = 1000;
+const AWAKE_DIVISOR: u64 = 2000;
+/// Samples that are taken in one pass inside the kernel leave more of that.
+const AWAKE_DIVISOR_BESIDE_PASS: u64 = 600;
 const CLOCKS_DIVISOR: u64 = 1000;
-const SLEEPERS_DIVISOR: u64 = 2000;
+const SLEEPERS_DIVISOR: u64 = 4000;
 /// So many states are read at a time of those whose clocks stand still: some 0.2 ms.
 const SLEEPERS_AT_ONCE: usize = 20;
 
@@ -101,9 +120,11 @@ impl Looker {
             found: Vec::new(),
             tasks: Vec::new(),
             path: String::new(),
+            held: HashMap::new(),
             known: Vec::new(),
             before: Vec::new(),
-            seen: HashMap::new(),
+            awake: Vec::new(),
+            seen: BTreeMap::new(),
             looks: 0,
             at_awake: Budget::new(AWAKE_DIVISOR),
             at_clocks: Budget::new(CLOCKS_DIVISOR),
@@ -111,6 +132,12 @@ impl Looker {
             next_sleeper: 0,
             samples_tell: false,
         })
+    }
+
+    /// For how long the budget allows no look.
+    pub fn rests_for(&self) -> Duration {
+        let due_ns = self.at_clocks.not_before_ns.min(self.at_awake.not_before_ns);
+        Duration::from_nanos(due_ns.saturating_sub(monotonic_ns()))
     }
 
     /// One look, unless the last ones have used up the budget.
@@ -138,20 +165,22 @@ impl Looker {
         let _vanished = self.proc.numbers(&mut found);
         self.keep(found.iter().map(|process| process.number));
         self.found = found;
-        for known in &mut self.known {
-            // Unless it is seen to be awake.
+        self.awake.clear();
+        for (at, known) in self.known.iter_mut().enumerate() {
+            // Unless it is seen to be.
             known.is_awake = false;
+            self.awake.push(at);
         }
-        self.look_at_those(|_| true);
+        self.look_at_awake();
+        self.awake.retain(|&at| self.known[at].is_awake);
     }
 
+    /// Looks at the clocks of those that are awake, and at the states of those of them that have moved.
     fn look_at_awake(&mut self) {
-        self.look_at_those(|known| known.is_awake);
-    }
-
-    fn look_at_those(&mut self, is_meant: impl Fn(&Known) -> bool) {
         let mut all = std::mem::take(&mut self.known);
-        for known in all.iter_mut().filter(|known| is_meant(known)) {
+        let awake = std::mem::take(&mut self.awake);
+        for &at in &awake {
+            let known = &mut all[at];
             let clock_ns = self.clock_of(known.pid);
             // A thread sleeps, or goes on sleeping for a disk, without its process's clock: what has not moved is as it was.
             if clock_ns.is_none() || clock_ns != known.clock_ns {
@@ -160,11 +189,11 @@ impl Looker {
                 self.look_at(known.pid, &mut known.threads);
             }
             known.is_awake |= !known.sleeps();
+            for (tid, state) in &known.threads {
+                count(&mut self.seen, (known.pid, *tid), *state);
+            }
         }
-        for (tid, state) in all.iter().filter(|known| known.is_awake).flat_map(|known| &known.threads) {
-            count(&mut self.seen, *tid, *state);
-        }
-        self.known = all;
+        (self.known, self.awake) = (all, awake);
         self.looks += 1;
     }
 
@@ -172,9 +201,15 @@ impl Looker {
     fn look_at_sleepers(&mut self) {
         let mut all = std::mem::take(&mut self.known);
         let next = all.partition_point(|known| known.pid < self.next_sleeper);
-        for known in all[next..].iter_mut().take(SLEEPERS_AT_ONCE).filter(|known| known.sleeps()) {
+        for (at, known) in all.iter_mut().enumerate().skip(next).take(SLEEPERS_AT_ONCE) {
+            if !known.sleeps() {
+                continue;
+            }
             self.look_at(known.pid, &mut known.threads);
-            known.is_awake |= !known.sleeps();
+            if !known.sleeps() && !known.is_awake {
+                known.is_awake = true;
+                self.awake.push(at);
+            }
         }
         self.next_sleeper = all.get(next + SLEEPERS_AT_ONCE).map_or(0, |known| known.pid);
         self.known = all;
@@ -195,41 +230,64 @@ impl Looker {
         if self.has_clocks { other_process_ns(pid, Counted::Scheduled).ok() } else { None }
     }
 
-    /// Reads the states of a process's threads.
+    /// Reads the states of a process's threads: of those known, if they are still as many.
     fn look_at(&mut self, pid: u32, threads: &mut Vec<(u32, State)>) {
-        threads.clear();
         self.path.clear();
         write!(self.path, "{pid}/stat").expect("a string takes every write");
-        let Some((state, count)) = self.state() else { return };
+        let Some((state, count)) = self.state() else { return threads.clear() };
         if count <= 1 {
+            threads.clear();
             threads.push((pid, state));
             return;
         }
-        let mut tasks = std::mem::take(&mut self.tasks);
-        self.path.clear();
-        write!(self.path, "{pid}/task").expect("a string takes every write");
-        let _vanished = self.proc.numbers_below(&self.path, &mut tasks);
-        for task in &tasks {
+        if threads.len() != count as usize {
             self.path.clear();
-            write!(self.path, "{pid}/task/{}/stat", task.number).expect("a string takes every write");
-            threads.extend(self.state().map(|(state, _)| (task.number, state)));
+            write!(self.path, "{pid}/task").expect("a string takes every write");
+            let _vanished = self.proc.numbers_below(&self.path, &mut self.tasks);
+            threads.clear();
+            threads.extend(self.tasks.iter().map(|task| (task.number, State::Sleeping)));
         }
-        self.tasks = tasks;
+        threads.retain_mut(|(tid, known)| {
+            self.path.clear();
+            write!(self.path, "{pid}/task/{tid}/stat").expect("a string takes every write");
+            let state = self.state().map(|(state, _)| state);
+            *known = state.unwrap_or(State::Ended);
+            state.is_some()
+        });
     }
 
+    /// What the file at `path` says now: the state, and how many threads there are.
     fn state(&mut self) -> Option<(State, u32)> {
-        let (_, line) = parse(self.proc.read(&self.path).ok()?)?;
-        Some((line.state, line.threads))
+        if self.held.len() < HELD_MAX && !self.held.contains_key(&self.path) {
+            let file = self.proc.hold(&self.path).ok()?;
+            self.held.insert(self.path.clone(), Held { file, is_used: true });
+        }
+        let text = match self.held.get_mut(&self.path) {
+            Some(held) => {
+                held.is_used = true;
+                self.proc.read_held(&held.file)
+            }
+            None => self.proc.read(&self.path),
+        };
+        let said = text.ok().and_then(parse).map(|(_, line)| (line.state, line.threads));
+        if said.is_none() {
+            self.held.remove(&self.path);
+        }
+        said
     }
 
-    /// Puts what was seen since the last time into `sample`, forgets it, and learns from the sample who is awake.
+    /// Puts what was seen since the last time into `sample`, which says nothing of it yet, forgets it, and learns from the sample who is awake.
     pub fn tell(&mut self, sample: &mut Sample) {
         sample.machine.looks = self.looks;
-        for thread in &mut sample.threads {
-            thread.seen = self.seen.get(&thread.tid).copied().unwrap_or_default();
+        while let Some(((pid, tid), seen)) = self.seen.pop_first() {
+            let threads = sample.process(pid).map_or(0..0, |process| process.threads.range());
+            let threads = sample.threads.get_mut(threads).unwrap_or_default();
+            if let Some(thread) = threads.iter_mut().find(|thread| thread.tid == tid) {
+                thread.seen = seen;
+            }
         }
-        self.seen.clear();
         self.looks = 0;
+        self.held.retain(|_, held| std::mem::take(&mut held.is_used));
         self.learn(sample);
     }
 
@@ -237,9 +295,17 @@ impl Looker {
         let is_first = self.known.is_empty();
         self.keep(sample.processes.iter().map(|process| process.pid));
         for (known, process) in self.known.iter_mut().zip(&sample.processes) {
-            learn_of(known, process, sample.threads_of(process), is_first);
+            if is_first || known.clock_ns != process.cpu.total_ns || process.at_ns != sample.at_ns {
+                learn_of(known, process, sample.threads_of(process), is_first);
+            } else {
+                // What did not move is as it was: its threads are copies.
+                known.is_awake = known.is_awake && !known.sleeps();
+            }
         }
+        self.awake.clear();
+        self.awake.extend(self.known.iter().enumerate().filter(|(_, known)| known.is_awake).map(|(at, _)| at));
         self.samples_tell = sample.processes.iter().any(|process| process.cpu.basis == CpuBasis::Scheduler);
+        self.at_awake.divisor = if self.samples_tell { AWAKE_DIVISOR_BESIDE_PASS } else { AWAKE_DIVISOR };
         if !is_first {
             // The sample was a look at all clocks.
             self.at_clocks.wait(monotonic_ns());
@@ -276,10 +342,10 @@ fn cost_ns(work: impl FnOnce()) -> u64 {
     thread_cpu_ns().saturating_sub(before_ns)
 }
 
-fn count(seen: &mut HashMap<u32, Seen>, tid: u32, state: State) {
+fn count(seen: &mut BTreeMap<(u32, u32), Seen>, thread: (u32, u32), state: State) {
     match state {
-        State::Runnable => seen.entry(tid).or_default().runnable += 1,
-        State::Uninterruptible => seen.entry(tid).or_default().uninterruptible += 1,
+        State::Runnable => seen.entry(thread).or_default().runnable += 1,
+        State::Uninterruptible => seen.entry(thread).or_default().uninterruptible += 1,
         State::Sleeping | State::Stopped | State::Ended | State::Idle => {}
     }
 }
@@ -288,7 +354,7 @@ fn count(seen: &mut HashMap<u32, Seen>, tid: u32, state: State) {
 mod tests {
     use super::*;
     use crate::fake::{FakeHost, FakeThread};
-    use crate::sample::ThreadSample;
+    use crate::sample::{Span, ThreadSample};
 
     #[test]
     fn this_process_runs_in_every_look_at_it() {
@@ -296,7 +362,7 @@ mod tests {
         (0..3).for_each(|_| looker.look_at_all());
         // Its main thread may sleep, waiting for the tests; the one that looks does not.
         let known = looker.known.iter().find(|known| known.pid == std::process::id()).expect("it lives");
-        let seen = known.threads.iter().filter_map(|(tid, _)| looker.seen.get(tid));
+        let seen = known.threads.iter().filter_map(|(tid, _)| looker.seen.get(&(known.pid, *tid)));
         assert!(seen.map(|seen| seen.runnable).max() >= Some(3));
     }
 
@@ -312,7 +378,12 @@ mod tests {
         looker.look_at_all();
         looker.look_at_all();
         let thread = |tid| ThreadSample { tid, ..ThreadSample::default() };
-        let mut sample = Sample { threads: vec![thread(3), thread(5), thread(6)], ..Sample::default() };
+        let process = |pid, start, end| ProcessSample { pid, threads: Span { start, end }, ..ProcessSample::default() };
+        let mut sample = Sample {
+            processes: vec![process(3, 0, 1), process(5, 1, 3)],
+            threads: vec![thread(3), thread(5), thread(6)],
+            ..Sample::default()
+        };
         looker.tell(&mut sample);
         assert_eq!(sample.machine.looks, 2);
         let seen: Vec<_> = sample.threads.iter().map(|thread| thread.seen).collect();
@@ -320,6 +391,7 @@ mod tests {
             seen.iter().map(|seen| (seen.runnable, seen.uninterruptible)).collect::<Vec<_>>(),
             [(0, 2), (0, 0), (2, 0)]
         );
+        sample.threads = vec![thread(3), thread(5), thread(6)];
         looker.tell(&mut sample);
         assert_eq!(sample.threads[2].seen, Seen::default(), "told once");
         assert_eq!(looker.wait_channel(5, 6).as_deref(), Some("io_schedule"));

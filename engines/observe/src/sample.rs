@@ -126,7 +126,12 @@ pub struct Span {
 impl Span {
     /// The part of `list`.
     pub fn of<T>(self, list: &[T]) -> &[T] {
-        list.get(self.start as usize..self.end as usize).unwrap_or_default()
+        list.get(self.range()).unwrap_or_default()
+    }
+
+    /// Which part that is.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::clocks::{Clocks, KernelClocks};
 use crate::files::{Files, Numbered};
-use crate::groups::{Hierarchies, Version};
+use crate::groups::{Hierarchies, Hierarchy, Version};
 use crate::listing::Listing;
 use crate::sample::{
     CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Seen, Span, ThreadName, ThreadSample,
@@ -15,7 +15,7 @@ use crate::source::words::text_of;
 use crate::source::{control_group, machine_stat, pressure, process_stat, process_status, run_delay};
 use machine::{Host, HostError};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sys::cpu_clock::Counted;
 
@@ -68,6 +68,8 @@ pub struct Sampler {
     root: Files,
     hierarchies: Hierarchies,
     quota_millicores: Option<u64>,
+    /// The groups of all processes and those above them, of which quotas are read; none yet, or processes have changed theirs.
+    with_quotas: Option<Vec<PathBuf>>,
     listing: Listing,
     thread_list: Option<ThreadList>,
     /// Processes that the kernel hides from programs in it.
@@ -96,6 +98,7 @@ impl Sampler {
             hierarchies: Hierarchies::find(host),
             // LIMIT: a quota that changes while we look is not noticed; finding it means listing all mounts.
             quota_millicores: machine::cpu_quota(host).ok().flatten().map(|quota| quota.millicores),
+            with_quotas: None,
             listing: Listing::default(),
             thread_list: None,
             hidden: Vec::new(),
@@ -157,15 +160,8 @@ impl Sampler {
     fn look_at_quotas(&mut self, later: &mut Sample) {
         later.machine.throttling.clear();
         let Some(hierarchy) = &self.hierarchies.quota else { return };
-        let groups = later.processes.iter().filter_map(|process| process.identity.as_ref()?.group.as_deref());
-        let mut groups: Vec<&str> = groups.collect();
-        // Thousands of neighbours are in one group.
-        groups.dedup();
-        groups.sort_unstable();
-        groups.dedup();
-        let mut folders: Vec<_> = groups.into_iter().flat_map(|group| hierarchy.levels(group)).collect();
-        folders.sort_unstable();
-        folders.dedup();
+        // LIMIT: a group that its last process has left is read until somebody else appears.
+        let folders = self.with_quotas.get_or_insert_with(|| folders_of(hierarchy, &later.processes));
         for folder in folders {
             let path = folder.join("cpu.stat");
             let Some(path) = path.to_str() else { continue };
@@ -365,6 +361,7 @@ impl Sampler {
         if !is_known {
             let (name, command, group) = (name.text(), text_of(&self.scratch), group.map(text_of));
             process.identity = Some(Arc::new(Identity { name, command, user, group, cpus_allowed }));
+            self.with_quotas = None;
         }
         Some(name)
     }
@@ -463,6 +460,20 @@ impl Sampler {
     pub fn now_ns(&self) -> u64 {
         self.clocks.now_ns()
     }
+}
+
+/// The groups of these processes, and those above them.
+fn folders_of(hierarchy: &Hierarchy, processes: &[ProcessSample]) -> Vec<PathBuf> {
+    let groups = processes.iter().filter_map(|process| process.identity.as_ref()?.group.as_deref());
+    let mut groups: Vec<&str> = groups.collect();
+    // Thousands of neighbours are in one group.
+    groups.dedup();
+    groups.sort_unstable();
+    groups.dedup();
+    let mut folders: Vec<_> = groups.into_iter().flat_map(|group| hierarchy.levels(group)).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    folders
 }
 
 /// A process that is there.
