@@ -236,7 +236,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     refused += parents::finish(&words, &made, &manner);
     refused += if args.fsync { bring_to_disk(&words, &finished.roots) } else { 0 };
     trees::report(context, &args.shared, &finished.report);
-    trees::flush_output(context)?;
+    words.finish()?;
     Ok(if finished.report.counts.failed == 0 && refused == 0 { Outcome::Done } else { Outcome::Partial })
 }
 

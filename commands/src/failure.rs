@@ -2,8 +2,9 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::io::IsTerminal;
 use std::process::ExitCode;
-use terminal::{Messages, Verbosity};
+use terminal::{Delivery, Messages, Output, Verbosity};
 
 /// How a command ended that did not fail as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,11 +62,11 @@ impl Failure {
     /// Tells the user and turns into an exit code.
     pub fn end(self) -> ExitCode {
         match self {
-            Self::CommandLine(error) => {
-                // Printing fails only when nobody listens.
+            Self::CommandLine(error) if error.use_stderr() => {
                 let _unheard = error.print();
-                ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+                ExitCode::from(2)
             }
+            Self::CommandLine(asked) => show(&asked),
             Self::Usage { command, message } => {
                 let messages = Messages::standard_error(Verbosity::Normal);
                 messages.conclusion(command, &format!("{message} ({command} -h shows the options)"));
@@ -80,6 +81,24 @@ impl Failure {
                 ExitCode::from(1)
             }
             Self::BrokenPipe => sys::signals::die_by(sys::signals::BROKEN_PIPE),
+        }
+    }
+}
+
+/// Help, or the version.
+fn show(asked: &clap::Error) -> ExitCode {
+    let shown = if std::io::stdout().is_terminal() {
+        asked.print().map(|()| Delivery::Taken)
+    } else {
+        let mut output = Output::standard();
+        output.put(asked.render().to_string().as_bytes()).and_then(|_| output.finish())
+    };
+    match shown {
+        Ok(Delivery::Taken) => ExitCode::SUCCESS,
+        Ok(Delivery::ReaderGone) => Failure::BrokenPipe.end(),
+        Err(error) => {
+            let message = format!("write to standard output: {}", with_causes(&error));
+            Failure::Environment { command: "mh", message }.end()
         }
     }
 }

@@ -135,7 +135,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         }
     }
     let failed = if elsewhere.is_empty() { 0 } else { copy_and_remove(context, &words, &args, &elsewhere)? };
-    trees::flush_output(context)?;
+    words.finish()?;
     Ok(if refused == 0 && failed == 0 { Outcome::Done } else { Outcome::Partial })
 }
 

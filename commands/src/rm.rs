@@ -166,7 +166,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         hands_from: hands.from(),
     };
     trees::report(context, &args.shared, &finished);
-    trees::flush_output(context)?;
+    words.finish()?;
     Ok(if counts.failed == 0 && refused == 0 { Outcome::Done } else { Outcome::Partial })
 }
 

@@ -17,11 +17,13 @@ use crew::verdict::{Circumstances, Verdict, verdict};
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use std::ffi::OsStr;
-use std::io::{BufRead, Write};
+use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use terminal::{Align, Messages, Progress, Table, Verbosity, printable, quote};
+use terminal::{
+    Align, Delivery, Destination, Messages, Output, Progress, StandardOutput, Table, Verbosity, printable, quote,
+};
 use transfer::tally::{Counts, Tally};
 use width::Bound;
 
@@ -51,13 +53,33 @@ pub struct Words {
     pub program: String,
     messages: Messages,
     /// One line of output, or one question with its answer, at a time.
-    turn: Mutex<()>,
+    turn: Mutex<Said>,
+}
+
+/// What is said on standard output.
+struct Said {
+    output: Output<StandardOutput>,
+    /// Whether somebody looks: then lines do not wait for others.
+    is_watched: bool,
+    failure: Option<io::Error>,
+}
+
+impl Said {
+    fn line(&mut self, text: &str) {
+        let written = self
+            .output
+            .line(text)
+            .and_then(|_gone| if self.is_watched { self.output.flush() } else { Ok(Delivery::Taken) });
+        self.failure = self.failure.take().or(written.err());
+    }
 }
 
 impl Words {
     /// For a command.
     pub fn new(context: &Context) -> Self {
-        Self { program: context.program.clone(), messages: context.messages.clone(), turn: Mutex::new(()) }
+        let is_watched = Destination::of(&io::stdout()) == Destination::Terminal;
+        let said = Said { output: Output::standard(), is_watched, failure: None };
+        Self { program: context.program.clone(), messages: context.messages.clone(), turn: Mutex::new(said) }
     }
 
     /// A line on standard error.
@@ -69,22 +91,34 @@ impl Words {
     pub fn asks(&self, text: &str) -> bool {
         let _turn = self.turn();
         self.messages.make_room();
-        let mut stream = std::io::stderr().lock();
+        let mut stream = io::stderr().lock();
         let asked = write!(stream, "{}: {}? ", self.program, printable(text)).and_then(|()| stream.flush());
         let mut answer = String::new();
-        let answered = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+        let answered = asked.and_then(|()| io::stdin().lock().read_line(&mut answer));
         self.messages.take_room_back();
         answered.is_ok() && answer.trim_start().starts_with(['y', 'Y'])
     }
 
-    /// A line on standard output. A reader that left is told by the last flush.
+    /// A line on standard output. What comes of it is told by [`Words::finish`].
     pub fn shows(&self, text: &str) {
-        let _turn = self.turn();
-        let mut output = std::io::stdout().lock();
-        let _told_at_the_end = writeln!(output, "{}", printable(text));
+        self.turn().line(&printable(text));
     }
 
-    fn turn(&self) -> MutexGuard<'_, ()> {
+    /// The end of everything said on standard output.
+    pub fn finish(&self) -> Result<(), Failure> {
+        let mut said = self.turn();
+        match said.failure.take().map_or_else(|| said.output.flush(), Err) {
+            Ok(Delivery::Taken) => Ok(()),
+            Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
+            // COMPAT: GNU's words.
+            Err(error) => {
+                let text = format!("{}: write error: {}", self.program, with_causes(&error));
+                Err(Failure::InWordsOfOthers { text, code: 1 })
+            }
+        }
+    }
+
+    fn turn(&self) -> MutexGuard<'_, Said> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -356,20 +390,7 @@ fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String
     text
 }
 
-/// The end of everything said on standard output.
-pub fn flush_output(context: &Context) -> Result<(), Failure> {
-    match std::io::stdout().flush() {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::BrokenPipe),
-        // COMPAT: GNU's words.
-        Err(error) => {
-            let text = format!("{}: write error: {}", context.program, with_causes(&error));
-            Err(Failure::InWordsOfOthers { text, code: 1 })
-        }
-        Ok(()) => Ok(()),
-    }
-}
-
 /// An error without the number that Rust appends.
-pub fn cause(error: &std::io::Error) -> String {
+pub fn cause(error: &io::Error) -> String {
     with_causes(error)
 }

@@ -117,6 +117,35 @@ fn whoever_prints_for_a_closed_standard_output_says_so() {
 }
 
 #[test]
+fn lines_of_trees_for_a_closed_standard_output_are_an_error_as_with_gnu() {
+    for (command, does) in [("cp -v plain copy", "copy"), ("rm -v plain", "removal"), ("mv -v plain other", "renaming")]
+    {
+        for closed in [">&-", "1<standing", ">/dev/full"] {
+            let place = Place::new();
+            place.write("plain", b"text");
+            place.write("standing", b"");
+            let outcome = place.shell(&format!("\"$mh\" {command} {closed}"));
+            assert_eq!(outcome.exit, Exit::Code(1), "{command} {closed}");
+            assert!(said(&outcome).contains("write error: "), "{command} {closed}: {}", said(&outcome));
+            let is_done = if does == "copy" { place.path("copy").exists() } else { !place.path("plain").exists() };
+            assert!(is_done, "what was said of the {does} is lost, not the {does}");
+        }
+    }
+}
+
+#[test]
+fn help_for_a_closed_standard_output_is_an_error() {
+    let place = Place::new();
+    for command in ["--help", "--version", "tamp --help", "help cp", "crew --help"] {
+        for closed in [">&-", ">/dev/full"] {
+            let outcome = place.shell(&format!("\"$mh\" {command} {closed}"));
+            assert!(matches!(outcome.exit, Exit::Code(1 | 2)), "{command} {closed}: {:?}", outcome.exit);
+            assert!(!said(&outcome).is_empty(), "{command} {closed}");
+        }
+    }
+}
+
+#[test]
 fn a_standard_output_that_cannot_be_written_is_an_error() {
     let place = Place::new();
     place.write("plain", data::text(300_000, 1));

@@ -405,7 +405,10 @@ impl<'a> Stages for Creation<'a> {
     }
 
     fn stage_names(&self) -> [&'static str; 3] {
-        ["walk", if self.packing.is_some() { "read and pack" } else { "read" }, "write"]
+        match self.packing {
+            Some(packing) if packing.format.takes_pieces() => ["walk", "read and pack", "write"],
+            _ => ["walk and read", "pack", "write"],
+        }
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) enum OffCpu {
 pub struct Clocks {
     /// Cutting and fetching chunks.
     pub read: StageClock,
+    /// Of it, the cutting: a lane's chunks are cut one after another, whoever does it, and fetched by all.
+    pub cut: StageClock,
     /// Working on them.
     pub work: StageClock,
     /// Writing them.
@@ -56,9 +58,19 @@ pub struct Clocks {
 }
 
 impl Clocks {
+    /// Runs what cuts a chunk.
+    pub(crate) fn cutting<T>(&mut self, cut: impl FnOnce() -> T) -> T {
+        let mut clock = StageClock::default();
+        let result = timed(&mut clock, OffCpu::Starved, cut);
+        self.read.add(&clock);
+        self.cut.add(&clock);
+        result
+    }
+
     /// Adds another thread's clocks.
     pub fn add(&mut self, other: &Self) {
         self.read.add(&other.read);
+        self.cut.add(&other.cut);
         self.work.add(&other.work);
         self.write.add(&other.write);
         self.lanes.add(&other.lanes);

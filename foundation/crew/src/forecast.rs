@@ -80,9 +80,9 @@ fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
     let clocks = &measures.clocks;
     let [read_name, _, write_name] = measures.stage_names;
     // Off-CPU time of reading and writing at offsets is a disk's or an inode lock's: it does not shrink with more cores
-    // as far as this run can tell, so it counts as serial. CPU time there does shrink.
+    // as far as this run can tell, so it counts as serial. CPU time there does shrink, but for that of cutting.
     let reading = match measures.reading {
-        Access::AtOffsets => clocks.read.starved_ns,
+        Access::AtOffsets => clocks.cut.busy_ns + clocks.read.starved_ns,
         Access::InTurns | Access::OwnThread => clocks.read.busy_ns + clocks.read.starved_ns,
     };
     let writing = match measures.writing {
@@ -160,6 +160,16 @@ mod tests {
         assert!((at(4) - 3.0).abs() < 1e-9);
         assert_eq!(forecast.pays_until_cores, Some(4));
         assert_eq!(forecast.then_bound_by, Some("read"));
+    }
+
+    #[test]
+    fn what_is_cut_one_after_another_binds_though_it_is_fetched_by_all() {
+        let mut measures = one_core_run(9_000, 3_000);
+        measures.reading = Access::AtOffsets;
+        let pays_until = |measures: &Measures| forecast(measures, 0).expect("a run with chunks").pays_until_cores;
+        assert_eq!(pays_until(&measures), None);
+        measures.clocks.cut.busy_ns = measures.clocks.read.busy_ns;
+        assert_eq!(pays_until(&measures), Some(4));
     }
 
     #[test]

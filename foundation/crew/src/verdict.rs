@@ -176,6 +176,7 @@ fn bound_of(measures: &Measures) -> Bound {
     let workers = workers_time(measures);
     let lanes_at_once = measures.parallel_lanes().min(measures.workers).max(1) as u64;
     let reading = Occupation::of(&clocks.read, clocks.read.starved_ns, measures.wall_ns * lanes_at_once);
+    let cutting = Occupation::of(&clocks.cut, clocks.cut.starved_ns, measures.wall_ns * lanes_at_once);
     let writing = Occupation::of(&clocks.write, clocks.write.blocked_ns, measures.wall_ns);
     let short_of_slots = measures.slots.given < measures.slots.wanted;
 
@@ -183,6 +184,9 @@ fn bound_of(measures: &Measures) -> Bound {
         || measures.reading == Access::OwnThread && reading.share >= OCCUPIED && workers.busy < OCCUPIED
     {
         return Bound::Source { stage: read_name, occupied: reading.share, waiting: reading.waiting };
+    }
+    if measures.workers > 1 && cutting.share >= OCCUPIED {
+        return Bound::Source { stage: read_name, occupied: cutting.share, waiting: cutting.waiting };
     }
     if measures.writing == Access::OwnThread && writing.share >= OCCUPIED && workers.busy < OCCUPIED {
         return Bound::Sink { stage: write_name, occupied: writing.share, waiting: writing.waiting };

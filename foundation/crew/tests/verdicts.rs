@@ -4,7 +4,8 @@
 mod synthetic;
 
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
-use crew::measures::{Access, Slots};
+use crew::clocks::{Clocks, StageClock};
+use crew::measures::{Access, Measures, Slots};
 use crew::pipeline::{Mode, Staffing, run};
 use crew::tally::Tally;
 use crew::verdict::{Bound, Circumstances, Doubt, NextStep, Verdict, verdict};
@@ -78,6 +79,30 @@ fn slow_reads_at_offsets_are_the_sources_fault_too() {
     let costs = Costs { read_sleep: ms(5), ..Costs::default() };
     let verdict = play(&Scene { costs, reading: Access::AtOffsets, ..scene() }, &Circumstances::default());
     assert!(matches!(verdict.bound, Bound::Source { waiting, .. } if waiting > 0.9), "{:?}", verdict.bound);
+}
+
+#[test]
+fn cutting_that_takes_all_the_time_is_the_source_though_files_are_read_by_all() {
+    let clock = |ms: u64| StageClock { busy_ns: ms * 1_000_000, ..StageClock::default() };
+    let mut measures = Measures {
+        wall_ns: 1_000_000_000,
+        reading: Access::AtOffsets,
+        writing: Access::AtOffsets,
+        stage_names: ["walk and read", "pack", "write"],
+        width: 2,
+        workers: 2,
+        slots: Slots { given: 8, wanted: 8 },
+        chunks: 100,
+        lanes: 1,
+        bytes_in: 1 << 30,
+        bytes_out: 1 << 28,
+        clocks: Clocks { read: clock(1_500), cut: clock(500), work: clock(400), ..Clocks::default() },
+        process_cpu_ns: 1_900_000_000,
+    };
+    let bound = |measures: &Measures| verdict(measures, &Circumstances::default()).bound;
+    assert!(matches!(bound(&measures), Bound::Work { stage: "walk and read", .. }));
+    measures.clocks.cut = clock(950);
+    assert!(matches!(bound(&measures), Bound::Source { stage: "walk and read", occupied, .. } if occupied > 0.9));
 }
 
 #[test]

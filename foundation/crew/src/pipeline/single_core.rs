@@ -47,17 +47,10 @@ fn one_chunk<S: Stages>(
     tally: &Tally,
 ) -> Result<Cut, S::Error> {
     let mut turn = Turn::with_a_hand();
-    let cut = timed(&mut clocks.read, OffCpu::Starved, || {
-        let cut = stages.cut(source, chunk, &mut turn)?;
-        if let Some(bytes) = cut.bytes() {
-            tally.took(bytes);
-            stages.fetch(chunk)?;
-        }
-        Ok(cut)
-    })?;
-    if cut == Cut::End {
-        return Ok(cut);
-    }
+    let cut = clocks.cutting(|| stages.cut(source, chunk, &mut turn))?;
+    let Some(bytes) = cut.bytes() else { return Ok(cut) };
+    tally.took(bytes);
+    timed(&mut clocks.read, OffCpu::Starved, || stages.fetch(chunk))?;
     stages.about_to_work(chunk, &Fill { slots: 1, free: 0, waiting: 0, to_write: 0 });
     timed(&mut clocks.work, OffCpu::Unstaffed, || stages.work(scratch, chunk))?;
     timed(&mut clocks.write, OffCpu::Blocked, || {

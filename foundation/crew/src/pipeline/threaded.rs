@@ -281,9 +281,7 @@ impl<S: Stages> Crew<'_, S> {
         'env: 'scope,
     {
         let mut turn = Turn::with_a_hand();
-        let outcome = timed(&mut worker.clocks.read, OffCpu::Starved, || {
-            self.stages.cut(&mut source, &mut piece.chunk, &mut turn)
-        });
+        let outcome = worker.clocks.cutting(|| self.stages.cut(&mut source, &mut piece.chunk, &mut turn));
         let lane = piece.lane;
         let computes = matches!(outcome, Ok(Cut::Taken(_)));
         let mut floor = lock(&self.floor);
