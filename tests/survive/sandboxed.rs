@@ -1,4 +1,5 @@
 //! Sandboxes that answer EPERM or ENOSYS to openat2, fchmodat2, io_uring, unshare and copy_file_range: the same trees, and not a word.
+//! Such as answer an error to those who list extended attributes: told to whom GNU's cp tells it.
 
 use super::{WIDTHS, succeeds};
 use crate::place::{Place, said};
@@ -62,6 +63,29 @@ fn what_a_sandbox_refuses_nobody_hears_of() {
             ));
             assert_eq!((ran.exit, said(&ran)), (Exit::Code(0), String::new()), "error {number}, {hands} hands");
             assert!(!place.has("x"));
+        }
+    }
+}
+
+#[test]
+fn attributes_that_cannot_be_listed_are_told_to_who_has_named_them() {
+    let place = Place::new();
+    if !can_be_sandboxed(&place) {
+        return;
+    }
+    succeeds(&place, "mkdir src; for n in 1 2 3; do echo $n > src/$n; done");
+    let (denied, broken, unsupported, unknown) = (1, 5, 95, 38);
+    for (number, is_told) in [(denied, true), (broken, true), (unsupported, false), (unknown, false)] {
+        for hands in WIDTHS {
+            for keep in ["-a", "-p", "--preserve=xattr"] {
+                let ran = place.shell(&format!(
+                    "rm -rf x; ./sandbox {number} listing $mh cp -r -j {hands} {keep} src x; code=$?; diff -r src x && exit $code"
+                ));
+                let is_named = keep == "--preserve=xattr" && is_told;
+                assert_eq!(ran.exit, Exit::Code(is_named.into()), "{number}, {keep}: {}", said(&ran));
+                let told = said(&ran).lines().filter(|line| line.contains("listing attributes of 'src")).count();
+                assert_eq!(told, if is_named { 4 } else { 0 }, "{number}, {keep}: {}", said(&ran));
+            }
         }
     }
 }

@@ -51,7 +51,8 @@ fn text(finding: &Finding<Complaint>) -> String {
         Complaint::Remove(target, error) => format!("cannot remove {}: {}", shown(target), cause(error)),
         Complaint::BackUp(target, error) => format!("cannot backup {}: {}", shown(target), cause(error)),
         Complaint::Keep(what, target, error) => {
-            format!("{} {}: {}", kept_name(*what), shown(target), cause(error))
+            let (failed, path) = kept_words(*what, &source, target);
+            format!("{failed} {path}: {}", cause(error))
         }
         Complaint::IsFolder => format!("-r not specified; omitting directory {source}"),
         Complaint::FolderOverOther(target) => {
@@ -84,11 +85,13 @@ fn made_name(what: MakeWhat) -> &'static str {
     }
 }
 
-fn kept_name(what: What) -> &'static str {
+/// What failed, and the path that it is told of.
+fn kept_words(what: What, source: &str, target: &[u8]) -> (&'static str, String) {
     match what {
-        What::Owner => "failed to preserve ownership for",
-        What::Mode => "preserving permissions for",
-        What::Times => "preserving times for",
-        What::Attributes => "setting attributes for",
+        What::Owner => ("failed to preserve ownership for", shown(target)),
+        What::Mode => ("preserving permissions for", shown(target)),
+        What::Times => ("preserving times for", shown(target)),
+        What::Attributes => ("setting attributes for", shown(target)),
+        What::Listing => ("listing attributes of", source.to_owned()),
     }
 }

@@ -9,6 +9,7 @@ use crate::sample::{CpuBasis, ProcessSample, Sample, Seen, ThreadSample};
 use crate::source::process_stat::{State, parse};
 use crate::source::words::text_of;
 use machine::{Host, HostError};
+use rustix::process::{Resource, getrlimit};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::os::fd::OwnedFd;
@@ -25,6 +26,7 @@ pub struct Looker {
     path: String,
     /// The files that were read last, by path.
     held: HashMap<String, Held>,
+    held_most: usize,
     /// By number.
     known: Vec<Known>,
     before: Vec<Known>,
@@ -69,8 +71,8 @@ struct Held {
     is_used: bool,
 }
 
-/// LIMIT: more files are opened for each look at them. A quarter of the descriptors that a program has by default.
-const HELD_MAX: usize = 256;
+/// LIMIT: more files are opened for each look at them. Where this program may not have many descriptors it is a quarter of those.
+const HELD_MAX: u64 = 256;
 
 /// What looks of one kind may cost.
 struct Budget {
@@ -121,6 +123,7 @@ impl Looker {
             tasks: Vec::new(),
             path: String::new(),
             held: HashMap::new(),
+            held_most: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).div_euclid(4).min(HELD_MAX) as usize,
             known: Vec::new(),
             before: Vec::new(),
             awake: Vec::new(),
@@ -258,7 +261,7 @@ impl Looker {
 
     /// What the file at `path` says now: the state, and how many threads there are.
     fn state(&mut self) -> Option<(State, u32)> {
-        if self.held.len() < HELD_MAX && !self.held.contains_key(&self.path) {
+        if self.held.len() < self.held_most && !self.held.contains_key(&self.path) {
             let file = self.proc.hold(&self.path).ok()?;
             self.held.insert(self.path.clone(), Held { file, is_used: true });
         }
@@ -282,8 +285,8 @@ impl Looker {
         while let Some(((pid, tid), seen)) = self.seen.pop_first() {
             let threads = sample.process(pid).map_or(0..0, |process| process.threads.range());
             let threads = sample.threads.get_mut(threads).unwrap_or_default();
-            if let Some(thread) = threads.iter_mut().find(|thread| thread.tid == tid) {
-                thread.seen = seen;
+            if let Ok(at) = threads.binary_search_by_key(&tid, |thread| thread.tid) {
+                threads[at].seen = seen;
             }
         }
         self.looks = 0;
@@ -396,5 +399,21 @@ mod tests {
         assert_eq!(sample.threads[2].seen, Seen::default(), "told once");
         assert_eq!(looker.wait_channel(5, 6).as_deref(), Some("io_schedule"));
         assert_eq!((looker.wait_channel(3, 3), looker.wait_channel(9, 9)), (None, None));
+    }
+
+    #[test]
+    fn more_processes_than_files_may_be_held_are_looked_at_all_the_same() {
+        let fake = FakeHost::new();
+        (1..=9).for_each(|pid| fake.process(pid, FakeThread { state: 'D', ..FakeThread::default() }));
+        let mut looker = Looker::open(&fake.host()).expect("a proc folder");
+        looker.held_most = 4;
+        looker.look_at_all();
+        looker.look_at_awake();
+        assert_eq!(looker.held.len(), 4);
+        let seen: Vec<_> = looker.seen.iter().map(|(key, seen)| (key.0, seen.uninterruptible)).collect();
+        assert_eq!(seen, (1..=9).map(|pid| (pid, 2)).collect::<Vec<_>>());
+        looker.tell(&mut Sample::default());
+        looker.tell(&mut Sample::default());
+        assert!(looker.held.is_empty(), "what nobody reads any more is closed");
     }
 }

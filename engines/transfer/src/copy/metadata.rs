@@ -33,6 +33,8 @@ pub enum What {
     Times,
     /// Extended attributes.
     Attributes,
+    /// Extended attributes, whose names the source does not tell.
+    Listing,
 }
 
 /// An entry that is to get another's metadata.
@@ -131,7 +133,7 @@ fn carry_attributes(
     if let Err(cause) = entry::attribute_names(carried.from, names) {
         // COMPAT: told to who has named attributes; and a file system without any has none to carry.
         if keep.attributes == Attribute::Require && !knows_none(&cause) {
-            refused.push(NotKept { what: What::Attributes, cause });
+            refused.push(NotKept { what: What::Listing, cause });
         }
         return false;
     }
