@@ -483,7 +483,7 @@ mod tests {
         assert_eq!(owner.who, Who::All);
         let counted = call(owner, "getpgid").expect("it was called");
         assert_eq!((counted.ended, counted.errors.as_slice()), (2000, &[(3, 1000)][..]), "ESRCH");
-        let slept = call(owner, "clock_nanosleep").expect("it was called");
+        let slept = call(owner, "clock_nanosleep").unwrap_or_else(|| panic!("it was called: {snapshot:?}"));
         assert!(
             slept.total_ns + slept.ended * 1000 >= 20_000_000
                 && slept.waiting_ns <= slept.total_ns + 1000 * slept.ended
@@ -562,7 +562,7 @@ mod tests {
         }
         let snapshot = sampled.finish();
         let owner = &snapshot.owners[0];
-        let slept = call(owner, "clock_nanosleep").expect("it was called");
+        let slept = call(owner, "clock_nanosleep").unwrap_or_else(|| panic!("it was called: {snapshot:?}"));
         assert!(slept.waiting_ns >= 29_000_000, "{slept:?}");
         assert!(snapshot.samples > 0 && owner.samples > 0, "{snapshot:?}");
         assert!(call(owner, "getppid").is_some_and(|call| call.samples > 0 && call.ended == 0), "{owner:?}");
