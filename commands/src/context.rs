@@ -159,14 +159,19 @@ impl HeldSignals {
             return Ok(());
         }
         let (signals, unfinished, last_acts) = (self.signals, self.unfinished.clone(), self.last_acts.clone());
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            let _it_is_waited_for = tell.send(());
             if let Ok(signal) = signals.wait() {
                 let _no_new_ones = unfinished.remove_all_and_hold();
                 last_acts.perform();
                 die_by(signal);
             }
         });
-        thread.map(drop).inspect_err(|_no_thread| self.signals.let_go())
+        thread.inspect_err(|_no_thread| self.signals.let_go())?;
+        // Whoever computes meanwhile makes it wait for a CPU beside it: a run would want two before it has asked for one.
+        let _it_is_there = told.recv();
+        Ok(())
     }
 }
 

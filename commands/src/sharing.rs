@@ -118,7 +118,9 @@ fn table(context: &Context, class: Priority, known_as: u32) -> Result<Option<Mac
     let Some(folder) = crew_folder() else { return Ok(None) };
     let surroundings = Surroundings::look_as(&context.host, known_as).map_err(|error| with_causes(&error))?;
     let surroundings = reserve(context, surroundings, class);
-    let shared = MachineWide::open(folder, surroundings).giving_way(context.settings.crew.gives_way.up_to());
+    let shared = MachineWide::open(folder, surroundings)
+        .marked_by_first_thread()
+        .giving_way(context.settings.crew.gives_way.up_to());
     match shared.why_alone() {
         Some(why) => Err(why),
         None => Ok(Some(shared)),

@@ -201,7 +201,8 @@ fn find(args: &RunArgs) -> Result<CString, StartFault> {
 /// What takes the hands; none, and a warning, where runs do not share.
 fn proxy(context: &Context, args: &RunArgs, surroundings: Surroundings) -> Option<Box<dyn Proxy>> {
     let gives_way = context.settings.crew.gives_way.up_to();
-    let budget = MachineWide::open(sharing::crew_folder()?, surroundings).giving_way(gives_way);
+    let budget =
+        MachineWide::open(sharing::crew_folder()?, surroundings).marked_by_first_thread().giving_way(gives_way);
     let budget = match sharing::inheritance() {
         Some(passport) => budget.with_inheritance(passport),
         None => budget,

@@ -152,7 +152,7 @@ pub trait Lease: Send + Sync {
     }
     /// Says that from now on the run would not get faster by more than `width` hands. A budget of one process does not mind.
     fn set_useful_width(&self, _width: usize) {}
-    /// Whether a second hand is worth asking for by now.
+    /// Whether now is the time to hire a worker who will ask for a hand more.
     fn may_grow(&self) -> bool {
         true
     }

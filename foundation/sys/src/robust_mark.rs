@@ -1,13 +1,14 @@
 //! A word of shared memory that the kernel marks when this process dies, however it dies, before its memory is taken down
 //! (`set_robust_list(2)`, the kernel's robust-futex-ABI document). For kills only: an orderly end clears the word.
 //!
-//! A thread of its own keeps the mark, since the kernel looks when a *thread* ends; it sleeps all its life. The list it
-//! registers lies in private memory, so nothing that others write into the shared word can lead the kernel astray.
+//! The kernel looks when a *thread* ends, so a thread keeps the mark: one of its own, which sleeps all its life, or the first one of a
+//! program that knows of no better use for its list. The list lies in private memory, so nothing that others write into the shared word
+//! can lead the kernel astray.
 
 use crate::shared_words::SharedWords;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
 /// Set by the kernel when the keeper has died.
@@ -15,12 +16,20 @@ pub const OWNER_DIED: u32 = libc::FUTEX_OWNER_DIED;
 /// Set by whoever wants to be woken then: without it the kernel wakes nobody. It wakes one sleeper.
 pub const WAITERS: u32 = libc::FUTEX_WAITERS;
 
-/// Keeps a mark. Dropped: the word is cleared and the thread gone.
+/// Keeps a mark. Dropped: the word is cleared, and the thread gone.
 #[derive(Debug)]
-pub struct MarkKeeper {
-    ending: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+pub struct MarkKeeper(Kept);
+
+#[derive(Debug)]
+enum Kept {
+    ByFirstThread { memory: Arc<SharedWords>, index: usize },
+    ByOwnThread { ending: Arc<AtomicBool>, thread: Option<JoinHandle<()>> },
 }
+
+/// The ring of this process's first thread.
+static RING_OF_FIRST_THREAD: Ring = Ring::new();
+/// Whether it holds a mark.
+static IS_RING_TAKEN: AtomicBool = AtomicBool::new(false);
 
 impl MarkKeeper {
     /// Puts a mark into the first half of word `index` of `memory`, soon: by a thread that nobody waits for, which then calls `when_set`.
@@ -34,17 +43,48 @@ impl MarkKeeper {
             .name("mark".to_owned())
             .stack_size(64 << 10)
             .spawn(move || keep(memory.half(index), &is_over, when_set))?;
-        Ok(Self { ending, thread: Some(thread) })
+        Ok(Self(Kept::ByOwnThread { ending, thread: Some(thread) }))
+    }
+
+    /// Puts the mark there at once, kept by the calling thread. None where that is not the first of its process, whose end is the
+    /// process's, or keeps another mark: a thread has one list.
+    ///
+    /// The list that the C library had is not put back: for programs whose first thread uses none of its robust mutexes
+    /// (`pthread_mutexattr_setrobust(3)`).
+    pub fn on_first_thread(memory: &Arc<SharedWords>, index: usize) -> Option<Self> {
+        // ORDER: AcqRel: who takes the ring sees it as the one before left it.
+        if thread_id() != std::process::id() || IS_RING_TAKEN.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        let word = memory.half(index);
+        RING_OF_FIRST_THREAD.close_around(word);
+        if exchange_list(RING_OF_FIRST_THREAD.head()).is_err() {
+            IS_RING_TAKEN.store(false, Ordering::Release);
+            return None;
+        }
+        // ORDER: SeqCst: whoever is told of it is to see it.
+        word.store(thread_id(), Ordering::SeqCst);
+        Some(Self(Kept::ByFirstThread { memory: Arc::clone(memory), index }))
     }
 }
 
 impl Drop for MarkKeeper {
     fn drop(&mut self) {
-        // ORDER: Release pairs with the keeper's Acquire; it has nothing else to see than the flag itself.
-        self.ending.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _it_only_sleeps = thread.join();
+        match &mut self.0 {
+            Kept::ByFirstThread { memory, index } => {
+                memory.half(*index).store(0, Ordering::Release);
+                RING_OF_FIRST_THREAD.open();
+                // ORDER: Release pairs with the next one's swap.
+                IS_RING_TAKEN.store(false, Ordering::Release);
+            }
+            Kept::ByOwnThread { ending, thread } => {
+                // ORDER: Release pairs with the keeper's Acquire; it has nothing else to see than the flag itself.
+                ending.store(true, Ordering::Release);
+                if let Some(thread) = thread.take() {
+                    thread.thread().unpark();
+                    let _it_only_sleeps = thread.join();
+                }
+            }
         }
     }
 }
@@ -52,22 +92,61 @@ impl Drop for MarkKeeper {
 /// `struct robust_list` of `linux/futex.h`.
 #[repr(C)]
 struct Node {
-    next: *const Node,
+    next: AtomicPtr<Self>,
+}
+
+impl Node {
+    const fn new() -> Self {
+        Self { next: AtomicPtr::new(std::ptr::null_mut()) }
+    }
 }
 
 /// `struct robust_list_head` of `linux/futex.h`.
 #[repr(C)]
 struct Head {
     list: Node,
-    futex_offset: libc::c_long,
-    pending: *const Node,
+    futex_offset: AtomicIsize,
+    pending: AtomicPtr<Node>,
+}
+
+/// A list of at most one node. Our atomics are for the compiler: the kernel reads them when the thread is no more.
+struct Ring {
+    head: Head,
+    node: Node,
+}
+
+impl Ring {
+    const fn new() -> Self {
+        let pending = AtomicPtr::new(std::ptr::null_mut());
+        let head = Head { list: Node::new(), futex_offset: AtomicIsize::new(0), pending };
+        Self { head, node: Node::new() }
+    }
+
+    fn head(&self) -> *mut Head {
+        (&raw const self.head).cast_mut()
+    }
+
+    /// Its one node stands for `word`, which lies `futex_offset` bytes from it, wherever that is.
+    fn close_around(&self, word: &AtomicU32) {
+        let node = &raw const self.node;
+        self.head.futex_offset.store((word.as_ptr() as isize).wrapping_sub(node as isize), Ordering::Relaxed);
+        self.node.next.store(self.head().cast(), Ordering::Relaxed);
+        self.head.list.next.store(node.cast_mut(), Ordering::Release);
+    }
+
+    /// Without a node.
+    fn open(&self) {
+        self.head.list.next.store(self.head().cast(), Ordering::Release);
+    }
 }
 
 /// What the keeper does: register, mark, sleep, clear, restore.
 fn keep(word: &AtomicU32, is_over: &AtomicBool, when_set: impl FnOnce()) {
     block_all_signals();
-    let (head, node) = ring(word);
-    if let Ok(previous) = exchange_list(head) {
+    let ring = Ring::new();
+    ring.close_around(word);
+    if let Ok(previous) = exchange_list(ring.head()) {
+        let _ring_ends_later = Restored(previous);
         // ORDER: SeqCst: whoever is told of it by `when_set` is to see it.
         word.store(thread_id(), Ordering::SeqCst);
         when_set();
@@ -76,27 +155,16 @@ fn keep(word: &AtomicU32, is_over: &AtomicBool, when_set: impl FnOnce()) {
             std::thread::park();
         }
         word.store(0, Ordering::Release);
-        let _restored = exchange_list(previous);
-    }
-    // SAFETY: both came from Box::into_raw, and the kernel no longer has the list: restored, or never accepted.
-    unsafe {
-        drop(Box::from_raw(node));
-        drop(Box::from_raw(head));
     }
 }
 
-/// A list of one node whose word is `word`, both on the heap.
-fn ring(word: &AtomicU32) -> (*mut Head, *mut Node) {
-    let empty = Head { list: Node { next: std::ptr::null() }, futex_offset: 0, pending: std::ptr::null() };
-    let head = Box::into_raw(Box::new(empty));
-    let node = Box::into_raw(Box::new(Node { next: head.cast_const().cast() }));
-    // SAFETY: `head` is a live allocation of ours that nobody else uses yet. The one node closes the ring; its word lies
-    // `futex_offset` bytes from it, wherever that is.
-    unsafe {
-        (*head).list.next = node;
-        (*head).futex_offset = (word.as_ptr() as isize).wrapping_sub(node as isize) as libc::c_long;
+/// The list that a thread had before; dropped, it has it again.
+struct Restored(*mut Head);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        let _one_that_it_had = exchange_list(self.0);
     }
-    (head, node)
 }
 
 /// Signals of the process go to its other threads: a handler of a program that only links us could need more stack than
@@ -180,13 +248,75 @@ mod tests {
         assert_eq!(blocked & terminate, terminate, "{blocked:x}");
     }
 
+    /// What becomes of the word when the first thread, and only one, of another process does `work` and then dies by a kill.
+    fn dies_after(memory: &Arc<SharedWords>, work: impl FnOnce() -> bool) -> u32 {
+        // SAFETY: the child has this thread alone and does nothing that allocates or locks until it is killed.
+        match unsafe { libc::fork() } {
+            0 => {
+                let end = if work() { libc::SIGKILL } else { libc::SIGABRT };
+                // SAFETY: both only end this process.
+                unsafe {
+                    libc::kill(libc::getpid(), end);
+                    libc::_exit(1)
+                }
+            }
+            child => {
+                let mut status = 0;
+                // SAFETY: `child` is a child of this process, and `status` is ours.
+                assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+                assert_eq!(libc::WTERMSIG(status), libc::SIGKILL, "it found something else than it should");
+                memory.half(2).load(Ordering::SeqCst)
+            }
+        }
+    }
+
+    #[test]
+    fn a_first_thread_that_is_killed_leaves_its_mark_behind() {
+        let memory = memory();
+        let mark = dies_after(&memory, || {
+            let keeper = MarkKeeper::on_first_thread(&memory, 2);
+            let is_alone = MarkKeeper::on_first_thread(&memory, 3).is_none();
+            std::mem::forget(keeper);
+            is_alone && memory.half(2).load(Ordering::SeqCst) == std::process::id()
+        });
+        assert_eq!(mark, OWNER_DIED);
+        assert_eq!(memory.half(3).load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn a_first_thread_that_keeps_no_mark_any_more_leaves_none() {
+        let memory = memory();
+        let mark = dies_after(&memory, || {
+            drop(MarkKeeper::on_first_thread(&memory, 3));
+            let again = MarkKeeper::on_first_thread(&memory, 2);
+            let is_kept = again.is_some();
+            drop(again);
+            // Looks like its own all the same, but is no longer on its list.
+            memory.half(2).store(std::process::id(), Ordering::SeqCst);
+            is_kept
+        });
+        assert_eq!((mark & OWNER_DIED, memory.half(3).load(Ordering::SeqCst)), (0, 0));
+    }
+
+    #[test]
+    fn other_threads_keep_no_mark_beside_their_work() {
+        let memory = memory();
+        std::thread::scope(|scope| {
+            let kept = scope.spawn(|| MarkKeeper::on_first_thread(&memory, 2).is_some());
+            assert!(!kept.join().expect("no panic"));
+        });
+        assert_eq!(memory.half(2).load(Ordering::SeqCst), 0);
+    }
+
     #[test]
     fn a_thread_that_ends_without_a_word_leaves_its_mark_behind() {
         let memory = memory();
         let marked = Arc::clone(&memory);
         let thread = std::thread::spawn(move || {
-            let (head, _node) = ring(marked.half(2));
-            exchange_list(head).expect("a robust list");
+            // Never freed: the kernel looks at it when the thread is gone.
+            let ring = Box::leak(Box::new(Ring::new()));
+            ring.close_around(marked.half(2));
+            exchange_list(ring.head()).expect("a robust list");
             marked.half(2).store(thread_id(), Ordering::SeqCst);
         });
         thread.join().expect("no panic");

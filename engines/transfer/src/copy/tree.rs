@@ -101,6 +101,15 @@ pub struct Scratch {
     pub ways: WayCounts,
 }
 
+impl Scratch {
+    /// The buffer, to be put back afterwards. Made when it is first asked for: small trees are copied without.
+    pub fn take_bytes(&mut self) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.resize(BUFFER_BYTES, 0);
+        bytes
+    }
+}
+
 impl Node {
     fn folder(&self) -> &FolderNode {
         match self {
@@ -136,7 +145,7 @@ impl Tree for Run<'_> {
     fn scratch(&self) -> Scratch {
         Scratch {
             list: list_buffer(),
-            bytes: vec![0; BUFFER_BYTES],
+            bytes: Vec::new(),
             attributes: AttributeBuffers::default(),
             slot: self.copying.half_done.slot(),
             counts: Counts::default(),

@@ -104,7 +104,10 @@ impl<Join: Fn() -> Joined + Send + Sync> Lease for Brief<Join> {
     }
 
     fn may_grow(&self) -> bool {
-        self.is_over() && self.joined.get_or_init(&self.join).may_grow
+        self.is_over() && {
+            let joined = self.joined.get_or_init(&self.join);
+            joined.may_grow && joined.lease.may_grow()
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use super::passport::{Passed, Passport};
 use super::row::{Entry, Standing};
 use super::seat::{Attempt, Seat, now_ms};
 use super::sleep::{self, Moment};
-use super::table::{CrewFolder, Table, TableError};
+use super::table::{CrewFolder, Marking, Table, TableError};
 use super::{Budget, Hand, HandBooks, InProcess, Lease, Place, Priority, Request, Surroundings};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait};
 use lookout::Lookout;
@@ -50,6 +50,7 @@ struct Shared {
     inheritance: Mutex<Option<Passport>>,
     /// The highest class whose runs leave cores to strangers.
     gives_way: Option<Priority>,
+    marking: Marking,
 }
 
 impl MachineWide {
@@ -58,7 +59,8 @@ impl MachineWide {
         let table = Table::open(&folder).map(Arc::new).map_err(|error| said(&error));
         let alone = InProcess::new(surroundings.hands());
         let (table, inheritance) = (Mutex::new(table), Mutex::new(None));
-        Self { shared: Arc::new(Shared { folder, surroundings, table, alone, inheritance, gives_way: None }) }
+        let (gives_way, marking) = (None, Marking::OwnThread);
+        Self { shared: Arc::new(Shared { folder, surroundings, table, alone, inheritance, gives_way, marking }) }
     }
 
     /// With the hands that a runner of jobs has for this process. What `passport` says is worth what the table says about it:
@@ -76,6 +78,14 @@ impl MachineWide {
         self
     }
 
+    /// With rows that the first thread of the program marks, where it is the one that takes them: no thread is started for it. For programs
+    /// whose first thread uses no robust mutexes of the C library's.
+    #[must_use]
+    pub fn marked_by_first_thread(mut self) -> Self {
+        Arc::get_mut(&mut self.shared).expect("a budget is set up before it is shared").marking = Marking::FirstThread;
+        self
+    }
+
     /// Why this budget is no more than that of one process, as text that reads after "could not"; none when runs share.
     pub fn why_alone(&self) -> Option<String> {
         lock(&self.shared.table).as_ref().err().cloned()
@@ -86,7 +96,7 @@ impl MachineWide {
         let table = lock(&self.shared.table).as_ref().ok().cloned()?;
         // Removed since it was opened: then the others are at its successor.
         let table = if table.is_still_there() { Ok(table) } else { self.shared.open_anew() };
-        let seat = table.and_then(|table| Seat::claim(table, self.shared.entry(request)));
+        let seat = table.and_then(|table| Seat::claim(table, self.shared.entry(request), self.shared.marking));
         let seat = seat.inspect_err(|error| self.shared.go_alone(error)).ok()?;
         Some(seat.preferring(&self.shared.surroundings.topology))
     }
@@ -106,7 +116,7 @@ impl MachineWide {
     /// Shows a run that has its hands from elsewhere; none where there is no table, or no room in it.
     pub fn show(&self, request: &Request) -> Option<ShownRow> {
         let table = lock(&self.shared.table).as_ref().ok().cloned()?;
-        Seat::claim(table, self.shared.entry(request)).ok().map(ShownRow)
+        Seat::claim(table, self.shared.entry(request), self.shared.marking).ok().map(ShownRow)
     }
 }
 
@@ -184,6 +194,8 @@ struct Member {
     queue: Mutex<Queue>,
     changed: Condvar,
     next_check_ms: AtomicU64,
+    /// When it was last found too early to hire somebody; 0: nobody has asked since the last one was.
+    refused_ms: AtomicU64,
     lookout: Mutex<Lookout>,
 }
 
@@ -269,6 +281,7 @@ impl Member {
             queue: Mutex::new(Queue { is_watched: false, first: None }),
             changed: Condvar::new(),
             next_check_ms: AtomicU64::new(now_ms() + TABLE_CHECK_MS),
+            refused_ms: AtomicU64::new(0),
             lookout: Mutex::new(Lookout::default()),
         }
     }
@@ -445,7 +458,7 @@ impl Member {
         // What has changed since it came goes with it.
         entry.useful_width = self.useful_width.load(Ordering::SeqCst);
         entry.standing = Standing { is_set_aside: false, ..self.seat_numbered(from).standing() };
-        let joined = self.shared.open_anew().and_then(|table| Seat::claim(table, entry));
+        let joined = self.shared.open_anew().and_then(|table| Seat::claim(table, entry, self.shared.marking));
         let next = match (joined, self.seats.get(from + 1)) {
             (Ok(seat), Some(free)) => {
                 let seat = seat.preferring(&self.shared.surroundings.topology);
@@ -587,6 +600,22 @@ impl Lease for Member {
         // What was inherited is there to be used first: others get the one that it stands in for.
         let stands_in = || seat.is_anybody_hungry() && self.heir().is_some_and(|heir| self.inheritance.has_idle(heir));
         seat.must_return(taken) || self.books.out() > self.most() || stands_in()
+    }
+
+    /// At once where the hand would come soon, else in turn: a thread that is started while others compute wants a CPU before it can wait.
+    fn may_grow(&self) -> bool {
+        let Some((_, seat)) = self.seat() else { return true };
+        if seat.is_calm() || self.heir().is_some() {
+            return true;
+        }
+        // ORDER: Relaxed: two threads that ask at once hire in turn all the same.
+        let (now_ms, refused_ms) = (now_ms(), self.refused_ms.load(Ordering::Relaxed));
+        if now_ms == refused_ms {
+            return false;
+        }
+        let may = seat.may_hold_one_more() || (refused_ms != 0 && seat.had_its_turn(refused_ms, now_ms));
+        self.refused_ms.store(if may { 0 } else { now_ms }, Ordering::Relaxed);
+        may
     }
 
     fn books(&self) -> HandBooks {

@@ -8,7 +8,7 @@ use super::layout::{CPUS, ClaimWord, HandWord, field, hand_word, row_word};
 use super::memory::Memory;
 use super::row::{self, Entry, RowSeen, Standing};
 use super::sleep::{self, Moment, is_newly_dead, tell_listeners};
-use super::table::{FileNumber, Table, TableError};
+use super::table::{FileNumber, Marking, Table, TableError};
 use super::view::{SLICE_MS, View};
 use super::{Priority, row::Identity};
 use machine::{Host, Topology, process_facts};
@@ -51,8 +51,8 @@ pub(super) fn now_ms() -> u64 {
 }
 
 impl Seat {
-    /// Claims a row of `table` and signs it with `entry`.
-    pub(super) fn claim(table: Arc<Table>, entry: Entry) -> Result<Self, TableError> {
+    /// Claims a row of `table`, signs it with `entry` and has it marked.
+    pub(super) fn claim(table: Arc<Table>, entry: Entry, marking: Marking) -> Result<Self, TableError> {
         let locks = table.open_for_locks()?;
         let witness = KernelWitness::new(&table, &locks, Some(entry.identity.namespace));
         let Some(row) = hands::claim_row(table.words(), &witness) else {
@@ -63,7 +63,7 @@ impl Seat {
         row::write(table.words(), row, &entry);
         table.tell_watchers();
         // Behind it, so that whoever is rung for finds the row of the mark.
-        let keeper = table.keep_mark(row);
+        let keeper = table.keep_mark(row, marking);
         let is_unbound = entry.quota.is_none_or(|quota| quota.hands() >= entry.cpus.count() as u64);
         Ok(Self { table, locks, row, entry, keeper, is_unbound, uneven: None, left_out: AtomicUsize::new(0) })
     }
@@ -345,6 +345,19 @@ impl Seat {
             Ok(place) if hungry.len() > 1 => sleep::until_turn(place, hungry.len(), now_ms()),
             _ => patience,
         }
+    }
+
+    /// Whether a worker more would get a hand as soon as one is given back, or find one free.
+    pub(super) fn may_hold_one_more(&self) -> bool {
+        let view = self.look();
+        view.position(self.row).is_some_and(|position| view.may_hold_one_more(position))
+    }
+
+    /// Whether this run's turn came between two times: all that are here, hungry or not, have theirs one after the other.
+    pub(super) fn had_its_turn(&self, after_ms: u64, until_ms: u64) -> bool {
+        let place = row::present(self.words()).take_while(|&row| row != self.row).count();
+        let turn = sleep::until_turn(place, row::present(self.words()).count(), after_ms);
+        turn <= Duration::from_millis(until_ms.saturating_sub(after_ms))
     }
 
     /// Sleeps until the bell rings after `since`, until another run dies, or until `timeout` is over.

@@ -106,6 +106,15 @@ fn failed(operation: &'static str, path: &Path) -> impl FnOnce(Errno) -> TableEr
     move |cause| TableError::System { operation, path, cause: cause.into() }
 }
 
+/// Which thread keeps the mark of a run's row: see `sys::robust_mark`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marking {
+    /// The first one of the program, where it is the one that takes the row.
+    FirstThread,
+    /// One that is started for it.
+    OwnThread,
+}
+
 /// A table in this process's memory.
 #[derive(Debug)]
 pub struct Table {
@@ -241,13 +250,20 @@ impl Table {
 
     /// Marks `row` as this process's, soon, and rings for one of those who wait: others learn of its death at once. None where the system
     /// has no thread to spare.
-    pub fn keep_mark(self: &Arc<Self>, row: usize) -> Option<MarkKeeper> {
+    pub fn keep_mark(self: &Arc<Self>, row: usize, marking: Marking) -> Option<MarkKeeper> {
         let table = Arc::clone(self);
         // One of those who wait sleeps on the new mark from now on: the kernel wakes no more than one.
         let ring = move || {
             row::hungry_or_listening(table.words()).find(|&other| other != row).inspect(|&other| table.ring(other));
         };
-        MarkKeeper::start(Arc::clone(&self.words), row_word(row, field::MARK), ring).ok()
+        let word = row_word(row, field::MARK);
+        if marking == Marking::FirstThread
+            && let Some(keeper) = MarkKeeper::on_first_thread(&self.words, word)
+        {
+            ring();
+            return Some(keeper);
+        }
+        MarkKeeper::start(Arc::clone(&self.words), word, ring).ok()
     }
 }
 

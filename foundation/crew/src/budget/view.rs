@@ -130,6 +130,13 @@ impl View {
         entitlements(capacity, &self.claims())
     }
 
+    /// Whether the row at `position` would get a hand more if it waited for one more.
+    pub fn may_hold_one_more(&self, position: usize) -> bool {
+        let mut claims = self.claims();
+        claims[position].waiting += 1;
+        entitlements(u32::MAX, &claims)[position].may_hold > self.held(&self.rows[position])
+    }
+
     /// What each row could hold if everybody wanted as much as would make them faster: what is held beyond that is lent.
     pub fn entitled_if_all_wanted(&self, capacity: u32) -> Vec<Entitled> {
         let greedy = |claim: Claim| Claim { waiting: claim.useful_width, ..claim };

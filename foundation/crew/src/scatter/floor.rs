@@ -241,7 +241,7 @@ impl<T: Tree> Floor<'_, T> {
     where
         'env: 'scope,
     {
-        if !self.has_takers() || !self.lease.may_grow() || self.stealers.iter().all(Stealer::is_empty) {
+        if !self.has_takers() || self.stealers.iter().all(Stealer::is_empty) || !self.lease.may_grow() {
             return;
         }
         let mut staff = lock(&self.staff);
