@@ -8,6 +8,7 @@ use machine::{Host, Machine};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use sys::scheduling::Unhurried;
 use sys::signals::{ENDING, SignalSet, die_by};
 use sys::staged_file::Unfinished;
 use terminal::{Messages, Verbosity};
@@ -160,6 +161,7 @@ impl HeldSignals {
         }
         let (signals, unfinished, last_acts) = (self.signals, self.unfinished.clone(), self.last_acts.clone());
         let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let _it_waits_until_this_thread_does = Unhurried::begin();
         let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
             let _it_is_waited_for = tell.send(());
             if let Ok(signal) = signals.wait() {

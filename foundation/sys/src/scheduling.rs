@@ -39,17 +39,47 @@ pub fn enter(class: Class) -> io::Result<()> {
         Class::Batch { .. } => libc::SCHED_BATCH,
         Class::Idle => libc::SCHED_IDLE,
     };
+    set_policy(policy)?;
+    match class {
+        // LIE: setpriority(2) speaks of processes; on Linux a number of 0 means the calling thread.
+        Class::Batch { nicer_by } => be_nicer(nicer_by),
+        Class::Idle => Ok(()),
+    }
+}
+
+/// Starts threads that do not take the caller's CPU from it: while it lives the calling thread is of class SCHED_BATCH, and so are, for good,
+/// those that it starts, which wait until it sleeps. In another class than the usual one everything stays as it is.
+#[derive(Debug)]
+pub struct Unhurried {
+    is_batch: bool,
+}
+
+impl Unhurried {
+    /// From now on.
+    pub fn begin() -> Self {
+        // SAFETY: 0 is the calling thread; there is nothing else to be right about.
+        let is_usual = unsafe { libc::sched_getscheduler(0) } == libc::SCHED_OTHER;
+        Self { is_batch: is_usual && set_policy(libc::SCHED_BATCH).is_ok() }
+    }
+}
+
+impl Drop for Unhurried {
+    fn drop(&mut self) {
+        if self.is_batch {
+            let _stays_batch = set_policy(libc::SCHED_OTHER);
+        }
+    }
+}
+
+/// The class of the calling thread.
+fn set_policy(policy: i32) -> io::Result<()> {
     // SAFETY: an all-zero sched_param is the only one that these classes take.
     let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
     // SAFETY: 0 is the calling thread; the pointer is to a live object.
     if unsafe { libc::sched_setscheduler(0, policy, &parameters) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    match class {
-        // LIE: setpriority(2) speaks of processes; on Linux a number of 0 means the calling thread.
-        Class::Batch { nicer_by } => be_nicer(nicer_by),
-        Class::Idle => Ok(()),
-    }
+    Ok(())
 }
 
 /// Lets the calling thread, and what it starts from now on, run on `cpus` only.
@@ -89,6 +119,24 @@ mod tests {
         .expect("no panic");
         // SAFETY: 0 is the calling thread.
         assert_eq!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_OTHER, "the others stay as they were");
+    }
+
+    #[test]
+    fn who_starts_threads_unhurriedly_is_of_its_own_class_again_afterwards() {
+        // SAFETY: 0 is the calling thread.
+        let class = || unsafe { libc::sched_getscheduler(0) };
+        std::thread::spawn(move || {
+            let unhurried = Unhurried::begin();
+            assert_eq!(class(), libc::SCHED_BATCH);
+            assert_eq!(std::thread::spawn(class).join().expect("no panic"), libc::SCHED_BATCH);
+            drop(unhurried);
+            assert_eq!(class(), libc::SCHED_OTHER);
+            enter(Class::Idle).expect("lower is always allowed");
+            drop(Unhurried::begin());
+            assert_eq!(class(), libc::SCHED_IDLE, "another class than the usual one stays");
+        })
+        .join()
+        .expect("no panic");
     }
 
     #[test]
