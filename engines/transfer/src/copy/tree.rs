@@ -94,7 +94,7 @@ pub enum Growth {
 /// What a worker keeps between tasks.
 pub struct Scratch {
     list: ListBuffer,
-    pub bytes: Vec<u8>,
+    buffer: Vec<u8>,
     pub attributes: AttributeBuffers,
     pub slot: Arc<Slot>,
     pub counts: Counts,
@@ -102,11 +102,17 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// The buffer, to be put back afterwards. Made when it is first asked for: small trees are copied without.
-    pub fn take_bytes(&mut self) -> Vec<u8> {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.resize(BUFFER_BYTES, 0);
-        bytes
+    /// The buffer, full of bytes to be overwritten: it is put back afterwards. Made when it is first asked for, since small trees are copied
+    /// without.
+    pub fn take_buffer(&mut self) -> Vec<u8> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.resize(BUFFER_BYTES, 0);
+        buffer
+    }
+
+    /// Keeps the buffer for the next one.
+    pub fn put_back(&mut self, buffer: Vec<u8>) {
+        self.buffer = buffer;
     }
 }
 
@@ -145,7 +151,7 @@ impl Tree for Run<'_> {
     fn scratch(&self) -> Scratch {
         Scratch {
             list: list_buffer(),
-            bytes: Vec::new(),
+            buffer: Vec::new(),
             attributes: AttributeBuffers::default(),
             slot: self.copying.half_done.slot(),
             counts: Counts::default(),
