@@ -102,31 +102,6 @@ fn the_second_run_gets_its_first_hand_at_once_and_its_share_as_the_other_returns
 }
 
 #[test]
-fn a_worker_who_would_only_wait_is_hired_in_turn() {
-    let (_parent, folder) = place();
-    let first = lease(&folder, Priority::Normal, CPUS);
-    assert!(first.may_grow(), "nobody is hungry");
-    let hands: Vec<_> = (0..CPUS).map(|_| first.take()).collect();
-    let mut others: Vec<_> = (1..CPUS).map(|_| lease(&folder, Priority::Normal, CPUS)).collect();
-    let mut theirs: Vec<_> = others.iter().map(|other| other.take()).collect();
-    // Four runs, four CPUs: nobody is entitled to a second hand. Turns come once in 320 ms.
-    let mut refused = 0;
-    until(|| {
-        let may = others[0].may_grow();
-        refused += u32::from(!may);
-        may
-    });
-    assert!(refused > 0, "not at once, since others compute");
-    while others.len() > 1 {
-        others.pop().zip(theirs.pop()).into_iter().for_each(|(other, hand)| other.give_back(hand));
-    }
-    assert!(others[0].may_grow(), "of two runs each is entitled to two hands");
-    theirs.into_iter().for_each(|hand| others[0].give_back(hand));
-    hands.into_iter().for_each(|hand| first.give_back(hand));
-    assert!(others[0].may_grow(), "nobody is hungry any more");
-}
-
-#[test]
 fn a_low_run_waits_for_a_normal_one_and_gets_what_it_leaves() {
     let (_parent, folder) = place();
     let (normal, low) = (lease(&folder, Priority::Normal, CPUS), lease(&folder, Priority::Low, CPUS));
