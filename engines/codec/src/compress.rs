@@ -125,6 +125,10 @@ struct Fold {
     origin: Option<Origin>,
 }
 
+/// LIMIT: chunks up to this size and this level, or the format's usual one, take 0.1 s at most.
+const BRIEF_CHUNK_BYTES: usize = 4 << 20;
+const BRIEF_LEVEL: i32 = 6;
+
 /// A chunk and its unit.
 #[derive(Default)]
 pub struct CompressChunk {
@@ -163,6 +167,11 @@ impl Stages for Compression<'_> {
 
     fn lanes_share_one_sink(&self) -> bool {
         self.one_output
+    }
+
+    fn tasks_are_brief(&self) -> bool {
+        let level = self.format.facts().default_level.max(BRIEF_LEVEL);
+        self.chunk_bytes() <= BRIEF_CHUNK_BYTES && self.options.level <= level
     }
 
     fn open(&self, lane: usize) -> Result<OpenLane<Self>, CodecError> {

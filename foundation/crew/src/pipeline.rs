@@ -46,6 +46,11 @@ pub trait Stages: Sync {
     fn cut(&self, source: &mut Self::Source, chunk: &mut Self::Chunk, turn: &mut Turn<'_>) -> Result<Cut, Self::Error>;
     /// Reads the chunk's bytes, where `cut` only noted where they are.
     fn fetch(&self, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
+    /// Whether a chunk's work takes milliseconds. Then who would only wait for a hand is hired in turn; where it takes seconds a hand that comes
+    /// free meanwhile would wait for the end of it.
+    fn tasks_are_brief(&self) -> bool {
+        false
+    }
     /// Told right before [`Stages::work`] how full the pipeline is, for work that can be done faster or better.
     fn about_to_work(&self, _chunk: &mut Self::Chunk, _fill: &Fill) {}
     /// Does the work.

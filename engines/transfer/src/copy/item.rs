@@ -361,9 +361,9 @@ impl Run<'_> {
         let (sparse, reflink) = (self.copying.manner.sparse, self.copying.manner.reflink);
         let (source, target) = (source.as_fd(), new.file.as_fd());
         let bytes = Bytes { source, target, status, target_device, sparse, reflink };
-        let mut buffer = branch.scratch.take_buffer();
+        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
         let copied = self.ways.copy(&bytes, &mut buffer, || branch.yield_point());
-        branch.scratch.put_back(buffer);
+        branch.scratch.bytes = buffer;
         let filled = copied.map_err(|failed| {
             branch.scratch.slot.give_up();
             self.failed(item, failed)
@@ -423,9 +423,9 @@ impl Run<'_> {
         if entry::status_of(target.as_fd()).map_err(failed)?.kind() != Kind::File {
             return Ok(());
         }
-        let mut buffer = branch.scratch.take_buffer();
+        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
         let same = is_same(source, target.as_fd(), how, &mut buffer, || branch.yield_point());
-        branch.scratch.put_back(buffer);
+        branch.scratch.bytes = buffer;
         if same.map_err(failed)? { Ok(()) } else { Err(Complaint::Differs(item.target_path(self))) }
     }
 

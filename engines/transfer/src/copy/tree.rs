@@ -94,26 +94,11 @@ pub enum Growth {
 /// What a worker keeps between tasks.
 pub struct Scratch {
     list: ListBuffer,
-    buffer: Vec<u8>,
+    pub bytes: Vec<u8>,
     pub attributes: AttributeBuffers,
     pub slot: Arc<Slot>,
     pub counts: Counts,
     pub ways: WayCounts,
-}
-
-impl Scratch {
-    /// The buffer, full of bytes to be overwritten: it is put back afterwards. Made when it is first asked for, since small trees are copied
-    /// without.
-    pub fn take_buffer(&mut self) -> Vec<u8> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.resize(BUFFER_BYTES, 0);
-        buffer
-    }
-
-    /// Keeps the buffer for the next one.
-    pub fn put_back(&mut self, buffer: Vec<u8>) {
-        self.buffer = buffer;
-    }
 }
 
 impl Node {
@@ -151,7 +136,7 @@ impl Tree for Run<'_> {
     fn scratch(&self) -> Scratch {
         Scratch {
             list: list_buffer(),
-            buffer: Vec::new(),
+            bytes: vec![0; BUFFER_BYTES],
             attributes: AttributeBuffers::default(),
             slot: self.copying.half_done.slot(),
             counts: Counts::default(),

@@ -248,7 +248,7 @@ impl Table {
         self.words.half(row_word(row, field::MARK))
     }
 
-    /// Marks `row` as this process's, soon, and rings for one of those who wait: others learn of its death at once. None where the system
+    /// Marks `row` as this process's, soon or at once, and rings for one of those who wait: others learn of its death at once. None where the system
     /// has no thread to spare.
     pub fn keep_mark(self: &Arc<Self>, row: usize, marking: Marking) -> Option<MarkKeeper> {
         let table = Arc::clone(self);

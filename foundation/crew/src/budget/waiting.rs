@@ -44,13 +44,17 @@ impl<'a> Waiting<'a> {
 
     /// A place beside others.
     fn join(&self, state: &mut State) -> Option<Hand> {
-        let has_room = |group: &&mut Group| !group.is_leaving && group.workers < self.workers_a_hand;
         let groups = state.groups.iter_mut().enumerate();
+        let has_room = |group: &&mut Group| self.has_room(group);
         let (number, group) =
             groups.filter_map(|(number, group)| Some((number, group.as_mut().filter(has_room)?))).next()?;
         group.workers += 1;
         state.books.taken += 1;
         Some(Hand { place: Place::Beside { number } })
+    }
+
+    fn has_room(&self, group: &Group) -> bool {
+        !group.is_leaving && group.workers < self.workers_a_hand
     }
 
     /// The first place on a hand of the lease.
@@ -142,7 +146,8 @@ impl Lease for Waiting<'_> {
     }
 
     fn may_grow(&self) -> bool {
-        self.lease.may_grow()
+        // Beside others it needs no hand of its own.
+        lock(&self.state).groups.iter().flatten().any(|group| self.has_room(group)) || self.lease.may_grow()
     }
 }
 

@@ -188,7 +188,7 @@ impl<S: Stages> Crew<'_, S> {
         if has_task && floor.workers_seeking == 0 {
             if floor.workers_resting > 0 {
                 self.work_waits.notify_one();
-            } else if floor.workers < self.width && self.lease.may_grow() {
+            } else if floor.workers < self.width && (!self.stages.tasks_are_brief() || self.lease.may_grow()) {
                 // Where the system gives no more threads, those there are do the work.
                 if spawn(scope, move || self.work(scope)).is_ok() {
                     floor.workers += 1;

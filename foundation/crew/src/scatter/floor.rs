@@ -241,11 +241,16 @@ impl<T: Tree> Floor<'_, T> {
     where
         'env: 'scope,
     {
-        if !self.has_takers() || self.stealers.iter().all(Stealer::is_empty) || !self.lease.may_grow() {
+        let is_wanted = |staff: &Staff| staff.seeking == 0 && staff.resting == 0 && staff.workers < self.width;
+        if !self.has_takers() || self.stealers.iter().all(Stealer::is_empty) || !is_wanted(&lock(&self.staff)) {
+            return;
+        }
+        // Not under the lock: it looks at what other runs do.
+        if !self.lease.may_grow() {
             return;
         }
         let mut staff = lock(&self.staff);
-        if staff.seeking > 0 || staff.resting > 0 || staff.workers >= self.width {
+        if !is_wanted(&staff) {
             return;
         }
         staff.workers += 1;
