@@ -315,18 +315,38 @@ fn who_is_not_there_is_no_good_news() {
 }
 
 /// Half a second with ten programs that each live for less.
-#[test]
-fn those_that_came_and_went_are_named_where_that_is_possible() {
-    let place = Place::new();
+fn came_and_went(place: &Place, who_looks: &str) -> String {
     let busy = "./mh-brief -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'";
     let outcome = place.shell(&format!(
-        "cp /bin/sh mh-brief; (until [ -e stop ]; do {busy}; done) & $mh pstime 0.6; touch stop; wait"
+        "rm -f stop; cp /bin/sh mh-brief; (until [ -e stop ]; do {busy}; done) & {who_looks} $mh pstime 0.6; touch stop; wait"
     ));
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
-    match text.contains("(tier: BPF") {
-        true => assert!(text.contains("\n  ended: ") && text.contains("mh-brief ("), "{text}"),
-        false => assert!(text.contains("(tier BPF names them)"), "{text}"),
+    match text.contains("(tier: no rights") {
+        true => assert!(text.contains("(tiers taskstats and BPF name them)"), "{text}"),
+        false => assert!(text.contains("\n  ended: ") && text.contains("mh-brief ("), "{text}"),
     }
+    text
+}
+
+#[test]
+fn those_that_came_and_went_are_named_where_that_is_possible() {
+    came_and_went(&Place::new(), "");
+}
+
+/// With the rights of one who administers networks, and with none.
+#[test]
+fn who_ended_is_named_by_the_accounting_of_tasks() {
+    if !rustix::process::geteuid().is_root() || Program::find("setpriv").is_none() {
+        return left_out("tiers of pstime: needs root, to give up rights, and setpriv");
+    }
+    let place = Place::new();
+    let text = came_and_went(&place, "setpriv --inh-caps=-all --bounding-set=-all");
+    assert!(text.contains("(tier: no rights"), "{text}");
+    let text = came_and_went(&place, "setpriv --bounding-set=-all,+net_admin");
+    if text.contains("(tier: no rights") {
+        return left_out("tier taskstats of pstime: this kernel reports no ended tasks, or not here");
+    }
+    assert!(text.contains("(tier: taskstats)"), "{text}");
 }
 
 #[test]

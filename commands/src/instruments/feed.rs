@@ -8,7 +8,7 @@ use machine::Host;
 use observe::looker::Looker;
 use observe::recording::{Header, Player, VERSION, write_header, write_sample};
 use observe::sample::Sample;
-use observe::sampler::{Depth, Sampler, Wanted};
+use observe::sampler::{Depth, Sampler, Wanted, Who};
 use observe::source::accounts::Accounts;
 use observe::tier::Tier;
 use std::fs::File;
@@ -57,8 +57,11 @@ impl Feed {
     pub fn live(command: &'static str, host: &Host, interval: Duration, wanted: Wanted) -> Result<Self, Failure> {
         let mut sampler = Box::new(Sampler::open(host).map_err(|error| failure(command, &error))?);
         // What is told of threads comes from files, whoever asks.
-        let tier =
-            if wanted.depth == Depth::Processes && sampler.use_thread_list() { Tier::Bpf } else { Tier::NoRights };
+        let tier = match wanted.depth {
+            Depth::Processes if sampler.use_thread_list() => Tier::Bpf,
+            _ if wanted.who == Who::Everybody && sampler.use_task_accounting() => Tier::Taskstats,
+            _ => Tier::NoRights,
+        };
         let pace = pace(command, interval, 1)?;
         let source = Source::Live { sampler, pace, wanted, looker: None };
         let watcher = Some(std::process::id());

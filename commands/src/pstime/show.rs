@@ -148,6 +148,7 @@ impl<'plan> Shower<'plan> {
             // There programs in the kernel measure calls, whoever reads the clocks.
             Tier::Bpf if self.measured.is_some() || by_clock == 0 => RowsTier { tier: Tier::Bpf, by_clock: None },
             Tier::Bpf if by_clock < members => RowsTier { tier: Tier::Bpf, by_clock: Some(by_clock) },
+            Tier::Taskstats => RowsTier { tier: Tier::Taskstats, by_clock: None },
             Tier::Bpf | Tier::NoRights => RowsTier { tier: Tier::NoRights, by_clock: None },
         }
     }
@@ -185,7 +186,7 @@ impl<'plan> Shower<'plan> {
             _ => "ticks: rough",
         };
         let ended = terminal::integer(interval.ended as u64);
-        let unnamed = if interval.endings.is_none() { " (tier BPF names them)" } else { "" };
+        let unnamed = if interval.endings.is_none() { " (tiers taskstats and BPF name them)" } else { "" };
         text.push_str(&format!(
             "(unaccounted)  {}: processes that ended ({ended}), others that came and went or are hidden{unnamed}\n",
             number(unaccounted_ns as f64)
@@ -266,7 +267,7 @@ fn ended_names(endings: &EndedUsage, number: impl Fn(f64) -> String) -> String {
         parts.push(format!("{names} more names ({count}) {}", number(used_ns as f64)));
     }
     if endings.unnamed > 0 {
-        parts.push(format!("too many to name ({})", terminal::integer(endings.unnamed)));
+        parts.push(format!("too many to name ({} or more)", terminal::integer(endings.unnamed)));
     }
     if parts.is_empty() { String::new() } else { format!("  ended: {}\n", parts.join(", ")) }
 }

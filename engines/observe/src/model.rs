@@ -7,7 +7,7 @@ use crate::source::process_stat::StatLine;
 use crate::source::words::text_of;
 use crate::split::{Split, Ticks, split};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What happened between two samples.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,7 +37,7 @@ pub struct Interval {
 pub struct EndedUsage {
     /// The largest first.
     pub by_name: Vec<EndedName>,
-    /// How many more there were.
+    /// How many more there were, or more than that.
     pub unnamed: u64,
 }
 
@@ -55,9 +55,12 @@ pub struct EndedName {
 impl EndedUsage {
     fn of(endings: &Endings, earlier: &Sample, later: &Sample) -> Self {
         let mut names: BTreeMap<&[u8], (u64, u64)> = BTreeMap::new();
+        let mut by_number = HashSet::new();
         for ending in &endings.named {
             let seen = [earlier, later].into_iter().filter_map(|sample| sample.process(ending.pid));
-            let seen = seen.filter(|process| process.folder == ending.folder);
+            // Where only the number is known, the first of that number that ended is the one that was seen.
+            let is_first = ending.folder.is_none() && by_number.insert(ending.pid);
+            let seen = seen.filter(|process| is_first || ending.folder == Some(process.folder));
             let had_ns = seen.filter_map(|process| process.cpu.total_ns).max().unwrap_or(0);
             let (count, used_ns) = names.entry(ending.name.bytes()).or_default();
             *count += 1;
@@ -388,7 +391,12 @@ mod tests {
 
     #[test]
     fn who_ended_is_told_by_name_with_what_no_row_has() {
-        let ending = |pid, folder, name: &[u8], used_ns| Ending { pid, folder, name: ThreadName::new(name), used_ns };
+        let ending = |pid, folder, name: &[u8], used_ns| Ending {
+            pid,
+            folder: Some(folder),
+            name: ThreadName::new(name),
+            used_ns,
+        };
         let earlier = sample(10 * S, 0, vec![process(1, 10 * S, 5), process(2, 10 * S, 7)]);
         let mut later = sample(11 * S, 1000, vec![process(1, 11 * S, 50)]);
         // 1 ended when it had been listed, 2 before; 3 came and went twice, once under another name.
@@ -408,6 +416,11 @@ mod tests {
         let all = interval(&earlier, &departed.join(&later)).endings.expect("noted");
         assert_eq!(all.by_name[1].used_ns, 151, "a row of an average has what was seen of the second");
         assert_eq!(interval(&earlier, &earlier).endings, None);
+        // 2 again, and somebody else with its number.
+        let numbers_alone = |used_ns| Ending { folder: None, ..ending(2, 2, b"two", used_ns) };
+        later.endings = Some(Endings { named: vec![numbers_alone(107), numbers_alone(50)], unnamed: 0 });
+        let ended = interval(&earlier, &later).endings.expect("noted");
+        assert_eq!(ended.by_name[0].used_ns, 150);
     }
 
     #[test]

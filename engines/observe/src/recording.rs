@@ -340,7 +340,7 @@ mod tests {
                 let mut sample = Sample::default();
                 sampler.take(&wanted, taken.last(), &mut sample).expect("listed");
                 let name = crate::sample::ThreadName::new(b"gone\xff");
-                let ending = crate::sample::Ending { pid: 7, folder: 8, name, used_ns: 9 };
+                let ending = crate::sample::Ending { pid: 7, folder: Some(8), name, used_ns: 9 };
                 sample.endings = Some(Endings { named: vec![ending], unnamed: 1 });
                 write_sample(&mut bytes, taken.last(), &sample).expect("written");
                 taken.push(sample);

@@ -33,7 +33,7 @@ pub struct Sample {
 pub struct Endings {
     /// Those that were noted.
     pub named: Vec<Ending>,
-    /// How many more there were.
+    /// How many more there were, or more than that.
     pub unnamed: u64,
 }
 
@@ -42,8 +42,9 @@ pub struct Endings {
 pub struct Ending {
     /// Its number.
     pub pid: u32,
-    /// When it began, as in [`ProcessSample::folder`].
-    pub folder: u64,
+    /// When it began, as in [`ProcessSample::folder`], where that is known.
+    #[serde(default)]
+    pub folder: Option<u64>,
     /// Its name.
     pub name: ThreadName,
     /// CPU time of its whole life.

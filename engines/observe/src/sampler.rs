@@ -10,6 +10,7 @@ use crate::sample::{
     CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Seen, Span, ThreadName, ThreadSample,
     TotalBasis,
 };
+use crate::source::ended::Ended;
 use crate::source::thread_list::{Listed, ThreadList};
 use crate::source::words::text_of;
 use crate::source::{control_group, machine_stat, pressure, process_stat, process_status, run_delay};
@@ -72,6 +73,8 @@ pub struct Sampler {
     with_quotas: Option<Vec<PathBuf>>,
     listing: Listing,
     thread_list: Option<ThreadList>,
+    /// Who tells of ends where that does not.
+    ended: Option<Ended>,
     /// Processes that the kernel hides from programs in it.
     hidden: Vec<u32>,
     identities: Identities,
@@ -101,6 +104,7 @@ impl Sampler {
             with_quotas: None,
             listing: Listing::default(),
             thread_list: None,
+            ended: None,
             hidden: Vec::new(),
             identities: Identities::default(),
             found: Vec::new(),
@@ -125,6 +129,14 @@ impl Sampler {
         self.thread_list.is_some()
     }
 
+    /// From now on the kernel's accounting of tasks names the processes that end. False where that is not possible.
+    pub fn use_task_accounting(&mut self) -> bool {
+        let cpus = self.root.read("sys/devices/system/cpu/possible").ok().filter(|_| self.host.is_real());
+        let cpus = cpus.and_then(|text| std::str::from_utf8(text).ok());
+        self.ended = cpus.and_then(|text| Ended::listen(text.trim()));
+        self.ended.is_some()
+    }
+
     /// Fills `later`. `earlier` is the sample before it, if there is one: it says what is known already.
     pub fn take(&mut self, wanted: &Wanted, earlier: Option<&Sample>, later: &mut Sample) -> Result<(), HostError> {
         later.at_ns = self.clocks.now_ns();
@@ -136,10 +148,13 @@ impl Sampler {
         let mut found = std::mem::take(&mut self.found);
         let listed = self.list(&wanted.who, earlier, later.at_ns, &mut found);
         // Behind the list: who ends in between is in both, and counted once.
-        later.endings = self.thread_list.as_mut().and_then(|list| {
-            let mut endings = later.endings.take().unwrap_or_default();
-            list.endings(&mut endings).then_some(endings)
-        });
+        let mut endings = later.endings.take().unwrap_or_default();
+        let are_told = match (&mut self.thread_list, &mut self.ended) {
+            (Some(list), _) => list.endings(&mut endings),
+            (None, Some(ended)) => ended.take(&mut endings),
+            (None, None) => false,
+        };
+        later.endings = are_told.then_some(endings);
         self.look_at_machine(later);
         let mut known = earlier.map(|earlier| earlier.processes.iter().peekable());
         for entry in &found {

@@ -3,6 +3,7 @@
 
 pub mod accounts;
 pub mod control_group;
+pub mod ended;
 pub mod machine_stat;
 pub mod memory_map;
 pub mod memory_status;

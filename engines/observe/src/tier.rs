@@ -9,6 +9,8 @@ use std::fmt;
 pub enum Tier {
     /// None: clocks of other processes and the files of `/proc`.
     NoRights,
+    /// `CAP_NET_ADMIN`: the kernel's accounting of tasks as they end, besides.
+    Taskstats,
     /// `CAP_BPF` and `CAP_PERFMON`: programs of ours inside the kernel.
     Bpf,
 }
@@ -17,6 +19,7 @@ impl fmt::Display for Tier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::NoRights => "no rights",
+            Self::Taskstats => "taskstats",
             Self::Bpf => "BPF",
         })
     }

@@ -10,6 +10,7 @@ pub mod byte_lock;
 pub mod civil_time;
 pub mod clock_reading;
 pub mod cpu_clock;
+pub mod ended_tasks;
 pub mod entry;
 pub mod futex;
 pub mod guard;

@@ -74,9 +74,8 @@ impl Listed {
     fn of_record(record: &Record, ahead_ns: u64) -> Self {
         let times = |from: usize| std::array::from_fn(|kind| record[from + kind]);
         let [run_ns, user_ns, system_ns] = times(record::ALIVE);
-        let [_, _, _, _, pid @ ..] = record[record::NUMBERS].to_ne_bytes();
         Self {
-            pid: u32::from_ne_bytes(pid),
+            pid: pid_of(record),
             start_ns: record[record::START_NS],
             at_ns: record[record::AT_NS],
             waits: record[record::ADDED_UP_NS] == 0 && record[record::STATE] == record::RUNNABLE,
@@ -84,6 +83,12 @@ impl Listed {
             ended: times(record::ENDED),
         }
     }
+}
+
+/// The number of a thread's process.
+fn pid_of(record: &Record) -> u32 {
+    let [_, _, _, _, pid @ ..] = record[record::NUMBERS].to_ne_bytes();
+    u32::from_ne_bytes(pid)
 }
 
 /// Reads the list. Buffers are used again.
@@ -237,7 +242,9 @@ fn add_up(records: &mut dyn Iterator<Item = Record>, between_clocks_ns: i64, pro
     let mut all_ahead_ns: u64 = 0;
     let mut at_ns = records.next().map_or(0, |own| own[record::AT_NS]);
     processes.clear();
-    processes.extend(records.map(|mut record| {
+    // A walk begins with what a CPU does when nobody wants it: number 0, no process, and in nobody's account.
+    let threads = records.filter(|record| pid_of(record) != 0);
+    processes.extend(threads.map(|mut record| {
         match record[record::AT_NS] {
             0 => record[record::AT_NS] = at_ns,
             stamp_ns => at_ns = stamp_ns,
@@ -246,8 +253,6 @@ fn add_up(records: &mut dyn Iterator<Item = Record>, between_clocks_ns: i64, pro
         all_ahead_ns = all_ahead_ns.saturating_add(ahead_ns);
         Listed::of_record(&record, ahead_ns)
     }));
-    // A walk begins with what CPUs do when nobody wants them: number 0, and no process.
-    processes.retain(|listed| listed.pid != 0);
     // A walk goes by age, visits by the threads' numbers; until numbers are given out again both are the same.
     if !processes.is_sorted_by_key(|listed| listed.pid) {
         processes.sort_by_key(|listed| listed.pid);
@@ -283,8 +288,8 @@ mod tests {
             own,
             // Asleep: not stamped.
             record(7, 0, [10, 4, 6], [100, 40, 60], [0, SLEEPING]),
-            // What a CPU does that nobody wants.
-            record(0, 0, [0, 0, 900], [0; 3], [0; 2]),
+            // What a CPU does that nobody wants, for a while already.
+            record(0, 1530, [0, 0, 900], [0; 3], [5, 30]),
             // On a CPU: added up at 500 of a clock that is 30 behind another, which is 1000 behind ours.
             record(9, 1535, [1, 1, 0], [0; 3], [500, 30]),
             // A thread with a higher number than the next process's, and one more has ended since the first was seen.

@@ -70,7 +70,7 @@ fn ending_of(record: &Record, name: [u64; 2], between_clocks_ns: i64) -> Ending 
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     Ending {
         pid: listed.pid,
-        folder: listed.start_ns,
+        folder: Some(listed.start_ns),
         name: ThreadName::new(&name[..end]),
         used_ns: listed.cpu().total_ns.unwrap_or(0),
     }
@@ -98,7 +98,7 @@ mod tests {
         let ours: Vec<&Ending> = endings.named.iter().filter(|ending| ending.name.text() == "mh-brief").collect();
         let [one] = ours.as_slice() else { panic!("{endings:?}") };
         assert!(one.used_ns > 1_000_000 && one.used_ns < 10_000_000_000, "{one:?}");
-        assert!(list.processes().iter().all(|listed| listed.pid != one.pid || listed.start_ns != one.folder));
+        assert!(list.processes().iter().all(|listed| listed.pid != one.pid || Some(listed.start_ns) != one.folder));
         assert!(list.endings(&mut endings) && endings.named.iter().all(|ending| ending.name.text() != "mh-brief"));
     }
 }

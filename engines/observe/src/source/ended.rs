@@ -1,0 +1,43 @@
+//! Processes as they end, by the kernel's accounting of tasks: names those that came and went between two samples where no program may be
+//! put into the kernel. The accounts are closed before a process gives its memory back.
+
+use crate::sample::{Ending, Endings, ThreadName};
+use std::collections::HashMap;
+use sys::ended_tasks::EndedTasks;
+
+/// What is reported, and what has to be kept of it.
+pub struct Ended {
+    tasks: EndedTasks,
+    /// The names of processes whose first thread has ended before another one, by number.
+    names: HashMap<u32, ThreadName>,
+}
+
+/// LIMIT: of more processes that go on without their first thread the name is another thread's.
+const NAMES_MAX: usize = 10_000;
+
+impl Ended {
+    /// Listens from now on to what ends on `cpus`, a list of ranges. None without the rights, and where the kernel reports nothing.
+    pub fn listen(cpus: &str) -> Option<Self> {
+        let tasks = EndedTasks::listen(cpus).ok()?;
+        Some(Self { tasks, names: HashMap::new() })
+    }
+
+    /// Fills `endings` with those since the last time. False where that is not known any more.
+    pub fn take(&mut self, endings: &mut Endings) -> bool {
+        endings.named.clear();
+        let names = &mut self.names;
+        let taken = self.tasks.take(|task| match task.all_used_ns {
+            Some(used_ns) => {
+                let name = names.remove(&task.process).unwrap_or_else(|| ThreadName::new(task.name));
+                endings.named.push(Ending { pid: task.process, folder: None, name, used_ns });
+            }
+            None if task.thread == task.process && names.len() < NAMES_MAX => {
+                names.insert(task.process, ThreadName::new(task.name));
+            }
+            None => {}
+        });
+        // How many were lost nobody says.
+        endings.unnamed = u64::from(matches!(taken, Ok(false)));
+        taken.is_ok()
+    }
+}
