@@ -14,7 +14,7 @@ use observe::ceiling::{Finding, Limit, busy_cores, findings, unaccounted_cores};
 use observe::groups::Hierarchies;
 use observe::model::{Idlers, Interval};
 use observe::sample::Sample;
-use observe::sampler::{Depth, Texts, Wanted, Who};
+use observe::sampler::{Depth, Sleepers, Texts, Wanted, Who};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -98,7 +98,8 @@ fn command() -> Command {
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = CeilingArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     // Idle threads are looked at once; those that move, each time.
-    let wanted = Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads };
+    let wanted =
+        Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Trusted };
     let (interval, targets) = args.interval_and_targets()?;
     let mut feed = match &args.replay {
         Some(path) => Feed::recorded(NAME, path)?,

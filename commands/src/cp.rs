@@ -285,8 +285,8 @@ pub fn copy_all(
     drop(progress);
     entry::set_umask(umask);
     let (measured, ways, hands_from) = (hands.told(copied.measured), copied.ways, hands.from());
-    let report =
-        TreeReport { verb: "copied", counts: tally.counts(), measured, ways, width_why: hands.why(), hands_from };
+    let (counts, dry_run, width_why) = (tally.counts(), copying.manner.pretends, hands.why());
+    let report = TreeReport { verb: "copied", dry_run, counts, measured, ways, width_why, hands_from };
     Ok(Finished { report, roots: copied.roots, is_complete: copied.is_complete })
 }
 

@@ -282,7 +282,7 @@ pub fn forecast_sentence(forecast: &Forecast) -> String {
 pub fn hint(step: &NextStep) -> String {
     match step {
         NextStep::AllowMoreHands { asked, allowed } => {
-            format!("-j {asked} held it back; {allowed} cores are allowed")
+            format!("--hands {asked} held it back; {allowed} cores are allowed")
         }
         NextStep::AllowMoreMemory { slots_wanted, slots } => {
             format!("a larger --memory gives room for {slots_wanted} slots instead of {slots}")

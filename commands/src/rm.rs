@@ -159,6 +159,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let counts = tally.counts();
     let finished = TreeReport {
         verb: "removed",
+        dry_run: removal.pretends,
         counts,
         measured: hands.told(measured),
         ways: Vec::new(),

@@ -285,6 +285,8 @@ pub fn counted_entries(entries: u64) -> String {
 pub struct TreeReport {
     /// `removed`, `copied`.
     pub verb: &'static str,
+    /// Whether nothing was done.
+    pub dry_run: bool,
     /// What was worked on.
     pub counts: Counts,
     /// What was measured.
@@ -351,11 +353,15 @@ fn json(finished: &TreeReport, verdict: &Verdict) -> String {
 fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String {
     let (counts, measured) = (&finished.counts, &finished.measured);
     let seconds = measured.wall_ns as f64 / 1e9;
+    // What came to be wrong was counted when it was come to.
+    let entries = counted_entries(counts.entries.saturating_sub(counts.failed));
+    let failed =
+        if counts.failed > 0 { format!(", {} failed", terminal::integer(counts.failed)) } else { String::new() };
+    let would_have = if finished.dry_run { "would have " } else { "" };
     let bytes = if counts.bytes > 0 { format!(", {}", terminal::bytes(counts.bytes)) } else { String::new() };
     let mut text = format!(
-        "{} {} ({}){bytes} in {}, {} entries/s\n",
+        "{would_have}{} {entries} ({}){bytes}{failed} in {}, {} entries/s\n",
         finished.verb,
-        counted_entries(counts.entries),
         counted(counts.folders, "folder"),
         seconds_text(seconds),
         terminal::integer((counts.entries as f64 / seconds.max(1e-9)) as u64)

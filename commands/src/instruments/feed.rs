@@ -57,9 +57,10 @@ impl Feed {
     pub fn live(command: &'static str, host: &Host, interval: Duration, wanted: Wanted) -> Result<Self, Failure> {
         let mut sampler = Box::new(Sampler::open(host).map_err(|error| failure(command, &error))?);
         // What is told of threads comes from files, whoever asks.
+        let names_the_ended = wanted.who == Who::Everybody && sampler.use_task_accounting();
         let tier = match wanted.depth {
             Depth::Processes if sampler.use_thread_list() => Tier::Bpf,
-            _ if wanted.who == Who::Everybody && sampler.use_task_accounting() => Tier::Taskstats,
+            _ if names_the_ended => Tier::Taskstats,
             _ => Tier::NoRights,
         };
         let pace = pace(command, interval, 1)?;

@@ -8,7 +8,7 @@ use crate::instruments::shares::BaseArg;
 use clap::ValueEnum;
 use observe::model::Idlers;
 use observe::row::{Grouping, Order};
-use observe::sampler::{Depth, Texts, Wanted, Who};
+use observe::sampler::{Depth, Sleepers, Texts, Wanted, Who};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -179,6 +179,7 @@ impl Plan {
             who: if only_numbers { Who::These(self.pids.clone()) } else { Who::Everybody },
             texts: if by_text { Texts::OfAll } else { Texts::OfBusy },
             depth: if by_thread { Depth::Threads } else { Depth::Processes },
+            sleepers: Sleepers::Asked,
         }
     }
 

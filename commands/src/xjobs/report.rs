@@ -102,15 +102,18 @@ fn text(ran: &Ran, verdict: &JobsVerdict, holders: &str) -> String {
         let points = verdict.expected.iter().map(|point| format!("{} {}", point.width, seconds_text(point.seconds)));
         let buys = terminal::percentage(verdict.one_more_hand_saves);
         let points = points.collect::<Vec<_>>().join(", ");
-        let what = if waits_mostly(verdict) { "one more job at once" } else { "one more core" };
+        let what = if waits_mostly(verdict, measures) { "one more job at once" } else { "one more core" };
         lines.push(format!("{what} buys {buys}. Expected at widths: {points}."));
     }
     lines.join("\n") + "\n"
 }
 
-/// Whether jobs hardly used their cores, so that more of them at once would need no more.
-fn waits_mostly(verdict: &JobsVerdict) -> bool {
-    matches!(verdict.bound, JobsBound::Hands { on_cpu, .. } | JobsBound::Disks { on_cpu, .. } if on_cpu < 0.5)
+/// Whether jobs hardly used their cores, so that more of them at once would need no more. Not where cores were waited for: who waits for
+/// one uses none either.
+fn waits_mostly(verdict: &JobsVerdict, measures: &Measures) -> bool {
+    let crowded = measures.cpu_waits_ns.is_some_and(|waits_ns| waits_ns > measures.wall_ns / 2);
+    !crowded
+        && matches!(verdict.bound, JobsBound::Hands { on_cpu, .. } | JobsBound::Disks { on_cpu, .. } if on_cpu < 0.5)
 }
 
 /// Only where something went wrong with them: that they were offered is how it always is.
@@ -130,7 +133,7 @@ fn bound_sentence(verdict: &JobsVerdict, measures: &Measures) -> String {
     let of_wall = |share: f64| format!("{} of {wall}", terminal::percentage_whole(share));
     match verdict.bound {
         JobsBound::Hands { busy, on_cpu } => {
-            let hint = match waits_mostly(verdict) {
+            let hint = match waits_mostly(verdict, measures) {
                 true => {
                     "; they used a core for only a part of that, so more at once than there are cores (-j 2x) is worth a try"
                 }

@@ -49,6 +49,8 @@ pub struct Measures {
     pub rss_peak_bytes: u64,
     /// For how long some task of the machine waited for a disk meanwhile (PSI `some`); none where nobody counts.
     pub disk_waits_ns: Option<u64>,
+    /// For how long some task of the machine waited for a CPU meanwhile (PSI `some`); none where nobody counts.
+    pub cpu_waits_ns: Option<u64>,
     /// When the last job would have ended at each of [`schedule::widths`], by list scheduling of the jobs' own times; none where
     /// the jobs were too many to keep their times, or waited for each other.
     pub scheduled_ns: Option<[u64; 5]>,
@@ -212,10 +214,11 @@ fn bound(measures: &Measures) -> JobsBound {
     if measures.work_ns / measures.starts < SHORT_JOB_NS {
         return JobsBound::Spawning { job_cpu_ns: (measures.jobs_cpu_ns + measures.own_cpu_ns) / measures.starts };
     }
-    if critical >= 0.7 {
+    let busy = (measures.work_ns as f64 / (wall * measures.width.max(1) as f64)).min(1.0);
+    if critical >= 0.7 && busy < 0.9 {
         return JobsBound::LongestJob { share: critical };
     }
-    JobsBound::Hands { busy: (measures.work_ns as f64 / (wall * measures.width.max(1) as f64)).min(1.0), on_cpu }
+    JobsBound::Hands { busy, on_cpu }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Processes that were seen and are gone: what they had used when they were last seen belongs into an average over the time in
 //! which they lived.
 
-use crate::sample::{Endings, ProcessSample, Sample, Span};
+use crate::sample::{Ending, Endings, ProcessSample, Sample, Span};
+
+use std::collections::HashMap;
 
 /// LIMIT: more are not kept; what they used is unaccounted for.
 const DEPARTED_MAX: usize = 100_000;
@@ -18,7 +20,15 @@ impl Departed {
     pub fn note(&mut self, earlier: &Sample, later: &Sample) {
         let is_gone = |process: &&ProcessSample| later.process(process.pid).is_none();
         let room = DEPARTED_MAX.saturating_sub(self.processes.len());
-        self.processes.extend(earlier.processes.iter().filter(is_gone).take(room).cloned());
+        let gone = earlier.processes.iter().filter(is_gone).take(room).cloned();
+        let ended = later.endings.iter().flat_map(|endings| &endings.named);
+        // Of one number the first that ended is the one that was seen.
+        let ended: HashMap<u32, &Ending> = ended.rev().map(|ending| (ending.pid, ending)).collect();
+        self.processes.extend(gone.map(|mut process| {
+            let ending = ended.get(&process.pid).filter(|ending| ending.folder.is_none_or(|is| is == process.folder));
+            process.cpu.total_ns = process.cpu.total_ns.max(ending.map(|ending| ending.used_ns));
+            process
+        }));
         if let Some(more) = &later.endings {
             let all = self.endings.get_or_insert_default();
             let named = more.named.iter().take(DEPARTED_MAX.saturating_sub(all.named.len()));

@@ -63,29 +63,30 @@ impl Family {
 
     /// What members used that ended: what their parents were told, less what was counted for them before.
     fn add_ended(&self, next: &Self, sum: &mut Usage, earlier: &Sample, later: &Sample) {
-        let (mut user_ns, mut system_ns) = (0_i128, 0_i128);
+        let (mut user_ns, mut system_ns, mut had_ns) = (0_u64, 0_u64, 0_u64);
         for process in later.processes.iter().filter(|process| next.members.contains(&process.pid)) {
             let told = told_of_children(Some(process));
             let before = told_of_children(earlier.process(process.pid));
             if told != before {
                 sum.cpu.stale_ns = sum.cpu.stale_ns.saturating_add(FILE_TICK_NS);
             }
-            user_ns += i128::from(told.0) - i128::from(before.0);
-            system_ns += i128::from(told.1) - i128::from(before.1);
+            user_ns = user_ns.saturating_add(told.0.saturating_sub(before.0));
+            system_ns = system_ns.saturating_add(told.1.saturating_sub(before.1));
         }
         for process in earlier.processes.iter().filter(|process| self.members.contains(&process.pid)) {
             if later.process(process.pid).is_none() {
-                let (user, system) = (process.cpu.user_ns.unwrap_or(0), process.cpu.system_ns.unwrap_or(0));
-                let (told_user, told_system) = told_of_children(Some(process));
-                user_ns -= i128::from(user) + i128::from(told_user);
-                system_ns -= i128::from(system) + i128::from(told_system);
+                let (user, system) = told_of_children(Some(process));
+                // LIE: parents are told what the scheduler measured, divided as the ticks fell; the ticks alone may be none at all.
+                had_ns = had_ns.saturating_add(process.cpu.total_ns.unwrap_or(0)).saturating_add(user + system);
             }
         }
         // A member whose parent was no member any more is told to nobody; nothing is taken from the others for it.
-        let (user_ns, system_ns) = (user_ns.max(0), system_ns.max(0));
-        sum.cpu.split.user_ns += user_ns as f64;
-        sum.cpu.split.system_ns += system_ns as f64;
-        sum.cpu.total_ns = sum.cpu.total_ns.saturating_add(u64::try_from(user_ns + system_ns).unwrap_or(0));
+        let told_ns = user_ns.saturating_add(system_ns);
+        let ended_ns = told_ns.saturating_sub(had_ns);
+        let share = ended_ns as f64 / told_ns.max(1) as f64;
+        sum.cpu.split.user_ns += user_ns as f64 * share;
+        sum.cpu.split.system_ns += system_ns as f64 * share;
+        sum.cpu.total_ns = sum.cpu.total_ns.saturating_add(ended_ns);
     }
 }
 

@@ -103,9 +103,9 @@ impl Budget {
     }
 }
 
-/// LIMIT: looks at those who are awake cost at most 0.05 % of a core, at all clocks 0.1 %, at sleepers' states 0.025 %: together with a
+/// LIMIT: looks at those who are awake cost at most 0.1 % of a core, at all clocks 0.1 %, at sleepers' states 0.025 %: together with a
 /// sample a second of 2,000 processes less than the 0.5 % that watching may cost.
-const AWAKE_DIVISOR: u64 = 2000;
+const AWAKE_DIVISOR: u64 = 1000;
 /// Samples that are taken in one pass inside the kernel leave more of that.
 const AWAKE_DIVISOR_BESIDE_PASS: u64 = 600;
 const CLOCKS_DIVISOR: u64 = 1000;
@@ -327,13 +327,14 @@ impl Looker {
 
 fn learn_of(known: &mut Known, process: &ProcessSample, threads: &[ThreadSample], is_first: bool) {
     let states = threads.iter().filter_map(|thread| Some((thread.tid, thread.line?.state)));
-    let has_moved = known.clock_ns != process.cpu.total_ns;
+    // A sample that takes it to sleep has an older time than the last look.
+    let has_moved = known.clock_ns < process.cpu.total_ns;
     // Besides, a thread may have been woken; whichever of both saw it was the later one.
     if has_moved || states.clone().any(|(_, state)| state == State::Runnable) {
         known.threads.clear();
         known.threads.extend(states);
     }
-    known.clock_ns = process.cpu.total_ns;
+    known.clock_ns = known.clock_ns.max(process.cpu.total_ns);
     // Of the first sample it is not known who moved.
     known.is_awake = (has_moved && !is_first) || !known.sleeps();
 }

@@ -3,7 +3,7 @@
 
 use crate::sample::{CpuBasis, Endings, MachineSample, ProcessSample, Sample, ThreadSample, TotalBasis};
 use crate::sampler::FILE_TICK_NS;
-use crate::source::process_stat::StatLine;
+use crate::source::process_stat::{StatLine, State};
 use crate::source::words::text_of;
 use crate::split::{Split, Ticks, split};
 use serde::Serialize;
@@ -316,6 +316,13 @@ fn thread_usage(
     let line = thread.line.unwrap_or_default();
     let line_had = before.and_then(|before| before.line).unwrap_or_default();
     let used_ns = delay.run_ns.saturating_sub(had.run_ns);
+    let elapsed_ns = thread.at_ns.saturating_sub(before.map_or(earlier.at_ns, |before| before.at_ns));
+    let turns = delay.turns.saturating_sub(had.turns);
+    let could_run = |thread: &ThreadSample| thread.line.is_some_and(|line| line.state == State::Runnable);
+    // LIE: waiting is counted when it ends, all at once. Who could run all the time and never did has waited all the time; and of
+    // what ends now, what does not fit was before.
+    let starved = used_ns == 0 && turns == 0 && could_run(thread) && before.is_some_and(could_run);
+    let counted_ns = delay.wait_ns.saturating_sub(had.wait_ns).min(elapsed_ns.saturating_sub(used_ns));
     let in_time = |ticks: u64| ticks.saturating_mul(FILE_TICK_NS);
     let ticks = Ticks {
         user_ns: in_time(line.user_ticks.saturating_sub(line_had.user_ticks)),
@@ -329,11 +336,11 @@ fn thread_usage(
     Some(ThreadUsage {
         pid: 0,
         tid: thread.tid,
-        elapsed_ns: thread.at_ns.saturating_sub(before.map_or(earlier.at_ns, |before| before.at_ns)),
+        elapsed_ns,
         cpu,
-        wait_ns: delay.wait_ns.saturating_sub(had.wait_ns),
+        wait_ns: if starved { elapsed_ns } else { counted_ns },
         block_ns: in_time(line.block_ticks.saturating_sub(line_had.block_ticks)),
-        turns: delay.turns.saturating_sub(had.turns),
+        turns,
         index: 0,
     })
 }
@@ -414,7 +421,7 @@ mod tests {
         let mut departed = crate::departed::Departed::default();
         departed.note(&earlier, &later);
         let all = interval(&earlier, &departed.join(&later)).endings.expect("noted");
-        assert_eq!(all.by_name[1].used_ns, 151, "a row of an average has what was seen of the second");
+        assert_eq!(all.by_name[1].used_ns, 51, "a row of an average has all that the second used");
         assert_eq!(interval(&earlier, &earlier).endings, None);
         // 2 again, and somebody else with its number.
         let numbers_alone = |used_ns| Ending { folder: None, ..ending(2, 2, b"two", used_ns) };
@@ -466,8 +473,9 @@ mod tests {
             delay: Some(RunDelay { run_ns, wait_ns, turns: 1 }),
             ..ThreadSample::default()
         };
-        let with_threads = |at_ns, total_ns, threads: Vec<ThreadSample>| {
+        let with_threads = |at_ns, total_ns, mut threads: Vec<ThreadSample>| {
             let mut process = process(1, at_ns, total_ns);
+            threads.iter_mut().for_each(|thread| thread.at_ns = at_ns);
             process.threads = Span { start: 0, end: threads.len() as u32 };
             Sample { threads, ..sample(at_ns, 0, vec![process]) }
         };
@@ -477,6 +485,15 @@ mod tests {
         assert_eq!(found.processes[0].wait_ns, Some(1 + 20 + 300));
         assert_eq!(found.threads.iter().map(|thread| thread.tid).collect::<Vec<_>>(), [1, 3, 4]);
         assert_eq!(found.threads[2].index, 2);
+        // What was waited before the interval and is counted now; and who could run and never did, which is counted when it does.
+        let can_run = |thread: ThreadSample| {
+            let line = StatLine { state: State::Runnable, ..StatLine::default() };
+            ThreadSample { line: Some(line), ..thread }
+        };
+        let earlier = with_threads(10 * S, 10, vec![thread(1, 0, 0), can_run(thread(2, 5, 7)), thread(3, 5, 7)]);
+        let later = with_threads(11 * S, 30, vec![thread(1, S / 4, 9 * S), can_run(thread(2, 5, 7)), thread(3, 5, 7)]);
+        let waits: Vec<u64> = interval(&earlier, &later).threads.iter().map(|thread| thread.wait_ns).collect();
+        assert_eq!(waits, [S - S / 4, S, 0]);
     }
 
     #[test]

@@ -308,7 +308,7 @@ fn push_threads(new: impl Iterator<Item = ThreadSample>, threads: &mut Vec<Threa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampler::{Depth, Sampler, Texts, Wanted, Who};
+    use crate::sampler::{Depth, Sampler, Sleepers, Texts, Wanted, Who};
     use machine::Host;
 
     fn replayed(bytes: &[u8]) -> Result<Vec<Sample>, RecordingError> {
@@ -332,7 +332,7 @@ mod tests {
     fn live_samples_come_back_as_they_were() {
         let mut sampler = Sampler::open(&Host::real()).expect("Linux has /proc");
         for (texts, depth) in [(Texts::OfBusy, Depth::Processes), (Texts::OfAll, Depth::Threads)] {
-            let wanted = Wanted { who: Who::Everybody, texts, depth };
+            let wanted = Wanted { who: Who::Everybody, texts, depth, sleepers: Sleepers::Asked };
             let mut taken: Vec<Sample> = Vec::new();
             let mut bytes = Vec::new();
             write_header(&mut bytes, &header()).expect("written");

@@ -2,6 +2,8 @@
 //! and text only where a clock has moved since the sample before. That is what makes a scan of ten thousand sleepers cost
 //! milliseconds. Buffers are used again; once they have grown, a sample of processes that are known allocates nothing.
 
+mod sleepers;
+
 use crate::clocks::{Clocks, KernelClocks};
 use crate::files::{Files, Numbered};
 use crate::groups::{Hierarchies, Hierarchy, Version};
@@ -15,6 +17,7 @@ use crate::source::thread_list::{Listed, ThreadList};
 use crate::source::words::text_of;
 use crate::source::{control_group, machine_stat, pressure, process_stat, process_status, run_delay};
 use machine::{Host, HostError};
+use sleepers::Trust;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +32,17 @@ pub struct Wanted {
     pub texts: Texts,
     /// How deep to look.
     pub depth: Depth,
+    /// What becomes of those that slept.
+    pub sleepers: Sleepers,
+}
+
+/// What becomes of those that slept up to the sample before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sleepers {
+    /// Each is asked whether it still does.
+    Asked,
+    /// Most are taken to do, as long as the machine's total says so. For whoever looks for those that use much.
+    Trusted,
 }
 
 /// Which processes are looked at.
@@ -73,8 +87,9 @@ pub struct Sampler {
     with_quotas: Option<Vec<PathBuf>>,
     listing: Listing,
     thread_list: Option<ThreadList>,
-    /// Who tells of ends where that does not.
+    /// Who tells of ends, rather than that.
     ended: Option<Ended>,
+    trust: Trust,
     /// Processes that the kernel hides from programs in it.
     hidden: Vec<u32>,
     identities: Identities,
@@ -105,6 +120,7 @@ impl Sampler {
             listing: Listing::default(),
             thread_list: None,
             ended: None,
+            trust: Trust::default(),
             hidden: Vec::new(),
             identities: Identities::default(),
             found: Vec::new(),
@@ -118,7 +134,7 @@ impl Sampler {
     /// From now on processes are looked at in one pass of a program inside the kernel. False where that is not possible: then all
     /// stays as it was. A pass that fails later ends it, too.
     pub fn use_thread_list(&mut self) -> bool {
-        self.thread_list = ThreadList::open(&self.host);
+        self.thread_list = ThreadList::open(&self.host, self.ended.is_none());
         if let Some(list) = &mut self.thread_list {
             // Listed before the pass, so that who is born in between is not taken for hidden; who ends is no harm.
             let is_listed = self.proc.numbers(&mut self.tasks).is_ok() && list.read();
@@ -129,7 +145,8 @@ impl Sampler {
         self.thread_list.is_some()
     }
 
-    /// From now on the kernel's accounting of tasks names the processes that end. False where that is not possible.
+    /// From now on the kernel's accounting of tasks names the processes that end, better than [`Sampler::use_thread_list`] does: to be called
+    /// before that. False where that is not possible.
     pub fn use_task_accounting(&mut self) -> bool {
         let cpus = self.root.read("sys/devices/system/cpu/possible").ok().filter(|_| self.host.is_real());
         let cpus = cpus.and_then(|text| std::str::from_utf8(text).ok());
@@ -149,13 +166,16 @@ impl Sampler {
         let listed = self.list(&wanted.who, earlier, later.at_ns, &mut found);
         // Behind the list: who ends in between is in both, and counted once.
         let mut endings = later.endings.take().unwrap_or_default();
-        let are_told = match (&mut self.thread_list, &mut self.ended) {
-            (Some(list), _) => list.endings(&mut endings),
-            (None, Some(ended)) => ended.take(&mut endings),
+        let are_told = match (&mut self.ended, &mut self.thread_list) {
+            (Some(ended), _) => ended.take(&mut endings),
+            (None, Some(list)) => list.endings(&mut endings),
             (None, None) => false,
         };
         later.endings = are_told.then_some(endings);
         self.look_at_machine(later);
+        if let (Some(earlier), Sleepers::Trusted, None) = (earlier, wanted.sleepers, &self.thread_list) {
+            self.ask_who_may_have_moved(&mut found, earlier, later);
+        }
         let mut known = earlier.map(|earlier| earlier.processes.iter().peekable());
         for entry in &found {
             let before = known.as_mut().and_then(|known| {

@@ -124,7 +124,7 @@ pub enum NextStep {
 /// What the user asked for and the machine allows: it decides which next step is still open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Circumstances {
-    /// Hands that the machine allows this process.
+    /// Hands that the machine allows this process; 0 where that is not known.
     pub hands_allowed: usize,
     /// Hands that the user asked for (`-j`).
     pub hands_asked: Option<usize>,
@@ -146,6 +146,9 @@ const OCCUPIED: f64 = 0.85;
 /// Workers that spend this share of their time in one way are described by it.
 const STANDS_OUT: f64 = 0.5;
 
+/// A serial stage that is occupied for less of the wall time keeps nobody waiting.
+const NEXT_TO_NOTHING: f64 = 0.25;
+
 /// Judges a run.
 pub fn verdict(measures: &Measures, circumstances: &Circumstances) -> Verdict {
     if measures.wall_ns < SHORTEST_JUDGED_NS || measures.chunks == 0 {
@@ -156,9 +159,22 @@ pub fn verdict(measures: &Measures, circumstances: &Circumstances) -> Verdict {
         let bound = Bound::CannotTell { reason: Doubt::LibraryThreads };
         return Verdict { bound, next_step: None, forecast: None };
     }
+    let measures = &without_hands_that_cannot_be(measures, circumstances.hands_allowed);
     let bound = bound_of(measures);
     let next_step = next_step(&bound, measures, circumstances);
     Verdict { bound, next_step, forecast: forecast(measures, circumstances.others_cpu_ns) }
+}
+
+/// More hands than the machine allows have no core whatever others do: theirs is no time that was lost.
+fn without_hands_that_cannot_be(measures: &Measures, hands_allowed: usize) -> Measures {
+    let mut measures = measures.clone();
+    let beyond = measures.width.saturating_sub(hands_allowed) as u64;
+    if hands_allowed > 0 && beyond > 0 {
+        let work = &mut measures.clocks.work;
+        work.unstaffed_ns = work.unstaffed_ns.saturating_sub(beyond.saturating_mul(measures.wall_ns));
+        measures.workers = measures.workers.min(hands_allowed);
+    }
+    measures
 }
 
 /// The workers' time by kind: the work stage, and reading and writing where they happen in the workers' time.
@@ -200,6 +216,15 @@ fn bound_of(measures: &Measures) -> Bound {
             slots: measures.slots.given,
             slots_wanted: measures.slots.wanted,
         };
+    }
+    if workers.starved >= STANDS_OUT && reading.share < NEXT_TO_NOTHING && cutting.share < NEXT_TO_NOTHING {
+        // It is not the source that they waited for: there was less to do at once than there were hands.
+        let hands_busy = workers.busy * workers.total_ns / measures.wall_ns as f64;
+        let hands = hands_busy.ceil().max(1.0);
+        if hands_busy / hands >= STANDS_OUT {
+            let (stage, of_busy) = busiest_stage(measures);
+            return Bound::Work { stage, hands: hands as usize, busy: hands_busy / hands, of_busy };
+        }
     }
     if workers.starved >= STANDS_OUT {
         return Bound::Source { stage: read_name, occupied: reading.share.min(1.0), waiting: reading.waiting };

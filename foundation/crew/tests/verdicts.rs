@@ -106,6 +106,42 @@ fn cutting_that_takes_all_the_time_is_the_source_though_files_are_read_by_all() 
 }
 
 #[test]
+fn hands_that_had_nothing_to_do_are_not_the_sources_fault_nor_those_that_cannot_be_lost() {
+    let second = 1_000_000_000;
+    let work = StageClock { busy_ns: second * 98 / 100, starved_ns: second, ..StageClock::default() };
+    let mut measures = Measures {
+        wall_ns: second,
+        reading: Access::AtOffsets,
+        writing: Access::OwnThread,
+        stage_names: ["walk", "compress", "write"],
+        width: 2,
+        workers: 2,
+        slots: Slots { given: 2, wanted: 2 },
+        chunks: 3,
+        lanes: 1,
+        bytes_in: 1 << 30,
+        bytes_out: 1 << 28,
+        clocks: Clocks { work, ..Clocks::default() },
+        process_cpu_ns: second,
+    };
+    let bound = |measures: &Measures, hands_allowed| {
+        verdict(measures, &Circumstances { hands_allowed, ..Circumstances::default() }).bound
+    };
+    assert!(matches!(bound(&measures, 2), Bound::Work { stage: "compress", hands: 1, busy, .. } if busy > 0.9));
+    measures.reading = Access::OwnThread;
+    measures.clocks.read = StageClock { busy_ns: second / 2, ..StageClock::default() };
+    assert!(matches!(bound(&measures, 2), Bound::Source { .. }), "it was what the others waited for, perhaps");
+    // 64 hands of a machine of two cores.
+    measures.reading = Access::AtOffsets;
+    let unstaffed_ns = 62 * second;
+    measures.clocks = Clocks { work: StageClock { busy_ns: 2 * second, unstaffed_ns, ..work }, ..Clocks::default() };
+    measures.clocks.work.starved_ns = 0;
+    (measures.width, measures.workers) = (64, 64);
+    assert!(matches!(bound(&measures, 2), Bound::Work { hands: 2, busy, .. } if busy > 0.9));
+    assert!(matches!(bound(&measures, 64), Bound::Unstaffed { .. }), "there are cores, and others have them");
+}
+
+#[test]
 fn slow_work_is_named_and_more_hands_offered_when_the_user_held_them_back() {
     let costs = Costs { work_spin: ms(6), ..Costs::default() };
     let held_back = Circumstances { hands_allowed: 8, hands_asked: Some(1), ..Circumstances::default() };

@@ -21,11 +21,13 @@ pub(super) struct Recollection {
     /// Jobs waited for each other, so a schedule by times alone would be wrong.
     is_tangled: bool,
     disk_waits_us: Option<u64>,
+    cpu_waits_us: Option<u64>,
 }
 
 impl Recollection {
     pub fn new(host: &machine::Host) -> Self {
-        Self { disk_waits_us: disk_waits_us(host), ..Self::default() }
+        let waits_us = |resource| waits_us(host, resource);
+        Self { disk_waits_us: waits_us(Resource::Io), cpu_waits_us: waits_us(Resource::Cpu), ..Self::default() }
     }
 
     /// A job starts; what it gets is what its end is noted with.
@@ -49,8 +51,8 @@ impl Recollection {
     }
 }
 
-fn disk_waits_us(host: &machine::Host) -> Option<u64> {
-    machine::pressure(host, Resource::Io).ok().flatten().map(|pressure| pressure.total_us)
+fn waits_us(host: &machine::Host, resource: Resource) -> Option<u64> {
+    machine::pressure(host, resource).ok().flatten().map(|pressure| pressure.total_us)
 }
 
 /// The run as somebody who watches sees it: jobs that run, times of those that have ended. Shared with another thread.
@@ -127,9 +129,12 @@ impl Runner<'_> {
     pub(super) fn recollect(&mut self) {
         let measures = &mut self.ran.measures;
         measures.scheduled_ns = self.recollection.scheduled_ns(measures.width);
-        let before_us = self.recollection.disk_waits_us;
-        let waited_us = disk_waits_us(self.around.host).zip(before_us).map(|(now, before)| now.saturating_sub(before));
-        measures.disk_waits_ns = waited_us.map(|waited_us| waited_us * 1000);
+        let waited_ns = |resource, before_us: Option<u64>| {
+            let both_us = waits_us(self.around.host, resource).zip(before_us);
+            both_us.map(|(now_us, before_us)| now_us.saturating_sub(before_us) * 1000)
+        };
+        measures.disk_waits_ns = waited_ns(Resource::Io, self.recollection.disk_waits_us);
+        measures.cpu_waits_ns = waited_ns(Resource::Cpu, self.recollection.cpu_waits_us);
     }
 }
 

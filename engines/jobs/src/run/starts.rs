@@ -335,7 +335,8 @@ impl Runner<'_> {
         let timeout = more.and_then(|more| more.timeout).or_else(|| self.time_limit());
         running.due = timeout.map(|time| (running.started + time, 0));
         running.chain_ns = self.chain_before(more);
-        let waits_for_others = running.chain_ns > 0 || self.queue.barriers_passed() > 0;
+        let is_again = running.pending.failures > 0;
+        let waits_for_others = is_again || running.chain_ns > 0 || self.queue.barriers_passed() > 0;
         running.started_as = self.recollection.begin(running.crew.places(), waits_for_others);
         self.show_start(&running);
         self.let_block_go(&mut running);

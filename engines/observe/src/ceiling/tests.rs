@@ -6,7 +6,7 @@ use crate::fake::{FakeHost, FakeThread};
 use crate::groups::Hierarchies;
 use crate::looker::Looker;
 use crate::model::Idlers;
-use crate::sampler::{Depth, Sampler, Texts, Wanted, Who};
+use crate::sampler::{Depth, Sampler, Sleepers, Texts, Wanted, Who};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::cpu_clock::Counted;
@@ -79,7 +79,8 @@ impl Scene {
     fn found(&self, change: impl FnOnce(&FakeHost), looks: u32, seen: Seen) -> (Vec<Finding>, Option<f64>) {
         let clock = MovedClock::default();
         let mut sampler = Sampler::with_clocks(&self.fake.host(), Box::new(clock.clone())).expect("a proc folder");
-        let wanted = Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads };
+        let wanted =
+            Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Asked };
         let (mut earlier, mut later) = (Sample::default(), Sample::default());
         clock.0.store(100 * S, Ordering::Relaxed);
         sampler.take(&wanted, None, &mut earlier).expect("listed");
@@ -257,7 +258,7 @@ fn a_hundred_thousand_threads_of_one_process_are_added_up_and_judged() {
     let clock = MovedClock::default();
     let mut sampler = Sampler::with_clocks(&scene.fake.host(), Box::new(clock.clone())).expect("a proc folder");
     let mut looker = Looker::open(&scene.fake.host()).expect("a proc folder");
-    let wanted = Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads };
+    let wanted = Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Asked };
     let (mut earlier, mut later) = (Sample::default(), Sample::default());
     clock.0.store(100 * S, Ordering::Relaxed);
     sampler.take(&wanted, None, &mut earlier).expect("listed");

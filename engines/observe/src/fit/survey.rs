@@ -8,7 +8,7 @@ use crate::clocks::Clocks;
 use crate::files::{Files, Numbered};
 use crate::source::accounts::Accounts;
 use crate::source::machine_stat::{MachineTicks, parse_into};
-use crate::source::memory_map::{self, MemoryMap};
+use crate::source::memory_map::{self, MemoryMap, Owner};
 use crate::source::memory_status::{self, MemoryStatus};
 use crate::source::process_status::{name, user};
 use crate::source::words::text_of;
@@ -56,6 +56,8 @@ pub struct Surveyor<'host> {
     instances: Vec<Instance>,
     /// How many processes of the whole machine have each name: those that a fork made share pages.
     sharers: BTreeMap<Vec<u8>, usize>,
+    /// Instances are made up of many processes, which share pages with each other.
+    are_wholes: bool,
     seen_threads: u64,
     /// Of each user: a limit of processes counts all threads of a user, whoever set it.
     threads_of: BTreeMap<u32, u64>,
@@ -69,7 +71,19 @@ impl<'host> Surveyor<'host> {
         let (processes, instances) = (Vec::new(), Vec::new());
         let (sharers, threads_of) = (BTreeMap::new(), BTreeMap::new());
         let (seen_threads, vanished) = (0, 0);
-        Ok(Self { host, clocks, accounts, files, processes, instances, sharers, seen_threads, threads_of, vanished })
+        Ok(Self {
+            host,
+            clocks,
+            accounts,
+            files,
+            processes,
+            instances,
+            sharers,
+            are_wholes: false,
+            seen_threads,
+            threads_of,
+            vanished,
+        })
     }
 
     /// Watches for `time`. `rest` sleeps. An error where no process at all can be looked at.
@@ -82,6 +96,7 @@ impl<'host> Surveyor<'host> {
         let begin_ns = self.clocks.now_ns();
         let (mut before, mut after) = (MachineTicks::default(), MachineTicks::default());
         self.machine_ticks(&mut before);
+        self.are_wholes = !matches!(wanted, Instances::Processes { .. });
         self.first_look(wanted)?;
         let detail_cpu_ns = self.look_at_pages(time, rest);
         let passed = Duration::from_nanos(self.clocks.now_ns().saturating_sub(begin_ns));
@@ -230,8 +245,7 @@ impl<'host> Surveyor<'host> {
         let kernel_stack_bytes =
             kernel_stacks_bytes.checked_div(threads).filter(|&bytes| bytes > 0).unwrap_or(KERNEL_STACK_BYTES);
         let per_thread_bytes = kernel_stack_bytes.saturating_add(THREAD_BYTES);
-        let sharers = std::mem::take(&mut self.sharers);
-        let exclusive_share = self.exclusive_share(&sharers);
+        let own_share = self.own_share();
         let counted = self.processes.len().min(DESCRIPTORS_COUNTED_MAX);
         let mut entries = Vec::new();
         let mut kept = Vec::with_capacity(self.processes.len());
@@ -248,8 +262,7 @@ impl<'host> Surveyor<'host> {
                 .then(|| self.files.numbers_below(&format!("{}/fd", process.pid), &mut entries).ok())
                 .flatten()
                 .map(|()| entries.len() as u64);
-            let sharers = sharers.get(&process.name).copied().unwrap_or(1);
-            let cost = cost_of(&process, &last, exclusive_share, sharers, per_thread_bytes);
+            let cost = cost_of(&process, &last, own_share, self.owner_of(&process.name), per_thread_bytes);
             let instance = &mut self.instances[process.instance];
             instance.processes += 1;
             instance.threads += last.threads;
@@ -269,16 +282,20 @@ impl<'host> Surveyor<'host> {
         self.processes = kept;
     }
 
-    /// Which share of anonymous memory is exclusive, by those that were looked at; 1 when none was.
-    fn exclusive_share(&self, sharers: &BTreeMap<Vec<u8>, usize>) -> f64 {
-        let (mut exclusive, mut all) = (0.0, 0.0);
+    /// Who is meant by an instance, of a process of that name.
+    fn owner_of(&self, name: &[u8]) -> Owner {
+        if self.are_wholes { Owner::Whole } else { Owner::Process(self.sharers.get(name).copied().unwrap_or(1)) }
+    }
+
+    /// Which share of anonymous memory is the instances' own, by the processes that were looked at; 1 when none was.
+    fn own_share(&self) -> f64 {
+        let (mut own, mut all) = (0.0, 0.0);
         for process in &self.processes {
             let Some(detail) = process.detail else { continue };
-            let sharers = sharers.get(&process.name).copied().unwrap_or(1);
-            exclusive += detail.exclusive_anonymous_bytes(sharers) as f64;
+            own += detail.own_anonymous_bytes(self.owner_of(&process.name)) as f64;
             all += detail.anonymous_bytes as f64;
         }
-        if all > 0.0 { exclusive / all } else { 1.0 }
+        if all > 0.0 { own / all } else { 1.0 }
     }
 
     fn room(&mut self, wanted: &Instances, before: &MachineTicks, after: &MachineTicks) -> Room {
@@ -341,12 +358,12 @@ impl<'host> Surveyor<'host> {
 }
 
 /// What a process has to itself.
-fn cost_of(process: &Process, last: &MemoryStatus, share: f64, sharers: usize, per_thread_bytes: u64) -> Cost {
+fn cost_of(process: &Process, last: &MemoryStatus, share: f64, owner: Owner, per_thread_bytes: u64) -> Cost {
     let (anonymous_bytes, swap_bytes) = match process.detail {
         // The moment of the look is over; what has come since counts in the same proportion.
         Some(detail) => {
-            let exclusive = detail.exclusive_anonymous_bytes(sharers) as f64;
-            let share = if detail.anonymous_bytes == 0 { share } else { exclusive / detail.anonymous_bytes as f64 };
+            let own = detail.own_anonymous_bytes(owner) as f64;
+            let share = if detail.anonymous_bytes == 0 { share } else { own / detail.anonymous_bytes as f64 };
             (portion(last.anonymous_bytes, share).saturating_add(detail.huge_bytes), detail.swap_share_bytes)
         }
         None => (portion(last.anonymous_bytes, share), last.swap_bytes),

@@ -1,9 +1,11 @@
 //! Samples of fake hosts, and of this one.
 
+use super::sleepers::TURNS;
 use super::*;
 use crate::fake::{FakeHost, FakeThread};
 
-const ALL: Wanted = Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads };
+const ALL: Wanted =
+    Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Asked };
 
 /// A fake host has no clocks of processes.
 struct FakeClocks;
@@ -94,7 +96,8 @@ fn a_first_sample_of_busy_processes_reads_no_text_and_the_next_does() {
         if in_one_pass && !sampler.use_thread_list() {
             return;
         }
-        let wanted = Wanted { who: Who::Everybody, texts: Texts::OfBusy, depth: Depth::Processes };
+        let wanted =
+            Wanted { who: Who::Everybody, texts: Texts::OfBusy, depth: Depth::Processes, sleepers: Sleepers::Asked };
         let (mut earlier, mut later) = (Sample::default(), Sample::default());
         sampler.take(&wanted, None, &mut earlier).expect("listed");
         let own = std::process::id();
@@ -116,8 +119,12 @@ fn a_first_sample_of_busy_processes_reads_no_text_and_the_next_does() {
 fn whoever_is_asked_for_and_there_is_found_in_whichever_way() {
     let host = Host::real();
     let mut sampler = Sampler::open(&host).expect("Linux has /proc");
-    let wanted =
-        Wanted { who: Who::These(vec![0, std::process::id(), 1]), texts: Texts::OfAll, depth: Depth::Processes };
+    let wanted = Wanted {
+        who: Who::These(vec![0, std::process::id(), 1]),
+        texts: Texts::OfAll,
+        depth: Depth::Processes,
+        sleepers: Sleepers::Asked,
+    };
     let mut sample = Sample::default();
     let first = Path::new("/proc/1").exists().then_some(1);
     let there: Vec<u32> = first.into_iter().chain([std::process::id()]).collect();
@@ -133,7 +140,8 @@ fn whoever_is_asked_for_and_there_is_found_in_whichever_way() {
 fn this_process_s_threads_are_found() {
     let mut sampler = Sampler::open(&Host::real()).expect("Linux has /proc");
     let own = std::process::id();
-    let wanted = Wanted { who: Who::These(vec![own]), texts: Texts::OfAll, depth: Depth::Threads };
+    let wanted =
+        Wanted { who: Who::These(vec![own]), texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Asked };
     let mut sample = Sample::default();
     sampler.take(&wanted, None, &mut sample).expect("listed");
     let threads = sample.threads_of(sample.process(own).expect("it lives"));
@@ -181,4 +189,82 @@ fn arguments_are_read_again_after_a_while_or_when_the_name_has_changed() {
         assert_eq!(identity.shown(), expected);
         std::mem::swap(&mut earlier, &mut later);
     }
+}
+
+/// Clocks that are moved by hand, and count who is asked.
+#[derive(Clone, Default)]
+struct HandClocks(std::rc::Rc<HandClocksState>);
+
+#[derive(Default)]
+struct HandClocksState {
+    now_ns: std::cell::Cell<u64>,
+    of_process_ns: std::cell::RefCell<std::collections::BTreeMap<u32, u64>>,
+    asked: std::cell::RefCell<std::collections::BTreeSet<u32>>,
+}
+
+impl Clocks for HandClocks {
+    fn now_ns(&self) -> u64 {
+        self.0.now_ns.set(self.0.now_ns.get() + 1);
+        self.0.now_ns.get()
+    }
+    fn since_boot_ns(&self) -> u64 {
+        self.now_ns()
+    }
+    fn wall_ns(&self) -> u64 {
+        self.now_ns()
+    }
+    fn tick_ns(&self) -> u64 {
+        4_000_000
+    }
+    fn process_ns(&self, pid: u32, _counted: Counted) -> Option<u64> {
+        self.0.asked.borrow_mut().insert(pid);
+        self.0.of_process_ns.borrow().get(&pid).copied()
+    }
+}
+
+#[test]
+fn sleepers_are_asked_in_turn_and_all_of_them_where_somebody_must_have_woken() {
+    const SECOND_NS: u64 = 1_000_000_000;
+    let fake = FakeHost::new();
+    let clocks = HandClocks::default();
+    let all: Vec<u32> = (1..=80).collect();
+    for &pid in &all {
+        fake.process(pid, FakeThread::default());
+        clocks.0.of_process_ns.borrow_mut().insert(pid, 5_000);
+    }
+    let mut sampler = Sampler::with_clocks(&fake.host(), Box::new(clocks.clone())).expect("a proc folder");
+    let wanted = Wanted { sleepers: Sleepers::Trusted, ..ALL };
+    let mut earlier = Sample::default();
+    let mut total_ns = 0;
+    // Who moves by how much, what the machine's total says of it, and how many sleepers are asked.
+    let mut step = |moves: &[(u32, u64)], others_ns: u64| {
+        for &(pid, by_ns) in moves {
+            clocks.0.of_process_ns.borrow_mut().entry(pid).and_modify(|clock_ns| *clock_ns += by_ns);
+            total_ns += by_ns;
+        }
+        total_ns += others_ns;
+        let ticks = total_ns / FILE_TICK_NS;
+        fake.file("/proc/stat", format!("cpu  {ticks} 0 0 8 0 0 0 0 0 0\ncpu0 {ticks} 0 0 8 0 0 0 0 0 0\n"));
+        clocks.0.now_ns.set(clocks.0.now_ns.get() + SECOND_NS);
+        clocks.0.asked.borrow_mut().clear();
+        let mut later = Sample::default();
+        let known = Some(&earlier).filter(|sample| !sample.processes.is_empty());
+        sampler.take(&wanted, known, &mut later).expect("listed");
+        let used_ns = later.process(7).and_then(|process| process.cpu.total_ns);
+        earlier = later;
+        (clocks.0.asked.borrow().len(), used_ns)
+    };
+    assert_eq!(step(&[], 0), (80, Some(5_000)), "nobody is known");
+    assert_eq!(step(&[], 0), (80, Some(5_000)), "nobody is known to sleep");
+    assert_eq!(step(&[], 0).0, 10);
+    // A spinner, seen by what it leaves unexplained; then it is known to be awake.
+    assert_eq!(step(&[(7, SECOND_NS)], 0), (80, Some(5_000 + SECOND_NS)));
+    assert_eq!(step(&[(7, SECOND_NS)], 0), (11, Some(5_000 + 2 * SECOND_NS)));
+    assert_eq!(step(&[(7, SECOND_NS)], 5_000_000).0, 11, "what is negligible");
+    assert_eq!(step(&[], SECOND_NS / 2).0, 80, "somebody who has ended, perhaps");
+    assert_eq!(step(&[], SECOND_NS / 2).0, 10, "as many as before");
+    assert_eq!(step(&[(12, SECOND_NS)], SECOND_NS / 2).0, 80, "more than that");
+    // All have had their turn after eight samples: the last one is asked then, though it never uses enough to be missed.
+    let woken: Vec<_> = (0..TURNS).map(|_| step(&[(7, 1_000)], 0)).collect();
+    assert!(woken.iter().any(|(_, used_ns)| *used_ns > Some(5_000 + 3 * SECOND_NS)), "{woken:?}");
 }

@@ -43,13 +43,30 @@ pub fn parse(text: &[u8]) -> Option<MemoryMap> {
     has_anonymous.then_some(map)
 }
 
+/// Whose memory is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The process's alone; so many processes share what is shared.
+    Process(usize),
+    /// That of a whole that the process is a part of, together with those that it shares pages with.
+    Whole,
+}
+
 impl MemoryMap {
+    /// Anonymous memory that `owner` has by this process. LIMIT: of a whole, what is shared with processes outside counts in part.
+    pub fn own_anonymous_bytes(&self, owner: Owner) -> u64 {
+        match owner {
+            Owner::Process(sharers) => self.exclusive_anonymous_bytes(sharers),
+            Owner::Whole => self.anonymous_share_bytes.unwrap_or(self.anonymous_bytes).min(self.anonymous_bytes),
+        }
+    }
+
     /// Anonymous memory that would be free if the process ended, where `sharers` processes share what is shared.
     ///
     /// With `A` anonymous, `S` of it shared by `k`, the divided sum is `A - S + S / k`, which gives `S`. More than is
     /// mapped once or stands in the divided sum it cannot be; less than `2 * divided - A` neither, since pages are shared by two
     /// at least.
-    pub fn exclusive_anonymous_bytes(&self, sharers: usize) -> u64 {
+    fn exclusive_anonymous_bytes(&self, sharers: usize) -> u64 {
         let most = self.private_bytes.min(self.anonymous_bytes);
         let Some(divided) = self.anonymous_share_bytes else { return most };
         let most = most.min(divided);
@@ -94,6 +111,9 @@ mod tests {
         // Pages that are mapped once bound it.
         assert_eq!(map(10, 50, Some(40)).exclusive_anonymous_bytes(2), 10);
         assert_eq!(map(20, 50, None).exclusive_anonymous_bytes(2), 20);
+        // Of a whole that all four are in, each has a quarter of what they share.
+        assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(Owner::Whole), 35);
+        assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(Owner::Process(4)), 30);
         // Nonsense stays in range.
         assert_eq!(map(0, 10, Some(99)).exclusive_anonymous_bytes(0), 0);
         assert!(map(u64::MAX, u64::MAX, Some(u64::MAX)).exclusive_anonymous_bytes(2) > 0);

@@ -161,11 +161,18 @@ fn record_of(bytes: &[u8]) -> Record {
 }
 
 impl ThreadList {
-    /// None where this process may put no programs into the kernel, or sees other numbers than the kernel's own.
-    pub fn open(host: &Host) -> Option<Self> {
+    /// None where this process may put no programs into the kernel, or sees other numbers than the kernel's own. `with_endings`: who ends is
+    /// noted, too.
+    pub fn open(host: &Host, with_endings: bool) -> Option<Self> {
         machine::sees_the_kernels_numbers(host).ok().filter(|sees| *sees)?;
         let way = Way::open(THREADS_FIRST)?;
-        Some(Self { way, processes: Vec::new(), between_clocks_ns: None, ahead_ns: 0, noted: Noted::begin() })
+        Some(Self {
+            way,
+            processes: Vec::new(),
+            between_clocks_ns: None,
+            ahead_ns: 0,
+            noted: with_endings.then(Noted::begin).flatten(),
+        })
     }
 
     /// Looks at all processes. False where the pass failed.
@@ -325,7 +332,7 @@ mod tests {
         let host = Host::real();
         let may = machine::sees_the_kernels_numbers(&host).expect("readable") && kernel_types().is_ok();
         assert_eq!(
-            ThreadList::open(&host).is_some(),
+            ThreadList::open(&host, true).is_some(),
             may,
             "where programs may be put into the kernel, this one is taken"
         );

@@ -89,6 +89,8 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
     let view = View::look(table.words(), now_ms());
     let entitled = view.entitled(u32::MAX);
     let if_all_wanted = view.entitled_if_all_wanted(u32::MAX);
+    // A hand above capacity takes a free CPU at its run's next yield point: nobody else may count on that one.
+    let mut free = view.free.count();
     let mut runs: Vec<Run> = view
         .rows
         .iter()
@@ -96,7 +98,10 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
         .map(|(position, seen)| {
             let life = life(&table, &locks, namespace, seen);
             let lent = view.held(seen).saturating_sub(if_all_wanted[position].may_hold);
-            run(&view, seen, entitled[position], life, lent, row::read_what(table.words(), seen.row))
+            let is_above = seen.is_above && free == 0;
+            free -= usize::from(seen.is_above && !is_above);
+            let what = row::read_what(table.words(), seen.row);
+            Run { what, ..run(&view, seen, entitled[position], life, Beyond { lent, is_above }) }
         })
         .collect();
     runs.sort_by_key(|run| (std::cmp::Reverse(run.holds), run.pid));
@@ -104,7 +109,7 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
     let used_by_others = view.rows.iter().map(|seen| seen.left_out).max().unwrap_or(0);
     // What all runs leave out is in no mask.
     let own = view.rows.iter().map(|seen| seen.cpus.count() + seen.left_out as usize).max().unwrap_or(0);
-    Ok(Census { cpus: view.cpus.count().max(own), free: view.free.count(), used_by_others, above_capacity, runs })
+    Ok(Census { cpus: view.cpus.count().max(own), free, used_by_others, above_capacity, runs })
 }
 
 /// The kernel tells a death to one sleeper alone, and that may be who looks here.
@@ -132,7 +137,14 @@ fn life(table: &Table, locks: &File, namespace: Option<u64>, seen: &RowSeen) -> 
     }
 }
 
-fn run(view: &View, seen: &RowSeen, entitled: Entitled, life: Life, lent: u32, what: String) -> Run {
+/// What a run has that it is not entitled to.
+struct Beyond {
+    lent: u32,
+    is_above: bool,
+}
+
+fn run(view: &View, seen: &RowSeen, entitled: Entitled, life: Life, beyond: Beyond) -> Run {
+    let Beyond { lent, is_above } = beyond;
     let holds = view.held(seen);
     let state = match life {
         Life::Gone => State::Dead,
@@ -147,22 +159,22 @@ fn run(view: &View, seen: &RowSeen, entitled: Entitled, life: Life, lent: u32, w
         class: seen.standing.class,
         weight: seen.standing.weight,
         holds,
-        above_capacity: u32::from(seen.is_above),
+        above_capacity: u32::from(is_above),
         lent,
         inherited: view.inherited(seen),
         external: seen.external,
         wants: holds.saturating_add(seen.waiting).min(seen.useful_width),
         useful: seen.useful_width,
         seconds: view.now_ms.saturating_sub(seen.joined_ms) / 1000,
-        what,
+        what: String::new(),
         state,
-        why: why(view, seen, entitled, state),
+        why: why(view, seen, entitled, state, is_above),
     }
 }
 
-fn why(view: &View, seen: &RowSeen, entitled: Entitled, state: State) -> String {
+fn why(view: &View, seen: &RowSeen, entitled: Entitled, state: State, is_above: bool) -> String {
     let class = seen.standing.class;
-    let above = if seen.is_above { "; its first hand runs above capacity" } else { "" };
+    let above = if is_above { "; its first hand runs above capacity" } else { "" };
     match state {
         State::Dead => "its process is gone; a child of it keeps its place here".to_owned(),
         State::Stopped => "its process is stopped; whoever is hungry takes its hands".to_owned(),

@@ -1,0 +1,89 @@
+//! Whose clocks are not read: those of processes that slept, where the machine's total says that they still do. Asking 2,000 clocks takes
+//! 3 ms, and of most machines' processes all but a few sleep all the time.
+
+use super::{Found, Sampler};
+use crate::sample::{CpuBasis, ProcessSample, Sample};
+
+/// One in so many is asked all the same, another one with each sample.
+pub(super) const TURNS: u32 = 8;
+
+/// What nobody who was asked has used, and is not worth asking the others for: a hundredth of a core.
+const NEGLIGIBLE_DIVISOR: u64 = 100;
+
+/// What is known of those that sleep.
+#[derive(Default)]
+pub(super) struct Trust {
+    /// Which of them are asked next.
+    turn: u32,
+    /// What processes that ended used between two samples, when that was last known: nobody who is asked explains it.
+    ended_used_ns: u64,
+}
+
+impl Sampler {
+    /// Asks those that may have moved. Where the machine's total leaves no more for the others than for those that end, as many as do
+    /// here, the others are said to have slept; otherwise they are asked, too.
+    ///
+    /// LIMIT: who wakes up and uses less than a hundredth of a core, or than a quarter of what those use that end, is noticed up to eight
+    /// samples later.
+    pub(super) fn ask_who_may_have_moved(&mut self, found: &mut [Found], earlier: &Sample, later: &Sample) {
+        let turn = self.trust.turn;
+        self.trust.turn = (turn + 1) % TURNS;
+        let Some(used_ns) = used_ns(earlier, later) else { return };
+        let sleeps = |known: &ProcessSample| slept(known, earlier) && known.pid % TURNS != turn;
+        let asked_ns = self.ask(with_known(found, earlier).filter(|(_, known)| !known.is_some_and(sleeps)));
+        let unexplained_ns = used_ns.saturating_sub(asked_ns);
+        let by_ended_ns = self.trust.ended_used_ns.saturating_add(self.trust.ended_used_ns / 4);
+        let others = with_known(found, earlier).filter(|(entry, _)| entry.reading.is_none());
+        if unexplained_ns > by_ended_ns.saturating_add(negligible_ns(earlier, later)) {
+            self.trust.ended_used_ns = unexplained_ns.saturating_sub(self.ask(others));
+            return;
+        }
+        self.trust.ended_used_ns = self.trust.ended_used_ns.min(unexplained_ns);
+        for (entry, known) in others {
+            entry.reading = known.map(|known| (later.at_ns, known.cpu));
+        }
+    }
+
+    /// Asks these, and returns what they used since they were last asked.
+    fn ask<'a>(&self, these: impl Iterator<Item = (&'a mut Found, Option<&'a ProcessSample>)>) -> u64 {
+        let used_ns = these.map(|(entry, known)| {
+            let (at_ns, cpu) = (self.clocks.now_ns(), self.clock_reading(entry.pid, known));
+            entry.reading = Some((at_ns, cpu));
+            let before_ns = known.and_then(|known| known.cpu.total_ns).unwrap_or(0);
+            cpu.total_ns.unwrap_or(0).saturating_sub(before_ns)
+        });
+        used_ns.fold(0, u64::saturating_add)
+    }
+}
+
+/// Those in the list, each with what is known of it.
+fn with_known<'a>(
+    found: &'a mut [Found],
+    earlier: &'a Sample,
+) -> impl Iterator<Item = (&'a mut Found, Option<&'a ProcessSample>)> {
+    let mut known = earlier.processes.iter().peekable();
+    found.iter_mut().map(move |entry| {
+        while known.next_if(|process| process.pid < entry.pid).is_some() {}
+        let known = known.next_if(|process| process.pid == entry.pid);
+        let known = known.filter(|process| process.folder == entry.folder);
+        (entry, known)
+    })
+}
+
+/// What all processes of the machine used, the ended ones too; none where that is not known.
+fn used_ns(earlier: &Sample, later: &Sample) -> Option<u64> {
+    let (before, now) = (earlier.machine.total?, later.machine.total?);
+    (before.basis == now.basis).then(|| now.used_ns.saturating_sub(before.used_ns))
+}
+
+/// The time of one that had not moved is that of its sample.
+fn slept(known: &ProcessSample, earlier: &Sample) -> bool {
+    known.at_ns == earlier.at_ns && known.cpu.basis == CpuBasis::Clock && known.cpu.total_ns.is_some()
+}
+
+/// The total is added up when CPUs tick, each at another time: their errors add up as dice do.
+fn negligible_ns(earlier: &Sample, later: &Sample) -> u64 {
+    let cpus = u64::from(later.machine.online_cpus);
+    let error_ns = later.machine.tick_ns.saturating_mul(2 + 2 * cpus.isqrt());
+    later.at_ns.saturating_sub(earlier.at_ns) / NEGLIGIBLE_DIVISOR + error_ns
+}
