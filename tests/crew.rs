@@ -1,8 +1,9 @@
 //! `mh crew`: runs of a user show in one table, wait for each other by class, and obey orders. Every test has a table of its own.
 
-use crate::place::{Place, Running, binary, said, wait_until};
+use crate::place::{Place, Running, binary, child_of, said, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use testkit::program::{Exit, Outcome, Program};
 
@@ -123,6 +124,22 @@ fn is_state(process: &str, state: char) -> bool {
 }
 
 const SPIN: &str = "echo $$ > pid; while :; do :; done";
+
+#[test]
+fn nothing_that_an_outside_program_started_outlives_a_killed_run() {
+    for kills_guard in [true, false] {
+        let place = Place::new();
+        let script =
+            "sh -c 'trap \"\" TERM; echo $$ > deaf; while :; do sleep 0.05; done' & sleep 99 & echo $! > sleeper; wait";
+        let mut running = run_outside(&place, &[], script);
+        let left = [told(&place, "deaf"), told(&place, "sleeper")];
+        let guard = i32::try_from(running.child.id()).expect("a number");
+        let victim = if kills_guard { guard } else { child_of(guard).expect("the guard has a worker") };
+        kill_process(Pid::from_raw(victim).expect("a number"), Signal::KILL).expect("it lives");
+        assert_eq!(running.end().signal(), Some(9));
+        wait_until("all is gone", || left.iter().all(|process| status(process, "State").is_none()));
+    }
+}
 
 #[test]
 fn an_outside_program_ends_as_it_does_without_us() {

@@ -164,3 +164,13 @@ impl Drop for Running {
         let _ended_already = self.child.wait();
     }
 }
+
+/// The first child of a process that is found.
+pub fn child_of(parent: i32) -> Option<i32> {
+    let entries = fs::read_dir("/proc").expect("Linux has it");
+    let mut numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    numbers.find(|number| {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok()) == Some(parent)
+    })
+}

@@ -1,9 +1,8 @@
 //! What the journal says of a job's output: "ok" when it has been passed on whole, never before. Killed, or with a full disk, and resumed,
 //! each output is there at least once, and twice only where its job is named.
 
-use super::ends::child_of;
 use super::{stdout, xjobs};
-use crate::place::{Place, Running, binary, said, wait_until};
+use crate::place::{Place, Running, binary, child_of, said, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::io::Read;

@@ -1,7 +1,7 @@
 //! Ends of jobs and of runs: exit codes, retries, timeouts, signals, kills, and going on after them.
 
 use super::{stdout, xjobs};
-use crate::place::{Place, Running, binary, said, wait_until};
+use crate::place::{Place, Running, binary, child_of, said, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
@@ -30,15 +30,6 @@ pub(super) fn marked(mark: &str) -> Vec<i32> {
         String::from_utf8_lossy(&line).contains(mark)
     };
     numbers.filter(has_mark).collect()
-}
-
-pub(super) fn child_of(parent: i32) -> Option<i32> {
-    let entries = std::fs::read_dir("/proc").expect("Linux has it");
-    let mut numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
-    numbers.find(|number| {
-        let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-        stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok()) == Some(parent)
-    })
 }
 
 #[test]

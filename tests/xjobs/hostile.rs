@@ -174,7 +174,7 @@ fn a_million_jobs_take_no_more_memory_than_ten_thousand() {
         let guard = i32::try_from(running.child.id()).expect("a number");
         let mut peak = 0;
         while running.child.try_wait().expect("it can be asked").is_none() {
-            let status = super::ends::child_of(guard).map(|runner| format!("/proc/{runner}/status"));
+            let status = crate::place::child_of(guard).map(|runner| format!("/proc/{runner}/status"));
             let status = status.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
             let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
             peak = line.trim().trim_end_matches(" kB").parse().unwrap_or(0_u64).max(peak);

@@ -1,9 +1,9 @@
 //! The runner killed at every step and resumed: each job has run exactly once, or is named. Steps are the writes of the journal:
 //! as soon as its nth line is there, runner or guard is killed; and moments in between, by time.
 
-use super::ends::{child_of, start};
+use super::ends::start;
 use super::{stdout, xjobs};
-use crate::place::{Place, said, wait_until};
+use crate::place::{Place, child_of, said, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! What `--resume` leaves out: jobs are known by what they are, wherever they stand and whichever slot they had.
 
-use super::ends::{child_of, start};
+use super::ends::start;
 use super::{stdout, xjobs};
-use crate::place::{Place, said, wait_until};
+use crate::place::{Place, child_of, said, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use testkit::program::Exit;
 

@@ -104,7 +104,8 @@ fn the_socket_is_private_and_a_dead_servers_is_replaced() {
     let on_file = place.shell("\"$mh\" xjobs --listen file");
     assert!(said(&on_file).contains("something that is no socket is there") && place.read("file") == b"x");
     // The runner itself, so that nobody tidies up.
-    let runner = super::ends::child_of(i32::try_from(server.child.id()).expect("a number")).expect("there is a runner");
+    let runner =
+        crate::place::child_of(i32::try_from(server.child.id()).expect("a number")).expect("there is a runner");
     let runner = rustix::process::Pid::from_raw(runner).expect("a number");
     rustix::process::kill_process(runner, rustix::process::Signal::KILL).expect("it lives");
     server.end();

@@ -512,6 +512,10 @@ impl Outside<'_> {
                 if arrived.is_sent_by_process {
                     pass(signal);
                 }
+                if ENDING.contains(&signal) && sys::guard::is_lost() {
+                    sys::guard::end_children(self.signals);
+                    die_by(signal);
+                }
                 if ENDING.contains(&signal) {
                     self.guest.wake_for_a_while();
                 }

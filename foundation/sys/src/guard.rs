@@ -9,11 +9,22 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, set_child_subreaper};
 use rustix::time::Timespec;
 use std::io;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Between asking what is left behind to end and ending it. Longer keeps a killed run's jobs alive; shorter gives them no
 /// time to remove their unfinished files.
 const GRACE: Duration = Duration::from_millis(300);
+
+/// The guard of this process; 0 where there is none.
+static GUARD: AtomicI32 = AtomicI32::new(0);
+
+/// Whether this process had a guard and it has been killed: nobody ends then what is left behind.
+pub fn is_lost() -> bool {
+    // ORDER: Relaxed: written once, before there is another thread.
+    let guard = Pid::from_raw(GUARD.load(Ordering::Relaxed));
+    guard.is_some() && rustix::process::getppid() != guard
+}
 
 /// Divides this process in two: returns in the one that is to work; the other one guards it and never returns.
 ///
@@ -55,7 +66,9 @@ fn become_worker(guard: Pid) -> io::Result<()> {
     // Orphans of its jobs come to the worker, as long as it lives.
     set_child_subreaper(Pid::from_raw(1))?;
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?;
-    if rustix::process::getppid() != Some(guard) {
+    // ORDER: as in `is_lost`.
+    GUARD.store(guard.as_raw_nonzero().get(), Ordering::Relaxed);
+    if is_lost() {
         die_by(number::SIGTERM);
     }
     Ok(())
@@ -110,8 +123,8 @@ fn ended(worker: Pid) -> Option<How> {
     how
 }
 
-/// Ends all children, and theirs as they become ours, until none is left.
-fn end_children(signals: &SignalQueue) {
+/// Ends all children, and theirs as they become ours, until none is left. `signals` has SIGCHLD.
+pub fn end_children(signals: &SignalQueue) {
     signal_children(number::SIGTERM);
     signal_children(number::SIGCONT);
     let grace = Instant::now() + GRACE;
