@@ -353,8 +353,7 @@ fn json(finished: &TreeReport, verdict: &Verdict) -> String {
 fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String {
     let (counts, measured) = (&finished.counts, &finished.measured);
     let seconds = measured.wall_ns as f64 / 1e9;
-    // What came to be wrong was counted when it was come to.
-    let entries = counted_entries(counts.entries.saturating_sub(counts.failed));
+    let entries = counted_entries(counts.entries);
     let failed =
         if counts.failed > 0 { format!(", {} failed", terminal::integer(counts.failed)) } else { String::new() };
     let would_have = if finished.dry_run { "would have " } else { "" };

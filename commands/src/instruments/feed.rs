@@ -8,7 +8,7 @@ use machine::Host;
 use observe::looker::Looker;
 use observe::recording::{Header, Player, VERSION, write_header, write_sample};
 use observe::sample::Sample;
-use observe::sampler::{Depth, Sampler, Wanted, Who};
+use observe::sampler::{Depth, Sampler, Sleepers, Wanted, Who};
 use observe::source::accounts::Accounts;
 use observe::tier::Tier;
 use std::fs::File;
@@ -57,7 +57,9 @@ impl Feed {
     pub fn live(command: &'static str, host: &Host, interval: Duration, wanted: Wanted) -> Result<Self, Failure> {
         let mut sampler = Box::new(Sampler::open(host).map_err(|error| failure(command, &error))?);
         // What is told of threads comes from files, whoever asks.
-        let names_the_ended = wanted.who == Who::Everybody && sampler.use_task_accounting();
+        // Who looks for those that use much does not ask who ended.
+        let wants_all = wanted.who == Who::Everybody && wanted.sleepers == Sleepers::Asked;
+        let names_the_ended = wants_all && sampler.use_task_accounting();
         let tier = match wanted.depth {
             Depth::Processes if sampler.use_thread_list() => Tier::Bpf,
             _ if names_the_ended => Tier::Taskstats,

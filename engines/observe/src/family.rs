@@ -77,7 +77,10 @@ impl Family {
             if later.process(process.pid).is_none() {
                 let (user, system) = told_of_children(Some(process));
                 // LIE: parents are told what the scheduler measured, divided as the ticks fell; the ticks alone may be none at all.
-                had_ns = had_ns.saturating_add(process.cpu.total_ns.unwrap_or(0)).saturating_add(user + system);
+                had_ns = had_ns
+                    .saturating_add(process.cpu.total_ns.unwrap_or(0))
+                    .saturating_add(user)
+                    .saturating_add(system);
             }
         }
         // A member whose parent was no member any more is told to nobody; nothing is taken from the others for it.

@@ -48,6 +48,8 @@ pub struct Looker {
 #[derive(Default)]
 struct Known {
     pid: u32,
+    /// See [`ProcessSample::folder`].
+    folder: u64,
     clock_ns: Option<u64>,
     threads: Vec<(u32, State)>,
     /// Whether it moved lately, or one of its threads did not sleep.
@@ -327,6 +329,10 @@ impl Looker {
 
 fn learn_of(known: &mut Known, process: &ProcessSample, threads: &[ThreadSample], is_first: bool) {
     let states = threads.iter().filter_map(|thread| Some((thread.tid, thread.line?.state)));
+    if known.folder != process.folder {
+        // Another one has its number now.
+        (known.folder, known.clock_ns) = (process.folder, None);
+    }
     // A sample that takes it to sleep has an older time than the last look.
     let has_moved = known.clock_ns < process.cpu.total_ns;
     // Besides, a thread may have been woken; whichever of both saw it was the later one.

@@ -173,6 +173,7 @@ fn without_hands_that_cannot_be(measures: &Measures, hands_allowed: usize) -> Me
         let work = &mut measures.clocks.work;
         work.unstaffed_ns = work.unstaffed_ns.saturating_sub(beyond.saturating_mul(measures.wall_ns));
         measures.workers = measures.workers.min(hands_allowed);
+        measures.width = hands_allowed;
     }
     measures
 }
@@ -303,6 +304,8 @@ fn slot_wait_share(measures: &Measures, workers: &Workers) -> f64 {
 
 fn next_step(bound: &Bound, measures: &Measures, circumstances: &Circumstances) -> Option<NextStep> {
     match bound {
+        // Fewer hands than there were had something to do.
+        Bound::Work { hands, .. } if *hands < measures.workers => None,
         Bound::Work { .. } => {
             let asked = circumstances.hands_asked.filter(|&asked| asked < circumstances.hands_allowed)?;
             Some(NextStep::AllowMoreHands { asked, allowed: circumstances.hands_allowed })

@@ -172,8 +172,12 @@ fn ended_task(of_message: &[u8]) -> Option<EndedTask<'_>> {
     let part = |wanted| attributes(of_message).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
     let (thread, own) = numbered(part(number::OF_PROCESS)?, number::PROCESS_NUMBER)?;
     let used_ns = |statistics| u64_at(statistics, place::CPU_RUN_VIRTUAL_TOTAL);
-    let all_used_ns = match part(number::OF_GROUP).and_then(|group| numbered(group, number::GROUP_NUMBER)) {
-        Some((_, all)) => Some(used_ns(all)?),
+    if !is_known_version(own) {
+        return None;
+    }
+    let all_used_ns = match part(number::OF_GROUP) {
+        // LIE: some kernels leave the version out here.
+        Some(group) => Some(used_ns(numbered(group, number::GROUP_NUMBER)?.1)?),
         // Of a process that never had another thread.
         None if own[place::FLAGS] & WAS_THE_LAST != 0 => Some(used_ns(own)?),
         None => None,
@@ -182,13 +186,15 @@ fn ended_task(of_message: &[u8]) -> Option<EndedTask<'_>> {
     Some(EndedTask { thread, process: u32_at(own, place::TGID)?, name, all_used_ns })
 }
 
-/// Whose statistics, and these, if they are of a version that is known.
+/// Whose statistics, and these, if they are whole.
 fn numbered(of_part: &[u8], number: u16) -> Option<(u32, &[u8])> {
     let part = |wanted| attributes(of_part).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
     let (number, statistics) = (u32_at(part(number)?, 0)?, part(number::STATISTICS)?);
-    let version = u16_at(statistics, place::VERSION)?;
-    let is_known = version >= VERSION_LEAST && version != VERSION_MOVED && statistics.len() >= place::END;
-    is_known.then_some((number, statistics))
+    (statistics.len() >= place::END).then_some((number, statistics))
+}
+
+fn is_known_version(statistics: &[u8]) -> bool {
+    u16_at(statistics, place::VERSION).is_some_and(|version| version >= VERSION_LEAST && version != VERSION_MOVED)
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -236,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_message_tells_of_a_thread_and_with_the_last_one_of_the_process() {
-        let group = part(number::OF_GROUP, number::GROUP_NUMBER, 5, &statistics(16, 0, 90, b""));
+        let group = part(number::OF_GROUP, number::GROUP_NUMBER, 5, &statistics(0, 0, 90, b""));
         let task = |all_used_ns| Some(EndedTask { thread: 7, process: 5, name: b"one", all_used_ns });
         assert_eq!(ended_task(&of_thread(16, 0)), task(None));
         assert_eq!(ended_task(&of_thread(16, WAS_THE_LAST)), task(Some(50)));

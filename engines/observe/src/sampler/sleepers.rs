@@ -2,13 +2,17 @@
 //! 3 ms, and of most machines' processes all but a few sleep all the time.
 
 use super::{Found, Sampler};
-use crate::sample::{CpuBasis, ProcessSample, Sample};
+use crate::sample::{CpuBasis, ProcessSample, Sample, ThreadSample};
+use crate::source::process_stat::State;
 
 /// One in so many is asked all the same, another one with each sample.
-pub(super) const TURNS: u32 = 8;
+pub(super) const TURNS: u32 = 4;
 
 /// What nobody who was asked has used, and is not worth asking the others for: a hundredth of a core.
 const NEGLIGIBLE_DIVISOR: u64 = 100;
+
+/// By how much more of a core those that end may use than when that was last known.
+const ENDED_VARY_DIVISOR: u64 = 10;
 
 /// What is known of those that sleep.
 #[derive(Default)]
@@ -23,7 +27,7 @@ impl Sampler {
     /// Asks those that may have moved. Where the machine's total leaves no more for the others than for those that end, as many as do
     /// here, the others are said to have slept; otherwise they are asked, too.
     ///
-    /// LIMIT: who wakes up and uses less than a hundredth of a core, or than a quarter of what those use that end, is noticed up to eight
+    /// LIMIT: who wakes up and uses less than a hundredth of a core, or than a tenth where processes end all the time, is noticed up to four
     /// samples later.
     pub(super) fn ask_who_may_have_moved(&mut self, found: &mut [Found], earlier: &Sample, later: &Sample) {
         let turn = self.trust.turn;
@@ -32,9 +36,14 @@ impl Sampler {
         let sleeps = |known: &ProcessSample| slept(known, earlier) && known.pid % TURNS != turn;
         let asked_ns = self.ask(with_known(found, earlier).filter(|(_, known)| !known.is_some_and(sleeps)));
         let unexplained_ns = used_ns.saturating_sub(asked_ns);
-        let by_ended_ns = self.trust.ended_used_ns.saturating_add(self.trust.ended_used_ns / 4);
+        let elapsed_ns = later.at_ns.saturating_sub(earlier.at_ns);
+        let varies_ns = (self.trust.ended_used_ns / 4).min(elapsed_ns / ENDED_VARY_DIVISOR);
+        let by_ended_ns = self.trust.ended_used_ns.saturating_add(varies_ns);
+        let negligible_ns = negligible_ns(earlier, later);
+        // A total that has less than those few used is not that of all.
+        let is_of_all = asked_ns <= used_ns.saturating_add(negligible_ns);
         let others = with_known(found, earlier).filter(|(entry, _)| entry.reading.is_none());
-        if unexplained_ns > by_ended_ns.saturating_add(negligible_ns(earlier, later)) {
+        if !is_of_all || unexplained_ns > by_ended_ns.saturating_add(negligible_ns) {
             self.trust.ended_used_ns = unexplained_ns.saturating_sub(self.ask(others));
             return;
         }
@@ -76,9 +85,13 @@ fn used_ns(earlier: &Sample, later: &Sample) -> Option<u64> {
     (before.basis == now.basis).then(|| now.used_ns.saturating_sub(before.used_ns))
 }
 
-/// The time of one that had not moved is that of its sample.
+/// The time of one that had not moved is that of its sample. Who could run may run by now.
 fn slept(known: &ProcessSample, earlier: &Sample) -> bool {
-    known.at_ns == earlier.at_ns && known.cpu.basis == CpuBasis::Clock && known.cpu.total_ns.is_some()
+    let can_run = |thread: &ThreadSample| thread.line.is_some_and(|line| line.state == State::Runnable);
+    known.at_ns == earlier.at_ns
+        && known.cpu.basis == CpuBasis::Clock
+        && known.cpu.total_ns.is_some()
+        && !earlier.threads_of(known).iter().any(can_run)
 }
 
 /// The total is added up when CPUs tick, each at another time: their errors add up as dice do.

@@ -256,15 +256,15 @@ fn sleepers_are_asked_in_turn_and_all_of_them_where_somebody_must_have_woken() {
     };
     assert_eq!(step(&[], 0), (80, Some(5_000)), "nobody is known");
     assert_eq!(step(&[], 0), (80, Some(5_000)), "nobody is known to sleep");
-    assert_eq!(step(&[], 0).0, 10);
+    assert_eq!(step(&[], 0).0, 20);
     // A spinner, seen by what it leaves unexplained; then it is known to be awake.
     assert_eq!(step(&[(7, SECOND_NS)], 0), (80, Some(5_000 + SECOND_NS)));
-    assert_eq!(step(&[(7, SECOND_NS)], 0), (11, Some(5_000 + 2 * SECOND_NS)));
-    assert_eq!(step(&[(7, SECOND_NS)], 5_000_000).0, 11, "what is negligible");
+    assert_eq!(step(&[(7, SECOND_NS)], 0), (20, Some(5_000 + 2 * SECOND_NS)), "it is one of those whose turn it is");
+    assert_eq!(step(&[(7, SECOND_NS)], 5_000_000).0, 21, "what is negligible");
     assert_eq!(step(&[], SECOND_NS / 2).0, 80, "somebody who has ended, perhaps");
-    assert_eq!(step(&[], SECOND_NS / 2).0, 10, "as many as before");
+    assert_eq!(step(&[], SECOND_NS / 2).0, 20, "as many as before");
     assert_eq!(step(&[(12, SECOND_NS)], SECOND_NS / 2).0, 80, "more than that");
-    // All have had their turn after eight samples: the last one is asked then, though it never uses enough to be missed.
+    // All have had their turn after four samples: the last one is asked then, though it never uses enough to be missed.
     let woken: Vec<_> = (0..TURNS).map(|_| step(&[(7, 1_000)], 0)).collect();
     assert!(woken.iter().any(|(_, used_ns)| *used_ns > Some(5_000 + 3 * SECOND_NS)), "{woken:?}");
 }

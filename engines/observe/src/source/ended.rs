@@ -28,7 +28,9 @@ impl Ended {
         let names = &mut self.names;
         let taken = self.tasks.take(|task| match task.all_used_ns {
             Some(used_ns) => {
-                let name = names.remove(&task.process).unwrap_or_else(|| ThreadName::new(task.name));
+                // The first thread ends last, or is the one that has begun another program since.
+                let first = names.remove(&task.process).filter(|_| task.thread != task.process);
+                let name = first.unwrap_or_else(|| ThreadName::new(task.name));
                 endings.named.push(Ending { pid: task.process, folder: None, name, used_ns });
             }
             None if task.thread == task.process && names.len() < NAMES_MAX => {
@@ -36,8 +38,12 @@ impl Ended {
             }
             None => {}
         });
+        let is_lossy = matches!(taken, Ok(false));
+        if is_lossy {
+            names.clear();
+        }
         // How many were lost nobody says.
-        endings.unnamed = u64::from(matches!(taken, Ok(false)));
+        endings.unnamed = u64::from(is_lossy);
         taken.is_ok()
     }
 }

@@ -1,6 +1,7 @@
 //! Who holds what, and why the others wait: the table as people and their scripts want to see it. Pure data.
 //! Changes nothing, but that it frees what the dead held.
 
+use super::cpu_set::CpuSet;
 use super::entitlement::Entitled;
 use super::hands::{self, Life};
 use super::row::{self, RowSeen};
@@ -90,7 +91,7 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
     let entitled = view.entitled(u32::MAX);
     let if_all_wanted = view.entitled_if_all_wanted(u32::MAX);
     // A hand above capacity takes a free CPU at its run's next yield point: nobody else may count on that one.
-    let mut free = view.free.count();
+    let mut free = view.free;
     let mut runs: Vec<Run> = view
         .rows
         .iter()
@@ -98,8 +99,9 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
         .map(|(position, seen)| {
             let life = life(&table, &locks, namespace, seen);
             let lent = view.held(seen).saturating_sub(if_all_wanted[position].may_hold);
-            let is_above = seen.is_above && free == 0;
-            free -= usize::from(seen.is_above && !is_above);
+            let to_take = seen.cpus.and(&free).first().filter(|_| seen.is_above);
+            to_take.into_iter().for_each(|cpu| free = free.without(&CpuSet::of([cpu])));
+            let is_above = seen.is_above && to_take.is_none();
             let what = row::read_what(table.words(), seen.row);
             Run { what, ..run(&view, seen, entitled[position], life, Beyond { lent, is_above }) }
         })
@@ -109,7 +111,7 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
     let used_by_others = view.rows.iter().map(|seen| seen.left_out).max().unwrap_or(0);
     // What all runs leave out is in no mask.
     let own = view.rows.iter().map(|seen| seen.cpus.count() + seen.left_out as usize).max().unwrap_or(0);
-    Ok(Census { cpus: view.cpus.count().max(own), free, used_by_others, above_capacity, runs })
+    Ok(Census { cpus: view.cpus.count().max(own), free: free.count(), used_by_others, above_capacity, runs })
 }
 
 /// The kernel tells a death to one sleeper alone, and that may be who looks here.
