@@ -50,14 +50,7 @@ fn set_parameters(context: &mut CCtx<'static>, options: &EncodeOptions) -> Resul
         }
         None => {}
     }
-    set(CParameter::ChainLog(chain_log(options)))?;
     set(CParameter::SearchLog(search_log(options)))
-}
-
-/// At -3 a smaller second table stays in the cache: 8 % less time for 0.2 % more bytes of a source tree (docs/journal/0003-five-formats.md).
-/// 0: as the level has it.
-fn chain_log(options: &EncodeOptions) -> u32 {
-    if options.level == 3 && options.layout == Layout::ParallelUnits { 15 } else { 0 }
 }
 
 /// At -9 our frames with their long windows come out 3 % smaller than what libzstd's threads write. Half as many candidates for
