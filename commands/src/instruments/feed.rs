@@ -56,10 +56,10 @@ impl Feed {
     /// Of the host, at a pace.
     pub fn live(command: &'static str, host: &Host, interval: Duration, wanted: Wanted) -> Result<Self, Failure> {
         let mut sampler = Box::new(Sampler::open(host).map_err(|error| failure(command, &error))?);
-        // What is told of threads comes from files, whoever asks.
         // Who looks for those that use much does not ask who ended.
         let wants_all = wanted.who == Who::Everybody && wanted.sleepers == Sleepers::Asked;
         let names_the_ended = wants_all && sampler.use_task_accounting();
+        // What is told of threads comes from files, whoever asks.
         let tier = match wanted.depth {
             Depth::Processes if sampler.use_thread_list() => Tier::Bpf,
             _ if names_the_ended => Tier::Taskstats,

@@ -258,6 +258,12 @@ mod tests {
             "jobs kept the CPUs busy"
         );
         assert_eq!(bound(|run| run.critical_path_ns = 10 * SECOND), JobsBound::LongestJob { share: 1.0 });
+        let chain = |run: &mut Measures| (run.critical_path_ns, run.work_ns) = (8 * SECOND, 12 * SECOND);
+        assert_eq!(bound(chain), JobsBound::LongestJob { share: 0.8 });
+        assert!(
+            matches!(bound(|run| run.critical_path_ns = 8 * SECOND), JobsBound::Hands { .. }),
+            "with all hands busy, more of them would make it shorter"
+        );
         assert_eq!(bound(|run| run.waits.list_ns = 5 * SECOND), JobsBound::List { share: 0.5 });
         assert_eq!(bound(|run| run.waits.order_ns = 5 * SECOND), JobsBound::Order { share: 0.5 });
         assert_eq!(bound(|run| run.waits.held_ns = 5 * SECOND), JobsBound::Held { share: 0.5 });

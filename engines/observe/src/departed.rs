@@ -89,4 +89,17 @@ mod tests {
             interval.processes.iter().map(|usage| (usage.pid, usage.cpu.total_ns, usage.elapsed_ns)).collect();
         assert_eq!(used, [(1, 20, 200), (3, 60, 200), (5, 2, 200), (9, 1, 200)]);
     }
+    #[test]
+    fn what_was_used_after_the_last_look_is_known_of_those_whose_end_is() {
+        let earlier = sample(0, &[(1, 10), (5, 7), (6, 7)]);
+        let ending = |pid, folder, used_ns| Ending { pid, folder, used_ns, ..Ending::default() };
+        // 5 ended, and then another one of that number; of 6 only another one is told.
+        let named = vec![ending(5, None, 60), ending(5, None, 900), ending(6, Some(99), 900)];
+        let later = Sample { endings: Some(Endings { named, unnamed: 0 }), ..sample(100, &[(1, 20)]) };
+        let mut departed = Departed::default();
+        departed.note(&earlier, &later);
+        let joined = departed.join(&later);
+        let totals: Vec<_> = joined.processes.iter().map(|process| process.cpu.total_ns).collect();
+        assert_eq!(totals, [Some(20), Some(60), Some(7)]);
+    }
 }

@@ -155,6 +155,19 @@ mod tests {
     }
 
     #[test]
+    fn a_child_that_the_ticks_have_missed_is_counted_by_what_it_used() {
+        let between_ticks = |pid, total_ns| {
+            let cpu = CpuReading { user_ns: Some(0), ..process(pid, 5, total_ns, 0).cpu };
+            ProcessSample { cpu, ..process(pid, 5, total_ns, 0) }
+        };
+        let earlier = sample(1, vec![process(5, 1, 0, 0), between_ticks(6, 1_350 * MS)]);
+        let mut family = Family::of(5);
+        family.follow(&earlier);
+        let later = sample(2, vec![process(5, 1, 0, 200)]);
+        assert_eq!(used(&family, &earlier, &later), (2_000 - 1_350) * MS);
+    }
+
+    #[test]
     fn orphans_are_followed_and_lost_ones_take_nothing_from_others() {
         let earlier = sample(1, vec![process(5, 1, 0, 0), process(6, 5, 0, 0), process(7, 6, 30 * MS, 0)]);
         let mut family = Family::of(5);

@@ -38,7 +38,7 @@ pub struct Endings {
 }
 
 /// A process as it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
     /// Its number.
     pub pid: u32,

@@ -87,6 +87,12 @@ fn the_second_run_gets_its_first_hand_at_once_and_its_share_as_the_other_returns
     let last = hands.pop().expect("four hands");
     assert!(first.must_return(&last), "somebody runs above capacity");
     first.give_back(last);
+    let seen = census(&folder).expect("a table");
+    assert_eq!(
+        (seen.above_capacity, seen.free),
+        (0, 0),
+        "it is about to take that CPU, and nobody else may count on it"
+    );
     assert!(!second.must_return(&own));
     assert_eq!(census(&folder).expect("a table").above_capacity, 0, "it has found a CPU");
     assert!(!first.must_return(&hands[0]), "nobody waits any more");

@@ -81,10 +81,9 @@ fn slow_reads_at_offsets_are_the_sources_fault_too() {
     assert!(matches!(verdict.bound, Bound::Source { waiting, .. } if waiting > 0.9), "{:?}", verdict.bound);
 }
 
-#[test]
-fn cutting_that_takes_all_the_time_is_the_source_though_files_are_read_by_all() {
-    let clock = |ms: u64| StageClock { busy_ns: ms * 1_000_000, ..StageClock::default() };
-    let mut measures = Measures {
+/// Measures of a run by two hands, but for where its time went.
+fn a_second_of_two() -> Measures {
+    Measures {
         wall_ns: 1_000_000_000,
         reading: Access::AtOffsets,
         writing: Access::AtOffsets,
@@ -96,9 +95,16 @@ fn cutting_that_takes_all_the_time_is_the_source_though_files_are_read_by_all() 
         lanes: 1,
         bytes_in: 1 << 30,
         bytes_out: 1 << 28,
-        clocks: Clocks { read: clock(1_500), cut: clock(500), work: clock(400), ..Clocks::default() },
+        clocks: Clocks::default(),
         process_cpu_ns: 1_900_000_000,
-    };
+    }
+}
+
+#[test]
+fn cutting_that_takes_all_the_time_is_the_source_though_files_are_read_by_all() {
+    let clock = |ms: u64| StageClock { busy_ns: ms * 1_000_000, ..StageClock::default() };
+    let clocks = Clocks { read: clock(1_500), cut: clock(500), work: clock(400), ..Clocks::default() };
+    let mut measures = Measures { clocks, ..a_second_of_two() };
     let bound = |measures: &Measures| verdict(measures, &Circumstances::default()).bound;
     assert!(matches!(bound(&measures), Bound::Work { stage: "walk and read", .. }));
     measures.clocks.cut = clock(950);
@@ -109,25 +115,11 @@ fn cutting_that_takes_all_the_time_is_the_source_though_files_are_read_by_all() 
 fn hands_that_had_nothing_to_do_are_not_the_sources_fault_nor_those_that_cannot_be_lost() {
     let second = 1_000_000_000;
     let work = StageClock { busy_ns: second * 98 / 100, starved_ns: second, ..StageClock::default() };
-    let mut measures = Measures {
-        wall_ns: second,
-        reading: Access::AtOffsets,
-        writing: Access::OwnThread,
-        stage_names: ["walk", "compress", "write"],
-        width: 2,
-        workers: 2,
-        slots: Slots { given: 2, wanted: 2 },
-        chunks: 3,
-        lanes: 1,
-        bytes_in: 1 << 30,
-        bytes_out: 1 << 28,
-        clocks: Clocks { work, ..Clocks::default() },
-        process_cpu_ns: second,
-    };
+    let mut measures = Measures { clocks: Clocks { work, ..Clocks::default() }, ..a_second_of_two() };
     let bound = |measures: &Measures, hands_allowed| {
         verdict(measures, &Circumstances { hands_allowed, ..Circumstances::default() }).bound
     };
-    assert!(matches!(bound(&measures, 2), Bound::Work { stage: "compress", hands: 1, busy, .. } if busy > 0.9));
+    assert!(matches!(bound(&measures, 2), Bound::Work { stage: "pack", hands: 1, busy, .. } if busy > 0.9));
     measures.reading = Access::OwnThread;
     measures.clocks.read = StageClock { busy_ns: second / 2, ..StageClock::default() };
     assert!(matches!(bound(&measures, 2), Bound::Source { .. }), "it was what the others waited for, perhaps");

@@ -496,6 +496,23 @@ mod tests {
     }
 
     #[test]
+    fn what_an_instances_processes_share_with_each_other_is_its_own() {
+        let fake = FakeHost::new();
+        for pid in [10, 11] {
+            process(&fake, pid, "work", 1001, 1000);
+            let text =
+                "0-1 ---p 00000000 00:00 0 [rollup]\nPss_Anon: 600 kB\nPrivate_Dirty: 200 kB\nAnonymous: 1000 kB\n";
+            fake.file(&format!("/proc/{pid}/smaps_rollup"), text);
+        }
+        let anonymous_kib = |wanted: &Instances| -> Vec<u64> {
+            let survey = survey_with(&fake, wanted, || ());
+            survey.instances.iter().map(|each| (each.cost.heap_bytes + each.cost.stack_bytes) >> 10).collect()
+        };
+        assert_eq!(anonymous_kib(&Instances::Users(Some(1001))), [1200]);
+        assert_eq!(anonymous_kib(&named("work")), [200, 200]);
+    }
+
+    #[test]
     fn names_words_and_groups_choose() {
         let fake = FakeHost::new();
         process(&fake, 10, "py", 1001, 10);
