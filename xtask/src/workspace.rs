@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The project's root.
+/// The project's root: of the tree that cargo runs this for, which need not be the one it was built in where two share a
+/// target folder.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the project").to_owned()
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&package).parent().expect("xtask is a folder of the project").to_owned()
 }
 
 /// All files that belong to the project, by path from its root: tracked ones and new ones that git does not ignore.
