@@ -1,5 +1,8 @@
-//! Puts the unwinder into the program where the C compiler has it as an archive: as a library of its own it would be found, mapped and
-//! relocated at each start, which takes 0.1 ms. Built for another machine or another C library, the program stays as it is.
+//! What makes the program start sooner where it is built for the machine it is built on and for GNU's C library; elsewhere it is linked
+//! as always.
+//!
+//! The unwinder comes into the program where the C compiler has it as an archive: as a library of its own it would be found, mapped
+//! and relocated at each start. And the program's 9,000 relocations are packed (DT_RELR), 2 KB in place of 220 to be read.
 
 use std::env;
 use std::path::Path;
@@ -11,6 +14,13 @@ fn main() {
     if !is_for_this_machine || env::var_os("CARGO_CFG_TARGET_ENV").is_none_or(|library| library != "gnu") {
         return;
     }
+    link_the_unwinder();
+    if c_library().is_some_and(|version| version >= FIRST_WITH_PACKED_RELOCATIONS) {
+        println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
+}
+
+fn link_the_unwinder() {
     let Ok(asked) = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output() else { return };
     let named = String::from_utf8_lossy(&asked.stdout);
     let archive = Path::new(named.trim());
@@ -18,4 +28,14 @@ fn main() {
     let Some(folder) = archive.parent().filter(|folder| folder.is_absolute() && archive.is_file()) else { return };
     println!("cargo:rustc-link-search=native={}", folder.display());
     println!("cargo:rustc-link-lib=static:-bundle=gcc_eh");
+}
+
+/// Older ones refuse to load a program whose relocations are packed.
+const FIRST_WITH_PACKED_RELOCATIONS: (u32, u32) = (2, 36);
+
+fn c_library() -> Option<(u32, u32)> {
+    let asked = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
+    let text = String::from_utf8(asked.stdout).ok()?;
+    let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
