@@ -72,8 +72,8 @@ pub fn ended(number: u64, words: &Variables, end: &JobEnd, shows_usage: bool) ->
         false => String::new(),
     };
     let real = seconds(end.wall.as_secs_f64());
-    match end.output_bytes {
-        0 => format!("### job #{number} ({}), pid {pid:>6}, {how}, real: {real}{times}", line(words)),
+    match end.printed_bytes {
+        [0, 0] => format!("### job #{number} ({}), pid {pid:>6}, {how}, real: {real}{times}", line(words)),
         _ => format!("### {how}, real: {real}{times}"),
     }
 }

@@ -62,7 +62,7 @@ impl Joblog {
         };
         let mut line = format!(
             "{}\t:\t{:.3}\t{:10.3}\t{}\t{}\t{exit}\t{signal}\t",
-            record.number, record.began_s, record.wall_s, record.sent_bytes, record.output_bytes
+            record.number, record.began_s, record.wall_s, record.sent_bytes, record.printed_bytes[0]
         )
         .into_bytes();
         line.extend(shell_words::join(record.words.iter(), Controls::Escaped));
@@ -147,7 +147,7 @@ mod tests {
             class: "",
             spent: Spent::default(),
             leaves_processes: false,
-            output_bytes: 6,
+            printed_bytes: [6, 4],
             sent_bytes: 2,
             is_tried_again: false,
         }

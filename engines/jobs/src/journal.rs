@@ -62,8 +62,8 @@ pub struct Record<'a> {
     pub spent: Spent,
     /// Whether processes of its group go on.
     pub leaves_processes: bool,
-    /// Bytes that it printed.
-    pub output_bytes: u64,
+    /// Bytes that it printed: to standard output, to standard error.
+    pub printed_bytes: [u64; 2],
     /// Bytes of the block that was its standard input.
     pub sent_bytes: u64,
     /// Whether it is run again.
@@ -238,7 +238,7 @@ impl Journal {
             signal,
             spent: SpentFields::of(&record.spent),
             leaves_processes: record.leaves_processes,
-            output_bytes: record.output_bytes,
+            output_bytes: record.printed_bytes.iter().sum(),
         })
     }
 
@@ -438,7 +438,7 @@ mod tests {
             class: "a",
             spent: Spent::default(),
             leaves_processes: false,
-            output_bytes: 3,
+            printed_bytes: [2, 1],
             sent_bytes: 0,
             is_tried_again: false,
         }

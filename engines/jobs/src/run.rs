@@ -121,8 +121,8 @@ pub struct JobEnd {
     pub wall: Duration,
     /// Whether it is run again.
     pub is_tried_again: bool,
-    /// Bytes it printed through us.
-    pub output_bytes: u64,
+    /// Bytes it printed through us: to standard output, to standard error.
+    pub printed_bytes: [u64; 2],
 }
 
 /// Around something.

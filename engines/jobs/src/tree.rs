@@ -68,7 +68,7 @@ pub struct Leftover {
 pub(crate) struct Leftovers {
     groups: HashMap<Pid, Leftover>,
     strays: Spent,
-    late_cpu_ns: u64,
+    late: Usage,
 }
 
 impl Leftovers {
@@ -79,7 +79,7 @@ impl Leftovers {
 
     /// A process that is no job's has been reaped. Whether its group is one of ours.
     pub fn note(&mut self, group: Option<Pid>, spent: Spent) -> bool {
-        self.late_cpu_ns += spent.usage.cpu_ns();
+        self.late = self.late.with(spent.usage);
         match group.and_then(|group| self.groups.get_mut(&group)) {
             Some(leftover) => {
                 leftover.spent = leftover.spent.with(spent);
@@ -109,9 +109,9 @@ impl Leftovers {
         self.groups.get(&group).map(|leftover| leftover.number)
     }
 
-    /// CPU time that no job's end has told, as it came later or was nobody's.
-    pub fn late_cpu_ns(&self) -> u64 {
-        self.late_cpu_ns
+    /// What no job's end has told, as it came later or was nobody's.
+    pub fn late(&self) -> Usage {
+        self.late
     }
 
     /// Processes that had left their job's group before the runner reaped them.
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!((ended.number, ended.spent.processes, ended.spent.usage.user_ns), (3, 2, 11));
         assert_eq!(leftovers.end(pid(7)), None);
         assert_eq!((leftovers.groups(), leftovers.job_of(pid(9))), (vec![pid(9)], Some(1)));
-        assert_eq!(leftovers.late_cpu_ns(), 13);
+        assert_eq!((leftovers.late().cpu_ns(), leftovers.late().rss_peak_bytes), (13, 6));
         assert_eq!((leftovers.strays().processes, leftovers.strays().usage.user_ns), (2, 2));
     }
 }

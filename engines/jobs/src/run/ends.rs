@@ -113,7 +113,7 @@ impl Runner<'_> {
             outcome: outcome(&running, ended.how),
             wall,
             is_tried_again: false,
-            output_bytes: printed_bytes.iter().sum(),
+            printed_bytes,
         };
         if let (Some(_), Outcome::Ok) = (&fault, end.outcome) {
             end.outcome = Outcome::OutputLost;
@@ -135,10 +135,10 @@ impl Runner<'_> {
             self.queue.try_again(Pending { failures: pending.failures + 1, since_ns, ..pending });
             return;
         }
-        self.conclude(running, &end, parts, printed_bytes);
+        self.conclude(running, &end, parts);
     }
 
-    fn conclude(&mut self, running: Running, end: &JobEnd, mut parts: [Vec<Part>; 2], printed_bytes: [u64; 2]) {
+    fn conclude(&mut self, running: Running, end: &JobEnd, mut parts: [Vec<Part>; 2]) {
         let is_success = end.outcome == Outcome::Ok;
         if !(parts[0].is_empty() && parts[1].is_empty())
             && let Some(heading) = self.observer.heading(running.view(), running.pid)
@@ -162,7 +162,7 @@ impl Runner<'_> {
         self.settle(&running.pending, is_success, chain_ns);
         let number = running.pending.spec.number;
         // Lines have gone their way while it ran.
-        let went_before = |stream: usize| self.options.output == OutputManner::Lines && printed_bytes[stream] > 0;
+        let went_before = |stream: usize| self.options.output == OutputManner::Lines && end.printed_bytes[stream] > 0;
         let printed = [0, 1].map(|stream| !parts[stream].is_empty() || went_before(stream));
         let owed = if printed.contains(&true) {
             Some(Owed::new(running, *end, parts, printed))
@@ -204,7 +204,7 @@ impl Runner<'_> {
         measures.work_ns += wall_ns * running.pending.spec.hands() as u64;
         measures.longest_ns = measures.longest_ns.max(wall_ns);
         measures.jobs_cpu_ns += end.spent.usage.cpu_ns();
-        measures.output_bytes += end.output_bytes;
+        measures.output_bytes += end.printed_bytes.iter().sum::<u64>();
         measures.rss_peak_bytes = measures.rss_peak_bytes.max(end.spent.usage.rss_peak_bytes);
         self.chains.longest_ns = self.chains.longest_ns.max(running.chain_ns + wall_ns);
     }
@@ -225,7 +225,7 @@ impl Runner<'_> {
             class: self.memory.classes.name(running.class),
             spent: end.spent,
             leaves_processes: end.leaves_processes,
-            output_bytes: end.output_bytes,
+            printed_bytes: end.printed_bytes,
             sent_bytes: running.sent_bytes,
             is_tried_again: end.is_tried_again,
         };

@@ -119,7 +119,9 @@ impl Runner<'_> {
         {
             self.journal_fails(error);
         }
-        self.ran.measures.jobs_cpu_ns += self.leftovers.late_cpu_ns();
+        let (late, measures) = (self.leftovers.late(), &mut self.ran.measures);
+        measures.jobs_cpu_ns += late.cpu_ns();
+        measures.rss_peak_bytes = measures.rss_peak_bytes.max(late.rss_peak_bytes);
         if !survivors.is_empty() {
             self.observer.tell(&Event::StillRun(&survivors));
         }

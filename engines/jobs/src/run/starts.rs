@@ -423,7 +423,7 @@ impl Runner<'_> {
             class: "",
             spent: Spent::default(),
             leaves_processes: false,
-            output_bytes: 0,
+            printed_bytes: [0; 2],
             sent_bytes: 0,
             is_tried_again: false,
         };

@@ -180,6 +180,9 @@ fn why(view: &View, seen: &RowSeen, entitled: Entitled, state: State, is_above: 
     match state {
         State::Dead => "its process is gone; a child of it keeps its place here".to_owned(),
         State::Stopped => "its process is stopped; whoever is hungry takes its hands".to_owned(),
+        State::Paused if view.held(seen) > 0 => {
+            format!("by its user; gives back {} at its next yield points", view.held(seen))
+        }
         State::Paused => "by its user, until mh crew resume".to_owned(),
         State::Returning => {
             format!("gives back {} at its next yield points: others are entitled to them{above}", entitled.must_return)

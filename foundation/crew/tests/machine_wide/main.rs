@@ -153,7 +153,11 @@ fn a_run_obeys_orders_from_outside() {
     let pause = |pause| Order { pause: Some(pause), ..Order::default() };
     assert_eq!(give(&folder, std::process::id(), pause(Pause::Rest)).expect("a table"), 2);
     assert!(one.must_return(&hand));
+    let why =
+        |holds| census(&folder).expect("a table").runs.into_iter().find(|run| run.holds == holds).map(|run| run.why);
+    assert_eq!(why(1).as_deref(), Some("by its user; gives back 1 at its next yield points"));
     one.give_back(hand);
+    assert_eq!(why(0).as_deref(), Some("by its user, until mh crew resume"));
     assert!(two.try_take().is_none());
     std::thread::scope(|scope| {
         let resting = scope.spawn(|| one.take());
