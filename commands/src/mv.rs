@@ -9,11 +9,12 @@ use crate::failure::{Failure, Outcome};
 use crate::registry::{Entry, Group, Signals};
 use crate::report::show_plan;
 use crate::rm::remove_quietly;
-use crate::shared_args::SharedArgs;
-use crate::trees::{self, Words, cause, shown};
+use crate::shared_args::{ReportFormat, SharedArgs};
+use crate::trees::{self, Words, cause, counted_entries, shown};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::plan::Plan;
 use rustix::io::Errno;
+use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsFd;
@@ -124,9 +125,11 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     refuse_backup_of_nothing(context, backup_wanted, args.no_clobber)?;
     let kept = backup(context, backup_wanted, args.suffix.as_ref())?;
     let mut elsewhere = Vec::new();
+    let mut renames = Renames::default();
     for job in jobs {
         match move_one(&words, &job, &args, kept.as_ref()) {
-            Ok(Moved::Renamed | Moved::Left) => {}
+            Ok(Moved::Renamed) => renames.renamed += 1,
+            Ok(Moved::Left) => renames.left += 1,
             Ok(Moved::ToBeCopied) => elsewhere.push(job),
             Err(text) => {
                 words.say(&text);
@@ -134,7 +137,13 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
             }
         }
     }
-    let failed = if elsewhere.is_empty() { 0 } else { copy_and_remove(context, &words, &args, &elsewhere)? };
+    let failed = if elsewhere.is_empty() {
+        renames.failed = refused as u64;
+        report(context, &args.shared, &renames);
+        0
+    } else {
+        copy_and_remove(context, &words, &args, &elsewhere)?
+    };
     words.finish()?;
     Ok(if refused == 0 && failed == 0 { Outcome::Done } else { Outcome::Partial })
 }
@@ -150,6 +159,30 @@ fn names(args: &MvArgs) -> Names {
         target: if args.no_target_directory { TargetIs::OwnName } else { TargetIs::AsFound },
         layout: Layout::LastParts,
     }
+}
+
+/// What became of all arguments, where nothing had to be copied.
+#[derive(Default, Serialize)]
+struct Renames {
+    renamed: u64,
+    left: u64,
+    failed: u64,
+}
+
+/// `--report` of a run without copies: there is no time in it that cores could save.
+fn report(context: &Context, shared: &SharedArgs, renames: &Renames) {
+    let text = match shared.report {
+        None => return,
+        Some(ReportFormat::Json) => serde_json::to_string(renames).expect("plain data") + "\n",
+        Some(ReportFormat::Text) => {
+            let Renames { renamed, left, failed } = renames;
+            format!(
+                "renamed {}, {left} left as they were, {failed} failed; nothing was copied\n",
+                counted_entries(*renamed)
+            )
+        }
+    };
+    context.messages.report(&text);
 }
 
 /// What became of an argument.

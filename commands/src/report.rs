@@ -22,6 +22,9 @@ pub struct Finished<'a> {
     pub subject: &'a str,
     /// Bytes and units.
     pub totals: Totals,
+    /// Files that failed, of how many; none where that is told elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Failed>,
     /// Which way.
     #[serde(skip)]
     pub is_compression: bool,
@@ -42,6 +45,15 @@ pub struct Finished<'a> {
     /// What decides which next step is still open.
     #[serde(skip)]
     pub circumstances: Circumstances,
+}
+
+/// What did not come out as asked.
+#[derive(Clone, Copy, Serialize)]
+pub struct Failed {
+    /// Files that failed.
+    pub files: usize,
+    /// Files that were asked for.
+    pub of: usize,
 }
 
 /// Prints to standard output; a reader that left ends the command silently.
@@ -115,10 +127,15 @@ fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
     let measures = finished.measures;
     let seconds = measures.wall_ns as f64 / 1e9;
     let plain = if finished.is_compression { finished.totals.bytes_in } else { finished.totals.bytes_out };
+    // What was read and written of files that failed says nothing about how well they can be packed.
+    let (change, failed) = match finished.failed {
+        Some(Failed { files, of }) => (false, format!("; {files} of {} failed", counted(of as u64, "file"))),
+        None => (finished.is_compression, String::new()),
+    };
     let mut text = format!(
-        "{}: {} in {}, {}\n\nwhere the time went\n{}",
+        "{}: {} in {}, {}{failed}\n\nwhere the time went\n{}",
         finished.subject,
-        sizes(&finished.totals, finished.is_compression),
+        sizes(&finished.totals, change),
         seconds_text(seconds),
         terminal::rate(plain as f64 / seconds.max(1e-9)),
         stage_table(measures),

@@ -16,7 +16,7 @@ mod staffing;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::registry::{Entry, Group, Signals};
-use crate::report::{self, Finished};
+use crate::report::{self, Failed, Finished};
 use crate::shared_args::SharedArgs;
 use crate::sharing::{self, Shared};
 use clap::builder::PossibleValuesParser;
@@ -448,10 +448,13 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
     if ran.broken_pipe {
         return Err(Failure::BrokenPipe);
     }
+    let asked = job.lanes.len() + job.left_alone;
+    let failed = ran.failed + job.left_alone;
     if let Some(format) = args.shared.report {
         let finished = Finished {
             subject: &job.label,
             totals: ran.totals,
+            failed: (failed > 0).then_some(Failed { files: failed, of: asked }),
             is_compression: job.direction.is_compression(),
             measures: &ran.measures,
             kept_up: ran.kept,
@@ -462,8 +465,6 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
         };
         report::show_report(context, &finished, format);
     }
-    let asked = job.lanes.len() + job.left_alone;
-    let failed = ran.failed + job.left_alone;
     let end = Event::End { totals: &ran.totals, done: asked - failed, asked, way: job.way, to_stdout: job.one_output };
     if job.manners.say(context, &end) {
         return Ok(Outcome::Code(job.manners.codes.worst()));

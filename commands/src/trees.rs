@@ -353,13 +353,15 @@ fn json(finished: &TreeReport, verdict: &Verdict) -> String {
 fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String {
     let (counts, measured) = (&finished.counts, &finished.measured);
     let seconds = measured.wall_ns as f64 / 1e9;
-    let entries = counted_entries(counts.entries);
+    let entries = counted_entries(counts.entries - counts.left);
+    let left =
+        if counts.left > 0 { format!(", {} left as they were", terminal::integer(counts.left)) } else { String::new() };
     let failed =
         if counts.failed > 0 { format!(", {} failed", terminal::integer(counts.failed)) } else { String::new() };
     let would_have = if finished.dry_run { "would have " } else { "" };
     let bytes = if counts.bytes > 0 { format!(", {}", terminal::bytes(counts.bytes)) } else { String::new() };
     let mut text = format!(
-        "{would_have}{} {entries} ({}){bytes}{failed} in {}, {} entries/s\n",
+        "{would_have}{} {entries} ({}){bytes}{left}{failed} in {}, {} entries/s\n",
         finished.verb,
         counted(counts.folders, "folder"),
         seconds_text(seconds),

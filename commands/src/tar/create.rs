@@ -605,6 +605,7 @@ impl Run<'_> {
             let finished = Finished {
                 subject: &name,
                 totals: Totals { bytes_in, bytes_out, units: told.members, streamed_units: 0 },
+                failed: None,
                 is_compression: true,
                 measures: &measures,
                 kept_up: None,

@@ -339,6 +339,7 @@ impl Ended {
             let finished = Finished {
                 subject: &self.name,
                 totals: Totals { bytes_in, bytes_out, units: self.members, streamed_units: 0 },
+                failed: None,
                 is_compression: false,
                 measures: &self.measures,
                 kept_up: None,

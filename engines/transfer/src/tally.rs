@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Tally {
     entries: AtomicU64,
     folders: AtomicU64,
+    left: AtomicU64,
     bytes: AtomicU64,
     failed: AtomicU64,
 }
@@ -19,6 +20,8 @@ pub struct Counts {
     pub entries: u64,
     /// Folders among them.
     pub folders: u64,
+    /// Entries among them that were left as they were: the target was not to be replaced, or was the same already.
+    pub left: u64,
     /// Bytes of files among them.
     pub bytes: u64,
     /// What was found wrong.
@@ -33,6 +36,7 @@ impl Tally {
         Counts {
             entries: read(&self.entries),
             folders: read(&self.folders),
+            left: read(&self.left),
             bytes: read(&self.bytes),
             failed: read(&self.failed),
         }
@@ -47,6 +51,7 @@ impl Tally {
         };
         add(&self.entries, counts.entries);
         add(&self.folders, counts.folders);
+        add(&self.left, counts.left);
         add(&self.bytes, counts.bytes);
         add(&self.failed, counts.failed);
     }

@@ -319,7 +319,10 @@ impl Run<'_> {
                 Err(_) => {}
             }
             match self.decide(item, source, status, branch)? {
-                Decision::Skip => return Ok(None),
+                Decision::Skip => {
+                    branch.scratch.counts.left += 1;
+                    return Ok(None);
+                }
                 Decision::IsGone(path) => backup = path,
                 Decision::WriteOver(how) => match self.open_over(item, how, slot) {
                     Ok((file, number)) => {
@@ -512,7 +515,10 @@ impl Run<'_> {
                 }
             };
             match self.decide(item, None, status, branch)? {
-                Decision::Skip => return Ok(None),
+                Decision::Skip => {
+                    branch.scratch.counts.left += 1;
+                    return Ok(None);
+                }
                 Decision::IsGone(path) => backup = path,
                 Decision::WriteOver(_) => entry::unlink_at(item.target.as_fd(), item.target_name)
                     .map_err(|error| Complaint::Remove(item.target_path(self), error))?,
