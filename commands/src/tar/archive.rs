@@ -14,6 +14,7 @@ use codec::lane::Input;
 use codec::packed_reader::PackedReader;
 use codec::registry;
 use crew::budget::Lease;
+use crew::measures::Measures;
 use crew::pipeline::{Mode, Staffing};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -133,22 +134,23 @@ impl Opened {
         }
     }
 
-    /// Reads it, its decoder within `room` bytes: `read` gets it plain. Says in the end whether another program that unpacked it failed.
+    /// Reads it, its decoder within `room` bytes: `read` gets it plain. Says in the end what the decoder measured, if it had one of
+    /// ours, and whether another program that unpacked it failed.
     pub fn with_feed<T>(
         self,
         room: u64,
         lease: &dyn Lease,
         width: usize,
         read: impl FnOnce(Feed) -> T,
-    ) -> Result<T, Failure> {
+    ) -> Result<(T, Option<Measures>), Failure> {
         let told = |error: io::Error| could_not("read", Path::new(&self.name).as_os_str(), &error);
         let growth = self.growth;
         match self.way {
-            Way::AtOffsets(file, from) => Ok(read(Feed::File(FileSource::new(file, from).map_err(told)?))),
-            Way::InOrder(head, file) => Ok(read(piped(io::Cursor::new(head).chain(file)))),
+            Way::AtOffsets(file, from) => Ok((read(Feed::File(FileSource::new(file, from).map_err(told)?)), None)),
+            Way::InOrder(head, file) => Ok((read(piped(io::Cursor::new(head).chain(file))), None)),
             Way::Packed { input, facts, .. } => Ok(decoded(Packed { input, facts, room, growth }, lease, width, read)),
             Way::Chosen(units, spots) => {
-                Ok(read(Feed::Blocks(BlockSource::new(Box::new(ChosenMembers::new(*units, spots))))))
+                Ok((read(Feed::Blocks(BlockSource::new(Box::new(ChosenMembers::new(*units, spots))))), None))
             }
             Way::PackedInOrder(head, file, facts) => {
                 let (ours, theirs) = io::pipe().map_err(told)?;
@@ -168,7 +170,7 @@ impl Opened {
                     let message = format!("unpack {}: {program} ended with {status}", self.name);
                     return Err(Failure::Environment { command: super::NAME, message });
                 }
-                Ok(done)
+                Ok((done, None))
             }
         }
     }
@@ -206,11 +208,12 @@ struct Packed {
     growth: Growth,
 }
 
-fn decoded<T>(what: Packed, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> T {
+fn decoded<T>(what: Packed, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> (T, Option<Measures>) {
     let (fitting, unit_bytes) = memory::decoding(what.room, width, what.facts);
     let (limits, input, growth) = (decode_limits(unit_bytes), what.input, what.growth);
     let memory::Fitting { width, slots, .. } = fitting;
     let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Mode::Threaded };
     let decoding = Decoding { input, limits, staffing, lease, growth };
-    decode_beside(&decoding, |decoded| read(Feed::Blocks(BlockSource::new(Box::new(decoded)))))
+    let (done, measures) = decode_beside(&decoding, |decoded| read(Feed::Blocks(BlockSource::new(Box::new(decoded)))));
+    (done, Some(measures))
 }

@@ -31,9 +31,10 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let mut chosen = Chosen::new(args, &names, None)?;
     index::report(context, args, index::narrow(args, &mut opened, &chosen).as_ref());
     let mut lines = MemberLines::on_stdout();
-    let compared = opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, |feed| {
-        compare(context, args, feed, &mut chosen, &mut lines)
-    })?;
+    let (compared, _decoding) =
+        opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, |feed| {
+            compare(context, args, feed, &mut chosen, &mut lines)
+        })?;
     lines.flush();
     let Counted { differing, mut failed } =
         compared.map_err(|error| could_not("compare", Path::new(&name).as_os_str(), &error))?;

@@ -14,6 +14,7 @@ use crate::report::{self, Finished};
 use crate::trees;
 use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, extract};
 use ::archive::member::{Kind, Member};
+use ::archive::packed::as_one;
 use ::archive::place::in_progress::Unfinished;
 use ::archive::place::{Choice, Existing, FolderLinks, FoldersChanged, Manner, PlaceError, Reach, Restore, Root};
 use ::archive::read::{Defect, Note, ReadError, Reader, Step};
@@ -280,7 +281,7 @@ fn into_tree(
     let fitting = memory::extracting(room, placing.most, opened.packed());
     let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: super::mode(args) };
     let lease = lease.as_ref();
-    let (measures, ended) = opened.with_feed(room, lease, width, |feed| {
+    let ((measures, ended), decoding) = opened.with_feed(room, lease, width, |feed| {
         let what = Extraction {
             feed: Mutex::new(Some(feed)),
             rules: rules(args),
@@ -296,6 +297,7 @@ fn into_tree(
         let ended = what.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
         (measures, ended)
     })?;
+    let measures = decoding.map_or_else(|| measures.clone(), |decoding| as_one(&measures, &decoding));
     drop(progress);
     let hands_from = shared.hands_from(lease);
     let mut told = teller.told.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -379,7 +381,7 @@ fn to_stdout(
 ) -> Result<Outcome, Failure> {
     let name = opened.name.clone();
     let (_shared, lease) = super::lease(context, args, width, "extract to standard output");
-    let written = opened.with_feed(memory::room(context, args), lease.as_ref(), width, |feed| {
+    let (written, _decoding) = opened.with_feed(memory::room(context, args), lease.as_ref(), width, |feed| {
         write_all(context, args, feed, &mut chosen)
     })?;
     let mut failed = match written {

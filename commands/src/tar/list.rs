@@ -8,13 +8,19 @@ use super::words::{LongLines, escaped, is_plain};
 use super::{FAILED, NAME, TarArgs, could_not, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::report::{self, Finished, seconds_text};
+use crate::shared_args::ReportFormat;
 use ::archive::extract::Feed;
 use ::archive::index::reader::{Search, Unfit};
 use ::archive::member::{Kind, Member};
 use ::archive::read::{Grammar, ReadError, Reader, Rules, Step, Zeros};
+use codec::lane::Totals;
+use crew::measures::Measures;
+use crew::verdict::Circumstances;
 use std::borrow::Cow;
 use std::io;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use terminal::{Delivery, Output, StandardOutput, quote};
 
 /// How archives are read under these options.
@@ -32,6 +38,8 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let name = opened.name.clone();
     let mut chosen = Chosen::new(args, &names, None)?;
     let mut lines = Lines::new(args);
+    let began = Instant::now();
+    let mut way = Way::Index;
     let listed = match by_index(context, args, &opened, &mut chosen, &mut lines) {
         Err(error) => Err(Problem::Output(error)),
         Ok(ByIndex::Whole(listed)) => Ok(listed),
@@ -39,7 +47,10 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
             let width = super::width(context, args);
             let (_shared, lease) = super::lease(context, args, width, "list");
             let read = |feed| list(context, args, feed, &mut chosen, Rest { lines: &mut lines, shown });
-            opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, read)?
+            let (listed, decoding) =
+                opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, read)?;
+            way = decoding.map_or(Way::Headers, |measures| Way::Decoder(Box::new(measures)));
+            listed
         }
     };
     let delivered = lines.output.finish();
@@ -55,7 +66,56 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
         failed = true;
         context.messages.error(NAME, &format!("find {} in the archive", quoted(&name)), &[]);
     }
+    report(context, args, &name, began.elapsed(), &way);
     Ok(if failed { FAILED } else { Outcome::Done })
+}
+
+/// Where a list came from.
+enum Way {
+    /// The archive's index.
+    Index,
+    /// Its headers.
+    Headers,
+    /// As above, behind a decoder, which did nearly all of the work.
+    Decoder(Box<Measures>),
+}
+
+/// `--report`. There is something to be shared among hands only where a decoder was at work.
+fn report(context: &Context, args: &TarArgs, name: &str, took: Duration, way: &Way) {
+    let Some(format) = args.shared.report else { return };
+    let (from, why) = match way {
+        Way::Index => ("its index", "nothing else is read of the archive"),
+        Way::Headers => ("its headers", "each says where the next one stands: one hand reads them"),
+        Way::Decoder(measures) => {
+            let totals = Totals { bytes_in: measures.bytes_in, bytes_out: measures.bytes_out, ..Totals::default() };
+            let circumstances = Circumstances {
+                hands_allowed: context.machine.hands_allowed(),
+                hands_asked: args.shared.hands_asked(),
+                ..Circumstances::default()
+            };
+            let finished = Finished {
+                subject: name,
+                totals,
+                failed: None,
+                is_compression: false,
+                measures,
+                kept_up: None,
+                hands_from: None,
+                width_why: None,
+                index: None,
+                circumstances,
+            };
+            return report::show_report(context, &finished, format);
+        }
+    };
+    let text = match format {
+        ReportFormat::Text => format!("{name}: listed out of {from} in {}; {why}\n", seconds_text(took.as_secs_f64())),
+        ReportFormat::Json => {
+            let wall_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+            format!("{}\n", serde_json::json!({ "subject": name, "listed_from": from, "wall_ns": wall_ns }))
+        }
+    };
+    context.messages.report(&text);
 }
 
 /// A name of bytes in quotes.

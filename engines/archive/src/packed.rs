@@ -1,11 +1,16 @@
 //! Packed archives: their decoder works beside whoever reads the archive, on hands of the same lease, and hands blocks over.
 
+mod as_one;
+
+pub use as_one::as_one;
+
 use crate::blocks::{BLOCK_TARGET_BYTES, BlockFeed};
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
 use codec::format::DecodeLimits;
 use codec::lane::{Care, Input, Lane, LaneOutcome, Output, Source, Taker};
 use crew::budget::{Hand, HandBooks, Lease};
+use crew::measures::Measures;
 use crew::pipeline::Staffing;
 use crew::tally::Tally;
 use std::io;
@@ -125,8 +130,8 @@ impl BlockFeed for Decoded {
     }
 }
 
-/// Decodes while `read` reads. What `read` has left is not decoded to its end.
-pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) -> T {
+/// Decodes while `read` reads, and says what the decoder measured. What `read` has left is not decoded to its end.
+pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) -> (T, Measures) {
     let (sender, blocks) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD);
     let (emptied, recycled) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD);
     let failed = Arc::new(Mutex::new(None));
@@ -145,7 +150,7 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
         Lane { input: what.input.clone(), output: Output::Handed(taker), source: Source::Keep, care: Care::default() };
     let share = LeaseShare::of(what.lease);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let decoding = scope.spawn(|| {
             // The lane holds the sender: the blocks end when it goes, after the error stands where it is looked for.
             let lanes = [lane];
             let on_close = |_: usize, closed: LaneOutcome| {
@@ -153,9 +158,10 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
             };
             let unfinished = Unfinished::default();
             let decompression = Decompression::new(&lanes, false, what.limits, &unfinished, &on_close);
-            decompress(&decompression, &what.staffing, &share, &packed);
+            decompress(&decompression, &what.staffing, &share, &packed)
         });
-        read(decoded)
+        let done = read(decoded);
+        (done, decoding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
 

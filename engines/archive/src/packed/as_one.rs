@@ -1,0 +1,142 @@
+//! Two pipelines with the hands of one lease, told as one run: a decoder and what its bytes go to. Judges nothing.
+
+use crew::clocks::{Clocks, StageClock};
+use crew::measures::{Access, Measures};
+
+/// What `reading` and the decoder beside it measured. Where the decoder takes its input at offsets or in turns, its work is the run's reading, called `unpack`;
+/// where it comes through a pipe, that is the reading, and unpacking stands with the work.
+///
+/// Each pipeline has as many threads as there are hands, so that where one works a thread of the other has none: that is no time
+/// that anybody lost. What the hands did not work is divided as the threads that read divide their waiting.
+pub fn as_one(reading: &Measures, decoding: &Measures) -> Measures {
+    let (reader, decoder) = (&reading.clocks, &decoding.clocks);
+    let [decoder_reads, ..] = decoding.stage_names;
+    let [_, works, writes] = reading.stage_names;
+    let (read, cut, work_too, stage_names) = match decoding.reading {
+        Access::OwnThread => {
+            (decoder.read, decoder.cut, decoder.work.busy_ns, [decoder_reads, "unpack and extract", writes])
+        }
+        // Units are decoded by all hands. In order are finding them, and the slicing behind them.
+        Access::AtOffsets => {
+            let busy_ns = decoder.read.busy_ns + decoder.work.busy_ns;
+            let read = StageClock { busy_ns, starved_ns: decoder.read.starved_ns, ..StageClock::default() };
+            let slice = only_busy(&reader.read);
+            let cut = if decoder.cut.busy_ns > slice.busy_ns { decoder.cut } else { slice };
+            (read, cut, 0, ["unpack", works, writes])
+        }
+        Access::InTurns => (decoder.read, decoder.cut, decoder.work.busy_ns, ["unpack", works, writes]),
+    };
+    let workers = reading.workers.max(decoding.workers);
+    let in_hands = |access: Access, clock: &StageClock| if access == Access::OwnThread { 0 } else { clock.busy_ns };
+    let unpacked_ns = in_hands(decoding.reading, &decoder.read) + decoder.work.busy_ns;
+    let busy_ns = unpacked_ns + reader.work.busy_ns + reader.lanes.busy_ns + in_hands(reading.writing, &reader.write);
+    let left_ns = (workers as u64 * reading.wall_ns).saturating_sub(busy_ns + read.starved_ns);
+    Measures {
+        reading: decoding.reading,
+        stage_names,
+        workers,
+        clocks: Clocks {
+            read,
+            cut,
+            work: StageClock { busy_ns: reader.work.busy_ns + work_too, ..idle(&reader.work, unpacked_ns, left_ns) },
+            write: match reading.writing {
+                Access::OwnThread => reader.write,
+                Access::AtOffsets | Access::InTurns => only_busy(&reader.write),
+            },
+            lanes: only_busy(&reader.lanes),
+        },
+        ..reading.clone()
+    }
+}
+
+fn only_busy(clock: &StageClock) -> StageClock {
+    StageClock { busy_ns: clock.busy_ns, ..StageClock::default() }
+}
+
+/// `left_ns` of waiting, as `clock` has it once `elsewhere_ns` are not counted as time without a hand.
+fn idle(clock: &StageClock, elsewhere_ns: u64, left_ns: u64) -> StageClock {
+    let unstaffed_ns = clock.unstaffed_ns.saturating_sub(elsewhere_ns);
+    let whole = clock.starved_ns + clock.blocked_ns + unstaffed_ns;
+    if whole == 0 {
+        return StageClock { unstaffed_ns: left_ns, ..StageClock::default() };
+    }
+    let part = |nanoseconds: u64| (left_ns as f64 * (nanoseconds as f64 / whole as f64)) as u64;
+    StageClock {
+        busy_ns: 0,
+        starved_ns: part(clock.starved_ns),
+        blocked_ns: part(clock.blocked_ns),
+        unstaffed_ns: part(unstaffed_ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crew::measures::Slots;
+    use crew::verdict::{Bound, Circumstances, verdict};
+
+    const MS: u64 = 1_000_000;
+
+    fn measures(reading: Access, names: [&'static str; 3], clocks: Clocks) -> Measures {
+        Measures {
+            wall_ns: 1000 * MS,
+            reading,
+            writing: Access::AtOffsets,
+            stage_names: names,
+            width: 2,
+            workers: 2,
+            slots: Slots { given: 4, wanted: 4 },
+            chunks: 300,
+            lanes: 1,
+            bytes_in: 1 << 30,
+            bytes_out: 1 << 30,
+            clocks,
+            process_cpu_ns: 1900 * MS,
+        }
+    }
+
+    fn clock(busy: u64, starved: u64, unstaffed: u64) -> StageClock {
+        StageClock { busy_ns: busy * MS, starved_ns: starved * MS, blocked_ns: 0, unstaffed_ns: unstaffed * MS }
+    }
+
+    /// Extraction: 700 ms of two hands; its threads had none while the decoder worked.
+    fn extraction() -> Measures {
+        let clocks = Clocks { read: clock(100, 400, 0), work: clock(700, 200, 1100), ..Clocks::default() };
+        measures(Access::OwnThread, ["slice", "extract", "finish"], clocks)
+    }
+
+    #[test]
+    fn hands_that_unpack_are_busy_and_the_forecast_divides_their_work() {
+        let clocks = Clocks { read: clock(50, 0, 0), work: clock(1000, 0, 900), ..Clocks::default() };
+        let decoding = measures(Access::AtOffsets, ["read", "decompress", "write"], clocks);
+        let told = as_one(&extraction(), &decoding);
+        assert_eq!((told.clocks.read.busy_ns, told.clocks.cut.busy_ns), (1050 * MS, 100 * MS));
+        let work = told.clocks.work;
+        assert_eq!(work.total_ns() + told.clocks.read.total_ns(), 2000 * MS, "all the time of two hands");
+        assert_eq!((work.busy_ns, work.starved_ns, work.unstaffed_ns), (700 * MS, 200 * MS, 50 * MS));
+        let verdict = verdict(&told, &Circumstances::default());
+        assert!(matches!(verdict.bound, Bound::Work { stage: "unpack", hands: 2, .. }), "{:?}", verdict.bound);
+        let forecast = verdict.forecast.expect("a run with chunks");
+        assert!(forecast.points.iter().any(|point| point.cores == 8 && point.seconds < 0.35), "{forecast:?}");
+    }
+
+    #[test]
+    fn a_decoder_that_cannot_be_divided_is_what_binds() {
+        let clocks = Clocks { read: clock(950, 0, 0), work: clock(20, 900, 0), ..Clocks::default() };
+        let decoding = measures(Access::InTurns, ["decompress", "check", "write"], clocks);
+        let told = as_one(&extraction(), &decoding);
+        let verdict = verdict(&told, &Circumstances::default());
+        assert!(matches!(verdict.bound, Bound::Source { stage: "unpack", .. }), "{:?}", verdict.bound);
+        assert_eq!(verdict.forecast.and_then(|forecast| forecast.then_bound_by), Some("unpack"));
+    }
+
+    #[test]
+    fn a_slow_pipe_is_the_source() {
+        let clocks = Clocks { read: clock(50, 900, 0), work: clock(300, 1700, 0), ..Clocks::default() };
+        let decoding = measures(Access::OwnThread, ["read", "decompress", "write"], clocks);
+        let told = as_one(&extraction(), &decoding);
+        assert_eq!(told.clocks.work.busy_ns, 1000 * MS);
+        let bound = verdict(&told, &Circumstances::default()).bound;
+        assert!(matches!(bound, Bound::Source { stage: "read", .. }), "{bound:?}");
+    }
+}
