@@ -22,6 +22,7 @@ use observe::departed::Departed;
 use observe::family::Family;
 use observe::model::Interval;
 use observe::sample::Sample;
+use observe::starving::Starving;
 use plan::Plan;
 use show::Shower;
 use std::ffi::OsString;
@@ -198,8 +199,7 @@ fn watch(
     exact: Option<&CallSplit>,
     output: Output,
 ) -> Result<Outcome, Failure> {
-    let mut earlier = Sample::default();
-    let mut later = Sample::default();
+    let (mut earlier, mut later) = (Sample::default(), Sample::default());
     if feed.first(&mut earlier)? == Step::End {
         return Err(Failure::Environment {
             command: NAME,
@@ -221,9 +221,8 @@ fn watch(
     let first_calls = read_calls();
     let mut earlier_calls = first_calls.clone();
     // The averages are of one long interval, from the first sample to the last: exact where sums of rounded rows are not.
-    let first = earlier.clone();
-    let first_families = families.clone();
-    let mut departed = Departed::default();
+    let (first, first_families) = (earlier.clone(), families.clone());
+    let (mut departed, mut starving) = (Departed::default(), Starving::default());
     let mut count = 0;
     loop {
         let step = feed.next(&earlier, &mut later)?;
@@ -240,6 +239,7 @@ fn watch(
         shower.interval(&chosen.content(&interval, usages, &later), &interval, &later)?;
         families.iter_mut().for_each(|family| family.follow(&later));
         departed.note(&earlier, &later);
+        starving.note(&interval);
         chosen.note_seen(&mut unseen, &later);
         std::mem::swap(&mut earlier, &mut later);
         count += 1;
@@ -255,6 +255,7 @@ fn watch(
         let earlier = departed.join(&earlier);
         interval.update(&first, &earlier);
         interval.ended = departed.count();
+        starving.add_to(&mut interval);
         divide(&mut interval, &first_calls, &earlier_calls);
         let usages = first_families.iter().map(|family| family.usage(&interval, &first, &earlier)).collect();
         shower.average(&chosen.content(&interval, usages, &earlier), &interval, &earlier)?;

@@ -162,12 +162,9 @@ impl<'plan> Shower<'plan> {
     fn closing(&self, content: &Content, shown: &[&Row], interval: &Interval, style: Style<'_>) -> String {
         let mut text = String::new();
         let rows = &content.rows;
-        let left_out = rows.len() - shown.len();
         let number = |nanoseconds: f64| self.amount(nanoseconds, interval, style);
-        let sum = |rows: &mut dyn Iterator<Item = u64>| rows.fold(0, u64::saturating_add) as f64;
-        if left_out > 0 {
-            let hidden = sum(&mut rows.iter().map(|row| row.cpu_ns)) - sum(&mut shown.iter().map(|row| row.cpu_ns));
-            text.push_str(&format!("(not shown)    {} in {left_out} more rows\n", number(hidden)));
+        if let Some(NotShown { rows, cpu_ns }) = NotShown::of(rows, shown) {
+            text.push_str(&format!("(not shown)    {} in {rows} more rows\n", number(cpu_ns as f64)));
         }
         if let Some(ended_ns) = content.ended_threads_ns {
             text.push_str(&format!(
@@ -210,6 +207,8 @@ impl<'plan> Shower<'plan> {
     fn json(&self, content: &Content, interval: &Interval, later: &Sample, kind: Kind) -> String {
         let style = self.style(&interval.machine);
         let shown = self.shown(&content.rows, style);
+        // Of some processes it would only say that there are others.
+        let unaccounted_ns = interval.machine.unaccounted_ns.filter(|_| self.is_of_everybody());
         let object = JsonInterval {
             kind: if kind == Kind::Average { "average" } else { "interval" },
             tier: self.tier_of(&content.rows),
@@ -218,9 +217,10 @@ impl<'plan> Shower<'plan> {
             idle: interval.idle,
             born: interval.born,
             ended: interval.ended,
-            machine: &interval.machine,
+            machine: MachineUsage { unaccounted_ns, ..interval.machine },
             ended_threads_ns: content.ended_threads_ns,
             endings: interval.endings.as_ref().filter(|_| self.is_of_everybody()),
+            not_shown: NotShown::of(&content.rows, &shown),
             rows: shown
                 .into_iter()
                 .map(|row| JsonRow { user_name: row.user.map(|user| self.accounts.name(user)), row })
@@ -272,6 +272,24 @@ fn ended_names(endings: &EndedUsage, number: impl Fn(f64) -> String) -> String {
     if parts.is_empty() { String::new() } else { format!("  ended: {}\n", parts.join(", ")) }
 }
 
+/// What the threshold and the limit leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct NotShown {
+    rows: usize,
+    cpu_ns: u64,
+}
+
+impl NotShown {
+    /// None where all rows are shown.
+    fn of(rows: &[Row], shown: &[&Row]) -> Option<Self> {
+        let sum = |times: &mut dyn Iterator<Item = u64>| times.fold(0, u64::saturating_add);
+        let all_ns = sum(&mut rows.iter().map(|row| row.cpu_ns));
+        let shown_ns = sum(&mut shown.iter().map(|row| row.cpu_ns));
+        let left_out = rows.len().saturating_sub(shown.len());
+        (left_out > 0).then(|| Self { rows: left_out, cpu_ns: all_ns.saturating_sub(shown_ns) })
+    }
+}
+
 #[derive(Serialize)]
 struct JsonInterval<'a> {
     kind: &'static str,
@@ -282,11 +300,13 @@ struct JsonInterval<'a> {
     idle: usize,
     born: usize,
     ended: usize,
-    machine: &'a MachineUsage,
+    machine: MachineUsage,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_threads_ns: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     endings: Option<&'a EndedUsage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_shown: Option<NotShown>,
     rows: Vec<JsonRow<'a>>,
 }
 

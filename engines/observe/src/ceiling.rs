@@ -92,6 +92,9 @@ fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&H
     let waited = if waits_in_secret(usage, thread, earlier, later) { 1.0 } else { usage.wait_ns as f64 / elapsed };
     // Waiting is counted when it ends, also what of it was before the first sample: what it ran leaves no time for that.
     let waited = waited.min((1.0 - on_cpu).max(0.0));
+    // Looks are too rare to doubt less than a notable wait.
+    let seen = || seen_waiting(usage, thread, earlier, later, on_cpu);
+    let waited = if waited >= NOTABLE { waited.min(seen().unwrap_or(1.0)) } else { waited };
     let stolen = stolen_share(line.cpu, earlier, later);
     let in_disk_sleep = disk_share(usage, thread, later.machine.looks);
     let group = quota.filter(|_| waited >= NOTABLE);
@@ -123,13 +126,12 @@ fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&H
 
 /// Whether it did nothing and was never seen to want anything. Nearly all of a machine's threads.
 fn slept(usage: &ThreadUsage, thread: &ThreadSample) -> bool {
-    let could_run = thread.line.is_some_and(|line| line.state == State::Runnable);
     usage.turns == 0
         && usage.cpu.total_ns == 0
         && usage.wait_ns == 0
         && usage.block_ns == 0
         && thread.seen == Seen::default()
-        && !could_run
+        && !could_run(thread)
 }
 
 /// A thread's waiting is counted when it ends: one that could run at both moments and never did has waited all the time.
@@ -137,16 +139,44 @@ fn waits_in_secret(usage: &ThreadUsage, thread: &ThreadSample, earlier: &Sample,
     if usage.cpu.total_ns > 0 || usage.turns > 0 {
         return false;
     }
-    let could_run = |thread: &ThreadSample| thread.line.is_some_and(|line| line.state == State::Runnable);
     // A sample is not taken again of a process whose clock did not move: looks have seen its threads, if there were any.
     let looks = later.machine.looks;
     let is_seen = looks >= LOOKS_ENOUGH && f64::from(thread.seen.runnable) >= ALWAYS * f64::from(looks);
-    let could_before = || {
+    is_seen || (could_run(thread) && could_run_before(usage, earlier))
+}
+
+/// What looks have seen a thread wait, where some of the waiting that ended may be from before the interval: where it could run at
+/// its beginning. None where it could not, or where looks are too few to say.
+fn seen_waiting(
+    usage: &ThreadUsage,
+    thread: &ThreadSample,
+    earlier: &Sample,
+    later: &Sample,
+    on_cpu: f64,
+) -> Option<f64> {
+    let looks = later.machine.looks;
+    if looks < LOOKS_ENOUGH || !could_run_before(usage, earlier) {
+        return None;
+    }
+    // One that is on a CPU is runnable, too: looks that cannot have seen what it ran were not at this thread.
+    let found = f64::from(thread.seen.runnable.min(looks));
+    let looks = f64::from(looks);
+    let (_, most) = wilson(found, looks - found, looks, Confidence::Usual);
+    (most >= on_cpu).then(|| (found / looks - on_cpu).max(0.0))
+}
+
+fn could_run(thread: &ThreadSample) -> bool {
+    thread.line.is_some_and(|line| line.state == State::Runnable)
+}
+
+/// Whether it could run when the interval began.
+fn could_run_before(usage: &ThreadUsage, earlier: &Sample) -> bool {
+    let before = || {
         let before = earlier.threads_of(earlier.process(usage.pid)?);
         let at = before.binary_search_by_key(&usage.tid, |before| before.tid).ok()?;
-        before.get(at).map(could_run)
+        before.get(at)
     };
-    is_seen || (could_run(thread) && could_before() == Some(true))
+    before().is_some_and(could_run)
 }
 
 /// What the hypervisor took from a CPU since `earlier`; of all CPUs where the thread's own is not known.

@@ -21,4 +21,5 @@ pub mod sample;
 pub mod sampler;
 pub mod source;
 pub mod split;
+pub mod starving;
 pub mod tier;

@@ -157,6 +157,8 @@ pub struct ThreadUsage {
     pub wait_ns: u64,
     /// Time that it waited for block devices, where the kernel keeps it.
     pub block_ns: u64,
+    /// Whether it could run at both moments and never did.
+    pub is_starved: bool,
     /// Times it was given a CPU.
     pub turns: u64,
     /// Where it stands in the second sample's list.
@@ -321,7 +323,7 @@ fn thread_usage(
     let could_run = |thread: &ThreadSample| thread.line.is_some_and(|line| line.state == State::Runnable);
     // LIE: waiting is counted when it ends, all at once. Who could run all the time and never did has waited all the time; and of
     // what ends now, what does not fit was before.
-    let starved = used_ns == 0 && turns == 0 && could_run(thread) && before.is_some_and(could_run);
+    let is_starved = used_ns == 0 && turns == 0 && could_run(thread) && before.is_some_and(could_run);
     let counted_ns = delay.wait_ns.saturating_sub(had.wait_ns).min(elapsed_ns.saturating_sub(used_ns));
     let in_time = |ticks: u64| ticks.saturating_mul(FILE_TICK_NS);
     let ticks = Ticks {
@@ -338,7 +340,8 @@ fn thread_usage(
         tid: thread.tid,
         elapsed_ns,
         cpu,
-        wait_ns: if starved { elapsed_ns } else { counted_ns },
+        is_starved,
+        wait_ns: if is_starved { elapsed_ns } else { counted_ns },
         block_ns: in_time(line.block_ticks.saturating_sub(line_had.block_ticks)),
         turns,
         index: 0,

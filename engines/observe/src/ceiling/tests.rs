@@ -162,6 +162,28 @@ fn running_and_waiting_take_no_more_than_the_time() {
 }
 
 #[test]
+fn of_a_wait_that_began_before_only_what_looks_have_seen_is_of_the_interval() {
+    for (state, run_ns, looks, runnable, limits) in [
+        ('R', S / 10, 20, 1, &[][..]),
+        ('R', S / 10, 20, 8, &[Limit::Starved]),
+        ('R', S / 10, 0, 0, &[Limit::Starved]),
+        ('S', S / 10, 20, 1, &[Limit::Starved]),
+        // Nobody looked at it.
+        ('R', 4 * S, 20, 0, &[Limit::Starved]),
+    ] {
+        let scene = Scene::new(4);
+        scene.machine(0, 0, 0);
+        scene.fake.process(7, FakeThread { state, ..AT_FIRST });
+        let change = |fake: &FakeHost| {
+            let after = FakeThread { state: 'S', run_ns: S + run_ns, wait_ns: 6 * S, ..AT_FIRST };
+            fake.process(7, after);
+        };
+        let found = scene.found(change, looks, Seen { runnable, uninterruptible: 0 }).0;
+        assert_eq!(found.iter().map(|finding| finding.limit).collect::<Vec<_>>(), limits, "{state} {looks} {runnable}");
+    }
+}
+
+#[test]
 fn a_thread_that_never_got_a_cpu_is_starved_though_no_counter_says_so() {
     assert_eq!(limits(0, 0, 'R'), [Limit::Starved]);
 }
