@@ -153,7 +153,13 @@ mod tests {
         (known.ended, known.total_ns, known.waiting_ns, known.samples, known.waits) = (2, 50, 20, 4, 5);
         let snapshot = Snapshot { owners: vec![owner], ..Snapshot::default() };
         let cost = Cost { call_ns: 1.0, measured_ns: 1.0, bystander_ns: 1.0, correction_ns: 0, sample_ns: 1.0 };
-        let shown = |made| Shown { subject: Subject::All, is_by_owner: false, snapshot: snapshot.clone(), made };
+        let shown = |made| Shown {
+            subject: Subject::All,
+            is_of_some_calls: false,
+            is_by_owner: false,
+            snapshot: snapshot.clone(),
+            made,
+        };
         for (made, row) in [
             (Made::Exact(cost), "all,close,50,20,2,0,0,0,,,,BPF\n"),
             (Made::Traced { call_cost_ns: 1 }, "all,close,50,,2,0,0,0,,,,no rights\n"),

@@ -14,6 +14,8 @@ use terminal::{Align, Table, duration, integer, percentage};
 pub struct Shown {
     /// Whose calls.
     pub subject: Subject,
+    /// Whether only some calls were asked for.
+    pub is_of_some_calls: bool,
     /// Whether rows have an owner's name.
     pub is_by_owner: bool,
     /// The numbers.
@@ -132,11 +134,12 @@ fn time_in_calls(shown: &Shown, life_ns: u64) -> String {
     let in_calls_ns = sum(OwnerTimes::in_calls_ns);
     let (in_calls, life) = (time(in_calls_ns), time(life_ns));
     let share = percentage(in_calls_ns as f64 / life_ns as f64);
+    let calls = if shown.is_of_some_calls { "these system calls" } else { "system calls" };
     match shown.made {
-        Made::Exact(_) | Made::Traced { .. } => format!("{in_calls} of {life} in system calls ({share})"),
+        Made::Exact(_) | Made::Traced { .. } => format!("{in_calls} of {life} in {calls} ({share})"),
         Made::Outside { .. } => {
             let running = time(sum(OwnerTimes::running_ns));
-            format!("{in_calls} of {life} waiting in system calls ({share}), {running} on a CPU, in calls or not")
+            format!("{in_calls} of {life} waiting in {calls} ({share}), {running} on a CPU, in calls or not")
         }
         Made::Sampled(_) => {
             let of_owner = |owner: &OwnerTimes| uncertain_ns(owner, owner.calls.iter().map(|call| call.samples).sum());
@@ -147,7 +150,7 @@ fn time_in_calls(shown: &Shown, life_ns: u64) -> String {
             } else {
                 String::new()
             };
-            format!("{in_calls} +- {uncertain} of {life} in system calls ({share}){few}")
+            format!("{in_calls} +- {uncertain} of {life} in {calls} ({share}){few}")
         }
     }
 }
@@ -409,7 +412,7 @@ mod tests {
         let path = Some("/tmp/a\u{1b}b".to_owned());
         call.slowest = Some(Slowest { duration_ns: 9000, pid: 7, thread: 8, first_argument: 3, path });
         let snapshot = Snapshot { elapsed_ns: 5_000_000, owners: vec![owner], ..Snapshot::default() };
-        Shown { subject: Subject::Named("jobs".into()), is_by_owner: false, snapshot, made }
+        Shown { subject: Subject::Named("jobs".into()), is_of_some_calls: false, is_by_owner: false, snapshot, made }
     }
 
     const COST: Cost =
@@ -471,6 +474,8 @@ mod tests {
             let text = text(&shown(made), 0, false);
             assert!(text.contains(words), "{text}");
         }
+        let some = Shown { is_of_some_calls: true, ..shown(Made::Exact(COST)) };
+        assert!(text(&some, 0, false).contains(": 6 ms of 10 ms in these system calls (60.0 %);"), "not in all calls");
         let nobody = Shown { snapshot: Snapshot::default(), ..shown(Made::Exact(COST)) };
         assert!(text(&nobody, 0, false).starts_with("nobody was followed in 0 "));
     }

@@ -178,7 +178,8 @@ fn code_of_how(how: How) -> u8 {
 fn prepare(context: &Context, plan: &Plan, mut snapshot: Snapshot, made: Made, paths: &mut Paths) -> Shown {
     paths.look(&mut snapshot);
     name_groups(&context.host, &mut snapshot);
-    Shown { subject: plan.subject.clone(), is_by_owner: plan.is_by_owner(), snapshot, made }
+    let is_of_some_calls = !plan.request.wanted.is_empty();
+    Shown { subject: plan.subject.clone(), is_of_some_calls, is_by_owner: plan.is_by_owner(), snapshot, made }
 }
 
 /// Where the result goes.
