@@ -184,7 +184,7 @@ fn stage_table(measures: &Measures) -> String {
     for (name, clock) in rows {
         let base = stage_base(measures, clock);
         let share = |nanoseconds: u64| terminal::percentage_whole(nanoseconds as f64 / base);
-        let StageClock { busy_ns, starved_ns, blocked_ns, unstaffed_ns } = *clock;
+        let StageClock { busy_ns, starved_ns, blocked_ns, unstaffed_ns, .. } = *clock;
         table.row([name, share(busy_ns), share(starved_ns), share(blocked_ns), share(unstaffed_ns)]);
     }
     table.to_string()
@@ -235,6 +235,10 @@ pub fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
         ),
         Bound::Unstaffed { share } => format!(
             "bound by too few cores: for {} of their time the workers had none; other programs used them.",
+            terminal::percentage(*share)
+        ),
+        Bound::Cpu { stage, share } => format!(
+            "waited for a CPU: {stage} was ready to run and had none for {} of the time; other programs, or other threads of this run, were on them.",
             terminal::percentage(*share)
         ),
         Bound::Memory { share, slots, slots_wanted } => format!(

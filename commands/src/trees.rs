@@ -372,7 +372,7 @@ fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String
     }
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
     table.row(["", "busy", "blocked", "starved", "unstaffed"]);
-    let StageClock { busy_ns, starved_ns, blocked_ns, unstaffed_ns } = measured.clock;
+    let StageClock { busy_ns, starved_ns, blocked_ns, unstaffed_ns, .. } = measured.clock;
     let base = (measured.clock.total_ns() as f64).max(1.0);
     let share = |nanoseconds: u64| terminal::percentage_whole(nanoseconds as f64 / base);
     let hands = counted(measured.workers as u64, "hand");

@@ -15,6 +15,8 @@ pub struct StageClock {
     pub blocked_ns: u64,
     /// Ready to work but without a hand, or with a hand whose core somebody else used.
     pub unstaffed_ns: u64,
+    /// Of the unstaffed: ready to run, and waiting for a CPU. Nobody asks it of trees.
+    pub cpu_wait_ns: u64,
 }
 
 impl StageClock {
@@ -28,6 +30,24 @@ impl StageClock {
         self.starved_ns += other.starved_ns;
         self.blocked_ns += other.blocked_ns;
         self.unstaffed_ns += other.unstaffed_ns;
+        self.cpu_wait_ns += other.cpu_wait_ns;
+    }
+
+    /// What was booked as waiting for somebody at either end.
+    fn waited_ns(&self) -> u64 {
+        self.starved_ns + self.blocked_ns
+    }
+
+    /// Books this share of the waiting as waiting for a CPU.
+    fn rebook(&mut self, share: f64) {
+        let moved = |column: &mut u64| {
+            let part = ((*column as f64 * share) as u64).min(*column);
+            *column -= part;
+            part
+        };
+        let part = moved(&mut self.starved_ns) + moved(&mut self.blocked_ns);
+        self.unstaffed_ns += part;
+        self.cpu_wait_ns += part;
     }
 }
 
@@ -39,7 +59,9 @@ pub(crate) enum OffCpu {
     /// It waited for room (writing).
     Blocked,
     /// Somebody else used its core (computing).
-    Unstaffed,
+    NoCpu,
+    /// It waited for a hand.
+    NoHand,
 }
 
 /// The clocks of one thread, or of a whole run.
@@ -67,6 +89,17 @@ impl Clocks {
         result
     }
 
+    /// Takes out of one thread's waiting at both ends what it was ready to run in, `run_delay_ns` by the kernel's count: who waits for
+    /// a CPU in the middle of a read is not kept by the source. Which wait it fell into is not known: each gives its share. Who
+    /// computes does not sleep, so what went by there is known already.
+    pub(crate) fn tell_cpu_waits(&mut self, run_delay_ns: u64) {
+        let Self { read, cut, work, write, lanes } = self;
+        let elsewhere_ns = run_delay_ns.saturating_sub(work.cpu_wait_ns);
+        let waited_ns: u64 = [&*read, work, write, lanes].into_iter().map(StageClock::waited_ns).sum();
+        let share = (elsewhere_ns as f64 / waited_ns.max(1) as f64).min(1.0);
+        [read, cut, work, write, lanes].into_iter().for_each(|clock| clock.rebook(share));
+    }
+
     /// Adds another thread's clocks.
     pub fn add(&mut self, other: &Self) {
         self.read.add(&other.read);
@@ -75,6 +108,12 @@ impl Clocks {
         self.write.add(&other.write);
         self.lanes.add(&other.lanes);
     }
+}
+
+/// How long this thread has been ready to run and without a CPU, since it began. Read at both ends of a thread's work, never within:
+/// it is a file.
+pub(crate) fn run_delay_ns() -> u64 {
+    machine::thread_run_delay_ns(&machine::Host::real())
 }
 
 /// Runs `stage` and adds its time to `clock`: CPU time is busy, the rest is what `off_cpu` says.
@@ -89,7 +128,11 @@ pub(crate) fn timed<T>(clock: &mut StageClock, off_cpu: OffCpu, stage: impl FnOn
     match off_cpu {
         OffCpu::Starved => clock.starved_ns += waited_ns,
         OffCpu::Blocked => clock.blocked_ns += waited_ns,
-        OffCpu::Unstaffed => clock.unstaffed_ns += waited_ns,
+        OffCpu::NoCpu => {
+            clock.unstaffed_ns += waited_ns;
+            clock.cpu_wait_ns += waited_ns;
+        }
+        OffCpu::NoHand => clock.unstaffed_ns += waited_ns,
     }
     result
 }
@@ -98,4 +141,37 @@ pub(crate) fn timed<T>(clock: &mut StageClock, off_cpu: OffCpu, stage: impl FnOn
 pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     // LIMIT: u64 nanoseconds hold 584 years.
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_cpu_while_it_reads_does_not_wait_for_the_source() {
+        let read = StageClock { busy_ns: 100, starved_ns: 600, blocked_ns: 100, ..StageClock::default() };
+        let cut = StageClock { starved_ns: 300, ..StageClock::default() };
+        let write = StageClock { blocked_ns: 100, ..StageClock::default() };
+        let own = Clocks { read, cut, write, ..Clocks::default() };
+        let mut clocks = own;
+        clocks.tell_cpu_waits(400);
+        let read = StageClock { busy_ns: 100, starved_ns: 300, blocked_ns: 50, unstaffed_ns: 350, cpu_wait_ns: 350 };
+        assert_eq!(clocks.read, read);
+        assert_eq!((clocks.cut.starved_ns, clocks.cut.cpu_wait_ns), (150, 150));
+        assert_eq!((clocks.write.blocked_ns, clocks.write.cpu_wait_ns), (50, 50));
+        assert_eq!(clocks.read.total_ns(), own.read.total_ns(), "no time is made or lost");
+        clocks.tell_cpu_waits(10_000);
+        assert_eq!((clocks.read.starved_ns, clocks.read.unstaffed_ns), (0, 700), "no more than was booked");
+    }
+
+    #[test]
+    fn what_a_worker_waited_while_it_computed_is_not_taken_out_of_its_reading() {
+        let work = StageClock { busy_ns: 100, unstaffed_ns: 500, cpu_wait_ns: 300, ..StageClock::default() };
+        let read = StageClock { starved_ns: 200, ..StageClock::default() };
+        let mut clocks = Clocks { read, work, ..Clocks::default() };
+        clocks.tell_cpu_waits(300);
+        assert_eq!((clocks.read.starved_ns, clocks.work.unstaffed_ns), (200, 500));
+        clocks.tell_cpu_waits(400);
+        assert_eq!((clocks.read.starved_ns, clocks.read.cpu_wait_ns, clocks.work), (100, 100, work));
+    }
 }

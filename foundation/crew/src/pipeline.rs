@@ -129,7 +129,7 @@ impl Turn<'_> {
     /// from a pipe takes one for as long as `compute` runs.
     pub fn with_hand<T>(&mut self, compute: impl FnOnce() -> T) -> T {
         let Some(lease) = self.lease else { return compute() };
-        let _held = timed(&mut self.waited, OffCpu::Unstaffed, || Held::take(lease, None));
+        let _held = timed(&mut self.waited, OffCpu::NoHand, || Held::take(lease, None));
         compute()
     }
 }

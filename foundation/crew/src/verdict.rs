@@ -5,6 +5,7 @@ use crate::clocks::StageClock;
 use crate::forecast::{Forecast, forecast};
 use crate::measures::{Access, Measures};
 use serde::Serialize;
+use std::time::Duration;
 
 /// The verdict on a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +28,7 @@ pub enum Bound {
         stage: &'static str,
         /// Share of the wall time that it was occupied.
         occupied: f64,
-        /// Share of that occupation in which it waited for its own input: a producer, a disk.
+        /// Share of that occupation, but for waiting for a CPU, in which it waited for its own input: a producer, a disk.
         waiting: f64,
     },
     /// The hands were busy.
@@ -47,12 +48,19 @@ pub enum Bound {
         stage: &'static str,
         /// Share of the wall time that it was occupied.
         occupied: f64,
-        /// Share of that occupation in which it waited for room: a consumer, a disk, a file's lock.
+        /// Share of that occupation, but for waiting for a CPU, in which it waited for room: a consumer, a disk, a file's lock.
         waiting: f64,
     },
-    /// There was work, but no hand for it, or another program had the core.
+    /// There was work, but no hand for it.
     Unstaffed {
         /// Share of the workers' time without a core.
+        share: f64,
+    },
+    /// Who had the work was ready to run, and others were on the CPUs: other programs, or more threads of this run than there are CPUs.
+    Cpu {
+        /// The stage that waited.
+        stage: &'static str,
+        /// Share of the time that it was occupied, or of the workers' time.
         share: f64,
     },
     /// The memory cap left too few slots.
@@ -137,7 +145,7 @@ pub struct Circumstances {
 }
 
 /// LIMIT: below this wall time start-up, clock steps and scheduling outweigh the stages.
-const SHORTEST_JUDGED_NS: u64 = 100_000_000;
+pub(crate) const SHORTEST_JUDGED: Duration = Duration::from_millis(100);
 
 /// A serial stage that is occupied for this share of the wall time is what everybody waits for. Larger would miss stages
 /// that the scheduler disturbed, smaller would blame a stage that merely runs along.
@@ -151,7 +159,7 @@ const NEXT_TO_NOTHING: f64 = 0.25;
 
 /// Judges a run.
 pub fn verdict(measures: &Measures, circumstances: &Circumstances) -> Verdict {
-    if measures.wall_ns < SHORTEST_JUDGED_NS || measures.chunks == 0 {
+    if Duration::from_nanos(measures.wall_ns) < SHORTEST_JUDGED || measures.chunks == 0 {
         let bound = Bound::CannotTell { reason: Doubt::TooShort { wall_ns: measures.wall_ns } };
         return Verdict { bound, next_step: None, forecast: None };
     }
@@ -172,6 +180,7 @@ fn without_hands_that_cannot_be(measures: &Measures, hands_allowed: usize) -> Me
     if hands_allowed > 0 && beyond > 0 {
         let work = &mut measures.clocks.work;
         work.unstaffed_ns = work.unstaffed_ns.saturating_sub(beyond.saturating_mul(measures.wall_ns));
+        work.cpu_wait_ns = work.cpu_wait_ns.min(work.unstaffed_ns);
         measures.workers = measures.workers.min(hands_allowed);
         measures.width = hands_allowed;
     }
@@ -181,6 +190,7 @@ fn without_hands_that_cannot_be(measures: &Measures, hands_allowed: usize) -> Me
 /// The workers' time by kind: the work stage, and reading and writing where they happen in the workers' time.
 struct Workers {
     total_ns: f64,
+    waited_for_cpu: f64,
     busy: f64,
     starved: f64,
     blocked: f64,
@@ -200,13 +210,16 @@ fn bound_of(measures: &Measures) -> Bound {
     if measures.reading != Access::AtOffsets && measures.workers > 1 && reading.share >= OCCUPIED
         || measures.reading == Access::OwnThread && reading.share >= OCCUPIED && workers.busy < OCCUPIED
     {
-        return Bound::Source { stage: read_name, occupied: reading.share, waiting: reading.waiting };
+        return reading.source(read_name);
     }
     if measures.workers > 1 && cutting.share >= OCCUPIED {
-        return Bound::Source { stage: read_name, occupied: cutting.share, waiting: cutting.waiting };
+        return cutting.source(read_name);
     }
     if measures.writing == Access::OwnThread && writing.share >= OCCUPIED && workers.busy < OCCUPIED {
-        return Bound::Sink { stage: write_name, occupied: writing.share, waiting: writing.waiting };
+        return writing.sink(write_name);
+    }
+    if workers.unstaffed >= STANDS_OUT && workers.waited_for_cpu * 2.0 >= workers.unstaffed {
+        return Bound::Cpu { stage: longest_without_cpu(measures), share: workers.waited_for_cpu };
     }
     if workers.unstaffed >= STANDS_OUT {
         return Bound::Unstaffed { share: workers.unstaffed };
@@ -228,10 +241,10 @@ fn bound_of(measures: &Measures) -> Bound {
         }
     }
     if workers.starved >= STANDS_OUT {
-        return Bound::Source { stage: read_name, occupied: reading.share.min(1.0), waiting: reading.waiting };
+        return reading.source(read_name);
     }
     if workers.blocked >= STANDS_OUT {
-        return Bound::Sink { stage: write_name, occupied: writing.share.min(1.0), waiting: writing.waiting };
+        return writing.sink(write_name);
     }
     if workers.busy >= STANDS_OUT {
         let (stage, of_busy) = busiest_stage(measures);
@@ -263,16 +276,53 @@ fn busiest_stage(measures: &Measures) -> (&'static str, f64) {
     (name, busy_ns as f64 / whole.max(1) as f64)
 }
 
-/// How long a serial stage was at its own work or waiting for its own outside, as a share of the wall time.
+/// The stage in which the workers waited longest for a CPU.
+fn longest_without_cpu(measures: &Measures) -> &'static str {
+    let clocks = &measures.clocks;
+    let [read_name, work_name, write_name] = measures.stage_names;
+    let stages = [
+        (read_name, if measures.reading == Access::OwnThread { 0 } else { clocks.read.cpu_wait_ns }),
+        (write_name, if measures.writing == Access::OwnThread { 0 } else { clocks.write.cpu_wait_ns }),
+        ("opening and closing files", clocks.lanes.cpu_wait_ns),
+        (work_name, clocks.work.cpu_wait_ns),
+    ];
+    stages.into_iter().max_by_key(|(_, waited_ns)| *waited_ns).expect("there are stages").0
+}
+
+/// How long a serial stage was at its own work, ready for it, or waiting for its own outside, as a share of the wall time: others wait
+/// for it in all three.
 struct Occupation {
     share: f64,
+    /// Of it, without the waiting for a CPU.
     waiting: f64,
+    /// Of it.
+    without_cpu: f64,
 }
 
 impl Occupation {
     fn of(clock: &StageClock, outside_ns: u64, wall_ns: u64) -> Self {
-        let occupied = (clock.busy_ns + outside_ns) as f64;
-        Self { share: occupied / wall_ns as f64, waiting: outside_ns as f64 / occupied.max(1.0) }
+        let with_cpu = (clock.busy_ns + outside_ns) as f64;
+        let occupied = with_cpu + clock.cpu_wait_ns as f64;
+        Self {
+            share: occupied / wall_ns as f64,
+            waiting: outside_ns as f64 / with_cpu.max(1.0),
+            without_cpu: clock.cpu_wait_ns as f64 / occupied.max(1.0),
+        }
+    }
+
+    fn source(&self, stage: &'static str) -> Bound {
+        let bound = Bound::Source { stage, occupied: self.share.min(1.0), waiting: self.waiting };
+        self.unless_without_cpu(stage, bound)
+    }
+
+    fn sink(&self, stage: &'static str) -> Bound {
+        let bound = Bound::Sink { stage, occupied: self.share.min(1.0), waiting: self.waiting };
+        self.unless_without_cpu(stage, bound)
+    }
+
+    /// It is not for the stage's own sake that it was occupied, where it was ready to run for most of that time.
+    fn unless_without_cpu(&self, stage: &'static str, bound: Bound) -> Bound {
+        if self.without_cpu >= STANDS_OUT { Bound::Cpu { stage, share: self.without_cpu } } else { bound }
     }
 }
 
@@ -289,6 +339,7 @@ fn workers_time(measures: &Measures) -> Workers {
     let share = |of: fn(&StageClock) -> u64| stages.iter().map(of).sum::<u64>() as f64 / total_ns;
     Workers {
         total_ns,
+        waited_for_cpu: share(|clock| clock.cpu_wait_ns),
         busy: share(|clock| clock.busy_ns),
         starved: share(|clock| clock.starved_ns),
         blocked: share(|clock| clock.blocked_ns),
@@ -313,7 +364,9 @@ fn next_step(bound: &Bound, measures: &Measures, circumstances: &Circumstances) 
         Bound::Memory { slots, slots_wanted, .. } => {
             Some(NextStep::AllowMoreMemory { slots: *slots, slots_wanted: *slots_wanted })
         }
-        Bound::Unstaffed { .. } => circumstances.priority_is_lowered.then_some(NextStep::RaisePriority),
+        Bound::Unstaffed { .. } | Bound::Cpu { .. } => {
+            circumstances.priority_is_lowered.then_some(NextStep::RaisePriority)
+        }
         // A producer that is itself the limit would not be faster as a file; one that is merely copied through a pipe would.
         Bound::Source { waiting, .. } => {
             (measures.reading == Access::OwnThread && *waiting < 0.5).then_some(NextStep::ReadFromFile)

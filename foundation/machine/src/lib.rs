@@ -30,7 +30,7 @@ pub use host::{FieldFault, Host, HostError};
 pub use locks::lock_holder;
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
-pub use pressure::{Pressure, Resource, own_run_delay_ns, pressure};
+pub use pressure::{Pressure, Resource, own_run_delay_ns, pressure, thread_run_delay_ns};
 pub use process::{
     ProcessFacts, ProcessIo, own_pid_namespace, process_cpu_ticks, process_facts, process_io, process_name,
     process_variable, sees_the_kernels_numbers, thread_numbers,

@@ -49,12 +49,18 @@ pub fn pressure(host: &Host, resource: Resource) -> Result<Option<Pressure>, Hos
 /// (`/proc/PID/schedstat`, Documentation/scheduler/sched-stats.rst); 0 where the kernel does not tell.
 pub fn own_run_delay_ns(host: &Host) -> u64 {
     let Ok(threads) = std::fs::read_dir(host.locate(Path::new("/proc/self/task"))) else { return 0 };
-    let delay = |name: std::ffi::OsString| {
-        let path = PathBuf::from("/proc/self/task").join(name).join("schedstat");
-        let text = host.read_if_there(&path).ok().flatten()?;
-        text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
-    };
+    let delay = |name: std::ffi::OsString| run_delay_ns(host, &Path::new("/proc/self/task").join(name));
     threads.filter_map(|entry| delay(entry.ok()?.file_name())).fold(0, u64::saturating_add)
+}
+
+/// The same of the calling thread alone.
+pub fn thread_run_delay_ns(host: &Host) -> u64 {
+    run_delay_ns(host, Path::new("/proc/thread-self")).unwrap_or(0)
+}
+
+fn run_delay_ns(host: &Host, thread: &Path) -> Option<u64> {
+    let text = host.read_if_there(&thread.join("schedstat")).ok().flatten()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -84,5 +90,8 @@ mod tests {
         fake.file("/proc/self/task/8/schedstat", "100 22 3\n");
         fake.file("/proc/self/task/9/schedstat", "0\n");
         assert_eq!(own_run_delay_ns(&fake.host()), 42);
+        assert_eq!(thread_run_delay_ns(&fake.host()), 0);
+        fake.file("/proc/thread-self/schedstat", "100 20 3\n");
+        assert_eq!(thread_run_delay_ns(&fake.host()), 20);
     }
 }

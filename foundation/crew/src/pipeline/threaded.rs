@@ -5,7 +5,7 @@ use super::demand::Demand;
 use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task};
 use super::{AccessCounts, By, Cut, Fill, Held, Ran, SharedSink, Staffing, Stages, Turn};
 use crate::budget::Lease;
-use crate::clocks::{Clocks, OffCpu, StageClock, nanoseconds, timed};
+use crate::clocks::{Clocks, OffCpu, StageClock, nanoseconds, run_delay_ns, timed};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
 use crate::tally::Tally;
 use std::time::Instant;
@@ -104,6 +104,7 @@ impl<S: Stages> Crew<'_, S> {
         'env: 'scope,
     {
         let _alarm = Alarm(self);
+        let delay_before = run_delay_ns();
         let scratch = self.stages.new_scratch();
         let mut worker = Worker { scratch, clocks: Clocks::default(), hand: None, cutting: None };
         let mut floor = lock(&self.floor);
@@ -123,6 +124,9 @@ impl<S: Stages> Crew<'_, S> {
                 floor = lock(&self.floor);
             }
         }
+        drop(floor);
+        worker.clocks.tell_cpu_waits(run_delay_ns().saturating_sub(delay_before));
+        floor = lock(&self.floor);
         floor.clocks.add(&worker.clocks);
         floor.workers -= 1;
         self.wake_everybody();
@@ -139,7 +143,7 @@ impl<S: Stages> Crew<'_, S> {
         floor.workers_seeking += 1;
         drop(floor);
         let mut waited = StageClock::default();
-        worker.hand = Some(timed(&mut waited, OffCpu::Unstaffed, || Held::take(self.lease, Some(self.tally))));
+        worker.hand = Some(timed(&mut waited, OffCpu::NoHand, || Held::take(self.lease, Some(self.tally))));
         waited.unstaffed_ns *= 1 + not_hired;
         worker.clocks.work.add(&waited);
         floor = lock(&self.floor);
@@ -322,9 +326,7 @@ impl<S: Stages> Crew<'_, S> {
         let fetched = timed(&mut worker.clocks.read, OffCpu::Starved, || self.stages.fetch(&mut piece.chunk));
         let outcome = fetched.and_then(|()| {
             self.stages.about_to_work(&mut piece.chunk, fill);
-            timed(&mut worker.clocks.work, OffCpu::Unstaffed, || {
-                self.stages.work(&mut worker.scratch, &mut piece.chunk)
-            })
+            timed(&mut worker.clocks.work, OffCpu::NoCpu, || self.stages.work(&mut worker.scratch, &mut piece.chunk))
         });
         let mut floor = lock(&self.floor);
         floor.desk.worked(self.stages, piece, outcome);
@@ -346,7 +348,7 @@ impl<S: Stages> Crew<'_, S> {
         'env: 'scope,
     {
         let _alarm = Alarm(self);
-        let mut clocks = Clocks::default();
+        let (mut clocks, delay_before) = (Clocks::default(), run_delay_ns());
         let mut floor = lock(&self.floor);
         let Some(mut source) = floor.desk.take_source(lane) else { return };
         loop {
@@ -371,6 +373,9 @@ impl<S: Stages> Crew<'_, S> {
             }
             self.call_for(&mut floor, scope);
         }
+        drop(floor);
+        clocks.tell_cpu_waits(run_delay_ns().saturating_sub(delay_before));
+        floor = lock(&self.floor);
         floor.desk.return_source(lane, source);
         floor.clocks.add(&clocks);
         self.call_for(&mut floor, scope);
@@ -397,7 +402,7 @@ impl<S: Stages> Crew<'_, S> {
         'env: 'scope,
     {
         let _alarm = Alarm(self);
-        let mut clocks = Clocks::default();
+        let (mut clocks, delay_before) = (Clocks::default(), run_delay_ns());
         let mut floor = lock(&self.floor);
         loop {
             match floor.desk.take_outbox(lane) {
@@ -418,6 +423,9 @@ impl<S: Stages> Crew<'_, S> {
                 }
             }
         }
+        drop(floor);
+        clocks.tell_cpu_waits(run_delay_ns().saturating_sub(delay_before));
+        floor = lock(&self.floor);
         floor.clocks.add(&clocks);
         self.call_for(&mut floor, scope);
     }
