@@ -66,6 +66,7 @@ fn idle(clock: &StageClock, elsewhere_ns: u64, left_ns: u64) -> StageClock {
         starved_ns: part(clock.starved_ns),
         blocked_ns: part(clock.blocked_ns),
         unstaffed_ns: part(unstaffed_ns),
+        cpu_wait_ns: part(clock.cpu_wait_ns.min(unstaffed_ns)),
     }
 }
 
@@ -96,7 +97,12 @@ mod tests {
     }
 
     fn clock(busy: u64, starved: u64, unstaffed: u64) -> StageClock {
-        StageClock { busy_ns: busy * MS, starved_ns: starved * MS, blocked_ns: 0, unstaffed_ns: unstaffed * MS }
+        StageClock {
+            busy_ns: busy * MS,
+            starved_ns: starved * MS,
+            unstaffed_ns: unstaffed * MS,
+            ..StageClock::default()
+        }
     }
 
     /// Extraction: 700 ms of two hands; its threads had none while the decoder worked.
