@@ -241,7 +241,11 @@ pub fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
             "waited for a CPU: {stage} was ready to run and had none for {} of the time; other programs, or other threads of this run, were on them.",
             terminal::percentage(*share)
         ),
-        Bound::Memory { share, slots, slots_wanted } => format!(
+        Bound::Memory { share, slots, slots_wanted, hands, hands_wanted } if hands < hands_wanted => format!(
+            "bound by memory: room for {hands} of {hands_wanted} hands and {slots} of {slots_wanted} slots; for {} of the time of all these hands they were not there, or waited for a slot.",
+            terminal::percentage(*share)
+        ),
+        Bound::Memory { share, slots, slots_wanted, .. } => format!(
             "bound by memory: {slots} of {slots_wanted} slots; the hands waited for one for {} of their time.",
             terminal::percentage(*share)
         ),
@@ -305,8 +309,11 @@ pub fn hint(step: &NextStep) -> String {
         NextStep::AllowMoreHands { asked, allowed } => {
             format!("--hands {asked} held it back; {allowed} cores are allowed")
         }
-        NextStep::AllowMoreMemory { slots_wanted, slots } => {
-            format!("a larger --memory gives room for {slots_wanted} slots instead of {slots}")
+        NextStep::AllowMoreMemory { slots_wanted, slots, hands, hands_wanted } if hands < hands_wanted => format!(
+            "a larger --memory SIZE gives room for {hands_wanted} hands instead of {hands}, {slots_wanted} slots instead of {slots}"
+        ),
+        NextStep::AllowMoreMemory { slots_wanted, slots, .. } => {
+            format!("a larger --memory SIZE gives room for {slots_wanted} slots instead of {slots}")
         }
         NextStep::RaisePriority => "--priority was lowered; normal gets more of the cores".to_owned(),
         NextStep::ReadFromFile => "read from a file: a pipe is read on one core".to_owned(),

@@ -329,7 +329,7 @@ fn as_measures(finished: &TreeReport) -> Measures {
         stage_names: ["list", "the tree", "write"],
         width: measured.width,
         workers: measured.workers,
-        slots: Slots { given: measured.width, wanted: measured.width },
+        slots: Slots { given: measured.width, wanted: measured.width, hands_wanted: measured.width },
         chunks: measured.tasks,
         lanes: 1,
         bytes_in: finished.counts.bytes,

@@ -69,7 +69,7 @@ fn fit_encoding(direction: &Direction, width: usize, lanes: usize, ends: Ends, c
         let options = EncodeOptions { library_threads: library_threads as u32, ..*options };
         let held_bytes = encoders * format.encoder_bytes(&options) + given as u64 * slot;
         let direction = Direction::Compress { format: *format, options, keep_up: keep_up.clone() };
-        Fitting { width: hands, slots: Slots { given, wanted }, direction, held_bytes }
+        Fitting { width: hands, slots: Slots { given, wanted, hands_wanted: width }, direction, held_bytes }
     };
     for hands in (1..=width).rev() {
         // A worker without a slot of its own and one to spare for the chunk that waits to be written is no help.
@@ -100,7 +100,7 @@ fn fit_decoding(limits: DecodeLimits, width: usize, lanes: usize, ends: Ends, ca
         let limits = DecodeLimits { unit_plain_bytes: unit, stream_bytes, ..limits };
         Fitting {
             width: hands,
-            slots: Slots { given, wanted },
+            slots: Slots { given, wanted, hands_wanted: width },
             direction: Direction::Decompress { limits },
             held_bytes: held(hands, given, unit) + stream_bytes.min(half),
         }

@@ -31,10 +31,14 @@ fn fit(width: usize, spare: usize, room: u64, slot_bytes: u64, hand_bytes: u64) 
     for hands in (1..=width).rev() {
         let given = (hands + spare.min(1)..=hands + spare).rev().find(|&given| held(hands, given) <= room);
         if let Some(given) = given {
-            return Fitting { width: hands, slots: Slots { given, wanted }, held_bytes: held(hands, given) };
+            return Fitting {
+                width: hands,
+                slots: Slots { given, wanted, hands_wanted: width },
+                held_bytes: held(hands, given),
+            };
         }
     }
-    Fitting { width: 1, slots: Slots { given: 1, wanted }, held_bytes: held(1, 1) }
+    Fitting { width: 1, slots: Slots { given: 1, wanted, hands_wanted: width }, held_bytes: held(1, 1) }
 }
 
 /// Of a creation: chunks plain and packed, and what encoders hold.

@@ -108,7 +108,12 @@ impl Bench {
 fn staffing(hands: usize) -> Staffing {
     let slots = 2 * hands + 2;
     let mode = if hands == 1 { Mode::SingleCore } else { Mode::Threaded };
-    Staffing { width: hands, slots: Slots { given: slots, wanted: slots }, lanes_at_once: 64, mode }
+    Staffing {
+        width: hands,
+        slots: Slots { given: slots, wanted: slots, hands_wanted: hands },
+        lanes_at_once: 64,
+        mode,
+    }
 }
 
 fn request(hands: usize) -> Request {

@@ -141,7 +141,7 @@ mod tests {
             stage_names: ["read", "compress", "write"],
             width: 1,
             workers: 1,
-            slots: Slots { given: 4, wanted: 4 },
+            slots: Slots { given: 4, wanted: 4, hands_wanted: 1 },
             chunks: 1000,
             lanes: 1,
             bytes_in: 1 << 30,

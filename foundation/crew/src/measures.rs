@@ -62,4 +62,6 @@ pub struct Slots {
     pub given: usize,
     /// As many as the hands could have used.
     pub wanted: usize,
+    /// Hands there would have been without a memory cap; the run's width where the cap cost none.
+    pub hands_wanted: usize,
 }

@@ -63,10 +63,14 @@ pub enum Bound {
         /// Share of the time that it was occupied, or of the workers' time.
         share: f64,
     },
-    /// The memory cap left too few slots.
+    /// The memory cap left too few slots, or too few hands.
     Memory {
-        /// Share of the workers' time spent waiting for a slot.
+        /// Share of the time of all hands there could have been that they waited for a slot, or were not there.
         share: f64,
+        /// Hands there was room for.
+        hands: usize,
+        /// Hands there would have been.
+        hands_wanted: usize,
         /// Slots there were.
         slots: usize,
         /// Slots there would have been.
@@ -116,6 +120,10 @@ pub enum NextStep {
     },
     /// Give it more memory.
     AllowMoreMemory {
+        /// Hands there would have been.
+        hands_wanted: usize,
+        /// Hands there was room for.
+        hands: usize,
         /// Slots there would have been.
         slots_wanted: usize,
         /// Slots there were.
@@ -176,6 +184,9 @@ pub fn verdict(measures: &Measures, circumstances: &Circumstances) -> Verdict {
 /// More hands than the machine allows have no core whatever others do: theirs is no time that was lost.
 fn without_hands_that_cannot_be(measures: &Measures, hands_allowed: usize) -> Measures {
     let mut measures = measures.clone();
+    if hands_allowed > 0 {
+        measures.slots.hands_wanted = measures.slots.hands_wanted.min(hands_allowed);
+    }
     let beyond = measures.width.saturating_sub(hands_allowed) as u64;
     if hands_allowed > 0 && beyond > 0 {
         let work = &mut measures.clocks.work;
@@ -227,6 +238,8 @@ fn bound_of(measures: &Measures) -> Bound {
     if short_of_slots && slot_wait_share(measures, &workers) >= 0.25 {
         return Bound::Memory {
             share: slot_wait_share(measures, &workers),
+            hands: measures.width,
+            hands_wanted: measures.width + hands_kept_away(measures, &workers),
             slots: measures.slots.given,
             slots_wanted: measures.slots.wanted,
         };
@@ -347,9 +360,19 @@ fn workers_time(measures: &Measures) -> Workers {
     }
 }
 
+/// Hands that the memory cap kept away and that there was work for: all that fitted were at work, and busy.
+fn hands_kept_away(measures: &Measures, workers: &Workers) -> usize {
+    if measures.workers < measures.width || workers.busy < STANDS_OUT {
+        return 0;
+    }
+    let of_use = usize::try_from(measures.chunks).unwrap_or(usize::MAX).min(measures.slots.hands_wanted);
+    of_use.saturating_sub(measures.width)
+}
+
 /// Share of the time of the hands there could have been that went by waiting for a slot.
 fn slot_wait_share(measures: &Measures, workers: &Workers) -> f64 {
-    let never_hired = measures.width.saturating_sub(measures.workers) as f64 * measures.wall_ns as f64;
+    let not_there = measures.width.saturating_sub(measures.workers) + hands_kept_away(measures, workers);
+    let never_hired = not_there as f64 * measures.wall_ns as f64;
     (measures.clocks.work.blocked_ns as f64 + never_hired) / (workers.total_ns + never_hired)
 }
 
@@ -361,9 +384,12 @@ fn next_step(bound: &Bound, measures: &Measures, circumstances: &Circumstances) 
             let asked = circumstances.hands_asked.filter(|&asked| asked < circumstances.hands_allowed)?;
             Some(NextStep::AllowMoreHands { asked, allowed: circumstances.hands_allowed })
         }
-        Bound::Memory { slots, slots_wanted, .. } => {
-            Some(NextStep::AllowMoreMemory { slots: *slots, slots_wanted: *slots_wanted })
-        }
+        Bound::Memory { slots, slots_wanted, hands, hands_wanted, .. } => Some(NextStep::AllowMoreMemory {
+            slots: *slots,
+            slots_wanted: *slots_wanted,
+            hands: *hands,
+            hands_wanted: *hands_wanted,
+        }),
         Bound::Unstaffed { .. } | Bound::Cpu { .. } => {
             circumstances.priority_is_lowered.then_some(NextStep::RaisePriority)
         }

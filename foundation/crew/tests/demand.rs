@@ -50,7 +50,7 @@ fn told_by(lanes: Vec<LanePlan>, costs: Costs) -> Vec<usize> {
     let (priority, weight, what) = (Priority::Normal, Weight::default(), String::new());
     let inner = InProcess::new(WIDTH).lease(Request { priority, weight, useful_width: WIDTH, what });
     let lease = Listening { inner, told: Mutex::default() };
-    let slots = Slots { given: 2 * WIDTH, wanted: 2 * WIDTH };
+    let slots = Slots { given: 2 * WIDTH, wanted: 2 * WIDTH, hands_wanted: WIDTH };
     let staffing = Staffing { width: WIDTH, slots, lanes_at_once: 64, mode: Mode::Threaded };
     run(&stages, &staffing, &lease, &Tally::default());
     lease.told.into_inner().expect("no panic")

@@ -43,7 +43,7 @@ fn explore(case: Case, check: fn(&Synthetic)) {
             useful_width: case.width,
             what,
         });
-        let slots = Slots { given: case.slots, wanted: case.slots };
+        let slots = Slots { given: case.slots, wanted: case.slots, hands_wanted: case.width };
         let staffing = Staffing { width: case.width, slots, lanes_at_once: 64, mode: Mode::Threaded };
         run(&stages, &staffing, lease.as_ref(), &Tally::default());
         assert_eq!(stages.closed.lock().expect("over").len(), stages.lanes.len());
@@ -146,7 +146,7 @@ fn explore_quickly(case: &mut Case) {
             useful_width: case.width,
             what,
         });
-        let slots = Slots { given: case.slots, wanted: case.slots };
+        let slots = Slots { given: case.slots, wanted: case.slots, hands_wanted: case.width };
         run(
             &stages,
             &Staffing { width: case.width, slots, lanes_at_once: 64, mode: Mode::Threaded },

@@ -19,7 +19,8 @@ fn drive(stages: &Synthetic, width: usize, slots: usize, mode: Mode) {
         useful_width: width,
         what: "a test".to_owned(),
     });
-    let staffing = Staffing { width, slots: Slots { given: slots, wanted: slots }, lanes_at_once: 64, mode };
+    let staffing =
+        Staffing { width, slots: Slots { given: slots, wanted: slots, hands_wanted: width }, lanes_at_once: 64, mode };
     run(stages, &staffing, lease.as_ref(), &Tally::default());
 }
 

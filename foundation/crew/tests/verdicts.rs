@@ -35,7 +35,7 @@ fn scene() -> Scene {
         costs: Costs::default(),
         width: 2,
         hands: 2,
-        slots: Slots { given: 8, wanted: 8 },
+        slots: Slots { given: 8, wanted: 8, hands_wanted: 2 },
     }
 }
 
@@ -97,7 +97,7 @@ fn a_second_of_two() -> Measures {
         stage_names: ["walk and read", "pack", "write"],
         width: 2,
         workers: 2,
-        slots: Slots { given: 8, wanted: 8 },
+        slots: Slots { given: 8, wanted: 8, hands_wanted: 2 },
         chunks: 100,
         lanes: 1,
         bytes_in: 1 << 30,
@@ -204,10 +204,31 @@ fn too_few_hands_are_named() {
 #[test]
 fn tiny_memory_is_named() {
     let costs = Costs { work_spin: ms(2), read_sleep: ms(2), write_sleep: ms(2) };
-    let slots = Slots { given: 1, wanted: 8 };
+    let slots = Slots { given: 1, wanted: 8, hands_wanted: 2 };
     let verdict = play(&Scene { costs, slots, ..scene() }, &Circumstances::default());
     assert!(matches!(verdict.bound, Bound::Memory { slots: 1, slots_wanted: 8, .. }), "{:?}", verdict.bound);
-    assert_eq!(verdict.next_step, Some(NextStep::AllowMoreMemory { slots: 1, slots_wanted: 8 }));
+    assert_eq!(
+        verdict.next_step,
+        Some(NextStep::AllowMoreMemory { slots: 1, slots_wanted: 8, hands: 2, hands_wanted: 2 })
+    );
+}
+
+#[test]
+fn hands_that_a_memory_cap_kept_away_are_named() {
+    let second = 1_000_000_000;
+    let work = StageClock { busy_ns: 2 * second * 95 / 100, starved_ns: second / 10, ..StageClock::default() };
+    let clocks = Clocks { work, ..Clocks::default() };
+    let bound = |hands_wanted, hands_allowed| {
+        let slots = Slots { given: 3, wanted: 2 * hands_wanted + 2, hands_wanted };
+        let measures = Measures { slots, clocks, ..a_second_of_two() };
+        let verdict = verdict(&measures, &Circumstances { hands_allowed, ..Circumstances::default() });
+        (verdict.bound, verdict.next_step)
+    };
+    let (by, step) = bound(8, 8);
+    assert!(matches!(by, Bound::Memory { hands: 2, hands_wanted: 8, share, .. } if share > 0.7), "{by:?}");
+    assert_eq!(step, Some(NextStep::AllowMoreMemory { slots: 3, slots_wanted: 18, hands: 2, hands_wanted: 8 }));
+    assert!(matches!(bound(2, 8), (Bound::Work { .. }, None)), "all hands fitted");
+    assert!(matches!(bound(8, 2), (Bound::Work { .. }, None)), "there are no CPUs for more");
 }
 
 #[test]

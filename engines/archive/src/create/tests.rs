@@ -43,7 +43,7 @@ fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, u
         ended: Mutex::default(),
     };
     let mode = if width == 0 { Mode::SingleCore } else { Mode::Threaded };
-    let slots = Slots { given: width + 2, wanted: width + 2 };
+    let slots = Slots { given: width + 2, wanted: width + 2, hands_wanted: width };
     let staffing = Staffing { width: width.max(1), slots, lanes_at_once: 1, mode };
     let request = Request {
         priority: Priority::Normal,

@@ -102,7 +102,7 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
         ended: Mutex::default(),
     };
     let mode = if width == 0 { Mode::SingleCore } else { Mode::Threaded };
-    let slots = Slots { given: 2 * width + 2, wanted: 2 * width + 2 };
+    let slots = Slots { given: 2 * width + 2, wanted: 2 * width + 2, hands_wanted: width };
     let staffing = Staffing { width: width.max(1), slots, lanes_at_once: 1, mode };
     let request = Request {
         priority: Priority::Normal,
