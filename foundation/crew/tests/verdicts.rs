@@ -173,7 +173,7 @@ fn slow_work_is_named_and_more_hands_offered_when_the_user_held_them_back() {
     let costs = Costs { work_spin: ms(6), ..Costs::default() };
     let held_back = Circumstances { hands_allowed: 8, hands_asked: Some(1), ..Circumstances::default() };
     let is_named =
-        |verdict: &Verdict| matches!(verdict.bound, Bound::Work { stage: "work", hands: 1, busy, .. } if busy > 0.7);
+        |verdict: &Verdict| matches!(verdict.bound, Bound::Work { stage: "work", hands: 1, busy, .. } if busy > 0.85);
     // Where other programs have the CPU for most of the time, that is what the verdict names, and rightly.
     let verdict = (0..TRIES).map(|_| play(&Scene { costs, width: 1, hands: 1, ..scene() }, &held_back)).find(is_named);
     let verdict = verdict.expect("the work is named in one of several runs");

@@ -86,7 +86,7 @@ mod tests {
             stage_names: names,
             width: 2,
             workers: 2,
-            slots: Slots { given: 4, wanted: 4 },
+            slots: Slots { given: 4, wanted: 4, hands_wanted: 2 },
             chunks: 300,
             lanes: 1,
             bytes_in: 1 << 30,
