@@ -2,8 +2,10 @@
 //! them, the sink writes in order. The layout depends on the files alone, so that the archive is the same for any number of hands.
 //! Theory: `engines/archive/README.md`, "Creation".
 
+mod ahead;
 mod choice;
 mod data;
+mod look;
 mod mode;
 mod tags;
 mod walk;
@@ -14,6 +16,7 @@ use crate::member::{Member, padded};
 use crate::read::{Reader, Rules, Step};
 use crate::source::MemorySource;
 use crate::write::{Style, Unfit, begin_member, end_archive};
+use ahead::Ahead;
 pub use choice::{
     Choice, Folders, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, Rename, Renamed, Sort,
 };
@@ -22,9 +25,10 @@ use codec::error::CodecError;
 use codec::format::{EncodeOptions, Encoder, Format, Tail};
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
+use crew::pipeline::{By, Cut, Mode, OpenLane, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 use data::Source;
+use look::Look;
 pub use mode::ModeRule;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -191,7 +195,17 @@ impl CreateError {
 
 /// Creates an archive. What could not be archived was told; why there is none stands in `ended`.
 pub fn create(what: &Creation<'_>, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
-    run(what, staffing, lease, tally)
+    // Where links are followed, a folder may lie in itself.
+    let is_shared = staffing.mode == Mode::Threaded && staffing.width > 1 && what.choice.links == Links::Kept;
+    let ahead = Ahead::new(is_shared, what.open_files);
+    run(&Creating { what, ahead: &ahead }, staffing, lease, tally)
+}
+
+/// A creation at work.
+#[derive(Clone, Copy)]
+struct Creating<'a> {
+    what: &'a Creation<'a>,
+    ahead: &'a Ahead,
 }
 
 /// Bytes of a file that the walk reads itself where descriptors are short.
@@ -270,7 +284,7 @@ pub struct ArchiveChunk {
     begun: Vec<Begun>,
 }
 
-impl<'a> Stages for Creation<'a> {
+impl<'a> Stages for Creating<'a> {
     type Source = Layout<'a>;
     type Sink = ArchiveEnd;
     type Chunk = ArchiveChunk;
@@ -294,33 +308,37 @@ impl<'a> Stages for Creation<'a> {
     }
 
     fn open(&self, _lane: usize) -> Result<OpenLane<Self>, CreateError> {
-        let operands = std::mem::take(&mut *self.operands.lock().unwrap_or_else(PoisonError::into_inner));
-        let tail = self.packing.map(|packing| packing.format.tail(&packing.options));
-        let index = self.packing.filter(|_| self.index == Index::Kept).and_then(|packing| Writer::new(packing.format));
+        let operands = std::mem::take(&mut *self.what.operands.lock().unwrap_or_else(PoisonError::into_inner));
+        let tail = self.what.packing.map(|packing| packing.format.tail(&packing.options));
+        let index = self
+            .what
+            .packing
+            .filter(|_| self.what.index == Index::Kept)
+            .and_then(|packing| Writer::new(packing.format));
         Ok(OpenLane {
             source: Layout {
-                walk: Walk::new(self.choice, operands),
+                walk: Walk::new(self.what.choice, self.ahead, operands),
                 ahead: Default::default(),
                 ahead_bytes: 0,
-                laid_out: self.base,
+                laid_out: self.what.base,
                 ended: false,
                 any_chunk: false,
                 is_indexed: index.is_some(),
                 begun: Default::default(),
             },
-            sink: ArchiveEnd { fold: Mutex::new(Fold { offset: self.base, tail, index }) },
+            sink: ArchiveEnd { fold: Mutex::new(Fold { offset: self.what.base, tail, index }) },
             reading: By::Workers,
-            writing: self.writing,
+            writing: self.what.writing,
         })
     }
 
-    fn cut(&self, layout: &mut Layout<'a>, chunk: &mut ArchiveChunk, _turn: &mut Turn<'_>) -> Result<Cut, CreateError> {
+    fn cut(&self, layout: &mut Layout<'a>, chunk: &mut ArchiveChunk, turn: &mut Turn<'_>) -> Result<Cut, CreateError> {
         chunk.told.clear();
         chunk.segments.clear();
         let chunk_bytes =
-            self.packing.map_or(PLAIN_CHUNK_BYTES, |packing| packing.format.chunk_bytes(&packing.options));
+            self.what.packing.map_or(PLAIN_CHUNK_BYTES, |packing| packing.format.chunk_bytes(&packing.options));
         while layout.ahead_bytes < chunk_bytes as u64 && !layout.ended {
-            layout.lay_out(self, &mut chunk.told);
+            layout.lay_out(self.what, &mut chunk.told, turn);
         }
         if layout.ahead_bytes == 0 && layout.any_chunk && chunk.told.is_empty() {
             return Ok(Cut::End);
@@ -332,14 +350,22 @@ impl<'a> Stages for Creation<'a> {
     }
 
     fn fetch(&self, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
-        if !self.packing.is_some_and(|packing| packing.format.takes_pieces()) {
+        if !self.what.packing.is_some_and(|packing| packing.format.takes_pieces()) {
             chunk.read(chunk.plain_bytes);
         }
         Ok(())
     }
 
+    fn can_look_ahead(&self) -> bool {
+        self.ahead.has_some()
+    }
+
+    fn look_ahead(&self) {
+        self.ahead.look(&Look { choice: self.what.choice, ahead: self.ahead });
+    }
+
     fn work(&self, encoder: &mut Option<Box<dyn Encoder>>, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
-        let Some(Packing { format, options }) = self.packing else { return Ok(()) };
+        let Some(Packing { format, options }) = self.what.packing else { return Ok(()) };
         if format.takes_pieces() {
             return Ok(chunk.pack_in_pieces(format, &options)?);
         }
@@ -353,14 +379,14 @@ impl<'a> Stages for Creation<'a> {
     }
 
     fn place(&self, sink: &ArchiveEnd, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
-        chunk.told.drain(..).for_each(self.on_event);
+        chunk.told.drain(..).for_each(self.what.on_event);
         let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
         let Fold { offset, tail, index } = &mut *fold;
         chunk.offset = *offset;
         chunk.head.clear();
-        match (&self.packing, tail) {
+        match (&self.what.packing, tail) {
             (Some(packing), Some(tail)) => {
-                if chunk.offset == self.base {
+                if chunk.offset == self.what.base {
                     chunk.head = packing.format.head(&packing.options);
                 }
                 let asides = index.as_mut().map(|index| index.due(chunk.offset)).unwrap_or_default();
@@ -381,9 +407,9 @@ impl<'a> Stages for Creation<'a> {
     }
 
     fn write(&self, _sink: &ArchiveEnd, chunk: &ArchiveChunk) -> Result<u64, CreateError> {
-        let content = if self.packing.is_some() { chunk.packed.content() } else { chunk.plain.content() };
-        self.put(&chunk.head, chunk.offset)?;
-        self.put(content, chunk.offset + chunk.head.len() as u64)?;
+        let content = if self.what.packing.is_some() { chunk.packed.content() } else { chunk.plain.content() };
+        self.what.put(&chunk.head, chunk.offset)?;
+        self.what.put(content, chunk.offset + chunk.head.len() as u64)?;
         Ok((chunk.head.len() + content.len()) as u64)
     }
 
@@ -399,13 +425,13 @@ impl<'a> Stages for Creation<'a> {
                 tail.unit(&behind, 0);
             }
             behind.extend(tail.finish());
-            self.put(&behind, offset)
+            self.what.put(&behind, offset)
         });
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = written.err();
+        *self.what.ended.lock().unwrap_or_else(PoisonError::into_inner) = written.err();
     }
 
     fn stage_names(&self) -> [&'static str; 3] {
-        match self.packing {
+        match self.what.packing {
             Some(packing) if packing.format.takes_pieces() => ["walk", "read and pack", "write"],
             _ => ["walk and read", "pack", "write"],
         }
@@ -470,9 +496,9 @@ fn fill(segment: &Segment, target: &mut [u8], told: &mut Told) {
 
 impl Layout<'_> {
     /// Lays out one more member, or the end.
-    fn lay_out(&mut self, what: &Creation<'_>, told: &mut Told) {
+    fn lay_out(&mut self, what: &Creation<'_>, told: &mut Told, turn: &mut Turn<'_>) {
         let mut header = Vec::new();
-        let Some(Found { member, data }) = self.walk.next(told) else {
+        let Some(Found { member, data }) = self.walk.next(told, turn) else {
             self.ended = true;
             end_archive(self.laid_out, &mut header);
             self.put(Segment::Bytes(header));

@@ -80,13 +80,11 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// Runs what cuts a chunk.
-    pub(crate) fn cutting<T>(&mut self, cut: impl FnOnce() -> T) -> T {
-        let mut clock = StageClock::default();
-        let result = timed(&mut clock, OffCpu::Starved, cut);
-        self.read.add(&clock);
-        self.cut.add(&clock);
-        result
+    /// Adds a cut. What of it others could have prepared is reading as any other.
+    pub(crate) fn cut_took(&mut self, whole: &StageClock, preparing: &StageClock) {
+        self.read.add(whole);
+        self.cut.busy_ns += whole.busy_ns.saturating_sub(preparing.busy_ns);
+        self.cut.starved_ns += whole.starved_ns.saturating_sub(preparing.starved_ns);
     }
 
     /// Takes out of one thread's waiting at both ends what it was ready to run in, `run_delay_ns` by the kernel's count: who waits for

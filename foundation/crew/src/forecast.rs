@@ -79,16 +79,13 @@ pub fn forecast(measures: &Measures, others_cpu_ns: u64) -> Option<Forecast> {
 fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
     let clocks = &measures.clocks;
     let [read_name, _, write_name] = measures.stage_names;
-    // Off-CPU time of reading and writing at offsets is a disk's or an inode lock's: it does not shrink with more cores
-    // as far as this run can tell, so it counts as serial. CPU time there does shrink, but for that of cutting.
+    // Off-CPU time of reading at offsets is a disk's: it does not shrink with more cores as far as this run can tell, so it counts
+    // as serial. CPU time there does shrink, but for that of cutting. A file has one writer at a time (`pipeline::desk`).
     let reading = match measures.reading {
         Access::AtOffsets => clocks.cut.busy_ns + clocks.read.starved_ns,
         Access::InTurns | Access::OwnThread => clocks.read.busy_ns + clocks.read.starved_ns,
     };
-    let writing = match measures.writing {
-        Access::AtOffsets => clocks.write.blocked_ns,
-        Access::InTurns | Access::OwnThread => clocks.write.busy_ns + clocks.write.blocked_ns,
-    };
+    let writing = clocks.write.busy_ns + clocks.write.blocked_ns;
     let (serial_ns, serial_name) = if reading >= writing { (reading, read_name) } else { (writing, write_name) };
     let is_piped = measures.reading == Access::OwnThread || measures.writing == Access::OwnThread;
     let partners_ns = if is_piped { others_cpu_ns } else { 0 };
@@ -170,6 +167,20 @@ mod tests {
         assert_eq!(pays_until(&measures), None);
         measures.clocks.cut.busy_ns = measures.clocks.read.busy_ns;
         assert_eq!(pays_until(&measures), Some(4));
+    }
+
+    #[test]
+    fn a_file_is_written_by_one_at_a_time_and_many_files_by_many() {
+        let mut measures = one_core_run(9_000, 0);
+        measures.reading = Access::AtOffsets;
+        measures.clocks.write.busy_ns = 3_000_000_000;
+        let bound = |measures: &Measures| {
+            let forecast = forecast(measures, 0).expect("a run with chunks");
+            (forecast.pays_until_cores, forecast.then_bound_by)
+        };
+        assert_eq!(bound(&measures), (Some(3), Some("write")));
+        measures.lanes = 8;
+        assert_eq!(bound(&measures), (None, None));
     }
 
     #[test]

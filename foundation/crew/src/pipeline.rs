@@ -51,6 +51,12 @@ pub trait Stages: Sync {
     fn tasks_are_brief(&self) -> bool {
         false
     }
+    /// Whether [`Stages::look_ahead`] would find something to do. Asked under the pipeline's lock: quick.
+    fn can_look_ahead(&self) -> bool {
+        false
+    }
+    /// Prepares a part of what `cut` will come to, in a worker without a more urgent task. `cut` does what nobody has prepared.
+    fn look_ahead(&self) {}
     /// Told right before [`Stages::work`] how full the pipeline is, for work that can be done faster or better.
     fn about_to_work(&self, _chunk: &mut Self::Chunk, _fill: &Fill) {}
     /// Does the work.
@@ -117,12 +123,24 @@ pub enum Cut {
 pub struct Turn<'a> {
     lease: Option<&'a dyn Lease>,
     waited: StageClock,
+    /// Spent on what others could have prepared.
+    preparing: StageClock,
 }
 
-impl Turn<'_> {
+impl<'a> Turn<'a> {
     /// The turn of a caller that holds a hand already, or needs none: a worker, a test.
     pub fn with_a_hand() -> Self {
-        Turn { lease: None, waited: StageClock::default() }
+        Turn { lease: None, waited: StageClock::default(), preparing: StageClock::default() }
+    }
+
+    /// The turn of a thread that holds none.
+    fn without_a_hand(lease: &'a dyn Lease) -> Self {
+        Turn { lease: Some(lease), ..Self::with_a_hand() }
+    }
+
+    /// Does what [`Stages::look_ahead`] could have done before: it is no part of what one alone can do at a time.
+    pub fn prepare<T>(&mut self, look: impl FnOnce() -> T) -> T {
+        timed(&mut self.preparing, OffCpu::Starved, look)
     }
 
     /// Runs something that computes rather than waits, with a hand. A worker's turn has one already; a thread that reads
@@ -184,6 +202,19 @@ pub fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease, tally:
         clocks: ran.clocks,
         process_cpu_ns: sys::cpu_clock::process_cpu_ns() - cpu_before,
     }
+}
+
+/// A cut by a worker, in its clocks.
+fn cut<S: Stages>(
+    stages: &S,
+    source: &mut S::Source,
+    chunk: &mut S::Chunk,
+    clocks: &mut Clocks,
+) -> Result<Cut, S::Error> {
+    let (mut turn, mut clock) = (Turn::with_a_hand(), StageClock::default());
+    let outcome = timed(&mut clock, OffCpu::Starved, || stages.cut(source, chunk, &mut turn));
+    clocks.cut_took(&clock, &turn.preparing);
+    outcome
 }
 
 /// What an executor knows at its end.

@@ -12,6 +12,7 @@ use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::{Access, Slots};
 use crew::pipeline::{Mode, Staffing, run};
 use crew::tally::Tally;
+use std::sync::atomic::Ordering;
 use synthetic::{Costs, Fault, LanePlan, Synthetic, product_of};
 
 #[derive(Clone)]
@@ -21,6 +22,7 @@ struct Case {
     width: usize,
     slots: usize,
     hands: usize,
+    ahead_a_cut: u64,
 }
 
 fn schedules(usual: usize) -> usize {
@@ -34,7 +36,8 @@ fn lane(chunks: u64, reading: Access, writing: Access, faults: &[Fault]) -> Lane
 /// Runs a case under many schedules: half of them uniformly random, half with few preemptions in unlikely places.
 fn explore(case: Case, check: fn(&Synthetic)) {
     let body = move || {
-        let stages = Synthetic::new(case.lanes.clone(), case.one_sink, Costs::default());
+        let mut stages = Synthetic::new(case.lanes.clone(), case.one_sink, Costs::default());
+        stages.ahead_a_cut = case.ahead_a_cut;
         let budget = InProcess::new(case.hands);
         let what = "a model".to_owned();
         let lease = budget.lease(Request {
@@ -66,21 +69,37 @@ fn everything_arrived(stages: &Synthetic) {
 fn files_to_files_with_two_slots_for_three_workers() {
     let file = lane(5, Access::AtOffsets, Access::AtOffsets, &[]);
     explore(
-        Case { lanes: vec![file.clone(), file], one_sink: false, width: 3, slots: 2, hands: 3 },
+        Case { lanes: vec![file.clone(), file], one_sink: false, width: 3, slots: 2, hands: 3, ahead_a_cut: 0 },
         everything_arrived,
     );
 }
 
 #[test]
+fn what_is_prepared_ahead_holds_nobody_up() {
+    let file = lane(4, Access::AtOffsets, Access::AtOffsets, &[]);
+    explore(Case { lanes: vec![file], one_sink: false, width: 3, slots: 2, hands: 2, ahead_a_cut: 2 }, |stages| {
+        everything_arrived(stages);
+        let (ahead, prepared) = (&stages.ahead, &stages.prepared);
+        assert_eq!(ahead.load(Ordering::Relaxed) + prepared.load(Ordering::Relaxed), 8);
+    });
+}
+
+#[test]
 fn a_pipe_to_a_pipe_with_one_slot() {
     let pipe = lane(4, Access::OwnThread, Access::OwnThread, &[]);
-    explore(Case { lanes: vec![pipe], one_sink: true, width: 2, slots: 1, hands: 2 }, everything_arrived);
+    explore(
+        Case { lanes: vec![pipe], one_sink: true, width: 2, slots: 1, hands: 2, ahead_a_cut: 0 },
+        everything_arrived,
+    );
 }
 
 #[test]
 fn a_computing_source_keeps_its_worker_and_loses_nothing() {
     let stream = lane(5, Access::InTurns, Access::AtOffsets, &[]);
-    explore(Case { lanes: vec![stream], one_sink: false, width: 2, slots: 3, hands: 2 }, everything_arrived);
+    explore(
+        Case { lanes: vec![stream], one_sink: false, width: 2, slots: 3, hands: 2, ahead_a_cut: 0 },
+        everything_arrived,
+    );
 }
 
 #[test]
@@ -90,7 +109,7 @@ fn many_lanes_into_one_sink_stay_in_line() {
         lane(0, Access::AtOffsets, Access::OwnThread, &[]),
         lane(3, Access::InTurns, Access::OwnThread, &[]),
     ];
-    explore(Case { lanes, one_sink: true, width: 2, slots: 2, hands: 2 }, |stages| {
+    explore(Case { lanes, one_sink: true, width: 2, slots: 2, hands: 2, ahead_a_cut: 0 }, |stages| {
         everything_arrived(stages);
         let stream = stages.stream.lock().expect("over");
         assert!(stream.is_sorted_by_key(|(lane, _)| *lane), "a lane is closed before the next one writes: {stream:?}");
@@ -104,14 +123,14 @@ fn a_greedy_reader_of_the_next_lane_cannot_take_the_slots_of_the_one_before() {
         lane(4, Access::OwnThread, Access::AtOffsets, &[]),
         lane(2, Access::OwnThread, Access::OwnThread, &[]),
     ];
-    explore(Case { lanes, one_sink: true, width: 2, slots: 2, hands: 2 }, everything_arrived);
+    explore(Case { lanes, one_sink: true, width: 2, slots: 2, hands: 2, ahead_a_cut: 0 }, everything_arrived);
 }
 
 #[test]
 fn the_failure_of_the_lowest_ticket_wins_in_every_schedule() {
     let faults = [Fault::Work(1), Fault::Work(2), Fault::Write(3)];
     let lanes = vec![lane(5, Access::AtOffsets, Access::AtOffsets, &faults)];
-    explore(Case { lanes, one_sink: false, width: 3, slots: 4, hands: 3 }, |stages| {
+    explore(Case { lanes, one_sink: false, width: 3, slots: 4, hands: 3, ahead_a_cut: 0 }, |stages| {
         assert_eq!(stages.closed.lock().expect("over")[&0], Err(Fault::Work(1)));
     });
 }
@@ -119,7 +138,10 @@ fn the_failure_of_the_lowest_ticket_wins_in_every_schedule() {
 #[test]
 fn one_hand_for_two_workers_is_enough() {
     let pipe = lane(3, Access::OwnThread, Access::AtOffsets, &[]);
-    explore(Case { lanes: vec![pipe], one_sink: false, width: 2, slots: 3, hands: 1 }, everything_arrived);
+    explore(
+        Case { lanes: vec![pipe], one_sink: false, width: 2, slots: 3, hands: 1, ahead_a_cut: 0 },
+        everything_arrived,
+    );
 }
 
 #[test]
@@ -127,7 +149,7 @@ fn a_failure_anywhere_ends_its_lane_and_no_other() {
     for fault in [Fault::Open, Fault::Cut(2), Fault::Fetch(1), Fault::Work(1), Fault::Place(2), Fault::Write(1)] {
         for reading in [Access::AtOffsets, Access::InTurns, Access::OwnThread] {
             let lanes = vec![lane(4, reading, Access::OwnThread, &[fault]), lane(3, reading, Access::AtOffsets, &[])];
-            let mut case = Case { lanes, one_sink: false, width: 2, slots: 3, hands: 2 };
+            let mut case = Case { lanes, one_sink: false, width: 2, slots: 3, hands: 2, ahead_a_cut: 0 };
             explore_quickly(&mut case);
         }
     }
@@ -137,7 +159,8 @@ fn a_failure_anywhere_ends_its_lane_and_no_other() {
 fn explore_quickly(case: &mut Case) {
     let case = case.clone();
     let body = move || {
-        let stages = Synthetic::new(case.lanes.clone(), case.one_sink, Costs::default());
+        let mut stages = Synthetic::new(case.lanes.clone(), case.one_sink, Costs::default());
+        stages.ahead_a_cut = case.ahead_a_cut;
         let budget = InProcess::new(case.hands);
         let what = "a model".to_owned();
         let lease = budget.lease(Request {

@@ -117,8 +117,10 @@ proptest! {
         one_sink in any::<bool>(),
         width in prop_oneof![Just(1_usize), Just(2), Just(3), Just(64)],
         slots in 1..9_usize,
+        ahead_a_cut in 0..3_u64,
     ) {
-        let threaded = Synthetic::new(lanes.clone(), one_sink, Costs::default());
+        let mut threaded = Synthetic::new(lanes.clone(), one_sink, Costs::default());
+        threaded.ahead_a_cut = ahead_a_cut;
         drive(&threaded, width, slots, Mode::Threaded);
         check(&threaded)?;
         let single = Synthetic::new(lanes, one_sink, Costs::default());

@@ -5,6 +5,7 @@ use crew::measures::Access;
 use crew::pipeline::{By, Cut, OpenLane, Stages, Turn};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Where a lane is told to fail.
@@ -47,6 +48,11 @@ pub struct Synthetic {
     pub lanes: Vec<LanePlan>,
     pub one_sink: bool,
     pub costs: Costs,
+    /// What each cut leaves to be prepared.
+    pub ahead_a_cut: u64,
+    /// What nobody has prepared so far, and what was.
+    pub ahead: AtomicU64,
+    pub prepared: AtomicU64,
     /// Lane -> what was written at which place.
     pub written: Mutex<BTreeMap<usize, BTreeMap<u64, u64>>>,
     /// What a shared sink saw, in order: values of lanes, and lanes being closed.
@@ -79,7 +85,17 @@ pub fn product_of(number: u64) -> u64 {
 
 impl Synthetic {
     pub fn new(lanes: Vec<LanePlan>, one_sink: bool, costs: Costs) -> Self {
-        Self { lanes, one_sink, costs, written: Mutex::default(), stream: Mutex::default(), closed: Mutex::default() }
+        Self {
+            lanes,
+            one_sink,
+            costs,
+            ahead_a_cut: 0,
+            ahead: AtomicU64::default(),
+            prepared: AtomicU64::default(),
+            written: Mutex::default(),
+            stream: Mutex::default(),
+            closed: Mutex::default(),
+        }
     }
 
     fn fails(&self, lane: usize, fault: Fault) -> Result<(), Fault> {
@@ -130,10 +146,21 @@ impl Stages for Synthetic {
         }
         *chunk = turn.with_hand(|| Chunk { lane: source.lane, number: source.next, value: 0, place: 0 });
         source.next += 1;
+        self.ahead.fetch_add(self.ahead_a_cut, Ordering::Relaxed);
         Ok(match self.lanes[source.lane].reading {
             Access::AtOffsets => Cut::Noted(8),
             Access::InTurns | Access::OwnThread => Cut::Taken(8),
         })
+    }
+
+    fn can_look_ahead(&self) -> bool {
+        self.ahead.load(Ordering::Relaxed) > 0
+    }
+
+    fn look_ahead(&self) {
+        switch_point();
+        let taken = self.ahead.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |ahead| ahead.checked_sub(1));
+        self.prepared.fetch_add(u64::from(taken.is_ok()), Ordering::Relaxed);
     }
 
     fn fetch(&self, chunk: &mut Chunk) -> Result<(), Fault> {

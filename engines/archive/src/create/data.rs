@@ -22,38 +22,35 @@ pub struct Source {
     open: Counted,
 }
 
-/// One of all files that are open.
-struct Counted(Arc<AtomicUsize>);
+/// Some of what is held of a kind, counted while it is.
+pub(super) struct Counted {
+    all: Arc<AtomicUsize>,
+    these: usize,
+}
 
 impl Counted {
-    fn among(open: &Arc<AtomicUsize>) -> Self {
-        // ORDER: a count of its own; a moment's error costs one descriptor.
-        open.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(open))
+    pub(super) fn among(all: &Arc<AtomicUsize>, these: usize) -> Self {
+        // ORDER: a count of its own; a moment's error costs one descriptor, or one name.
+        all.fetch_add(these, Ordering::Relaxed);
+        Self { all: Arc::clone(all), these }
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.all.fetch_sub(self.these, Ordering::Relaxed);
     }
 }
 
 impl Source {
-    pub(super) fn new(
-        file: File,
-        extents: Option<Vec<Extent>>,
-        path: Vec<u8>,
-        status: &Status,
-        open: &Arc<AtomicUsize>,
-    ) -> Self {
-        let (failed, open) = (AtomicBool::new(false), Counted::among(open));
+    pub(super) fn new(file: File, extents: Option<Vec<Extent>>, path: Vec<u8>, status: &Status, open: Counted) -> Self {
+        let failed = AtomicBool::new(false);
         Self { file, extents, path, ctime: status.ctime, size: status.size, failed, open }
     }
 
     /// Files that are open.
     pub(super) fn open_now(&self) -> usize {
-        self.open.0.load(Ordering::Relaxed)
+        self.open.all.load(Ordering::Relaxed)
     }
 
     /// Fills `target` with its stored bytes from `from` on. What is missing becomes zeros.

@@ -1,5 +1,6 @@
 //! Archives of trees made here: the same bytes for any number of hands, plain and packed; what changes while it is read is told.
 
+use super::data::Counted;
 use super::*;
 use crate::member::Extent;
 use crate::read::{Reader, Rules, Step};
@@ -104,7 +105,7 @@ fn what_is_missing_of_a_file_becomes_zeros_and_is_told() {
     write_all_at(&file, b"12345678", 0).expect("write");
     let status = tree_calls::status_of(file.as_fd()).expect("stat");
     file.set_len(5).expect("truncate");
-    let source = Arc::new(Source::new(file, None, b"shrunk".to_vec(), &status, &Arc::default()));
+    let source = Arc::new(Source::new(file, None, b"shrunk".to_vec(), &status, Counted::among(&Arc::default(), 1)));
     let mut told = Vec::new();
     let mut target = [7; 8];
     fill(&Segment::Data { source: Arc::clone(&source), from: 0, bytes: 8, is_last: true }, &mut target, &mut told);
@@ -124,7 +125,7 @@ fn stored_bytes_of_a_sparse_file_are_read_from_their_stretches() {
     write_all_at(&file, b"abcdefghij", 0).expect("write");
     let extents = [(1, 2), (5, 3), (10, 0)].map(|(offset, bytes)| Extent { offset, bytes });
     let status = tree_calls::status_of(file.as_fd()).expect("stat");
-    let source = Source::new(file, Some(extents.to_vec()), Vec::new(), &status, &Arc::default());
+    let source = Source::new(file, Some(extents.to_vec()), Vec::new(), &status, Counted::among(&Arc::default(), 1));
     for from in 0..=5 {
         for to in from..=5 {
             let mut target = vec![0; to - from];

@@ -28,6 +28,7 @@ pub(super) enum Task<S: Stages> {
     Cut { source: S::Source, piece: Piece<S> },
     Work(Piece<S>),
     Write(Piece<S>),
+    LookAhead,
     Close { lane: usize, source: S::Source, sink: SharedSink<S>, outcome: Result<(), S::Error> },
 }
 
@@ -107,7 +108,7 @@ impl<S: Stages> Desk<S> {
 
     /// The next task for a worker. `cutting` is the lane whose source this worker has just used: a source that computes
     /// stays with its worker (its state is in that core's cache) as long as slots are free.
-    pub fn take_task(&mut self, cutting: Option<usize>) -> Option<Task<S>> {
+    pub fn take_task(&mut self, stages: &S, cutting: Option<usize>) -> Option<Task<S>> {
         if let Some(at) = self.writable_now() {
             let piece = self.writable.remove(at).expect("found just now");
             self.lane_of(&piece).writers += 1;
@@ -130,16 +131,17 @@ impl<S: Stages> Desk<S> {
             self.next_lane += 1;
             return Some(Task::Open { lane: self.next_lane - 1 });
         }
-        None
+        stages.can_look_ahead().then_some(Task::LookAhead)
     }
 
     /// Whether [`Desk::take_task`] would find something.
-    pub fn has_task(&self) -> bool {
+    pub fn has_task(&self, stages: &S) -> bool {
         self.writable_now().is_some()
             || !self.ready.is_empty()
             || self.can_open()
             || self.closable().is_some()
             || self.cuttable().is_some()
+            || stages.can_look_ahead()
     }
 
     pub fn is_finished(&self) -> bool {

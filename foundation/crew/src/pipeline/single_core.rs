@@ -1,7 +1,7 @@
 //! The pipeline without threads: one lane after another, one chunk at a time, in the calling thread.
 //! The reference that every threaded run must equal byte for byte, and the executor for work too small to share.
 
-use super::{AccessCounts, Cut, Fill, Held, Ran, Stages, Turn};
+use super::{AccessCounts, Cut, Fill, Held, Ran, Stages, cut};
 use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, run_delay_ns, timed};
 use crate::tally::Tally;
@@ -54,8 +54,7 @@ fn one_chunk<S: Stages>(
     clocks: &mut Clocks,
     tally: &Tally,
 ) -> Result<Cut, S::Error> {
-    let mut turn = Turn::with_a_hand();
-    let cut = clocks.cutting(|| stages.cut(source, chunk, &mut turn))?;
+    let cut = cut(stages, source, chunk, clocks)?;
     let Some(bytes) = cut.bytes() else { return Ok(cut) };
     tally.took(bytes);
     timed(&mut clocks.read, OffCpu::Starved, || stages.fetch(chunk))?;

@@ -3,7 +3,7 @@
 
 use super::demand::Demand;
 use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task};
-use super::{AccessCounts, By, Cut, Fill, Held, Ran, SharedSink, Staffing, Stages, Turn};
+use super::{AccessCounts, By, Cut, Fill, Held, Ran, SharedSink, Staffing, Stages, Turn, cut};
 use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, StageClock, nanoseconds, run_delay_ns, timed};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
@@ -110,12 +110,13 @@ impl<S: Stages> Crew<'_, S> {
         let mut floor = lock(&self.floor);
         floor.workers_seeking -= 1;
         while !floor.desk.is_finished() {
-            if !floor.desk.has_task() {
+            if !floor.desk.has_task(self.stages) {
                 floor = self.rest(floor, &mut worker);
             } else if worker.hand.is_none() {
                 floor = self.seek_a_hand(floor, &mut worker);
             } else {
-                let task = floor.desk.take_task(worker.cutting.take()).expect("has_task promised one");
+                // What there was to prepare may be prepared by now.
+                let Some(task) = floor.desk.take_task(self.stages, worker.cutting.take()) else { continue };
                 let fill = floor.desk.fill();
                 self.call_for(&mut floor, scope);
                 drop(floor);
@@ -185,7 +186,7 @@ impl<S: Stages> Crew<'_, S> {
             self.wake_everybody();
             return;
         }
-        let (has_task, busy) = (floor.desk.has_task(), floor.workers - floor.workers_resting);
+        let (has_task, busy) = (floor.desk.has_task(self.stages), floor.workers - floor.workers_resting);
         if let Some(width) = floor.demand.note(busy, has_task, Instant::now()) {
             self.lease.set_useful_width(width);
         }
@@ -232,6 +233,10 @@ impl<S: Stages> Crew<'_, S> {
                 let mut floor = lock(&self.floor);
                 floor.desk.written_by_worker(self.stages, piece, outcome);
                 self.call_for(&mut floor, scope);
+            }
+            Task::LookAhead => {
+                timed(&mut worker.clocks.read, OffCpu::Starved, || self.stages.look_ahead());
+                self.call_for(&mut lock(&self.floor), scope);
             }
             Task::Close { lane, source, sink, outcome } => {
                 let sink = Arc::into_inner(sink).expect("no piece of a lane is left when it is closed");
@@ -284,8 +289,7 @@ impl<S: Stages> Crew<'_, S> {
     ) where
         'env: 'scope,
     {
-        let mut turn = Turn::with_a_hand();
-        let outcome = worker.clocks.cutting(|| self.stages.cut(&mut source, &mut piece.chunk, &mut turn));
+        let outcome = cut(self.stages, &mut source, &mut piece.chunk, &mut worker.clocks);
         let lane = piece.lane;
         let computes = matches!(outcome, Ok(Cut::Taken(_)));
         let mut floor = lock(&self.floor);
@@ -387,7 +391,7 @@ impl<S: Stages> Crew<'_, S> {
         piece: &mut Piece<S>,
         clock: &mut StageClock,
     ) -> Result<Cut, S::Error> {
-        let mut turn = Turn { lease: Some(self.lease), waited: StageClock::default() };
+        let mut turn = Turn::without_a_hand(self.lease);
         let outcome = timed(clock, OffCpu::Starved, || self.stages.cut(source, &mut piece.chunk, &mut turn));
         // Time without a hand was inside the cut, off the CPU: it belongs to its own column.
         let unstaffed_ns = turn.waited.unstaffed_ns.min(clock.starved_ns);

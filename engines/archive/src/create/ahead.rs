@@ -1,0 +1,363 @@
+//! Names that hands without other work look at before the walk comes to them. The names of a folder are shared out in batches between the walk
+//! and those who look ahead; whoever claims a batch looks at it, the walk takes them in order. Decides what may be held; looks at nothing.
+
+use super::choice::Sort;
+use super::data::Counted;
+use super::look::{At, Look, Looked, When};
+use rustix::fs::FileType;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// Files that are looked at in one go. A folder ends a batch: what stands behind it is far away.
+const BATCH: usize = 32;
+
+/// LIMIT: names that were looked at and that the walk has not come to, and names of folders that were read before their turn.
+const LOOKED_MAX: usize = 1 << 10;
+const LISTED_MAX: usize = 64 << 10;
+
+/// LIMIT: folders in one another in which anybody looks ahead: an order's length is their number.
+const DEPTH_MAX: usize = 32;
+
+/// What was looked at longer ago may be another thing by now, and is looked at again.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Where in the tree a folder stands: which name of each folder above it is the way to it. As words they come in the walk's order.
+type Order = Vec<usize>;
+
+/// Looks that can be done ahead, and what has been done.
+pub(super) struct Ahead {
+    /// Whether anybody looks ahead.
+    is_on: bool,
+    open_max: usize,
+    open: Arc<AtomicUsize>,
+    looked: Arc<AtomicUsize>,
+    listed: Arc<AtomicUsize>,
+    /// Names that nobody has claimed.
+    unclaimed: Arc<AtomicUsize>,
+    /// By the next name in each that nobody had claimed when it was put here.
+    listings: Mutex<BTreeMap<Order, Weak<Listing>>>,
+}
+
+/// The names in a folder, shared out.
+pub(super) struct Listing {
+    names: Names,
+    /// Where it is, for those who look ahead.
+    shared: Option<Shared>,
+    claims: Mutex<Claims>,
+    has_been_looked: Condvar,
+}
+
+struct Shared {
+    folder: Arc<OwnedFd>,
+    path: Vec<u8>,
+    device: u64,
+    order: Order,
+    unclaimed: Arc<AtomicUsize>,
+}
+
+#[derive(Default)]
+struct Claims {
+    /// The first name that nobody has claimed.
+    next: usize,
+    /// The first name that the walk has not taken.
+    to_take: usize,
+    /// What those who look ahead have looked at, by its first name; none where they could not.
+    looked: BTreeMap<usize, Option<Batch>>,
+}
+
+/// What was looked at in one go, in the order of names.
+pub(super) struct Batch {
+    looked: std::vec::IntoIter<Looked>,
+    since: Instant,
+    _counted: Option<Counted>,
+}
+
+impl Batch {
+    /// Nothing.
+    pub fn empty() -> Self {
+        Self { looked: Vec::new().into_iter(), since: Instant::now(), _counted: None }
+    }
+
+    /// The next.
+    pub fn next(&mut self) -> Option<Looked> {
+        self.looked.next()
+    }
+
+    /// Whether it can be believed.
+    pub fn is_fresh(&self) -> bool {
+        self.since.elapsed() < FRESH
+    }
+}
+
+/// A folder whose names are looked at.
+pub(super) struct Place<'a> {
+    pub folder: BorrowedFd<'a>,
+    /// Its name, with a slash; empty for what was named.
+    pub path: &'a [u8],
+    /// Its file system; none for what was named.
+    pub device: Option<u64>,
+    /// Which name of each folder above it is the way to it.
+    pub order: &'a [usize],
+}
+
+impl Place<'_> {
+    pub fn path_of(&self, name: &[u8]) -> Vec<u8> {
+        if self.device.is_some() {
+            return [self.path, name].concat();
+        }
+        let end = name.iter().rposition(|&byte| byte != b'/').map_or(name.len().min(1), |last| last + 1);
+        name[..end].to_vec()
+    }
+}
+
+impl Ahead {
+    /// Where no more than `open_max` files should be open.
+    pub fn new(is_on: bool, open_max: usize) -> Self {
+        Self {
+            is_on,
+            open_max,
+            open: Arc::default(),
+            looked: Arc::default(),
+            listed: Arc::default(),
+            unclaimed: Arc::default(),
+            listings: Mutex::default(),
+        }
+    }
+
+    /// One more open file.
+    pub fn count_open(&self) -> Counted {
+        Counted::among(&self.open, 1)
+    }
+
+    /// The names of a folder, read before its turn.
+    pub fn count_listed(&self, names: usize) -> Counted {
+        Counted::among(&self.listed, names)
+    }
+
+    /// Whether no file should be opened before its turn: half of them are for what has been laid out.
+    pub fn has_too_much_open(&self) -> bool {
+        self.open.load(Ordering::Relaxed) >= self.open_max / 2
+    }
+
+    /// Whether there is anything to look at.
+    pub fn has_some(&self) -> bool {
+        // ORDER: counts of their own; a moment's error is one batch more or less.
+        self.unclaimed.load(Ordering::Relaxed) > 0
+            && self.looked.load(Ordering::Relaxed) < LOOKED_MAX
+            && self.listed.load(Ordering::Relaxed) < LISTED_MAX
+            && !self.has_too_much_open()
+    }
+
+    /// The names of the folder `at`, for everybody.
+    pub fn list(
+        &self,
+        names: Names,
+        at: &At<'_>,
+        path: &[u8],
+        folder: &Arc<OwnedFd>,
+        device: u64,
+    ) -> Option<Arc<Listing>> {
+        if names.len() == 0 {
+            return None;
+        }
+        let order = match at.place.device {
+            None => Vec::new(),
+            Some(_) => [at.place.order, &[at.index]].concat(),
+        };
+        let shared = (self.is_on && order.len() < DEPTH_MAX).then(|| {
+            let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
+            // ORDER: as in `has_some`.
+            self.unclaimed.fetch_add(names.len(), Ordering::Relaxed);
+            Shared {
+                folder: Arc::clone(folder),
+                path: [path, slash].concat(),
+                device,
+                order,
+                unclaimed: Arc::clone(&self.unclaimed),
+            }
+        });
+        let listing = Arc::new(Listing { names, shared, claims: Mutex::default(), has_been_looked: Condvar::new() });
+        self.offer(&listing, 0);
+        Some(listing)
+    }
+
+    fn offer(&self, listing: &Arc<Listing>, next: usize) {
+        if let Some(shared) = &listing.shared {
+            let order = [shared.order.as_slice(), &[next]].concat();
+            lock(&self.listings).insert(order, Arc::downgrade(listing));
+        }
+    }
+
+    /// Looks at what the walk will come to first.
+    pub fn look(&self, look: &Look<'_>) {
+        let Some(mut claim) = self.claim() else { return };
+        let Some(Shared { folder, path, device, order, .. }) = &claim.listing.shared else { return };
+        let place = Place { folder: folder.as_fd(), path, device: Some(*device), order };
+        let counted = Counted::among(&self.looked, claim.range.len());
+        claim.batch = Some(claim.listing.look_at(claim.range.clone(), &place, look, Some(counted)));
+    }
+
+    fn claim(&self) -> Option<Claim> {
+        let mut listings = lock(&self.listings);
+        while let Some((mut order, listing)) = listings.pop_first() {
+            let Some(listing) = listing.upgrade() else { continue };
+            let (thought, next) = (order.pop(), lock(&listing.claims).next);
+            if thought != Some(next) {
+                // The walk has claimed some itself.
+                order.push(next);
+                listings.insert(order, Arc::downgrade(&listing));
+                continue;
+            }
+            let range = listing.claim(&mut lock(&listing.claims));
+            if range.end < listing.names.len() {
+                order.push(range.end);
+                listings.insert(order, Arc::downgrade(&listing));
+            }
+            return Some(Claim { listing, range, batch: None });
+        }
+        None
+    }
+}
+
+/// A batch that somebody who looks ahead has claimed. The walk, which may wait for it, is told of the end of it, also while a panic unwinds.
+struct Claim {
+    listing: Arc<Listing>,
+    range: Range<usize>,
+    batch: Option<Batch>,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        lock(&self.listing.claims).looked.insert(self.range.start, self.batch.take());
+        self.listing.has_been_looked.notify_all();
+    }
+}
+
+impl Listing {
+    /// The next batch, for the walk; none when it has had all.
+    pub fn take(&self, place: &Place<'_>, look: &Look<'_>) -> Option<Batch> {
+        let mut claims = lock(&self.claims);
+        let from = claims.to_take;
+        if from == self.names.len() {
+            return None;
+        }
+        let (range, batch) = if claims.next == from {
+            (self.claim(&mut claims), None)
+        } else {
+            let batch = loop {
+                match claims.looked.remove(&from) {
+                    Some(batch) => break batch,
+                    None => claims = self.has_been_looked.wait(claims).unwrap_or_else(PoisonError::into_inner),
+                }
+            };
+            (self.names.batch_from(from), batch)
+        };
+        claims.to_take = range.end;
+        drop(claims);
+        Some(batch.unwrap_or_else(|| self.look_at(range, place, look, None)))
+    }
+
+    /// Claims the next batch that nobody has.
+    fn claim(&self, claims: &mut Claims) -> Range<usize> {
+        let range = self.names.batch_from(claims.next);
+        claims.next = range.end;
+        if let Some(shared) = &self.shared {
+            // ORDER: as in `Ahead::has_some`.
+            shared.unclaimed.fetch_sub(range.len(), Ordering::Relaxed);
+        }
+        range
+    }
+
+    fn look_at(&self, range: Range<usize>, place: &Place<'_>, look: &Look<'_>, counted: Option<Counted>) -> Batch {
+        let since = Instant::now();
+        let looked = range.filter_map(|index| {
+            let (name, is_file) = self.names.at(index);
+            look.at(&At { place, name, index, is_file }, When::Ahead)
+        });
+        Batch { looked: looked.collect::<Vec<_>>().into_iter(), since, _counted: counted }
+    }
+
+    /// Whether the walk has had all.
+    pub fn is_over(&self) -> bool {
+        lock(&self.claims).to_take == self.names.len()
+    }
+}
+
+impl Drop for Listing {
+    fn drop(&mut self) {
+        let left = self.names.len() - lock(&self.claims).next;
+        if let Some(shared) = &self.shared {
+            shared.unclaimed.fetch_sub(left, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The names in a folder, one behind the other: a folder may have a million of them.
+#[derive(Default)]
+pub(super) struct Names {
+    bytes: Vec<u8>,
+    names: Vec<Name>,
+}
+
+/// A name in a folder.
+struct Name {
+    from: usize,
+    ino: u64,
+    /// LIMIT: the kernel's own: a name has 255 bytes at most.
+    bytes: u8,
+    kind: FileType,
+}
+
+impl Name {
+    fn of<'n>(&self, bytes: &'n [u8]) -> &'n [u8] {
+        &bytes[self.from..self.from + usize::from(self.bytes)]
+    }
+}
+
+impl Names {
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub fn push(&mut self, name: &[u8], ino: u64, kind: FileType) -> Result<(), std::num::TryFromIntError> {
+        self.names.push(Name { from: self.bytes.len(), ino, bytes: u8::try_from(name.len())?, kind });
+        self.bytes.extend_from_slice(name);
+        Ok(())
+    }
+
+    pub fn sort(&mut self, sort: Sort) {
+        let Self { bytes, names } = self;
+        match sort {
+            Sort::Name => names.sort_unstable_by(|one, other| one.of(bytes).cmp(other.of(bytes))),
+            Sort::Inode => names.sort_unstable_by_key(|name| name.ino),
+            Sort::None => {}
+        }
+    }
+
+    /// A name, and whether the folder says that it is a regular file.
+    fn at(&self, index: usize) -> (&[u8], bool) {
+        let name = &self.names[index];
+        (name.of(&self.bytes), name.kind == FileType::RegularFile)
+    }
+
+    /// What is looked at in one go from there on: files, up to the first that may be a folder.
+    fn batch_from(&self, from: usize) -> Range<usize> {
+        let ahead = &self.names[from..];
+        let files =
+            ahead.iter().take(BATCH).take_while(|name| !matches!(name.kind, FileType::Directory | FileType::Unknown));
+        let files = files.count();
+        from..from + (files + 1).min(BATCH).min(ahead.len())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[path = "ahead_tests.rs"]
+mod tests;

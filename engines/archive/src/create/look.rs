@@ -1,0 +1,360 @@
+//! Looks at what stands at one name: what it is, its open file or folder, and what only these tell. Nothing here depends on what
+//! was archived before, so that many hands look at many names; what does is the walk's. Opens regular files, reads none. Every
+//! name is used relative to the descriptor of its folder.
+
+use super::ahead::{Ahead, Listing, Names, Place};
+use super::choice::{Choice, Links, Renamed};
+use super::data::Counted;
+use super::tags::{Keeps, Tag};
+use crate::access_list;
+use crate::member::{Attribute, AttributeName, Extent, Kind};
+use rustix::fs::{Dir, FileType, SeekFrom, fgetxattr, flistxattr, seek};
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use sys::entry::flags;
+use sys::straight;
+use sys::tree_calls::{self, Open, Status};
+
+/// As `tree_calls` opens a file for reading.
+const FILE: i32 = flags::O_RDONLY | flags::O_NOFOLLOW | flags::O_NONBLOCK | flags::O_NOCTTY;
+
+/// LIMIT: names in a folder that is read before its turn. One with more is read when the walk goes into it: a tree of nothing else
+/// takes the memory of one.
+const NAMES_AHEAD_MAX: usize = 16 << 10;
+
+/// What was tried, and why it failed.
+pub(super) type Failed = (&'static str, io::Error);
+
+/// What stands at a name.
+pub(super) struct Looked {
+    /// From where the walk began.
+    pub path: Vec<u8>,
+    /// Which of its folder's names it is, and whether that says that it is a regular file.
+    pub index: usize,
+    pub is_file: bool,
+    pub seen: Result<Seen, Failed>,
+}
+
+/// What was seen there.
+pub(super) enum Seen {
+    Thing(Box<Thing>),
+    /// It was not to be held open until its turn comes.
+    Later,
+    TheArchive,
+    Socket,
+}
+
+/// What can be archived.
+pub(super) struct Thing {
+    pub status: Status,
+    pub kind: Kind,
+    pub inside: Result<Inside, Failed>,
+    pub attributes: Vec<Attribute>,
+}
+
+/// What only looking into it tells.
+pub(super) enum Inside {
+    Nothing,
+    /// Where a symbolic link leads.
+    Link(Vec<u8>),
+    File {
+        file: File,
+        counted: Counted,
+        /// Where its data are, if it has holes.
+        extents: Option<Vec<Extent>>,
+    },
+    /// What is in a folder, unless the walk stays out of it.
+    Folder(Option<Opened>),
+}
+
+/// A folder, to go on in it.
+pub(super) struct Opened {
+    pub folder: Arc<OwnedFd>,
+    /// That it is open, and its names, until the walk comes to it.
+    pub _counted: [Counted; 2],
+    /// Device and number.
+    pub identity: (u64, u64),
+    /// When it had been changed before its names were read.
+    pub ctime: (i64, u32),
+    /// Which of the tags stands in it.
+    pub tag: Option<usize>,
+    pub listing: Option<Arc<Listing>>,
+}
+
+/// When something is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// It is its turn.
+    Now,
+    /// Before: what would take too much to hold is left for later.
+    Ahead,
+}
+
+/// Where a name stands.
+pub(super) struct At<'a> {
+    pub place: &'a Place<'a>,
+    pub name: &'a [u8],
+    /// Which of its folder's names it is.
+    pub index: usize,
+    /// The folder says that it is a regular file.
+    pub is_file: bool,
+}
+
+impl At<'_> {
+    fn looked(&self, path: Vec<u8>, seen: Result<Seen, Failed>) -> Looked {
+        Looked { path, index: self.index, is_file: self.is_file, seen }
+    }
+}
+
+/// Looks at names.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub choice: &'a Choice,
+    pub ahead: &'a Ahead,
+}
+
+impl Look<'_> {
+    /// None for what is not to be archived, without a word about it.
+    pub fn at(&self, at: &At<'_>, when: When) -> Option<Looked> {
+        let path = at.place.path_of(at.name);
+        if self.choice.excluded.iter().any(|pattern| pattern.matches(&path)) {
+            return None;
+        }
+        if when == When::Ahead && self.ahead.has_too_much_open() {
+            return Some(at.looked(path, Ok(Seen::Later)));
+        }
+        let status = self.status(at.place.folder, at.name, at.is_file);
+        let seen = match status.map(|(status, file)| self.see(at, &path, status, file, when)) {
+            Ok(None) => return None,
+            Ok(Some(seen)) => Ok(seen),
+            Err(failed) => Err(failed),
+        };
+        Some(at.looked(path, seen))
+    }
+
+    /// What is at a name. What the folder says to be a file is opened first, which saves a call; whatever else it turns out to
+    /// be, or cannot be opened, is looked at by name.
+    #[inline(always)]
+    fn status(&self, folder: BorrowedFd<'_>, name: &[u8], is_file: bool) -> Result<(Status, Option<File>), Failed> {
+        if is_file
+            && straight::is_free()
+            && let Ok(terminated) = CString::new(name)
+            && let Ok(file) = straight::open_at(folder, &terminated, FILE, 0)
+            && let Ok(status) = straight::whole_status_of(file.as_fd())
+            && status.is_file()
+        {
+            return Ok((status, Some(File::from(file))));
+        }
+        if is_file
+            && let Ok(file) = tree_calls::open_at(folder, name, Open::File)
+            && let Ok(status) = tree_calls::status_of(file.as_fd())
+            && status.is_file()
+        {
+            return Ok((status, Some(File::from(file))));
+        }
+        let looked = match self.choice.links {
+            Links::Followed => tree_calls::status_behind(folder, name),
+            Links::Kept => tree_calls::status_at(folder, name),
+        };
+        Ok((looked.map_err(|cause| ("look at it", cause))?, None))
+    }
+
+    fn see(&self, at: &At<'_>, path: &[u8], status: Status, file: Option<File>, when: When) -> Option<Seen> {
+        if self.choice.never.contains(&(status.dev, status.ino)) {
+            return Some(Seen::TheArchive);
+        }
+        let Some(kind) = kind(&status) else { return Some(Seen::Socket) };
+        if kind != Kind::Directory && self.choice.newer.is_some_and(|newer| newer.leaves(&status)) {
+            return None;
+        }
+        let mut attributes = Vec::new();
+        let inside = match kind {
+            Kind::Symlink => self.link(at),
+            Kind::Regular => self.file(at, &status, file, &mut attributes),
+            Kind::Directory => match self.folder(at, path, when, &mut attributes) {
+                Ok(None) => return Some(Seen::Later),
+                Ok(Some(inside)) => Ok(inside),
+                Err(failed) => Err(failed),
+            },
+            _ => Ok(Inside::Nothing),
+        };
+        Some(Seen::Thing(Box::new(Thing { status, kind, inside, attributes })))
+    }
+
+    fn link(&self, at: &At<'_>) -> Result<Inside, Failed> {
+        let target = tree_calls::read_link(at.place.folder, at.name);
+        let target = target.map_err(|cause| ("read where it leads", cause))?;
+        Ok(Inside::Link(match &self.choice.rename {
+            Some(rename) => rename(&target, Renamed::SymbolicLink),
+            None => target,
+        }))
+    }
+
+    fn file(
+        &self,
+        at: &At<'_>,
+        status: &Status,
+        file: Option<File>,
+        attributes: &mut Vec<Attribute>,
+    ) -> Result<Inside, Failed> {
+        let file = file.map_or_else(|| self.open(at, status), Ok)?;
+        *attributes = self.attributes(file.as_fd());
+        let has_holes = self.choice.finds_holes && status.blocks < status.size.div_ceil(512);
+        let extents = has_holes.then(|| extents(&file, status.size)).transpose();
+        let extents = extents.map_err(|cause| ("look for its holes", cause))?;
+        Ok(Inside::File { file, counted: self.ahead.count_open(), extents })
+    }
+
+    /// Opens what was looked at by name: what is opened is what is archived, and another file may have got the name since.
+    fn open(&self, at: &At<'_>, status: &Status) -> Result<File, Failed> {
+        let opened = match self.choice.links {
+            Links::Followed => tree_calls::open_anywhere(at.place.folder, at.name, Open::File),
+            Links::Kept => tree_calls::open_at(at.place.folder, at.name, Open::File),
+        };
+        let file = File::from(opened.map_err(|cause| ("open it", cause))?);
+        let now = tree_calls::status_of(file.as_fd()).map_err(|cause| ("look at it", cause))?;
+        if !now.is_file() || (now.dev, now.ino) != (status.dev, status.ino) {
+            return Err(("open it", io::Error::other("another file has got its name meanwhile")));
+        }
+        Ok(file)
+    }
+
+    /// Opens a folder and reads its names. None where that is for later.
+    fn folder(
+        &self,
+        at: &At<'_>,
+        path: &[u8],
+        when: When,
+        attributes: &mut Vec<Attribute>,
+    ) -> Result<Option<Inside>, Failed> {
+        let stays_out = self.choice.folders.stays_out;
+        if stays_out && !self.choice.looks_into_files() {
+            return Ok(Some(Inside::Folder(None)));
+        }
+        let opened = match (self.choice.links, at.place.device) {
+            (Links::Kept, Some(_)) => tree_calls::open_at(at.place.folder, at.name, Open::Folder),
+            _ => tree_calls::open_anywhere(at.place.folder, at.name, Open::Folder),
+        };
+        let folder = Arc::new(opened.map_err(|cause| ("open it", cause))?);
+        let status = tree_calls::status_of(folder.as_fd()).map_err(|cause| ("look at it", cause))?;
+        *attributes = self.attributes(folder.as_fd());
+        let is_elsewhere =
+            self.choice.folders.stays_on_device && at.place.device.is_some_and(|device| device != status.dev);
+        if stays_out || is_elsewhere {
+            return Ok(Some(Inside::Folder(None)));
+        }
+        let tag = self.choice.tags.iter().position(|tag| tag.is_in(folder.as_fd()));
+        let names_max = if when == When::Ahead { NAMES_AHEAD_MAX } else { usize::MAX };
+        let names = self.names(&folder, tag.map(|tag| &self.choice.tags[tag]), names_max);
+        let Some(names) = names.map_err(|cause| ("read it", cause))? else { return Ok(None) };
+        let _counted = [self.ahead.count_open(), self.ahead.count_listed(names.len())];
+        let listing = self.ahead.list(names, at, path, &folder, status.dev);
+        let (identity, ctime) = ((status.dev, status.ino), status.ctime);
+        Ok(Some(Inside::Folder(Some(Opened { folder, _counted, identity, ctime, tag, listing }))))
+    }
+
+    /// The names in a folder; none where there are more than `max`.
+    fn names(&self, folder: &OwnedFd, tag: Option<&Tag>, max: usize) -> io::Result<Option<Names>> {
+        if tag.is_some_and(|tag| tag.keeps != Keeps::FolderAndTag) {
+            return Ok(Some(Names::default()));
+        }
+        let is_wanted = |name: &[u8]| tag.is_none_or(|tag| name == tag.name);
+        let mut names = Names::default();
+        for entry in Dir::read_from(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if !matches!(name, b"." | b"..") && entry.file_type() != FileType::Socket && is_wanted(name) {
+                names.push(name, entry.ino(), entry.file_type()).map_err(io::Error::other)?;
+            }
+            if names.len() > max {
+                return Ok(None);
+            }
+        }
+        names.sort(self.choice.sort);
+        Ok(Some(names))
+    }
+
+    /// What cannot be read of them is not there for us.
+    fn attributes(&self, file: BorrowedFd<'_>) -> Vec<Attribute> {
+        let choice = self.choice;
+        if !choice.looks_into_files() {
+            return Vec::new();
+        }
+        // LIMIT: the kernel's own bounds of the list and of one value.
+        let mut list = vec![0_u8; 64 << 10];
+        let Ok(length) = flistxattr(file, &mut list) else { return Vec::new() };
+        let mut names: Vec<&[u8]> = list[..length].split(|&byte| byte == 0).filter(|name| !name.is_empty()).collect();
+        names.sort_unstable();
+        let mut value = vec![0_u8; 64 << 10];
+        let mut attributes = Vec::new();
+        for name in names {
+            let Ok(length) = fgetxattr(file, name, value.as_mut_slice()) else { continue };
+            let value = value[..length].to_vec();
+            let attribute = match name {
+                b"system.posix_acl_access" => {
+                    choice.lists.then_some(AttributeName::AccessList).zip(access_list::to_text(&value))
+                }
+                b"system.posix_acl_default" => {
+                    choice.lists.then_some(AttributeName::DefaultList).zip(access_list::to_text(&value))
+                }
+                b"security.selinux" => choice.labels.then_some((AttributeName::Selinux, value)),
+                name if choice.leaves_attribute.as_ref().is_some_and(|leaves| leaves(name)) => None,
+                name => choice.attributes.then(|| (AttributeName::Extended(name.to_vec()), value)),
+            };
+            attributes.extend(attribute.map(|(name, value)| Attribute { name, value }));
+        }
+        attributes
+    }
+}
+
+fn kind(status: &Status) -> Option<Kind> {
+    Some(match status.kind() {
+        0o100_000 => Kind::Regular,
+        0o040_000 => Kind::Directory,
+        0o120_000 => Kind::Symlink,
+        0o020_000 => Kind::CharacterDevice,
+        0o060_000 => Kind::BlockDevice,
+        0o010_000 => Kind::Fifo,
+        _ => return None,
+    })
+}
+
+/// Where data are; an empty stretch at the end tells the size, as GNU tar writes it.
+fn extents(file: &File, size: u64) -> io::Result<Vec<Extent>> {
+    let mut extents = Vec::new();
+    let mut at = 0;
+    while at < size {
+        let from = match seek(file, SeekFrom::Data(at)) {
+            Ok(from) => from,
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(error) => return Err(error.into()),
+        };
+        let end = seek(file, SeekFrom::Hole(from))?.min(size);
+        if end <= from {
+            break;
+        }
+        extents.push(Extent { offset: from, bytes: end - from });
+        at = end;
+    }
+    extents.push(Extent { offset: size, bytes: 0 });
+    Ok(extents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_are_found_and_the_end_is_told() {
+        let file = tempfile::tempfile().expect("a file");
+        sys::at_offset::write_all_at(&file, &[1; 4096], 1 << 20).expect("write");
+        file.set_len(2 << 20).expect("truncate");
+        let extents = extents(&file, 2 << 20).expect("seek");
+        assert_eq!(extents.last(), Some(&Extent { offset: 2 << 20, bytes: 0 }));
+        // A file system without holes says that all is data.
+        assert!(extents.len() <= 3 && extents.iter().any(|extent| extent.bytes >= 4096), "{extents:?}");
+    }
+}
