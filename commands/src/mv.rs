@@ -125,7 +125,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     refuse_backup_of_nothing(context, backup_wanted, args.no_clobber)?;
     let kept = backup(context, backup_wanted, args.suffix.as_ref())?;
     let mut elsewhere = Vec::new();
-    let mut renames = Renames::default();
+    let mut renames = Renames { dry_run: args.dry_run, ..Renames::default() };
     for job in jobs {
         match move_one(&words, &job, &args, kept.as_ref()) {
             Ok(Moved::Renamed) => renames.renamed += 1,
@@ -137,13 +137,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
             }
         }
     }
-    let failed = if elsewhere.is_empty() {
-        renames.failed = refused as u64;
-        report(context, &args.shared, &renames);
-        0
-    } else {
-        copy_and_remove(context, &words, &args, &elsewhere)?
-    };
+    renames.failed = refused as u64;
+    report(context, &args.shared, &renames, elsewhere.len());
+    let failed = if elsewhere.is_empty() { 0 } else { copy_and_remove(context, &words, &args, &elsewhere)? };
     words.finish()?;
     Ok(if refused == 0 && failed == 0 { Outcome::Done } else { Outcome::Partial })
 }
@@ -161,24 +157,28 @@ fn names(args: &MvArgs) -> Names {
     }
 }
 
-/// What became of all arguments, where nothing had to be copied.
+/// What became of arguments that were not to be copied.
 #[derive(Default, Serialize)]
 struct Renames {
     renamed: u64,
     left: u64,
     failed: u64,
+    dry_run: bool,
 }
 
-/// `--report` of a run without copies: there is no time in it that cores could save.
-fn report(context: &Context, shared: &SharedArgs, renames: &Renames) {
+/// `--report` of renames: there is no time in them that cores could save. Where others are `copied` their report, which follows, is all of the JSON.
+fn report(context: &Context, shared: &SharedArgs, renames: &Renames, copied: usize) {
     let text = match shared.report {
         None => return,
+        Some(ReportFormat::Json) if copied > 0 => return,
         Some(ReportFormat::Json) => serde_json::to_string(renames).expect("plain data") + "\n",
         Some(ReportFormat::Text) => {
-            let Renames { renamed, left, failed } = renames;
+            let Renames { renamed, left, failed, dry_run } = renames;
+            let would_have = if *dry_run { "would have " } else { "" };
             format!(
-                "renamed {}, {left} left as they were, {failed} failed; nothing was copied\n",
-                counted_entries(*renamed)
+                "{would_have}renamed {}, {left} left as they were, {failed} failed; {}\n",
+                counted_entries(*renamed),
+                if copied > 0 { "the others are copied" } else { "nothing was copied" }
             )
         }
     };

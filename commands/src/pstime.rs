@@ -20,7 +20,7 @@ use columns::Column;
 use observe::calls::split::{CallSplit, divide};
 use observe::departed::Departed;
 use observe::family::Family;
-use observe::model::Interval;
+use observe::model::{Idlers, Interval};
 use observe::sample::Sample;
 use observe::starving::Starving;
 use plan::Plan;
@@ -253,12 +253,13 @@ fn watch(
     }
     if count > 1 {
         let earlier = departed.join(&earlier);
-        interval.update(&first, &earlier);
-        interval.ended = departed.count();
-        starving.add_to(&mut interval);
-        divide(&mut interval, &first_calls, &earlier_calls);
-        let usages = first_families.iter().map(|family| family.usage(&interval, &first, &earlier)).collect();
-        shower.average(&chosen.content(&interval, usages, &earlier), &interval, &earlier)?;
+        let mut whole = Interval::new(Idlers::Listed);
+        whole.update(&first, &earlier);
+        whole.ended = departed.count();
+        starving.add_to(&mut whole, plan.idlers());
+        divide(&mut whole, &first_calls, &earlier_calls);
+        let usages = first_families.iter().map(|family| family.usage(&whole, &first, &earlier)).collect();
+        shower.average(&chosen.content(&whole, usages, &earlier), &whole, &earlier)?;
     }
     Ok(if unseen.is_empty() { Outcome::Done } else { Outcome::Partial })
 }

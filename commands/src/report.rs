@@ -142,7 +142,8 @@ fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
     );
     writeln!(text, "{}", bound_sentence(verdict, measures)).expect("writing to a string");
     if let Some(kept) = &finished.kept_up {
-        writeln!(text, "{}", kept_sentence(kept, measures, &finished.totals)).expect("writing to a string");
+        writeln!(text, "{}", kept_sentence(kept, measures, &finished.totals, finished.failed.as_ref()))
+            .expect("writing to a string");
     }
     if let Some(why) = &finished.width_why {
         writeln!(text, "{why}.").expect("writing to a string");
@@ -241,6 +242,10 @@ pub fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
             "waited for a CPU: {stage} was ready to run and had none for {} of the time; other programs, or other threads of this run, were on them.",
             terminal::percentage(*share)
         ),
+        Bound::Asleep { stage, share } => format!(
+            "bound by what its work waits for: {stage} was off the CPU for {} of the time and did not wait for one: a disk, a lock, memory, or a host that took the CPU.",
+            terminal::percentage(*share)
+        ),
         Bound::Memory { share, slots, slots_wanted, hands, hands_wanted } if hands < hands_wanted => format!(
             "bound by memory: room for {hands} of {hands_wanted} hands and {slots} of {slots_wanted} slots; for {} of the time of all these hands they were not there, or waited for a slot.",
             terminal::percentage(*share)
@@ -266,19 +271,22 @@ pub fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
 }
 
 /// `kept up: the producer waited 0.3 s of 41.2 s (0.7 %); levels 1 to 9, mean 6.2; 7.4 x smaller`.
-fn kept_sentence(kept: &Kept, measures: &Measures, totals: &Totals) -> String {
+fn kept_sentence(kept: &Kept, measures: &Measures, totals: &Totals, failed: Option<&Failed>) -> String {
     let share = kept.waited_ns as f64 / measures.wall_ns.max(1) as f64;
     // LIMIT: what `--keep-up` promises.
     let begin = if share <= 0.05 { "kept up" } else { "did not keep up" };
+    let smaller = match failed {
+        Some(_) => String::new(),
+        None => format!("; {:.1} x smaller", totals.bytes_in as f64 / totals.bytes_out.max(1) as f64),
+    };
     format!(
-        "{begin}: the producer waited {} of {} ({}); levels {} to {}, mean {:.1}; {:.1} x smaller",
+        "{begin}: the producer waited {} of {} ({}); levels {} to {}, mean {:.1}{smaller}",
         seconds_text(kept.waited_ns as f64 / 1e9),
         seconds_text(measures.wall_ns as f64 / 1e9),
         terminal::percentage(share),
         kept.level_lowest,
         kept.level_highest,
-        kept.level_mean,
-        totals.bytes_in as f64 / totals.bytes_out.max(1) as f64
+        kept.level_mean
     )
 }
 

@@ -126,6 +126,16 @@ impl Opened {
         }
     }
 
+    /// What brings who lists it from one header to the next.
+    pub fn how_headers_are_found(&self) -> String {
+        match &self.way {
+            Way::AtOffsets(..) | Way::Chosen(..) => "each says where the next one stands".to_owned(),
+            Way::InOrder(..) => "what comes through a pipe is read to its end".to_owned(),
+            Way::Packed { facts, .. } | Way::PackedInOrder(_, _, facts) => format!("{} is unpacked", facts.name),
+            Way::Program(_, program) => format!("{program} unpacks it, and all of that is read"),
+        }
+    }
+
     /// What a decoder that takes a share of the memory decodes.
     pub fn packed(&self) -> Option<&'static Facts> {
         match &self.way {

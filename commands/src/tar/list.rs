@@ -36,6 +36,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let names = super::names(args)?;
     let opened = archive::open(args)?;
     let name = opened.name.clone();
+    let how_headers_are_found = opened.how_headers_are_found();
     let mut chosen = Chosen::new(args, &names, None)?;
     let mut lines = Lines::new(args);
     let began = Instant::now();
@@ -49,7 +50,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
             let read = |feed| list(context, args, feed, &mut chosen, Rest { lines: &mut lines, shown });
             let (listed, decoding) =
                 opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, read)?;
-            way = decoding.map_or(Way::Headers, |measures| Way::Decoder(Box::new(measures)));
+            way = decoding.map_or(Way::Headers(how_headers_are_found), |measures| Way::Decoder(Box::new(measures)));
             listed
         }
     };
@@ -74,8 +75,8 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
 enum Way {
     /// The archive's index.
     Index,
-    /// Its headers.
-    Headers,
+    /// Its headers; how the next one is found.
+    Headers(String),
     /// As above, behind a decoder, which did nearly all of the work.
     Decoder(Box<Measures>),
 }
@@ -84,8 +85,8 @@ enum Way {
 fn report(context: &Context, args: &TarArgs, name: &str, took: Duration, way: &Way) {
     let Some(format) = args.shared.report else { return };
     let (from, why) = match way {
-        Way::Index => ("its index", "nothing else is read of the archive"),
-        Way::Headers => ("its headers", "each says where the next one stands: one hand reads them"),
+        Way::Index => ("its index", "nothing else is read of the archive".to_owned()),
+        Way::Headers(how) => ("its headers", format!("{how}: one hand reads them")),
         Way::Decoder(measures) => {
             let totals = Totals { bytes_in: measures.bytes_in, bytes_out: measures.bytes_out, ..Totals::default() };
             let circumstances = Circumstances {

@@ -191,6 +191,17 @@ impl Interval {
         self.endings = later.endings.as_ref().map(|endings| EndedUsage::of(endings, earlier, later));
     }
 
+    /// Counts idle processes again, and leaves them out where they are only counted: their waiting may have become known since.
+    pub fn count_idle(&mut self, idlers: Idlers) {
+        let is_idle = |usage: &Usage| {
+            usage.cpu.total_ns == 0 && usage.wait_ns.unwrap_or(0) == 0 && usage.presence == Presence::Both
+        };
+        self.idle = self.processes.iter().filter(|usage| is_idle(usage)).count();
+        if idlers == Idlers::Counted {
+            self.processes.retain(|usage| !is_idle(usage));
+        }
+    }
+
     fn add(&mut self, known: Option<&ProcessSample>, process: &ProcessSample, earlier: &Sample, later: &Sample) {
         let Some(total_ns) = process.cpu.total_ns else { return };
         let had_ns = known.and_then(|known| known.cpu.total_ns).unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Waiting that has not ended: the kernel counts a wait when it ends, so that over a long time the last one of a thread that
 //! gets no CPU any more would be missing. The intervals between have seen it.
 
-use crate::model::Interval;
+use crate::model::{Idlers, Interval};
 use std::collections::HashMap;
 
 /// A thread, by process and number.
@@ -26,8 +26,9 @@ impl Starving {
             .collect();
     }
 
-    /// Adds what has not ended to the interval of all that were noted. Who was starved in all of it has it already.
-    pub fn add_to(&self, all: &mut Interval) {
+    /// Adds what has not ended to the interval of all that were noted, which lists idle processes: one whose only wait has not ended
+    /// is none. Who was starved in all of it has it already.
+    pub fn add_to(&self, all: &mut Interval, idlers: Idlers) {
         let mut by_process: HashMap<u32, u64> = HashMap::new();
         for thread in &mut all.threads {
             let Some(waiting_ns) = self.waiting_ns.get(&(thread.pid, thread.tid)) else { continue };
@@ -40,13 +41,13 @@ impl Starving {
             let more_ns = by_process.get(&usage.pid).copied().unwrap_or(0);
             usage.wait_ns = usage.wait_ns.map(|wait_ns| wait_ns.saturating_add(more_ns));
         }
+        all.count_idle(idlers);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Idlers;
     use crate::sample::{ProcessSample, Sample, Span, ThreadSample};
     use crate::source::process_stat::{StatLine, State};
     use crate::source::run_delay::RunDelay;
@@ -71,7 +72,7 @@ mod tests {
             starving.note(&interval);
         }
         interval.update(&samples[0], &samples[samples.len() - 1]);
-        starving.add_to(&mut interval);
+        starving.add_to(&mut interval, Idlers::Counted);
         (interval.threads[0].wait_ns, interval.processes[0].wait_ns)
     }
 
@@ -91,5 +92,7 @@ mod tests {
         assert_eq!(average(&starved_always), (200, Some(200)), "not twice");
         let slept = [sample(0, 0, 0, Runnable), sample(100, 60, 40, Sleeping), sample(200, 60, 40, Sleeping)];
         assert_eq!(average(&slept), (40, Some(40)));
+        let never_ran = [sample(0, 5, 5, Sleeping), sample(100, 5, 5, Runnable), sample(200, 5, 5, Runnable)];
+        assert_eq!(average(&never_ran), (100, Some(100)), "by its counters it was idle");
     }
 }

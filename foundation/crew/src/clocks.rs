@@ -17,6 +17,8 @@ pub struct StageClock {
     pub unstaffed_ns: u64,
     /// Of the unstaffed: ready to run, and waiting for a CPU. Nobody asks it of trees.
     pub cpu_wait_ns: u64,
+    /// Of the blocked: off the CPU in the middle of work and not waiting for one. Nobody asks it of trees.
+    pub asleep_ns: u64,
 }
 
 impl StageClock {
@@ -25,12 +27,14 @@ impl StageClock {
         self.busy_ns + self.starved_ns + self.blocked_ns + self.unstaffed_ns
     }
 
-    pub(crate) fn add(&mut self, other: &Self) {
+    /// Adds another clock of the same stage.
+    pub fn add(&mut self, other: &Self) {
         self.busy_ns += other.busy_ns;
         self.starved_ns += other.starved_ns;
         self.blocked_ns += other.blocked_ns;
         self.unstaffed_ns += other.unstaffed_ns;
         self.cpu_wait_ns += other.cpu_wait_ns;
+        self.asleep_ns += other.asleep_ns;
     }
 
     /// What was booked as waiting for somebody at either end.
@@ -88,10 +92,16 @@ impl Clocks {
     }
 
     /// Takes out of one thread's waiting at both ends what it was ready to run in, `run_delay_ns` by the kernel's count: who waits for
-    /// a CPU in the middle of a read is not kept by the source. Which wait it fell into is not known: each gives its share. Who
-    /// computes does not sleep, so what went by there is known already.
-    pub(crate) fn tell_cpu_waits(&mut self, run_delay_ns: u64) {
+    /// a CPU in the middle of a read is not kept by the source. Which wait it fell into is not known: each gives its share, behind work,
+    /// whose every moment off the CPU was taken for one. What of that the kernel does not know slept: work may write files.
+    pub(crate) fn tell_cpu_waits(&mut self, run_delay_ns: Option<u64>) {
+        let Some(run_delay_ns) = run_delay_ns else { return };
         let Self { read, cut, work, write, lanes } = self;
+        let asleep_ns = work.cpu_wait_ns.saturating_sub(run_delay_ns);
+        work.cpu_wait_ns -= asleep_ns;
+        work.unstaffed_ns -= asleep_ns;
+        work.blocked_ns += asleep_ns;
+        work.asleep_ns += asleep_ns;
         let elsewhere_ns = run_delay_ns.saturating_sub(work.cpu_wait_ns);
         let waited_ns: u64 = [&*read, work, write, lanes].into_iter().map(StageClock::waited_ns).sum();
         let share = (elsewhere_ns as f64 / waited_ns.max(1) as f64).min(1.0);
@@ -108,10 +118,31 @@ impl Clocks {
     }
 }
 
-/// How long this thread has been ready to run and without a CPU, since it began. Read at both ends of a thread's work, never within:
-/// it is a file.
-pub(crate) fn run_delay_ns() -> u64 {
-    machine::thread_run_delay_ns(&machine::Host::real())
+/// How long a thread was ready to run and without a CPU, from here on. Read at both ends of its work, never within: it is a file.
+#[derive(Clone, Copy)]
+pub(crate) struct RunDelay {
+    before_ns: Option<u64>,
+}
+
+impl RunDelay {
+    /// Of the calling thread, from now on.
+    pub fn since_now() -> Self {
+        Self { before_ns: Self::whole_ns() }
+    }
+
+    /// Of the calling thread, since it began.
+    pub fn since_its_begin() -> Self {
+        Self { before_ns: Some(0) }
+    }
+
+    /// So far; none where the kernel does not tell.
+    pub fn so_far_ns(self) -> Option<u64> {
+        Some(Self::whole_ns()?.saturating_sub(self.before_ns?))
+    }
+
+    fn whole_ns() -> Option<u64> {
+        machine::thread_run_delay_ns(&machine::Host::real())
+    }
 }
 
 /// Runs `stage` and adds its time to `clock`: CPU time is busy, the rest is what `off_cpu` says.
@@ -152,13 +183,17 @@ mod tests {
         let write = StageClock { blocked_ns: 100, ..StageClock::default() };
         let own = Clocks { read, cut, write, ..Clocks::default() };
         let mut clocks = own;
-        clocks.tell_cpu_waits(400);
-        let read = StageClock { busy_ns: 100, starved_ns: 300, blocked_ns: 50, unstaffed_ns: 350, cpu_wait_ns: 350 };
+        clocks.tell_cpu_waits(None);
+        assert_eq!(clocks.read, own.read, "the kernel does not tell");
+        clocks.tell_cpu_waits(Some(400));
+        let (unstaffed_ns, cpu_wait_ns) = (350, 350);
+        let read =
+            StageClock { busy_ns: 100, starved_ns: 300, blocked_ns: 50, unstaffed_ns, cpu_wait_ns, asleep_ns: 0 };
         assert_eq!(clocks.read, read);
         assert_eq!((clocks.cut.starved_ns, clocks.cut.cpu_wait_ns), (150, 150));
         assert_eq!((clocks.write.blocked_ns, clocks.write.cpu_wait_ns), (50, 50));
         assert_eq!(clocks.read.total_ns(), own.read.total_ns(), "no time is made or lost");
-        clocks.tell_cpu_waits(10_000);
+        clocks.tell_cpu_waits(Some(10_000));
         assert_eq!((clocks.read.starved_ns, clocks.read.unstaffed_ns), (0, 700), "no more than was booked");
     }
 
@@ -167,9 +202,19 @@ mod tests {
         let work = StageClock { busy_ns: 100, unstaffed_ns: 500, cpu_wait_ns: 300, ..StageClock::default() };
         let read = StageClock { starved_ns: 200, ..StageClock::default() };
         let mut clocks = Clocks { read, work, ..Clocks::default() };
-        clocks.tell_cpu_waits(300);
+        clocks.tell_cpu_waits(Some(300));
         assert_eq!((clocks.read.starved_ns, clocks.work.unstaffed_ns), (200, 500));
-        clocks.tell_cpu_waits(400);
+        clocks.tell_cpu_waits(Some(400));
         assert_eq!((clocks.read.starved_ns, clocks.read.cpu_wait_ns, clocks.work), (100, 100, work));
+    }
+
+    #[test]
+    fn who_sleeps_in_the_middle_of_work_does_not_wait_for_a_cpu() {
+        let work = StageClock { busy_ns: 100, unstaffed_ns: 500, cpu_wait_ns: 300, ..StageClock::default() };
+        let mut clocks = Clocks { work, ..Clocks::default() };
+        clocks.tell_cpu_waits(Some(50));
+        let (unstaffed_ns, blocked_ns) = (250, 250);
+        let told = StageClock { unstaffed_ns, blocked_ns, cpu_wait_ns: 50, asleep_ns: 250, ..work };
+        assert_eq!((clocks.work, clocks.work.total_ns()), (told, work.total_ns()));
     }
 }

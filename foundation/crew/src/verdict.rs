@@ -63,6 +63,13 @@ pub enum Bound {
         /// Share of the time that it was occupied, or of the workers' time.
         share: f64,
     },
+    /// The hands were in the middle of work, off the CPU, and not waiting for one: a disk, a lock, memory, or a host that took the CPU.
+    Asleep {
+        /// What the work is called.
+        stage: &'static str,
+        /// Share of the workers' time.
+        share: f64,
+    },
     /// The memory cap left too few slots, or too few hands.
     Memory {
         /// Share of the time of all hands there could have been that they waited for a slot, or were not there.
@@ -202,6 +209,7 @@ fn without_hands_that_cannot_be(measures: &Measures, hands_allowed: usize) -> Me
 struct Workers {
     total_ns: f64,
     waited_for_cpu: f64,
+    asleep: f64,
     busy: f64,
     starved: f64,
     blocked: f64,
@@ -209,7 +217,7 @@ struct Workers {
 }
 
 fn bound_of(measures: &Measures) -> Bound {
-    let [read_name, _, write_name] = measures.stage_names;
+    let [read_name, work_name, write_name] = measures.stage_names;
     let clocks = &measures.clocks;
     let workers = workers_time(measures);
     let lanes_at_once = measures.parallel_lanes().min(measures.workers).max(1) as u64;
@@ -243,6 +251,9 @@ fn bound_of(measures: &Measures) -> Bound {
             slots: measures.slots.given,
             slots_wanted: measures.slots.wanted,
         };
+    }
+    if workers.asleep >= STANDS_OUT {
+        return Bound::Asleep { stage: work_name, share: workers.asleep };
     }
     if workers.starved >= STANDS_OUT && reading.share < NEXT_TO_NOTHING && cutting.share < NEXT_TO_NOTHING {
         // It is not the source that they waited for: there was less to do at once than there were hands.
@@ -353,6 +364,7 @@ fn workers_time(measures: &Measures) -> Workers {
     Workers {
         total_ns,
         waited_for_cpu: share(|clock| clock.cpu_wait_ns),
+        asleep: share(|clock| clock.asleep_ns),
         busy: share(|clock| clock.busy_ns),
         starved: share(|clock| clock.starved_ns),
         blocked: share(|clock| clock.blocked_ns),
@@ -373,7 +385,8 @@ fn hands_kept_away(measures: &Measures, workers: &Workers) -> usize {
 fn slot_wait_share(measures: &Measures, workers: &Workers) -> f64 {
     let not_there = measures.width.saturating_sub(measures.workers) + hands_kept_away(measures, workers);
     let never_hired = not_there as f64 * measures.wall_ns as f64;
-    (measures.clocks.work.blocked_ns as f64 + never_hired) / (workers.total_ns + never_hired)
+    let work = &measures.clocks.work;
+    ((work.blocked_ns - work.asleep_ns) as f64 + never_hired) / (workers.total_ns + never_hired)
 }
 
 fn next_step(bound: &Bound, measures: &Measures, circumstances: &Circumstances) -> Option<NextStep> {
@@ -400,6 +413,6 @@ fn next_step(bound: &Bound, measures: &Measures, circumstances: &Circumstances) 
         Bound::Sink { waiting, .. } => {
             (measures.writing == Access::OwnThread && *waiting < 0.5).then_some(NextStep::WriteToFile)
         }
-        Bound::CannotTell { .. } => None,
+        Bound::CannotTell { .. } | Bound::Asleep { .. } => None,
     }
 }

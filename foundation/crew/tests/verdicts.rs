@@ -169,6 +169,20 @@ fn who_waits_for_a_cpu_is_not_kept_by_the_source_nor_by_the_sink() {
 }
 
 #[test]
+fn work_that_sleeps_is_bound_by_what_it_waits_for() {
+    let work = StageClock { busy_ns: 500_000_000, blocked_ns: 1_500_000_000, ..StageClock::default() };
+    let mut measures = a_second_of_two();
+    measures.clocks = Clocks { work: StageClock { asleep_ns: 1_400_000_000, ..work }, ..Clocks::default() };
+    let bound = |measures: &Measures| verdict(measures, &Circumstances::default()).bound;
+    assert_eq!(bound(&measures), Bound::Asleep { stage: "pack", share: 0.7 });
+    // That is no waiting for a slot.
+    measures.slots.given = 1;
+    assert_eq!(bound(&measures), Bound::Asleep { stage: "pack", share: 0.7 });
+    measures.clocks = Clocks { work, ..Clocks::default() };
+    assert!(matches!(bound(&measures), Bound::Memory { .. }));
+}
+
+#[test]
 fn slow_work_is_named_and_more_hands_offered_when_the_user_held_them_back() {
     let costs = Costs { work_spin: ms(6), ..Costs::default() };
     let held_back = Circumstances { hands_allowed: 8, hands_asked: Some(1), ..Circumstances::default() };

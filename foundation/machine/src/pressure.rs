@@ -53,9 +53,9 @@ pub fn own_run_delay_ns(host: &Host) -> u64 {
     threads.filter_map(|entry| delay(entry.ok()?.file_name())).fold(0, u64::saturating_add)
 }
 
-/// The same of the calling thread alone.
-pub fn thread_run_delay_ns(host: &Host) -> u64 {
-    run_delay_ns(host, Path::new("/proc/thread-self")).unwrap_or(0)
+/// The same of the calling thread alone; none where the kernel does not tell.
+pub fn thread_run_delay_ns(host: &Host) -> Option<u64> {
+    run_delay_ns(host, Path::new("/proc/thread-self"))
 }
 
 fn run_delay_ns(host: &Host, thread: &Path) -> Option<u64> {
@@ -90,8 +90,8 @@ mod tests {
         fake.file("/proc/self/task/8/schedstat", "100 22 3\n");
         fake.file("/proc/self/task/9/schedstat", "0\n");
         assert_eq!(own_run_delay_ns(&fake.host()), 42);
-        assert_eq!(thread_run_delay_ns(&fake.host()), 0);
+        assert_eq!(thread_run_delay_ns(&fake.host()), None);
         fake.file("/proc/thread-self/schedstat", "100 20 3\n");
-        assert_eq!(thread_run_delay_ns(&fake.host()), 20);
+        assert_eq!(thread_run_delay_ns(&fake.host()), Some(20));
     }
 }

@@ -12,41 +12,59 @@ pub fn as_one(reading: &Measures, decoding: &Measures) -> Measures {
     let (reader, decoder) = (&reading.clocks, &decoding.clocks);
     let [decoder_reads, ..] = decoding.stage_names;
     let [_, works, writes] = reading.stage_names;
+    // One stream is unpacked by the thread that reads it, from a pipe too: it takes a hand for that.
+    let is_one_stream = decoder_reads == ONE_STREAM;
     let (read, cut, work_too, stage_names) = match decoding.reading {
+        Access::OwnThread if is_one_stream => {
+            (decoder.read, decoder.cut, computing(&decoder.work), ["unpack", works, writes])
+        }
         Access::OwnThread => {
-            (decoder.read, decoder.cut, decoder.work.busy_ns, [decoder_reads, "unpack and extract", writes])
+            (decoder.read, decoder.cut, computing(&decoder.work), [decoder_reads, "unpack and extract", writes])
         }
         // Units are decoded by all hands. In order are finding them, and the slicing behind them.
         Access::AtOffsets => {
-            let busy_ns = decoder.read.busy_ns + decoder.work.busy_ns;
-            let read = StageClock { busy_ns, starved_ns: decoder.read.starved_ns, ..StageClock::default() };
+            let mut read = computing(&decoder.read);
+            read.add(&StageClock { starved_ns: decoder.read.starved_ns, ..computing(&decoder.work) });
             let slice = only_busy(&reader.read);
             let cut = if decoder.cut.busy_ns > slice.busy_ns { decoder.cut } else { slice };
-            (read, cut, 0, ["unpack", works, writes])
+            (read, cut, StageClock::default(), ["unpack", works, writes])
         }
-        Access::InTurns => (decoder.read, decoder.cut, decoder.work.busy_ns, ["unpack", works, writes]),
+        Access::InTurns => (decoder.read, decoder.cut, computing(&decoder.work), ["unpack", works, writes]),
     };
+    let wider = if decoding.width > reading.width { decoding } else { reading };
     let workers = reading.workers.max(decoding.workers);
-    let in_hands = |access: Access, clock: &StageClock| if access == Access::OwnThread { 0 } else { clock.busy_ns };
-    let unpacked_ns = in_hands(decoding.reading, &decoder.read) + decoder.work.busy_ns;
-    let busy_ns = unpacked_ns + reader.work.busy_ns + reader.lanes.busy_ns + in_hands(reading.writing, &reader.write);
-    let left_ns = (workers as u64 * reading.wall_ns).saturating_sub(busy_ns + read.starved_ns);
+    let read_in_hands_ns = match decoding.reading {
+        Access::OwnThread if is_one_stream => read.busy_ns,
+        Access::OwnThread => 0,
+        Access::AtOffsets | Access::InTurns => read.total_ns(),
+    };
+    let unpacked_ns = read_in_hands_ns + work_too.total_ns();
+    let (write, written_ns) = match reading.writing {
+        Access::OwnThread => (reader.write, 0),
+        Access::AtOffsets | Access::InTurns => (only_busy(&reader.write), reader.write.busy_ns),
+    };
+    let worked_ns = unpacked_ns + reader.work.busy_ns + reader.lanes.busy_ns + written_ns;
+    let left_ns = (workers as u64 * reading.wall_ns).saturating_sub(worked_ns);
+    let mut work = StageClock { busy_ns: reader.work.busy_ns, ..idle(&reader.work, unpacked_ns, left_ns) };
+    work.add(&work_too);
     Measures {
         reading: decoding.reading,
         stage_names,
         workers,
-        clocks: Clocks {
-            read,
-            cut,
-            work: StageClock { busy_ns: reader.work.busy_ns + work_too, ..idle(&reader.work, unpacked_ns, left_ns) },
-            write: match reading.writing {
-                Access::OwnThread => reader.write,
-                Access::AtOffsets | Access::InTurns => only_busy(&reader.write),
-            },
-            lanes: only_busy(&reader.lanes),
-        },
+        width: wider.width,
+        slots: wider.slots,
+        clocks: Clocks { read, cut, work, write, lanes: only_busy(&reader.lanes) },
         ..reading.clone()
     }
+}
+
+/// What a decoder calls its reading where that unpacks as well.
+const ONE_STREAM: &str = "decompress";
+
+/// What a stage computed, and was ready to.
+fn computing(clock: &StageClock) -> StageClock {
+    let StageClock { busy_ns, cpu_wait_ns, .. } = *clock;
+    StageClock { busy_ns, unstaffed_ns: cpu_wait_ns, cpu_wait_ns, ..StageClock::default() }
 }
 
 fn only_busy(clock: &StageClock) -> StageClock {
@@ -67,6 +85,7 @@ fn idle(clock: &StageClock, elsewhere_ns: u64, left_ns: u64) -> StageClock {
         blocked_ns: part(clock.blocked_ns),
         unstaffed_ns: part(unstaffed_ns),
         cpu_wait_ns: part(clock.cpu_wait_ns.min(unstaffed_ns)),
+        asleep_ns: part(clock.asleep_ns),
     }
 }
 
@@ -142,7 +161,41 @@ mod tests {
         let decoding = measures(Access::OwnThread, ["read", "decompress", "write"], clocks);
         let told = as_one(&extraction(), &decoding);
         assert_eq!(told.clocks.work.busy_ns, 1000 * MS);
+        assert_eq!(told.clocks.work.total_ns(), 2000 * MS, "all the time of two hands");
         let bound = verdict(&told, &Circumstances::default()).bound;
         assert!(matches!(bound, Bound::Source { stage: "read", .. }), "{bound:?}");
+    }
+
+    #[test]
+    fn a_slow_pipe_is_the_source_for_one_hand_too() {
+        let clocks = Clocks { read: clock(50, 950, 0), work: clock(60, 900, 0), ..Clocks::default() };
+        let decoding = Measures { workers: 1, ..measures(Access::OwnThread, ["decompress", "check", "write"], clocks) };
+        let clocks = Clocks { read: clock(5, 0, 0), work: clock(40, 950, 0), ..Clocks::default() };
+        let extraction = Measures { workers: 1, ..measures(Access::OwnThread, ["slice", "extract", "finish"], clocks) };
+        let told = as_one(&extraction, &decoding);
+        // The thread that reads unpacks, with a hand, for 50 ms.
+        assert_eq!(told.clocks.work.total_ns(), 950 * MS);
+        let bound = verdict(&told, &Circumstances::default()).bound;
+        assert!(matches!(bound, Bound::Source { stage: "unpack", waiting, .. } if waiting > 0.9), "{bound:?}");
+    }
+
+    #[test]
+    fn a_decoder_without_a_cpu_waits_for_one_wherever_it_reads() {
+        let without = |busy: u64, waited: u64| StageClock { cpu_wait_ns: waited * MS, ..clock(busy, 0, waited) };
+        let clocks = Clocks { work: clock(200, 0, 1000), ..Clocks::default() };
+        for (access, names, read, work) in [
+            (Access::InTurns, ["decompress", "check", "write"], without(300, 650), clock(0, 0, 0)),
+            (Access::AtOffsets, ["read", "decompress", "write"], clock(10, 0, 0), without(500, 1200)),
+        ] {
+            let decoder = Clocks { read, work, ..Clocks::default() };
+            let told = as_one(
+                &measures(Access::OwnThread, ["slice", "extract", "finish"], clocks),
+                &measures(access, names, decoder),
+            );
+            let whole_ns = told.clocks.read.total_ns() + told.clocks.work.total_ns();
+            assert_eq!(whole_ns, 2000 * MS, "all the time of two hands");
+            let bound = verdict(&told, &Circumstances::default()).bound;
+            assert!(matches!(bound, Bound::Cpu { .. }), "{bound:?}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{AccessCounts, Cut, Fill, Held, Ran, Stages, cut};
 use crate::budget::Lease;
-use crate::clocks::{Clocks, OffCpu, run_delay_ns, timed};
+use crate::clocks::{Clocks, OffCpu, RunDelay, timed};
 use crate::tally::Tally;
 use crate::verdict::SHORTEST_JUDGED;
 use std::time::Instant;
@@ -40,7 +40,7 @@ pub(super) fn run<S: Stages>(stages: &S, lease: &dyn Lease, tally: &Tally) -> Ra
     // LIMIT: small work is over sooner than the file could be read, and gets no verdict. That of longer runs has what the thread
     // waited before this run too: the start of a program.
     if begin.elapsed() >= SHORTEST_JUDGED {
-        ran.clocks.tell_cpu_waits(run_delay_ns());
+        ran.clocks.tell_cpu_waits(RunDelay::since_its_begin().so_far_ns());
     }
     ran
 }

@@ -5,7 +5,7 @@ use super::demand::Demand;
 use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task};
 use super::{AccessCounts, By, Cut, Fill, Held, Ran, SharedSink, Staffing, Stages, Turn, cut};
 use crate::budget::Lease;
-use crate::clocks::{Clocks, OffCpu, StageClock, nanoseconds, run_delay_ns, timed};
+use crate::clocks::{Clocks, OffCpu, RunDelay, StageClock, nanoseconds, timed};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
 use crate::tally::Tally;
 use std::time::Instant;
@@ -104,7 +104,7 @@ impl<S: Stages> Crew<'_, S> {
         'env: 'scope,
     {
         let _alarm = Alarm(self);
-        let delay_before = run_delay_ns();
+        let delay = RunDelay::since_now();
         let scratch = self.stages.new_scratch();
         let mut worker = Worker { scratch, clocks: Clocks::default(), hand: None, cutting: None };
         let mut floor = lock(&self.floor);
@@ -126,7 +126,7 @@ impl<S: Stages> Crew<'_, S> {
             }
         }
         drop(floor);
-        worker.clocks.tell_cpu_waits(run_delay_ns().saturating_sub(delay_before));
+        worker.clocks.tell_cpu_waits(delay.so_far_ns());
         floor = lock(&self.floor);
         floor.clocks.add(&worker.clocks);
         floor.workers -= 1;
@@ -352,7 +352,7 @@ impl<S: Stages> Crew<'_, S> {
         'env: 'scope,
     {
         let _alarm = Alarm(self);
-        let (mut clocks, delay_before) = (Clocks::default(), run_delay_ns());
+        let (mut clocks, delay) = (Clocks::default(), RunDelay::since_now());
         let mut floor = lock(&self.floor);
         let Some(mut source) = floor.desk.take_source(lane) else { return };
         loop {
@@ -378,7 +378,7 @@ impl<S: Stages> Crew<'_, S> {
             self.call_for(&mut floor, scope);
         }
         drop(floor);
-        clocks.tell_cpu_waits(run_delay_ns().saturating_sub(delay_before));
+        clocks.tell_cpu_waits(delay.so_far_ns());
         floor = lock(&self.floor);
         floor.desk.return_source(lane, source);
         floor.clocks.add(&clocks);
@@ -406,7 +406,7 @@ impl<S: Stages> Crew<'_, S> {
         'env: 'scope,
     {
         let _alarm = Alarm(self);
-        let (mut clocks, delay_before) = (Clocks::default(), run_delay_ns());
+        let (mut clocks, delay) = (Clocks::default(), RunDelay::since_now());
         let mut floor = lock(&self.floor);
         loop {
             match floor.desk.take_outbox(lane) {
@@ -428,7 +428,7 @@ impl<S: Stages> Crew<'_, S> {
             }
         }
         drop(floor);
-        clocks.tell_cpu_waits(run_delay_ns().saturating_sub(delay_before));
+        clocks.tell_cpu_waits(delay.so_far_ns());
         floor = lock(&self.floor);
         floor.clocks.add(&clocks);
         self.call_for(&mut floor, scope);
