@@ -30,7 +30,8 @@ impl Load {
     }
 
     fn spinner(folder: &Path) -> Self {
-        Self::start("sh", &["-c", "while :; do :; done"], folder)
+        // Nobody ends it where the test is killed.
+        Self::start("sh", &["-c", "ulimit -t 900; while :; do :; done"], folder)
     }
 
     fn pid(&self) -> Pid {

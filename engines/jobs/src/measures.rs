@@ -41,6 +41,8 @@ pub struct Measures {
     pub critical_path_ns: u64,
     /// CPU time of jobs, waited-for children included.
     pub jobs_cpu_ns: u64,
+    /// Blocks that jobs had read from disks and written.
+    pub jobs_blocks: u64,
     /// CPU time of the runner itself.
     pub own_cpu_ns: u64,
     /// Bytes that jobs printed through the runner.
@@ -201,6 +203,8 @@ fn bound(measures: &Measures) -> JobsBound {
     let critical = share(measures.critical_path_ns);
     let on_cpu = (measures.jobs_cpu_ns as f64 / measures.work_ns.max(1) as f64).min(1.0);
     let on_disks = measures.disk_waits_ns.map_or(0.0, share).min(1.0);
+    // What waits for disks is the machine's tasks; jobs that neither read nor wrote a block are not among them.
+    let on_disks = if measures.jobs_blocks > 0 { on_disks } else { 0.0 };
     if on_disks >= NAMED_SHARE && on_cpu < MOSTLY_ON_CPU && share(waits.list_ns) < NAMED_SHARE {
         return JobsBound::Disks { share: on_disks, on_cpu };
     }
@@ -250,9 +254,12 @@ mod tests {
         assert_eq!(bound(|_| {}), JobsBound::Hands { busy: 1.0, on_cpu: 1.0 });
         assert_eq!(bound(|run| run.jobs_cpu_ns = SECOND), JobsBound::Hands { busy: 1.0, on_cpu: 0.05 });
         assert_eq!(bound(|run| run.waits.unstaffed_ns = 5 * SECOND), JobsBound::Unstaffed { share: 0.5 });
-        let waits_for_disks =
-            |run: &mut Measures| (run.disk_waits_ns, run.jobs_cpu_ns) = (Some(8 * SECOND), 2 * SECOND);
+        let waits_for_disks = |run: &mut Measures| {
+            (run.disk_waits_ns, run.jobs_cpu_ns, run.jobs_blocks) = (Some(8 * SECOND), 2 * SECOND, 8)
+        };
         assert_eq!(bound(waits_for_disks), JobsBound::Disks { share: 0.8, on_cpu: 0.1 });
+        let others_do = |run: &mut Measures| (run.disk_waits_ns, run.jobs_cpu_ns) = (Some(8 * SECOND), 2 * SECOND);
+        assert!(matches!(bound(others_do), JobsBound::Hands { .. }), "jobs had nothing to do with disks");
         assert!(
             matches!(bound(|run| run.disk_waits_ns = Some(8 * SECOND)), JobsBound::Hands { .. }),
             "jobs kept the CPUs busy"

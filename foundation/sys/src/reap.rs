@@ -172,6 +172,11 @@ impl Usage {
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }
+
+    /// Blocks read and written in all.
+    pub fn blocks(&self) -> u64 {
+        self.blocks_in + self.blocks_out
+    }
 }
 
 fn usage_of(usage: &libc::rusage) -> Usage {

@@ -204,6 +204,7 @@ impl Runner<'_> {
         measures.work_ns += wall_ns * running.pending.spec.hands() as u64;
         measures.longest_ns = measures.longest_ns.max(wall_ns);
         measures.jobs_cpu_ns += end.spent.usage.cpu_ns();
+        measures.jobs_blocks += end.spent.usage.blocks();
         measures.output_bytes += end.printed_bytes.iter().sum::<u64>();
         measures.rss_peak_bytes = measures.rss_peak_bytes.max(end.spent.usage.rss_peak_bytes);
         self.chains.longest_ns = self.chains.longest_ns.max(running.chain_ns + wall_ns);

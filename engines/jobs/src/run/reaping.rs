@@ -121,6 +121,7 @@ impl Runner<'_> {
         }
         let (late, measures) = (self.leftovers.late(), &mut self.ran.measures);
         measures.jobs_cpu_ns += late.cpu_ns();
+        measures.jobs_blocks += late.blocks();
         measures.rss_peak_bytes = measures.rss_peak_bytes.max(late.rss_peak_bytes);
         if !survivors.is_empty() {
             self.observer.tell(&Event::StillRun(&survivors));
