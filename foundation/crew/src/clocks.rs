@@ -84,11 +84,13 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// Adds a cut. What of it others could have prepared is reading as any other.
-    pub(crate) fn cut_took(&mut self, whole: &StageClock, preparing: &StageClock) {
+    /// Adds a cut. What of it others could have prepared is reading as any other: its time by the wall, divided as the whole cut's is,
+    /// since the CPU's clock costs a system call.
+    pub(crate) fn cut_took(&mut self, whole: &StageClock, preparing: Duration) {
         self.read.add(whole);
-        self.cut.busy_ns += whole.busy_ns.saturating_sub(preparing.busy_ns);
-        self.cut.starved_ns += whole.starved_ns.saturating_sub(preparing.starved_ns);
+        let alone = 1.0 - (nanoseconds(preparing) as f64 / whole.total_ns().max(1) as f64).min(1.0);
+        self.cut.busy_ns += (whole.busy_ns as f64 * alone) as u64;
+        self.cut.starved_ns += (whole.starved_ns as f64 * alone) as u64;
     }
 
     /// Takes out of one thread's waiting at both ends what it was ready to run in, `run_delay_ns` by the kernel's count: who waits for

@@ -13,7 +13,7 @@ use crate::clocks::{Clocks, OffCpu, StageClock, timed};
 use crate::measures::{Access, Measures, Slots};
 use crate::sync::Arc;
 use crate::tally::Tally;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What an engine brings: how a lane is opened, cut into chunks, worked on, put in order, written and closed.
 ///
@@ -124,13 +124,13 @@ pub struct Turn<'a> {
     lease: Option<&'a dyn Lease>,
     waited: StageClock,
     /// Spent on what others could have prepared.
-    preparing: StageClock,
+    preparing: Duration,
 }
 
 impl<'a> Turn<'a> {
     /// The turn of a caller that holds a hand already, or needs none: a worker, a test.
     pub fn with_a_hand() -> Self {
-        Turn { lease: None, waited: StageClock::default(), preparing: StageClock::default() }
+        Turn { lease: None, waited: StageClock::default(), preparing: Duration::ZERO }
     }
 
     /// The turn of a thread that holds none.
@@ -140,7 +140,10 @@ impl<'a> Turn<'a> {
 
     /// Does what [`Stages::look_ahead`] could have done before: it is no part of what one alone can do at a time.
     pub fn prepare<T>(&mut self, look: impl FnOnce() -> T) -> T {
-        timed(&mut self.preparing, OffCpu::Starved, look)
+        let begin = Instant::now();
+        let result = look();
+        self.preparing += begin.elapsed();
+        result
     }
 
     /// Runs something that computes rather than waits, with a hand. A worker's turn has one already; a thread that reads
@@ -213,7 +216,7 @@ fn cut<S: Stages>(
 ) -> Result<Cut, S::Error> {
     let (mut turn, mut clock) = (Turn::with_a_hand(), StageClock::default());
     let outcome = timed(&mut clock, OffCpu::Starved, || stages.cut(source, chunk, &mut turn));
-    clocks.cut_took(&clock, &turn.preparing);
+    clocks.cut_took(&clock, turn.preparing);
     outcome
 }
 

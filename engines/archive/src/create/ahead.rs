@@ -192,13 +192,14 @@ impl Ahead {
         }
     }
 
-    /// Looks at what the walk will come to first.
-    pub fn look(&self, look: &Look<'_>) {
-        let Some(mut claim) = self.claim() else { return };
-        let Some(Shared { folder, path, device, order, .. }) = &claim.listing.shared else { return };
+    /// Looks at what the walk will come to first. False where there was nothing to look at.
+    pub fn look(&self, look: &Look<'_>) -> bool {
+        let Some(mut claim) = self.has_some().then(|| self.claim()).flatten() else { return false };
+        let Some(Shared { folder, path, device, order, .. }) = &claim.listing.shared else { return false };
         let place = Place { folder: folder.as_fd(), path, device: Some(*device), order };
         let counted = Counted::among(&self.looked, claim.range.len());
         claim.batch = Some(claim.listing.look_at(claim.range.clone(), &place, look, Some(counted)));
+        true
     }
 
     fn claim(&self) -> Option<Claim> {
@@ -248,9 +249,16 @@ impl Listing {
         let (range, batch) = if claims.next == from {
             (self.claim(&mut claims), None)
         } else {
+            let mut has_more = true;
             let batch = loop {
                 match claims.looked.remove(&from) {
                     Some(batch) => break batch,
+                    // Somebody is looking at it just now: a nap would last longer than that.
+                    None if has_more => {
+                        drop(claims);
+                        has_more = look.ahead.look(look);
+                        claims = lock(&self.claims);
+                    }
                     None => claims = self.has_been_looked.wait(claims).unwrap_or_else(PoisonError::into_inner),
                 }
             };

@@ -54,7 +54,9 @@ fn the_order_is_the_same_whoever_looked() {
         let ahead = Ahead::new(true, 1000);
         let mut ahead_most = 0;
         let members = walked(place.path(), &ahead, |look| {
-            (0..looks).for_each(|_| ahead.look(look));
+            for _ in 0..looks {
+                ahead.look(look);
+            }
             ahead_most = ahead_most.max(ahead.looked.load(Ordering::Relaxed));
         });
         assert_eq!(members, alone, "{looks} looks");
@@ -106,7 +108,9 @@ fn what_was_looked_at_too_long_ago_is_looked_at_again() {
     let members = walked(place.path(), &ahead, |look| {
         steps += 1;
         if steps == 2 {
-            (0..3).for_each(|_| ahead.look(look));
+            for _ in 0..3 {
+                ahead.look(look);
+            }
             fs::write(place.path().join("c69"), b"now it is another").expect("write");
             std::thread::sleep(FRESH);
         }
@@ -124,7 +128,9 @@ fn a_folder_with_very_many_names_is_read_in_its_turn() {
     (0..17_000).for_each(|number| drop(File::create(many.join(format!("{number:05}"))).expect("create")));
     let (ahead, mut ahead_most) = (Ahead::new(true, 1000), 0);
     let members = walked(place.path(), &ahead, |look| {
-        (0..2).for_each(|_| ahead.look(look));
+        for _ in 0..2 {
+            ahead.look(look);
+        }
         ahead_most = ahead_most.max(ahead.looked.load(Ordering::Relaxed));
         assert!(ahead.listed.load(Ordering::Relaxed) < 3);
     });
