@@ -346,6 +346,7 @@ impl<'a> Stages for Creating<'a> {
         layout.any_chunk = true;
         let bytes = layout.next_border(chunk_bytes);
         chunk.plain_bytes = layout.take(bytes, chunk);
+        self.ahead.note_laid_out(layout.ahead_bytes);
         Ok(Cut::Noted(chunk.plain_bytes as u64))
     }
 

@@ -15,9 +15,9 @@ pub struct StageClock {
     pub blocked_ns: u64,
     /// Ready to work but without a hand, or with a hand whose core somebody else used.
     pub unstaffed_ns: u64,
-    /// Of the unstaffed: ready to run, and waiting for a CPU. Nobody asks it of trees.
+    /// Of the unstaffed: ready to run, and waiting for a CPU.
     pub cpu_wait_ns: u64,
-    /// Of the blocked: off the CPU in the middle of work and not waiting for one. Nobody asks it of trees.
+    /// Of the blocked: off the CPU in the middle of work and not waiting for one.
     pub asleep_ns: u64,
 }
 
@@ -40,6 +40,13 @@ impl StageClock {
     /// What was booked as waiting for somebody at either end.
     fn waited_ns(&self) -> u64 {
         self.starved_ns + self.blocked_ns
+    }
+
+    /// As [`Clocks::tell_cpu_waits`], for one who is blocked in the middle of work alone.
+    pub(crate) fn tell_cpu_waits(&mut self, run_delay_ns: Option<u64>) {
+        let Some(run_delay_ns) = run_delay_ns else { return };
+        self.rebook((run_delay_ns as f64 / self.waited_ns().max(1) as f64).min(1.0));
+        self.asleep_ns = self.blocked_ns;
     }
 
     /// Books this share of the waiting as waiting for a CPU.
@@ -208,6 +215,18 @@ mod tests {
         assert_eq!((clocks.read.starved_ns, clocks.work.unstaffed_ns), (200, 500));
         clocks.tell_cpu_waits(Some(400));
         assert_eq!((clocks.read.starved_ns, clocks.read.cpu_wait_ns, clocks.work), (100, 100, work));
+    }
+
+    #[test]
+    fn who_is_blocked_in_a_tree_waits_for_a_cpu_or_sleeps() {
+        let own = StageClock { busy_ns: 500, starved_ns: 100, blocked_ns: 400, ..StageClock::default() };
+        let mut clock = own;
+        clock.tell_cpu_waits(None);
+        assert_eq!(clock, own, "the kernel does not tell");
+        clock.tell_cpu_waits(Some(250));
+        let (starved_ns, blocked_ns, unstaffed_ns) = (50, 200, 250);
+        let told = StageClock { starved_ns, blocked_ns, unstaffed_ns, cpu_wait_ns: 250, asleep_ns: 200, ..own };
+        assert_eq!(clock, told);
     }
 
     #[test]

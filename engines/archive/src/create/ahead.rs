@@ -8,7 +8,7 @@ use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,11 @@ const BATCH: usize = 32;
 /// LIMIT: names that were looked at and that the walk has not come to, and names of folders that were read before their turn.
 const LOOKED_MAX: usize = 1 << 10;
 const LISTED_MAX: usize = 64 << 10;
+
+/// LIMIT: bytes of files between what is read and what is looked at ahead. Looking is not what they wait for, and who sees a file
+/// long before its turn may see what it is no more.
+const BYTES_MAX: u64 = 16 << 20;
+const BATCH_BYTES_MAX: u64 = 1 << 20;
 
 /// LIMIT: folders in one another in which anybody looks ahead: an order's length is their number.
 const DEPTH_MAX: usize = 32;
@@ -36,6 +41,9 @@ pub(super) struct Ahead {
     open: Arc<AtomicUsize>,
     looked: Arc<AtomicUsize>,
     listed: Arc<AtomicUsize>,
+    /// Bytes, in KiB, of files that were looked at, and of those that the walk has come to and that are still to be read.
+    looked_kib: Arc<AtomicUsize>,
+    laid_out: AtomicU64,
     /// Names that nobody has claimed.
     unclaimed: Arc<AtomicUsize>,
     /// By the next name in each that nobody had claimed when it was put here.
@@ -73,7 +81,7 @@ struct Claims {
 pub(super) struct Batch {
     looked: std::vec::IntoIter<Looked>,
     since: Instant,
-    _counted: Option<Counted>,
+    _counted: Option<[Counted; 2]>,
 }
 
 impl Batch {
@@ -123,6 +131,8 @@ impl Ahead {
             open: Arc::default(),
             looked: Arc::default(),
             listed: Arc::default(),
+            looked_kib: Arc::default(),
+            laid_out: AtomicU64::new(0),
             unclaimed: Arc::default(),
             listings: Mutex::default(),
         }
@@ -149,7 +159,18 @@ impl Ahead {
         self.unclaimed.load(Ordering::Relaxed) > 0
             && self.looked.load(Ordering::Relaxed) < LOOKED_MAX
             && self.listed.load(Ordering::Relaxed) < LISTED_MAX
+            && self.bytes_ahead() < BYTES_MAX
             && !self.has_too_much_open()
+    }
+
+    /// Notes how many bytes the walk has come to that are still to be read.
+    pub fn note_laid_out(&self, bytes: u64) {
+        self.laid_out.store(bytes, Ordering::Relaxed);
+    }
+
+    fn bytes_ahead(&self) -> u64 {
+        let looked = (self.looked_kib.load(Ordering::Relaxed) as u64) << 10;
+        looked.saturating_add(self.laid_out.load(Ordering::Relaxed))
     }
 
     /// The names of the folder `at`, for everybody.
@@ -197,8 +218,11 @@ impl Ahead {
         let Some(mut claim) = self.has_some().then(|| self.claim()).flatten() else { return false };
         let Some(Shared { folder, path, device, order, .. }) = &claim.listing.shared else { return false };
         let place = Place { folder: folder.as_fd(), path, device: Some(*device), order };
-        let counted = Counted::among(&self.looked, claim.range.len());
-        claim.batch = Some(claim.listing.look_at(claim.range.clone(), &place, look, Some(counted)));
+        let names = Counted::among(&self.looked, claim.range.len());
+        let mut batch = claim.listing.look_at(claim.range.clone(), &place, look);
+        let bytes: u64 = batch.looked.as_slice().iter().map(Looked::bytes).sum();
+        batch._counted = Some([names, Counted::among(&self.looked_kib, (bytes >> 10) as usize)]);
+        claim.batch = Some(batch);
         true
     }
 
@@ -266,7 +290,7 @@ impl Listing {
         };
         claims.to_take = range.end;
         drop(claims);
-        Some(batch.unwrap_or_else(|| self.look_at(range, place, look, None)))
+        Some(batch.unwrap_or_else(|| self.look_at(range, place, look)))
     }
 
     /// Claims the next batch that nobody has.
@@ -280,13 +304,16 @@ impl Listing {
         range
     }
 
-    fn look_at(&self, range: Range<usize>, place: &Place<'_>, look: &Look<'_>, counted: Option<Counted>) -> Batch {
-        let since = Instant::now();
+    fn look_at(&self, range: Range<usize>, place: &Place<'_>, look: &Look<'_>) -> Batch {
+        let (since, mut bytes) = (Instant::now(), 0);
         let looked = range.filter_map(|index| {
             let (name, is_file) = self.names.at(index);
-            look.at(&At { place, name, index, is_file }, When::Ahead)
+            let at = At { place, name, index, is_file };
+            let looked = if bytes < BATCH_BYTES_MAX { look.at(&at, When::Ahead) } else { Some(at.later()) };
+            bytes += looked.as_ref().map_or(0, Looked::bytes);
+            looked
         });
-        Batch { looked: looked.collect::<Vec<_>>().into_iter(), since, _counted: counted }
+        Batch { looked: looked.collect::<Vec<_>>().into_iter(), since, _counted: None }
     }
 
     /// Whether the walk has had all.

@@ -40,7 +40,7 @@ fn walked(place: &Path, ahead: &Ahead, mut meanwhile: impl FnMut(&Look<'_>)) -> 
 }
 
 fn assert_nothing_is_counted(ahead: &Ahead) {
-    for count in [&ahead.open, &ahead.looked, &ahead.listed, &ahead.unclaimed] {
+    for count in [&ahead.open, &ahead.looked, &ahead.looked_kib, &ahead.listed, &ahead.unclaimed] {
         assert_eq!(count.load(Ordering::Relaxed), 0);
     }
 }

@@ -38,6 +38,16 @@ pub(super) struct Looked {
     pub seen: Result<Seen, Failed>,
 }
 
+impl Looked {
+    /// Bytes that are to be read of it; a sparse file may have more than can be added up.
+    pub fn bytes(&self) -> u64 {
+        match &self.seen {
+            Ok(Seen::Thing(thing)) if thing.kind == Kind::Regular => thing.status.size.min(1 << 40),
+            _ => 0,
+        }
+    }
+}
+
 /// What was seen there.
 pub(super) enum Seen {
     Thing(Box<Thing>),
@@ -104,6 +114,11 @@ pub(super) struct At<'a> {
 }
 
 impl At<'_> {
+    /// That it is to be looked at when its turn comes.
+    pub fn later(&self) -> Looked {
+        self.looked(self.place.path_of(self.name), Ok(Seen::Later))
+    }
+
     fn looked(&self, path: Vec<u8>, seen: Result<Seen, Failed>) -> Looked {
         Looked { path, index: self.index, is_file: self.is_file, seen }
     }
@@ -124,7 +139,7 @@ impl Look<'_> {
             return None;
         }
         if when == When::Ahead && self.ahead.has_too_much_open() {
-            return Some(at.looked(path, Ok(Seen::Later)));
+            return Some(at.later());
         }
         let status = self.status(at.place.folder, at.name, at.is_file);
         let seen = match status.map(|(status, file)| self.see(at, &path, status, file, when)) {
