@@ -95,6 +95,11 @@ impl Batch {
         self.looked.next()
     }
 
+    /// Whether there is nothing in it any more.
+    pub fn is_over(&self) -> bool {
+        self.looked.len() == 0
+    }
+
     /// Whether it can be believed.
     pub fn is_fresh(&self) -> bool {
         self.since.elapsed() < FRESH
@@ -231,6 +236,9 @@ impl Ahead {
         while let Some((mut order, listing)) = listings.pop_first() {
             let Some(listing) = listing.upgrade() else { continue };
             let (thought, next) = (order.pop(), lock(&listing.claims).next);
+            if next == listing.names.len() {
+                continue;
+            }
             if thought != Some(next) {
                 // The walk has claimed some itself.
                 order.push(next);

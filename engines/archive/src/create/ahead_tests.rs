@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::create::walk::Walk;
-use crate::create::{Choice, Operand, Told};
+use crate::create::{Choice, Links, Operand, Told};
 use crew::pipeline::Turn;
 use std::fs::{self, File};
 use std::path::Path;
@@ -24,11 +24,19 @@ fn tree() -> tempfile::TempDir {
 }
 
 /// Names and sizes of the members of `place`; `meanwhile` comes before each.
-fn walked(place: &Path, ahead: &Ahead, mut meanwhile: impl FnMut(&Look<'_>)) -> Vec<(Vec<u8>, u64)> {
-    let choice = Choice::default();
-    let look = Look { choice: &choice, ahead };
+fn walked(place: &Path, ahead: &Ahead, meanwhile: impl FnMut(&Look<'_>)) -> Vec<(Vec<u8>, u64)> {
+    walked_with(&Choice::default(), place, ahead, meanwhile)
+}
+
+fn walked_with(
+    choice: &Choice,
+    place: &Path,
+    ahead: &Ahead,
+    mut meanwhile: impl FnMut(&Look<'_>),
+) -> Vec<(Vec<u8>, u64)> {
+    let look = Look { choice, ahead };
     let operand = Operand { folder: Arc::new(File::open(place).expect("open").into()), name: b".".to_vec() };
-    let mut walk = Walk::new(&choice, ahead, vec![operand]);
+    let mut walk = Walk::new(choice, ahead, vec![operand]);
     let (mut members, mut told) = (Vec::new(), Told::new());
     loop {
         meanwhile(&look);
@@ -63,6 +71,22 @@ fn the_order_is_the_same_whoever_looked() {
         assert!(ahead_most > 100, "{ahead_most}");
         assert_nothing_is_counted(&ahead);
     }
+}
+
+#[test]
+fn a_folder_behind_a_link_comes_before_what_stands_behind_the_link() {
+    let place = tempfile::tempdir().expect("a folder");
+    for folder in ["x", "a"] {
+        fs::create_dir(place.path().join(folder)).expect("mkdir");
+    }
+    for name in ["x/in", "a/f", "a/z"] {
+        fs::write(place.path().join(name), b"1").expect("write");
+    }
+    std::os::unix::fs::symlink("../x", place.path().join("a/m")).expect("link");
+    let choice = Choice { links: Links::Followed, ..Choice::default() };
+    let members = walked_with(&choice, place.path(), &Ahead::new(false, 1000), |_| ());
+    let names: Vec<_> = members.iter().map(|(path, _)| String::from_utf8_lossy(path)).collect();
+    assert_eq!(names, ["./", "./a/", "./a/f", "./a/m/", "./a/m/in", "./a/z", "./x/", "./x/in"]);
 }
 
 #[test]

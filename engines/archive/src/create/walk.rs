@@ -25,6 +25,8 @@ struct Level {
     path_bytes: usize,
     /// None when all of them were had: one level more for each of a hundred thousand should take little.
     listing: Option<Arc<Listing>>,
+    /// What was looked at in the folder above behind this one: a link that is followed, a file that became a folder.
+    above: Option<Box<Batch>>,
     /// Device and number.
     identity: (u64, u64),
     /// When it had been changed before its names were read.
@@ -127,6 +129,9 @@ impl<'a> Walk<'a> {
         }
         let path_bytes = self.levels.last().map_or(0, |level| level.path_bytes);
         self.path.truncate(path_bytes);
+        if let Some(above) = left.above {
+            self.batch = *above;
+        }
         let Some(above) = self.levels.last_mut().filter(|above| above.folder.is_none()) else { return };
         let again = left.folder.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)).and_then(|folder| {
             let again = tree_calls::open_at(folder.as_fd(), b"..", Open::Folder)?;
@@ -136,7 +141,7 @@ impl<'a> Walk<'a> {
         });
         match again {
             Ok(again) => above.folder = Some(Arc::new(again)),
-            Err(cause) if above.listing.is_some() => {
+            Err(cause) if above.listing.is_some() || !self.batch.is_over() => {
                 let path = self.path.clone();
                 tell.push(Event::NotArchived { path, operation: "go back into it", cause });
             }
@@ -316,7 +321,9 @@ impl<'a> Walk<'a> {
             self.path.push(b'/');
         }
         let path_bytes = self.path.len();
-        self.levels.push(Level { folder: Some(folder), path_bytes, listing, identity, ctime });
+        let above = std::mem::replace(&mut self.batch, Batch::empty());
+        let above = (!above.is_over()).then(|| Box::new(above));
+        self.levels.push(Level { folder: Some(folder), path_bytes, listing, above, identity, ctime });
         // Where links are followed, what is above a folder is not where we came from.
         if self.choice.links == Links::Kept
             && let Some(far) = self.levels.len().checked_sub(OPEN_MAX + 1)
