@@ -12,7 +12,7 @@ use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::{Access, Slots};
 use crew::pipeline::{Mode, Staffing, run};
 use crew::tally::Tally;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use synthetic::{Costs, Fault, LanePlan, Synthetic, product_of};
 
 #[derive(Clone)]
@@ -76,12 +76,15 @@ fn files_to_files_with_two_slots_for_three_workers() {
 
 #[test]
 fn what_is_prepared_ahead_holds_nobody_up() {
+    static PREPARED: AtomicU64 = AtomicU64::new(0);
     let file = lane(4, Access::AtOffsets, Access::AtOffsets, &[]);
     explore(Case { lanes: vec![file], one_sink: false, width: 3, slots: 2, hands: 2, ahead_a_cut: 2 }, |stages| {
         everything_arrived(stages);
         let (ahead, prepared) = (&stages.ahead, &stages.prepared);
         assert_eq!(ahead.load(Ordering::Relaxed) + prepared.load(Ordering::Relaxed), 8);
+        PREPARED.fetch_add(prepared.load(Ordering::Relaxed), Ordering::Relaxed);
     });
+    assert!(PREPARED.load(Ordering::Relaxed) > 0, "in some of the schedules");
 }
 
 #[test]

@@ -25,7 +25,10 @@ const BYTES_MAX: u64 = 16 << 20;
 const BATCH_BYTES_MAX: u64 = 1 << 20;
 
 /// LIMIT: folders in one another in which anybody looks ahead: an order's length is their number.
-const DEPTH_MAX: usize = 32;
+pub(super) const DEPTH_MAX: usize = 32;
+
+/// LIMIT: places of listings, of which the walk may have come to the end of all but some thousand.
+const PLACES_MAX: usize = 4 << 10;
 
 /// What was looked at longer ago may be another thing by now, and is looked at again.
 const FRESH: Duration = Duration::from_secs(1);
@@ -190,11 +193,12 @@ impl Ahead {
         if names.len() == 0 {
             return None;
         }
-        let order = match at.place.device {
-            None => Vec::new(),
-            Some(_) => [at.place.order, &[at.index]].concat(),
-        };
-        let shared = (self.is_on && order.len() < DEPTH_MAX).then(|| {
+        let depth = at.place.device.map_or(0, |_| at.place.order.len() + 1);
+        let shared = (self.is_on && depth < DEPTH_MAX).then(|| {
+            let order = match at.place.device {
+                None => Vec::new(),
+                Some(_) => [at.place.order, &[at.index]].concat(),
+            };
             let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
             // ORDER: as in `has_some`.
             self.unclaimed.fetch_add(names.len(), Ordering::Relaxed);
@@ -214,7 +218,11 @@ impl Ahead {
     fn offer(&self, listing: &Arc<Listing>, next: usize) {
         if let Some(shared) = &listing.shared {
             let order = [shared.order.as_slice(), &[next]].concat();
-            lock(&self.listings).insert(order, Arc::downgrade(listing));
+            let mut listings = lock(&self.listings);
+            if listings.len() >= PLACES_MAX {
+                listings.retain(|_, listing| listing.strong_count() > 0);
+            }
+            listings.insert(order, Arc::downgrade(listing));
         }
     }
 
@@ -313,7 +321,7 @@ impl Listing {
     }
 
     fn look_at(&self, range: Range<usize>, place: &Place<'_>, look: &Look<'_>) -> Batch {
-        let (since, mut bytes) = (Instant::now(), 0);
+        let mut bytes = 0;
         let looked = range.filter_map(|index| {
             let (name, is_file) = self.names.at(index);
             let at = At { place, name, index, is_file };
@@ -321,7 +329,8 @@ impl Listing {
             bytes += looked.as_ref().map_or(0, Looked::bytes);
             looked
         });
-        Batch { looked: looked.collect::<Vec<_>>().into_iter(), since, _counted: None }
+        let looked = looked.collect::<Vec<_>>().into_iter();
+        Batch { looked, since: Instant::now(), _counted: None }
     }
 
     /// Whether the walk has had all.

@@ -1,4 +1,4 @@
-//! Data of files that are archived: opened by the walk, read by workers, looked at again when they have been read. Lays nothing out.
+//! Data of files that are archived: opened before they are laid out, read by workers, looked at again when they have been read. Lays nothing out.
 
 use super::Event;
 use crate::member::Extent;

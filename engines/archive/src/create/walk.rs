@@ -1,7 +1,7 @@
 //! Goes through the files that are to be archived, in one order whatever the number of hands, and makes members of what was
 //! seen at their names (`look`, which hands without other work do ahead). What depends on what was archived before is here.
 
-use super::ahead::{Ahead, Batch, Listing, Place};
+use super::ahead::{Ahead, Batch, DEPTH_MAX, Listing, Place};
 use super::choice::{Choice, HardLinks, Links, Operand, Renamed};
 use super::look::{At, Failed, Inside, Look, Looked, Opened, Seen, Thing, When};
 use super::tags::Keeps;
@@ -84,7 +84,9 @@ impl<'a> Walk<'a> {
                 let index = looked.index;
                 (self.as_it_is_now(looked), index)
             } else if let Some(level) = self.levels.last_mut() {
-                match turn.prepare(|| level.take(&self.path, &self.order, &self.look)) {
+                let mut take = || level.take(&self.path, &self.order, &self.look);
+                let is_for_others = self.choice.links == Links::Kept && self.order.len() < DEPTH_MAX;
+                match if is_for_others { turn.prepare(take) } else { take() } {
                     Some(batch) => self.batch = batch,
                     None => self.leave(tell),
                 }
@@ -180,6 +182,8 @@ impl<'a> Walk<'a> {
             return Ok(None);
         }
         if self.is_later_name(&status, &mut member) {
+            // The first name has them.
+            member.attributes.clear();
             return Ok(Some(Found { member, data: None }));
         }
         let data = match inside? {
