@@ -243,6 +243,22 @@ fn disk_sleep_is_told_from_enough_looks() {
     }
 }
 
+/// The looks are those of a thread that runs for a fifth of its time: what it slept its clocks say, and how it slept the rest of the looks.
+#[test]
+fn disk_sleep_of_a_thread_that_works_between_is_told_by_its_clocks_and_looks_together() {
+    for (runnable, uninterruptible, expected) in
+        [(8, 17, 1), (2, 21, 1), (2, 16, 0), (8, 12, 0), (17, 8, 0), (25, 0, 0)]
+    {
+        let scene = Scene::new(1);
+        scene.machine(0, 0, 0);
+        scene.fake.process(7, AT_FIRST);
+        let working = |fake: &FakeHost| fake.process(7, FakeThread { state: 'D', run_ns: 3 * S, ..AT_FIRST });
+        let (found, _) = scene.found(working, 25, Seen { runnable, uninterruptible });
+        assert_eq!(found.len(), expected, "{runnable} {uninterruptible}");
+        assert!(found.iter().all(|finding| finding.limit == Limit::IoBound && finding.in_disk_sleep < 0.801));
+    }
+}
+
 #[test]
 fn a_host_without_groups_ticks_or_pressure_is_judged_all_the_same() {
     let scene = Scene::new(1);
