@@ -100,7 +100,10 @@ fn the_table_sums_to_the_threads_whole_time_and_says_what_it_cost() {
         let text = String::from_utf8(systime(&place, &arguments).stdout).expect("text");
         assert!(text.starts_with("the command and its descendants: "), "{text}");
         assert!(text.contains("100.0") && text.contains("sum: the threads' whole time"), "{text}");
-        assert!(text.contains("Cost, measured here: ") && text.contains("Nothing was lost."), "{text}");
+        // Threads that leave their CPU behind the tracepoint's back are the kernel's to have or not.
+        let is_whole =
+            text.contains("Nothing was lost.") || text.contains(" returns of threads to a CPU were not seen");
+        assert!(text.contains("Cost, measured here: ") && is_whole && !text.contains("NOT in the table"), "{text}");
         assert!(text.contains("wait4") && text.contains("clock_nanosleep"), "{text}");
     }
 }

@@ -391,6 +391,12 @@ pub fn losses(lost: &Losses) -> String {
         let (owners, calls) = (integer(lost.owners_merged), integer(lost.calls_merged));
         text.push_str(&format!("no room to tell all apart: {owners} owners and {calls} calls stand under (others)\n"));
     }
+    if lost.returns_unseen > 0 {
+        let returns = integer(lost.returns_unseen);
+        text.push_str(&format!(
+            "{returns} returns of threads to a CPU were not seen: these waits are estimates, or missing\n"
+        ));
+    }
     if text.is_empty() { "Nothing was lost.\n".to_owned() } else { text }
 }
 
@@ -450,13 +456,14 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let mut shown = shown(Made::Exact(COST));
-        shown.snapshot.lost = Losses { owners_merged: 3, events_missed: 2, ..Losses::default() };
+        shown.snapshot.lost = Losses { owners_merged: 3, events_missed: 2, returns_unseen: 7, ..Losses::default() };
         let text = text(&shown, 1, false);
         assert!(text.contains("NOT in the table: 2 events and 0 threads\n"), "{text}");
         assert!(
             text.contains("3 owners and 0 calls stand under (others)\n") && text.contains("(2 more rows)"),
             "{text}"
         );
+        assert!(text.contains("7 returns of threads to a CPU were not seen: these waits are estimates, or missing\n"));
         assert!(!text.contains("Nothing was lost"));
     }
 

@@ -50,6 +50,8 @@ pub mod header {
     pub const CELLS_REFUSED: i16 = 32;
     /// Threads whose number is beyond all rows.
     pub const THREADS_REFUSED: i16 = 40;
+    /// Threads that were found running though no switch had brought them to a CPU.
+    pub const RETURNS_UNSEEN: i16 = 48;
     /// Words in all.
     pub const WORDS: usize = 8;
 }

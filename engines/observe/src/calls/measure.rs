@@ -616,6 +616,30 @@ mod tests {
         assert_eq!(numbers, wanted);
     }
 
+    /// As if the thread had left its CPU a millisecond into its call, and come back behind the tracepoint's back.
+    #[test]
+    fn a_return_that_no_switch_told_ends_the_wait_with_the_call_and_is_said() {
+        let _alone = alone();
+        let tree = Selection::Tree { root: std::process::id() };
+        let Some(exact) = start(Method::Exact, tree, Grouping::Together, Vec::new()) else { return };
+        let row = exact.memory.thread(own_thread());
+        let before = exact.memory.header(header::RETURNS_UNSEEN);
+        let mut zeros = std::fs::File::open("/dev/zero").expect("there is one");
+        let mut room = vec![0; 64 << 20];
+        row.set_word(thread::OFF_SINCE, now_ns() + 1_000_000);
+        // Milliseconds of work, and no wait.
+        io::Read::read(&mut zeros, &mut room).expect("zeros");
+        assert_eq!(row.word(thread::OFF_SINCE), 0);
+        // One that began before its call is not that call's.
+        row.set_word(thread::OFF_SINCE, now_ns());
+        assert!(rustix::process::getpgid(None).is_ok());
+        assert_eq!(row.word(thread::OFF_SINCE), 0);
+        let snapshot = exact.finish();
+        assert!(snapshot.lost.returns_unseen >= before + 2, "{:?}", snapshot.lost);
+        let read = call(&snapshot.owners[0], "read").expect("it was called");
+        assert!(read.waiting_ns > 0 && read.waiting_ns < read.total_ns, "{read:?}");
+    }
+
     #[test]
     fn names_are_cut_as_the_kernel_cuts_them() {
         let _alone = alone();

@@ -9,7 +9,7 @@ pub mod sampled;
 
 use super::layout::{self, Memory, cell, cpu, header, thread};
 use sys::bpf::assemble::Arithmetic::{Add, And, Multiply, ShiftLeft, ShiftRight, Subtract};
-use sys::bpf::assemble::Condition::{Above, AtLeast, AtLeastSigned, Below, Equal, NotEqual};
+use sys::bpf::assemble::Condition::{Above, AtLeast, AtLeastSigned, Below, BelowSigned, Equal, NotEqual};
 use sys::bpf::assemble::Operand::{Is, Of};
 use sys::bpf::assemble::Register::{R0, R1, R2, R3, R6, R7, R8, R9};
 use sys::bpf::assemble::Width::{Double, Word};
@@ -266,6 +266,7 @@ pub fn exit(memory: &Memory, fields: &Fields) -> Code {
     let end = draft.end;
     draft.current_row(end);
     duration(&mut draft);
+    unseen_return(&mut draft);
     find_cell(&mut draft);
     account(&mut draft);
     account_error(&mut draft);
@@ -302,6 +303,39 @@ fn duration(draft: &mut Draft<'_>) {
     code.set(R7, 0);
     code.bind(positive);
     code.store(Word, R8, thread::CALL, Is(0));
+}
+
+/// A thread that ends a call is on a CPU. If no switch was seen to bring it there, its wait is taken to last until now: some threads
+/// leave their CPU behind the tracepoint's back, and nobody tells who comes after them (docs/journal/0006-system-calls.md).
+/// R7 = how long the call took.
+fn unseen_return(draft: &mut Draft<'_>) {
+    let (seen, code) = (draft.code.label(), &mut draft.code);
+    code.load(Double, R1, R8, thread::OFF_SINCE);
+    code.jump_if(R1, Equal, Is(0), seen);
+    code.store(Double, R8, thread::OFF_SINCE, Is(0));
+    code.address(R2, draft.memory.header.descriptor(), 0);
+    code.set(R3, 1);
+    code.add_shared(R2, header::RETURNS_UNSEEN, R3);
+    // What began before the call was not waited in it.
+    code.load(Double, R2, R8, thread::SINCE);
+    code.jump_if(R1, Below, Of(R2), seen);
+    code.compute(Subtract, R1, Of(R2));
+    code.copy(R2, R7);
+    code.compute(Subtract, R2, Of(R1));
+    code.jump_if(R2, BelowSigned, Is(0), seen);
+    code.load(Double, R1, R8, thread::WAITED);
+    code.compute(Add, R1, Of(R2));
+    code.store(Double, R8, thread::WAITED, Of(R1));
+    code.bind(seen);
+}
+
+/// R8 = the row of a thread that leaves its CPU: counts it where nobody saw it come. R1, R2 are lost.
+pub fn count_unseen_return(draft: &mut Draft<'_>) {
+    let seen = draft.code.label();
+    draft.code.load(Double, R1, R8, thread::OFF_SINCE);
+    draft.code.jump_if(R1, Equal, Is(0), seen);
+    draft.count_in_header(header::RETURNS_UNSEEN);
+    draft.code.bind(seen);
 }
 
 /// R9 = this CPU's cell. A pair that occurs for the first time gets one.
@@ -434,12 +468,13 @@ pub fn switch(memory: &Memory, fields: &Fields) -> Code {
     draft.code.set(R9, 0);
     draft.code.load(Double, R1, R6, ARGUMENT);
     draft.code.load(Word, R1, R1, fields.task_pid);
-    draft.thread_row(R7, R1, comes);
-    draft.code.load(Word, R1, R7, thread::OWNER);
+    draft.thread_row(R8, R1, comes);
+    draft.code.load(Word, R1, R8, thread::OWNER);
     draft.code.jump_if(R1, Equal, Is(0), comes);
+    count_unseen_return(&mut draft);
     draft.code.call(Helper::MonotonicNs);
     draft.code.copy(R9, R0);
-    draft.code.store(Double, R7, thread::OFF_SINCE, Of(R9));
+    draft.code.store(Double, R8, thread::OFF_SINCE, Of(R9));
 
     draft.code.bind(comes);
     cpu_row(&mut draft, R8, end);

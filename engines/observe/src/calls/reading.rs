@@ -55,6 +55,7 @@ fn snapshot(memory: &Memory, mut owners: Vec<OwnerTimes>) -> Snapshot {
             calls_merged: memory.header(header::CELLS_REFUSED),
             threads_missed: memory.header(header::THREADS_REFUSED),
             events_missed: 0,
+            returns_unseen: memory.header(header::RETURNS_UNSEEN),
         },
     }
 }

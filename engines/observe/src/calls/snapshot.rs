@@ -33,6 +33,9 @@ pub struct Losses {
     pub threads_missed: u64,
     /// Events that are not in the table: the kernel did not run a program inside itself.
     pub events_missed: u64,
+    /// Returns of threads to a CPU that the kernel's tracepoint did not tell: such a wait is taken to last to the end of its call, and is
+    /// missing where it was between calls, or where calls are sampled.
+    pub returns_unseen: u64,
 }
 
 impl Losses {

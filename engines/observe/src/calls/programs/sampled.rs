@@ -3,7 +3,7 @@
 //! Registers: R6 is the context, R8 the thread's row, R9 its owner and then its cell, R7 as the comment beside it says.
 
 use super::super::layout::{self, Memory, cell, thread};
-use super::{ARGUMENT, CALL_NUMBER_WIDTH, Code, Draft, Fields, USER_BITS, find_cell};
+use super::{ARGUMENT, CALL_NUMBER_WIDTH, Code, Draft, Fields, USER_BITS, count_unseen_return, find_cell};
 use sys::bpf::assemble::Arithmetic::{Add, And, Or, ShiftLeft, Subtract};
 use sys::bpf::assemble::Condition::{AtLeast, Equal, NotEqual};
 use sys::bpf::assemble::Helper;
@@ -116,6 +116,7 @@ fn leaves(draft: &mut Draft<'_>, comes: sys::bpf::assemble::Label) {
     draft.thread_row(R8, R1, comes);
     draft.code.load(Word, R1, R8, thread::OWNER);
     draft.code.jump_if(R1, Equal, Is(0), comes);
+    count_unseen_return(draft);
     draft.code.copy(R1, R7);
     call_of_task(draft);
     let (in_call, known) = (draft.code.label(), draft.code.label());
