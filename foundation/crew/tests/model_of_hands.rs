@@ -80,7 +80,7 @@ impl World {
         });
         let bitmaps = [PRESENT_AT, HUNGRY_AT];
         let used = rows.chain(bitmaps).chain((0..CPUS).map(hand_word)).chain((0..CPUS).map(claim_word));
-        assert!(ROWS <= 64 && BITMAP_WORDS * 64 >= ROWS && ROW_WORDS > field::WAITING);
+        const { assert!(ROWS <= 64 && BITMAP_WORDS * 64 >= ROWS && ROW_WORDS > field::WAITING) };
         Self {
             words: used.map(|word| (word, AtomicU64::new(0))).collect(),
             locks: std::array::from_fn(|_| AtomicU64::new(0)),

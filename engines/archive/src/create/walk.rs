@@ -14,7 +14,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use sys::tree_calls::{self, Open, Status};
 
-/// LIMIT: folders that are held open, the deepest ones. One that was closed is found again from the one in it.
+/// LIMIT: folders that are held open, the deepest ones, beside the uppermost [`super::ahead::DEPTH_MAX`] as long as names of theirs are still
+/// looked at ahead. One that was closed is found again from the one in it.
 const OPEN_MAX: usize = 64;
 
 /// A folder that is being gone through.
