@@ -7,13 +7,26 @@ use codec::format::Facts;
 use codec::registry;
 use crew::measures::Slots;
 
-/// What a run holds without being told otherwise, besides the program itself.
+/// What a run on up to two CPUs holds without being told otherwise, besides the program itself.
 const USUAL_BYTES: u64 = 112 << 20;
+
+/// The share of the memory at hand that a run takes on more of them, as `mh tamp` does.
+const MEMORY_SHARE: u64 = 8;
 
 /// What may be held.
 pub fn room(context: &Context, args: &TarArgs) -> u64 {
-    let usual = || if args.is_small { USUAL_BYTES } else { USUAL_BYTES.min(context.machine.memory_budget_bytes() / 2) };
+    let usual = || match args.is_small {
+        true => USUAL_BYTES,
+        false => usual_bytes(context.machine.hands_allowed(), context.machine.memory_budget_bytes()),
+    };
     args.shared.memory.unwrap_or_else(usual)
+}
+
+/// What so many CPUs may hold: as much again for each from the third on, which is what a hand that packs `.tar.xz` takes, as far as the
+/// machine has it. With less, hands would stay away, and units that are too large for a share would be decoded on one core.
+fn usual_bytes(cpus: usize, at_hand: u64) -> u64 {
+    let wanted = USUAL_BYTES * (cpus as u64).saturating_sub(1).max(1);
+    wanted.min((at_hand / MEMORY_SHARE).max(USUAL_BYTES.min(at_hand / 2)))
 }
 
 /// Hands, and slots of a pipeline.
@@ -115,6 +128,7 @@ pub fn decoding(room: u64, width: usize, facts: &Facts) -> (Fitting, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codec::format::{EncodeOptions, Layout};
 
     #[test]
     fn a_tight_cap_costs_hands_and_never_the_run() {
@@ -144,5 +158,35 @@ mod tests {
         assert!(decoding(USUAL_BYTES, 64, zst).0.width > 64 / 3);
         // Each needs a scratch of 8 MiB.
         assert!((4..=10).contains(&decoding(USUAL_BYTES, 64, bz2).0.width));
+    }
+
+    fn usual_packing(name: &str) -> Packing {
+        let format = registry::by_name(name).expect("registered");
+        let level = format.facts().default_level;
+        let reach_bytes = reach_bytes(format.facts(), level);
+        Packing { format, options: EncodeOptions { reach_bytes, ..EncodeOptions::new(level, Layout::ParallelUnits) } }
+    }
+
+    #[test]
+    fn as_many_cpus_as_there_are_find_room_on_machines_that_have_them() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!((usual_bytes(1, 64 * GIB), usual_bytes(2, 64 * GIB)), (USUAL_BYTES, USUAL_BYTES));
+        assert_eq!((usual_bytes(64, 2 * GIB), usual_bytes(64, 100 << 20)), (GIB / 4, 50 << 20));
+        for (cpus, at_hand) in [(4, 8 * GIB), (16, 32 * GIB), (64, 128 * GIB), (256, 512 * GIB)] {
+            let room = usual_bytes(cpus, at_hand);
+            for name in ["zst", "gz", "xz", "bz2", "lz4"] {
+                let format = registry::by_name(name).expect("registered");
+                let (fitting, unit) = decoding(room, cpus, format.facts());
+                assert_eq!((fitting.width, unit), (cpus, 24 << 20), "{name} on {cpus}");
+                assert_eq!(extracting(room, cpus, Some(format.facts())).width, cpus, "{name} on {cpus}");
+            }
+            assert_eq!(extracting(room, cpus, None).width, cpus);
+            assert_eq!(creating(room, cpus, None).width, cpus);
+            for name in ["zst", "gz", "lz4"] {
+                assert_eq!(creating(room, cpus, Some(&usual_packing(name))).width, cpus, "{name} on {cpus}");
+            }
+            // The first of them takes as much as two CPUs have.
+            assert!(creating(room, cpus, Some(&usual_packing("xz"))).width >= cpus - 1, "xz on {cpus}");
+        }
     }
 }
