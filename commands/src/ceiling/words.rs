@@ -164,7 +164,7 @@ impl Judged {
                 seconds(finding.stolen)
             ),
             Limit::IoBound => format!(
-                "bound by I/O: {who} was found waiting for a disk in {} of the looks. {busy}; more CPUs will not make it \
+                "bound by I/O: {who} waited for a disk for {} of its time. {busy}; more CPUs will not make it \
                  faster.",
                 terminal::percentage_whole(finding.in_disk_sleep)
             ),
@@ -275,7 +275,7 @@ mod tests {
         }
         assert!(judged(Limit::Throttled).text(false).contains("quota of /cg/x"));
         assert!(judged(Limit::Stolen).text(false).contains("took 3.000 of 10.00 s"));
-        assert!(judged(Limit::IoBound).text(false).contains("80 % of the looks"));
+        assert!(judged(Limit::IoBound).text(false).contains("80 % of its time"));
         assert!(judged(Limit::Ceiling).text(true).contains("1 min 30 s"));
         let nobody = Judged { threads: Vec::new(), ..judged(Limit::Ceiling) };
         assert_eq!(
