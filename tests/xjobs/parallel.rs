@@ -72,6 +72,23 @@ fn command_lines_that_mean_the_same_print_the_same() {
     }
 }
 
+/// A pipe without a name ends with who writes into it; one with a name is a server's door, but for blocks.
+#[test]
+fn lists_from_the_shells_own_pipes_end_with_who_writes_them() {
+    let place = Place::new();
+    for (script, printed) in [
+        ("\"$mh\" xjobs -k -a <(printf '1\\n2\\n') echo", "1\n2\n"),
+        ("\"$mh\" xjobs -k -s <(printf 'echo 1\\n')", "1\n"),
+        ("printf '1\\n2\\n' | \"$mh\" xjobs -k -a /dev/stdin echo", "1\n2\n"),
+        ("printf '1\\n2\\n' | \"$mh\" xjobs -k --pipepart -a /dev/stdin cat", "1\n2\n"),
+        ("mkfifo door; printf '1\\n2\\n' > door & \"$mh\" xjobs -k --pipe -a door cat", "1\n2\n"),
+    ] {
+        place.write("script", script);
+        let outcome = place.shell("timeout 60 bash script");
+        assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(0), printed), "{script} {}", said(&outcome));
+    }
+}
+
 #[test]
 fn options_that_values_would_leave_without_effect_are_refused() {
     let place = Place::new();

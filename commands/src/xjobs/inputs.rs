@@ -260,7 +260,7 @@ pub fn open(args: &XjobsArgs, words: &mut Words, syntax: Syntax) -> Result<List,
     }
     let (input, name, is_server) = match &args.script {
         Some(path) => {
-            let (input, is_server) = open_script(path)?;
+            let (input, is_server) = open_script(path, args.parallel.pipe)?;
             (input, quote(path), is_server)
         }
         None => {
@@ -287,12 +287,22 @@ fn socket(args: &XjobsArgs) -> Option<&Path> {
 }
 
 /// A named pipe is opened for both directions: with a writer of our own it never ends, so there is no moment in which it is
-/// closed and opened again and a job could be lost.
-fn open_script(path: &Path) -> Result<(OwnedFd, bool), Failure> {
-    let is_pipe = rustix::fs::stat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
-    let flags = if is_pipe { OFlags::RDWR | OFlags::NONBLOCK } else { OFlags::RDONLY };
+/// closed and opened again and a job could be lost. One without a name (`<(COMMAND)`, `/dev/stdin` in a pipeline) ends with who writes
+/// into it, and so does one whose bytes are no job list.
+fn open_script(path: &Path, has_blocks: bool) -> Result<(OwnedFd, bool), Failure> {
+    let is_server = !has_blocks && is_named_pipe(path);
+    let flags = if is_server { OFlags::RDWR | OFlags::NONBLOCK } else { OFlags::RDONLY };
     let opened = rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty());
-    opened.map(|input| (input, is_pipe)).map_err(|error| could_not_open(path, error))
+    opened.map(|input| (input, is_server)).map_err(|error| could_not_open(path, error))
+}
+
+/// Pipes without a name lie all in one file system, which nothing else is in.
+fn is_named_pipe(path: &Path) -> bool {
+    let without_name = || rustix::fs::fstat(rustix::pipe::pipe().ok()?.0).ok();
+    rustix::fs::stat(path).is_ok_and(|stat| {
+        FileType::from_raw_mode(stat.st_mode) == FileType::Fifo
+            && without_name().is_none_or(|pipe| pipe.st_dev != stat.st_dev)
+    })
 }
 
 fn could_not_open(path: &Path, error: rustix::io::Errno) -> Failure {

@@ -158,9 +158,17 @@ impl LineReader {
         self.words.is_empty() && self.more.is_none() && self.quotation.is_none() && self.operator.is_none()
     }
 
-    /// Whether the list ended inside a quotation.
-    pub fn is_inside_quotation(&self) -> bool {
-        self.quotation.is_some()
+    /// There are no more lines for it.
+    pub fn end(&self) -> Result<(), LineFault> {
+        match self.quotation {
+            Some(_) => Err(LineFault { column: 1, cause: LineCause::OpenQuotation }),
+            None => self.no_file_missing(0),
+        }
+    }
+
+    /// The backslash at the end of the line that was fed last, as a word; in a quotation it stands for more than itself.
+    pub fn take_last_backslash(&mut self) -> Result<(), LineFault> {
+        if self.quotation.is_some() { Ok(()) } else { self.take_word(b"\\", 0) }
     }
 
     /// What has been read, to make a job of.

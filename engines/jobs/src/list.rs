@@ -89,6 +89,9 @@ pub enum ListCause {
     /// It begins like a record, and is none.
     #[error(transparent)]
     Record(RecordFault),
+    /// A backslash at its end, and no line behind: whoever sent it may have been killed.
+    #[error("it goes on in a line that did not come")]
+    GoesOn,
     /// Only redirections.
     #[error("there are redirections and nothing to run")]
     NothingToRun,
@@ -124,6 +127,12 @@ pub struct ListReader {
     number: u64,
     under_way: LineReader,
     lines_joined: usize,
+    /// Whether the last line belongs together with one that has not come.
+    goes_on: bool,
+    /// Whether the list's last line had no end.
+    is_open: bool,
+    /// Whether such a line counts.
+    takes_open: bool,
     words_bytes: usize,
     barrier_is_due: bool,
     is_stopped: bool,
@@ -143,6 +152,9 @@ impl ListReader {
             number: 0,
             under_way: LineReader::default(),
             lines_joined: 0,
+            goes_on: false,
+            is_open: false,
+            takes_open: true,
             words_bytes: 0,
             barrier_is_due: false,
             is_stopped: false,
@@ -171,14 +183,15 @@ impl ListReader {
         let is_cut_off = whole.max(self.begin) < self.buffer.len();
         self.buffer.truncate(whole.max(self.begin));
         self.searched = self.searched.min(self.buffer.len());
+        self.takes_open = false;
         self.end();
         if is_cut_off { Unfinished::Dropped } else { Unfinished::None }
     }
 
     /// Whether everything has been given out.
     pub fn is_exhausted(&self) -> bool {
-        self.is_stopped
-            || (self.is_ended && self.begin == self.buffer.len() && self.lines_joined == 0 && !self.barrier_is_due)
+        let is_between = self.lines_joined == 0 && !self.goes_on && !self.barrier_is_due;
+        self.is_stopped || (self.is_ended && self.begin == self.buffer.len() && is_between)
     }
 
     /// The next job or barrier; none when more bytes are needed, or when there are no more.
@@ -216,8 +229,8 @@ impl ListReader {
             self.line += 1;
             return Err(ListCause::LineTooLong);
         }
-        if self.is_ended && self.begin == self.buffer.len() && self.lines_joined > 0 {
-            return self.finish_job();
+        if self.is_ended && self.begin == self.buffer.len() && (self.lines_joined > 0 || self.goes_on) {
+            return self.finish_last();
         }
         Ok(None)
     }
@@ -242,6 +255,7 @@ impl ListReader {
             }
             None if self.is_ended && begin < self.buffer.len() => {
                 (self.begin, self.searched) = (self.buffer.len(), self.buffer.len());
+                self.is_open = true;
                 Some((begin, self.buffer.len()))
             }
             None => {
@@ -258,7 +272,9 @@ impl ListReader {
             spec.number = self.number;
             return Ok(Some(Item::Job(spec)));
         }
-        match self.under_way.feed(line).map_err(ListCause::Words)? {
+        let fed = self.under_way.feed(line).map_err(ListCause::Words)?;
+        self.goes_on = fed == Fed::GoesOn || (self.goes_on && fed == Fed::Comment);
+        match fed {
             Fed::Comment | Fed::GoesOn => Ok(None),
             Fed::Barrier => {
                 let job = self.finish_job()?;
@@ -299,11 +315,20 @@ impl ListReader {
         }
     }
 
-    fn finish_job(&mut self) -> Result<Option<Item>, ListCause> {
-        if self.under_way.is_inside_quotation() {
-            let fault = LineFault { column: 1, cause: crate::line::LineCause::OpenQuotation };
-            return Err(ListCause::Words(fault));
+    /// The job that the list ends in the middle of: what there is of it.
+    fn finish_last(&mut self) -> Result<Option<Item>, ListCause> {
+        if self.goes_on && !self.takes_open {
+            return Err(ListCause::GoesOn);
         }
+        if std::mem::take(&mut self.goes_on) && self.is_open {
+            // COMPAT: a backslash that no line end follows is a word.
+            self.under_way.take_last_backslash().map_err(ListCause::Words)?;
+        }
+        self.finish_job()
+    }
+
+    fn finish_job(&mut self) -> Result<Option<Item>, ListCause> {
+        self.under_way.end().map_err(ListCause::Words)?;
         self.lines_joined = 0;
         self.words_bytes = 0;
         let (words, more) = self.under_way.take();
@@ -497,6 +522,32 @@ mod tests {
         drain(&mut reader)?;
         assert!(reader.is_exhausted());
         Ok(found)
+    }
+
+    /// As Debian's xjobs has it: what there is of the last job is run, and a backslash without a line end behind it is a word.
+    #[test]
+    fn a_list_that_ends_in_a_continuation_loses_no_job() {
+        let of = |list: &[u8]| items(PLAIN, Utility::InTheList, &[list]);
+        for (list, expected) in [
+            (&b"a\nb \\\n"[..], &["1:a", "2:b"][..]),
+            (b"a\nb \\", &["1:a", "2:b|\\"]),
+            (b"a\nb \\\n#c\n", &["1:a", "2:b"]),
+            (b"a\nb \\\n\n", &["1:a", "2:b"]),
+            (b"a\n\\\n", &["1:a"]),
+            (b"a\n\\", &["1:a", "2:\\"]),
+        ] {
+            assert_eq!(of(list).expect("good"), expected, "{:?}", String::from_utf8_lossy(list));
+        }
+        let fault = |list: &[u8]| of(list).expect_err("something is missing");
+        assert!(fault(b"a\n\"b \\\n").ends_with("has no end"), "{}", fault(b"a\n\"b \\\n"));
+        assert!(fault(b"a\nb > \\\n").ends_with("a file name is needed behind >"));
+
+        let mut sent = ListReader::new(PLAIN, Utility::InTheList);
+        sent.put(b"a\nb \\\n");
+        assert_eq!(sent.end_at_line(), Unfinished::None);
+        assert!(matches!(sent.next_item(), Ok(Some(Item::Job(_)))));
+        assert!(matches!(sent.next_item(), Err(ListFault { cause: ListCause::GoesOn, .. })));
+        assert!(sent.is_exhausted());
     }
 
     #[test]
