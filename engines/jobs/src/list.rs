@@ -342,9 +342,9 @@ impl ListReader {
     }
 }
 
-/// `{"`, with blanks between them or not. No program is called `{`.
+/// `{"`, with blanks before and between them or not. No program is called `{`.
 fn begins_a_record(line: &[u8]) -> bool {
-    line.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
+    line.trim_ascii_start().strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
 }
 
 fn divided<'a>(line: &'a [u8], by: &[u8]) -> Vec<&'a [u8]> {
@@ -552,7 +552,7 @@ mod tests {
 
     #[test]
     fn lines_become_jobs_however_they_arrive() {
-        let list = b"a b\n#c\n\n%%\nd \\\ne\n{\"argv\":[\"f g\"]}\nh";
+        let list = b"a b\n#c\n\n%%\nd \\\ne\n \t{ \"argv\":[\"f g\"]}\nh";
         let expected = ["1:a|b", "%%", "2:d|e", "3:f g", "4:h"];
         assert_eq!(items(PLAIN, Utility::InTheList, &[list]).expect("good"), expected);
         let bytes: Vec<&[u8]> = list.chunks(1).collect();

@@ -23,7 +23,7 @@ struct Record {
     stdin: Option<String>,
     stdout: Option<String>,
     stderr: Option<String>,
-    cores: Option<usize>,
+    cores: Option<i64>,
     memory: Option<Amount>,
     timeout: Option<Amount>,
     retries: Option<u32>,
@@ -50,9 +50,9 @@ enum Amount {
 /// What is wrong with a record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordFault {
-    /// It is no JSON object of the right shape.
-    #[error("this is no job record")]
-    Shape(#[source] serde_json::Error),
+    /// It is no JSON object of the right shape: why, and in which column.
+    #[error("this is no job record: {0}")]
+    Shape(String),
     /// Neither or both of the two ways to say what to run.
     #[error("a job has either argv or shell")]
     NothingToRun,
@@ -69,7 +69,7 @@ pub enum RecordFault {
 
 /// Reads a record; the number is the list's to give. The utility may bring the words, so none are needed where `has_utility`.
 pub fn parse(line: &[u8], utility: Utility) -> Result<Spec, RecordFault> {
-    let record: Record = serde_json::from_slice(line).map_err(RecordFault::Shape)?;
+    let record: Record = serde_json::from_slice(line).map_err(|error| RecordFault::Shape(told(&error)))?;
     let is_for_shell = record.shell.is_some();
     let says_nothing = record.argv.is_empty() && !is_for_shell && utility == Utility::InTheList;
     if says_nothing || (is_for_shell && !record.argv.is_empty()) {
@@ -93,7 +93,7 @@ pub fn parse(line: &[u8], utility: Utility) -> Result<Spec, RecordFault> {
         variables: record.env.into_iter().map(|(name, value)| format!("{name}={value}").into_bytes()).collect(),
         id: record.id.map(name),
         after: record.after.into_iter().map(name).collect(),
-        cores: record.cores.unwrap_or(1),
+        cores: record.cores.map_or(Ok(1), cores)?,
         memory_bytes: record.memory.map(memory_bytes).transpose()?,
         timeout: record.timeout.map(time).transpose()?,
         retries: record.retries,
@@ -101,6 +101,13 @@ pub fn parse(line: &[u8], utility: Utility) -> Result<Spec, RecordFault> {
         is_for_shell,
     };
     Ok(Spec { number: 0, words, more: Some(Box::new(more)) })
+}
+
+/// A record is a single line, so its columns alone are of use: the list's own line is told beside.
+fn told(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let end = text.rfind(" at line ").unwrap_or(text.len());
+    format!("{} in column {}", &text[..end], error.column())
 }
 
 /// Whether the command line names what to run.
@@ -117,6 +124,11 @@ fn name(name: Name) -> String {
         Name::Text(text) => text,
         Name::Number(number) => number.to_string(),
     }
+}
+
+fn cores(number: i64) -> Result<usize, RecordFault> {
+    let several = usize::try_from(number).ok().filter(|several| *several > 0);
+    several.ok_or_else(|| RecordFault::Amount(number.to_string(), "a number of cores"))
 }
 
 fn memory_bytes(amount: Amount) -> Result<u64, RecordFault> {
@@ -196,6 +208,8 @@ mod tests {
             r#"{"argv":["a"],"shell":"b"}"#,
             r#"{"argv":["a"],"timeout":"soon"}"#,
             r#"{"argv":["a"],"memory":"2X"}"#,
+            r#"{"argv":["a"],"cores":0}"#,
+            r#"{"argv":["a"],"cores":-1}"#,
             r#"{"argv":["a\u0000"]}"#,
             r#"{"argv":["a"],"env":{"":"b"}}"#,
             r#"{"argv":["a"],"env":{"A=B":"c"}}"#,
@@ -205,6 +219,13 @@ mod tests {
             assert!(record(text).is_err(), "{text}");
         }
         assert!(parse(br#"{"cores":2}"#, Utility::Given).is_ok());
+    }
+
+    #[test]
+    fn faults_name_the_column_once() {
+        let Err(fault) = record(r#"{"argv":["a"],"retries":-2}"#) else { panic!("retries are no negative number") };
+        let text = fault.to_string();
+        assert!(text.ends_with(" in column 26") && !text.contains("line"), "{text}");
     }
 
     #[test]

@@ -29,9 +29,9 @@ pub enum StartFault {
         cause: io::Error,
     },
     /// The program could not be run.
-    #[error("cannot run '{program}'")]
+    #[error("cannot run {program}")]
     Run {
-        /// Its path.
+        /// Its path in quotes, with the folder it was to run in where that may be what is missing.
         program: String,
         /// What the kernel said.
         #[source]

@@ -280,8 +280,8 @@ impl Runner<'_> {
         running.started = Instant::now();
         running.pid = self.spawner.spawn(&launch).map_err(|cause| StartFault::Run {
             program: more.folder.as_deref().filter(|_| cause.kind() == io::ErrorKind::NotFound).map_or_else(
-                || program.to_string_lossy().into_owned(),
-                |folder| format!("{} in {}", program.to_string_lossy(), start::text(folder)),
+                || format!("'{}'", program.to_string_lossy()),
+                |folder| format!("'{}' in '{}'", program.to_string_lossy(), start::text(folder)),
             ),
             cause,
         })?;
