@@ -95,7 +95,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if let Some(label) = &args.label {
         return Err(usage(format!("-V {}: volume labels are not written; --version shows the version", quote(label))));
     }
-    let reads = args.list || args.extract || args.diff;
+    let reads = args.operation.list || args.operation.extract || args.operation.diff;
     let is_stdin = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
     if reads && is_stdin && context.terminals.stdin && !args.shared.explain {
         return Err(usage("an archive is not read from a terminal: -f names one".to_owned()));
@@ -107,11 +107,13 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     }
     sys::allocator::keep_large_buffers_apart();
     let outcome = match () {
-        () if args.list => list::run(context, &args),
-        () if args.extract => extract::run(context, &args),
-        () if args.diff => compare::run(context, &args),
-        () if args.create || args.append || args.update => create::run(context, &args, matches),
-        () if args.concatenate => edit::concatenate(context, &args),
+        () if args.operation.list => list::run(context, &args),
+        () if args.operation.extract => extract::run(context, &args),
+        () if args.operation.diff => compare::run(context, &args),
+        () if args.operation.create || args.operation.append || args.operation.update => {
+            create::run(context, &args, matches)
+        }
+        () if args.operation.concatenate => edit::concatenate(context, &args),
         () => edit::delete(context, &args),
     };
     // COMPAT: whatever ends tar ends it with 2.
@@ -127,8 +129,8 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 /// The names that were given, on the command line and in files.
 fn names(args: &TarArgs) -> Result<Vec<Vec<u8>>, Failure> {
     let mut names: Vec<Vec<u8>> = args.names.iter().map(|name| name.as_bytes().to_vec()).collect();
-    for path in &args.files_from {
-        names.extend(names_in(path, args.null)?);
+    for path in &args.choice.files_from {
+        names.extend(names_in(path, args.choice.null)?);
     }
     Ok(names)
 }

@@ -71,7 +71,7 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
         return Err(told(io::ErrorKind::IsADirectory.into()));
     }
     let total_bytes = metadata.is_file().then_some(metadata.len());
-    if let Some(program) = &args.use_compress_program {
+    if let Some(program) = &args.packing.use_compress_program {
         return Ok(Opened { name, total_bytes, way: with_program(program, file)?, growth });
     }
     // It may be opened once more when `-C` has been followed.
@@ -80,7 +80,13 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
         None => Input::Stdin,
     };
     let from = if metadata.is_file() { file.stream_position().map_err(told)? } else { 0 };
-    let is_said = args.gzip || args.bzip2 || args.xz || args.zstd || args.lz4 || args.lzma || args.compress;
+    let is_said = args.packing.gzip
+        || args.packing.bzip2
+        || args.packing.xz
+        || args.packing.zstd
+        || args.packing.lz4
+        || args.packing.lzma
+        || args.packing.compress;
     if is_said && total_bytes.is_none() {
         let facts = registry::formats()[0].facts();
         return Ok(Opened { name, total_bytes, way: Way::Packed { input, facts, file: None }, growth });

@@ -18,6 +18,163 @@ pub struct TarArgs {
     #[arg(value_name = "NAME")]
     pub names: Vec<OsString>,
 
+    /// What to do.
+    #[command(flatten)]
+    pub operation: OperationArgs,
+
+    /// The archive; - is standard input or output, also the default
+    #[arg(short = 'f', long, value_name = "ARCHIVE")]
+    pub file: Option<PathBuf>,
+
+    /// Work in DIR
+    #[arg(short = 'C', long, value_name = "DIR", action = ArgAction::Append)]
+    pub directory: Vec<PathBuf>,
+
+    /// Say each member; twice: with its metadata
+    #[arg(short = 'v', long, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// How the archive is packed.
+    #[command(flatten)]
+    pub packing: PackingArgs,
+
+    /// Restore modes as they are, the umask left aside; as root the default
+    #[arg(short = 'p', long, visible_alias = "same-permissions", hide_short_help = true)]
+    pub preserve_permissions: bool,
+
+    /// Take the umask off modes, as users do
+    #[arg(long, overrides_with = "preserve_permissions", hide_short_help = true)]
+    pub no_same_permissions: bool,
+
+    /// What becomes of files that have a member's name already.
+    #[command(flatten)]
+    pub existing: ExistingArgs,
+
+    /// What is archived or extracted, besides names.
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
+
+    /// Cut N leading names off
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub strip_components: usize,
+
+    /// Rename: s/FROM/TO/[g] with text, ^ and $ (no other expressions), links' targets too; flags r s h, R S H choose
+    #[arg(long, visible_alias = "xform", value_name = "RULE", action = ArgAction::Append, hide_short_help = true)]
+    pub transform: Vec<String>,
+
+    /// How names match.
+    #[command(flatten)]
+    pub matching: MatchingArgs,
+
+    /// Extract to standard output
+    #[arg(short = 'O', long, hide_short_help = true)]
+    pub to_stdout: bool,
+
+    /// How folders and links are gone through.
+    #[command(flatten)]
+    pub walk: WalkArgs,
+
+    /// Take names as they stand: leading slashes, ..
+    #[arg(short = 'P', long, hide_short_help = true)]
+    pub absolute_names: bool,
+
+    /// Times of extraction, not of the archive
+    #[arg(short = 'm', long, hide_short_help = true)]
+    pub touch: bool,
+
+    /// Owners, modes and times.
+    #[command(flatten)]
+    pub metadata: MetadataArgs,
+
+    /// Order within folders: name (default), inode or none
+    #[arg(long, value_name = "ORDER", value_parser = ["name", "inode", "none"], hide_short_help = true)]
+    pub sort: Option<String>,
+
+    /// Format to write: pax (default), gnu or ustar
+    #[arg(short = 'H', long, value_name = "FORMAT", value_parser = ["pax", "posix", "gnu", "ustar"], hide_short_help = true)]
+    pub format: Option<String>,
+
+    /// Pax keys to leave out: delete=PATTERN[,delete=PATTERN]
+    #[arg(long, value_name = "OPTIONS", hide_short_help = true)]
+    pub pax_option: Vec<String>,
+
+    /// Extract into a folder of the archive's name, or DIR
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
+    pub one_top_level: Option<OsString>,
+
+    /// Metadata that not all file systems have.
+    #[command(flatten)]
+    pub extended: ExtendedArgs,
+
+    /// Look for holes in files
+    #[arg(short = 'S', long, hide_short_help = true)]
+    pub sparse: bool,
+
+    /// Incremental archives: not yet
+    #[arg(short = 'g', long, value_name = "FILE", hide_short_help = true)]
+    pub listed_incremental: Option<PathBuf>,
+
+    /// Neither write nor use an index of members
+    #[arg(long, hide_short_help = true)]
+    pub no_index: bool,
+
+    /// Zero blocks do not end the archive
+    #[arg(short = 'i', long, hide_short_help = true)]
+    pub ignore_zeros: bool,
+
+    /// Files that cannot be read do not count as failures
+    #[arg(long, hide_short_help = true)]
+    pub ignore_failed_read: bool,
+
+    /// Bytes of the archive, in the end
+    #[arg(long, hide_short_help = true)]
+    pub totals: bool,
+
+    /// A line every N members
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", hide_short_help = true)]
+    pub checkpoint: Option<u64>,
+
+    /// Warnings: all, none, KEYWORD or no-KEYWORD, with GNU tar's keywords and `ambiguous`
+    #[arg(long, value_name = "KEYWORD", action = ArgAction::Append, value_parser = warnings::parse, hide_short_help = true)]
+    pub warning: Vec<Wish>,
+
+    /// Extract what strangers made: strict grammar, no devices, no set-id bits, quotas
+    #[arg(long)]
+    pub untrusted: bool,
+
+    /// How lists look.
+    #[command(flatten)]
+    pub lists: ListArgs,
+
+    /// Taken for GNU tar's sake.
+    #[command(flatten)]
+    pub habits: HabitArgs,
+
+    /// Volume labels: not yet
+    #[arg(short = 'V', long, value_name = "TEXT", hide = true)]
+    pub label: Option<OsString>,
+
+    /// Print version
+    #[arg(long, action = ArgAction::Version)]
+    pub version: Option<bool>,
+
+    /// Print help
+    #[arg(long, action = ArgAction::HelpLong)]
+    pub help: Option<bool>,
+
+    /// Hands, priority, memory, plan and report.
+    #[command(flatten)]
+    pub shared: SharedArgs,
+
+    /// No option: what `small` found.
+    #[arg(skip)]
+    pub is_small: bool,
+}
+
+/// What to do.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct OperationArgs {
     /// Make an archive
     #[arg(short = 'c', long)]
     pub create: bool,
@@ -49,19 +206,12 @@ pub struct TarArgs {
     /// Delete members from an archive
     #[arg(long, hide_short_help = true)]
     pub delete: bool,
+}
 
-    /// The archive; - is standard input or output, also the default
-    #[arg(short = 'f', long, value_name = "ARCHIVE")]
-    pub file: Option<PathBuf>,
-
-    /// Work in DIR
-    #[arg(short = 'C', long, value_name = "DIR", action = ArgAction::Append)]
-    pub directory: Vec<PathBuf>,
-
-    /// Say each member; twice: with its metadata
-    #[arg(short = 'v', long, action = ArgAction::Count)]
-    pub verbose: u8,
-
+/// How the archive is packed.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct PackingArgs {
     /// gzip
     #[arg(short = 'z', long, visible_alias = "gunzip", alias = "ungzip", group = "packing")]
     pub gzip: bool,
@@ -101,15 +251,12 @@ pub struct TarArgs {
     /// Level of packing, as the format counts
     #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub level: Option<i32>,
+}
 
-    /// Restore modes as they are, the umask left aside; as root the default
-    #[arg(short = 'p', long, visible_alias = "same-permissions", hide_short_help = true)]
-    pub preserve_permissions: bool,
-
-    /// Take the umask off modes, as users do
-    #[arg(long, overrides_with = "preserve_permissions", hide_short_help = true)]
-    pub no_same_permissions: bool,
-
+/// What becomes of files that have a member's name already.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct ExistingArgs {
     /// Leave what exists, and fail
     #[arg(short = 'k', long, group = "existing", hide_short_help = true)]
     pub keep_old_files: bool,
@@ -141,7 +288,12 @@ pub struct TarArgs {
     /// Let links to folders stand for folders
     #[arg(long, hide_short_help = true)]
     pub keep_directory_symlink: bool,
+}
 
+/// What is archived or extracted, besides names.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct ChoiceArgs {
     /// Take names from FILE, one a line; - is standard input
     #[arg(short = 'T', long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
     pub files_from: Vec<PathBuf>,
@@ -204,15 +356,12 @@ pub struct TarArgs {
     /// Only files whose bytes have changed since TIME, or since FILE
     #[arg(long, value_name = "TIME", hide_short_help = true)]
     pub newer_mtime: Option<OsString>,
+}
 
-    /// Cut N leading names off
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub strip_components: usize,
-
-    /// Rename: s/FROM/TO/[g] with text, ^ and $ (no other expressions), links' targets too; flags r s h, R S H choose
-    #[arg(long, visible_alias = "xform", value_name = "RULE", action = ArgAction::Append, hide_short_help = true)]
-    pub transform: Vec<String>,
-
+/// How names match.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct MatchingArgs {
     /// Take members' names as patterns
     #[arg(long, overrides_with = "no_wildcards", hide_short_help = true)]
     pub wildcards: bool,
@@ -236,11 +385,12 @@ pub struct TarArgs {
     /// Wildcards stop at slashes
     #[arg(long, hide_short_help = true)]
     pub no_wildcards_match_slash: bool,
+}
 
-    /// Extract to standard output
-    #[arg(short = 'O', long, hide_short_help = true)]
-    pub to_stdout: bool,
-
+/// How folders and links are gone through.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct WalkArgs {
     /// Stay on one file system
     #[arg(long, hide_short_help = true)]
     pub one_file_system: bool,
@@ -256,15 +406,12 @@ pub struct TarArgs {
     /// Do not go into folders
     #[arg(long, hide_short_help = true)]
     pub no_recursion: bool,
+}
 
-    /// Take names as they stand: leading slashes, ..
-    #[arg(short = 'P', long, hide_short_help = true)]
-    pub absolute_names: bool,
-
-    /// Times of extraction, not of the archive
-    #[arg(short = 'm', long, hide_short_help = true)]
-    pub touch: bool,
-
+/// Owners, modes and times.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct MetadataArgs {
     /// Restore owners; as root the default
     #[arg(long, overrides_with = "no_same_owner", hide_short_help = true)]
     pub same_owner: bool,
@@ -296,23 +443,12 @@ pub struct TarArgs {
     /// The time of --mtime only for files that are newer
     #[arg(long, requires = "mtime", hide_short_help = true)]
     pub clamp_mtime: bool,
+}
 
-    /// Order within folders: name (default), inode or none
-    #[arg(long, value_name = "ORDER", value_parser = ["name", "inode", "none"], hide_short_help = true)]
-    pub sort: Option<String>,
-
-    /// Format to write: pax (default), gnu or ustar
-    #[arg(short = 'H', long, value_name = "FORMAT", value_parser = ["pax", "posix", "gnu", "ustar"], hide_short_help = true)]
-    pub format: Option<String>,
-
-    /// Pax keys to leave out: delete=PATTERN[,delete=PATTERN]
-    #[arg(long, value_name = "OPTIONS", hide_short_help = true)]
-    pub pax_option: Vec<String>,
-
-    /// Extract into a folder of the archive's name, or DIR
-    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
-    pub one_top_level: Option<OsString>,
-
+/// Metadata that not all file systems have.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct ExtendedArgs {
     /// Keep, or restore, extended attributes
     #[arg(long, overrides_with = "no_xattrs", hide_short_help = true)]
     pub xattrs: bool,
@@ -344,43 +480,12 @@ pub struct TarArgs {
     /// Leave out labels of SELinux: the default
     #[arg(long, overrides_with = "selinux", hide_short_help = true)]
     pub no_selinux: bool,
+}
 
-    /// Look for holes in files
-    #[arg(short = 'S', long, hide_short_help = true)]
-    pub sparse: bool,
-
-    /// Incremental archives: not yet
-    #[arg(short = 'g', long, value_name = "FILE", hide_short_help = true)]
-    pub listed_incremental: Option<PathBuf>,
-
-    /// Neither write nor use an index of members
-    #[arg(long, hide_short_help = true)]
-    pub no_index: bool,
-
-    /// Zero blocks do not end the archive
-    #[arg(short = 'i', long, hide_short_help = true)]
-    pub ignore_zeros: bool,
-
-    /// Files that cannot be read do not count as failures
-    #[arg(long, hide_short_help = true)]
-    pub ignore_failed_read: bool,
-
-    /// Bytes of the archive, in the end
-    #[arg(long, hide_short_help = true)]
-    pub totals: bool,
-
-    /// A line every N members
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", hide_short_help = true)]
-    pub checkpoint: Option<u64>,
-
-    /// Warnings: all, none, KEYWORD or no-KEYWORD, with GNU tar's keywords and `ambiguous`
-    #[arg(long, value_name = "KEYWORD", action = ArgAction::Append, value_parser = warnings::parse, hide_short_help = true)]
-    pub warning: Vec<Wish>,
-
-    /// Extract what strangers made: strict grammar, no devices, no set-id bits, quotas
-    #[arg(long)]
-    pub untrusted: bool,
-
+/// How lists look.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct ListArgs {
     /// Lists show times to the second and what is behind it
     #[arg(long, hide_short_help = true)]
     pub full_time: bool,
@@ -392,7 +497,12 @@ pub struct TarArgs {
     /// Lists show names as --transform and --strip-components make them
     #[arg(long, hide_short_help = true)]
     pub show_transformed_names: bool,
+}
 
+/// Taken for GNU tar's sake.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct HabitArgs {
     /// Taken for GNU tar's sake; records are 20 blocks, and pipes take any
     #[arg(short = 'b', long, hide = true)]
     pub blocking_factor: Option<u32>,
@@ -428,24 +538,4 @@ pub struct TarArgs {
     /// As above
     #[arg(long, hide = true)]
     pub posix: bool,
-
-    /// Volume labels: not yet
-    #[arg(short = 'V', long, value_name = "TEXT", hide = true)]
-    pub label: Option<OsString>,
-
-    /// Print version
-    #[arg(long, action = ArgAction::Version)]
-    pub version: Option<bool>,
-
-    /// Print help
-    #[arg(long, action = ArgAction::HelpLong)]
-    pub help: Option<bool>,
-
-    /// Hands, priority, memory, plan and report.
-    #[command(flatten)]
-    pub shared: SharedArgs,
-
-    /// No option: what `small` found.
-    #[arg(skip)]
-    pub is_small: bool,
 }

@@ -75,7 +75,7 @@ impl Chosen {
                 top_level,
                 absolute: if args.absolute_names { Absolute::Kept } else { Absolute::MadeRelative },
             },
-            owners: Owners { numeric: args.numeric_owner, ..Owners::default() },
+            owners: Owners { numeric: args.metadata.numeric_owner, ..Owners::default() },
             quotas: args.untrusted.then(Quotas::default),
             leaves_attribute: leaves_attribute(args),
             removed_was_told: false,
@@ -148,7 +148,7 @@ pub enum Listed<'a> {
 
 /// COMPAT: of the options that GNU tar takes in such lists, `-C` and `--add-file`; all else is a name.
 pub fn listed<'a>(args: &TarArgs, line: &'a [u8]) -> Listed<'a> {
-    if args.null || args.verbatim_files_from {
+    if args.choice.null || args.choice.verbatim_files_from {
         return Listed::Name(line);
     }
     if let Some(name) = line.strip_prefix(b"--add-file=") {
@@ -164,19 +164,19 @@ pub fn listed<'a>(args: &TarArgs, line: &'a [u8]) -> Listed<'a> {
 
 /// Whether extended attributes are kept at all.
 pub fn wants_attributes(args: &TarArgs) -> bool {
-    args.xattrs || !(args.xattrs_include.is_empty() && args.xattrs_exclude.is_empty())
+    args.extended.xattrs || !(args.extended.xattrs_include.is_empty() && args.extended.xattrs_exclude.is_empty())
 }
 
 /// Which of them are left out; none where all are kept.
 pub fn leaves_attribute(args: &TarArgs) -> Option<Box<LeavesAttribute>> {
-    if args.xattrs_include.is_empty() && args.xattrs_exclude.is_empty() {
+    if args.extended.xattrs_include.is_empty() && args.extended.xattrs_exclude.is_empty() {
         return None;
     }
     let manner = Manner { anchored: true, ..Manner::EXCLUDED };
     let patterns = |texts: &[OsString]| -> Vec<Pattern> {
         texts.iter().map(|text| Pattern::new(text.as_bytes(), manner)).collect()
     };
-    let (taken, left) = (patterns(&args.xattrs_include), patterns(&args.xattrs_exclude));
+    let (taken, left) = (patterns(&args.extended.xattrs_include), patterns(&args.extended.xattrs_exclude));
     Some(Box::new(move |name| {
         let is_taken = taken.is_empty() || taken.iter().any(|pattern| pattern.matches(name));
         !is_taken || left.iter().any(|pattern| pattern.matches(name))
@@ -191,25 +191,28 @@ pub fn not_found(wanted: &Mutex<Vec<Wanted>>) -> Vec<Vec<u8>> {
 
 fn manner(args: &TarArgs, usual: Manner) -> Manner {
     Manner {
-        wildcards: (usual.wildcards || args.wildcards) && !args.no_wildcards,
-        anchored: (usual.anchored || args.anchored) && !args.no_anchored,
-        match_slash: !args.no_wildcards_match_slash,
-        ignore_case: args.ignore_case,
+        wildcards: (usual.wildcards || args.matching.wildcards) && !args.matching.no_wildcards,
+        anchored: (usual.anchored || args.matching.anchored) && !args.matching.no_anchored,
+        match_slash: !args.matching.no_wildcards_match_slash,
+        ignore_case: args.matching.ignore_case,
     }
 }
 
 /// What is left out.
 pub fn excluded(args: &TarArgs) -> Result<Vec<Pattern>, Failure> {
-    let manner =
-        Manner { ignore_case: args.ignore_case, match_slash: !args.no_wildcards_match_slash, ..Manner::EXCLUDED };
-    let manner = Manner { anchored: args.anchored, wildcards: !args.no_wildcards, ..manner };
-    let mut texts: Vec<OsString> = args.exclude.clone();
-    for path in &args.exclude_from {
+    let manner = Manner {
+        ignore_case: args.matching.ignore_case,
+        match_slash: !args.matching.no_wildcards_match_slash,
+        ..Manner::EXCLUDED
+    };
+    let manner = Manner { anchored: args.matching.anchored, wildcards: !args.matching.no_wildcards, ..manner };
+    let mut texts: Vec<OsString> = args.choice.exclude.clone();
+    for path in &args.choice.exclude_from {
         let bytes = std::fs::read(path).map_err(|error| super::could_not("read", path.as_os_str(), &error))?;
         let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         texts.extend(lines.map(|line| OsStr::from_bytes(line).to_owned()));
     }
-    if args.exclude_vcs {
+    if args.choice.exclude_vcs {
         texts.extend(VERSION_CONTROL.iter().map(OsString::from));
     }
     Ok(texts.iter().map(|text| Pattern::new(text.as_bytes(), manner)).collect())

@@ -42,10 +42,12 @@ use sys::staged_file::{Replace, StagedFile};
 pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let packing = packing(args)?;
     // Packing takes longer than any disk; who does nothing else reads as that is fastest.
-    let is_plain = packing.is_none() && args.use_compress_program.is_none();
+    let is_plain = packing.is_none() && args.packing.use_compress_program.is_none();
     let workers =
         if is_plain { super::workers_on(context, args, &places(args)) } else { super::workers(context, args) };
-    if (packing.is_some() || args.use_compress_program.is_some()) && (args.append || args.update) {
+    if (packing.is_some() || args.packing.use_compress_program.is_some())
+        && (args.operation.append || args.operation.update)
+    {
         return Err(usage("a packed archive cannot be added to".to_owned()));
     }
     let style = style(args)?;
@@ -61,11 +63,11 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
         return Ok(Outcome::Done);
     }
     let operands = operands(args, matches)?;
-    if operands.is_empty() && args.files_from.is_empty() {
+    if operands.is_empty() && args.choice.files_from.is_empty() {
         return Err(usage("an empty archive is not made by mistake: name files, or -T /dev/null".to_owned()));
     }
     let mut choice = choice(args)?;
-    let target = match args.append || args.update {
+    let target = match args.operation.append || args.operation.update {
         true => Target::behind(context, args, &mut choice)?,
         false => Target::open(context, args)?,
     };
@@ -101,19 +103,25 @@ fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, fitting: F
 }
 
 fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
-    let said = [(args.gzip, "gz"), (args.bzip2, "bz2"), (args.xz, "xz"), (args.zstd, "zst"), (args.lz4, "lz4")];
+    let said = [
+        (args.packing.gzip, "gz"),
+        (args.packing.bzip2, "bz2"),
+        (args.packing.xz, "xz"),
+        (args.packing.zstd, "zst"),
+        (args.packing.lz4, "lz4"),
+    ];
     let by_option = said.iter().find(|(is_said, _)| *is_said).and_then(|(_, name)| registry::by_name(name));
     let format = match by_option {
-        None if args.auto_compress => by_ending(args)?,
+        None if args.packing.auto_compress => by_ending(args)?,
         found => found,
     };
-    if args.compress || args.lzma {
-        let (letter, instead) = if args.lzma { ("--lzma", "-J") } else { ("-Z", "-z") };
+    if args.packing.compress || args.packing.lzma {
+        let (letter, instead) = if args.packing.lzma { ("--lzma", "-J") } else { ("-Z", "-z") };
         return Err(usage(format!("{letter} is for reading: {instead} makes what all can read")));
     }
     let Some(format) = format else { return Ok(None) };
     let facts = format.facts();
-    let level = args.level.unwrap_or(facts.default_level);
+    let level = args.packing.level.unwrap_or(facts.default_level);
     if !facts.levels.contains(&level) {
         return Err(usage(format!(
             "{} has levels from {} to {}",
@@ -156,7 +164,7 @@ fn style(args: &TarArgs) -> Result<Style, Failure> {
             None => return Err(usage(format!("--pax-option knows delete=KEY here, not '{option}'"))),
         }
     }
-    Ok(Style { format, other_times: OtherTimes::LeftOut, left_out, is_numeric: args.numeric_owner })
+    Ok(Style { format, other_times: OtherTimes::LeftOut, left_out, is_numeric: args.metadata.numeric_owner })
 }
 
 /// Names in the order in which they were given, each with the folder that `-C` had led to by then.
@@ -170,7 +178,7 @@ fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failur
     let mut words: Vec<(usize, Word<'_>)> = Vec::new();
     words.extend(indices("names").into_iter().zip(args.names.iter().map(|name| Word::Name(name.as_bytes()))));
     words.extend(indices("directory").into_iter().zip(args.directory.iter().map(|path| Word::Folder(path))));
-    words.extend(indices("files_from").into_iter().zip(args.files_from.iter().map(Word::From)));
+    words.extend(indices("files_from").into_iter().zip(args.choice.files_from.iter().map(Word::From)));
     words.sort_by_key(|(index, _)| *index);
     let open = |from: &OwnedFd, path: &Path| {
         sys::tree_calls::open_anywhere(from.as_fd(), path.as_os_str().as_bytes(), sys::tree_calls::Open::Folder)
@@ -184,7 +192,7 @@ fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failur
             Word::Folder(path) => folder = Arc::new(open(&folder, path)?),
             Word::Name(name) => operands.push(Operand { folder: Arc::clone(&folder), name: name.to_vec() }),
             Word::From(path) => {
-                for line in super::names_in(path, args.null)? {
+                for line in super::names_in(path, args.choice.null)? {
                     match chosen::listed(args, &line) {
                         chosen::Listed::Folder(path) => folder = Arc::new(open(&folder, &path)?),
                         chosen::Listed::Name(name) => {
@@ -207,19 +215,19 @@ fn choice(args: &TarArgs) -> Result<Choice, Failure> {
             Some("inode") => Sort::Inode,
             _ => Sort::Name,
         },
-        links: if args.dereference { Links::Followed } else { Links::Kept },
-        folders: Folders { stays_out: args.no_recursion, stays_on_device: args.one_file_system },
+        links: if args.walk.dereference { Links::Followed } else { Links::Kept },
+        folders: Folders { stays_out: args.walk.no_recursion, stays_on_device: args.walk.one_file_system },
         tags: tags(args),
         newer: newer(args)?,
         newer_than: HashMap::new(),
-        hard_links: if args.hard_dereference { HardLinks::Doubled } else { HardLinks::Kept },
+        hard_links: if args.walk.hard_dereference { HardLinks::Doubled } else { HardLinks::Kept },
         keeps_absolute: args.absolute_names,
         finds_holes: args.sparse,
         attributes: chosen::wants_attributes(args),
         leaves_attribute: chosen::leaves_attribute(args),
-        lists: args.acls,
-        labels: args.selinux,
-        numeric: args.numeric_owner,
+        lists: args.extended.acls,
+        labels: args.extended.selinux,
+        numeric: args.metadata.numeric_owner,
         instead: instead(args)?,
         never: HashSet::new(),
         rename: renames,
@@ -229,14 +237,14 @@ fn choice(args: &TarArgs) -> Result<Choice, Failure> {
 /// Files that say of their folders that they are to be left out. Who leaves out more goes first.
 fn tags(args: &TarArgs) -> Vec<Tag> {
     let caches = [
-        (args.exclude_caches_all, Keeps::Nothing),
-        (args.exclude_caches_under, Keeps::Folder),
-        (args.exclude_caches, Keeps::FolderAndTag),
+        (args.choice.exclude_caches_all, Keeps::Nothing),
+        (args.choice.exclude_caches_under, Keeps::Folder),
+        (args.choice.exclude_caches, Keeps::FolderAndTag),
     ];
     let named = [
-        (&args.exclude_tag_all, Keeps::Nothing),
-        (&args.exclude_tag_under, Keeps::Folder),
-        (&args.exclude_tag, Keeps::FolderAndTag),
+        (&args.choice.exclude_tag_all, Keeps::Nothing),
+        (&args.choice.exclude_tag_under, Keeps::Folder),
+        (&args.choice.exclude_tag, Keeps::FolderAndTag),
     ];
     let mut tags: Vec<Tag> =
         caches.into_iter().filter(|(is_said, _)| *is_said).map(|(_, keeps)| Tag::of_caches(keeps)).collect();
@@ -247,7 +255,7 @@ fn tags(args: &TarArgs) -> Vec<Tag> {
 }
 
 fn newer(args: &TarArgs) -> Result<Option<Newer>, Failure> {
-    match (&args.newer, &args.newer_mtime) {
+    match (&args.choice.newer, &args.choice.newer_mtime) {
         (Some(since), _) => Ok(Some(Newer::Anything(time(since)?))),
         (None, Some(since)) => Ok(Some(Newer::Bytes(time(since)?))),
         (None, None) => Ok(None),
@@ -272,12 +280,12 @@ fn instead(args: &TarArgs) -> Result<Instead, Failure> {
     rustix::process::umask(umask);
     let no_mode = |text: &str| usage(format!("--mode takes what chmod takes, not '{text}'"));
     let rule = |text: &String| ModeRule::parse(text, umask.as_raw_mode()).ok_or_else(|| no_mode(text));
-    let new_time = if args.clamp_mtime { NewTime::AtMost } else { NewTime::Always };
+    let new_time = if args.metadata.clamp_mtime { NewTime::AtMost } else { NewTime::Always };
     Ok(Instead {
-        owner: who(&args.owner, (sys::names::user_number, sys::names::user_name))?,
-        group: who(&args.group, (sys::names::group_number, sys::names::group_name))?,
-        mode: args.mode.as_ref().map(rule).transpose()?,
-        mtime: args.mtime.as_deref().map(time).transpose()?.map(new_time),
+        owner: who(&args.metadata.owner, (sys::names::user_number, sys::names::user_name))?,
+        group: who(&args.metadata.group, (sys::names::group_number, sys::names::group_name))?,
+        mode: args.metadata.mode.as_ref().map(rule).transpose()?,
+        mtime: args.metadata.mtime.as_deref().map(time).transpose()?.map(new_time),
     })
 }
 
@@ -305,7 +313,7 @@ enum Target {
 impl Target {
     fn open(context: &Context, args: &TarArgs) -> Result<Self, Failure> {
         let target = Self::open_plain(context, args)?;
-        let Some(program) = &args.use_compress_program else { return Ok(target) };
+        let Some(program) = &args.packing.use_compress_program else { return Ok(target) };
         let packer = Packer::start(program, target.file().0)?;
         Ok(Self::Through(packer, Box::new(target)))
     }
@@ -382,7 +390,7 @@ impl Target {
         // COMPAT: to a file without a byte, which is no archive, members can be added all the same.
         while found.len() > 0 {
             match reader.next(&mut source).map_err(|error| could_not("add to", path.as_os_str(), &error))? {
-                Step::Member(mut member) if args.update => {
+                Step::Member(mut member) if args.operation.update => {
                     member.path.truncate(member.path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1));
                     choice.newer_than.insert(member.path, member.mtime);
                 }

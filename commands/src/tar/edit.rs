@@ -33,7 +33,7 @@ fn target(args: &TarArgs, option: &str) -> Result<(PathBuf, Arc<File>), Failure>
         return Err(usage(format!("{option} needs an archive in a regular file")));
     }
     let is_packed = matches!(archive::open(args)?.way, Way::Packed { .. });
-    if is_packed || args.use_compress_program.is_some() {
+    if is_packed || args.packing.use_compress_program.is_some() {
         return Err(usage("a packed archive cannot be changed".to_owned()));
     }
     Ok((path, Arc::new(file)))

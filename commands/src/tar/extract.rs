@@ -112,14 +112,14 @@ fn manner(args: &TarArgs, width: usize) -> Manner {
     let is_root = sys::tree_calls::acts_as_root();
     let umask = rustix::process::umask(rustix::fs::Mode::empty()).as_raw_mode();
     let keeps_modes = (args.preserve_permissions || is_root) && !args.no_same_permissions && !args.untrusted;
-    let keeps_owner = (args.same_owner || is_root) && !args.no_same_owner && !args.untrusted;
+    let keeps_owner = (args.metadata.same_owner || is_root) && !args.metadata.no_same_owner && !args.untrusted;
     let existing = match () {
-        () if args.keep_old_files => Existing::Refuse,
-        () if args.skip_old_files => Existing::Skip,
-        () if args.keep_newer_files => Existing::KeepNewer,
-        () if args.overwrite => Existing::Overwrite,
-        () if args.no_overwrite_dir => Existing::ReplaceButKeepFolders,
-        () if args.unlink_first => Existing::Unlink,
+        () if args.existing.keep_old_files => Existing::Refuse,
+        () if args.existing.skip_old_files => Existing::Skip,
+        () if args.existing.keep_newer_files => Existing::KeepNewer,
+        () if args.existing.overwrite => Existing::Overwrite,
+        () if args.existing.no_overwrite_dir => Existing::ReplaceButKeepFolders,
+        () if args.existing.unlink_first => Existing::Unlink,
         () => Existing::Replace,
     };
     Manner {
@@ -129,12 +129,12 @@ fn manner(args: &TarArgs, width: usize) -> Manner {
             set_id: Choice::when(keeps_modes),
             times: Choice::when(!args.touch),
             attributes: Choice::when(wants_attributes(args)),
-            lists: Choice::when(args.acls),
-            labels: Choice::when(args.selinux),
+            lists: Choice::when(args.extended.acls),
+            labels: Choice::when(args.extended.selinux),
         },
         umask: if keeps_modes { 0 } else { umask },
         umask_of_others: umask,
-        folder_links: if args.keep_directory_symlink { FolderLinks::Keep } else { FolderLinks::Replace },
+        folder_links: if args.existing.keep_directory_symlink { FolderLinks::Keep } else { FolderLinks::Replace },
         open_folders: (trees::folder_descriptors() / (2 * width)).clamp(1, OPEN_FOLDERS_MAX),
     }
 }

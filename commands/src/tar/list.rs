@@ -153,7 +153,7 @@ impl<'a> Lines<'a> {
         if !chosen.means(&member.path) {
             return Ok(Delivery::Taken);
         }
-        let mut name = match self.args.show_transformed_names {
+        let mut name = match self.args.lists.show_transformed_names {
             true => Cow::Owned(chosen.shown(&member.path)),
             false => Cow::Borrowed(member.path.as_slice()),
         };

@@ -59,9 +59,9 @@ struct Clock {
 
 impl LongLines {
     pub fn new(args: &TarArgs) -> Self {
-        let clock = Clock { is_full: args.full_time, is_in_greenwich: args.utc };
+        let clock = Clock { is_full: args.lists.full_time, is_in_greenwich: args.lists.utc };
         // COMPAT: GNU tar's width to begin with.
-        Self { width: 19, has_numbers: args.numeric_owner, clock }
+        Self { width: 19, has_numbers: args.metadata.numeric_owner, clock }
     }
 
     /// `-rw-r--r-- root/root 3 2001-01-01 00:00 d/f`
