@@ -407,7 +407,7 @@ impl<'a> Stages for Creating<'a> {
         Ok(())
     }
 
-    fn write(&self, _sink: &ArchiveEnd, chunk: &ArchiveChunk) -> Result<u64, CreateError> {
+    fn write(&self, _sink: &ArchiveEnd, chunk: &mut ArchiveChunk) -> Result<u64, CreateError> {
         let content = if self.what.packing.is_some() { chunk.packed.content() } else { chunk.plain.content() };
         self.what.put(&chunk.head, chunk.offset)?;
         self.what.put(content, chunk.offset + chunk.head.len() as u64)?;

@@ -245,7 +245,7 @@ impl<'a> Stages for Extraction<'a> {
         Ok(())
     }
 
-    fn write(&self, sink: &ExtractSink<'a>, chunk: &ExtractChunk) -> Result<u64, ReadError> {
+    fn write(&self, sink: &ExtractSink<'a>, chunk: &mut ExtractChunk) -> Result<u64, ReadError> {
         let mut bytes = 0;
         let mut entries = chunk.entries.lock().unwrap_or_else(PoisonError::into_inner);
         for entry in entries.iter_mut() {

@@ -5,6 +5,7 @@ mod as_one;
 pub use as_one::as_one;
 
 use crate::blocks::{BLOCK_TARGET_BYTES, BlockFeed};
+use codec::byte_buffer::ByteBuffer;
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
 use codec::format::DecodeLimits;
@@ -145,7 +146,7 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
         packed: Arc::clone(&packed),
     };
     let recycled = Mutex::new(recycled);
-    let taker = Taker(Arc::new(move |bytes: &[u8]| hand_over(bytes, &sender, &recycled)));
+    let taker = Taker(Arc::new(move |buffer: &mut ByteBuffer| hand_over(buffer, &sender, &recycled)));
     let lane =
         Lane { input: what.input.clone(), output: Output::Handed(taker), source: Source::Keep, care: Care::default() };
     let share = LeaseShare::of(what.lease);
@@ -165,13 +166,23 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
     })
 }
 
-fn hand_over(bytes: &[u8], to: &SyncSender<Vec<u8>>, recycled: &Mutex<Receiver<Vec<u8>>>) -> io::Result<()> {
-    for part in bytes.chunks(BLOCK_TARGET_BYTES) {
-        let mut block = recycled.lock().unwrap_or_else(PoisonError::into_inner).try_recv().unwrap_or_default();
+/// Hands over a block as it was decoded, in exchange for one that was read; what is longer than blocks are, in parts.
+fn hand_over(
+    decoded: &mut ByteBuffer,
+    to: &SyncSender<Vec<u8>>,
+    recycled: &Mutex<Receiver<Vec<u8>>>,
+) -> io::Result<()> {
+    let emptied = || recycled.lock().unwrap_or_else(PoisonError::into_inner).try_recv().unwrap_or_default();
+    // Nobody reads any more: the decoder stops.
+    let send = |block| Ok(to.send(block).ok().ok_or(io::ErrorKind::BrokenPipe)?);
+    if (1..=BLOCK_TARGET_BYTES).contains(&decoded.len()) && !decoded.has_history() {
+        return send(decoded.exchange(emptied()));
+    }
+    for part in decoded.content().chunks(BLOCK_TARGET_BYTES) {
+        let mut block = emptied();
         block.clear();
         block.extend_from_slice(part);
-        // Nobody reads any more: the decoder stops.
-        to.send(block).ok().ok_or(io::ErrorKind::BrokenPipe)?;
+        send(block)?;
     }
     Ok(())
 }

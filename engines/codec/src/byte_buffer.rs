@@ -38,6 +38,21 @@ impl ByteBuffer {
         self.end = history.len();
     }
 
+    /// Whether something stands in front of the content.
+    pub fn has_history(&self) -> bool {
+        self.start > 0
+    }
+
+    /// Gives the content away, with what stands in front of it, and takes `other` as memory for the next one.
+    pub fn exchange(&mut self, mut other: Vec<u8>) -> Vec<u8> {
+        // What came back shorter than it was made is not to be too short for the next content.
+        other.resize(other.capacity(), 0);
+        let mut content = std::mem::replace(&mut self.bytes, other);
+        content.truncate(self.end);
+        self.clear();
+        content
+    }
+
     /// Empties it.
     pub fn clear(&mut self) {
         (self.start, self.end) = (0, 0);
@@ -103,6 +118,18 @@ impl ByteBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_exchanged_keeps_its_memory() {
+        let mut buffer = ByteBuffer::default();
+        buffer.append(b"abc");
+        let mut spare = Vec::with_capacity(8);
+        spare.push(1);
+        assert_eq!((buffer.exchange(spare), buffer.len()), (b"abc".to_vec(), 0));
+        buffer.append(b"defg");
+        let content = buffer.exchange(Vec::new());
+        assert_eq!((&content[..], content.capacity()), (&b"defg"[..], 8));
+    }
 
     #[test]
     fn content_follows_history_and_the_tail_reaches_into_it() {

@@ -298,7 +298,7 @@ impl Stages for Compression<'_> {
         Ok(())
     }
 
-    fn write(&self, sink: &CompressSink, chunk: &CompressChunk) -> Result<u64, CodecError> {
+    fn write(&self, sink: &CompressSink, chunk: &mut CompressChunk) -> Result<u64, CodecError> {
         let head_bytes = chunk.head.len() as u64;
         if head_bytes > 0 {
             sink.output.write(&chunk.head, chunk.offset)?;

@@ -157,7 +157,7 @@ pub struct DecompressChunk {
     plain: ByteBuffer,
     offset: u64,
     /// A defect behind the sound data in `plain`: told once those are written.
-    failure: Mutex<Option<CodecError>>,
+    failure: Option<CodecError>,
     /// Where decoding may go on in series after it.
     series: Option<SeriesStart>,
 }
@@ -259,7 +259,7 @@ impl Stages for Decompression<'_> {
         let from = source.reader.position();
         chunk.plain.clear();
         // A slot that was freed unwritten still carries the failure of the lane that had it.
-        *chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+        chunk.failure = None;
         chunk.series = None;
         let any = source.next(&self.limits, chunk, turn)?;
         let bytes = source.reader.position() - from;
@@ -311,7 +311,7 @@ impl Stages for Decompression<'_> {
                             is_handed_on: chunk.plain.len() > before,
                             plain_offset: chunk.plain.len() as u64,
                         });
-                        *chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(damaged);
+                        chunk.failure = Some(damaged);
                         break;
                     }
                     at += unit.packed_bytes;
@@ -332,7 +332,7 @@ impl Stages for Decompression<'_> {
             // Never shown: the chunk before, which is about to be written, fails with the true cause.
             return Err(unit.damaged(Defect::Truncated));
         }
-        if chunk.failure.get_mut().unwrap_or_else(PoisonError::into_inner).is_some() {
+        if chunk.failure.is_some() {
             fold.broken_in = Some(UnitNumber { unit_name: "unit", unit: fold.totals.units, offset: 0 });
             let in_chunk = chunk.series.take();
             fold.series =
@@ -365,12 +365,10 @@ impl Stages for Decompression<'_> {
         Ok(())
     }
 
-    fn write(&self, sink: &DecompressSink, chunk: &DecompressChunk) -> Result<u64, CodecError> {
-        sink.output.write(chunk.plain.content(), chunk.offset)?;
-        match chunk.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(failure) => Err(failure),
-            None => Ok(chunk.plain.len() as u64),
-        }
+    fn write(&self, sink: &DecompressSink, chunk: &mut DecompressChunk) -> Result<u64, CodecError> {
+        let plain_bytes = chunk.plain.len() as u64;
+        sink.output.hand_on(&mut chunk.plain, chunk.offset)?;
+        chunk.failure.take().map_or(Ok(plain_bytes), Err)
     }
 
     fn interrupt(&self, sink: &DecompressSink) {

@@ -1,6 +1,7 @@
 //! The two ends of a lane as open files: input by offset or as a stream, output staged, direct or discarded.
 //! Knows no format; the stages in `compress` and `decompress` put bytes through.
 
+use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::holes::write_around_zeros;
 use crate::lane::{Care, Holes, Input, Lane, Output, Source, Taker};
@@ -183,21 +184,38 @@ impl OutputEnd {
         Ok(())
     }
 
+    /// Writes what is in `buffer`, which belongs `offset` bytes into the output. Whoever it is handed to may keep it and leave another one.
+    pub fn hand_on(&self, buffer: &mut ByteBuffer, offset: u64) -> Result<(), CodecError> {
+        let Destination::Handed(taker) = &self.destination else { return self.write(buffer.content(), offset) };
+        let bytes = buffer.len() as u64;
+        (taker.0)(buffer).map_err(|cause| self.write_error(offset, cause))?;
+        self.note_written(offset + bytes);
+        Ok(())
+    }
+
     /// Writes `bytes` that belong `offset` bytes into the output.
     pub fn write(&self, bytes: &[u8], offset: u64) -> Result<(), CodecError> {
         let base = self.base.get().copied().unwrap_or(0);
         let write_at = if self.has_holes.load(Ordering::Relaxed) { write_around_zeros } else { write_all_at };
         let outcome = match &self.destination {
             Destination::Discard => Ok(()),
-            Destination::Handed(taker) => (taker.0)(bytes),
+            Destination::Handed(taker) => {
+                let mut copy = ByteBuffer::default();
+                copy.append(bytes);
+                (taker.0)(&mut copy)
+            }
             Destination::Staged { staged, .. } => write_at(staged.file(), bytes, offset),
             Destination::Direct(file) if self.writing == By::Workers => write_at(file, bytes, base + offset),
             Destination::Direct(file) => (&*file).write_all(bytes),
         };
         outcome.map_err(|cause| self.write_error(offset, cause))?;
-        // ORDER: a plain maximum; whoever reads it has closed the lane, behind the pipeline's lock.
-        self.written.fetch_max(offset + bytes.len() as u64, Ordering::Relaxed);
+        self.note_written(offset + bytes.len() as u64);
         Ok(())
+    }
+
+    fn note_written(&self, bytes: u64) {
+        // ORDER: a plain maximum; whoever reads it has closed the lane, behind the pipeline's lock.
+        self.written.fetch_max(bytes, Ordering::Relaxed);
     }
 
     fn write_error(&self, offset: u64, cause: io::Error) -> CodecError {

@@ -1,5 +1,6 @@
 //! A lane as a caller describes it (where bytes come from, where they go, what happens to the source) and what came of it.
 
+use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -34,11 +35,12 @@ pub enum Output {
 }
 
 /// Takes the bytes of an output, in order, called from one thread at a time that holds no hand. Its error ends the lane.
+/// It may leave any other buffer in place of the one it is given.
 #[derive(Clone)]
 pub struct Taker(pub Arc<Take>);
 
 /// What a [`Taker`] does with some bytes.
-pub type Take = dyn Fn(&[u8]) -> io::Result<()> + Send + Sync;
+pub type Take = dyn Fn(&mut ByteBuffer) -> io::Result<()> + Send + Sync;
 
 impl fmt::Debug for Taker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -65,7 +65,7 @@ pub trait Stages: Sync {
     fn place(&self, sink: &Self::Sink, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
     /// Writes the chunk and returns its bytes: at its offset and in parallel, or in order from one thread, as the lane's
     /// [`OpenLane::writing`] says.
-    fn write(&self, sink: &Self::Sink, chunk: &Self::Chunk) -> Result<u64, Self::Error>;
+    fn write(&self, sink: &Self::Sink, chunk: &mut Self::Chunk) -> Result<u64, Self::Error>;
     /// Ends a waiting `cut` of this lane soon, because the lane has failed elsewhere.
     fn interrupt(&self, sink: &Self::Sink);
     /// Finishes a lane: commits its output, or discards it. `ends` is `None` when the lane could not be opened.

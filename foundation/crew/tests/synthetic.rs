@@ -187,7 +187,7 @@ impl Stages for Synthetic {
         Ok(())
     }
 
-    fn write(&self, sink: &Sink, chunk: &Chunk) -> Result<u64, Fault> {
+    fn write(&self, sink: &Sink, chunk: &mut Chunk) -> Result<u64, Fault> {
         assert_eq!(sink.lane, chunk.lane, "a chunk must reach its own lane's sink");
         switch_point();
         sleep(self.costs.write_sleep);

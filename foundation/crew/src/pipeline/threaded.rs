@@ -228,8 +228,8 @@ impl<S: Stages> Crew<'_, S> {
             Task::Open { lane } => self.open(lane, &mut worker.clocks, scope),
             Task::Cut { source, piece } => self.cut(source, piece, worker, scope),
             Task::Work(piece) => self.work_on(piece, fill, worker, scope),
-            Task::Write(piece) => {
-                let outcome = self.write(&piece, &mut worker.clocks);
+            Task::Write(mut piece) => {
+                let outcome = self.write(&mut piece, &mut worker.clocks);
                 let mut floor = lock(&self.floor);
                 floor.desk.written_by_worker(self.stages, piece, outcome);
                 self.call_for(&mut floor, scope);
@@ -337,9 +337,9 @@ impl<S: Stages> Crew<'_, S> {
         self.call_for(&mut floor, scope);
     }
 
-    fn write(&self, piece: &Piece<S>, clocks: &mut Clocks) -> Result<u64, S::Error> {
+    fn write(&self, piece: &mut Piece<S>, clocks: &mut Clocks) -> Result<u64, S::Error> {
         let sink: &SharedSink<S> = &piece.sink;
-        let outcome = timed(&mut clocks.write, OffCpu::Blocked, || self.stages.write(sink, &piece.chunk));
+        let outcome = timed(&mut clocks.write, OffCpu::Blocked, || self.stages.write(sink, &mut piece.chunk));
         if let Ok(bytes) = outcome {
             self.tally.gave(bytes);
         }
@@ -418,9 +418,9 @@ impl<S: Stages> Crew<'_, S> {
                     floor.writers_waiting -= 1;
                     clocks.write.starved_ns += nanoseconds(since.elapsed());
                 }
-                OutboxAnswer::Piece(piece) => {
+                OutboxAnswer::Piece(mut piece) => {
                     drop(floor);
-                    let outcome = self.write(&piece, &mut clocks);
+                    let outcome = self.write(&mut piece, &mut clocks);
                     floor = lock(&self.floor);
                     floor.desk.written(self.stages, piece, outcome);
                     self.call_for(&mut floor, scope);
