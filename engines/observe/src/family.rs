@@ -65,17 +65,20 @@ impl Family {
     fn add_ended(&self, next: &Self, sum: &mut Usage, earlier: &Sample, later: &Sample) {
         let (mut user_ns, mut system_ns, mut had_ns) = (0_u64, 0_u64, 0_u64);
         for process in later.processes.iter().filter(|process| next.members.contains(&process.pid)) {
-            let told = told_of_children(Some(process));
-            let before = told_of_children(earlier.process(process.pid));
-            if told != before {
-                sum.cpu.stale_ns = sum.cpu.stale_ns.saturating_add(FILE_TICK_NS);
+            let before = earlier.process(process.pid);
+            let is_exact = [Some(process), before].into_iter().flatten().all(|seen| seen.cpu.children_ns.is_some());
+            let told = if is_exact { told_of_children } else { told_in_ticks };
+            let (since, until) = (before.map_or([0; 2], told), told(process));
+            if since != until && !is_exact {
+                // User and system time are cut down to whole ticks each, both times.
+                sum.cpu.stale_ns = sum.cpu.stale_ns.saturating_add(2 * FILE_TICK_NS);
             }
-            user_ns = user_ns.saturating_add(told.0.saturating_sub(before.0));
-            system_ns = system_ns.saturating_add(told.1.saturating_sub(before.1));
+            user_ns = user_ns.saturating_add(until[0].saturating_sub(since[0]));
+            system_ns = system_ns.saturating_add(until[1].saturating_sub(since[1]));
         }
         for process in earlier.processes.iter().filter(|process| self.members.contains(&process.pid)) {
             if later.process(process.pid).is_none() {
-                let (user, system) = told_of_children(Some(process));
+                let [user, system] = told_of_children(process);
                 // LIE: parents are told what the scheduler measured, divided as the ticks fell; the ticks alone may be none at all.
                 had_ns = had_ns
                     .saturating_add(process.cpu.total_ns.unwrap_or(0))
@@ -94,10 +97,14 @@ impl Family {
 }
 
 /// User and system time that ended children left to `process`.
-fn told_of_children(process: Option<&ProcessSample>) -> (u64, u64) {
-    let line = process.and_then(|process| process.line).unwrap_or_default();
-    let in_time = |ticks: u64| ticks.saturating_mul(FILE_TICK_NS);
-    (in_time(line.children_user_ticks), in_time(line.children_system_ticks))
+fn told_of_children(process: &ProcessSample) -> [u64; 2] {
+    process.cpu.children_ns.unwrap_or_else(|| told_in_ticks(process))
+}
+
+/// The same, by what its line says.
+fn told_in_ticks(process: &ProcessSample) -> [u64; 2] {
+    let line = process.line.unwrap_or_default();
+    [line.children_user_ticks, line.children_system_ticks].map(|ticks| ticks.saturating_mul(FILE_TICK_NS))
 }
 
 fn add(sum: &mut Usage, usage: &Usage) {
@@ -165,6 +172,29 @@ mod tests {
         family.follow(&earlier);
         let later = sample(2, vec![process(5, 1, 0, 200)]);
         assert_eq!(used(&family, &earlier, &later), (2_000 - 1_350) * MS);
+    }
+
+    #[test]
+    fn what_the_kernel_tells_in_nanoseconds_is_believed_before_ticks() {
+        let told = |line_ticks, children_ns| {
+            let plain = process(5, 1, 0, line_ticks);
+            ProcessSample { cpu: CpuReading { children_ns, ..plain.cpu }, ..plain }
+        };
+        let family = Family::of(5);
+        let used = |earlier, later| {
+            let (earlier, later) = (sample(1, vec![earlier]), sample(2, vec![later]));
+            let mut interval = Interval::default();
+            interval.update(&earlier, &later);
+            let cpu = family.usage(&interval, &earlier, &later).cpu;
+            (cpu.total_ns, cpu.stale_ns)
+        };
+        assert_eq!(used(told(3, Some([30, 1])), told(4, Some([32, 5]))), (6, 0));
+        assert_eq!(used(told(3, None), told(4, None)), (FILE_TICK_NS, 2 * FILE_TICK_NS));
+        assert_eq!(
+            used(told(3, Some([30, 1])), told(4, None)),
+            (FILE_TICK_NS, 2 * FILE_TICK_NS),
+            "the list was lost meanwhile"
+        );
     }
 
     #[test]

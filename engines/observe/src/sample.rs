@@ -145,6 +145,9 @@ pub struct CpuReading {
     pub user_ns: Option<u64>,
     /// Ticks that met it in the kernel, as time.
     pub system_ns: Option<u64>,
+    /// User and system time of children that ended and were waited for, where it is known better than in ticks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub children_ns: Option<[u64; 2]>,
     /// Where the total comes from.
     pub basis: CpuBasis,
 }
@@ -285,6 +288,14 @@ impl Sample {
     /// The threads of `process`.
     pub fn threads_of(&self, process: &ProcessSample) -> &[ThreadSample] {
         process.threads.of(&self.threads)
+    }
+
+    /// It began at `at_ns`, later than was thought, on all its clocks.
+    pub fn begin_later(&mut self, at_ns: u64) {
+        let later_ns = at_ns.saturating_sub(self.at_ns);
+        for clock in [&mut self.at_ns, &mut self.since_boot_ns, &mut self.wall_ns] {
+            *clock = clock.saturating_add(later_ns);
+        }
     }
 }
 

@@ -163,7 +163,7 @@ impl Sampler {
         later.threads.clear();
         self.identities.begin(later.at_ns);
         let mut found = std::mem::take(&mut self.found);
-        let listed = self.list(&wanted.who, earlier, later.at_ns, &mut found);
+        let listed = self.list(&wanted.who, earlier, later, &mut found);
         // Behind the list: who ends in between is in both, and counted once.
         let mut endings = later.endings.take().unwrap_or_default();
         let are_told = match (&mut self.ended, &mut self.thread_list) {
@@ -172,7 +172,6 @@ impl Sampler {
             (None, None) => false,
         };
         later.endings = are_told.then_some(endings);
-        self.look_at_machine(later);
         if let (Some(earlier), Sleepers::Trusted, None) = (earlier, wanted.sleepers, &self.thread_list) {
             self.ask_who_may_have_moved(&mut found, earlier, later);
         }
@@ -207,37 +206,36 @@ impl Sampler {
         }
     }
 
+    /// Fills `found` with who is there, and looks at the machine.
     fn list(
         &mut self,
         who: &Who,
         earlier: Option<&Sample>,
-        at_ns: u64,
+        later: &mut Sample,
         found: &mut Vec<Found>,
     ) -> Result<(), HostError> {
         found.clear();
-        if let Some(list) = self.thread_list.as_mut() {
-            if list.read() {
-                let is_wanted = |listed: &&Listed| match who {
-                    Who::Everybody => true,
-                    Who::These(pids) => pids.contains(&listed.pid),
-                };
-                found.extend(list.processes().iter().filter(is_wanted).map(Found::in_list));
-                // LIE: kernels hide some processes from programs in them, and show them in /proc all the same.
-                match who {
-                    Who::Everybody => {
-                        let hidden = std::mem::take(&mut self.hidden);
-                        self.find_folders(&hidden, found);
-                        self.hidden = hidden;
-                    }
-                    Who::These(pids) => self.find_folders(pids, found),
+        if self.read_thread_list(later) {
+            let is_wanted = |listed: &&Listed| match who {
+                Who::Everybody => true,
+                Who::These(pids) => pids.contains(&listed.pid),
+            };
+            let listed = self.thread_list.as_ref().map_or(&[][..], ThreadList::processes);
+            found.extend(listed.iter().filter(is_wanted).map(Found::in_list));
+            // LIE: kernels hide some processes from programs in them, and show them in /proc all the same.
+            match who {
+                Who::Everybody => {
+                    let hidden = std::mem::take(&mut self.hidden);
+                    self.find_folders(&hidden, found);
+                    self.hidden = hidden;
                 }
-                return Ok(());
+                Who::These(pids) => self.find_folders(pids, found),
             }
-            self.thread_list = None;
+            return Ok(());
         }
-        match who {
+        let listed = match who {
             Who::Everybody => {
-                let listed = self.listing.find(&mut self.proc, earlier, at_ns, &mut self.tasks);
+                let listed = self.listing.find(&mut self.proc, earlier, later.at_ns, &mut self.tasks);
                 found.extend(self.tasks.iter().map(|entry| Found::in_folder(entry.number, entry.inode)));
                 listed.map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause })
             }
@@ -245,7 +243,22 @@ impl Sampler {
                 self.find_folders(pids, found);
                 Ok(())
             }
+        };
+        self.look_at_machine(later);
+        listed
+    }
+
+    /// Makes a pass, and looks at the machine at once: so the same time is in both. False where there is no list, or no more.
+    fn read_thread_list(&mut self, later: &mut Sample) -> bool {
+        let Some(list) = &mut self.thread_list else { return false };
+        if !list.read() {
+            self.thread_list = None;
+            return false;
         }
+        // Passes that were disturbed came before it: up to milliseconds.
+        later.begin_later(list.began_ns());
+        self.look_at_machine(later);
+        true
     }
 
     /// Those of `pids` that are in `/proc` and were not found before.
@@ -359,7 +372,7 @@ impl Sampler {
         let user_ns = self.clocks.process_ns(pid, Counted::UserTicks);
         let all_ns = self.clocks.process_ns(pid, Counted::AllTicks);
         let system_ns = all_ns.zip(user_ns).map(|(all_ns, user_ns)| all_ns.saturating_sub(user_ns));
-        CpuReading { total_ns: Some(total_ns), user_ns, system_ns, basis: CpuBasis::Clock }
+        CpuReading { total_ns: Some(total_ns), user_ns, system_ns, children_ns: None, basis: CpuBasis::Clock }
     }
 
     /// Once its state is known: a process that sleeps then has a clock that no running thread is ahead of.
@@ -606,7 +619,8 @@ fn reading_of_files(process: &ProcessSample, threads: &[ThreadSample]) -> CpuRea
         (Some(threads), ticks) if Some(threads) >= ticks => (Some(threads), CpuBasis::Threads),
         (_, ticks) => (ticks, CpuBasis::Ticks),
     };
-    CpuReading { total_ns, user_ns: process.line.map(|_| user_ns), system_ns: process.line.map(|_| system_ns), basis }
+    let told = |ns: u64| process.line.map(|_| ns);
+    CpuReading { total_ns, user_ns: told(user_ns), system_ns: told(system_ns), children_ns: None, basis }
 }
 
 /// LIMIT: Linux has at most 2^22 threads.

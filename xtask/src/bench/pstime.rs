@@ -1,6 +1,7 @@
 //! The `pstime` suite: what `mh pstime` says, against what loads say of themselves and against pidstat, watching the same load
 //! in the same seconds. This file orders trials and writes the run folder; loads are in `pstime/load.rs`.
 
+mod closing;
 pub mod load;
 mod scan;
 mod watching;
@@ -18,7 +19,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// Parts of the suite, for `--only` and `--list`.
-const PARTS: [&str; 6] = ["total", "running", "split", "exact", "scan", "watching"];
+const PARTS: [&str; 7] = ["total", "running", "split", "exact", "closing", "scan", "watching"];
 
 /// Trials of a kind unless `--rounds` says how many.
 const TRIALS: usize = 100;
@@ -99,6 +100,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
             "running" => running(&program, trials, &mut record)?,
             "split" => splits(&program, trials, &mut record)?,
             "exact" => exact_splits(&program, trials, &mut record)?,
+            "closing" => closing::run(&program, trials, &mut record)?,
             "scan" => scan::run(&program, arguments.quick, &mut record)?,
             _ => watching::run(&program, arguments.quick, &mut record)?,
         }
@@ -132,7 +134,7 @@ fn totals(program: &Path, trials: usize, record: &mut Record) -> Result<(), Stri
          | load | mh median | mh worst | pidstat median | pidstat worst | target |\n|---|---|---|---|---|---|\n",
         ASLEEP_ERROR_MAX * 1000.0
     ));
-    for kind in [Kind::Spin, Kind::Calls, Kind::Half, Kind::Brief, Kind::Threads] {
+    for kind in [Kind::Spin, Kind::Calls, Kind::Half, Kind::Brief, Kind::Threads, Kind::Forks] {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for trial in 0..trials {
             let seen = watch(program, kind)?;
@@ -203,7 +205,7 @@ fn run_and_read(program: &Path, prefix: &[&str], trial: usize) -> Result<(Row, (
     let words = [prefix, &[&*program, "pstime", "--json", "--record", &path, "1", &pid]].concat();
     let told = mh(&words)?;
     let truth = load.end()?;
-    let readings = load::readings(&recording, load.child.id())?;
+    let readings = load::readings_of(&recording, load::Reading::Of(load.child.id()))?;
     std::fs::remove_file(&recording).map_err(|error| format!("could not remove the recording: {error}"))?;
     let row = told.rows.first().copied().ok_or("the load has no row")?;
     Ok((row, truth.between(readings)?))
@@ -264,7 +266,7 @@ struct Seen {
 }
 
 fn watch(program: &Path, kind: Kind) -> Result<Seen, String> {
-    watch_with(program, kind, &[])
+    watch_with(program, kind, if kind == Kind::Forks { &["-c"] } else { &[] })
 }
 
 fn watch_with(program: &Path, kind: Kind, options: &[&str]) -> Result<Seen, String> {
@@ -272,7 +274,8 @@ fn watch_with(program: &Path, kind: Kind, options: &[&str]) -> Result<Seen, Stri
     let pid = load.pid();
     let seconds = WATCHED_S.to_string();
     let rival = Command::new("pidstat")
-        .args(["-u", "-p", &pid, &seconds, "1"])
+        .args(rival_options(kind))
+        .args(["-p", &pid, &seconds, "1"])
         .env("LC_ALL", "C")
         .stdout(Stdio::piped())
         .spawn()
@@ -291,14 +294,20 @@ fn watch_with(program: &Path, kind: Kind, options: &[&str]) -> Result<Seen, Stri
     let truth = load.end()?;
     let told: Told = serde_json::from_slice(&ours.stdout).map_err(|error| format!("mh said no JSON: {error}"))?;
     let row = told.rows.first().copied().ok_or("the load has no row")?;
-    Ok(Seen { row, pidstat_ms: pidstat_ms(&String::from_utf8_lossy(&rival.stdout)), truth })
+    Ok(Seen { row, pidstat_ms: pidstat_ms(kind, &String::from_utf8_lossy(&rival.stdout)), truth })
 }
 
-/// `Average: UID PID %usr %system %guest %wait %CPU CPU Command`.
-fn pidstat_ms(text: &str) -> f64 {
-    let average = text.lines().find(|line| line.starts_with("Average") && !line.contains("%usr"));
-    let percent = average.and_then(|line| line.split_whitespace().nth(7)).and_then(|word| word.parse::<f64>().ok());
-    percent.map_or(f64::NAN, |percent| percent / 100.0 * WATCHED_S as f64 * 1000.0)
+/// Children are in an account of their own.
+fn rival_options(kind: Kind) -> &'static [&'static str] {
+    if kind == Kind::Forks { &["-T", "CHILD"] } else { &["-u"] }
+}
+
+/// `Average: UID PID %usr %system %guest %wait %CPU CPU Command`; with children `Average: UID PID usr-ms system-ms guest-ms Command`.
+fn pidstat_ms(kind: Kind, text: &str) -> f64 {
+    let average = text.lines().find(|line| line.starts_with("Average") && !line.contains("Command"));
+    let words: Vec<&str> = average.into_iter().flat_map(str::split_whitespace).collect();
+    let number = |at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok()).unwrap_or(f64::NAN);
+    if kind == Kind::Forks { number(3) + number(4) } else { number(7) / 100.0 * WATCHED_S as f64 * 1000.0 }
 }
 
 fn mh(words: &[&str]) -> Result<Told, String> {

@@ -27,15 +27,17 @@ mod record {
     pub const ALIVE: usize = 3;
     /// Those of its process's threads that have ended.
     pub const ENDED: usize = 6;
+    /// User and system time of its process's children that ended and were waited for.
+    pub const CHILDREN: usize = 9;
     /// On the scheduler's clock of its CPU when its time was last added up; 0 for a thread that is on no CPU.
-    pub const ADDED_UP_NS: usize = 9;
+    pub const ADDED_UP_NS: usize = 11;
     /// How far that CPU's clock for threads is behind its clock: interrupts, and what the hypervisor took.
-    pub const BEHIND_NS: usize = 10;
+    pub const BEHIND_NS: usize = 12;
     /// In the same place, of a thread that is on no CPU: its state.
     pub const STATE: usize = BEHIND_NS;
     /// The state of who could run.
     pub const RUNNABLE: u64 = 0;
-    pub const WORDS: usize = 11;
+    pub const WORDS: usize = 13;
     pub const BYTES: usize = 8 * WORDS;
     pub type Record = [u64; WORDS];
 }
@@ -61,6 +63,7 @@ pub struct Listed {
     pub waits: bool,
     alive: Times,
     ended: Times,
+    children: [u64; 2],
 }
 
 impl Listed {
@@ -68,21 +71,26 @@ impl Listed {
     pub fn cpu(&self) -> CpuReading {
         let [total_ns, user_ns, system_ns] =
             std::array::from_fn(|kind| Some(self.alive[kind].saturating_add(self.ended[kind])));
-        CpuReading { total_ns, user_ns, system_ns, basis: CpuBasis::Scheduler }
+        CpuReading { total_ns, user_ns, system_ns, children_ns: Some(self.children), basis: CpuBasis::Scheduler }
     }
 
     fn of_record(record: &Record, ahead_ns: u64) -> Self {
-        let times = |from: usize| std::array::from_fn(|kind| record[from + kind]);
-        let [run_ns, user_ns, system_ns] = times(record::ALIVE);
+        let [run_ns, user_ns, system_ns] = times(record, record::ALIVE);
         Self {
             pid: pid_of(record),
             start_ns: record[record::START_NS],
             at_ns: record[record::AT_NS],
             waits: record[record::ADDED_UP_NS] == 0 && record[record::STATE] == record::RUNNABLE,
             alive: [run_ns.saturating_add(ahead_ns), user_ns, system_ns],
-            ended: times(record::ENDED),
+            ended: times(record, record::ENDED),
+            children: times(record, record::CHILDREN),
         }
     }
+}
+
+/// As many of its words from `first` on.
+fn times<const COUNT: usize>(record: &Record, first: usize) -> [u64; COUNT] {
+    std::array::from_fn(|kind| record[first + kind])
 }
 
 /// The number of a thread's process.
@@ -97,6 +105,8 @@ pub struct ThreadList {
     processes: Vec<Listed>,
     /// CLOCK_MONOTONIC less the scheduler's clock, when both were last seen together.
     between_clocks_ns: Option<i64>,
+    /// When the last pass began.
+    began_ns: u64,
     ahead_ns: u64,
     noted: Option<Noted>,
 }
@@ -170,6 +180,7 @@ impl ThreadList {
             way,
             processes: Vec::new(),
             between_clocks_ns: None,
+            began_ns: 0,
             ahead_ns: 0,
             noted: with_endings.then(Noted::begin).flatten(),
         })
@@ -191,6 +202,7 @@ impl ThreadList {
                 continue;
             }
             attempts_left -= 1;
+            self.began_ns = at_ns;
             let own = self.way.records(|records| records.next()).filter(|own| own[record::ALIVE] == own_ns);
             if let Some(own) = own {
                 let scheduler_ns = own[record::ADDED_UP_NS].wrapping_add(own[record::BEHIND_NS]);
@@ -214,6 +226,11 @@ impl ThreadList {
     /// What was read, by number.
     pub fn processes(&self) -> &[Listed] {
         &self.processes
+    }
+
+    /// When the pass began, on CLOCK_MONOTONIC.
+    pub fn began_ns(&self) -> u64 {
+        self.began_ns
     }
 
     /// How much of it the kernel had not added up itself.
@@ -284,7 +301,7 @@ mod tests {
 
     fn record(pid: u32, at_ns: u64, times: Times, ended: Times, on_cpu: [u64; 2]) -> Record {
         let numbers = u64::from_ne_bytes([[9; 4], pid.to_ne_bytes()].concat().try_into().expect("eight"));
-        let words = [at_ns, numbers, 77].into_iter().chain(times).chain(ended).chain(on_cpu);
+        let words = [at_ns, numbers, 77].into_iter().chain(times).chain(ended).chain([21, 22]).chain(on_cpu);
         words.collect::<Vec<u64>>().try_into().expect("a record")
     }
 
@@ -314,6 +331,7 @@ mod tests {
         assert_eq!([first, second, third].map(|listed| listed.waits), [true, false, false], "one of two threads waits");
         let cpu = first.cpu();
         assert_eq!((cpu.total_ns, cpu.user_ns, cpu.system_ns), (Some(130), Some(49), Some(71)));
+        assert_eq!(cpu.children_ns, Some([21, 22]), "once a process, not once a thread");
         assert_eq!(second.cpu().total_ns, Some(6));
         let before_its_time = record(9, 1529, [1, 1, 0], [0; 3], [500, 30]);
         assert_eq!(add_up(&[own, before_its_time]).0, 0, "clocks of two CPUs");
@@ -323,7 +341,14 @@ mod tests {
     /// A list by each way that this kernel has, and by a walk that has no room at first.
     fn lists() -> Vec<ThreadList> {
         let ways = [THREADS_FIRST, THREADS_WALKED_MAX + 1, 1].map(Way::open);
-        let list = |way| ThreadList { way, processes: Vec::new(), between_clocks_ns: None, ahead_ns: 0, noted: None };
+        let list = |way| ThreadList {
+            way,
+            processes: Vec::new(),
+            between_clocks_ns: None,
+            began_ns: 0,
+            ahead_ns: 0,
+            noted: None,
+        };
         ways.into_iter().flatten().map(list).collect()
     }
 

@@ -1,11 +1,13 @@
 //! Loads that know what they used: each does its work when told, and says what its own clocks counted. Truth never comes from
 //! another tool.
 
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// What is done.
@@ -21,6 +23,8 @@ pub enum Kind {
     Brief,
     /// 64 threads.
     Threads,
+    /// A thousand short processes, one after the other, each waited for.
+    Forks,
     /// Like spin, noting its clock every 3 ms.
     Log,
 }
@@ -34,6 +38,7 @@ impl Kind {
             Self::Half => "half",
             Self::Brief => "brief",
             Self::Threads => "threads",
+            Self::Forks => "forks",
             Self::Log => "log",
         }
     }
@@ -49,7 +54,7 @@ pub struct LoadArguments {
 /// What a load says of itself.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Truth {
-    /// CPU time of all its threads.
+    /// CPU time of all its threads, and of the children that it waited for.
     pub cpu_ns: u64,
     /// Of that, in user mode, where it knows.
     pub user_ns: u64,
@@ -82,6 +87,7 @@ const WORK: Duration = Duration::from_secs(1);
 /// One that is watched while it works goes on until the watching is over.
 const LONG_WORK: Duration = Duration::from_millis(1600);
 const THREADS: u32 = 64;
+const FORKS: u32 = 1000;
 /// Long beside the readings of its clock around a half, of which a part is the program's and a part the system's.
 const PHASE_NS: u64 = 1_000_000;
 
@@ -98,10 +104,10 @@ pub fn run(arguments: &LoadArguments) -> Result<(), String> {
     let before = clock(ClockId::ProcessCPUTime);
     let mut truth = match half {
         Some(half) => half.work(Instant::now() + WORK)?,
-        None => work(arguments.kind),
+        None => work(arguments.kind)?,
     };
     wait_for_threads();
-    truth.cpu_ns = clock(ClockId::ProcessCPUTime) - before;
+    truth.cpu_ns += clock(ClockId::ProcessCPUTime) - before;
     let account = serde_json::to_string(&truth).map_err(|error| format!("load: {error}"))?;
     writeln!(output, "{account}").map_err(failed)?;
     input.read_line(&mut line).map_err(failed)?;
@@ -115,7 +121,7 @@ fn wait_for_threads() {
     }
 }
 
-fn work(kind: Kind) -> Truth {
+fn work(kind: Kind) -> Result<Truth, String> {
     let mut truth = Truth::default();
     let end = Instant::now() + WORK;
     match kind {
@@ -140,9 +146,27 @@ fn work(kind: Kind) -> Truth {
                 scope.spawn(|| spin_until(end));
             });
         }),
+        Kind::Forks => truth.cpu_ns = (0..FORKS).map(|_| forked_ns()).sum::<Result<u64, String>>()?,
         Kind::Log => truth.log = noted(Instant::now() + LONG_WORK),
     }
-    truth
+    Ok(truth)
+}
+
+/// The first number of `schedstat`: time on CPUs.
+pub fn ran_ns(account: &str) -> Option<u64> {
+    account.split(' ').next()?.parse().ok()
+}
+
+/// CPU time of a short process, by its own account once it has ended.
+fn forked_ns() -> Result<u64, String> {
+    let failed = |error: std::io::Error| format!("load: a short process: {error}");
+    let mut child = Command::new("true").spawn().map_err(failed)?;
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let pid = Pid::from_child(&child);
+    waitid(WaitId::Pid(pid), ended).map_err(|error| failed(error.into()))?;
+    let account = std::fs::read_to_string(format!("/proc/{}/schedstat", child.id())).map_err(failed)?;
+    child.wait().map_err(failed)?;
+    ran_ns(&account).ok_or_else(|| format!("load: a short process has the account {account:?}"))
 }
 
 fn spin_until(end: Instant) {
@@ -224,10 +248,20 @@ fn clock(id: ClockId) -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-/// When `mh` read the clock of process `pid`, first and last, as its recording says.
-pub fn readings(recording: &Path, pid: u32) -> Result<(u64, u64), String> {
+/// What is looked for in a recording.
+#[derive(Clone, Copy)]
+pub enum Reading {
+    /// The clock of this process.
+    Of(u32),
+    /// A sample's beginning.
+    Sample,
+}
+
+/// When `mh` read it, first and last, as its recording says.
+pub fn readings_of(recording: &Path, reading: Reading) -> Result<(u64, u64), String> {
     #[derive(Deserialize)]
     struct Frame {
+        at_ns: u64,
         changed: Vec<Changed>,
     }
     #[derive(Deserialize)]
@@ -240,10 +274,15 @@ pub fn readings(recording: &Path, pid: u32) -> Result<(u64, u64), String> {
     for line in text.lines().skip(1) {
         let frame: Frame =
             serde_json::from_str(line).map_err(|error| format!("could not read the recording: {error}"))?;
-        moments.extend(frame.changed.iter().filter(|changed| changed.pid == pid).map(|changed| changed.at_ns));
+        match reading {
+            Reading::Sample => moments.push(frame.at_ns),
+            Reading::Of(pid) => {
+                moments.extend(frame.changed.iter().filter(|changed| changed.pid == pid).map(|changed| changed.at_ns));
+            }
+        }
     }
     match moments.as_slice() {
         [first, .., last] => Ok((*first, *last)),
-        _ => Err("the load was not recorded twice".to_owned()),
+        _ => Err("it was not recorded twice".to_owned()),
     }
 }

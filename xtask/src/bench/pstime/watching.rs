@@ -1,6 +1,7 @@
 //! What watching costs: the share of a core that `mh pstime` and `mh ceiling` use themselves, a sample a second, among many
 //! sleeping processes; once they have run for a while, so that starting and the first look at all texts do not count.
 
+use super::load::ran_ns;
 use super::scan::Crowd;
 use super::{Record, WITHOUT_RIGHTS};
 use std::path::Path;
@@ -63,8 +64,7 @@ fn used_ns(pid: u32) -> std::io::Result<u64> {
     let mut used_ns = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
         let text = std::fs::read_to_string(thread?.path().join("schedstat"))?;
-        let run_ns: Option<u64> = text.split(' ').next().and_then(|word| word.parse().ok());
-        used_ns += run_ns.ok_or(std::io::ErrorKind::InvalidData)?;
+        used_ns += ran_ns(&text).ok_or(std::io::ErrorKind::InvalidData)?;
     }
     Ok(used_ns)
 }

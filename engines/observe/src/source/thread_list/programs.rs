@@ -28,6 +28,7 @@ pub struct Fields {
     ticks: [i16; 2],
     signal: i16,
     ended: [i16; 3],
+    children: [i16; 2],
     state: i16,
     is_on_cpu: i16,
     added_up: i16,
@@ -54,6 +55,7 @@ impl Fields {
             ticks: [task("utime")?, task("stime")?],
             signal: task("signal")?,
             ended: [signal("sum_sched_runtime")?, signal("utime")?, signal("stime")?],
+            children: [signal("cutime")?, signal("cstime")?],
             // COMPAT: its name before 5.14.
             state: task("__state").or_else(|| task("state"))?,
             is_on_cpu: task("on_cpu")?,
@@ -181,7 +183,7 @@ impl Fields {
         code.copy(R8, R0);
         code.store(Double, R9, at(record::NUMBERS), Is(0));
         code.store(Double, R9, at(record::START_NS), Is(0));
-        [1, 2, 3, 4, 5].into_iter().for_each(|more| code.store(Double, R9, at(record::ALIVE + more), Is(0)));
+        (record::ALIVE + 1..record::ADDED_UP_NS).for_each(|word| code.store(Double, R9, at(word), Is(0)));
         self.run_time(code);
     }
 
@@ -207,7 +209,7 @@ impl Fields {
             code.store(Double, R9, at(record::ALIVE + 1 + kind), Of(R1));
         }
         code.load(Double, R7, R7, self.signal);
-        for (kind, field) in self.ended.into_iter().enumerate() {
+        for (kind, field) in self.ended.into_iter().chain(self.children).enumerate() {
             code.load(Double, R1, R7, field);
             code.store(Double, R9, at(record::ENDED + kind), Of(R1));
         }
