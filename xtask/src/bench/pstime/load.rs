@@ -63,16 +63,19 @@ pub struct Truth {
 }
 
 impl Truth {
+    fn noted_from_to(&self) -> Option<(u64, u64)> {
+        Some((self.log.first()?.0, self.log.last()?.0))
+    }
+
     /// CPU time between two moments, the least and the most that it can have been by the notes around them: in between it has
     /// run all the time, or not at all for as long as both its clocks differ.
     pub fn between(&self, (begin_ns, end_ns): (u64, u64)) -> Result<(f64, f64), String> {
         let at = |moment: u64| {
             let after = self.log.partition_point(|(noted, _)| *noted < moment);
-            let ((t0, c0), (t1, c1)) = self
-                .log
-                .get(after.wrapping_sub(1))
-                .zip(self.log.get(after))
-                .ok_or("a reading outside of the load's notes")?;
+            let ((t0, c0), (t1, c1)) =
+                self.log.get(after.wrapping_sub(1)).zip(self.log.get(after)).ok_or_else(|| {
+                    format!("a reading at {moment} ns, outside of the load's notes, {:?}", self.noted_from_to())
+                })?;
             let (since, until) = ((moment - t0) as f64, (t1 - moment) as f64);
             let (before, later) = (*c0 as f64, *c1 as f64);
             Ok::<_, String>(((later - until).max(before), (before + since).min(later)))
