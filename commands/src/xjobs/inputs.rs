@@ -260,7 +260,7 @@ pub fn open(args: &XjobsArgs, words: &mut Words, syntax: Syntax) -> Result<List,
     }
     let (input, name, is_server) = match &args.script {
         Some(path) => {
-            let (input, is_server) = open_script(path, args.parallel.pipe)?;
+            let (input, is_server) = open_script(path, args)?;
             (input, quote(path), is_server)
         }
         None => {
@@ -289,9 +289,14 @@ fn socket(args: &XjobsArgs) -> Option<&Path> {
 /// A named pipe is opened for both directions: with a writer of our own it never ends, so there is no moment in which it is
 /// closed and opened again and a job could be lost. One without a name (`<(COMMAND)`, `/dev/stdin` in a pipeline) ends with who writes
 /// into it, and so does one whose bytes are no job list.
-fn open_script(path: &Path, has_blocks: bool) -> Result<(OwnedFd, bool), Failure> {
-    let is_server = !has_blocks && is_named_pipe(path);
-    let flags = if is_server { OFlags::RDWR | OFlags::NONBLOCK } else { OFlags::RDONLY };
+fn open_script(path: &Path, args: &XjobsArgs) -> Result<(OwnedFd, bool), Failure> {
+    let is_server = !args.parallel.pipe && is_named_pipe(path);
+    let flags = match () {
+        () if is_server => OFlags::RDWR | OFlags::NONBLOCK,
+        // Nothing is read, so nobody is waited for.
+        () if args.explain => OFlags::RDONLY | OFlags::NONBLOCK,
+        () => OFlags::RDONLY,
+    };
     let opened = rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty());
     opened.map(|input| (input, is_server)).map_err(|error| could_not_open(path, error))
 }

@@ -267,6 +267,7 @@ impl ListReader {
 
     fn read_words(&mut self, line: &[u8], per_job: usize, records: Records) -> Result<Option<Item>, ListCause> {
         if records == Records::Read && self.under_way.is_empty() && begins_a_record(line) {
+            self.goes_on = false;
             let mut spec = record::parse(line, self.utility).map_err(ListCause::Record)?;
             self.number += 1;
             spec.number = self.number;
@@ -274,6 +275,8 @@ impl ListReader {
         }
         let fed = self.under_way.feed(line).map_err(ListCause::Words)?;
         self.goes_on = fed == Fed::GoesOn || (self.goes_on && fed == Fed::Comment);
+        // Of a comment it is the comment that has no end, not the line before it.
+        self.is_open &= fed != Fed::Comment;
         match fed {
             Fed::Comment | Fed::GoesOn => Ok(None),
             Fed::Barrier => {
@@ -532,6 +535,7 @@ mod tests {
             (&b"a\nb \\\n"[..], &["1:a", "2:b"][..]),
             (b"a\nb \\", &["1:a", "2:b|\\"]),
             (b"a\nb \\\n#c\n", &["1:a", "2:b"]),
+            (b"a\nb \\\n#c", &["1:a", "2:b"]),
             (b"a\nb \\\n\n", &["1:a", "2:b"]),
             (b"a\n\\\n", &["1:a"]),
             (b"a\n\\", &["1:a", "2:\\"]),

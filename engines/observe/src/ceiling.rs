@@ -89,7 +89,8 @@ fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&H
     let identity = process.identity.as_deref();
     let line = thread.line?;
     let elapsed = usage.elapsed_ns.max(1) as f64;
-    let on_cpu = usage.cpu.total_ns as f64 / elapsed;
+    // One that was taken to sleep has more in this interval than fits.
+    let on_cpu = (usage.cpu.total_ns as f64 / elapsed).min(1.0);
     let waited = if waits_in_secret(usage, thread, earlier, later) { 1.0 } else { usage.wait_ns as f64 / elapsed };
     // Waiting is counted when it ends, also what of it was before the first sample: what it ran leaves no time for that.
     let waited = waited.min((1.0 - on_cpu).max(0.0));

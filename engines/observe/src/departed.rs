@@ -33,7 +33,13 @@ impl Departed {
             let all = self.endings.get_or_insert_default();
             let named = more.named.iter().take(DEPARTED_MAX.saturating_sub(all.named.len()));
             let before = all.named.len();
-            all.named.extend(named);
+            // Who was seen is known by more than its number from now on: somebody else may get that.
+            let folder = |ending: &Ending| earlier.process(ending.pid).map(|process| process.folder);
+            let is_seen = |ending: &Ending| ended.get(&ending.pid).is_some_and(|first| std::ptr::eq(*first, ending));
+            all.named.extend(named.map(|ending| Ending {
+                folder: ending.folder.or_else(|| folder(ending).filter(|_| is_seen(ending))),
+                ..*ending
+            }));
             all.unnamed += more.unnamed + (before + more.named.len() - all.named.len()) as u64;
         }
     }
@@ -101,5 +107,8 @@ mod tests {
         let joined = departed.join(&later);
         let totals: Vec<_> = joined.processes.iter().map(|process| process.cpu.total_ns).collect();
         assert_eq!(totals, [Some(20), Some(60), Some(7)]);
+        let folders = joined.endings.expect("they are told").named;
+        let folders: Vec<_> = folders.iter().map(|ending| ending.folder).collect();
+        assert_eq!(folders, [Some(5), None, Some(99)], "who was seen is known by more than its number");
     }
 }

@@ -334,7 +334,9 @@ fn thread_usage(
     let could_run = |thread: &ThreadSample| thread.line.is_some_and(|line| line.state == State::Runnable);
     // LIE: waiting is counted when it ends, all at once. Who could run all the time and never did has waited all the time; and of
     // what ends now, what does not fit was before.
-    let is_starved = used_ns == 0 && turns == 0 && could_run(thread) && before.is_some_and(could_run);
+    // LIMIT: who runs is added up at ticks, and at one a second on CPUs whose ticks are off (`nohz_full`): there it may seem to wait.
+    let has_ticked = elapsed_ns >= 2 * machine.tick_ns;
+    let is_starved = has_ticked && used_ns == 0 && turns == 0 && could_run(thread) && before.is_some_and(could_run);
     let counted_ns = delay.wait_ns.saturating_sub(had.wait_ns).min(elapsed_ns.saturating_sub(used_ns));
     let in_time = |ticks: u64| ticks.saturating_mul(FILE_TICK_NS);
     let ticks = Ticks {

@@ -89,10 +89,13 @@ fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
     let (serial_ns, serial_name) = if reading >= writing { (reading, read_name) } else { (writing, write_name) };
     let is_piped = measures.reading == Access::OwnThread || measures.writing == Access::OwnThread;
     let partners_ns = if is_piped { others_cpu_ns } else { 0 };
+    let serial_lanes = measures.parallel_lanes() as f64;
+    // Several hands may wait for the same disk: that is one wait, and no part of a lane takes longer than the run.
+    let serial = seconds(serial_ns).min(seconds(measures.wall_ns) * serial_lanes);
     Parts {
         cpu: seconds(measures.process_cpu_ns + partners_ns),
-        serial: seconds(serial_ns).max(f64::MIN_POSITIVE),
-        serial_lanes: measures.parallel_lanes() as f64,
+        serial: serial.max(f64::MIN_POSITIVE),
+        serial_lanes,
         serial_name,
         chunks: measures.chunks as f64,
         unexplained: 0.0,
@@ -167,6 +170,17 @@ mod tests {
         assert_eq!(pays_until(&measures), None);
         measures.clocks.cut.busy_ns = measures.clocks.read.busy_ns;
         assert_eq!(pays_until(&measures), Some(4));
+    }
+
+    #[test]
+    fn hands_that_wait_for_the_same_disk_do_not_wait_one_after_another() {
+        let mut measures = one_core_run(4_000, 0);
+        measures.reading = Access::AtOffsets;
+        (measures.width, measures.workers) = (8, 8);
+        measures.clocks.read.starved_ns = 7 * measures.wall_ns;
+        let forecast = forecast(&measures, 0).expect("a run with chunks");
+        let longest = forecast.points.iter().map(|point| point.seconds).fold(0.0, f64::max);
+        assert!(longest < 4.0 + 1e-9, "none is expected to take longer than the run did: {longest}");
     }
 
     #[test]

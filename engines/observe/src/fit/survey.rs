@@ -284,7 +284,8 @@ impl<'host> Surveyor<'host> {
 
     /// Who is meant by an instance, of a process of that name.
     fn owner_of(&self, name: &[u8]) -> Owner {
-        if self.are_wholes { Owner::Whole } else { Owner::Process(self.sharers.get(name).copied().unwrap_or(1)) }
+        let sharers = self.sharers.get(name).copied().unwrap_or(1);
+        if self.are_wholes { Owner::Whole(sharers) } else { Owner::Process(sharers) }
     }
 
     /// Which share of anonymous memory is the instances' own, by the processes that were looked at; 1 when none was.

@@ -27,8 +27,8 @@ impl Sampler {
     /// Asks those that may have moved. Where the machine's total leaves no more for the others than for those that end, as many as do
     /// here, the others are said to have slept; otherwise they are asked, too.
     ///
-    /// LIMIT: who wakes up and uses less than a hundredth of a core, or than a tenth where processes end all the time, is noticed up to four
-    /// samples later.
+    /// LIMIT: who wakes up and uses less than a hundredth of a core, or than a tenth where processes end all the time, or no more than what
+    /// others use less that are not asked (short processes, other containers), is noticed up to four samples later, or one later where looks see it.
     pub(super) fn ask_who_may_have_moved(&mut self, found: &mut [Found], earlier: &Sample, later: &Sample) {
         let turn = self.trust.turn;
         self.trust.turn = (turn + 1) % TURNS;
@@ -85,9 +85,11 @@ fn used_ns(earlier: &Sample, later: &Sample) -> Option<u64> {
     (before.basis == now.basis).then(|| now.used_ns.saturating_sub(before.used_ns))
 }
 
-/// The time of one that had not moved is that of its sample. Who could run may run by now.
+/// The time of one that had not moved is that of its sample. Who could run may run by now, and who was seen to has moved since.
 fn slept(known: &ProcessSample, earlier: &Sample) -> bool {
-    let can_run = |thread: &ThreadSample| thread.line.is_some_and(|line| line.state == State::Runnable);
+    let can_run = |thread: &ThreadSample| {
+        thread.seen.runnable > 0 || thread.line.is_some_and(|line| line.state == State::Runnable)
+    };
     known.at_ns == earlier.at_ns
         && known.cpu.basis == CpuBasis::Clock
         && known.cpu.total_ns.is_some()

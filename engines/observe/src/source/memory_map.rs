@@ -48,8 +48,8 @@ pub fn parse(text: &[u8]) -> Option<MemoryMap> {
 pub enum Owner {
     /// The process's alone; so many processes share what is shared.
     Process(usize),
-    /// That of a whole that the process is a part of, together with those that it shares pages with.
-    Whole,
+    /// That of a whole that the process is a part of, together with those that it shares pages with: so many.
+    Whole(usize),
 }
 
 impl MemoryMap {
@@ -57,8 +57,16 @@ impl MemoryMap {
     pub fn own_anonymous_bytes(&self, owner: Owner) -> u64 {
         match owner {
             Owner::Process(sharers) => self.exclusive_anonymous_bytes(sharers),
-            Owner::Whole => self.anonymous_share_bytes.unwrap_or(self.anonymous_bytes).min(self.anonymous_bytes),
+            Owner::Whole(sharers) => {
+                self.anonymous_share_bytes.unwrap_or_else(|| self.divided_by_itself(sharers)).min(self.anonymous_bytes)
+            }
         }
+    }
+
+    /// COMPAT: kernels before 5.4 do not divide anonymous memory by who shares it.
+    fn divided_by_itself(&self, sharers: usize) -> u64 {
+        let private = self.private_bytes.min(self.anonymous_bytes);
+        private + (self.anonymous_bytes - private) / sharers.max(1) as u64
     }
 
     /// Anonymous memory that would be free if the process ended, where `sharers` processes share what is shared.
@@ -112,7 +120,8 @@ mod tests {
         assert_eq!(map(10, 50, Some(40)).exclusive_anonymous_bytes(2), 10);
         assert_eq!(map(20, 50, None).exclusive_anonymous_bytes(2), 20);
         // Of a whole that all four are in, each has a quarter of what they share.
-        assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(Owner::Whole), 35);
+        assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(Owner::Whole(4)), 35);
+        assert_eq!(map(30, 50, None).own_anonymous_bytes(Owner::Whole(4)), 35, "a kernel that does not divide");
         assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(Owner::Process(4)), 30);
         // Nonsense stays in range.
         assert_eq!(map(0, 10, Some(99)).exclusive_anonymous_bytes(0), 0);

@@ -99,7 +99,9 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
         .map(|(position, seen)| {
             let life = life(&table, &locks, namespace, seen);
             let lent = view.held(seen).saturating_sub(if_all_wanted[position].may_hold);
-            let to_take = seen.cpus.and(&free).first().filter(|_| seen.is_above);
+            // One that is stopped comes to none, and one that is paused gives its hands back.
+            let comes_to_it = seen.is_above && life == Life::Runs && !seen.standing.is_paused;
+            let to_take = seen.cpus.and(&free).first().filter(|_| comes_to_it);
             to_take.into_iter().for_each(|cpu| free = free.without(&CpuSet::of([cpu])));
             let is_above = seen.is_above && to_take.is_none();
             let what = row::read_what(table.words(), seen.row);

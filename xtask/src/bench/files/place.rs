@@ -55,7 +55,8 @@ impl Place {
         let (above_tree, tree_name) = tree
             .and_then(|tree| Some((tree.parent()?.to_owned(), tree.file_name()?.to_str()?.to_owned())))
             .unwrap_or((folder.clone(), "linux".to_owned()));
-        Self { name, folder, above_tree, tree_name, member: String::new(), sizes, settle: "true".to_owned() }
+        let settle = touch_memory(&folder, sizes);
+        Self { name, folder, above_tree, tree_name, member: String::new(), sizes, settle }
     }
 
     pub fn tree(&self) -> PathBuf {
@@ -115,6 +116,13 @@ impl Place {
     }
 }
 
+/// A line of shell that has the kernel hold as much free memory as a run takes.
+// LIE: a virtual machine's memory is given back to its host while it is free, and to touch it again costs several times what copying does.
+fn touch_memory(folder: &Path, sizes: Sizes) -> String {
+    let touched = folder.join("touched");
+    format!("head -c {} /dev/zero > '{1}' && rm '{1}'", sizes.large_bytes, touched.display())
+}
+
 /// 0 to 4 KiB each, the same ones every time.
 fn make_files(folder: &Path, count: usize) -> std::io::Result<()> {
     if folder.is_dir() {
@@ -152,7 +160,7 @@ impl Disk {
         let mut place = Place::named("ext4", &mount, None, sizes);
         place.tree_name.clone_from(&memory.tree_name);
         shell(&format!("cp -a '{}' '{}' {at}", memory.tree().display(), memory.text("flat")))?;
-        place.settle = format!("sync -f {at}");
+        place.settle = format!("sync -f {at} && {}", touch_memory(&memory.folder, sizes));
         shell(&place.settle)?;
         Ok(Self { place, _undo: undo })
     }

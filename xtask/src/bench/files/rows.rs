@@ -297,14 +297,12 @@ impl<'a> Rows<'a> {
         let bytes = self.place.sizes.large_bytes;
         let large = self.made("large", &format!("head -c {bytes} /dev/urandom"));
         let line = |program: &str| format!("{program} @HERE/large @OUT");
-        // LIE: a virtual machine's memory is given back to its host while it is free, and to touch it again costs several times what copying does.
-        let touch = format!("head -c {bytes} /dev/zero > @HERE/touched && rm @HERE/touched");
         let rivals = vec![
-            self.rival(["cp", "cp", &line("cp")], &touch, Target::must(1.0).aim(0.8)),
-            self.rival(["cpz", "cpz", &line("cpz")], &touch, Target::none()),
-            self.rival(["xcp", "xcp", &line("xcp --no-progress")], &touch, Target::none()),
+            self.rival(["cp", "cp", &line("cp")], "true", Target::must(1.0).aim(0.8)),
+            self.rival(["cpz", "cpz", &line("cpz")], "true", Target::none()),
+            self.rival(["xcp", "xcp", &line("xcp --no-progress")], "true", Target::none()),
         ];
-        let ours = self.tool("mh cp", "@MH", &line("@MH cp"), &touch);
+        let ours = self.tool("mh cp", "@MH", &line("@MH cp"), "true");
         let verify = Verify::Plain(large.path.clone());
         self.add(&format!("cp of one file of {} MiB", bytes >> 20), ours, rivals, verify, vec![large]);
     }
