@@ -106,6 +106,17 @@ fn archives_of_other_tars_become_the_same_trees() {
 }
 
 #[test]
+fn a_name_that_was_not_archived_is_nothing_to_link_to() {
+    let place = place();
+    expect_same(
+        &place,
+        "mkdir two b; long=two/$(printf 'a%.0s' $(seq 120)); echo data > $long; ln $long two/short
+         code=0; $mh tar -c --format=ustar -f t.tar two 2> told || code=$?; test $code = 2; grep -q aaa told
+         $mh tar xf t.tar -C b; test \"$(cat b/two/short)\" = data; test $(ls b/two | wc -l) = 1",
+    );
+}
+
+#[test]
 fn packed_archives_of_any_tool_are_told_by_their_content() {
     if !tools(&["tar", "gzip", "bzip2", "xz", "zstd", "lz4"]) {
         return;

@@ -506,6 +506,7 @@ impl Layout<'_> {
             return;
         };
         if let Err(cause) = begin_member(&member, what.style, &mut header) {
+            self.walk.forget_last();
             told.push(Event::Unfit { path: member.path, cause });
             return;
         }

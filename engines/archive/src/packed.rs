@@ -175,7 +175,10 @@ fn hand_over(
     let emptied = || recycled.lock().unwrap_or_else(PoisonError::into_inner).try_recv().unwrap_or_default();
     // Nobody reads any more: the decoder stops.
     let send = |block| Ok(to.send(block).ok().ok_or(io::ErrorKind::BrokenPipe)?);
-    if (1..=BLOCK_TARGET_BYTES).contains(&decoded.len()) && !decoded.has_history() {
+    // A buffer that has held more takes all of that along: what few bytes it has are copied.
+    let is_of_a_block =
+        (1..=BLOCK_TARGET_BYTES).contains(&decoded.len()) && decoded.capacity() <= 2 * BLOCK_TARGET_BYTES;
+    if is_of_a_block && !decoded.has_history() {
         return send(decoded.exchange(emptied()));
     }
     for part in decoded.content().chunks(BLOCK_TARGET_BYTES) {

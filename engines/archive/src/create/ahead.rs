@@ -166,9 +166,14 @@ impl Ahead {
         // ORDER: counts of their own; a moment's error is one batch more or less.
         self.unclaimed.load(Ordering::Relaxed) > 0
             && self.looked.load(Ordering::Relaxed) < LOOKED_MAX
-            && self.listed.load(Ordering::Relaxed) < LISTED_MAX
+            && !self.has_listed_enough()
             && self.bytes_ahead() < BYTES_MAX
             && !self.has_too_much_open()
+    }
+
+    /// Whether as many names of folders are held as are to be before their turn.
+    pub fn has_listed_enough(&self) -> bool {
+        self.listed.load(Ordering::Relaxed) >= LISTED_MAX
     }
 
     /// Notes how many bytes the walk has come to that are still to be read.

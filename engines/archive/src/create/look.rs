@@ -39,12 +39,11 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    /// Bytes that are to be read of it; a sparse file may have more than can be added up.
+    /// Bytes that are to be read of it, and those of attributes, which have been; a sparse file may have more than can be added up.
     pub fn bytes(&self) -> u64 {
-        match &self.seen {
-            Ok(Seen::Thing(thing)) if thing.kind == Kind::Regular => thing.status.size.min(1 << 40),
-            _ => 0,
-        }
+        let Ok(Seen::Thing(thing)) = &self.seen else { return 0 };
+        let content = if thing.kind == Kind::Regular { thing.status.size.min(1 << 40) } else { 0 };
+        content + thing.attributes.iter().map(|attribute| attribute.value.len() as u64).sum::<u64>()
     }
 }
 
@@ -248,6 +247,9 @@ impl Look<'_> {
         let stays_out = self.choice.folders.stays_out;
         if stays_out && !self.choice.looks_into_files() {
             return Ok(Some(Inside::Folder(None)));
+        }
+        if when == When::Ahead && self.ahead.has_listed_enough() {
+            return Ok(None);
         }
         let opened = match (self.choice.links, at.place.device) {
             (Links::Kept, Some(_)) => tree_calls::open_at(at.place.folder, at.name, Open::Folder),

@@ -55,6 +55,8 @@ pub struct Walk<'a> {
     /// What was looked at and comes next, in the deepest level.
     batch: Batch,
     first_names: HashMap<(u64, u64), Vec<u8>>,
+    /// The file whose name was noted with the last member.
+    noted: Option<(u64, u64)>,
     owners: HashMap<u32, Vec<u8>>,
     groups: HashMap<u32, Vec<u8>>,
     removed_was_told: bool,
@@ -72,6 +74,7 @@ impl<'a> Walk<'a> {
             order: Vec::new(),
             batch: Batch::empty(),
             first_names: HashMap::new(),
+            noted: None,
             owners: HashMap::new(),
             groups: HashMap::new(),
             removed_was_told: false,
@@ -80,6 +83,7 @@ impl<'a> Walk<'a> {
 
     /// The next member. What cannot be archived goes to `tell`.
     pub fn next(&mut self, tell: &mut Told, turn: &mut Turn<'_>) -> Option<Found> {
+        self.noted = None;
         loop {
             let (looked, index) = if let Some(looked) = self.batch.next() {
                 let index = looked.index;
@@ -112,7 +116,8 @@ impl<'a> Walk<'a> {
 
     /// What was seen of it, or what is seen now where that was too much or is too long ago.
     fn as_it_is_now(&self, looked: Looked) -> Option<Looked> {
-        let is_known = !matches!(looked.seen, Ok(Seen::Later)) && self.batch.is_fresh();
+        // What failed may have failed for want of something that the whole machine is short of: it is tried again.
+        let is_known = !matches!(looked.seen, Ok(Seen::Later) | Err(_)) && self.batch.is_fresh();
         let Some(Level { folder: Some(folder), identity, .. }) = self.levels.last().filter(|_| !is_known) else {
             return Some(looked);
         };
@@ -182,7 +187,9 @@ impl<'a> Walk<'a> {
         if kind != Kind::Directory && is_no_newer {
             return Ok(None);
         }
-        if self.is_later_name(&status, &mut member) {
+        if let Some(first) = self.first_name(&status) {
+            member.kind = Kind::HardLink;
+            member.link.clone_from(first);
             // The first name has them.
             member.attributes.clear();
             return Ok(Some(Found { member, data: None }));
@@ -204,6 +211,8 @@ impl<'a> Walk<'a> {
                 None
             }
         };
+        // Behind all that may fail: a name that is not archived is nothing to link to.
+        self.note_name(&status, &member);
         Ok(Some(Found { member, data }))
     }
 
@@ -284,22 +293,28 @@ impl<'a> Walk<'a> {
         name
     }
 
-    /// Whether the file was archived under another name before; then the member is a link to that.
-    fn is_later_name(&mut self, status: &Status, member: &mut Member) -> bool {
-        if self.choice.hard_links == HardLinks::Doubled || status.links < 2 || status.is_folder() {
-            return false;
+    /// The name that the file was archived under before.
+    fn first_name(&self, status: &Status) -> Option<&Vec<u8>> {
+        self.first_names.get(&(status.dev, status.ino)).filter(|_| self.may_be_linked_to(status))
+    }
+
+    fn may_be_linked_to(&self, status: &Status) -> bool {
+        self.choice.hard_links != HardLinks::Doubled && status.links >= 2 && !status.is_folder()
+    }
+
+    /// Others of the file's names will be links to this one. LIMIT: one name for each file with several; an archive of nothing else needs
+    /// this much memory.
+    fn note_name(&mut self, status: &Status, member: &Member) {
+        if self.may_be_linked_to(status) {
+            self.noted = Some((status.dev, status.ino));
+            self.first_names.insert((status.dev, status.ino), member.path.clone());
         }
-        // LIMIT: one name for each file with several; an archive of nothing else needs this much memory.
-        match self.first_names.get(&(status.dev, status.ino)) {
-            Some(first) => {
-                member.kind = Kind::HardLink;
-                member.link.clone_from(first);
-                true
-            }
-            None => {
-                self.first_names.insert((status.dev, status.ino), member.path.clone());
-                false
-            }
+    }
+
+    /// The member that came last was not archived after all.
+    pub fn forget_last(&mut self) {
+        if let Some(file) = self.noted.take() {
+            self.first_names.remove(&file);
         }
     }
 
