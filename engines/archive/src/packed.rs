@@ -195,6 +195,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_small_block_in_a_large_buffer_leaves_that_where_it_is() {
+        let ((sender, blocks), (_emptied, recycled)) = (sync_channel(2), sync_channel(2));
+        let recycled = Mutex::new(recycled);
+        let mut decoded = ByteBuffer::default();
+        for room in [8 * BLOCK_TARGET_BYTES, 10] {
+            decoded.clear();
+            decoded.room(room)[..10].fill(7);
+            decoded.grow(10);
+            hand_over(&mut decoded, &sender, &recycled).expect("somebody reads");
+            let block = blocks.recv().expect("sent");
+            assert_eq!(block, [7; 10]);
+            assert!(block.capacity() <= 2 * BLOCK_TARGET_BYTES, "{}", block.capacity());
+        }
+    }
+
+    #[test]
     fn what_grows_beyond_measure_is_too_much_and_what_is_small_is_not() {
         assert!(!is_too_much(FREE_BYTES, 0) && is_too_much(FREE_BYTES + 1, 0));
         assert!(!is_too_much(FREE_BYTES + 1000, 1) && is_too_much(FREE_BYTES + 1001, 1));
