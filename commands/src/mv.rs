@@ -138,8 +138,10 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         }
     }
     renames.failed = refused as u64;
-    report(context, &args.shared, &renames, elsewhere.len());
-    let failed = if elsewhere.is_empty() { 0 } else { copy_and_remove(context, &words, &args, &elsewhere)? };
+    renames.copied = elsewhere.len() as u64;
+    report(context, &args.shared, &renames);
+    let has_copies = !elsewhere.is_empty() && !args.dry_run;
+    let failed = if has_copies { copy_and_remove(context, &words, &args, &elsewhere)? } else { 0 };
     words.finish()?;
     Ok(if refused == 0 && failed == 0 { Outcome::Done } else { Outcome::Partial })
 }
@@ -157,28 +159,33 @@ fn names(args: &MvArgs) -> Names {
     }
 }
 
-/// What became of arguments that were not to be copied.
+/// What became of arguments, or would have.
 #[derive(Default, Serialize)]
 struct Renames {
     renamed: u64,
+    copied: u64,
     left: u64,
     failed: u64,
     dry_run: bool,
 }
 
-/// `--report` of renames: there is no time in them that cores could save. Where others are `copied` their report, which follows, is all of the JSON.
-fn report(context: &Context, shared: &SharedArgs, renames: &Renames, copied: usize) {
+/// `--report` of renames: there is no time in them that cores could save. Where others are copied their report, which follows, is all of the JSON.
+fn report(context: &Context, shared: &SharedArgs, renames: &Renames) {
+    let Renames { renamed, copied, left, failed, dry_run } = renames;
     let text = match shared.report {
         None => return,
-        Some(ReportFormat::Json) if copied > 0 => return,
+        Some(ReportFormat::Json) if *copied > 0 && !dry_run => return,
         Some(ReportFormat::Json) => serde_json::to_string(renames).expect("plain data") + "\n",
         Some(ReportFormat::Text) => {
-            let Renames { renamed, left, failed, dry_run } = renames;
             let would_have = if *dry_run { "would have " } else { "" };
+            let others = match (copied, dry_run) {
+                (0, _) => "nothing was copied".to_owned(),
+                (_, false) => "the others are copied".to_owned(),
+                (_, true) => format!("{copied} would be copied to another file system and removed"),
+            };
             format!(
-                "{would_have}renamed {}, {left} left as they were, {failed} failed; {}\n",
-                counted_entries(*renamed),
-                if copied > 0 { "the others are copied" } else { "nothing was copied" }
+                "{would_have}renamed {}, {left} left as they were, {failed} failed; {others}\n",
+                counted_entries(*renamed)
             )
         }
     };
@@ -224,8 +231,11 @@ fn move_one(words: &Words, job: &Job, args: &MvArgs, kept: Option<&Backup>) -> R
         if status.kind() == Kind::Folder {
             refuse_into_itself(&status, &target, &from, &to)?;
         }
-        words.shows(&format!("renamed {from} -> {to}"));
-        return Ok(Moved::Renamed);
+        // Mounts of one file system in two places are told as renames.
+        let goal = entry::status_at(target.parent.as_fd(), c".", Follow::No).map_err(not_found)?;
+        let is_elsewhere = goal.identity().device != status.identity().device;
+        words.shows(&format!("{} {from} -> {to}", if is_elsewhere { "copied and removed" } else { "renamed" }));
+        return Ok(if is_elsewhere { Moved::ToBeCopied } else { Moved::Renamed });
     }
     let moved = rename(&source, &target, job, &status, args)?;
     if args.verbose && moved == Moved::Renamed {

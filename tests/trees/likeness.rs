@@ -291,10 +291,12 @@ fn a_tree_moves_whole_to_another_file_system() {
         return;
     }
     everything(&place);
+    let forecast = succeeds(&place, "$mh mv --dry-run src other/ && $mh mv --dry-run src new && ls other").stdout;
     succeeds(&place, "cp -a src expected && $mh mv --verify src other/");
     let moved = std::panic::catch_unwind(|| assert_same(&place.path("expected"), &place.path("other/src"), "moved"));
     let is_gone = !place.has("src");
     succeeds(&place, "umount other");
     moved.expect("the same tree");
     assert!(is_gone);
+    assert_eq!(String::from_utf8_lossy(&forecast), "copied and removed 'src' -> 'other/src'\nrenamed 'src' -> 'new'\n");
 }
