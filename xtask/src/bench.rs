@@ -143,8 +143,8 @@ const ROUNDS_MIN: usize = 3;
 
 impl BenchArguments {
     fn wants(&self, name: &str, corpus: &str) -> bool {
-        let has = |text: &String| name.contains(text.as_str()) || corpus.contains(text.as_str());
-        self.only.is_empty() || self.only.iter().any(has)
+        let row = format!("{name} ({corpus})");
+        self.only.is_empty() || self.only.iter().any(|text| row.contains(text.as_str()))
     }
 
     fn rounds(&self) -> usize {
