@@ -18,6 +18,13 @@ pub fn failure(command: &'static str, error: &dyn Error) -> Failure {
     Failure::Environment { command, message: with_causes(error) }
 }
 
+/// Whether `/proc/PID/status` is of a process that has ended and was not waited for, which may last for ever. One whose first thread
+/// alone has ended looks alike, but for the number of its threads.
+pub fn is_unburied(status: &str) -> bool {
+    let value = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+    value("State:").is_some_and(|state| state.starts_with(['Z', 'X'])) && value("Threads:") == Some("1")
+}
+
 /// Names of this host's users; numbers where they cannot be read.
 pub fn accounts() -> Accounts {
     std::fs::read("/etc/passwd").map(|text| Accounts::parse(&text)).unwrap_or_default()

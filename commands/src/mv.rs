@@ -221,6 +221,9 @@ fn move_one(words: &Words, job: &Job, args: &MvArgs, kept: Option<&Backup>) -> R
         if !may_replace(words, job, args, &status, &there, kept)? {
             return Ok(Moved::Left);
         }
+        if kept.is_some_and(|kept| kept.is_in_place_of(target.parent.as_fd(), &target.name, &status)) {
+            return Err(format!("backing up {to} might destroy source;  {from} not moved"));
+        }
         if let Some(kept) = kept.filter(|_| !args.dry_run) {
             let name = back_up(target.parent.as_fd(), &target.name, kept)
                 .map_err(|error| format!("cannot backup {to}: {}", cause(&error)))?;
@@ -327,6 +330,10 @@ fn rename(source: &Operand, target: &Operand, job: &Job, status: &Status, args: 
     }
     let Err(error) = renamed else { return Ok(Moved::Renamed) };
     match Errno::from_raw_os_error(error.raw_os_error().unwrap_or_default()) {
+        // COMPAT: within one file system the kernel refuses it in the same words.
+        Errno::XDEV if [c".", c".."].contains(&source.name.as_c_str()) => {
+            Err(format!("cannot move {from} to {to}: {}", cause(&Errno::BUSY.into())))
+        }
         Errno::XDEV => make_room(target, status, &from, &to).map(|()| Moved::ToBeCopied),
         Errno::EXIST if args.no_clobber => Ok(Moved::Left),
         Errno::INVAL if status.kind() == Kind::Folder => {

@@ -300,3 +300,10 @@ fn a_tree_moves_whole_to_another_file_system() {
     assert!(is_gone);
     assert_eq!(String::from_utf8_lossy(&forecast), "copied and removed 'src' -> 'other/src'\nrenamed 'src' -> 'new'\n");
 }
+
+#[test]
+fn what_is_read_back_keeps_its_times() {
+    let place = Place::new();
+    let script = "echo text > f; touch -ad @1000000000 f; $mh cp -a --verify f g; stat -c %X g";
+    assert_eq!(succeeds(&place, script).stdout, b"1000000000\n");
+}

@@ -50,6 +50,9 @@ fn text(finding: &Finding<Complaint>) -> String {
         }
         Complaint::Remove(target, error) => format!("cannot remove {}: {}", shown(target), cause(error)),
         Complaint::BackUp(target, error) => format!("cannot backup {}: {}", shown(target), cause(error)),
+        Complaint::BackupIsSource(target) => {
+            format!("backing up {} might destroy source;  {source} not copied", shown(target))
+        }
         Complaint::Keep(what, target, error) => {
             let (failed, path) = kept_words(*what, &source, target);
             format!("{failed} {path}: {}", cause(error))

@@ -11,6 +11,7 @@ use crew::budget::CrewFolder;
 use crew::budget::census::{Census, Run, State};
 use crew::budget::watch::Watch;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
 use std::time::{Duration, Instant};
@@ -77,7 +78,9 @@ fn awaited(census: &Census, pids: &[u32]) -> Option<String> {
 
 /// What keeps the cores from being idle, in words.
 fn busy(census: &Census) -> Option<String> {
-    let is_hungry = census.runs.iter().any(|run| run.state != State::Dead && run.wants > run.holds);
+    // Who is paused, or stopped, waits for a person.
+    let is_hungry = |run: &Run| matches!(run.state, State::Waiting | State::Returning) && run.wants > run.holds;
+    let is_hungry = census.runs.iter().any(is_hungry);
     match census.runs.is_empty() || !is_hungry && census.free + unread_slots(census) > 0 {
         true => None,
         false => Some(format!("{} were", counted(census.runs.len() as u64, "run"))),
@@ -88,12 +91,22 @@ fn busy(census: &Census) -> Option<String> {
 fn living_without_run(census: &Census, pids: &[u32]) -> Option<Pid> {
     let has_none = |pid: &&u32| census.runs.iter().all(|run| run.pid != **pid);
     let processes = pids.iter().filter(has_none).filter_map(|&pid| Pid::from_raw(i32::try_from(pid).ok()?));
-    processes.into_iter().find(|&process| rustix::process::test_kill_process(process).is_ok())
+    processes.into_iter().find(|&process| lives(process))
 }
 
-/// Sleeps until it has ended, or for `at_most`.
+/// Whether a process is there, whoever's it is, and more than what its parent has still to ask for.
+fn lives(process: Pid) -> bool {
+    let is_there = !matches!(rustix::process::test_kill_process(process), Err(Errno::SRCH));
+    let status = || std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    is_there && !crate::instruments::is_unburied(&status())
+}
+
+/// Sleeps until it has ended, or for `at_most`; where it cannot be watched, for a moment.
 fn wait_for_process(process: Pid, at_most: Option<Duration>) {
-    let Ok(descriptor) = pidfd_open(process, PidfdFlags::empty()) else { return };
+    let Ok(descriptor) = pidfd_open(process, PidfdFlags::empty()) else {
+        std::thread::sleep(at_most.unwrap_or(LOOK_FOR_ENDS).min(LOOK_FOR_ENDS));
+        return;
+    };
     let limit = at_most.map(|time| Timespec {
         tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(time.subsec_nanos()),

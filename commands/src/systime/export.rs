@@ -43,12 +43,13 @@ fn owner(owner: &OwnerTimes, made: &Made) -> Value {
 fn call(call: &CallTimes, owner: &OwnerTimes, made: &Made) -> Value {
     let errors: Vec<Value> =
         call.errors.iter().map(|(number, count)| json!({ "error": error_name(*number), "count": count })).collect();
+    let kinds = call.durations.len();
     let durations: Vec<Value> = call
         .durations
         .iter()
         .enumerate()
         .filter(|(_, count)| **count > 0)
-        .map(|(kind, count)| json!({ "below_ns": duration_end_ns(kind), "count": count }))
+        .map(|(kind, count)| json!({ "below_ns": (kind + 1 < kinds).then(|| duration_end_ns(kind)), "count": count }))
         .collect();
     json!({
         "call": call_name(call.number),

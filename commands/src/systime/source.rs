@@ -7,6 +7,7 @@ use crate::context::{Context, variable};
 use crate::failure::{Failure, program_not_run, with_causes};
 use jobs::start::Programs;
 use observe::calls::measure::{Cost, MeasureError, Measurement, Method};
+use observe::calls::names::CALL_RUNNING;
 use observe::calls::snapshot::{Snapshot, Who};
 use observe::calls::traced::{Traced, cost_of_a_call};
 use observe::calls::without_rights::{Process, Sampler, Target};
@@ -34,8 +35,8 @@ pub struct Started {
 pub enum Source {
     /// In the kernel.
     InKernel(Box<Measurement>),
-    /// From outside.
-    Outside(Box<Sampler>),
+    /// From outside; only these calls, if there are any.
+    Outside(Box<Sampler>, Vec<u32>),
     /// By stopping at each call.
     Traced {
         /// The run.
@@ -120,7 +121,15 @@ impl Source {
     pub fn ended(&self) -> Option<How> {
         match self {
             Self::Traced { run, .. } => run.ended(),
-            Self::InKernel(_) | Self::Outside(_) => None,
+            Self::InKernel(_) | Self::Outside(..) => None,
+        }
+    }
+
+    /// The command that is traced.
+    pub fn traced_command(&self) -> Option<u32> {
+        match self {
+            Self::Traced { run, .. } => Some(run.leader()),
+            Self::InKernel(_) | Self::Outside(..) => None,
         }
     }
 
@@ -143,7 +152,7 @@ impl Source {
         };
         let sampler = Sampler::start(&context.host, target, owner)
             .map_err(|error| Failure::Environment { command: NAME, message: with_causes(&error) })?;
-        Ok((Self::Outside(Box::new(sampler)), child))
+        Ok((Self::Outside(Box::new(sampler), plan.request.wanted.clone()), child))
     }
 
     /// How often it wants to be woken.
@@ -151,7 +160,7 @@ impl Source {
         match self {
             // Only to look at the files of slow calls while they are open, and at what others add to each call.
             Self::InKernel(_) => Duration::from_millis(250),
-            Self::Outside(_) => Duration::from_millis(10),
+            Self::Outside(..) => Duration::from_millis(10),
             // Only to see the command's end.
             Self::Traced { .. } => Duration::from_millis(20),
         }
@@ -160,7 +169,7 @@ impl Source {
     /// To be called at that pace.
     pub fn look(&mut self) {
         match self {
-            Self::Outside(sampler) => sampler.look(),
+            Self::Outside(sampler, _) => sampler.look(),
             Self::InKernel(measurement) => measurement.follow_changes(),
             Self::Traced { .. } => {}
         }
@@ -170,7 +179,7 @@ impl Source {
     pub fn read(&self) -> Snapshot {
         match self {
             Self::InKernel(measurement) => measurement.read(),
-            Self::Outside(sampler) => sampler.read(),
+            Self::Outside(sampler, wanted) => of_calls(sampler.read(), wanted),
             Self::Traced { run, .. } => run.read(),
         }
     }
@@ -180,7 +189,7 @@ impl Source {
         let made = self.made();
         match self {
             Self::InKernel(measurement) => (measurement.finish(), made),
-            Self::Outside(sampler) => (sampler.read(), made),
+            Self::Outside(sampler, wanted) => (of_calls(sampler.read(), &wanted), made),
             Self::Traced { run, .. } => (run.read(), made),
         }
     }
@@ -193,11 +202,19 @@ impl Source {
             Self::Traced { call_cost, .. } => {
                 Made::Traced { call_cost_ns: u64::try_from(call_cost.as_nanos()).unwrap_or(u64::MAX) }
             }
-            Self::Outside(sampler) => {
+            Self::Outside(sampler, _) => {
                 Made::Outside { own_cpu_ns: sys::cpu_clock::process_cpu_ns(), unreadable: sampler.unreadable() }
             }
         }
     }
+}
+
+/// Without the time of calls that were not asked for.
+fn of_calls(mut snapshot: Snapshot, wanted: &[u32]) -> Snapshot {
+    if !wanted.is_empty() {
+        snapshot.owners.iter_mut().for_each(|owner| owner.keep(|call| call == CALL_RUNNING || wanted.contains(&call)));
+    }
+    snapshot
 }
 
 fn is_obstacle(error: &MeasureError) -> bool {

@@ -7,8 +7,8 @@ use super::source::{Made, Source, Started};
 use super::{NAME, SystimeArgs, export};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
-use crate::instruments::failure;
 use crate::instruments::pace::{Pace, Woken};
+use crate::instruments::{failure, is_unburied};
 use crate::report::print;
 use machine::process_facts;
 use observe::calls::paths::{Paths, name_groups};
@@ -43,7 +43,7 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
         // Before it sleeps, too: a short command ends before anybody waits for its signal.
         ended = match &source {
             Source::Traced { .. } => source.ended().map(code_of_how),
-            Source::InKernel(_) | Source::Outside(_) => has_ended(&mut child)?.map(code_of_status),
+            Source::InKernel(_) | Source::Outside(..) => has_ended(&mut child)?.map(code_of_status),
         };
         if ended.is_some() || is_over(context, plan, began) {
             break;
@@ -62,9 +62,9 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
             // The terminal has told the command too: its end is worth waiting for, once.
             Woken::Interrupted if has_command && !is_interrupted => is_interrupted = true,
             // Whoever ends us means what we run.
-            Woken::Ended(signal) if child.is_some() && !is_interrupted => {
+            Woken::Ended(signal) if has_command && !is_interrupted => {
                 is_interrupted = true;
-                pass_on(child.as_ref(), signal);
+                pass_on(source.traced_command().or(child.as_ref().map(|child| child.process.id())), signal);
             }
             Woken::Interrupted | Woken::Ended(SIGTERM) => break,
             Woken::Ended(signal) => sys::signals::die_by(signal),
@@ -132,9 +132,9 @@ fn announce(context: &Context, plan: &Plan) {
     context.messages.note(NAME, &format!("following {whose}; Ctrl-C ends and prints"));
 }
 
-fn pass_on(child: Option<&Started>, signal: i32) {
+fn pass_on(command: Option<u32>, signal: i32) {
     let signal = rustix::process::Signal::from_named_raw(signal);
-    let process = child.map(|child| rustix::process::Pid::from_child(&child.process));
+    let process = command.and_then(|number| rustix::process::Pid::from_raw(number.cast_signed()));
     let _it_may_be_gone = process.zip(signal).map(|(process, signal)| rustix::process::kill_process(process, signal));
 }
 
@@ -147,13 +147,6 @@ fn is_over(context: &Context, plan: &Plan, began: Instant) -> bool {
 fn is_gone(context: &Context, pid: u32) -> bool {
     let is_unburied = || std::fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|text| is_unburied(&text));
     matches!(process_facts(&context.host, pid), Ok(None)) || is_unburied()
-}
-
-/// Whether `/proc/PID/status` is of a process that has ended and was not waited for, which may last for ever. One whose first thread
-/// alone has ended looks alike, but for the number of its threads.
-fn is_unburied(status: &str) -> bool {
-    let value = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
-    value("State:").is_some_and(|state| state.starts_with(['Z', 'X'])) && value("Threads:") == Some("1")
 }
 
 fn has_ended(child: &mut Option<Started>) -> Result<Option<ExitStatus>, Failure> {

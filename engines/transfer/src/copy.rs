@@ -245,6 +245,8 @@ pub enum Complaint {
     Remove(Vec<u8>, io::Error),
     /// The old file cannot be kept as a backup.
     BackUp(Vec<u8>, io::Error),
+    /// The backup would take the place of the source.
+    BackupIsSource(Vec<u8>),
     /// Metadata could not be kept.
     Keep(What, Vec<u8>, io::Error),
     /// A folder without `-r`.

@@ -537,7 +537,10 @@ impl Run<'_> {
                 self.tell_removed(&place, shown, Kind::Folder);
             }
             Err(error) => {
-                node.stays.store(true, Ordering::Release);
+                // Whoever else removed it did what was wanted: nothing stays.
+                if number(&error) != Errno::NOENT.raw_os_error() {
+                    node.stays.store(true, Ordering::Release);
+                }
                 self.complain(&place, shown, error, branch);
             }
         }

@@ -362,6 +362,9 @@ pub fn set_times(target: Target<'_>, read_at: Moment, changed_at: Moment) -> io:
 
 /// The way to a name in an open folder for calls that know no folders: `/proc` leads to the descriptor, and the last part is not followed.
 fn proc_path(folder: BorrowedFd<'_>, name: &CStr) -> CString {
+    if folder.as_raw_fd() == here().as_raw_fd() {
+        return name.to_owned();
+    }
     let mut path = format!("/proc/self/fd/{}/", folder.as_raw_fd()).into_bytes();
     path.extend_from_slice(name.to_bytes());
     CString::new(path).expect("neither part has a zero byte inside")

@@ -79,6 +79,11 @@ impl Traced {
         Ok(Self { run })
     }
 
+    /// The command's process.
+    pub fn leader(&self) -> u32 {
+        lock(&self.run).leader
+    }
+
     /// How the command ended, once it has.
     pub fn ended(&self) -> Option<How> {
         lock(&self.run).ended

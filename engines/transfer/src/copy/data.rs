@@ -26,6 +26,8 @@ pub enum Way {
     Sparse = 5,
     /// In ranges by several hands.
     Ranges = 6,
+    /// `sendfile`, since `copy_file_range` would share blocks.
+    Unshared = 7,
 }
 
 impl Way {
@@ -36,7 +38,7 @@ impl Way {
 }
 
 /// What each way is called in the report.
-const WAYS: [&str; 7] = [
+const WAYS: [&str; 8] = [
     "shared blocks (reflink)",
     "copy_file_range: one file system, its blocks cannot be shared",
     "sendfile: two file systems",
@@ -44,6 +46,7 @@ const WAYS: [&str; 7] = [
     "read and write: the kernel refused other ways",
     "data and holes one by one: the file has holes, or zeros are to become some",
     "in ranges: large files",
+    "sendfile: blocks are not to be shared",
 ];
 
 /// LIMIT: between two file systems, one read and one write are cheaper than a pipe in the kernel up to this length.
@@ -111,6 +114,8 @@ pub struct Bytes<'a> {
     pub status: &'a Status,
     /// The target's device.
     pub target_device: u64,
+    /// Whether the target is a regular file: nothing else has holes, or places to write at.
+    pub is_file: bool,
     /// How holes are dealt with.
     pub sparse: Sparse,
     /// Whether blocks are shared.
@@ -182,8 +187,12 @@ impl Ways {
             return Ok(Filled { way: Way::Shared, bytes: bytes.status.bytes() });
         }
         let length = bytes.status.bytes();
-        if bytes.has_holes() || bytes.sparse == Sparse::Always {
-            let copied = self.copy_range(bytes, buffer, 0, u64::MAX, &mut pause)?;
+        if bytes.is_file && (bytes.has_holes() || bytes.sparse == Sparse::Always) {
+            // COMPAT: what comes through a pipe may have holes as well.
+            let copied = match seek(bytes.source, SeekFrom::Current(0)) {
+                Ok(_) => self.copy_range(bytes, buffer, 0, u64::MAX, &mut pause)?,
+                Err(_) => with_holes(bytes, buffer, &mut pause)?,
+            };
             ftruncate(bytes.target, copied).map_err(writing)?;
             return Ok(Filled { way: Way::Sparse, bytes: copied });
         }
@@ -197,7 +206,12 @@ impl Ways {
 
     fn copy_in_kernel(&self, bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<Filled, Failed> {
         let pair = bytes.pair();
-        let mut way = if self.apart.load(Ordering::Relaxed) == pair { Way::Spliced } else { Way::InKernel };
+        let mut way = match bytes.reflink {
+            _ if self.apart.load(Ordering::Relaxed) == pair => Way::Spliced,
+            // LIE: `copy_file_range` shares blocks where it can.
+            Reflink::Never => Way::Unshared,
+            _ => Way::InKernel,
+        };
         let mut copied = 0;
         loop {
             let step = match way {
@@ -320,6 +334,20 @@ fn put_all(target: BorrowedFd<'_>, mut data: &[u8], mut at: u64) -> Result<(), F
         at += written as u64;
     }
     Ok(())
+}
+
+/// Reads from where the source stands and writes at offsets; zeros become holes. How many bytes there were.
+fn with_holes(bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<u64, Failed> {
+    let mut copied = 0;
+    loop {
+        let found = retried(|| read(bytes.source, &mut *buffer)).map_err(reading)?;
+        if found == 0 {
+            return Ok(copied);
+        }
+        put(bytes, &buffer[..found], copied)?;
+        copied += found as u64;
+        pause();
+    }
 }
 
 /// Reads and writes from where both stand, until the end. `expected` bytes are known to be enough to see it.

@@ -53,9 +53,11 @@ impl Run<'_> {
         if there.kind() == Kind::Folder {
             return Err(Complaint::OtherOverFolder(path()));
         }
+        let manner = self.copying.manner;
         let is_named = matches!(item.place, Place::Top(_));
+        let has_bytes = source.is_some() || (manner.make == Make::Attributes && status.kind() == Kind::File);
         let mut meant = there;
-        if there.kind() == Kind::Link && is_named && source.is_some() && !self.copying.manner.remove_first {
+        if there.kind() == Kind::Link && is_named && has_bytes && !manner.remove_first {
             // COMPAT: a target that was typed is followed, unless it leads nowhere.
             meant = match entry::status_at(parent, item.target_name, Follow::Yes) {
                 Ok(meant) => meant,
@@ -75,14 +77,15 @@ impl Run<'_> {
         if !self.is_wanted(item, source, status, &meant, branch)? {
             return Ok(Decision::Skip);
         }
-        if let Some(backup) = &self.copying.manner.backup {
+        if let Some(backup) = &manner.backup {
+            if backup.is_in_place_of(parent, item.target_name, status) {
+                return Err(Complaint::BackupIsSource(path()));
+            }
             let kept = back_up(parent, item.target_name, backup).map_err(|error| Complaint::BackUp(path(), error))?;
             let folder = path();
             let above = &folder[..folder.len() - crate::operand::last_part(&folder).len()];
             return Ok(Decision::IsGone(Some([above, kept.as_bytes()].concat())));
         }
-        let manner = self.copying.manner;
-        let has_bytes = source.is_some() || (manner.make == Make::Attributes && status.kind() == Kind::File);
         if manner.make != Make::Copies && !has_bytes && !manner.remove_first && !manner.force {
             // COMPAT: where no bytes are copied, nothing takes the place of something else unless that was asked for.
             return Err(Complaint::Make(MakeWhat::Link, path(), Errno::EXIST.into()));
@@ -146,6 +149,17 @@ fn is_same_name(item: &Item<'_>) -> bool {
     match folders {
         [Ok(source), Ok(target)] => item.name == item.target_name && source.identity() == target.identity(),
         _ => true,
+    }
+}
+
+impl Backup {
+    /// Whether the backup of `name` would take the place of `source`. COMPAT: asked of the plain backup's name, whatever names there are.
+    pub fn is_in_place_of(&self, folder: BorrowedFd<'_>, name: &CStr, source: &Status) -> bool {
+        let kept = CString::new([name.to_bytes(), &self.suffix].concat());
+        self.names != BackupNames::Numbered
+            && kept.is_ok_and(|kept| {
+                entry::status_at(folder, &kept, Follow::Yes).is_ok_and(|kept| kept.identity() == source.identity())
+            })
     }
 }
 

@@ -25,6 +25,19 @@ struct State {
     /// Counts files: who remembers a number knows whether its file is still the one under way.
     number: u64,
     names: Vec<(Parent, CString)>,
+    /// Whose names they are, but for the first.
+    linked: Vec<Linked>,
+}
+
+/// An entry that was copied as another name of a file under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Linked {
+    /// In which job.
+    pub job: usize,
+    /// The entry.
+    pub source: Vec<u8>,
+    /// Its copy.
+    pub target: Vec<u8>,
 }
 
 impl HalfDone {
@@ -58,6 +71,7 @@ impl Slot {
         let made = make()?;
         state.number += 1;
         state.names.clear();
+        state.linked.clear();
         state.names.push((parent.clone(), name.to_owned()));
         Ok((made, state.number))
     }
@@ -67,15 +81,19 @@ impl Slot {
         let mut state = lock(&self.state);
         state.number += 1;
         state.names.clear();
+        state.linked.clear();
     }
 
-    /// It will never be complete: it goes, under all of its names. What is not ours to remove was never noted.
-    pub fn give_up(&self) {
+    /// It will never be complete: it goes, under all of its names. What is not ours to remove was never noted. Returns the entries that lost their
+    /// copy with it.
+    #[must_use]
+    pub fn give_up(&self) -> Vec<Linked> {
         let mut state = lock(&self.state);
         state.number += 1;
         for (parent, name) in std::mem::take(&mut state.names) {
             let _gone_already = entry::unlink_at(parent.as_fd(), &name);
         }
+        std::mem::take(&mut state.linked)
     }
 
     /// Gives file `number` another name by `link`. If it is under way still, a signal removes that one, too.
@@ -85,11 +103,13 @@ impl Slot {
         parent: &Parent,
         name: &CStr,
         link: impl FnOnce() -> io::Result<()>,
+        linked: impl FnOnce() -> Linked,
     ) -> io::Result<()> {
         let mut state = lock(&self.state);
         link()?;
         if state.number == number {
             state.names.push((parent.clone(), name.to_owned()));
+            state.linked.push(linked());
         }
         Ok(())
     }
@@ -122,8 +142,15 @@ mod tests {
             [(&half, number, c"half", c"twin"), (&complete, complete_number, c"complete", c"other")]
         {
             let link = || entry::hard_link_at(parent.as_fd(), from, parent.as_fd(), to, Follow::No);
-            slot.link(number, &parent, to, link).expect("linked");
+            let linked = || Linked { job: 0, source: Vec::new(), target: Vec::new() };
+            slot.link(number, &parent, to, link, linked).expect("linked");
         }
+        let (given_up, number) = make(c"given-up");
+        let link = || entry::hard_link_at(parent.as_fd(), c"given-up", parent.as_fd(), c"lost", Follow::No);
+        let lost = || Linked { job: 1, source: b"lost".to_vec(), target: b"to/lost".to_vec() };
+        given_up.link(number, &parent, c"lost", link, lost).expect("linked");
+        assert_eq!(given_up.give_up(), [lost()], "who lost a copy is told");
+        assert_eq!(given_up.give_up(), []);
         half_done.remove_all_and_hold();
         let mut names: Vec<_> =
             std::fs::read_dir(folder.path()).expect("list").map(|entry| entry.expect("entry").file_name()).collect();

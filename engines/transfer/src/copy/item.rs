@@ -3,13 +3,13 @@
 
 use super::data::{self, Bytes, Failed, Way};
 use super::existing::{Decision, Over};
-use super::half::Slot;
+use super::half::{Linked, Slot};
 use super::large::{Divide, Large};
 use super::links::{First, Made};
 use super::metadata::{Carried, carry};
 use super::tree::{Place, Run, named, named_in};
-use super::{Complaint, Make, MakeWhat, Same};
-use crate::finding::joined;
+use super::{Complaint, Existing, Make, MakeWhat, Same};
+use crate::finding::{Finding, joined};
 use crate::folder::Listed;
 use crate::operand::{Parent, last_part, trimmed};
 use crew::scatter::Branch;
@@ -53,6 +53,8 @@ pub struct New {
     /// Its number in its slot.
     number: u64,
     pub is_new: bool,
+    /// Whether it is a regular file: what else was written through may have no places to write at.
+    is_file: bool,
     pub mode_now: Option<u32>,
     pub owner_now: Option<(u32, u32)>,
     /// The mode that it gets with its owner, where modes are not kept and it was made for nobody else to open.
@@ -170,7 +172,7 @@ impl Run<'_> {
         }
         let outcome = self.fill(item, &file, &status, &new, branch).and_then(|()| {
             entry::close(new.file).map_err(|error| {
-                slot.give_up();
+                self.give_up(&slot, branch);
                 Complaint::Write(item.target_path(self), error)
             })
         });
@@ -223,59 +225,88 @@ impl Run<'_> {
         if !self.copying.manner.keep.links || status.links() < 2 {
             return self.create(item, source, status, slot, branch);
         }
-        let folder = self.target_below_parent(item.place);
-        let job = item.place.job();
-        let mut linked_over = None;
         let first = self.links.make_or_link(
             status.identity(),
-            || {
-                let Some(new) = self.create(item, source, status, slot, branch)? else { return Ok((None, None)) };
-                let (folder, name, slot) = (folder.clone(), item.target_name.to_owned(), Arc::clone(slot));
-                let made = Made { job, folder, name, slot, number: new.number };
-                Ok((Some(new), Some(made)))
+            branch,
+            |branch| {
+                let new = self.create(item, source, status, slot, branch)?;
+                // COMPAT: what is left since it is the same, or newer, stands for the copy.
+                let manner = self.copying.manner;
+                let stands_for_it = match manner.existing {
+                    Existing::Update => true,
+                    Existing::Replace => manner.skip_same.is_some(),
+                    Existing::Stays | Existing::Ask => false,
+                };
+                let number = new.as_ref().map(|new| new.number).or(stands_for_it.then_some(COMPLETE));
+                let made = number.map(|number| made(item, slot, number));
+                Ok((new, made))
             },
-            |made| {
-                linked_over = self.link_to_copy(item, made, &folder)?;
-                Ok(())
-            },
+            |branch, made| self.link_to_copy(item, status, made, branch),
         )?;
-        match first {
-            First::Made(new) => Ok(new),
-            First::Linked => {
-                self.tell(item, linked_over.as_deref());
-                Ok(None)
-            }
-        }
+        Ok(self.made_or_told(item, first).flatten())
     }
 
-    /// Gives a copy another name. Where something has that name, it goes.
-    fn link_to_copy(&self, item: &Item<'_>, made: &Made, folder: &[u8]) -> Result<Option<Vec<u8>>, Complaint> {
+    /// What was made, if the entry was not linked; a link is told of.
+    fn made_or_told<T>(&self, item: &Item<'_>, first: First<T, Option<Option<Vec<u8>>>>) -> Option<T> {
+        match first {
+            First::Made(made) => return Some(made),
+            First::Other(Some(backup)) => self.tell(item, backup.as_deref()),
+            First::Other(None) => {}
+        }
+        None
+    }
+
+    /// Gives a copy another name. Where something has that name, it goes if it may. None where it stays; else the backup, if any.
+    fn link_to_copy(
+        &self,
+        item: &Item<'_>,
+        status: &Status,
+        made: &Made,
+        branch: &mut Branch<'_, Self>,
+    ) -> Result<Option<Option<Vec<u8>>>, Complaint> {
         let refused = |error| Complaint::Link(item.target_path(self), self.path_of_copy(made), error);
         let other;
-        let from = if made.job == item.place.job() && made.folder == folder {
+        let from = if made.job == item.place.job() && made.folder == Self::target_below_copy(item.place) {
             item.target.as_fd()
         } else {
-            let parent = self.parents[made.job].get().expect("a job that has made a file has its parent");
-            other = open_beneath(parent.as_fd(), &made.folder).map_err(refused)?;
+            let folder = self.folders[made.job].get().expect("a job that has made a file has its folder");
+            other = open_beneath(folder.as_fd(), made.folder.as_deref().unwrap_or_default()).map_err(refused)?;
             other.as_fd()
         };
+        let linked =
+            || Linked { job: item.place.job(), source: item.source_path(self), target: item.target_path(self) };
+        let mut backup = None;
         let link = || {
             let to = item.target.as_fd();
             entry::hard_link_at(from, &made.name, to, item.target_name, Follow::No)
         };
         for _ in 0..TRIES {
-            match made.slot.link(made.number, item.target, item.target_name, link) {
+            match made.slot.link(made.number, item.target, item.target_name, link, linked) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let is_same = matches!(
                         (entry::status_at(from, &made.name, Follow::No), entry::status_at(item.target.as_fd(), item.target_name, Follow::No)),
                         (Ok(one), Ok(other)) if one.identity() == other.identity()
                     );
                     if is_same {
-                        return Ok(None);
+                        return Ok(Some(None));
                     }
-                    entry::unlink_at(item.target.as_fd(), item.target_name).map_err(refused)?;
+                    // COMPAT: what an update would leave goes all the same, since its name must be one of the copy's.
+                    let decision = match self.copying.manner.existing {
+                        Existing::Update => Decision::WriteOver(Over::File),
+                        _ => self.decide(item, None, status, branch)?,
+                    };
+                    match decision {
+                        Decision::Skip => {
+                            branch.scratch.counts.left += 1;
+                            return Ok(None);
+                        }
+                        Decision::IsGone(path) => backup = path,
+                        Decision::WriteOver(_) => {
+                            entry::unlink_at(item.target.as_fd(), item.target_name).map_err(refused)?;
+                        }
+                    }
                 }
-                other => return other.map(|()| None).map_err(refused),
+                other => return other.map(|()| Some(backup)).map_err(refused),
             }
         }
         Err(refused(io::ErrorKind::AlreadyExists.into()))
@@ -284,8 +315,20 @@ impl Run<'_> {
     /// As a person would name it.
     fn path_of_copy(&self, made: &Made) -> Vec<u8> {
         let target = trimmed(&self.copying.jobs[made.job].target);
-        let above = &target[..target.len() - last_part(target).len()];
-        joined(&[above, &made.folder].concat(), made.name.to_bytes())
+        match &made.folder {
+            None => target.to_vec(),
+            Some(folder) if folder.is_empty() => joined(target, made.name.to_bytes()),
+            Some(folder) => joined(&joined(target, folder), made.name.to_bytes()),
+        }
+    }
+
+    /// Removes a copy that will not be complete, and complains for each entry that was to be another name of it.
+    pub fn give_up(&self, slot: &Slot, branch: &mut Branch<'_, Self>) {
+        for Linked { job, source, target } in slot.give_up() {
+            let error = io::Error::other("the copy that it was linked to is incomplete");
+            let complaint = Complaint::Link(target, source.clone(), error);
+            self.keep_finding(Finding { operand: job, path: source, complaint }, branch);
+        }
     }
 
     /// Makes a new file, or opens the one that is there if it is to be written over.
@@ -313,7 +356,8 @@ impl Run<'_> {
                     let owner_now = if keep.owner { owner_of_new(item, file.as_fd(), newborn) } else { None };
                     let mode_now = keep.mode.then_some(first_mode);
                     let mode_later = (!is_owner_right && !keep.mode).then_some(mode & 0o777 & !self.copying.umask);
-                    return Ok(Some(New { file, number, is_new: true, mode_now, owner_now, mode_later, backup }));
+                    let (is_new, is_file) = (true, true);
+                    return Ok(Some(New { file, number, is_new, is_file, mode_now, owner_now, mode_later, backup }));
                 }
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(refused(error)),
                 Err(_) => {}
@@ -327,7 +371,18 @@ impl Run<'_> {
                 Decision::WriteOver(how) => match self.open_over(item, how, slot) {
                     Ok((file, number)) => {
                         let (mode_now, owner_now, mode_later) = (None, None, None);
-                        return Ok(Some(New { file, number, is_new: false, mode_now, owner_now, mode_later, backup }));
+                        let is_file = how == Over::File || self.note_written_through(file.as_fd());
+                        let is_new = false;
+                        return Ok(Some(New {
+                            file,
+                            number,
+                            is_new,
+                            is_file,
+                            mode_now,
+                            owner_now,
+                            mode_later,
+                            backup,
+                        }));
                     }
                     Err(_) if self.copying.manner.force => entry::unlink_at(parent, item.target_name)
                         .map_err(|error| Complaint::Remove(item.target_path(self), error))?,
@@ -363,19 +418,23 @@ impl Run<'_> {
         let target_device = item.place.folder().map_or(0, |folder| folder.target_device);
         let (sparse, reflink) = (self.copying.manner.sparse, self.copying.manner.reflink);
         let (source, target) = (source.as_fd(), new.file.as_fd());
-        let bytes = Bytes { source, target, status, target_device, sparse, reflink };
+        let is_file = new.is_file;
+        let bytes = Bytes { source, target, status, target_device, is_file, sparse, reflink };
         let mut buffer = std::mem::take(&mut branch.scratch.bytes);
         let copied = self.ways.copy(&bytes, &mut buffer, || branch.yield_point());
         branch.scratch.bytes = buffer;
         let filled = copied.map_err(|failed| {
-            branch.scratch.slot.give_up();
+            self.give_up(&Arc::clone(&branch.scratch.slot), branch);
             self.failed(item, failed)
         })?;
         branch.scratch.counts.bytes += filled.bytes;
         branch.scratch.ways.count(filled.way);
+        // What differs, or cannot be seen to be the same, is no copy. It is read before its times are set.
+        if let Err(complaint) = self.verify(item, source, branch) {
+            self.give_up(&Arc::clone(&branch.scratch.slot), branch);
+            return Err(complaint);
+        }
         self.carry_to_file(item, source, status, new, branch);
-        // What differs, or cannot be seen to be the same, is no copy.
-        self.verify(item, source, branch).inspect_err(|_complaint| branch.scratch.slot.give_up())?;
         if self.copying.manner.tells_ways {
             self.tell_way(item, new.backup.as_deref(), Some(filled.way));
         }
@@ -437,22 +496,17 @@ impl Run<'_> {
         if !self.copying.manner.keep.links || status.links() < 2 {
             return self.make_by_name(item, status, branch).map(drop);
         }
-        let folder = self.target_below_parent(item.place);
-        let job = item.place.job();
         let slot = Arc::clone(&branch.scratch.slot);
         let first = self.links.make_or_link(
             status.identity(),
-            || {
+            branch,
+            |branch| {
                 let is_made = self.make_by_name(item, status, branch)?;
-                // Complete at once: number 0 is never under way.
-                let made = Made { job, folder: folder.clone(), name: item.target_name.to_owned(), slot, number: 0 };
-                Ok((is_made, is_made.then_some(made)))
+                Ok((is_made, is_made.then(|| made(item, &slot, COMPLETE))))
             },
-            |made| self.link_to_copy(item, made, &folder).map(drop),
+            |branch, made| self.link_to_copy(item, status, made, branch),
         )?;
-        if matches!(first, First::Linked) {
-            self.tell(item, None);
-        }
+        self.made_or_told(item, first);
         Ok(())
     }
 
@@ -585,6 +639,15 @@ impl Run<'_> {
             self.copying.listener.copied(&item.source_path(self), &item.target_path(self), backup, way);
         }
     }
+}
+
+/// A number that no file under way has.
+const COMPLETE: u64 = 0;
+
+/// What others who link to a copy need to know of it.
+fn made(item: &Item<'_>, slot: &Arc<Slot>, number: u64) -> Made {
+    let (folder, name) = (Run::target_below_copy(item.place), item.target_name.to_owned());
+    Made { job: item.place.job(), folder, name, slot: Arc::clone(slot), number }
 }
 
 /// Whether two files hold the same.

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use sys::at_offset::report_late_errors;
-use sys::entry::{self, Follow, Status, Target, flags};
+use sys::entry::{self, Follow, Kind, Status, Target, flags};
 
 /// LIMIT: shorter files are not divided: the pieces of less than a few milliseconds each would not meet.
 const LARGE_BYTES: u64 = 64 << 20;
@@ -55,7 +55,7 @@ impl Run<'_> {
     pub fn is_large(&self, item: &Item<'_>, status: &Status) -> bool {
         let is_dense = status.allocated_bytes() >= status.bytes() && self.copying.manner.sparse != Sparse::Always;
         let is_long = self.copying.manner.make == Make::Copies && is_dense && status.bytes() >= LARGE_BYTES;
-        is_long && leaves_its_file_system(item, status)
+        is_long && leaves_its_file_system(item, status) && !leads_to_special(item)
     }
 }
 
@@ -63,6 +63,12 @@ impl Run<'_> {
 fn leaves_its_file_system(item: &Item<'_>, status: &Status) -> bool {
     let target = entry::status_at(item.target.as_fd(), c".", Follow::No);
     target.is_ok_and(|target| target.identity().device != status.identity().device)
+}
+
+/// Whether something that is no regular file is to be written to: a pipe, a device.
+fn leads_to_special(item: &Item<'_>) -> bool {
+    let there = entry::status_at(item.target.as_fd(), item.target_name, Follow::Yes);
+    there.is_ok_and(|there| there.kind() != Kind::File)
 }
 
 impl Large {
@@ -89,6 +95,8 @@ impl Large {
             target: self.new.file.as_fd(),
             status: &self.status,
             target_device: self.target_device,
+            // Nothing else is divided.
+            is_file: true,
             sparse: run.copying.manner.sparse,
             reflink: run.copying.manner.reflink,
         }
@@ -155,8 +163,13 @@ impl Large {
     /// All pieces are there.
     pub fn finish<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
         if self.has_failed() {
-            self.slot.give_up();
+            run.give_up(&self.slot, branch);
         } else {
+            // What is read back is read before its times are set.
+            if let Err(complaint) = self.verify(run, branch) {
+                run.give_up(&self.slot, branch);
+                self.complain(run, complaint, branch);
+            }
             let carried = Carried {
                 from: Target::Open(self.source.as_fd()),
                 to: Target::Open(self.new.file.as_fd()),
@@ -171,12 +184,8 @@ impl Large {
                 let complaint = Complaint::Keep(refused.what, self.target_path.clone(), refused.cause);
                 self.complain(run, complaint, branch);
             }
-            if let Err(complaint) = self.verify(run, branch) {
-                self.slot.give_up();
-                self.complain(run, complaint, branch);
-            }
             if let Err(error) = report_late_errors(&self.new.file) {
-                self.slot.give_up();
+                run.give_up(&self.slot, branch);
                 self.complain(run, Complaint::Write(self.target_path.clone(), error), branch);
             }
         }

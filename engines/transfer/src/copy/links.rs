@@ -10,8 +10,8 @@ use sys::entry::Identity;
 pub struct Made {
     /// In which job.
     pub job: usize,
-    /// The folder, relative to the folder that the job's target stands in; empty for that folder itself.
-    pub folder: Vec<u8>,
+    /// The folder, relative to the job's copy, empty for that itself; None where the file is the job's copy.
+    pub folder: Option<Vec<u8>>,
     /// Its name there.
     pub name: std::ffi::CString,
     /// Where it is noted while it is under way.
@@ -29,11 +29,11 @@ pub struct Links {
 }
 
 /// What was to be done about a name.
-pub enum First<T> {
+pub enum First<T, U> {
     /// It was the first one; this is what `make` returned.
     Made(T),
-    /// It was linked.
-    Linked,
+    /// It was not; this is what `link` returned.
+    Other(U),
 }
 
 impl Links {
@@ -42,20 +42,21 @@ impl Links {
         Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
     }
 
-    /// Makes the file if this is its first name, else links to it. Held meanwhile is only a small part of the table, for one system call.
-    pub fn make_or_link<T, E>(
+    /// Makes the file if this is its first name, else links to it. Held meanwhile is only a small part of the table, for a few system
+    /// calls, or a question to a person. Both get `context`.
+    pub fn make_or_link<C, T, U, E>(
         &self,
         identity: Identity,
-        make: impl FnOnce() -> Result<(T, Option<Made>), E>,
-        link: impl FnOnce(&Made) -> Result<(), E>,
-    ) -> Result<First<T>, E> {
+        context: &mut C,
+        make: impl FnOnce(&mut C) -> Result<(T, Option<Made>), E>,
+        link: impl FnOnce(&mut C, &Made) -> Result<U, E>,
+    ) -> Result<First<T, U>, E> {
         let shard = &self.shards[usize::try_from(identity.inode % SHARDS as u64).unwrap_or_default()];
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = shard.get(&identity) {
-            link(made)?;
-            return Ok(First::Linked);
+            return link(context, made).map(First::Other);
         }
-        let (value, made) = make()?;
+        let (value, made) = make(context)?;
         if let Some(made) = made {
             shard.insert(identity, made);
         }

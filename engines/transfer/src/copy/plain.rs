@@ -74,11 +74,11 @@ impl Run<'_> {
         };
         let copied = rustix::fs::copy_file_range(&source, None, &target, None, STEP_BYTES);
         if copied.ok() != usize::try_from(status.bytes()).ok() {
-            slot.give_up();
+            let _has_one_name = slot.give_up();
             return Plain::No;
         }
         if !is_owner_right && straight::set_owner(target.as_fd(), status.user(), status.group()).is_err() {
-            slot.give_up();
+            let _has_one_name = slot.give_up();
             return Plain::NorOthers;
         }
         let has_mode = !keep.mode || (is_owner_right && mode == first_mode);
@@ -86,7 +86,7 @@ impl Run<'_> {
             && (!keep.times || set_times(target.as_fd(), &status).is_ok())
             && straight::close(target).is_ok();
         if !is_whole {
-            slot.give_up();
+            let _has_one_name = slot.give_up();
             return Plain::No;
         }
         // What was only read has nothing to tell.

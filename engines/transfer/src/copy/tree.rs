@@ -34,8 +34,8 @@ pub struct Run<'a> {
     targets: Descriptors,
     /// The topmost folders that are written to: none of them may be copied into itself.
     tops: RwLock<HashSet<Identity>>,
-    /// The folder that each job's target stands in.
-    pub parents: Vec<OnceLock<Parent>>,
+    /// The folder that each job's copy is, or, where that is a file, stands in.
+    pub folders: Vec<OnceLock<Parent>>,
     incomplete: Vec<AtomicBool>,
     roots: Mutex<Vec<Arc<OwnedFd>>>,
 }
@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
             sources: Descriptors::new(copying.descriptors),
             targets: Descriptors::new(copying.descriptors),
             tops: RwLock::default(),
-            parents: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
+            folders: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
             incomplete: copying.jobs.iter().map(|_| AtomicBool::new(false)).collect(),
             roots: Mutex::default(),
         }
@@ -265,8 +265,6 @@ impl<'a> Run<'a> {
             };
             return self.refuse(&place, complaint, branch);
         }
-        self.parents[number].get_or_init(|| target.parent.clone());
-        self.note_root(&target.parent);
         let item = Item {
             source: source.parent.as_fd(),
             name: &source.name,
@@ -280,6 +278,8 @@ impl<'a> Run<'a> {
         if is_folder {
             return self.begin_folder(&item, branch);
         }
+        self.folders[number].get_or_init(|| target.parent.clone());
+        self.note_root(&target.parent);
         self.begin_item(&item, branch)
     }
 
@@ -291,6 +291,13 @@ impl<'a> Run<'a> {
         {
             roots.push(Arc::new(root));
         }
+    }
+
+    /// Notes where a file lies that a link led to, or that is a device, to be brought to its disk. Whether it is a regular file.
+    pub fn note_written_through(&self, file: BorrowedFd<'_>) -> bool {
+        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        roots.extend(file.try_clone_to_owned().ok().map(Arc::new));
+        entry::status_of(file).is_ok_and(|status| status.kind() == Kind::File)
     }
 
     fn begin_below(
@@ -420,14 +427,19 @@ impl<'a> Run<'a> {
         if status.identity() == node.status.identity() {
             return Err(if is_new { Complaint::IntoItself(path()) } else { Complaint::SameFile(path()) });
         }
-        if matches!(item.place, Place::Top(_)) {
-            self.tops.write().unwrap_or_else(PoisonError::into_inner).insert(status.identity());
-        }
         node.made = is_new.then_some((status.user(), status.group()));
         node.target_device = status.identity().device;
         node.inherits = self.copying.manner.keep.mode
             && entry::attribute(Target::Open(folder.as_fd()), DEFAULT_LIST, &mut Vec::new()).is_ok();
-        node.target = Some(Folder::known(name.to_owned(), folder, status.identity(), &self.targets));
+        let folder = Folder::known(name.to_owned(), folder, status.identity(), &self.targets);
+        if let Place::Top(job) = item.place {
+            self.tops.write().unwrap_or_else(PoisonError::into_inner).insert(status.identity());
+            let top = Parent::Folder(folder.open().expect("it was just opened"));
+            // What is mounted there is on a disk of its own.
+            self.note_root(&top);
+            self.folders[*job].get_or_init(|| top);
+        }
+        node.target = Some(folder);
         Ok(())
     }
 
@@ -512,10 +524,12 @@ impl<'a> Run<'a> {
             return;
         };
         let keep = &self.copying.manner.keep;
+        let mode_made = (keep.mode_of(&folder.status) & 0o777 | 0o700) & !self.copying.umask;
         let mode = match folder.made {
             _ if keep.mode => Some(folder.status.mode()),
-            // COMPAT: a new folder is sticky as its source is, but gives nobody's rights on.
-            Some(_) => Some(keep.mode_of(&folder.status) & 0o1777 & !self.copying.umask),
+            // COMPAT: a new folder is sticky as its source is, but gives nobody's rights on; what it has of the folder that it stands in stays.
+            Some(_) => Some(keep.mode_of(&folder.status) & 0o1777 & !self.copying.umask)
+                .map(|mode| if mode == mode_made { mode } else { mode | set_group_bit(target.as_fd()) }),
             None => None,
         };
         let carried = Carried {
@@ -524,8 +538,7 @@ impl<'a> Run<'a> {
             status: &folder.status,
             owner_now: folder.made,
             // As it was made: then it needs no call of its own.
-            mode_now: (folder.made.is_some() && !keep.mode && !keep.owner)
-                .then(|| (keep.mode_of(&folder.status) & 0o777 | 0o700) & !self.copying.umask),
+            mode_now: (folder.made.is_some() && !keep.mode && !keep.owner).then_some(mode_made),
             mode,
             has_lists: folder.inherits || folder.made.is_none(),
             is_link: false,
@@ -587,14 +600,11 @@ impl<'a> Run<'a> {
         whole(trimmed(&self.copying.jobs[job].target), &names)
     }
 
-    /// The target folder of a place, relative to the folder that its job's target stands in.
-    pub fn target_below_parent(&self, place: &Place<'_>) -> Vec<u8> {
+    /// The target folder of a place, relative to its job's copy; None for that itself.
+    pub fn target_below_copy(place: &Place<'_>) -> Option<Vec<u8>> {
         match place {
-            Place::Top(_) => Vec::new(),
-            Place::In(knot) => {
-                let (job, names) = names_of(knot);
-                whole(crate::operand::last_part(&self.copying.jobs[job].target), &names)
-            }
+            Place::Top(_) => None,
+            Place::In(knot) => Some(whole(b"", &names_of(knot).1)),
         }
     }
 }
@@ -645,6 +655,10 @@ fn names_of(knot: &Knot<Node>) -> (usize, Vec<CString>) {
         above = level.above();
     }
     (folder.job, names)
+}
+
+fn set_group_bit(folder: BorrowedFd<'_>) -> u32 {
+    entry::status_of(folder).map_or(0, |status| status.mode() & 0o2000)
 }
 
 /// Whether a folder is one of those above, which only followed links can bring about.
