@@ -307,3 +307,11 @@ fn what_is_read_back_keeps_its_times() {
     let script = "echo text > f; touch -ad @1000000000 f; $mh cp -a --verify f g; stat -c %X g";
     assert_eq!(succeeds(&place, script).stdout, b"1000000000\n");
 }
+
+#[test]
+fn what_stays_is_not_counted_as_removed() {
+    let place = Place::new();
+    let script = "$mh rm -f --report=json /proc/version 2>&1 >/dev/null | tail -n 1";
+    let report: serde_json::Value = serde_json::from_slice(&succeeds(&place, script).stdout).expect("JSON");
+    assert_eq!((&report["counts"]["entries"], &report["counts"]["failed"]), (&0.into(), &1.into()));
+}

@@ -186,7 +186,7 @@ impl Tree for Run<'_> {
         make_room(knot, |node| &node.folder, &self.descriptors);
         let mut buffer = std::mem::take(&mut branch.scratch.buffer);
         let hands_over = branch.has_takers() && self.removal.caution == Caution::Never;
-        let mut handed_over = Vec::new();
+        let (mut handed_over, mut is_met) = (Vec::new(), false);
         let mut counts = Counts::default();
         let path = growth.path.as_deref();
         let may_be_plain = self.may_be_plain();
@@ -194,14 +194,17 @@ impl Tree for Run<'_> {
         let listed = list_some(growth.list.as_fd(), &mut buffer, |name, listed| match listed {
             Listed::Folder => branch.plant(Seed::Folder(name.to_owned())),
             // The first buffer is worked on here: most folders have no second one.
-            _ if hands_over && counts.entries > 0 => handed_over.extend_from_slice(name.to_bytes_with_nul()),
+            _ if hands_over && is_met => handed_over.extend_from_slice(name.to_bytes_with_nul()),
             _ => {
-                counts.entries += 1;
+                is_met = true;
                 if may_be_plain && straight::unlink_at(growth.list.as_fd(), name).is_ok() {
+                    counts.entries += 1;
                     return;
                 }
-                if let Entry::IsFolder = self.remove_entry(name, &place, path, branch) {
-                    branch.plant(Seed::Folder(name.to_owned()));
+                match self.remove_entry(name, &place, path, branch) {
+                    Entry::IsFolder => branch.plant(Seed::Folder(name.to_owned())),
+                    Entry::Removed => counts.entries += 1,
+                    Entry::Stays => {}
                 }
             }
         });
@@ -264,8 +267,9 @@ impl Place<'_> {
 
 /// What became of an entry.
 enum Entry {
-    /// It is gone, stays by the user's wish, or was complained about.
-    Dealt,
+    Removed,
+    /// By the user's wish, or it was complained about; or somebody else removed it.
+    Stays,
     IsFolder,
 }
 
@@ -305,9 +309,10 @@ impl Run<'_> {
             }
             _ if operand.has_slash => self.complain(&place, c"", Errno::NOTDIR.into(), branch),
             _ => {
-                self.removal.tally.add(Counts { entries: 1, ..Counts::default() });
                 let path = self.needs_paths().then(|| self.removal.operands[number].clone());
-                self.remove_named(&operand.name, &place, path.as_deref(), branch);
+                if let Entry::Removed = self.remove_named(&operand.name, &place, path.as_deref(), branch) {
+                    self.removal.tally.add(Counts { entries: 1, ..Counts::default() });
+                }
                 Begun::Done
             }
         }
@@ -414,13 +419,15 @@ impl Run<'_> {
         let (mut entries, may_be_plain) = (0, self.may_be_plain());
         for name in names.split_inclusive(|&byte| byte == 0) {
             let name = CStr::from_bytes_with_nul(name).expect("names were put together with their ends");
-            entries += 1;
             if may_be_plain && straight::unlink_at(place.folder(), name).is_ok() {
+                entries += 1;
                 continue;
             }
-            if let Entry::IsFolder = self.remove_entry(name, &place, path.as_deref(), branch) {
+            match self.remove_entry(name, &place, path.as_deref(), branch) {
                 // Its list called it no folder a moment ago: somebody is at work here.
-                self.complain(&place, name, Errno::ISDIR.into(), branch);
+                Entry::IsFolder => _ = self.complain(&place, name, Errno::ISDIR.into(), branch),
+                Entry::Removed => entries += 1,
+                Entry::Stays => {}
             }
         }
         self.removal.tally.add(Counts { entries, ..Counts::default() });
@@ -450,22 +457,27 @@ impl Run<'_> {
                 Ok(status) if status.kind() == Kind::Folder => return Entry::IsFolder,
                 Ok(status) if !self.may_remove(&status, name, place, path) => {
                     self.stays(place);
-                    return Entry::Dealt;
+                    return Entry::Stays;
                 }
                 Ok(_) => {}
                 Err(error) => {
                     self.complain(place, name, error, branch);
-                    return Entry::Dealt;
+                    return Entry::Stays;
                 }
             }
         }
         let removed = if self.removal.pretends { Ok(()) } else { entry::unlink_at(place.folder(), name) };
         match removed {
-            Ok(()) => self.tell_removed(place, name, Kind::File),
-            Err(error) if number(&error) == Errno::ISDIR.raw_os_error() => return Entry::IsFolder,
-            Err(error) => _ = self.complain(place, name, error, branch),
+            Ok(()) => {
+                self.tell_removed(place, name, Kind::File);
+                Entry::Removed
+            }
+            Err(error) if number(&error) == Errno::ISDIR.raw_os_error() => Entry::IsFolder,
+            Err(error) => {
+                self.complain(place, name, error, branch);
+                Entry::Stays
+            }
         }
-        Entry::Dealt
     }
 
     fn may_remove(&self, status: &entry::Status, name: &CStr, place: &Place<'_>, path: Option<&[u8]>) -> bool {

@@ -16,8 +16,8 @@ pub enum Event {
     Begun,
     /// A call begins.
     Entered {
-        /// Its number.
-        call: u64,
+        /// Its number; None where it is one of another architecture's, as 32-bit programs have them.
+        call: Option<u64>,
         /// Its first argument.
         first_argument: u64,
     },
@@ -68,6 +68,15 @@ struct CallInformation {
 
 const GET_CALL_INFORMATION: libc::c_uint = 0x420e;
 const KIND_ENTRY: u8 = 1;
+
+/// The architecture whose numbers of calls this program has itself, where it is known (linux/audit.h).
+const NATIVE: Option<u32> = if cfg!(target_arch = "x86_64") {
+    Some(0xc000_003e)
+} else if cfg!(target_arch = "aarch64") {
+    Some(0xc000_00b7)
+} else {
+    None
+};
 const KIND_EXIT: u8 = 2;
 
 impl Tracer {
@@ -133,7 +142,10 @@ fn at_call(thread: i32) -> Option<Event> {
     let address: *mut CallInformation = &mut information;
     request(GET_CALL_INFORMATION, thread, size_of::<CallInformation>(), address as usize).ok()?;
     match information.kind {
-        KIND_ENTRY => Some(Event::Entered { call: information.words[0], first_argument: information.words[1] }),
+        KIND_ENTRY => {
+            let call = NATIVE.is_none_or(|native| native == information.architecture).then_some(information.words[0]);
+            Some(Event::Entered { call, first_argument: information.words[1] })
+        }
         KIND_EXIT => Some(Event::Left { result: information.words[0].cast_signed() }),
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! Every call counted without rights, by stopping the program at each: for when nothing else is possible. Many times slower,
 //! and how many is measured first. Cannot tell work from waiting.
 
-use super::layout::{CALL_OTHER, CALLS_KNOWN};
+use super::layout::{CALL_OF_32_BIT, CALL_OTHER, CALLS_KNOWN};
 use super::snapshot::{CallTimes, OwnerTimes, Slowest, Snapshot, Who, duration_end_ns};
 use std::collections::HashMap;
 use std::io;
@@ -123,7 +123,8 @@ impl Run {
         match event {
             Event::Begun => {}
             Event::Entered { call, first_argument } => {
-                let call = u32::try_from(call).ok().filter(|call| *call < CALLS_KNOWN).unwrap_or(CALL_OTHER);
+                let known = |call| u32::try_from(call).ok().filter(|call| *call < CALLS_KNOWN).unwrap_or(CALL_OTHER);
+                let call = call.map_or(CALL_OF_32_BIT, known);
                 thread.call = Some((call, now, first_argument));
             }
             Event::Left { result } => {
