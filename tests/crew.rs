@@ -205,6 +205,19 @@ fn waiting_ends_with_the_runs_and_with_the_time() {
     assert_eq!(crew(&place, &["wait"]).exit, Exit::Code(0), "nobody is there");
     assert_eq!(crew(&place, &["wait", "--idle"]).exit, Exit::Code(0));
     assert_eq!(crew(&place, &["wait", "4000000"]).exit, Exit::Code(0), "it has ended");
+    let mut unburied = Command::new("true").spawn().expect("there is a true");
+    let pid = unburied.id().to_string();
+    assert_eq!(
+        crew(&place, &["wait", "--timeout", "20", &pid]).exit,
+        Exit::Code(0),
+        "it has ended, asked after or not"
+    );
+    unburied.wait().expect("it was there until now");
+    let nobody = "setpriv --reuid=65534 --clear-groups";
+    let script = "mkdir own; chmod 711 .; export MH_CREW_DIR=$PWD/own; [ $(id -u) != 0 ] || ! $as test -x $mh || { run=$as; chown 65534 own; }
+        $run $mh crew wait --timeout 0.1 1";
+    let of_another = place.shell(&format!("as='{nobody}'; {script}"));
+    assert_eq!(of_another.exit, Exit::Code(1), "it lives: {of_another:?}");
     let mut endless = start(&place, &[]);
     wait_until("it is there", || holds(&place, &endless) > 0);
     let pid = endless.child.id().to_string();

@@ -236,6 +236,26 @@ fn a_traced_command_that_is_interrupted_has_its_table() {
     assert!(text.contains("counted by stopping at every call"), "{text}");
 }
 
+#[test]
+fn a_signal_that_ends_a_trace_ends_its_command() {
+    let place = Place::new();
+    let script = "$mh systime --trace -o result -- sh -c 'echo $$ > pid; exec sleep 60' & while ! test -s pid; do sleep 0.05; done; kill -TERM $!; wait $!; \
+        code=$?; kill -0 $(cat pid) 2>/dev/null && exit 77; exit $code";
+    let outcome = place.shell(script);
+    assert_eq!(outcome.exit, Exit::Code(143), "{}", said(&outcome));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn calls_of_32_bit_programs_stand_in_one_row_of_a_trace() {
+    let place = Place::new();
+    let source = "int main(void) { for (int i = 0; i < 50; i++) { int pid; __asm__ volatile(\"int $0x80\" : \"=a\"(pid) : \"a\"(20) : \"memory\"); } }";
+    place.write("calls.c", source.as_bytes());
+    let outcome = place.shell("cc -o calls calls.c && $mh systime --trace --json -- ./calls");
+    let text = String::from_utf8(outcome.stdout_of_success()).expect("text");
+    assert!(text.contains("(32-bit calls)") && !text.contains("\"writev\""), "{text}");
+}
+
 /// A process whose parent never asks how it ended stays listed: waiting for it to go would be for ever.
 #[test]
 fn a_process_that_nobody_waits_for_has_ended_all_the_same() {
