@@ -178,7 +178,7 @@ impl Recorder {
 
     /// Writes the folder; an error if any case failed.
     pub fn finish(self, suffix: &str) -> Result<(), String> {
-        if [&self.left_out, &self.failures].iter().all(|lines| lines.is_empty()) && self.bars.is_empty() {
+        if self.table.is_empty() && self.left_out.is_empty() && self.failures.is_empty() {
             return Err("nothing was measured: no row has that in its name (--list tells them)".to_owned());
         }
         let folder = unused_run(suffix);

@@ -238,12 +238,22 @@ impl Run<'_> {
                     Existing::Stays | Existing::Ask => false,
                 };
                 let number = new.as_ref().map(|new| new.number).or(stands_for_it.then_some(COMPLETE));
-                let made = number.map(|number| made(item, slot, number));
+                let made = number.map(|number| self.made(item, slot, number));
                 Ok((new, made))
             },
             |branch, made| self.link_to_copy(item, status, made, branch),
         )?;
         Ok(self.made_or_told(item, first).flatten())
+    }
+
+    /// What others who link to a copy need to know of it.
+    fn made(&self, item: &Item<'_>, slot: &Arc<Slot>, number: u64) -> Made {
+        let job = item.place.job();
+        if let Place::Top(_) = item.place {
+            self.folders[job].get_or_init(|| item.target.clone());
+        }
+        let (folder, name) = (Run::target_below_copy(item.place), item.target_name.to_owned());
+        Made { job, folder, name, slot: Arc::clone(slot), number }
     }
 
     /// What was made, if the entry was not linked; a link is told of.
@@ -502,7 +512,7 @@ impl Run<'_> {
             branch,
             |branch| {
                 let is_made = self.make_by_name(item, status, branch)?;
-                Ok((is_made, is_made.then(|| made(item, &slot, COMPLETE))))
+                Ok((is_made, is_made.then(|| self.made(item, &slot, COMPLETE))))
             },
             |branch, made| self.link_to_copy(item, status, made, branch),
         )?;
@@ -643,12 +653,6 @@ impl Run<'_> {
 
 /// A number that no file under way has.
 const COMPLETE: u64 = 0;
-
-/// What others who link to a copy need to know of it.
-fn made(item: &Item<'_>, slot: &Arc<Slot>, number: u64) -> Made {
-    let (folder, name) = (Run::target_below_copy(item.place), item.target_name.to_owned());
-    Made { job: item.place.job(), folder, name, slot: Arc::clone(slot), number }
-}
 
 /// Whether two files hold the same.
 pub fn is_same(

@@ -278,26 +278,31 @@ impl<'a> Run<'a> {
         if is_folder {
             return self.begin_folder(&item, branch);
         }
-        self.folders[number].get_or_init(|| target.parent.clone());
         self.note_root(&target.parent);
         self.begin_item(&item, branch)
     }
 
     fn note_root(&self, parent: &Parent) {
+        self.note_to_sync(|| entry::open_at(parent.as_fd(), c".", flags::O_RDONLY | flags::O_DIRECTORY, 0));
+    }
+
+    /// Notes where a file lies that a link led to, to be brought to its disk. Whether it is a regular file, not a pipe or device.
+    pub fn note_written_through(&self, file: BorrowedFd<'_>) -> bool {
+        let is_file = entry::status_of(file).is_ok_and(|status| status.kind() == Kind::File);
+        if is_file {
+            self.note_to_sync(|| file.try_clone_to_owned());
+        }
+        is_file
+    }
+
+    fn note_to_sync(&self, open: impl FnOnce() -> io::Result<OwnedFd>) {
         let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
-        // LIMIT: more folders than this are not asked for one by one; what is on the same disk is brought there with them.
+        // LIMIT: more places than this are not asked for one by one; what is on the same disk is brought there with them.
         if roots.len() < 64
-            && let Ok(root) = entry::open_at(parent.as_fd(), c".", flags::O_RDONLY | flags::O_DIRECTORY, 0)
+            && let Ok(root) = open()
         {
             roots.push(Arc::new(root));
         }
-    }
-
-    /// Notes where a file lies that a link led to, or that is a device, to be brought to its disk. Whether it is a regular file.
-    pub fn note_written_through(&self, file: BorrowedFd<'_>) -> bool {
-        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
-        roots.extend(file.try_clone_to_owned().ok().map(Arc::new));
-        entry::status_of(file).is_ok_and(|status| status.kind() == Kind::File)
     }
 
     fn begin_below(
