@@ -9,3 +9,4 @@ mod memory;
 mod metadata;
 mod outputs;
 mod signals;
+mod standard_output;

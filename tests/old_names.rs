@@ -135,7 +135,7 @@ fn run_line(place: &Place, line: &str, links: Option<&Path>) -> Outcome {
     shell.run(["-c", line], b"").expect("sh starts")
 }
 
-/// Every file below `folder`: its bytes, or where a link leads.
+/// Every file below `folder`: its bytes, where a link leads, or that it is no file to read.
 fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut unseen = vec![folder.to_owned()];
@@ -148,8 +148,10 @@ fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
                 files.insert(format!("{name} -> {}", target.display()), Vec::new());
             } else if path.is_dir() {
                 unseen.push(path);
-            } else {
+            } else if path.is_file() {
                 files.insert(name, fs::read(&path).expect("it can be read"));
+            } else {
+                files.insert(format!("{name} (special)"), Vec::new());
             }
         }
     }

@@ -288,6 +288,10 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
         let lane = &job.lanes[number];
         let broken_pipe = closed.outcome.as_ref().is_err_and(CodecError::is_broken_pipe);
         let failed = closed.outcome.is_err();
+        if broken_pipe && job.one_output {
+            // Nobody reads what the others would give, and one of them may wait for its input.
+            sys::signals::die_by(sys::signals::BROKEN_PIPE);
+        }
         if !broken_pipe {
             give_time(context, job, number, &closed);
             tell(context, job, lane, &closed);

@@ -4,7 +4,7 @@
 use crate::corpus_made::{self, Expected};
 use crate::place::{Place, said};
 use testkit::data;
-use testkit::program::Exit;
+use testkit::program::{Exit, Program, left_out};
 use testkit::random::Random;
 
 /// A packed file, what is in it, and how its name ends.
@@ -232,5 +232,28 @@ fn what_is_kept_of_a_damaged_file_is_what_was_packed() {
         }
         // Blocks of 9 MB and more are one check.
         assert!(kept_any || format == "xz", "{format}: nothing was kept");
+    }
+}
+
+#[test]
+fn standard_output_gets_all_that_a_stream_gave_before_the_damage() {
+    let plain = data::log_lines(3_400_000, 5);
+    for (format, tool) in [("gz", "gzip"), ("zst", "zstd"), ("xz", "xz"), ("lzma", "lzma"), ("lz4", "lz4")] {
+        let Some(tool) = Program::find(tool) else {
+            left_out(&format!("{tool} is not installed"));
+            continue;
+        };
+        let place = Place::new();
+        let mut packed = tool.run(["-c"], &plain).expect("it starts").stdout_of_success();
+        let at = packed.len() * 7 / 10;
+        packed[at] ^= 0x5a;
+        let name = format!("damaged.{format}");
+        place.write(&name, &packed);
+        let theirs = tool.in_folder(place.folder()).run(["-dc", &name], b"").expect("it starts");
+        let ours = place.tamp(["-dc", &name]);
+        assert_eq!(ours.exit, Exit::Code(1), "{format}");
+        // Blocks of the library are the least that it gives.
+        let (theirs, ours) = (theirs.stdout.len(), ours.stdout.len());
+        assert!(ours + (128 << 10) >= theirs, "{format}: {ours} bytes, {theirs} by the tool");
     }
 }

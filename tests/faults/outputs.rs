@@ -114,6 +114,31 @@ fn a_fifo_as_output_is_written_and_stays_a_fifo() {
 }
 
 #[test]
+fn a_fifo_that_has_an_outputs_name_by_chance_is_in_the_way() {
+    let place = place_with_plain();
+    mknodat(CWD, place.path("plain.zst"), FileType::Fifo, 0o600.into(), 0).expect("a FIFO can be made");
+    let outcome = place.tamp(["plain"]);
+    assert_eq!(outcome.exit, Exit::Code(1));
+    assert!(said(&outcome).contains("plain.zst"), "{}", said(&outcome));
+}
+
+#[test]
+fn a_folder_that_may_be_written_but_not_read_takes_outputs_and_gives_up_sources() {
+    let place = place_with_plain();
+    let Some(setpriv) = Program::find("setpriv") else { return left_out("setpriv is not installed") };
+    let prepared = place.shell("mkdir drop && cp plain drop && chown -R 12345 drop && chmod 300 drop");
+    if prepared.exit != Exit::Code(0) {
+        return left_out("needs root");
+    }
+    let setpriv = setpriv.in_folder(place.folder()).with_variable("MH_CREW_DIR", "");
+    let (options, binary) = (["--reuid=12345", "--clear-groups", "--"], crate::place::binary());
+    let arguments = options.map(std::ffi::OsStr::new).into_iter().chain([binary.as_os_str()]);
+    let arguments = arguments.chain(["tamp", "--rm", "drop/plain"].map(std::ffi::OsStr::new));
+    setpriv.run(arguments, b"").expect("it starts").stdout_of_success();
+    assert!(place.has("drop/plain.zst") && !place.has("drop/plain"));
+}
+
+#[test]
 fn a_device_as_output_is_written_and_stays_a_device() {
     let place = place_with_plain();
     place.tamp(["-o", "/dev/null", "plain"]).stdout_of_success();

@@ -36,6 +36,7 @@ const BZIP2: &[Case] = &[
     ends("bzip2 -t bad.bz2"),
     ends("bzip2 -t plain.bz2"),
     says("bzip2 -t trailed.bz2 a.bz2"),
+    says("ln -s lone.bz2 link.bz2; bzip2 -t link.bz2"),
     says("bunzip2 nosuch"),
     says("bunzip2 b"),
     says("bunzip2 odd.name"),

@@ -65,6 +65,13 @@ const GZIP: &[Case] = &[
     says("zcat lone"),
     says("zcat a.gz lone.gz"),
     ends("gzip -l lone.gz | wc -l"),
+    says("ln -s lone.gz link.gz; gzip -t link.gz"),
+    ends("ln -s lone.gz link.gz; gzip -l link.gz"),
+    says("ln lone.gz other.gz; gzip -t other.gz && gzip -k other.gz"),
+    says("mv lone.gz lone.GZ; gzip -k lone.GZ; gunzip lone.GZ"),
+    says("mv lone.gz lone.tGz; gunzip lone.tGz"),
+    ends("gzip -l trailed.gz"),
+    says("mkfifo b.gz; gzip -k b"),
 ];
 
 const PIGZ: &[Case] = &[
@@ -107,6 +114,8 @@ const PIGZ: &[Case] = &[
     says("unpigz -k lone.gz"),
     says("unpigz -f a.gz"),
     says("unpigz a.gz"),
+    says("ln -s lone.gz link.gz; pigz -t link.gz"),
+    says("ln lone.gz other.gz; pigz -t other.gz"),
 ];
 
 #[test]

@@ -14,6 +14,7 @@ const LZ4: &[Case] = &[
     says("lz4 -dc a.lz4"),
     says("lz4 -d a.lz4"),
     says("lz4 -d a.lz4 x"),
+    ends(": > nothing.lz4; lz4 -d nothing.lz4 x"),
     says("lz4 -df a.lz4"),
     says("lz4 -d -m a.lz4"),
     says("lz4 -dfm a.lz4"),

@@ -67,6 +67,8 @@ const XZ: &[Case] = &[
     says("xzcat a.xz lone.xz"),
     says("xz --robot -l a.xz"),
     says("xz -l b"),
+    says("ln -s lone.xz link.xz; xz -t link.xz"),
+    says("ln lone.xz other.xz; xz -t other.xz"),
 ];
 
 const LZMA: &[Case] = &[

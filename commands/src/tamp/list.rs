@@ -7,6 +7,7 @@ use super::{NAME, input_name};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::print;
+use codec::admission::BehindTheEnd;
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
 use codec::lane::{Input, Lane, LaneOutcome};
@@ -57,7 +58,12 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
             Err(error) => {
                 failed += 1;
                 let (input, output, way) = (&lane.input, &lane.output, job.way);
-                if !job.manners.say(context, &Event::Failed { input, output, error: &error, way }) {
+                let is_told = job.manners.admission.behind_the_end == BehindTheEnd::Told;
+                let event = match &error {
+                    CodecError::TrailingGarbage { .. } if is_told => Event::LeftUnread { input, error: &error },
+                    error => Event::Failed { input, output, error, way },
+                };
+                if !job.manners.say(context, &event) {
                     let message = format!("list {}: {}", input_name(input), with_causes(&error));
                     context.messages.error(NAME, &message, &[]);
                 }
@@ -114,7 +120,8 @@ fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), Codec
     decompress(&what, &job.staffing, budget.lease(request).as_ref(), &Tally::default());
     let closed = result.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let closed = closed.expect("every lane is closed");
-    closed.outcome.map(|()| (closed.totals.units, closed.totals.bytes_out))
+    closed.outcome?;
+    closed.left_unread.map_or(Ok((closed.totals.units, closed.totals.bytes_out)), Err)
 }
 
 fn as_table(rows: &[Row]) -> String {

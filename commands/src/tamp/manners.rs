@@ -26,6 +26,8 @@ pub struct Manners {
     pub admission: Admission,
     /// Endings that decompression takes away, each with what replaces it; empty means those of all formats.
     pub endings: &'static [(&'static str, &'static str)],
+    /// Whether those are known in capitals too.
+    pub endings_in_any_case: bool,
     /// Endings that keep a file from being packed once more; none means those of the format.
     pub packed_endings: Option<&'static [&'static str]>,
     /// Whether not even `-f` packs such a file once more.
@@ -57,6 +59,7 @@ impl Default for Manners {
             voice: None,
             admission: Admission::default(),
             endings: &[],
+            endings_in_any_case: false,
             packed_endings: None,
             never_packs_twice: false,
             tried_endings: &[],
@@ -222,8 +225,8 @@ impl Manners {
         if self.tried_endings.is_empty() || path == Path::new("-") || is_there(path) {
             return path.to_owned();
         }
-        let name = path.as_os_str().to_string_lossy();
-        if self.endings.iter().any(|(ending, _)| name.ends_with(ending)) {
+        let name = path.as_os_str().as_encoded_bytes();
+        if self.endings.iter().any(|(ending, _)| self.without_ending(name, ending).is_some()) {
             return path.to_owned();
         }
         let longer = |ending: &&str| {
@@ -235,6 +238,17 @@ impl Manners {
         // COMPAT: where none is there, gzip tells of the name that it tried first.
         let first = longer(&self.tried_endings[0]);
         tried.find(|path| is_there(path)).unwrap_or(first)
+    }
+
+    /// A name without an ending, if it has that.
+    pub fn without_ending<'a>(&self, name: &'a [u8], ending: &str) -> Option<&'a [u8]> {
+        let (shorter, end) = name.split_at_checked(name.len().checked_sub(ending.len())?)?;
+        let is_it = if self.endings_in_any_case {
+            end.eq_ignore_ascii_case(ending.as_bytes())
+        } else {
+            end == ending.as_bytes()
+        };
+        is_it.then_some(shorter)
     }
 
     /// Why a file of a kind that others do not have to think of is not worked on.

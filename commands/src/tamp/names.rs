@@ -106,6 +106,11 @@ fn walk(folder: &Path, found: &mut Vec<Found>, left_alone: &mut Vec<(PathBuf, Le
     }
 }
 
+/// Whether a name means a FIFO or device: written through, not replaced.
+pub fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
+}
+
 /// The name of the packed file: the plain one's with an ending more.
 pub fn packed(
     path: &Path,
@@ -116,7 +121,7 @@ pub fn packed(
 ) -> Result<PathBuf, LeftAlone> {
     let ending = suffix.unwrap_or(facts.suffixes[0].0);
     let name = path.file_name().unwrap_or_default();
-    let ends = |ending: &str| name.as_bytes().ends_with(ending.as_bytes());
+    let ends = |ending: &str| manners.without_ending(name.as_bytes(), ending).is_some();
     let found = match (suffix, manners.packed_endings) {
         (Some(suffix), _) => Some(suffix).filter(|suffix| ends(suffix)),
         (None, Some(endings)) => endings.iter().copied().find(|ending| ends(ending)),
@@ -125,7 +130,8 @@ pub fn packed(
     if let Some(found) = found
         && (!force || manners.never_packs_twice)
     {
-        return Err(LeftAlone::PackedAlready { ending: found.to_owned() });
+        let ending = String::from_utf8_lossy(&name.as_bytes()[name.len() - found.len()..]).into_owned();
+        return Err(LeftAlone::PackedAlready { ending });
     }
     let mut longer = name.to_owned();
     longer.push(ending);
@@ -141,7 +147,8 @@ pub fn plain(path: &Path, suffix: Option<&str>, manners: &Manners) -> Result<Pat
         .map(|shorter| OsStr::from_bytes(shorter).to_owned());
     let by_own_ending = || {
         let cut = |(ending, other): &(&str, &str)| {
-            let mut shorter = name.as_bytes().strip_suffix(ending.as_bytes()).filter(|name| !name.is_empty())?.to_vec();
+            let shorter = manners.without_ending(name.as_bytes(), ending);
+            let mut shorter = shorter.filter(|name| !name.is_empty())?.to_vec();
             shorter.extend_from_slice(other.as_bytes());
             Some(OsStr::from_bytes(&shorter).to_owned())
         };

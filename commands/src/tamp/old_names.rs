@@ -141,10 +141,15 @@ impl Wish {
         self.args.decompress || self.args.test || self.args.list
     }
 
+    /// Whether files are put in the place of others, not only read.
+    fn replaces_files(&self) -> bool {
+        !self.args.stdout && !self.args.test && !self.args.list
+    }
+
     /// `-k`, `--rm` and the tool's own default, in this order.
     fn settle_sources(&mut self, keeps_by_default: bool) {
         let keeps = self.keep.unwrap_or(keeps_by_default);
-        self.args.remove = !keeps && !self.args.stdout && !self.args.test && !self.args.list;
+        self.args.remove = !keeps && self.replaces_files();
     }
 }
 

@@ -398,7 +398,8 @@ fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Outp
 fn to_name(path: &Path, args: &TampArgs) -> Output {
     match path == Path::new("-") {
         true => Output::Stdout,
-        false => Output::Path { path: path.to_owned(), replace: args.force },
+        // A FIFO or device that is named is meant.
+        false => Output::Path { path: path.to_owned(), replace: args.force || names::is_special(path) },
     }
 }
 

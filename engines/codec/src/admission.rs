@@ -15,6 +15,8 @@ pub struct Admission {
     pub formats: &'static [&'static str],
     /// Whether an input in no such format is passed on as it is, where otherwise it is refused.
     pub passes_on: bool,
+    /// Whether an empty input is an empty plain file.
+    pub takes_empty: bool,
     /// What bytes behind the last unit are.
     pub behind_the_end: BehindTheEnd,
 }
@@ -36,6 +38,7 @@ impl Admission {
         match registry::recognise(input) {
             Ok(format) if takes(format.facts().name) => Ok(Some(format)),
             Ok(_) | Err(CodecError::NotRecognised(_)) if self.passes_on => Ok(None),
+            Err(CodecError::NotRecognised(Unrecognised::Empty)) if self.takes_empty => Ok(None),
             Ok(_) => Err(CodecError::NotRecognised(Unrecognised::Foreign)),
             Err(error) => Err(error),
         }

@@ -4,7 +4,7 @@
 use crate::byte_buffer::ByteBuffer;
 use crate::content_borders::first_part;
 use crate::encoders::Encoders;
-use crate::ends::{Extent, InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
+use crate::ends::{Extent, InputEnd, OutputEnd, Spot, check_not_the_same, leave_stdin_at};
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Format, StreamEncoder, Tail};
 use crate::keep_up::{Arrival, Controller, Decision, Done, Kept, chunk_bytes};
@@ -143,7 +143,7 @@ pub struct CompressChunk {
     head: Vec<u8>,
     /// The level to encode it at, where levels are chosen chunk by chunk.
     decision: Option<Decision>,
-    offset: u64,
+    spot: Spot,
 }
 
 impl Stages for Compression<'_> {
@@ -281,14 +281,13 @@ impl Stages for Compression<'_> {
     }
 
     fn place(&self, sink: &CompressSink, chunk: &mut CompressChunk) -> Result<(), CodecError> {
-        sink.output.begin()?;
         let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(origin) = fold.origin.take() {
             self.format.tell_origin(&origin, &mut chunk.packed);
         }
         let packed_bytes = chunk.packed.len() as u64;
         chunk.head = if fold.offset == 0 { self.format.head(&self.options) } else { Vec::new() };
-        chunk.offset = fold.offset;
+        chunk.spot = sink.output.place(fold.offset, chunk.head.len() + chunk.packed.len())?;
         fold.offset += chunk.head.len() as u64 + packed_bytes;
         fold.totals.bytes_in += chunk.plain_bytes;
         if !chunk.is_encoded {
@@ -301,9 +300,9 @@ impl Stages for Compression<'_> {
     fn write(&self, sink: &CompressSink, chunk: &mut CompressChunk) -> Result<u64, CodecError> {
         let head_bytes = chunk.head.len() as u64;
         if head_bytes > 0 {
-            sink.output.write(&chunk.head, chunk.offset)?;
+            sink.output.write(&chunk.head, chunk.spot)?;
         }
-        sink.output.write(chunk.packed.content(), chunk.offset + head_bytes)?;
+        sink.output.write(chunk.packed.content(), chunk.spot.behind(head_bytes))?;
         Ok(head_bytes + chunk.packed.len() as u64)
     }
 
@@ -362,7 +361,7 @@ fn finish(
     totals: &mut Totals,
 ) -> Result<Vec<sys::metadata::NotCarried>, CodecError> {
     let tail = fold.tail.finish();
-    let written = output.begin().and_then(|()| output.write(&tail, fold.offset));
+    let written = output.place(fold.offset, tail.len()).and_then(|spot| output.write(&tail, spot));
     totals.bytes_out = output.written();
     match written {
         Ok(()) => output.commit(lane, input),

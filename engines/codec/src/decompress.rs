@@ -4,7 +4,7 @@
 
 use crate::admission::{AMONG_UNITS, Admission, AsItIs, BehindTheEnd, is_among_units};
 use crate::byte_buffer::ByteBuffer;
-use crate::ends::{InputEnd, OutputEnd, check_not_the_same, leave_stdin_at};
+use crate::ends::{InputEnd, OutputEnd, Spot, check_not_the_same, leave_stdin_at};
 use crate::error::{CodecError, Defect};
 use crate::format::{CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, StreamDecoder, UnitPlace};
 use crate::in_series::{SeriesStart, decode_on};
@@ -155,10 +155,16 @@ pub struct DecompressChunk {
     content: Content,
     packed: Vec<u8>,
     plain: ByteBuffer,
-    offset: u64,
-    /// A defect behind the sound data in `plain`: told once those are written.
-    failure: Option<CodecError>,
-    /// Where decoding may go on in series after it.
+    spot: Spot,
+    failure: Option<Failure>,
+}
+
+/// A defect behind the data in a chunk: told once those are written.
+struct Failure {
+    cause: CodecError,
+    /// Plain bytes of the chunk that are sound; the rest came out of a stream whose check does not fit.
+    sound_bytes: usize,
+    /// Where decoding may go on in series.
     series: Option<SeriesStart>,
 }
 
@@ -260,7 +266,6 @@ impl Stages for Decompression<'_> {
         chunk.plain.clear();
         // A slot that was freed unwritten still carries the failure of the lane that had it.
         chunk.failure = None;
-        chunk.series = None;
         let any = source.next(&self.limits, chunk, turn)?;
         let bytes = source.reader.position() - from;
         Ok(match (any, &chunk.content) {
@@ -302,16 +307,17 @@ impl Stages for Decompression<'_> {
                     let limit = self.limits.unit_plain_bytes;
                     let before = chunk.plain.len();
                     if let Err(defect) = decoder.decode(packed, unit.parameters, limit, &mut chunk.plain) {
-                        let damaged = unit.number.damaged(defect);
-                        chunk.series = Some(SeriesStart {
+                        let number = unit.number;
+                        let series = SeriesStart {
                             format,
-                            unit: unit.number.unit,
+                            unit: number.unit,
                             parameters: unit.parameters,
-                            offset: unit.number.offset,
+                            offset: number.offset,
                             is_handed_on: chunk.plain.len() > before,
                             plain_offset: chunk.plain.len() as u64,
-                        });
-                        chunk.failure = Some(damaged);
+                        };
+                        let (cause, series) = (number.damaged(defect), Some(series));
+                        chunk.failure = Some(Failure { cause, sound_bytes: chunk.plain.len(), series });
                         break;
                     }
                     at += unit.packed_bytes;
@@ -323,52 +329,34 @@ impl Stages for Decompression<'_> {
     }
 
     fn place(&self, sink: &DecompressSink, chunk: &mut DecompressChunk) -> Result<(), CodecError> {
-        sink.output.begin()?;
         let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
-        let plain_bytes = chunk.plain.len() as u64;
-        chunk.offset = fold.offset;
-        fold.offset += plain_bytes;
         if let Some(unit) = fold.broken_in {
             // Never shown: the chunk before, which is about to be written, fails with the true cause.
             return Err(unit.damaged(Defect::Truncated));
         }
-        if chunk.failure.is_some() {
+        let is_confirmed = fold.check(chunk);
+        let mut sound_bytes = chunk.plain.len();
+        if let Some(failure) = &mut chunk.failure {
+            sound_bytes = failure.sound_bytes;
+            if !sink.output.is_direct() {
+                chunk.plain.truncate(sound_bytes);
+            }
             fold.broken_in = Some(UnitNumber { unit_name: "unit", unit: fold.totals.units, offset: 0 });
-            let in_chunk = chunk.series.take();
-            fold.series =
-                in_chunk.map(|start| SeriesStart { plain_offset: chunk.offset + start.plain_offset, ..start });
+            let in_chunk = failure.series.take();
+            fold.series = in_chunk.map(|start| SeriesStart { plain_offset: fold.offset + start.plain_offset, ..start });
         }
-        match &chunk.content {
-            Content::Nothing => {}
-            Content::Units { units, .. } => {
-                fold.totals.units += units.len() as u64;
-                if units.first().is_some_and(|unit| unit.is_checked_later) {
-                    fold.check.add(PieceCheck::begin(RunningCheck::Xxh32), chunk.plain.content());
-                } else {
-                    fold.confirmed = fold.offset;
-                }
-            }
-            Content::Piece { unit, filled, check } => {
-                fold.check.add(*check, chunk.plain.content());
-                if let Filled::Last(claim) = filled {
-                    fold.totals.units += 1;
-                    fold.totals.streamed_units += 1;
-                    fold.check.compare(*claim).map_err(|defect| unit.damaged(defect))?;
-                    fold.confirmed = fold.offset;
-                }
-            }
-            Content::Check { unit, claim } => {
-                fold.check.compare(*claim).map_err(|defect| unit.damaged(defect))?;
-                fold.confirmed = fold.offset;
-            }
+        chunk.spot = sink.output.place(fold.offset, chunk.plain.len())?;
+        if is_confirmed {
+            fold.confirmed = fold.offset + sound_bytes as u64;
         }
+        fold.offset += chunk.plain.len() as u64;
         Ok(())
     }
 
     fn write(&self, sink: &DecompressSink, chunk: &mut DecompressChunk) -> Result<u64, CodecError> {
         let plain_bytes = chunk.plain.len() as u64;
-        sink.output.hand_on(&mut chunk.plain, chunk.offset)?;
-        chunk.failure.take().map_or(Ok(plain_bytes), Err)
+        sink.output.hand_on(&mut chunk.plain, chunk.spot)?;
+        chunk.failure.take().map_or(Ok(plain_bytes), |failure| Err(failure.cause))
     }
 
     fn interrupt(&self, sink: &DecompressSink) {
@@ -430,6 +418,38 @@ fn sound_bytes(error: &CodecError, fold: &Fold, output: &OutputEnd) -> u64 {
         CodecError::Damaged { defect: Defect::Truncated, .. } => output.written(),
         error if error.is_damage() => fold.confirmed.min(output.written()),
         _ => 0,
+    }
+}
+
+impl Fold {
+    /// Counts a chunk's units and goes on with the check over them. Whether all sound bytes of the chunk, and before, are confirmed with it;
+    /// a check that does not fit is the chunk's failure.
+    fn check(&mut self, chunk: &mut DecompressChunk) -> bool {
+        let (unit, claim) = match &chunk.content {
+            Content::Nothing => return false,
+            Content::Units { units, .. } => {
+                self.totals.units += units.len() as u64;
+                if units.first().is_some_and(|unit| unit.is_checked_later) {
+                    self.check.add(PieceCheck::begin(RunningCheck::Xxh32), chunk.plain.content());
+                    return false;
+                }
+                return true;
+            }
+            Content::Piece { unit, filled, check } => {
+                self.check.add(*check, chunk.plain.content());
+                let Filled::Last(claim) = filled else { return false };
+                self.totals.units += 1;
+                self.totals.streamed_units += 1;
+                (unit, claim)
+            }
+            Content::Check { unit, claim } => (unit, claim),
+        };
+        let compared = self.check.compare(*claim);
+        let is_confirmed = compared.is_ok();
+        if let Err(defect) = compared {
+            chunk.failure = Some(Failure { cause: unit.damaged(defect), sound_bytes: 0, series: None });
+        }
+        is_confirmed
     }
 }
 

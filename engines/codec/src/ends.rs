@@ -7,15 +7,15 @@ use crate::holes::write_around_zeros;
 use crate::lane::{Care, Holes, Input, Lane, Output, Source, Taker};
 use crew::pipeline::By;
 use std::fs::{File, Metadata};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use sys::at_offset::{report_late_errors, write_all_at};
 use sys::metadata::{NotCarried, carry_over, give_default_mode};
-use sys::pipe_end::{Kind, appends, kind_of, widen};
+use sys::pipe_end::{Kind, appends, kind_of, widen, write_all};
 use sys::staged_file::{Replace, StagedFile, Unfinished};
 use sys::standard_streams::input_was_closed;
 use sys::wake::Wake;
@@ -87,13 +87,30 @@ pub(crate) struct OutputEnd {
     name: PathBuf,
     /// At offsets by the workers, or in order by a thread of its own.
     pub writing: By,
-    /// Where the output begins in the file: known when the first byte is placed, since an earlier lane may still write.
-    base: OnceLock<u64>,
-    /// Bytes from there to the end of what was written so far.
+    /// Bytes of output up to the end of what was written so far.
     written: AtomicU64,
+    /// The same in the file, and where the last place given out ends there.
+    written_to: AtomicU64,
+    placed_to: AtomicU64,
     care: Care,
-    /// Whether zeros become holes: known with the base.
-    has_holes: AtomicBool,
+    /// Whether zeros become holes: known when the first byte is placed, since an earlier lane may still write.
+    has_holes: OnceLock<bool>,
+}
+
+/// Where some bytes belong.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spot {
+    /// Bytes of output before them.
+    pub offset: u64,
+    /// Where that is in the file.
+    at: u64,
+}
+
+impl Spot {
+    /// So many bytes on.
+    pub fn behind(self, bytes: u64) -> Self {
+        Self { offset: self.offset + bytes, at: self.at + bytes }
+    }
 }
 
 enum Destination {
@@ -127,9 +144,9 @@ impl OutputEnd {
     }
 
     fn new(destination: Destination, name: &Path, writing: By) -> Self {
-        let base = OnceLock::new();
-        let (name, written, has_holes) = (name.to_owned(), AtomicU64::new(0), AtomicBool::new(false));
-        Self { destination, name, writing, base, written, care: Care::default(), has_holes }
+        let (name, care, has_holes) = (name.to_owned(), Care::default(), OnceLock::new());
+        let (written, written_to, placed_to) = Default::default();
+        Self { destination, name, writing, written, written_to, placed_to, care, has_holes }
     }
 
     fn direct(file: File, name: &Path) -> io::Result<Self> {
@@ -141,11 +158,11 @@ impl OutputEnd {
         Ok(Self::new(Destination::Direct(file), name, writing))
     }
 
-    /// A name that is a FIFO or device is written directly: there is nothing to stage beside it.
+    /// A name that is a FIFO or device, and meant to be, is written directly: there is nothing to stage beside it.
     fn named(path: &Path, replace: bool, unfinished: &Unfinished) -> Result<Self, CodecError> {
         let create_error = |cause| CodecError::Create { path: path.to_owned(), cause };
         match std::fs::metadata(path) {
-            Ok(there) if !there.is_file() && !there.is_dir() => {
+            Ok(there) if replace && !there.is_file() && !there.is_dir() => {
                 let file = File::options().write(true).open(path).map_err(create_error)?;
                 return Self::direct(file, path).map_err(create_error);
             }
@@ -160,43 +177,47 @@ impl OutputEnd {
         Ok(Self::new(destination, path, By::Workers))
     }
 
-    /// Fixes where the output begins, when the first byte is placed.
-    pub fn begin(&self) -> Result<(), CodecError> {
-        if self.base.get().is_none() {
-            let base = match &self.destination {
-                Destination::Direct(file) if self.writing == By::Workers => {
-                    (&*file).stream_position().map_err(|cause| self.write_error(0, cause))?
-                }
-                _ => 0,
-            };
-            let has_holes = match (&self.destination, self.care.holes) {
-                (Destination::Staged { .. }, holes) => holes != Holes::Never,
-                // What stands there already would show through a hole.
-                (Destination::Direct(file), Holes::Everywhere) if self.writing == By::Workers => {
-                    file.metadata().is_ok_and(|metadata| metadata.len() <= base)
-                }
-                _ => false,
-            };
-            // ORDER: read by whoever writes a chunk that was placed after this, behind the pipeline's lock.
-            self.has_holes.store(has_holes, Ordering::Relaxed);
-            let _set_by_the_same_thread = self.base.set(base);
-        }
-        Ok(())
+    /// Whether its bytes go to standard output or a device: what stands there is gone, and may be more than is sound.
+    pub fn is_direct(&self) -> bool {
+        matches!(self.destination, Destination::Direct(_))
     }
 
-    /// Writes what is in `buffer`, which belongs `offset` bytes into the output. Whoever it is handed to may keep it and leave another one.
-    pub fn hand_on(&self, buffer: &mut ByteBuffer, offset: u64) -> Result<(), CodecError> {
-        let Destination::Handed(taker) = &self.destination else { return self.write(buffer.content(), offset) };
+    /// Finds the place of the next bytes, which follow the first `offset`. In a file that others may write to through the same
+    /// descriptor (`(a & b) > out`, `> out 2>&1`) it is taken by moving the offset that all of them share, so no one else gets it.
+    pub fn place(&self, offset: u64, bytes: usize) -> Result<Spot, CodecError> {
+        let at = match &self.destination {
+            Destination::Direct(file) if self.writing == By::Workers => {
+                let end =
+                    (&*file).seek(SeekFrom::Current(bytes as i64)).map_err(|cause| self.write_error(offset, cause))?;
+                end - bytes as u64
+            }
+            _ => offset,
+        };
+        self.has_holes.get_or_init(|| match (&self.destination, self.care.holes) {
+            (Destination::Staged { .. }, holes) => holes != Holes::Never,
+            // What stands there already would show through a hole.
+            (Destination::Direct(file), Holes::Everywhere) if self.writing == By::Workers => {
+                file.metadata().is_ok_and(|metadata| metadata.len() <= at)
+            }
+            _ => false,
+        });
+        // ORDER: places are given out in order and looked at when the lane is closed, behind the pipeline's lock.
+        self.placed_to.store(at + bytes as u64, Ordering::Relaxed);
+        Ok(Spot { offset, at })
+    }
+
+    /// Writes what is in `buffer` to its place. Whoever it is handed to may keep it and leave another one.
+    pub fn hand_on(&self, buffer: &mut ByteBuffer, spot: Spot) -> Result<(), CodecError> {
+        let Destination::Handed(taker) = &self.destination else { return self.write(buffer.content(), spot) };
         let bytes = buffer.len() as u64;
-        (taker.0)(buffer).map_err(|cause| self.write_error(offset, cause))?;
-        self.note_written(offset + bytes);
+        (taker.0)(buffer).map_err(|cause| self.write_error(spot.offset, cause))?;
+        self.note_written(spot.behind(bytes));
         Ok(())
     }
 
-    /// Writes `bytes` that belong `offset` bytes into the output.
-    pub fn write(&self, bytes: &[u8], offset: u64) -> Result<(), CodecError> {
-        let base = self.base.get().copied().unwrap_or(0);
-        let write_at = if self.has_holes.load(Ordering::Relaxed) { write_around_zeros } else { write_all_at };
+    /// Writes `bytes` to their place.
+    pub fn write(&self, bytes: &[u8], spot: Spot) -> Result<(), CodecError> {
+        let write_at = if self.has_holes() { write_around_zeros } else { write_all_at };
         let outcome = match &self.destination {
             Destination::Discard => Ok(()),
             Destination::Handed(taker) => {
@@ -204,18 +225,23 @@ impl OutputEnd {
                 copy.append(bytes);
                 (taker.0)(&mut copy)
             }
-            Destination::Staged { staged, .. } => write_at(staged.file(), bytes, offset),
-            Destination::Direct(file) if self.writing == By::Workers => write_at(file, bytes, base + offset),
-            Destination::Direct(file) => (&*file).write_all(bytes),
+            Destination::Staged { staged, .. } => write_at(staged.file(), bytes, spot.at),
+            Destination::Direct(file) if self.writing == By::Workers => write_at(file, bytes, spot.at),
+            Destination::Direct(file) => write_all(file, bytes),
         };
-        outcome.map_err(|cause| self.write_error(offset, cause))?;
-        self.note_written(offset + bytes.len() as u64);
+        outcome.map_err(|cause| self.write_error(spot.offset, cause))?;
+        self.note_written(spot.behind(bytes.len() as u64));
         Ok(())
     }
 
-    fn note_written(&self, bytes: u64) {
-        // ORDER: a plain maximum; whoever reads it has closed the lane, behind the pipeline's lock.
-        self.written.fetch_max(bytes, Ordering::Relaxed);
+    fn note_written(&self, end: Spot) {
+        // ORDER: plain maxima; whoever reads them has closed the lane, behind the pipeline's lock.
+        self.written.fetch_max(end.offset, Ordering::Relaxed);
+        self.written_to.fetch_max(end.at, Ordering::Relaxed);
+    }
+
+    fn has_holes(&self) -> bool {
+        self.has_holes.get().is_some_and(|&has_holes| has_holes)
     }
 
     fn write_error(&self, offset: u64, cause: io::Error) -> CodecError {
@@ -227,18 +253,17 @@ impl OutputEnd {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// A hole at the end has no last byte: the length is set instead.
+    /// A hole at the end has no last byte. Of a file that is ours alone the length is set; in one that others may write to, a zero is written.
     fn end_in_its_length(&self) -> Result<(), CodecError> {
-        let (file, base) = match (&self.destination, self.base.get()) {
-            (Destination::Staged { staged, .. }, _) => (staged.file(), 0),
-            (Destination::Direct(file), Some(&base)) => (file, base),
-            _ => return Ok(()),
+        let end = self.written_to.load(Ordering::Relaxed);
+        let set = match &self.destination {
+            Destination::Staged { staged, .. } if self.has_holes() => staged.file().set_len(end),
+            Destination::Direct(file) if self.has_holes() => file
+                .metadata()
+                .and_then(|metadata| if metadata.len() < end { write_all_at(file, &[0], end - 1) } else { Ok(()) }),
+            _ => Ok(()),
         };
-        if !self.has_holes.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let length = base + self.written();
-        file.set_len(length).map_err(|cause| self.write_error(self.written(), cause))
+        set.map_err(|cause| self.write_error(self.written(), cause))
     }
 
     /// Takes back what is not sound. What went to standard output is gone.
@@ -257,18 +282,21 @@ impl OutputEnd {
         if let Destination::Direct(_) = self.destination {
             let _told_already = self.end_in_its_length();
         }
-        let _told_already = self.leave_behind_our_bytes();
+        self.give_back_places();
         Err(error)
     }
 
-    fn leave_behind_our_bytes(&self) -> Result<(), CodecError> {
-        let (Destination::Direct(file), By::Workers, Some(base)) = (&self.destination, self.writing, self.base.get())
-        else {
-            return Ok(());
-        };
-        let offset = self.written();
-        let end = SeekFrom::Start(base + offset);
-        (&*file).seek(end).map(drop).map_err(|cause| self.write_error(offset, cause))
+    /// Places that were given out and not written to are left to whoever writes next, if nobody else has taken one behind them.
+    fn give_back_places(&self) {
+        if let (Destination::Direct(file), By::Workers) = (&self.destination, self.writing) {
+            let (placed_to, written_to) = (&self.placed_to, &self.written_to);
+            let (end, written) = (placed_to.load(Ordering::Relaxed), written_to.load(Ordering::Relaxed));
+            let mut file = file;
+            if written < end && file.stream_position().is_ok_and(|now| now == end) {
+                // The lane's own error is told; a gap of zeros stays where this fails.
+                let _stays_behind_the_gap = file.seek(SeekFrom::Start(written));
+            }
+        }
     }
 
     /// Everything is written: carries the source's metadata over, gives the file its name, removes the source if asked.
@@ -286,7 +314,6 @@ impl OutputEnd {
     pub fn commit_sound_part(self, lane: &Lane, input: &File, bytes: u64) -> Result<Vec<NotCarried>, CodecError> {
         self.end_in_its_length()?;
         self.shorten_to(bytes)?;
-        self.leave_behind_our_bytes()?;
         let (written, name) = (self.written(), self.name.clone());
         let flush_error = |cause| CodecError::Write { path: name.clone(), offset: written, cause };
         match self.destination {
@@ -319,7 +346,7 @@ impl OutputEnd {
                 }
                 staged.commit(if replace { Replace::Yes } else { Replace::Never }).map_err(commit_error)?;
                 if syncs {
-                    sync_folder_of(&path).map_err(flush_error)?;
+                    sync_name(&path).map_err(flush_error)?;
                 }
                 Ok(not_carried)
             }
@@ -327,10 +354,18 @@ impl OutputEnd {
     }
 }
 
-/// The name is on the disk when the folder is.
-fn sync_folder_of(path: &Path) -> io::Result<()> {
+/// The name is on the disk when the folder is; where that may not be read, when everything on its disk is.
+fn sync_name(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
+    match File::open(folder) {
+        Ok(folder) => match folder.sync_all() {
+            // There are file systems that cannot sync a folder.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced,
+        },
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(rustix::fs::syncfs(File::open(path)?)?),
+        Err(error) => Err(error),
+    }
 }
 
 /// Removes the source if asked, and if its name still means the file that was read.

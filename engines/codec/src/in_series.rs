@@ -39,7 +39,8 @@ pub(crate) fn decode_on(start: &SeriesStart, input: &Arc<File>, output: &OutputE
     loop {
         let filled = series.fill(&mut reader, &mut plain, PIECE_BYTES, &mut Turn::with_a_hand());
         // What came out before a defect is sound.
-        if let Err(error) = output.write(plain.content(), offset) {
+        let placed = output.place(offset, plain.len());
+        if let Err(error) = placed.and_then(|spot| output.write(plain.content(), spot)) {
             return Some(Err(error));
         }
         offset += plain.len() as u64;

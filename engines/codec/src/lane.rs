@@ -21,7 +21,7 @@ pub enum Input {
 pub enum Output {
     /// Standard output.
     Stdout,
-    /// A file that appears complete or not at all; a FIFO or device is written directly.
+    /// A file that appears complete or not at all; a FIFO or device that may be replaced is written directly instead.
     Path {
         /// Its name.
         path: PathBuf,

@@ -82,7 +82,7 @@ impl Bench {
             let packed = bench.compress(way, 1).expect("compress");
             let path = bench.path(&format!("packed-{number}"));
             std::fs::write(&path, packed).expect("write");
-            let output = Output::Path { path: fifo.clone(), replace: false };
+            let output = Output::Path { path: fifo.clone(), replace: true };
             lanes.push(Lane { input: Input::Path(path), output, source: Source::Keep, care: Care::default() });
         }
         std::thread::scope(|scope| {

@@ -1,8 +1,11 @@
-//! What kind of thing a descriptor is, and making a pipe hold more.
+//! What kind of thing a descriptor is, making a pipe hold more, and writing to one.
 //! Does not open or read anything.
 
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, fstat};
-use std::io;
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 
 /// What a descriptor leads to, as far as reading and writing care.
@@ -33,6 +36,25 @@ pub fn widen(descriptor: impl AsFd, bytes: usize) {
     if holds_less {
         let _kept_as_it_was = rustix::pipe::fcntl_setpipe_size(&descriptor, bytes);
     }
+}
+
+/// Writes all of `bytes` in order. A descriptor that was made non-blocking, by whoever else has it, is waited for.
+pub fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                match rustix::event::poll(&mut [PollFd::new(file, PollFlags::OUT)], None) {
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Whether writes to `descriptor` go to the end of the file whatever offset is given (`O_APPEND`).

@@ -85,7 +85,12 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: wish.called.clone(),
         voice: Some(voice),
-        admission: Admission { formats: &["bz2"], passes_on: false, behind_the_end: BehindTheEnd::Told },
+        admission: Admission {
+            formats: &["bz2"],
+            passes_on: false,
+            takes_empty: false,
+            behind_the_end: BehindTheEnd::Told,
+        },
         endings: ENDINGS,
         packed_endings: Some(&[".bz2", ".bz", ".tbz2", ".tbz"]),
         never_packs_twice: true,
@@ -103,7 +108,7 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     if unpacks && !to_stdout && !wish.args.test {
         note_guesses(wish);
     }
-    let refuses = !force && !to_stdout;
+    let refuses = !force && wish.replaces_files();
     let manners = manners(wish);
     manners.admission.passes_on = force && to_stdout && unpacks;
     manners.refuses = Refused { symbolic: refuses, hard: refuses, special_modes: false };

@@ -89,8 +89,14 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: "gzip".to_owned(),
         voice: Some(voice),
-        admission: Admission { formats: &["gz", "Z"], passes_on: false, behind_the_end: BehindTheEnd::Told },
+        admission: Admission {
+            formats: &["gz", "Z"],
+            passes_on: false,
+            takes_empty: false,
+            behind_the_end: BehindTheEnd::Told,
+        },
         endings: ENDINGS,
+        endings_in_any_case: true,
         packed_endings: Some(&[".gz", ".tgz", ".taz", "-gz", ".z", "-z", "_z"]),
         tried_endings: &[".gz", ".Z", ".z", "-z", "_z"],
         lists: Some(list),
@@ -107,12 +113,12 @@ pub(super) fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> 
     let (force, to_stdout) = (wish.args.force, wish.args.stdout);
     let unpacks = wish.unpacks();
     let origin = wish.origin;
+    let refuses_links = !force && wish.replaces_files();
     let manners = manners(wish);
     manners.tells_origin = !unpacks && origin.unwrap_or(true);
     manners.restores_origin = unpacks && origin.unwrap_or(false);
     // COMPAT: with -f and -c gzip and pigz are cat for what they do not know.
     manners.admission.passes_on = force && to_stdout && unpacks;
-    let refuses_links = !force && !to_stdout;
     manners.refuses = Refused { symbolic: refuses_links, hard: refuses_links, special_modes: refuses_links };
     Ok(())
 }

@@ -93,7 +93,12 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: "lz4".to_owned(),
         voice: Some(voice_of_one),
-        admission: Admission { formats: &["lz4"], passes_on: false, behind_the_end: BehindTheEnd::Told },
+        admission: Admission {
+            formats: &["lz4"],
+            passes_on: false,
+            takes_empty: true,
+            behind_the_end: BehindTheEnd::Told,
+        },
         endings: &[(".lz4", ""), (".tlz4", ".tar")],
         packed_endings: Some(&[]),
         shows_progress: false,

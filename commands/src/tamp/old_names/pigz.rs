@@ -120,7 +120,12 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: wish.called.clone(),
         voice: Some(voice),
-        admission: Admission { formats: &["gz", "Z"], passes_on: false, behind_the_end: BehindTheEnd::Told },
+        admission: Admission {
+            formats: &["gz", "Z"],
+            passes_on: false,
+            takes_empty: false,
+            behind_the_end: BehindTheEnd::Told,
+        },
         endings: gzip::ENDINGS,
         lists: Some(list),
         packed_endings: Some(&[".gz"]),
@@ -139,7 +144,8 @@ fn finish(wish: &mut Wish, context: &Context) -> Result<(), String> {
         _ => {}
     }
     gzip::finish(wish, context)?;
-    let symbolic = manners(wish).refuses.symbolic;
+    // COMPAT: pigz passes over links for -t and -l as well.
+    let symbolic = !wish.args.force && !wish.args.stdout;
     manners(wish).refuses = Refused { symbolic, ..Refused::default() };
     Ok(())
 }

@@ -166,11 +166,12 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     wish.settle_sources(false);
     let (force, to_stdout) = (wish.args.force, wish.args.stdout);
     let keeps = wish.keep == Some(true);
+    let refuses = !force && wish.replaces_files() && !keeps;
     let manners = manners(wish);
     let passes_on = force && to_stdout && unpacks;
-    manners.admission = Admission { formats: reads, passes_on, behind_the_end: BehindTheEnd::Refused };
+    manners.admission =
+        Admission { formats: reads, passes_on, takes_empty: false, behind_the_end: BehindTheEnd::Refused };
     manners.packed_endings = Some(packed);
-    let refuses = !force && !to_stdout && !keeps;
     manners.refuses = Refused { symbolic: refuses, hard: refuses, special_modes: refuses };
     Ok(())
 }

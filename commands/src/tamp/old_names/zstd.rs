@@ -233,6 +233,7 @@ fn begin(wish: &mut Wish) {
         admission: Admission {
             formats: &["zst", "gz", "xz", "lzma", "lz4"],
             passes_on: false,
+            takes_empty: false,
             behind_the_end: BehindTheEnd::Refused,
         },
         endings: ENDINGS,

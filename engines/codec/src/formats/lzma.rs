@@ -158,12 +158,12 @@ impl StreamDecoder for WholeStream {
             // A stream of unknown length that breaks off is told by `Finish` alone.
             let action = if at_end { Action::Finish } else { Action::Run };
             let room = plain.room(piece_bytes - plain.len());
-            let status = turn.with_hand(|| self.stream.process(packed, room, action)).map_err(Defect::Lzma)?;
+            let outcome = turn.with_hand(|| self.stream.process(packed, room, action));
             let (consumed, produced) = (self.stream.total_in() - consumed, self.stream.total_out() - produced);
             // Both fit into what was given.
             plain.grow(produced as usize);
             input.consume(consumed as usize);
-            if status == Status::StreamEnd {
+            if outcome.map_err(Defect::Lzma)? == Status::StreamEnd {
                 return Ok(Filled::Last(None));
             }
             if at_end && consumed == 0 && produced == 0 {

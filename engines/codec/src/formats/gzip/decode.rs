@@ -48,8 +48,8 @@ impl Decoder for MemberDecoder {
         self.inflater.reset();
         // One byte more than claimed may come out before the kernel stops: enough to catch a length that is too small.
         let (buffer, filled) = plain.with_history(wanted + 1 + SLACK_BYTES);
-        let step =
-            self.inflater.inflate(deflated, true, buffer, filled, filled + wanted + 1).map_err(Defect::Deflate)?;
+        let step = self.inflater.inflate(deflated, true, buffer, filled, filled + wanted + 1);
+        let step = step.map_err(|broken| Defect::Deflate(broken.cause))?;
         if step.produced != wanted || step.status != Status::Finished {
             return Err(Defect::Length { stored: plain_bytes, actual: step.produced as u64 });
         }
@@ -127,9 +127,13 @@ impl StreamDecoder for MemberStream {
             let soft_end = buffer.len() - SLACK_BYTES;
             let inflater = &mut self.inflater;
             // Told of no end, the kernel hands out what it has decoded up to where the data break off.
-            let step = turn
-                .with_hand(|| inflater.inflate(packed, false, buffer, filled, soft_end))
-                .map_err(|error| CutError::Defect(Defect::Deflate(error)))?;
+            let step = match turn.with_hand(|| inflater.inflate(packed, false, buffer, filled, soft_end)) {
+                Ok(step) => step,
+                Err(broken) => {
+                    plain.grow(broken.produced);
+                    return Err(CutError::Defect(Defect::Deflate(broken.cause)));
+                }
+            };
             input.consume(step.consumed);
             plain.grow(step.produced);
             match step.status {

@@ -90,6 +90,21 @@ pub enum InflateError {
     Truncated,
 }
 
+/// Where data broke off being a DEFLATE stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Why.
+    pub cause: InflateError,
+    /// Bytes written behind `filled` before that.
+    pub produced: usize,
+}
+
+impl From<Broken> for InflateError {
+    fn from(broken: Broken) -> Self {
+        broken.cause
+    }
+}
+
 /// Where decoding stands between two symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -184,7 +199,7 @@ impl Inflater {
     ///
     /// # Errors
     ///
-    /// [`InflateError`], when the data are no DEFLATE stream, or end too early and `input_ends`.
+    /// [`Broken`], when the data are no DEFLATE stream, or end too early and `input_ends`.
     ///
     /// # Panics
     ///
@@ -196,19 +211,20 @@ impl Inflater {
         buffer: &mut [u8],
         filled: usize,
         soft_end: usize,
-    ) -> Result<Step, InflateError> {
+    ) -> Result<Step, Broken> {
         let room_end = buffer.len().checked_sub(SLACK_BYTES).expect("the buffer is larger than its slack");
         assert!(filled <= room_end && soft_end <= room_end, "the slack lies behind what is filled and the soft end");
         let floor = filled - self.reachable.min(filled);
         let mut output = Output { buffer, floor, at: filled, soft_end };
         let mut bits = BitReader::new(input, self.bits_used);
-        let status = match self.run(&mut bits, &mut output) {
-            Ok(status) => status,
-            Err(Halt::Dry) if input_ends => return Err(InflateError::Truncated),
-            Err(Halt::Dry) => Status::NeedsInput,
-            Err(Halt::Broken(error)) => return Err(error),
-        };
+        let outcome = self.run(&mut bits, &mut output);
         let produced = output.at - filled;
+        let status = match outcome {
+            Ok(status) => status,
+            Err(Halt::Dry) if input_ends => return Err(Broken { cause: InflateError::Truncated, produced }),
+            Err(Halt::Dry) => Status::NeedsInput,
+            Err(Halt::Broken(cause)) => return Err(Broken { cause, produced }),
+        };
         self.reachable = (self.reachable + produced).min(WINDOW_BYTES);
         let mut consumed = 0;
         if !input.is_empty() {

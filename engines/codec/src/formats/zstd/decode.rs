@@ -11,6 +11,10 @@ use zstd_safe::{DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, get_error_name
 /// Packed bytes given to the library at a time.
 const INPUT_BYTES: usize = 256 << 10;
 
+/// Room given to the library at a time: the most that a block decodes to, and so the most that is lost before a defect, since a call that
+/// fails does not tell what it has written.
+const OUTPUT_BYTES: usize = 128 << 10;
+
 fn defect(code: ErrorCode) -> Defect {
     Defect::Zstd(get_error_name(code))
 }
@@ -88,7 +92,7 @@ impl StreamDecoder for FrameStream {
             let (packed, at_end) = input.ahead(at_least, INPUT_BYTES)?;
             let mut source = InBuffer::around(packed);
             let shown = packed.len();
-            let mut target = OutBuffer::around(plain.room(piece_bytes - plain.len()));
+            let mut target = OutBuffer::around(plain.room((piece_bytes - plain.len()).min(OUTPUT_BYTES)));
             let context = &mut self.context;
             let left = turn.with_hand(|| context.decompress_stream(&mut target, &mut source)).map_err(defect)?;
             let (consumed, produced) = (source.pos, target.pos());
