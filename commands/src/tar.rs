@@ -6,6 +6,7 @@ mod args;
 mod chosen;
 mod compare;
 mod create;
+mod destination;
 mod edit;
 mod extract;
 mod index;
@@ -99,6 +100,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let is_stdin = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
     if reads && is_stdin && context.terminals.stdin && !args.shared.explain {
         return Err(usage("an archive is not read from a terminal: -f names one".to_owned()));
+    }
+    if args.operation.create && args.file.as_deref().is_some_and(destination::is_stdout) {
+        args.file = None;
     }
     let signals = context.hold_signals().map_err(signal_failure)?;
     args.is_small = small::is_small(&args);

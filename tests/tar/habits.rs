@@ -100,8 +100,44 @@ fn archives_are_read_as_gnu_tar_reads_them() {
         "rm s/d/c; tar df t.tar 2>/dev/null",
         "rm -r s/d; tar dvf t.tar s/d 2>/dev/null",
         "echo > s/b; tar dvvf t.tar s/b",
+        "(cd s && tar cf ../u.tar ./a .//./d/c); for n in 1 2 3; do tar xf u.tar -C x --strip-components=$n; done",
+        "ln s/a top; tar cf u.tar top s/a s/b; tar xf u.tar -C x --strip-components=1 2> /dev/null",
+        "tar xvf t.tar -C x --no-recursion s/d",
+        "tar tf t.tar --no-recursion s s/d/; tar tf t.tar --no-recursion --wildcards 's/?'",
+        "tar tf t.tar --no-recursion --no-anchored d c; tar tf t.tar --no-recursion --exclude=s/b s/b s/a 2> /dev/null",
+        "tar --delete -f t.tar --no-recursion s/d; tar tf t.tar",
+        "touch s/c; touch s/d/c; tar df t.tar --no-recursion s/d",
     ] {
         is_as_gnu(&format!("tar cf t.tar s; {script}"));
+    }
+    for pattern in [
+        "[[:digit:]]",
+        "[![:alpha:]]",
+        "[^[:punct:]x]",
+        "[[:upper:]z]",
+        "[[:digit]",
+        "[[:none:]]",
+        "[[=a=]]",
+        "[[.-.]]",
+    ] {
+        let files = "touch f1 fa fA f- f: f[ fz; tar cf t.tar f*";
+        is_as_gnu(&format!(
+            "{files}; tar tf t.tar --exclude='f{pattern}'; tar tf t.tar --ignore-case --exclude='F{pattern}'"
+        ));
+    }
+    for rule in [
+        "s/c++/cpp/",
+        "s/(c)/d/",
+        "s/a?|b/n/",
+        "s/^^x/n/",
+        "s/x$y/n/",
+        "s/x\\$y/n/",
+        "s/s\\/d/n/",
+        "s,s/d,n\\,n,",
+        "s/s/a\\&b/",
+    ] {
+        let files = "touch 'c++' 'a?|b' '(c)' '^x' 'x$y'";
+        is_as_gnu(&format!("{files}; tar cf t.tar --transform='{rule}' s c++ 'a?|b' '(c)' '^x' 'x$y'; tar tf t.tar"));
     }
     let folder = "setfattr -n user.one -v 1 s/d && tar --xattrs --no-recursion -cf t.tar s/d";
     if run(folder, "$mh tar").0 == Exit::Code(0) {
@@ -120,6 +156,48 @@ fn archives_are_read_as_gnu_tar_reads_them() {
             is_as_gnu(&format!("{attributes}; tar cf u.tar {how} s/a; tar --xattrs -xf u.tar -C x; getfattr -d x/s/a"));
         }
     }
+}
+
+#[test]
+fn files_are_compared_as_gnu_tar_compares_them() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    for script in [
+        "tar cf t.tar --owner=$(id -un):54321 --group=$(id -gn):54321 s/a s/b; tar df t.tar && tar df t.tar --numeric-owner",
+        "command tar -V label -cf t.tar s; tar df t.tar",
+        "tar cf t.tar s; cd s; echo more >> d/c; tar df ../t.tar --strip-components=1 s/a s/d",
+        "tar cf t.tar s; mv s n; echo more >> n/d/c; tar df t.tar --transform='s,^s,n,'",
+        "tar cf t.tar -C s a b d; echo b > l; echo more >> s/b; tar df t.tar -X l -C s",
+        "tar -Pcf t.tar $PWD/s/a 2> /dev/null; echo more >> s/a; tar dPf t.tar | sed 's,.*/,,'; tar df t.tar 2> /dev/null",
+        "cd s; tar cf ../t.tar .; chmod 700 .; tar dvf ../t.tar --sort=name",
+    ] {
+        is_as_gnu(script);
+    }
+}
+
+#[test]
+fn an_archive_whose_name_is_a_link_stays_behind_it() {
+    if !tools(&["tar", "gzip"]) {
+        return;
+    }
+    for script in [
+        "echo old > x/far; ln -s x/far t.tar; tar cf t.tar s/a; readlink t.tar; tar tf x/far",
+        "ln -s x/far t.tar; tar cf t.tar s/a; readlink t.tar; tar tf x/far",
+        "ln -s x/far t.tar; ln -s ../t.tar x/t; echo > x/far; tar czf x/t s/a; readlink t.tar x/t; gzip -dc x/far | tar tf -",
+        "ln -s x/far t.tar; tar cf t.tar s; tar --delete -f t.tar s/d; readlink t.tar; tar tf x/far",
+        "ln -s x/far t.tar; tar cf t.tar s/a; tar rf t.tar s/b; tar Af t.tar x/far 2> /dev/null; readlink t.tar",
+        "ln -s t.tar t.tar; tar cf t.tar s 2> /dev/null",
+        "tar cf /dev/stdout s > out; tar tf out; tar cf /dev/stdout s/a | tar tf -; test -h /dev/stdout",
+        "ln -s /dev/stdout t.tar; tar cf t.tar s > out; tar tf out; readlink t.tar",
+        "tar cf /dev/fd/3 s 3> out; tar tf out",
+        "(tar c s/a; tar c s/b) > out; tar tif out; (tar c s & tar cf - s & wait) >> out; tar tif out | sort",
+    ] {
+        is_as_gnu(script);
+    }
+    // GNU tar would cut off what stands there.
+    let (exit, printed) = run("(tar cf /dev/stdout s/a; tar cvf /dev/stdout s/b) > out; tar tif out", "$mh tar");
+    assert!(exit == Exit::Code(0) && printed.starts_with("s/a\ns/b\n."), "{printed}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use crate::place::{Place, names_in, said};
 use crate::survive::sandboxed::can_be_sandboxed;
-use crate::tar::made::{CIRCUMSTANCES, Case, cases, file, member, pax, symlink};
+use crate::tar::made::{CIRCUMSTANCES, Case, cases, file, hard_link, member, pax, symlink};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -209,6 +209,39 @@ fn strangers_get_less() {
     place.write("mixed.tar", [mixed.concat(), vec![0; 1024]].concat());
     let ran = place.shell("mkdir u; $mh tar xf mixed.tar -C u --untrusted; echo $?; ls u");
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "2\ngood\n", "{}", said(&ran));
+}
+
+#[test]
+fn strangers_get_no_links_that_lead_outside() {
+    let place = Place::new();
+    for (name, members) in [
+        ("deep", vec![symlink("a/b/l", "../../x"), symlink("a/b/ok", "../y"), file("a/b/f")]),
+        ("hard", vec![symlink("a/b/l", "../../x"), hard_link("h", "a/b/l"), hard_link("a/b/ok", "a/b/l")]),
+        ("up", vec![symlink("a/b/l", "../.."), symlink("l2", "a/b/l/.."), symlink("ok", "a/b/l/x")]),
+        ("through", vec![symlink("a/b/l", "../.."), symlink("a/b/l/m", ".."), file("a/b/l/f"), file("a/b/ok")]),
+    ] {
+        place.write(format!("{name}.tar"), [members.concat(), vec![0; 1024]].concat());
+    }
+    for (how, came) in [
+        ("deep.tar --strip-components=1", "b/f b/ok"),
+        ("deep.tar --transform=s,^a/,,", "b/f b/ok"),
+        ("deep.tar '--transform=s,^\\.\\.,../..,'", "a/b/f a/b/ok"),
+        ("deep.tar", "a/b/f a/b/l a/b/ok"),
+        ("hard.tar", "a/b/l a/b/ok"),
+        ("up.tar", "a/b/l ok"),
+        ("through.tar", "a/b/l a/b/ok"),
+    ] {
+        for hands in [1, 8] {
+            let script = format!(
+                "rm -rf t; mkdir t; $mh tar -xf {how} -C t --untrusted --hands $hands; echo $?; cd t; echo $(find . ! -type d -printf '%P\\n' | sort)
+                 for link in $(find . -type l); do case $(readlink -m $link)/ in $PWD/*) ;; *) echo $link leads out; esac; done"
+            )
+            .replace("$hands", &hands.to_string());
+            let ran = place.shell(&script);
+            let code = if how == "deep.tar" { 0 } else { 2 };
+            assert_eq!(String::from_utf8_lossy(&ran.stdout), format!("{code}\n{came}\n"), "{how}: {}", said(&ran));
+        }
+    }
 }
 
 #[test]

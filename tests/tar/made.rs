@@ -144,7 +144,7 @@ pub fn symlink(path: &str, to: &str) -> Vec<u8> {
     member(b'2', path, to, 0o777, b"")
 }
 
-fn hard_link(path: &str, to: &str) -> Vec<u8> {
+pub fn hard_link(path: &str, to: &str) -> Vec<u8> {
     member(b'1', path, to, 0o644, b"")
 }
 

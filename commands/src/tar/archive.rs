@@ -9,7 +9,7 @@ use archive::index::units::{ChosenMembers, Units};
 use archive::packed::{Decoding, Growth, decode_beside};
 use archive::read::looks_like_archive;
 use archive::source::FileSource;
-use codec::format::{DecodeLimits, Facts};
+use codec::format::{DecodeLimits, Facts, Format};
 use codec::lane::Input;
 use codec::packed_reader::PackedReader;
 use codec::registry;
@@ -80,15 +80,10 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
         None => Input::Stdin,
     };
     let from = if metadata.is_file() { file.stream_position().map_err(told)? } else { 0 };
-    let is_said = args.packing.gzip
-        || args.packing.bzip2
-        || args.packing.xz
-        || args.packing.zstd
-        || args.packing.lz4
-        || args.packing.lzma
-        || args.packing.compress;
-    if is_said && total_bytes.is_none() {
-        let facts = registry::formats()[0].facts();
+    if total_bytes.is_none()
+        && let Some(format) = said(args)
+    {
+        let facts = format.facts();
         return Ok(Opened { name, total_bytes, way: Way::Packed { input, facts, file: None }, growth });
     }
     let mut head = Vec::new();
@@ -110,6 +105,21 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
         (None, Some(facts)) => Way::PackedInOrder(head, file, facts),
     };
     Ok(Opened { name, total_bytes, way, growth })
+}
+
+/// The format that an option says. What comes through a pipe is planned for it, unseen.
+pub fn said(args: &TarArgs) -> Option<&'static dyn Format> {
+    let packing = &args.packing;
+    let said = [
+        (packing.gzip, "gz"),
+        (packing.bzip2, "bz2"),
+        (packing.xz, "xz"),
+        (packing.zstd, "zst"),
+        (packing.lz4, "lz4"),
+        (packing.lzma, "lzma"),
+        (packing.compress, "Z"),
+    ];
+    said.into_iter().find(|(is_said, _)| *is_said).and_then(|(_, name)| registry::by_name(name))
 }
 
 fn with_program(program: &str, archive: File) -> Result<Way, Failure> {

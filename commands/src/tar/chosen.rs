@@ -7,7 +7,8 @@ use archive::create::{LeavesAttribute, Renamed};
 use archive::extract::{Choice, Chooser, Event};
 use archive::member::{AttributeName, Kind, Member};
 use archive::pattern::{Manner, Pattern};
-use archive::select::{Absolute, Named, Naming};
+use archive::place::MAY_LEAD_OUTSIDE;
+use archive::select::{Absolute, Named, Naming, may_lead_outside};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -76,7 +77,8 @@ impl Chosen {
                 absolute: if args.absolute_names { Absolute::Kept } else { Absolute::MadeRelative },
             },
             owners: Owners { numeric: args.metadata.numeric_owner, ..Owners::default() },
-            quotas: args.untrusted.then(Quotas::default),
+            // What is compared makes nothing.
+            quotas: (args.untrusted && !args.operation.diff).then(Quotas::default),
             leaves_attribute: leaves_attribute(args),
             removed_was_told: false,
             end: Arc::default(),
@@ -85,16 +87,14 @@ impl Chosen {
 
     /// Whether a member is meant, by its name in the archive.
     pub fn means(&mut self, name: &[u8]) -> bool {
-        if self.excluded.iter().any(|pattern| pattern.matches(name)) {
-            return false;
-        }
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         let mut any = wanted.is_empty();
         for wanted in wanted.iter_mut().filter(|wanted| wanted.pattern.matches(name)) {
             wanted.found = true;
             any = true;
         }
-        any
+        // COMPAT: what is left out was found.
+        any && !self.excluded.iter().any(|pattern| pattern.matches(name))
     }
 
     /// As [`Chosen::means`], but does not count as having been found.
@@ -117,6 +117,14 @@ impl Chosen {
         match self.naming.place(&renamed) {
             Named::Path { path, .. } => path,
             Named::CutOff | Named::LeadsUp => Vec::new(),
+        }
+    }
+
+    /// The name that messages about a member have: as it is in the archive, but for what options make of it.
+    pub fn told(&self, name: &[u8], member: &Member) -> Vec<u8> {
+        match self.naming.strip_components {
+            0 => self.renamed(name),
+            _ => member.path.clone(),
         }
     }
 
@@ -195,10 +203,11 @@ fn manner(args: &TarArgs, usual: Manner) -> Manner {
         anchored: (usual.anchored || args.matching.anchored) && !args.matching.no_anchored,
         match_slash: !args.matching.no_wildcards_match_slash,
         ignore_case: args.matching.ignore_case,
+        beneath: !args.walk.no_recursion,
     }
 }
 
-/// What is left out.
+/// What is left out. COMPAT: with all that is beneath, whatever is said of recursion behind it.
 pub fn excluded(args: &TarArgs) -> Result<Vec<Pattern>, Failure> {
     let manner = Manner {
         ignore_case: args.matching.ignore_case,
@@ -263,8 +272,18 @@ impl Chooser for Chosen {
             }
             Named::Path { .. } => {}
         }
-        if member.path.is_empty() && member.kind != Kind::Directory {
-            tell(Event::Refused { name, why: "its name is empty".to_owned() });
+        let why = match member.kind {
+            Kind::Directory => None,
+            _ if member.path.is_empty() => Some("its name is empty"),
+            Kind::HardLink if member.link.is_empty() => Some("nothing is left of the name that it is a link to"),
+            // By the name that it gets: that says where it leads.
+            Kind::Symlink if self.quotas.is_some() && may_lead_outside(&member.path, &member.link) => {
+                Some(MAY_LEAD_OUTSIDE)
+            }
+            _ => None,
+        };
+        if let Some(why) = why {
+            tell(Event::Refused { name, why: why.to_owned() });
             return Choice::PassOver;
         }
         self.owners.translate(member);
@@ -344,9 +363,6 @@ impl Quotas {
         if member.sparse.is_some() && member.size / HOLES_RATIO_MAX > member.stored_bytes {
             return Some("it is nearly all hole (--untrusted)");
         }
-        if member.kind == Kind::Symlink && (member.link.starts_with(b"/") || leads_up(&member.path, &member.link)) {
-            return Some("it is a link that leads outside (--untrusted)");
-        }
         None
     }
 
@@ -359,23 +375,6 @@ impl Quotas {
         (self.members_left, self.bytes_left) = (members, bytes);
         true
     }
-}
-
-/// Whether a relative link, read from where it stands, leads above the root.
-fn leads_up(path: &[u8], link: &[u8]) -> bool {
-    let mut depth =
-        path.split(|&byte| byte == b'/').filter(|name| !name.is_empty() && *name != b".").count() as i64 - 1;
-    for name in link.split(|&byte| byte == b'/') {
-        match name {
-            b"" | b"." => {}
-            b".." => depth -= 1,
-            _ => depth += 1,
-        }
-        if depth < 0 {
-            return true;
-        }
-    }
-    false
 }
 
 /// Renames as `--transform` says; none where it is not given.
@@ -434,15 +433,19 @@ fn rename(rule: &str) -> Result<Rename, Failure> {
     let refused = || super::usage(format!("--transform takes s/TEXT/TEXT/ with ^ and $ here, not '{rule}'"));
     let mut letters = rule.chars();
     let (Some('s'), Some(border)) = (letters.next(), letters.next()) else { return Err(refused()) };
-    let parts: Vec<&str> = letters.as_str().split(border).collect();
-    let [from, to, flags] = parts[..] else { return Err(refused()) };
+    let (from, rest) = up_to(border, letters.as_str()).ok_or_else(refused)?;
+    let (to, flags) = up_to(border, rest).ok_or_else(refused)?;
     let at_front = from.starts_with('^');
-    let at_end = from.ends_with('$');
-    let text = from.trim_start_matches('^').trim_end_matches('$');
-    let has_expressions = text.contains(['*', '[', '\\', '.', '+', '?', '(']) && !is_escaped(text);
-    if has_expressions || to.contains(['\\', '&']) {
-        return Err(refused());
-    }
+    let behind = from.strip_prefix('^').unwrap_or(from);
+    // One behind a backslash is a letter: an even number of these are letters themselves.
+    let is_anchor = |text: &&str| text.bytes().rev().take_while(|&byte| byte == b'\\').count().is_multiple_of(2);
+    let at_end = behind.strip_suffix('$').filter(is_anchor);
+    // A border that a backslash makes an operator of is none here: `s|a\|b|c|` means a or b.
+    let plain_border = if "+?|(){}<>'`".contains(border) || border.is_alphanumeric() { '/' } else { border };
+    let text = at_end.unwrap_or(behind);
+    let text = literal(text, &['*', '[', '.'], &['*', '[', ']', '.', '^', '$', '\\', '/', plain_border]);
+    let to = literal(to, &['&'], &['&', '\\', border]);
+    let (Some(text), Some(to)) = (text, to) else { return Err(refused()) };
     // COMPAT: without a word all names are changed, also where links lead.
     let (mut all, mut leaves) = (false, Vec::new());
     for flag in flags.chars() {
@@ -457,23 +460,32 @@ fn rename(rule: &str) -> Result<Rename, Failure> {
             _ => return Err(refused()),
         }
     }
-    let from = text.replace('\\', "").into_bytes();
-    Ok(Rename { from, to: to.as_bytes().to_vec(), at_front, at_end, all, leaves })
+    Ok(Rename { from: text.into_bytes(), to: to.into_bytes(), at_front, at_end: at_end.is_some(), all, leaves })
 }
 
-/// Whether each letter that means something stands behind a backslash, and nothing else does.
-fn is_escaped(text: &str) -> bool {
-    let mut letters = text.chars();
+/// What stands in front of the next border that is not behind a backslash, and what stands behind it.
+fn up_to(border: char, text: &str) -> Option<(&str, &str)> {
+    let mut is_escaped = false;
+    let end = text.find(|letter| {
+        let is_border = letter == border && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        is_border
+    })?;
+    Some((&text[..end], &text[end + border.len_utf8()..]))
+}
+
+/// A text without backslashes, each of which stands in front of one of `escaped`; none where a letter means something. What a backslash makes of
+/// another letter (`\+`, `\w`, `\1`), or a plain `+`, which is a plus (POSIX basic expressions), is known by this.
+fn literal(text: &str, special: &[char], escaped: &[char]) -> Option<String> {
+    let (mut plain, mut letters) = (String::with_capacity(text.len()), text.chars());
     while let Some(letter) = letters.next() {
-        let is_special = |letter: char| matches!(letter, '*' | '[' | '.' | '+' | '?' | '(');
-        match letter {
-            '\\' if letters.next().is_some_and(|next| is_special(next) || next == '\\') => {}
-            '\\' => return false,
-            letter if is_special(letter) => return false,
-            _ => {}
-        }
+        plain.push(match letter {
+            '\\' => letters.next().filter(|next| escaped.contains(next))?,
+            letter if special.contains(&letter) => return None,
+            letter => letter,
+        });
     }
-    true
+    Some(plain)
 }
 
 #[cfg(test)]
@@ -491,6 +503,23 @@ mod tests {
         assert_eq!(renamed("s/$/.bak/", "x").as_deref(), Some("x.bak"));
         assert_eq!(renamed("s|^|top/|", "x").as_deref(), Some("top/x"));
         assert_eq!(renamed("s/\\.c$/.o/", "a.c").as_deref(), Some("a.o"));
+        // What GNU tar makes of each was looked at.
+        for (rule, name, expected) in [
+            ("s/c++/cpp/", "c++", "cpp"),
+            ("s/(a)?|{/x/", "(a)?|{", "x"),
+            ("s/x\\$y/z/", "x$y", "z"),
+            ("s/x\\$/z/", "x$y", "zy"),
+            ("s/x\\\\$/z/", "x\\", "z"),
+            ("s/x$y/z/", "x$y", "z"),
+            ("s/x^y/z/", "x^y", "z"),
+            ("s/^^x/z/", "^x", "z"),
+            ("s/a\\/b/z/", "a/b", "z"),
+            ("s,a/b,c\\,d,", "a/b", "c,d"),
+            ("s|a|b\\|c|", "a", "b|c"),
+            ("s/a/b\\\\c\\&/", "a", "b\\c&"),
+        ] {
+            assert_eq!(renamed(rule, name).as_deref(), Some(expected), "{rule}");
+        }
         let for_all = |rule: &str| {
             let rule = rename(rule).expect("a rule");
             [Renamed::Member, Renamed::HardLink, Renamed::SymbolicLink].map(|what| rule.is_for(what))
@@ -498,14 +527,19 @@ mod tests {
         assert_eq!(for_all("s/a/b/"), [true, true, true]);
         assert_eq!(for_all("s/a/b/gS"), [true, true, false]);
         assert_eq!(for_all("s/a/b/RHSs"), [false, false, true]);
-        for rule in ["s/a*/b/", "s/a/\\1/", "y/a/b/", "s/a/b", "s/a/b/x"] {
+        for rule in [
+            "s/a*/b/",
+            "s/a/\\1/",
+            "y/a/b/",
+            "s/a/b",
+            "s/a/b/x",
+            "s/a\\+/b/",
+            "s/a\\?/b/",
+            "s/a/b&/",
+            "s+a\\+b+c+",
+            "s|a\\|b|c|",
+        ] {
             assert!(rename(rule).is_err(), "{rule}");
         }
-    }
-
-    #[test]
-    fn links_that_lead_up_are_seen() {
-        assert!(leads_up(b"a/b", b"../../x") && leads_up(b"a", b".."));
-        assert!(!leads_up(b"a/b", b"../x") && !leads_up(b"a", b"b/../c"));
     }
 }

@@ -10,7 +10,7 @@ use super::words::LongLines;
 use super::{DIFFERENT, FAILED, NAME, TarArgs, could_not, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use ::archive::extract::Feed;
+use ::archive::extract::{Choice, Chooser, Event, Feed};
 use ::archive::member::{Extent, Kind, Member};
 use ::archive::read::{ReadError, Reader, Step};
 use ::archive::source::Source;
@@ -26,9 +26,9 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let mut opened = archive::open(args)?;
     let name = opened.name.clone();
     let width = super::width(context, args);
+    let mut chosen = Chosen::new(args, &names, None)?;
     super::enter_folders(args)?;
     let (_shared, lease) = super::lease(context, args, width, "compare");
-    let mut chosen = Chosen::new(args, &names, None)?;
     index::report(context, args, index::narrow(args, &mut opened, &chosen).as_ref());
     let mut lines = MemberLines::on_stdout();
     let (compared, _decoding) =
@@ -67,7 +67,7 @@ fn compare(
     let mut counted = Counted::default();
     let mut long = LongLines::new(args);
     loop {
-        let member = match reader.next(&mut feed)? {
+        let mut member = match reader.next(&mut feed)? {
             Step::Member(member) => member,
             Step::Note(note) => {
                 counted.failed += u64::from(tell_note(context, args, &note));
@@ -75,37 +75,64 @@ fn compare(
             }
             Step::End => break,
         };
-        if !chosen.means(&member.path) {
+        let original = (args.verbose > 0).then(|| (shown(&member), member.clone()));
+        let name = member.path.clone();
+        let mut refused = Vec::new();
+        let choice = chosen.choose(&mut member, &mut |event| refused.push(event));
+        for event in refused {
+            counted.failed += u64::from(tell(context, event));
+        }
+        if choice != Choice::Take {
             continue;
         }
-        if args.verbose > 0 {
+        if let Some((name, member)) = original {
             lines.line(&match args.verbose {
-                1 => super::words::escaped(&shown(&member)).into_owned(),
-                _ => long.line(&shown(&member), &member),
+                1 => super::words::escaped(&name).into_owned(),
+                _ => long.line(&name, &member),
             });
         }
+        let name = chosen.told(&name, &member);
+        let name = name.strip_suffix(b"/").filter(|name| !name.is_empty()).unwrap_or(&name);
         let found = match differences(&member, &mut feed)? {
             Ok(found) => found,
             Err(error) => {
                 counted.differing += 1;
-                let path = quoted(member.path.strip_suffix(b"/").unwrap_or(&member.path));
+                let path = quoted(name);
                 context.messages.error(NAME, &format!("compare {path}: {}", words(&error)), &[]);
                 continue;
             }
         };
         for difference in found {
             counted.differing += 1;
-            lines.line(&format!("{}: {difference}", super::words::escaped(&member.path)));
+            lines.line(&format!("{}: {difference}", super::words::escaped(name)));
         }
     }
     totals::show_read(context, args, &reader, &feed);
+    feed.drain()?;
     Ok(counted)
+}
+
+/// Tells what came of choosing a member; whether it is a failure.
+fn tell(context: &Context, event: Event) -> bool {
+    match event {
+        Event::Refused { name, why } => {
+            context.messages.error(NAME, &format!("compare {}: {why}", quoted(&name)), &[]);
+            true
+        }
+        Event::MadeRelative { removed } => {
+            context.messages.note(NAME, &format!("{} is taken off the front of names", quoted(&removed)));
+            false
+        }
+        // Nothing is placed.
+        Event::Taken { .. } | Event::Note(_) | Event::NotPlaced { .. } => false,
+    }
 }
 
 /// What is different of one member; the inner error is that it cannot be looked at.
 fn differences(member: &Member, feed: &mut Feed) -> Result<io::Result<Vec<String>>, ReadError> {
     let here = rustix::fs::CWD;
-    let status = match tree_calls::status_at(here, &member.path) {
+    let path: &[u8] = if member.path.is_empty() { b"." } else { &member.path };
+    let status = match tree_calls::status_at(here, path) {
         Ok(status) => status,
         Err(error) => return Ok(Err(error)),
     };
@@ -129,7 +156,7 @@ fn differences(member: &Member, feed: &mut Feed) -> Result<io::Result<Vec<String
         (u64::from(status.gid) != member.gid, "Gid differs"),
         (!is_link && member.kind != Kind::Directory && status.mtime.0 != member.mtime.seconds, "Mod time differs"),
         (member.kind == Kind::Regular && status.size != member.size, "Size differs"),
-        (is_link && !tree_calls::read_link(here, &member.path).is_ok_and(|to| to == member.link), "Symlink differs"),
+        (is_link && !tree_calls::read_link(here, path).is_ok_and(|to| to == member.link), "Symlink differs"),
         (
             is_device(member.kind) && status.device != (member.device.major, member.device.minor),
             "Device number differs",
@@ -140,7 +167,7 @@ fn differences(member: &Member, feed: &mut Feed) -> Result<io::Result<Vec<String
         }
     }
     if member.kind == Kind::Regular && status.size == member.size {
-        match tree_calls::open_at(here, &member.path, Open::File).map(File::from) {
+        match tree_calls::open_at(here, path, Open::File).map(File::from) {
             Ok(file) if !is_same(member, feed, &file)? => found.push("Contents differ".to_owned()),
             Ok(_) => {}
             Err(error) => found.push(format!("Cannot open: {}", words(&error))),
@@ -175,12 +202,17 @@ fn is_kind(kind: Kind, status: &Status) -> bool {
     status.kind() == wanted
 }
 
-/// Whether the stored bytes are those of the file. What the archive has as holes is not looked at.
+/// Whether the stored bytes are those of the file, and zeros what the archive has as holes.
 fn is_same(member: &Member, feed: &mut Feed, file: &File) -> Result<bool, ReadError> {
     let whole = [Extent { offset: 0, bytes: member.stored_bytes }];
     let mut ours = vec![0; 64 << 10];
     let mut theirs = vec![0; 64 << 10];
+    let mut behind = 0;
     for extent in member.sparse.as_deref().unwrap_or(&whole) {
+        if !is_zeros(file, behind, extent.offset, &mut theirs) {
+            return Ok(false);
+        }
+        behind = extent.offset + extent.bytes;
         let mut done = 0;
         while done < extent.bytes {
             let count = (extent.bytes - done).min(ours.len() as u64) as usize;
@@ -196,5 +228,25 @@ fn is_same(member: &Member, feed: &mut Feed, file: &File) -> Result<bool, ReadEr
             done += count as u64;
         }
     }
-    Ok(true)
+    Ok(is_zeros(file, behind, member.size, &mut theirs))
+}
+
+/// Whether a file has nothing but zeros in a stretch. Its holes are stepped over.
+fn is_zeros(file: &File, mut from: u64, to: u64, buffer: &mut [u8]) -> bool {
+    while from < to {
+        match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(from)) {
+            Ok(data) if data > from => from = data,
+            Err(rustix::io::Errno::NXIO) => return true,
+            // A file system that knows no holes has them read.
+            Ok(_) | Err(_) => {
+                let count = (to - from).min(buffer.len() as u64) as usize;
+                let read = read_full_at(file, &mut buffer[..count], from);
+                if !read.is_ok_and(|read| read == count) || buffer[..count].iter().any(|&byte| byte != 0) {
+                    return false;
+                }
+                from += count as u64;
+            }
+        }
+    }
+    true
 }

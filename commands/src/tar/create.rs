@@ -1,5 +1,6 @@
 //! `mh tar -c`, `-r`: which files, what is written of them, how it is packed; what is told, in archive order.
 
+use super::destination::{self, Destination};
 use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::memory::{self, Fitting};
@@ -103,15 +104,7 @@ fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, fitting: F
 }
 
 fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
-    let said = [
-        (args.packing.gzip, "gz"),
-        (args.packing.bzip2, "bz2"),
-        (args.packing.xz, "xz"),
-        (args.packing.zstd, "zst"),
-        (args.packing.lz4, "lz4"),
-    ];
-    let by_option = said.iter().find(|(is_said, _)| *is_said).and_then(|(_, name)| registry::by_name(name));
-    let format = match by_option {
+    let format = match super::archive::said(args) {
         None if args.packing.auto_compress => by_ending(args)?,
         found => found,
     };
@@ -328,12 +321,18 @@ impl Target {
             return Ok(Self::Direct(File::from(stdout), By::OwnThread));
         };
         let told = |error: std::io::Error| could_not("create", path.as_os_str(), &error);
-        let there = std::fs::metadata(path).ok();
-        if there.as_ref().is_some_and(|there| !there.is_file()) {
+        if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             return Ok(Self::Direct(File::options().write(true).open(path).map_err(told)?, By::OwnThread));
         }
-        let staged = StagedFile::create(path, &context.unfinished).map_err(told)?;
-        let ours = staged.file().metadata().map_err(told)?;
+        let path = match destination::of(path).map_err(told)? {
+            Destination::Beside(path) => path,
+            Destination::Into(file) => {
+                file.set_len(0).map_err(told)?;
+                return Ok(Self::Direct(file, By::OwnThread));
+            }
+        };
+        let staged = StagedFile::create(&path, &context.unfinished).map_err(told)?;
+        let (there, ours) = (std::fs::metadata(&path).ok(), staged.file().metadata().map_err(told)?);
         let never = there.iter().chain([&ours]).map(|file| (file.dev(), file.ino())).collect();
         Ok(Self::Staged(staged, never))
     }
@@ -424,8 +423,11 @@ impl Target {
             }
             // What stood behind the old end mark is no part of it.
             Self::Behind(file, base) => {
-                let ended = file.set_len(base + bytes);
-                return ended.and_then(|()| sys::at_offset::report_late_errors(&file)).map_err(told);
+                let ended = file.set_len(base + bytes).and_then(|()| sys::at_offset::report_late_errors(&file));
+                if ended.is_err() {
+                    restore_end(&file, base);
+                }
+                return ended.map_err(told);
             }
             Self::Direct(..) => return Ok(()),
         };

@@ -4,6 +4,7 @@
 use super::archive::{self, Opened, Way};
 use super::chosen::{Chosen, not_found};
 use super::create::restore_end;
+use super::destination::{self, Destination};
 use super::extract::tell_note;
 use super::list::{quoted, rules};
 use super::{FAILED, NAME, TarArgs, could_not, usage};
@@ -41,6 +42,7 @@ fn target(args: &TarArgs, option: &str) -> Result<(PathBuf, Arc<File>), Failure>
 
 /// `-A`: what the named archives have, packed or not, behind what this one has.
 pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
+    let names = super::names(args)?;
     let (path, file) = target(args, "-A")?;
     let told = |error: &dyn std::error::Error| could_not("add to", path.as_os_str(), error);
     let mut failed = false;
@@ -60,7 +62,8 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
     let width = super::width(context, args);
     let (_shared, lease) = super::lease(context, args, width, "concatenate");
     let mut end = base;
-    for name in super::names(args)? {
+    super::enter_folders(args)?;
+    for name in names {
         let other = PathBuf::from(std::ffi::OsStr::from_bytes(&name));
         let is_itself = is_same(&other, &file);
         let copied = archive::open_at(args, Some(other)).and_then(|opened: Opened| {
@@ -87,7 +90,10 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
     end_archive(end, &mut mark);
     let written = write_all_at(&file, &mark, end).and_then(|()| file.set_len(end + mark.len() as u64));
     let written = written.and_then(|()| sys::at_offset::report_late_errors(&file));
-    written.map_err(|error| could_not("write", path.as_os_str(), &error))?;
+    if let Err(error) = written {
+        restore_end(&file, base);
+        return Err(could_not("write", path.as_os_str(), &error));
+    }
     Ok(if failed { FAILED } else { Outcome::Done })
 }
 
@@ -112,7 +118,10 @@ fn copy_members(context: &Context, args: &TarArgs, feed: Feed, to: &File, at: u6
         match reader.next(&mut source)? {
             Step::Member(_) => {}
             Step::Note(note) => failed |= tell_note(context, args, &note),
-            Step::End => return Ok(Copied { bytes: reader.end_offset() - source.begin, failed }),
+            Step::End => {
+                source.feed.drain()?;
+                return Ok(Copied { bytes: reader.end_offset() - source.begin, failed });
+            }
         }
     }
 }
@@ -174,7 +183,10 @@ pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
         let from = reader.end_offset();
         let step = reader.next(&mut source).map_err(|error| told(&error))?;
         match step {
-            Step::Member(member) if chosen.means(&member.path) => {}
+            // What global headers in front of it say is said of all that follows.
+            Step::Member(member) if chosen.means(&member.path) => {
+                reader.globals().iter().for_each(|(from, to)| kept.keep(*from, *to));
+            }
             Step::End => break from,
             Step::Note(note) => {
                 failed |= tell_note(context, args, &note);
@@ -216,7 +228,10 @@ impl Kept {
     }
 
     fn write(&self, context: &Context, path: &Path, from: &File) -> io::Result<()> {
-        let staged = StagedFile::create(path, &context.unfinished)?;
+        let Destination::Beside(path) = destination::of(path)? else {
+            return Err(io::Error::other("it has no name that another archive could get"));
+        };
+        let staged = StagedFile::create(&path, &context.unfinished)?;
         let mut bytes = 0;
         for (begin, end) in &self.0 {
             let mut source: &File = from;

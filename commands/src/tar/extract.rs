@@ -167,7 +167,7 @@ impl<'a> Teller<'a> {
             Event::NotPlaced { name, link, error } => {
                 told.failed += 1;
                 let to = link.map_or(String::new(), |link| format!(" as a link to {}", quoted(&link)));
-                let message = format!("extract {}{to}: {}", quoted(&name), why(&error));
+                let message = format!("extract {}{to}: {}", quoted(&name), why(&error, self.args));
                 self.context.messages.error(NAME, &message, &[]);
             }
             Event::Refused { name, why } => {
@@ -200,12 +200,14 @@ impl Told {
 }
 
 /// A cause, in words that say what to do with it where the kernel's do not.
-fn why(error: &PlaceError) -> String {
-    if error.cause.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error()) && error.operation.contains("folder")
-    {
-        return "it leads outside the target folder through a link".to_owned();
+fn why(error: &PlaceError, args: &TarArgs) -> String {
+    use rustix::io::Errno;
+    let is = |errno: Errno| error.cause.raw_os_error() == Some(errno.raw_os_error());
+    match error.operation.contains("folder") {
+        true if is(Errno::XDEV) => "it leads outside the target folder through a link".to_owned(),
+        true if is(Errno::LOOP) && args.untrusted => "a folder on its way is a link (--untrusted)".to_owned(),
+        _ => with_causes(error),
     }
-    with_causes(error)
 }
 
 /// Tells of something about the archive; whether it counts as a failure.
@@ -267,7 +269,11 @@ fn into_tree(
     let Planned { width, placing, plan, index } = planned;
     let (name, total_bytes, end) = (opened.name.clone(), opened.total_bytes, Arc::clone(&chosen.end));
     let plain_bytes = total_bytes.filter(|_| matches!(opened.way, Way::AtOffsets(..)));
-    let reach = if args.absolute_names { Reach::Anywhere } else { Reach::Beneath };
+    let reach = match (args.absolute_names, args.untrusted) {
+        (true, _) => Reach::Anywhere,
+        (false, true) => Reach::BeneathWithoutLinks,
+        (false, false) => Reach::Beneath,
+    };
     let root = Root::open(b".", reach).map_err(|error| could_not("open", ".".as_ref(), &error))?;
     let (manner, unfinished, changed) = (manner(args, placing.most), Unfinished::default(), FoldersChanged::default());
     let at_signals = unfinished.clone();
@@ -417,7 +423,10 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
                 failed |= tell_note(context, args, &note);
                 continue;
             }
-            Step::End => break,
+            Step::End => {
+                feed.drain().map_err(Stopped::Archive)?;
+                break;
+            }
         };
         let teller = Teller::new(context, args);
         let mut name = member.path.clone();

@@ -255,9 +255,6 @@ fn list(
         }
     }
     totals::show_read(context, args, &reader, &feed);
-    if let Feed::Blocks(source) = &mut feed {
-        // A checksum at the end of what is packed is only known when it is reached.
-        source.drain().map_err(|cause| Problem::Archive(ReadError::Read { offset: 0, cause }))?;
-    }
+    feed.drain().map_err(Problem::Archive)?;
     Ok(Listed::Whole { failed })
 }

@@ -13,6 +13,7 @@ pub use metadata::{Choice, Restore, restore_folder, restore_open, restore_unopen
 pub use root::{Reach, Root};
 
 use crate::member::{Kind, Member};
+use crate::select::may_lead_outside;
 use in_progress::{Noted, Unfinished};
 use std::fs::File;
 use std::io;
@@ -126,6 +127,13 @@ impl<'a> Placer<'a> {
         Ok((self.folders.folder(parent)?, name))
     }
 
+    /// Of what went: paths may have led through it.
+    fn tell_if_it_was_on_a_way(&self, gone: &Status) {
+        if gone.is_folder() || gone.is_symlink() && self.folders.have_followed_links() {
+            self.folders.changed().tell();
+        }
+    }
+
     /// Runs `make` until the name is free for it, or the rules say that it stays.
     fn make_room<T>(
         &mut self,
@@ -135,8 +143,11 @@ impl<'a> Placer<'a> {
         operation: &'static str,
         make: impl Fn() -> io::Result<T>,
     ) -> Result<Option<T>, PlaceError> {
-        if self.manner.existing == Existing::Unlink {
-            let _made_room_or_told_below = tree_calls::remove(folder.as_fd(), name);
+        if self.manner.existing == Existing::Unlink
+            && let Ok(there) = tree_calls::status_at(folder.as_fd(), name)
+            && tree_calls::remove(folder.as_fd(), name).is_ok()
+        {
+            self.tell_if_it_was_on_a_way(&there);
         }
         // LIMIT: somebody who makes names as fast as we remove them has won after a few rounds.
         for _ in 0..4 {
@@ -157,9 +168,7 @@ impl<'a> Placer<'a> {
                 _ => {}
             }
             tree_calls::remove(folder.as_fd(), name).map_err(could_not(operation))?;
-            if there.is_folder() {
-                self.folders.changed().tell();
-            }
+            self.tell_if_it_was_on_a_way(&there);
         }
         Err(could_not(operation)(io::Error::from(io::ErrorKind::AlreadyExists)))
     }
@@ -241,6 +250,7 @@ impl<'a> Placer<'a> {
                 _ => {}
             }
             tree_calls::remove(folder.as_fd(), name).map_err(could_not("make it"))?;
+            self.tell_if_it_was_on_a_way(&there);
         }
         Err(could_not("make it")(io::ErrorKind::AlreadyExists.into()))
     }
@@ -276,18 +286,28 @@ impl<'a> Placer<'a> {
         let (to, name) = self.parent(&member.path)?;
         let (from, old) = split(&member.link);
         let from = self.folders.existing(from)?;
+        let there = tree_calls::status_at(from.as_fd(), old);
         // COMPAT: a link to itself, as GNU tar has it, changes nothing.
-        if let (Ok(one), Ok(other)) =
-            (tree_calls::status_at(from.as_fd(), old), tree_calls::status_at(to.as_fd(), name))
+        if let (Ok(one), Ok(other)) = (&there, tree_calls::status_at(to.as_fd(), name))
             && (one.dev, one.ino) == (other.dev, other.ino)
         {
             return Ok(Placed::Made);
+        }
+        // A second name of a symbolic link leads elsewhere where it stands deeper or less deep.
+        if self.folders.reach() == Reach::BeneathWithoutLinks && there.is_ok_and(|there| there.is_symlink()) {
+            let link = tree_calls::read_link(from.as_fd(), old).map_err(could_not("link it"))?;
+            if may_lead_outside(&member.path, &link) {
+                return Err(could_not("link it")(io::Error::other(MAY_LEAD_OUTSIDE)));
+            }
         }
         let made =
             self.make_room(member, &to, name, "link it", || tree_calls::link(from.as_fd(), old, to.as_fd(), name))?;
         Ok(if made.is_some() { Placed::Made } else { Placed::LeftAlone })
     }
 }
+
+/// Why a link is refused where none may lead out of the root.
+pub const MAY_LEAD_OUTSIDE: &str = "it is a link that may lead outside (--untrusted)";
 
 /// Folder and last name.
 pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {

@@ -120,6 +120,16 @@ pub enum Note {
     },
 }
 
+impl Note {
+    /// The name of the member that it is about, as far as it is known.
+    pub fn path(&self) -> &[u8] {
+        match self {
+            Self::PassedOver { path, .. } | Self::ReadersDisagree { path, .. } | Self::UnknownType { path, .. } => path,
+            Self::Resynchronised { .. } | Self::LoneZeroBlock { .. } => b"",
+        }
+    }
+}
+
 /// What comes next.
 #[derive(Debug)]
 pub enum Step {
@@ -204,6 +214,8 @@ pub struct Reader {
     /// Where the next header stands.
     next_header: u64,
     any_header: bool,
+    /// Where the global headers stand that came with the last step, neighbours as one.
+    globals: Vec<(u64, u64)>,
     /// Told at the next step.
     notes: std::collections::VecDeque<Note>,
     ended: bool,
@@ -237,8 +249,14 @@ impl Reader {
         self.next_header
     }
 
+    /// Where the global headers stand that came with the last step: they are about what follows, too.
+    pub fn globals(&self) -> &[(u64, u64)] {
+        &self.globals
+    }
+
     /// Goes on to the next member, past whatever is left of the last one's data.
     pub fn next<S: Source>(&mut self, source: &mut S) -> Result<Step, ReadError> {
+        self.globals.clear();
         loop {
             if let Some(note) = self.notes.pop_front() {
                 return Ok(Step::Note(note));
@@ -268,12 +286,22 @@ impl Reader {
                     if self.rules.grammar == Grammar::Strict && !header.is_strict() {
                         front.defect.get_or_insert(Defect::Ambiguous("an extended header of a dialect without them"));
                     }
+                    if flag == b'g' {
+                        self.note_global(offset);
+                    }
                     self.extension(source, flag, size, offset, &mut front)?;
                 }
                 // Solaris' access lists and star's inode records: data that carry no file.
                 (b'A' | b'E' | b'I', Some(size)) => self.next_header = offset + BLOCK_BYTES as u64 + padded(size),
                 _ => return self.finish(source, &header, size, front),
             }
+        }
+    }
+
+    fn note_global(&mut self, from: u64) {
+        match self.globals.last_mut() {
+            Some((_, end)) if *end == from => *end = self.next_header,
+            _ => self.globals.push((from, self.next_header)),
         }
     }
 

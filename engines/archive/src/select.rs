@@ -46,9 +46,11 @@ impl Naming {
         let (mut path, mut stripped) = (Vec::with_capacity(name.len()), 0);
         for part in name.split(|&byte| byte == b'/') {
             match part {
-                b"" | b"." => {}
+                b"" => {}
                 b".." if self.absolute == Absolute::MadeRelative => return Named::LeadsUp,
+                // COMPAT: `.` is a part that counts.
                 _ if stripped < self.strip_components => stripped += 1,
+                b"." => {}
                 part => {
                     if !path.is_empty() {
                         path.push(b'/');
@@ -74,12 +76,12 @@ impl Naming {
         Named::Path { path, removed }
     }
 
-    /// Gives a member the path, and a hard link the target, that it has beneath the root.
+    /// Gives a member the path, and a hard link the target, that it has beneath the root. A target of which nothing is left is an empty one.
     pub fn rename(&self, member: &mut Member) -> Named {
         if member.kind == Kind::HardLink {
             match self.place(&member.link) {
                 Named::Path { path, .. } => member.link = path,
-                Named::CutOff => return Named::CutOff,
+                Named::CutOff => member.link.clear(),
                 Named::LeadsUp => return Named::LeadsUp,
             }
         }
@@ -89,6 +91,23 @@ impl Naming {
         }
         named
     }
+}
+
+/// Whether a symbolic link that stands at `path` may lead out of the root, given that no folder on the way to `path` is a link. One that goes up
+/// behind a name may, since that name may be a link; whatever goes up first and then down stays inside if all links beneath the root do.
+pub fn may_lead_outside(path: &[u8], link: &[u8]) -> bool {
+    let names = |path: &'_ [u8]| path.split(|&byte| byte == b'/').filter(|name| !matches!(*name, b"" | b".")).count();
+    let mut above = names(path).saturating_sub(1);
+    let mut is_down = false;
+    for name in link.split(|&byte| byte == b'/') {
+        match name {
+            b"" | b"." => {}
+            b".." if is_down || above == 0 => return true,
+            b".." => above -= 1,
+            _ => is_down = true,
+        }
+    }
+    link.starts_with(b"/")
 }
 
 #[cfg(test)]
@@ -120,10 +139,32 @@ mod tests {
     }
 
     #[test]
+    fn links_that_may_lead_outside_are_seen() {
+        for (path, link) in [
+            ("a", "/x"),
+            ("a/b", "../../x"),
+            ("a", ".."),
+            ("a", "b/../c"),
+            ("a/b/c", "x/.."),
+            ("./a", ".."),
+            ("a", "./.."),
+        ] {
+            assert!(may_lead_outside(path.as_bytes(), link.as_bytes()), "{path} {link}");
+        }
+        for (path, link) in
+            [("a/b", "../x"), ("a/b", ".."), ("a", "b/c"), ("a/b/c", "./..//.././x/y"), ("a", "..x/...")]
+        {
+            assert!(!may_lead_outside(path.as_bytes(), link.as_bytes()), "{path} {link}");
+        }
+    }
+
+    #[test]
     fn leading_names_are_cut_off_and_others_put_in_front() {
         let naming = Naming { strip_components: 1, ..Naming::default() };
         assert_eq!(path(&naming, "a/b/c").as_deref(), Some("b/c"));
         assert_eq!(path(&naming, "a/").as_deref(), None);
+        assert_eq!((path(&naming, "./f").as_deref(), path(&naming, ".//a/./f").as_deref()), (Some("f"), Some("a/f")));
+        assert_eq!((path(&naming, "./"), path(&naming, "/a/f").as_deref()), (None, Some("f")));
         let naming = Naming { top_level: Some(b"top".to_vec()), ..Naming::default() };
         assert_eq!(path(&naming, "a/b").as_deref(), Some("top/a/b"));
         assert_eq!(path(&naming, "top/b").as_deref(), Some("top/b"));

@@ -43,6 +43,13 @@ impl Feed {
             Self::Blocks(_) => None,
         }
     }
+
+    /// Behind the end mark: what comes in order is read to its end, since a decoder finds a wrong checksum only there.
+    pub fn drain(&mut self) -> Result<(), ReadError> {
+        let Self::Blocks(source) = self else { return Ok(()) };
+        let offset = source.position();
+        source.drain().map_err(|cause| ReadError::Read { offset, cause })
+    }
 }
 
 impl Source for Feed {
@@ -132,6 +139,11 @@ fn has_data_in_block(chunk: &mut ExtractChunk) -> bool {
     entries.iter().any(is_data)
 }
 
+/// Whether a chunk has so much to tell that it ends.
+fn has_enough_to_tell(entries: &[Entry], names_bytes: usize) -> bool {
+    entries.len() >= MEMBERS_MAX || names_bytes >= NAMES_BYTES
+}
+
 fn has_data(member: &Member) -> bool {
     member.kind == Kind::Regular && member.stored_bytes > 0
 }
@@ -206,8 +218,14 @@ impl<'a> Slicer<'a> {
         })
     }
 
-    /// The next member that is taken; what is to be told goes to `entries`, which end a search when there are `entries_max`.
-    fn next(&mut self, entries: &mut Vec<Entry>, entries_max: usize) -> Result<Option<Current>, ReadError> {
+    /// The next member that is taken; what is to be told goes to `entries`, and its names are counted in `names_bytes`. Where there is enough of
+    /// that the search ends, if it may here.
+    fn next(
+        &mut self,
+        entries: &mut Vec<Entry>,
+        names_bytes: &mut usize,
+        may_end: impl Fn(&Feed) -> bool,
+    ) -> Result<Option<Current>, ReadError> {
         if let Some(mut current) = self.current.take() {
             if current.ticket != self.ticket {
                 current.ticket = self.ticket;
@@ -219,23 +237,32 @@ impl<'a> Slicer<'a> {
             let mut member = match self.reader.next(&mut self.feed)? {
                 Step::Member(member) => *member,
                 Step::Note(note) => {
+                    *names_bytes += note.path().len();
                     entries.push(Entry::Event(Some(Event::Note(note))));
-                    // Notes without end must not gather without end.
-                    if entries.len() >= entries_max {
+                    // What is told without end must not gather without end.
+                    if has_enough_to_tell(entries, *names_bytes) && may_end(&self.feed) {
                         return Ok(None);
                     }
                     continue;
                 }
                 Step::End => {
-                    self.end()?;
+                    self.ended = true;
+                    self.feed.drain()?;
                     break;
                 }
             };
-            let name = member.path.clone();
+            let (name, told) = (member.path.clone(), entries.len());
             match self.chooser.choose(&mut member, &mut |event| entries.push(Entry::Event(Some(event)))) {
                 Choice::Take => {}
-                Choice::PassOver if entries.len() >= entries_max => return Ok(None),
-                Choice::PassOver => continue,
+                Choice::PassOver => {
+                    if entries.len() > told {
+                        *names_bytes += name.len();
+                    }
+                    if has_enough_to_tell(entries, *names_bytes) && may_end(&self.feed) {
+                        return Ok(None);
+                    }
+                    continue;
+                }
                 Choice::Stop => {
                     self.ended = true;
                     break;
@@ -256,13 +283,6 @@ impl<'a> Slicer<'a> {
         Ok(None)
     }
 
-    fn end(&mut self) -> Result<(), ReadError> {
-        self.ended = true;
-        let Feed::Blocks(source) = &mut self.feed else { return Ok(()) };
-        let offset = source.position();
-        source.drain().map_err(|cause| ReadError::Read { offset, cause })
-    }
-
     fn cut_file(&mut self, chunk: &mut ExtractChunk) -> Result<(), ReadError> {
         chunk.archive = self.feed.file().cloned();
         let ExtractChunk { entries, stretch, .. } = chunk;
@@ -270,7 +290,7 @@ impl<'a> Slicer<'a> {
         let mut folder: Option<Vec<u8>> = None;
         let mut names_bytes = 0;
         while entries.len() < MEMBERS_MAX && names_bytes < NAMES_BYTES {
-            let Some(current) = self.next(entries, MEMBERS_MAX)? else { break };
+            let Some(current) = self.next(entries, &mut names_bytes, |_| true)? else { break };
             let member = Arc::clone(&current.member);
             let end = member.data_offset + member.stored_bytes;
             let taken = stretch.map_or(0, |(_, bytes)| bytes as u64);
@@ -322,8 +342,9 @@ impl<'a> Slicer<'a> {
             if self.block_is_over()? {
                 break;
             }
-            // LIMIT: what one block brings to tell; members with data are not counted, since those stand in it.
-            let Some(mut current) = self.next(entries, usize::MAX)? else { break };
+            // LIMIT: what one block brings to tell, where data stand in it: it is not handed on before it is read to its end.
+            let may_end = |feed: &Feed| !has_data_in_block || matches!(feed, Feed::Blocks(source) if source.has_left());
+            let Some(mut current) = self.next(entries, &mut names_bytes, may_end)? else { break };
             let Feed::Blocks(source) = &mut self.feed else { break };
             // Its header stood behind the border of the block that this chunk takes.
             if source.has_left() {

@@ -360,3 +360,50 @@ fn a_device_needs_rights_and_tells() {
     let is_made = place.path().join("null").exists();
     assert_eq!(is_made, told.len() == 1, "{told:?}");
 }
+
+#[test]
+fn a_link_to_a_folder_that_a_folder_replaces_leads_nowhere_any_more() {
+    let mut archive = Vec::new();
+    folder(&mut archive, "real", 0o755);
+    link(&mut archive, "s", Kind::Symlink, "real");
+    file(&mut archive, "s/one", b"1");
+    folder(&mut archive, "s", 0o755);
+    file(&mut archive, "s/two", b"2");
+    // And the other way round, through a folder that is open.
+    link(&mut archive, "s/two", Kind::Symlink, "../real");
+    file(&mut archive, "s/two/three", b"3");
+    folder(&mut archive, "s/two", 0o755);
+    file(&mut archive, "s/two/four", b"4");
+    end_archive(archive.len() as u64, &mut archive);
+    let (told, tree) = everywhere(&archive, |_| {});
+    let names: Vec<&str> = tree.iter().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(
+        names,
+        ["root", "root/real", "root/real/one", "root/real/three", "root/s", "root/s/two", "root/s/two/four"],
+        "{told:?}"
+    );
+}
+
+#[test]
+fn what_is_told_of_refused_members_gathers_no_further_than_a_block() {
+    for (name, count) in [("../x".to_owned(), 5000), (format!("../{}", "x".repeat(20_000)), 100)] {
+        let mut archive = Vec::new();
+        file(&mut archive, "first", b"data");
+        (0..count).for_each(|_| file(&mut archive, &name, b""));
+        file(&mut archive, "last", b"data");
+        end_archive(archive.len() as u64, &mut archive);
+        let blocks: Vec<Vec<u8>> = archive.chunks(64 << 10).map(<[u8]>::to_vec).collect();
+        let feed = Feed::Blocks(BlockSource::new(Box::new(blocks.into_iter())));
+        let mut slicer = Slicer::new(feed, Rules::default(), Box::new(Everything), Arc::default());
+        let (mut chunk, mut told) = (ExtractChunk::default(), 0);
+        while slicer.cut(&mut chunk).expect("a sound archive") != Cut::End {
+            let entries = chunk.entries.get_mut().expect("no panic");
+            // What else stands in a block with data, and as much as ends a chunk.
+            assert!(entries.len() <= 256 && entries.len() * name.len() <= 256 << 10, "{} at once", entries.len());
+            told += entries.len();
+        }
+        assert_eq!(told, count + 2);
+        let (said, tree) = everywhere(&archive, |_| {});
+        assert_eq!((said.len(), tree.len()), (count + 2, 3), "the root and two files");
+    }
+}

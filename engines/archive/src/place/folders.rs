@@ -1,7 +1,7 @@
 //! Open folders of one worker, by path, and what was learnt about files made in them. Makes what is missing on the way.
 
 use super::metadata::Restore;
-use super::{Manner, PlaceError, Root, could_not, split};
+use super::{Manner, PlaceError, Reach, Root, could_not, split};
 use crate::member::Member;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -120,6 +120,16 @@ impl<'a> Folders<'a> {
     /// Whom to tell of a folder that went.
     pub fn changed(&self) -> &FoldersChanged {
         self.changed
+    }
+
+    /// How far they reach.
+    pub fn reach(&self) -> Reach {
+        self.root.reach()
+    }
+
+    /// Whether one of them may have been opened through a link.
+    pub fn have_followed_links(&self) -> bool {
+        self.root.has_followed_links()
     }
 
     /// The folder at `path`; it and those above are made where they are missing.

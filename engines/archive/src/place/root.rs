@@ -13,6 +13,8 @@ pub enum Reach {
     /// Not out of the directory, whatever links say.
     #[default]
     Beneath,
+    /// As above, and no link on the way to a member is followed: what stands at a path is really there.
+    BeneathWithoutLinks,
     /// Anywhere, as the names say: `-P`.
     Anywhere,
 }
@@ -23,6 +25,8 @@ pub struct Root {
     reach: Reach,
     /// Whether the kernel resolves beneath; asked until it refuses.
     kernel_resolves: AtomicBool,
+    /// Whether a folder may have been opened through a link.
+    followed: AtomicBool,
 }
 
 /// LIMIT: links followed on the way to one folder, as for the kernel.
@@ -35,18 +39,25 @@ impl Root {
     pub fn open(path: &[u8], reach: Reach) -> io::Result<Self> {
         let path = if path.is_empty() { b"." } else { path };
         let folder = tree_calls::open_anywhere(rustix::fs::CWD, path, Open::Folder)?;
-        Ok(Self { folder, reach, kernel_resolves: AtomicBool::new(true) })
+        let followed = AtomicBool::new(reach == Reach::Anywhere);
+        Ok(Self { folder, reach, kernel_resolves: AtomicBool::new(true), followed })
     }
 
     /// The same, never asking the kernel to resolve: what a sandbox would make of it.
     #[cfg(test)]
-    pub fn by_hand(path: &[u8]) -> io::Result<Self> {
-        Ok(Self { kernel_resolves: AtomicBool::new(false), ..Self::open(path, Reach::Beneath)? })
+    pub fn by_hand(path: &[u8], reach: Reach) -> io::Result<Self> {
+        Ok(Self { kernel_resolves: AtomicBool::new(false), ..Self::open(path, reach)? })
     }
 
     /// How far members reach.
     pub fn reach(&self) -> Reach {
         self.reach
+    }
+
+    /// Whether any folder beneath may have been opened through a link: else none that goes was on a way.
+    pub fn has_followed_links(&self) -> bool {
+        // ORDER: set before the folder is handed out; whoever depends on a member that used it goes on behind the pipeline's lock.
+        self.followed.load(Ordering::Relaxed)
     }
 
     /// The directory once more.
@@ -78,24 +89,34 @@ impl Root {
     }
 
     fn step(&self, from: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
-        if self.reach == Reach::Anywhere {
-            return tree_calls::open_anywhere(from, path, Open::Folder);
-        }
+        let links = match self.reach {
+            Reach::Anywhere => return tree_calls::open_anywhere(from, path, Open::Folder),
+            Reach::Beneath => Links::FollowBeneath,
+            Reach::BeneathWithoutLinks => Links::Refuse,
+        };
         // ORDER: a hint; who sees it late asks once more.
         if self.kernel_resolves.load(Ordering::Relaxed) {
-            match tree_calls::open_beneath(from, path, Open::Folder, Links::FollowBeneath) {
-                Err(error) if is_refused(&error) => {}
-                opened => return opened,
+            let mut opened = tree_calls::open_beneath(from, path, Open::Folder, Links::Refuse);
+            if links == Links::FollowBeneath && opened.as_ref().is_err_and(is_a_link) {
+                self.followed.store(true, Ordering::Relaxed);
+                opened = tree_calls::open_beneath(from, path, Open::Folder, links);
             }
-            let opened = by_hand(from, path);
-            // EPERM may be meant for this path; that the walk can do it shows that it was the call that is refused.
-            if opened.is_ok() {
-                self.kernel_resolves.store(false, Ordering::Relaxed);
+            if !opened.as_ref().is_err_and(is_refused) {
+                return opened;
             }
-            return opened;
         }
-        by_hand(from, path)
+        self.followed.store(true, Ordering::Relaxed);
+        let opened = by_hand(from, path, links);
+        // EPERM may be meant for this path; that the walk can do it shows that it was the call that is refused.
+        if opened.is_ok() {
+            self.kernel_resolves.store(false, Ordering::Relaxed);
+        }
+        opened
     }
+}
+
+fn is_a_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
 fn is_refused(error: &io::Error) -> bool {
@@ -107,7 +128,7 @@ fn is_refused(error: &io::Error) -> bool {
 const NAMES_MAX: usize = 1 << 16;
 
 /// What openat2 would do: name by name, links read and followed, never above `from`.
-fn by_hand(from: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+fn by_hand(from: BorrowedFd<'_>, path: &[u8], allowed: Links) -> io::Result<OwnedFd> {
     let leads_out = || io::Error::from_raw_os_error(rustix::io::Errno::XDEV.raw_os_error());
     let is_a_loop = || io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error());
     if path.starts_with(b"/") {
@@ -141,11 +162,11 @@ fn by_hand(from: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
                 Err(error) => {
                     let Ok(target) = tree_calls::read_link(at.as_fd(), name) else { return Err(error) };
                     links += 1;
+                    if links > LINKS_MAX || allowed == Links::Refuse {
+                        return Err(is_a_loop());
+                    }
                     if target.starts_with(b"/") {
                         return Err(leads_out());
-                    }
-                    if links > LINKS_MAX {
-                        return Err(is_a_loop());
                     }
                     names(&target).into_iter().rev().for_each(|name| ahead.push_front(name));
                 }
@@ -178,22 +199,27 @@ mod tests {
             symlink(target, at("root").join(name)).expect("symlink");
         }
         let path = at("root");
-        let kernel = Root::open(path.as_os_str().as_bytes(), Reach::Beneath).expect("open");
-        let hand = Root::by_hand(path.as_os_str().as_bytes()).expect("open");
-        for (path, expected) in [
-            ("a/b", None),
-            ("in", None),
-            ("a/back/b", None),
-            ("a/round", None),
-            ("a/back/round/../b", None),
-            ("out", Some(18)),
-            ("abs/etc", Some(18)),
-            ("loop", Some(40)),
-            ("missing", Some(2)),
+        let both = |reach| {
+            let path = path.as_os_str().as_bytes();
+            [Root::open(path, reach).expect("open"), Root::by_hand(path, reach).expect("open")]
+        };
+        let (beneath, without_links) = (both(Reach::Beneath), both(Reach::BeneathWithoutLinks));
+        for (path, expected, without) in [
+            ("a/b", None, None),
+            ("in", None, Some(40)),
+            ("a/back/b", None, Some(40)),
+            ("a/round", None, Some(40)),
+            ("a/back/round/../b", None, Some(40)),
+            ("out", Some(18), Some(40)),
+            ("abs/etc", Some(18), Some(40)),
+            ("loop", Some(40), Some(40)),
+            ("missing", Some(2), Some(2)),
         ] {
-            for root in [&kernel, &hand] {
-                let told = root.open_folder(path.as_bytes()).err().and_then(|error| error.raw_os_error());
-                assert_eq!(told, expected, "{path}");
+            for (roots, expected) in [(&beneath, expected), (&without_links, without)] {
+                for root in roots {
+                    let told = root.open_folder(path.as_bytes()).err().and_then(|error| error.raw_os_error());
+                    assert_eq!(told, expected, "{path}");
+                }
             }
         }
     }

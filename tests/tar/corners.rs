@@ -1,0 +1,71 @@
+//! Where archives were once read past what stands in them: checksums behind the end mark, data in holes, headers that are about what follows.
+
+use super::expect_same;
+use crate::place::{Place, said};
+use crate::tar::made::{file, member, pax};
+use testkit::data;
+use testkit::program::Exit;
+
+/// Wrong bytes in the last checksum of what is packed are found by whoever reads to the end mark alone, too.
+#[test]
+fn what_is_packed_is_read_to_its_checksum_by_all_that_read_it() {
+    let place = Place::new();
+    place.write("data", data::mixed(300_000, 7));
+    for (format, from_end) in [("lz4", 4), ("zstd", 4), ("gzip", 8), ("bzip2", 4)] {
+        let script = format!(
+            "$mh tar -c --{format} --no-index -f d.tar data; at=$(($(stat -c %s d.tar) - {from_end})); cp d.tar sound.tar
+             dd if=d.tar bs=1 skip=$at count=1 status=none | tr '\\000-\\377' '\\001-\\377\\000' | dd of=d.tar bs=1 seek=$at conv=notrunc status=none
+             $mh tar -cf p.tar data; cp p.tar q.tar; mkdir -p x
+             for way in '-tf d.tar' '-xOf d.tar' '-df d.tar' '-Af q.tar d.tar' '-xf d.tar -C x'; do
+               code=0; $mh tar $way > out 2>&1 || code=$?; test $code = 2
+               $mh tar $(echo $way | sed 's/d.tar/sound.tar/; s/q.tar/r.tar/') > out 2>&1 < p.tar || test \"$way\" = '-Af q.tar d.tar'
+             done; cmp p.tar q.tar"
+        );
+        expect_same(&place, &script);
+    }
+}
+
+#[test]
+fn data_where_the_archive_has_a_hole_are_a_difference() {
+    let place = Place::new();
+    expect_same(
+        &place,
+        "truncate -s 3M h none; printf x | dd of=h bs=1 seek=1000000 conv=notrunc status=none; cp -a --sparse=never h full
+         $mh tar -cSf t.tar h none; $mh tar -df t.tar; cp -p full h; $mh tar -df t.tar
+         for at in 10 999 2999999; do
+           cp -p full h; printf y | dd of=h bs=1 seek=$at conv=notrunc status=none; touch -r full h
+           $mh tar -df t.tar > d || test $? = 1; echo 'h: Contents differ' | cmp - d
+         done
+         cp -p full h; printf y | dd of=none bs=1 seek=9 conv=notrunc status=none; $mh tar -df t.tar > d || test $? = 1; grep -qx 'none: Contents differ' d",
+    );
+}
+
+#[test]
+fn a_global_header_stays_when_the_member_behind_it_goes() {
+    let place = Place::new();
+    // An extended header with another flag, and the sum that goes with it.
+    let records = pax(&[("uname", "somebody"), ("comment", "for all")])[512..].to_vec();
+    let global = member(b'g', "g", "", 0o644, records.strip_suffix(&[0; 1]).expect("it is filled up"));
+    let local = pax(&[("mtime", "5")]);
+    let members = [global.clone(), file("one"), file("two"), local, global, file("three")];
+    place.write("g.tar", [members.concat(), vec![0; 1024]].concat());
+    expect_same(
+        &place,
+        "$mh tar -tvf g.tar | cut -d/ -f1 > la
+         for gone in one two three 'one two'; do
+           cp g.tar h.tar; $mh tar --delete -f h.tar $gone; $mh tar -tvf h.tar | cut -d/ -f1 | sort -u > lb; sort -u la | cmp - lb
+         done",
+    );
+}
+
+#[test]
+fn a_packed_pipe_is_planned_for_what_the_option_says() {
+    let place = Place::new();
+    for (option, name) in [("-z", "gz"), ("-j", "bz2"), ("-J", "xz"), ("--zstd", "zst"), ("--lz4", "lz4"), ("-Z", "Z")]
+    {
+        let ran = place.shell(&format!("cat /dev/null | $mh tar -x {option} --explain"));
+        assert_eq!(ran.exit, Exit::Code(0), "{}", said(&ran));
+        let shown = format!("{}{}", String::from_utf8_lossy(&ran.stdout), said(&ran));
+        assert!(shown.contains(&format!("out of a decoder of {name}")), "{shown}");
+    }
+}
