@@ -3,6 +3,7 @@
 
 mod alike;
 mod ends;
+mod hazards;
 
 use crate::place::{Place, binary};
 use std::path::PathBuf;

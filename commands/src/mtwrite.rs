@@ -30,6 +30,8 @@ const FOLDERS: [&str; 2] = ["", "../lib/manyhands"];
 
 /// What the library does where nothing is said, in bytes; it is its own default.
 const MEMORY_BYTES: u64 = 8 << 20;
+/// And the least that it takes.
+const MEMORY_MIN_BYTES: u64 = 1 << 20;
 
 /// LIMIT: what is read of what the processes tell; each tells two short lines.
 const TOLD_BYTES: usize = 1 << 20;
@@ -123,7 +125,7 @@ fn plan(context: &Context, args: &MtwriteArgs, library: &Path) -> Plan {
     let why = if args.shared.hands_asked().is_some() { "-j" } else { "the CPUs that this process may use" };
     plan.choose("hands", counted(hands as u64, "hand"), why);
     plan.choose("workers", format!("up to {workers}"), "the program's own thread works too where memory is used up");
-    let bytes = args.shared.memory.unwrap_or(MEMORY_BYTES);
+    let bytes = args.shared.memory.unwrap_or(MEMORY_BYTES).max(MEMORY_MIN_BYTES);
     let why = if args.shared.memory.is_some() { "--memory" } else { "far enough ahead, and still in the CPU's cache" };
     plan.choose("memory", terminal::bytes(bytes), why);
     plan.choose("library", terminal::quote(library), "loaded into the program and all that it starts");

@@ -29,6 +29,7 @@ int main(int count, char **words) {
     if (strcmp(how, "handled") && old.sa_handler != SIG_DFL) return 8;
     if (!strcmp(how, "exit")) exit(3);
     if (!strcmp(how, "_exit")) _exit(3);
+    if (!strcmp(how, "quick_exit")) quick_exit(3);
     if (!strcmp(how, "abort")) abort();
     if (!strcmp(how, "exec")) execl("/bin/sh", "sh", "-c", "exit 3", (char *)0);
     if (!strcmp(how, "execv")) { char *shell[] = {"sh", "-c", "exit 3", 0}; execv("/bin/sh", shell); }
@@ -43,7 +44,7 @@ int main(int count, char **words) {
 fn nothing_is_lost_however_a_program_ends() {
     let place = Place::new();
     build(&place, "ends", "-Wno-unused-result", ENDS);
-    let ends = ["return", "exit", "_exit", "abort", "exec", "execv", "term", "handled", "int", "alarm"];
+    let ends = ["return", "exit", "_exit", "quick_exit", "abort", "exec", "execv", "term", "handled", "int", "alarm"];
     for how in ends {
         let plain = run(&place, &format!("rm -f f*; ./ends {how}; echo $?")).stdout;
         let found = run(&place, &format!("rm -f f*; LD_PRELOAD=$lib ./ends {how}; echo $?"));

@@ -12,6 +12,7 @@ pub mod paths;
 pub mod signals;
 pub mod start;
 
+use crate::end;
 use crate::numbers::{self, Meaning};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{Mode, OFlags, Stat, Timestamps, XattrFlags};
@@ -20,14 +21,19 @@ use rustix::process::{Gid, Resource, Uid, getrlimit};
 use std::ffi::CStr;
 use std::io;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread::JoinHandle;
 
 /// LIMIT: our descriptors have numbers from here, or from the half of what the process may have. A program with more files open
 /// gets numbers beyond ours.
 const FIRST_PRIVATE: i32 = 1024;
 static FROM: OnceLock<i32> = OnceLock::new();
 
-/// Standard error as it was when there was first something to say: programs close theirs at their end, to hear of errors.
-static STANDARD_ERROR: OnceLock<Option<Descriptor>> = OnceLock::new();
+/// Our number of standard error as it was when the first file was queued: programs close its stream at their end, to hear of errors.
+static STANDARD_ERROR: AtomicI32 = AtomicI32::new(NOT_KEPT);
+const NOT_KEPT: i32 = -1;
+/// The program has closed the number: it may be any file's now, and who waited for the end of it must see it.
+const IS_CLOSED: i32 = -2;
 
 /// A descriptor's number. All calls go to the kernel, past the functions of any library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +60,11 @@ impl Descriptor {
     /// What it leads to.
     pub fn status(self) -> rustix::io::Result<Stat> {
         self.with(|descriptor| rustix::fs::fstat(descriptor))
+    }
+
+    /// What kind of file system it is on, and how many blocks that has in all.
+    pub fn room(self) -> rustix::io::Result<(u64, u64)> {
+        self.with(|descriptor| rustix::fs::fstatfs(descriptor)).map(|room| (room.f_type.cast_unsigned(), room.f_blocks))
     }
 
     /// How it was opened.
@@ -133,7 +144,7 @@ pub fn write_all(descriptor: Descriptor, mut bytes: &[u8], mut offset: Option<u6
 }
 
 /// Starts a thread that no signal of the program's reaches.
-pub fn start_thread(work: fn()) -> io::Result<()> {
+pub fn start_thread(work: fn()) -> io::Result<JoinHandle<()>> {
     let mut all = std::mem::MaybeUninit::uninit();
     let mut before = std::mem::MaybeUninit::uninit();
     // SAFETY: both are places for a signal set; the second is filled by the call that is given the first, which sigfillset fills.
@@ -145,7 +156,7 @@ pub fn start_thread(work: fn()) -> io::Result<()> {
     let started = std::thread::Builder::new().name("mtwrite".to_owned()).stack_size(STACK_BYTES).spawn(work);
     // SAFETY: filled above.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
-    started.map(drop)
+    started
 }
 
 /// LIMIT: a worker's calls are few and shallow.
@@ -153,15 +164,32 @@ const STACK_BYTES: usize = 128 << 10;
 
 /// Something may have to be said later.
 pub fn keep_standard_error() {
-    STANDARD_ERROR.get_or_init(|| Descriptor(libc::STDERR_FILENO).keep());
+    if STANDARD_ERROR.load(Ordering::Acquire) == NOT_KEPT
+        && let Some(kept) = Descriptor(libc::STDERR_FILENO).keep()
+        && STANDARD_ERROR.compare_exchange(NOT_KEPT, kept.0, Ordering::AcqRel, Ordering::Acquire).is_err()
+    {
+        let _another_thread_did = kept.close();
+    }
+}
+
+/// The program closes standard error's number, or sets something else in its place: what is to be said is said before, and nobody else
+/// keeps the old one open.
+pub fn standard_error_ends(is_replaced: bool) {
+    end::say_faults();
+    let next = if is_replaced { NOT_KEPT } else { IS_CLOSED };
+    let kept = STANDARD_ERROR.swap(next, Ordering::AcqRel);
+    if numbers::meaning(kept) == Meaning::Private {
+        let _nobody_listens = Descriptor(kept).close();
+    }
 }
 
 /// Says something on standard error.
 pub fn say(text: &str) {
-    let kept = STANDARD_ERROR.get().copied().flatten();
-    let descriptor =
-        kept.filter(|kept| numbers::meaning(kept.0) == Meaning::Private).unwrap_or(Descriptor(libc::STDERR_FILENO));
-    let _nobody_listens = write_all(descriptor, text.as_bytes(), None);
+    let kept = STANDARD_ERROR.load(Ordering::Acquire);
+    let number = if numbers::meaning(kept) == Meaning::Private { kept } else { libc::STDERR_FILENO };
+    if kept != IS_CLOSED {
+        let _nobody_listens = write_all(Descriptor(number), text.as_bytes(), None);
+    }
 }
 
 /// Tells whoever asked at the start what was done.

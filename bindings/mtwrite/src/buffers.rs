@@ -1,6 +1,7 @@
 //! The memory that waits to be written: buffers of two sizes, all of them together within one budget, used again while they are warm.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What a small file is copied into. Larger wastes more of the budget on smaller files, smaller takes two buffers for most files.
 pub const SMALL_BYTES: usize = 16 << 10;
@@ -12,6 +13,9 @@ pub const MEMORY_MIN_BYTES: usize = 1 << 20;
 /// What is used where nothing is said. More makes a program be ahead for longer and leaves the CPU's cache: 1 to 8 MiB were equally fast, 32
 /// and 64 MiB slower (`docs/journal/0012-mtwrite.md`).
 pub const MEMORY_BYTES: usize = 8 << 20;
+
+/// Longer than what is worked on takes, where somebody works.
+const WAIT: Duration = Duration::from_millis(100);
 
 /// All buffers.
 pub struct Buffers {
@@ -62,12 +66,12 @@ impl Buffers {
         }
     }
 
-    /// Waits until one of any size can be had.
+    /// Waits until one of any size can be had, but not for ever: who works may end with less, and leave the rest to whoever waits.
     pub fn wait(&self) {
         let mut stock = self.lock();
         stock.waiters += 1;
-        let waited = self.returned.wait_while(stock, |stock| stock.is_used_up());
-        waited.unwrap_or_else(PoisonError::into_inner).waiters -= 1;
+        let waited = self.returned.wait_timeout_while(stock, WAIT, |stock| stock.is_used_up());
+        waited.unwrap_or_else(PoisonError::into_inner).0.waiters -= 1;
     }
 }
 

@@ -2,24 +2,29 @@
 
 use crate::file::{self, BUFFERS, Fault, Free, State};
 use crate::identities::{self, Known};
-use crate::statistics::{self, UNTOLD};
+use crate::statistics::{self, FILES, UNTOLD};
 use crate::{boundary, buffers, workers};
 use std::cell::RefCell;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// LIMIT: failures that are said one by one; the others are counted.
 const FAULTS_SAID: usize = 20;
 
 static FAULTS: Mutex<Vec<Fault>> = Mutex::new(Vec::new());
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 static IS_REPORTED: AtomicBool = AtomicBool::new(false);
 
-/// A failure that the program was not told of, and cannot be any more: it has closed the file.
+/// Threads that are about to fork: no further file is queued until they have done it.
+static FREEZING: AtomicUsize = AtomicUsize::new(0);
+
+/// A failure that no write of the program was answered with, and none can be any more: the file is closed, or no longer queued.
 pub fn remember(fault: Fault) {
     UNTOLD.add(1);
-    let mut faults = FAULTS.lock().unwrap_or_else(PoisonError::into_inner);
+    has_failed();
+    let mut faults = lock_faults();
     if faults.len() < FAULTS_SAID {
         faults.push(fault);
     }
@@ -45,17 +50,40 @@ fn each(act: impl Fn(usize, &'static file::File, identities::Identity)) {
     }
 }
 
+/// This process must not end with 0.
+pub fn has_failed() {
+    HAS_FAILED.store(true, Ordering::Release);
+}
+
 /// The process is about to end with `status`: with which it must end.
 pub fn finish(status: i32) -> i32 {
     release_all();
-    let faults = std::mem::take(&mut *FAULTS.lock().unwrap_or_else(PoisonError::into_inner));
-    for fault in &faults {
-        boundary::say(&said(fault));
-    }
+    say_faults();
     if !IS_REPORTED.swap(true, Ordering::AcqRel) {
-        boundary::report(&statistics::line());
+        boundary::report(&statistics::take());
     }
-    if status == 0 && !faults.is_empty() { 1 } else { status }
+    if status == 0 && HAS_FAILED.load(Ordering::Acquire) { 1 } else { status }
+}
+
+/// The process is about to become another program: whether that one must not end with 0.
+pub fn hand_over() -> bool {
+    release_all();
+    say_faults();
+    if FILES.is_any() {
+        boundary::report(&statistics::take());
+    }
+    HAS_FAILED.load(Ordering::Acquire)
+}
+
+/// Says what failed since it was last said.
+pub fn say_faults() {
+    for fault in std::mem::take(&mut *lock_faults()) {
+        boundary::say(&said(&fault));
+    }
+}
+
+fn lock_faults() -> MutexGuard<'static, Vec<Fault>> {
+    FAULTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn said(fault: &Fault) -> String {
@@ -69,10 +97,10 @@ fn said(fault: &Fault) -> String {
 
 /// All locks of this library, held over a fork.
 pub struct Frozen {
-    _files: Vec<MutexGuard<'static, State>>,
+    files: Vec<MutexGuard<'static, State>>,
     _known: MutexGuard<'static, Known>,
-    _free: MutexGuard<'static, Free>,
-    _faults: MutexGuard<'static, Vec<Fault>>,
+    free: MutexGuard<'static, Free>,
+    faults: MutexGuard<'static, Vec<Fault>>,
     list: MutexGuard<'static, workers::List>,
     _stock: MutexGuard<'static, buffers::Stock>,
 }
@@ -81,32 +109,62 @@ thread_local! {
     static FROZEN: RefCell<Option<Frozen>> = const { RefCell::new(None) };
 }
 
+impl Frozen {
+    fn take() -> Self {
+        let files: Vec<_> = file::all().collect();
+        Self {
+            files: files.iter().map(|(_, file)| file.lock()).collect(),
+            _known: identities::lock(),
+            free: file::lock_free(),
+            faults: lock_faults(),
+            list: workers::lock(),
+            _stock: BUFFERS.lock(),
+        }
+    }
+
+    /// Whether no file is queued, and no thread works on one.
+    fn is_at_rest(&self) -> bool {
+        self.free.is_within(self.files.len()) && self.files.iter().all(|file| file.occupant().is_none())
+    }
+}
+
+/// Whether a file that is written to for the first time must not be queued at this moment.
+pub fn is_freezing() -> bool {
+    FREEZING.load(Ordering::SeqCst) > 0
+}
+
 /// Before a fork: nothing waits, no file is shared between two queues, and no lock is held by a thread that the child does not have.
+/// Other threads may have queued more before the locks are ours; since no further file can be, that comes to an end.
 pub fn freeze() {
-    release_all();
-    let files: Vec<_> = file::all().collect();
-    let frozen = Frozen {
-        _files: files.iter().map(|(_, file)| file.lock()).collect(),
-        _known: identities::lock(),
-        _free: file::lock_free(),
-        _faults: FAULTS.lock().unwrap_or_else(PoisonError::into_inner),
-        list: workers::lock(),
-        _stock: BUFFERS.lock(),
-    };
-    FROZEN.set(Some(frozen));
+    FREEZING.fetch_add(1, Ordering::SeqCst);
+    loop {
+        release_all();
+        let frozen = Frozen::take();
+        if frozen.is_at_rest() {
+            FROZEN.set(Some(frozen));
+            return;
+        }
+        drop(frozen);
+        std::thread::yield_now();
+    }
 }
 
 /// After it, in the parent.
 pub fn thaw() {
-    FROZEN.set(None);
+    if FROZEN.take().is_some() {
+        FREEZING.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
-/// After it, in the child, which begins from nothing.
+/// After it, in the child, which begins from nothing: what failed before is the parent's to say.
 pub fn thaw_in_child() {
-    let mut frozen = FROZEN.take();
-    if let Some(frozen) = &mut frozen {
+    if let Some(mut frozen) = FROZEN.take() {
         frozen.list.begin_again();
+        frozen.free.begin_again();
+        frozen.faults.clear();
     }
+    FREEZING.store(0, Ordering::SeqCst);
     statistics::begin_again();
+    HAS_FAILED.store(false, Ordering::Release);
     IS_REPORTED.store(false, Ordering::Release);
 }

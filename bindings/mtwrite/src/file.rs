@@ -8,6 +8,7 @@ use crate::numbers::{self, Meaning};
 use crate::statistics::{BYTES, CALLS, DRAINED};
 use crate::{end, workers};
 use rustix::fs::Timestamps;
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,6 +16,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// LIMIT: files at once, open and closed. Each holds a descriptor; more would not be written any sooner.
 const FILES: usize = 256;
+
+/// Set-user-ID and set-group-ID.
+const SET_ID: u32 = 0o6000;
 
 /// The buffers of all files.
 pub static BUFFERS: Buffers = Buffers::new();
@@ -110,7 +114,18 @@ pub struct State {
     turn: Turn,
     waiters: usize,
     fault: Option<Fault>,
+    lost: Lost,
+    /// A write or a flush has answered with the fault.
     is_told: bool,
+}
+
+/// What could not be done to a file, for what comes after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Lost {
+    /// What follows lost bytes would be in the wrong place.
+    bytes: bool,
+    /// A program that is not given the file away would leave out the set-user-ID.
+    owner: bool,
 }
 
 /// A file that was just opened, for queueing.
@@ -166,9 +181,23 @@ pub fn adopt(fresh: Fresh) -> Result<usize, Fresh> {
     state.identity = fresh.identity;
     state.may_furnish = fresh.may_furnish;
     state.all_bytes = 0;
+    state.lost = Lost::default();
     state.is_told = false;
     drop(state);
     Ok(index)
+}
+
+impl Free {
+    /// In a process that was forked all places are free.
+    pub fn begin_again(&mut self) {
+        self.returned.clear();
+        self.never_used = 0;
+    }
+
+    /// Whether files are in none but the first `count` places.
+    pub fn is_within(&self, count: usize) -> bool {
+        self.never_used <= count
+    }
 }
 
 impl File {
@@ -185,6 +214,7 @@ impl File {
             turn: Turn::Resting,
             waiters: 0,
             fault: None,
+            lost: Lost { bytes: false, owner: false },
             is_told: false,
         };
         Self { state: Mutex::new(state), rested: Condvar::new() }
@@ -208,6 +238,7 @@ impl File {
         BYTES.add(bytes.len() as u64);
         while !rest.is_empty() {
             let mut state = self.lock_for(number)?;
+            state.tell()?;
             let put = state.put(rest, offset);
             rest = &rest[put..];
             offset = offset.map(|offset| offset + put as u64);
@@ -228,6 +259,7 @@ impl File {
     /// Queues another call, where the program is known to be allowed it.
     pub fn furnish(&self, number: i32, call: Call) -> Result<(), Refusal> {
         let mut state = self.lock_for(number)?;
+        state.failed()?;
         if !state.may_furnish {
             return Err(Refusal::NotHere);
         }
@@ -238,7 +270,8 @@ impl File {
         Ok(())
     }
 
-    /// The program closes its number. What waits is performed later; what failed already is told now.
+    /// The program closes its number. What waits is performed later; what failed already is answered now, and said at the end too:
+    /// few programs look at this answer.
     pub fn close(&self, index: usize, number: i32) -> Result<(), Refusal> {
         let mut state = self.lock();
         if state.number != Some(number) {
@@ -246,7 +279,7 @@ impl File {
         }
         state.number = None;
         numbers::set(number, Meaning::Unknown);
-        let told = state.tell();
+        let failed = state.failed();
         if state.turn == Turn::Resting && state.calls.is_empty() {
             state.leave(index);
         } else if state.turn == Turn::Resting {
@@ -255,7 +288,7 @@ impl File {
             drop(state);
             workers::list(index, bytes);
         }
-        told
+        failed
     }
 
     /// Waits, or works, until all that the program asked of the file of `identity` was done.
@@ -277,10 +310,16 @@ impl File {
         }
     }
 
-    /// What failed, if it is known.
-    pub fn told(&self, identity: Identity) -> Result<(), Refusal> {
+    /// What failed, for an answer that programs look at: to a write or a flush.
+    pub fn tell(&self, identity: Identity) -> Result<(), Refusal> {
         let mut state = self.lock();
         if state.is_here(identity) { state.tell() } else { Ok(()) }
+    }
+
+    /// What failed, for any other answer.
+    pub fn failed(&self, identity: Identity) -> Result<(), Refusal> {
+        let state = self.lock();
+        if state.is_here(identity) { state.failed() } else { Ok(()) }
     }
 
     /// From now on the program's calls go to the kernel as they are.
@@ -303,8 +342,7 @@ impl File {
 
     /// What is in this place now.
     pub fn occupant(&self) -> Option<Identity> {
-        let state = self.lock();
-        state.private.is_some().then_some(state.identity)
+        self.lock().occupant()
     }
 
     /// Performs what waits. Says whether there was anything.
@@ -320,12 +358,13 @@ impl File {
             let spare = std::mem::take(&mut state.spare);
             let mut calls = std::mem::replace(&mut state.calls, spare);
             state.waiting_bytes = 0;
-            let earlier = state.fault.is_some();
+            let mut lost = state.lost;
             drop(state);
             let count = calls.len();
-            let fault = perform_all(private, &mut calls, earlier);
+            let fault = perform_all(private, &mut calls, &mut lost);
             OWED.fetch_sub(count, Ordering::SeqCst);
             state = self.lock();
+            state.lost = lost;
             state.spare = calls;
             state.fault = state.fault.take().or(fault);
         }
@@ -340,12 +379,8 @@ impl File {
     }
 
     fn lock_for(&self, number: i32) -> Result<MutexGuard<'_, State>, Refusal> {
-        let mut state = self.lock();
-        if state.number != Some(number) {
-            return Err(Refusal::NotHere);
-        }
-        state.tell()?;
-        Ok(state)
+        let state = self.lock();
+        if state.number == Some(number) { Ok(state) } else { Err(Refusal::NotHere) }
     }
 }
 
@@ -362,14 +397,18 @@ impl State {
         self.number.is_none() || self.waiting_bytes >= LARGE_BYTES
     }
 
+    /// What is in this place.
+    pub fn occupant(&self) -> Option<Identity> {
+        self.private.is_some().then_some(self.identity)
+    }
+
+    fn failed(&self) -> Result<(), Refusal> {
+        self.fault.as_ref().map_or(Ok(()), |fault| Err(Refusal::Failed(fault.errno)))
+    }
+
     fn tell(&mut self) -> Result<(), Refusal> {
-        match &self.fault {
-            None => Ok(()),
-            Some(fault) => {
-                self.is_told = true;
-                Err(Refusal::Failed(fault.errno))
-            }
-        }
+        self.is_told |= self.fault.is_some();
+        self.failed()
     }
 
     fn push(&mut self, call: Call) {
@@ -423,18 +462,17 @@ impl State {
 }
 
 impl Fault {
-    fn of(operation: &'static str, descriptor: Descriptor, error: Option<rustix::io::Errno>) -> Option<Self> {
+    fn of(operation: &'static str, descriptor: Descriptor, error: Option<Errno>) -> Option<Self> {
         error.map(|error| Self { operation, path: descriptor.path(), errno: error.raw_os_error() })
     }
 }
 
-/// Performs the calls up to the first that fails, and gives back their memory.
-fn perform_all(descriptor: Descriptor, calls: &mut VecDeque<Call>, has_failed: bool) -> Option<Fault> {
+/// Performs the calls, but for bytes behind lost ones, and gives back their memory. The first fault is what is said.
+fn perform_all(descriptor: Descriptor, calls: &mut VecDeque<Call>, lost: &mut Lost) -> Option<Fault> {
     let mut fault = None;
     for call in calls.drain(..) {
-        if !has_failed && fault.is_none() {
-            let (operation, outcome) = perform(descriptor, &call);
-            fault = Fault::of(operation, descriptor, outcome.err());
+        if let Some((operation, error)) = perform(descriptor, &call, lost) {
+            fault = fault.or_else(|| Fault::of(operation, descriptor, Some(error)));
         }
         if let Call::Write(buffer) | Call::WriteAt(buffer, _) = call {
             BUFFERS.give_back(buffer);
@@ -443,13 +481,27 @@ fn perform_all(descriptor: Descriptor, calls: &mut VecDeque<Call>, has_failed: b
     fault
 }
 
-fn perform(descriptor: Descriptor, call: &Call) -> (&'static str, rustix::io::Result<()>) {
-    match call {
-        Call::Write(bytes) => ("write", boundary::write_all(descriptor, bytes, None)),
-        Call::WriteAt(bytes, offset) => ("write", boundary::write_all(descriptor, bytes, Some(*offset))),
-        Call::Owner(user, group) => ("change the owner of", descriptor.change_owner(*user, *group)),
-        Call::Mode(mode) => ("change the mode of", descriptor.change_mode(*mode)),
+/// What failed, and why.
+fn perform(descriptor: Descriptor, call: &Call, lost: &mut Lost) -> Option<(&'static str, Errno)> {
+    let write = |bytes: &[u8], offset, lost: &mut Lost| {
+        let outcome = if lost.bytes { Ok(()) } else { boundary::write_all(descriptor, bytes, offset) };
+        lost.bytes |= outcome.is_err();
+        outcome
+    };
+    let (operation, outcome) = match call {
+        Call::Write(bytes) => ("write", write(bytes, None, lost)),
+        Call::WriteAt(bytes, offset) => ("write", write(bytes, Some(*offset), lost)),
+        Call::Owner(user, group) => {
+            let outcome = descriptor.change_owner(*user, *group);
+            lost.owner |= outcome.is_err();
+            ("change the owner of", outcome)
+        }
+        Call::Mode(mode) => {
+            let mode = if lost.owner { *mode & !SET_ID } else { *mode };
+            ("change the mode of", descriptor.change_mode(mode))
+        }
         Call::Times(times) => ("change the times of", descriptor.change_times(times)),
         Call::Attribute(name, value, flags) => ("set an attribute of", descriptor.set_attribute(name, value, *flags)),
-    }
+    };
+    outcome.err().map(|error| (operation, error))
 }

@@ -1,7 +1,7 @@
 //! Which files are queued, by device and inode: for whoever comes by a path or by another descriptor.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a file is, whatever its names.
@@ -13,10 +13,16 @@ pub struct Identity {
     pub inode: u64,
 }
 
-/// Identity -> index of the file.
-pub type Known = BTreeMap<Identity, usize>;
+/// What is remembered of files.
+pub struct Known {
+    /// Their places.
+    queued: BTreeMap<Identity, usize>,
+    /// Those that the program has locked, and that are queued no more.
+    locked: BTreeSet<Identity>,
+}
 
-static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<Known> = Mutex::new(Known { queued: BTreeMap::new(), locked: BTreeSet::new() });
+static HAS_LOCKED: AtomicBool = AtomicBool::new(false);
 
 /// How many there are: asked by every call with a path, most often to learn that there is none.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -34,23 +40,34 @@ pub fn any() -> bool {
 
 /// The file of that identity.
 pub fn find(identity: Identity) -> Option<usize> {
-    if any() { lock().get(&identity).copied() } else { None }
+    if any() { lock().queued.get(&identity).copied() } else { None }
 }
 
 /// Adds a file. The one that is there already instead, if there is one.
 pub fn add(identity: Identity, index: usize) -> Result<(), usize> {
     let mut known = lock();
-    if let Some(&other) = known.get(&identity) {
+    if let Some(&other) = known.queued.get(&identity) {
         return Err(other);
     }
-    known.insert(identity, index);
-    COUNT.store(known.len(), Ordering::Release);
+    known.queued.insert(identity, index);
+    COUNT.store(known.queued.len(), Ordering::Release);
     Ok(())
 }
 
 /// Takes it out.
 pub fn remove(identity: Identity) {
     let mut known = lock();
-    known.remove(&identity);
-    COUNT.store(known.len(), Ordering::Release);
+    known.queued.remove(&identity);
+    COUNT.store(known.queued.len(), Ordering::Release);
+}
+
+/// The program has locked it.
+pub fn lock_for_good(identity: Identity) {
+    lock().locked.insert(identity);
+    HAS_LOCKED.store(true, Ordering::Release);
+}
+
+/// Whether the program has ever locked it.
+pub fn is_locked(identity: Identity) -> bool {
+    HAS_LOCKED.load(Ordering::Acquire) && lock().locked.contains(&identity)
 }

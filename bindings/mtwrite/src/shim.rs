@@ -8,6 +8,7 @@ use crate::identities::{self, Identity};
 use crate::numbers::{self, Meaning};
 use crate::statistics::FILES;
 use rustix::fs::{FileType, OFlags, Stat};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// What the boundary does with a call.
@@ -30,8 +31,25 @@ const ROOT: u32 = 0;
 /// Where an extended attribute was last set with success: a device and a kind of name.
 static ATTRIBUTES_WORK: AtomicU64 = AtomicU64::new(0);
 
+/// Which owners were accepted: a device, a user and a group, each in the place that its own bits name.
+static OWNERS_WORK: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+
+/// The device that was last found to store what is written to it.
+static STORES: AtomicU64 = AtomicU64::new(0);
+
+/// What the standard streams led to when the first file was to be queued: a process may have inherited duplicates of them.
+static STANDARD: OnceLock<[Option<Identity>; 3]> = OnceLock::new();
+
 /// LIE: /dev/null is a file that is neither regular nor a pipe; it and the standard streams tell nobody anything that waits for it.
+/// Files that they lead to are written by stdio as well, which is not seen.
 const LAST_STANDARD_STREAM: i32 = 2;
+
+/// File systems that have room and store nothing: writes are commands, or are refused.
+const EFIVARFS: u64 = 0xde5e_81e4;
+const HUGETLBFS: u64 = 0x9584_58f6;
+/// Those that store and may have no limit, so that they name no room.
+const TMPFS: u64 = 0x0102_1994;
+const RAMFS: u64 = 0x8584_58f6;
 
 impl From<Refusal> for Answer {
     fn from(refusal: Refusal) -> Self {
@@ -62,6 +80,7 @@ pub fn cease() {
 /// Whose rights the process has may have changed.
 pub fn know_user() {
     USER.store(rustix::process::geteuid().as_raw(), Ordering::Release);
+    OWNERS_WORK.iter().for_each(|place| place.store(0, Ordering::Release));
 }
 
 /// Bytes of the program for a descriptor, at its offset or at a place.
@@ -81,7 +100,7 @@ pub fn write(number: i32, bytes: &[u8], offset: Option<u64>) -> Answer {
 
 fn first_write(number: i32, bytes: &[u8], offset: Option<u64>) -> Answer {
     match numbers::meaning(number) {
-        Meaning::Unknown if !bytes.is_empty() && QUEUES_DATA.load(Ordering::Acquire) => match consider(number) {
+        Meaning::Unknown if !bytes.is_empty() && may_queue() => match consider(number) {
             Some(index) => answer(file::at(index).write(index, number, bytes, offset)),
             None => {
                 before_telling(number);
@@ -95,6 +114,10 @@ fn first_write(number: i32, bytes: &[u8], offset: Option<u64>) -> Answer {
     }
 }
 
+fn may_queue() -> bool {
+    QUEUES_DATA.load(Ordering::Acquire) && !end::is_freezing()
+}
+
 /// Bytes to a pipe may tell somebody that a file is ready.
 pub fn before_telling(number: i32) {
     if numbers::meaning(number) == Meaning::Talks {
@@ -103,8 +126,8 @@ pub fn before_telling(number: i32) {
 }
 
 /// Owner, mode, times or an attribute by descriptor. What may be refused is not queued: a program does other things where it is.
-pub fn furnish(number: i32, is_certain: impl FnOnce(u32) -> bool, call: impl FnOnce() -> Call) -> Answer {
-    let is_queued = QUEUES_METADATA.load(Ordering::Acquire) && is_certain(USER.load(Ordering::Acquire));
+pub fn furnish(number: i32, is_certain: bool, call: impl FnOnce() -> Call) -> Answer {
+    let is_queued = is_certain && QUEUES_METADATA.load(Ordering::Acquire);
     match queued(number) {
         Some((index, _)) if is_queued => match file::at(index).furnish(number, call()) {
             Err(Refusal::NotHere) => settle(number),
@@ -114,9 +137,30 @@ pub fn furnish(number: i32, is_certain: impl FnOnce(u32) -> bool, call: impl FnO
     }
 }
 
-/// Root alone may give a file away for certain.
-pub fn may_change_owner(user: u32) -> bool {
-    user == ROOT
+/// Root alone may give a file away; where its users are not all known, or the file system has no owners, not even root: an owner is
+/// certain once it was accepted.
+pub fn may_change_owner(number: i32, owner: u32, group: u32) -> bool {
+    USER.load(Ordering::Acquire) == ROOT
+        && queued(number).is_some_and(|(_, identity)| {
+            let (place, code) = place_of_owner(identity, owner, group);
+            place.load(Ordering::Acquire) == code
+        })
+}
+
+/// An owner was changed, not queued.
+pub fn owner_was_changed(number: i32, owner: u32, group: u32) {
+    if let Some((_, identity)) = queued(number) {
+        let (place, code) = place_of_owner(identity, owner, group);
+        place.store(code, Ordering::Release);
+    }
+}
+
+/// Where an owner is remembered, and as what. LIE: two may look alike; then the refusal of one comes late, and is said.
+fn place_of_owner(identity: Identity, owner: u32, group: u32) -> (&'static AtomicU64, u64) {
+    let both = u64::from(owner) << 32 | u64::from(group);
+    // The odd factor spreads the bits; 0 would be an empty place.
+    let code = (both ^ identity.device.rotate_left(16)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    (&OWNERS_WORK[(code >> 58) as usize], code)
 }
 
 /// Whether an attribute of that name will be taken by the file system, since one like it was.
@@ -143,7 +187,27 @@ fn kind_of_attribute(identity: Identity, name: &[u8]) -> u64 {
 pub fn settle(number: i32) -> Answer {
     let Some((index, identity)) = queued(number) else { return Answer::Pass };
     file::at(index).drain(index, identity);
-    file::at(index).told(identity).map_or_else(Answer::from, |()| Answer::Pass)
+    file::at(index).failed(identity).map_or_else(Answer::from, |()| Answer::Pass)
+}
+
+/// The same for bytes that take another way than the queue: a program looks at the answer.
+pub fn settle_and_tell(number: i32) -> Answer {
+    let Some((index, identity)) = queued(number) else { return Answer::Pass };
+    file::at(index).drain(index, identity);
+    file::at(index).tell(identity).map_or_else(Answer::from, |()| Answer::Pass)
+}
+
+/// The same for a flush, which means the file's bytes by whichever descriptor they came.
+pub fn flush(number: i32) -> Answer {
+    if identities::any()
+        && queued(number).is_none()
+        && let Ok(status) = Descriptor::of_program(number).status()
+        && let Some((index, identity)) = queued_file(&status)
+    {
+        file::at(index).drain(index, identity);
+        return file::at(index).tell(identity).map_or_else(Answer::from, |()| Answer::Pass);
+    }
+    settle_and_tell(number)
 }
 
 /// The same for a call after which the file can be written by other ways than this number.
@@ -156,8 +220,68 @@ pub fn settle_for_good(number: i32) -> Answer {
     answer
 }
 
+/// The number will lead elsewhere, whether or not anybody hears what failed.
+pub fn release(number: i32) {
+    if let Some((index, identity)) = queued(number) {
+        file::at(index).release(index, identity);
+    }
+}
+
+/// A lock is taken or given back: whoever waits for it may look at any file. LIE: the kernel gives up a process's locks on a file when any
+/// of its descriptors is closed, so there must be none of ours.
+pub fn before_lock(number: i32) -> Answer {
+    end::drain_all();
+    let answer = settle_for_good(number);
+    if let Ok(status) = Descriptor::of_program(number).status() {
+        if let Some((index, identity)) = queued_file(&status) {
+            file::at(index).release(index, identity);
+        }
+        identities::lock_for_good(identity_of(&status));
+    }
+    if answer == Answer::Pass {
+        // Its close gives the lock back.
+        numbers::set(number, Meaning::Talks);
+    }
+    answer
+}
+
+/// A number was doubled: what is written by both must not wait in a queue of one.
+pub fn doubled(number: i32, double: i32) {
+    numbers::set(double, Meaning::Unknown);
+    let status = Descriptor::of_program(double).status();
+    if status.is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::RegularFile) {
+        for number in [number, double].into_iter().filter(|&number| numbers::meaning(number) == Meaning::Unknown) {
+            numbers::set(number, Meaning::Foreign);
+        }
+    }
+}
+
+/// A number will be closed: whoever is at the other end of a pipe is told by that, too.
+pub fn before_end(number: i32) {
+    let talks = match numbers::meaning(number) {
+        Meaning::Talks => true,
+        Meaning::Private | Meaning::Queued(_) => false,
+        Meaning::Foreign if number > LAST_STANDARD_STREAM => false,
+        // One call more for each number that nothing was written to, while a file is queued.
+        _ if identities::any() => {
+            let status = Descriptor::of_program(number).status();
+            status.is_ok_and(|status| talks(FileType::from_raw_mode(status.st_mode)))
+        }
+        _ => false,
+    };
+    if talks {
+        end::drain_all();
+    }
+}
+
+/// Whether somebody may be at the other end.
+fn talks(kind: FileType) -> bool {
+    matches!(kind, FileType::Fifo | FileType::Socket | FileType::Unknown)
+}
+
 /// The program closes a number. It does so in any case; the answer is what it hears.
 pub fn close(number: i32) -> Answer {
+    before_end(number);
     match numbers::meaning(number) {
         Meaning::Queued(index) => match file::at(index).close(index, number) {
             Err(Refusal::Failed(errno)) => Answer::Failed(errno),
@@ -176,8 +300,8 @@ pub fn is_private(number: i32) -> bool {
     numbers::meaning(number) == Meaning::Private
 }
 
-/// A file was opened, or a number is new for another reason.
-pub fn opened(number: i32, flags: OFlags) {
+/// A file was opened, or a number is new for another reason. Whether it must be opened again: who may open it was waiting.
+pub fn opened(number: i32, flags: OFlags) -> bool {
     if let Some((index, identity)) = queued(number) {
         // It was closed behind our back.
         file::at(index).release(index, identity);
@@ -191,7 +315,9 @@ pub fn opened(number: i32, flags: OFlags) {
         && let Some((index, identity)) = queued_file(&status)
     {
         file::at(index).release(index, identity);
+        return true;
     }
+    false
 }
 
 /// A path was looked at: true where it must be looked at again, as its file was not as the program believes.
@@ -226,6 +352,19 @@ pub fn before_path(care: Care, status: impl FnOnce() -> Option<Stat>) {
     }
 }
 
+/// A name will be another. What is below a folder, or behind a link, goes with it.
+pub fn before_rename(status: impl FnOnce() -> Option<Stat>) {
+    if identities::any()
+        && let Some(status) = status()
+    {
+        match queued_file(&status) {
+            Some((index, identity)) => file::at(index).drain(index, identity),
+            None if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile => end::drain_all(),
+            None => {}
+        }
+    }
+}
+
 fn queued_file(status: &Stat) -> Option<(usize, Identity)> {
     let identity = identity_of(status);
     let is_regular = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
@@ -250,12 +389,15 @@ fn is_still(number: i32, identity: Identity) -> bool {
 /// The first bytes for a number: whether its file is one to queue. It is if it is new and empty, has one name, and can only be written
 /// by this descriptor.
 fn consider(number: i32) -> Option<usize> {
+    if number <= LAST_STANDARD_STREAM {
+        numbers::set(number, Meaning::Foreign);
+        return None;
+    }
     let descriptor = Descriptor::of_program(number);
     let status = descriptor.status().ok()?;
     let kind = FileType::from_raw_mode(status.st_mode);
     if kind != FileType::RegularFile {
-        let talks = !matches!(kind, FileType::CharacterDevice | FileType::BlockDevice) && number > LAST_STANDARD_STREAM;
-        numbers::set(number, if talks { Meaning::Talks } else { Meaning::Foreign });
+        numbers::set(number, if talks(kind) { Meaning::Talks } else { Meaning::Foreign });
         return None;
     }
     let index = adopt(number, descriptor, &status);
@@ -274,12 +416,18 @@ fn adopt(number: i32, descriptor: Descriptor, status: &Stat) -> Option<usize> {
     let flags = descriptor.flags().ok()?;
     let other_ways = OFlags::APPEND | OFlags::DIRECT | OFlags::SYNC | OFlags::DSYNC | OFlags::PATH;
     let is_for_writing_alone = flags & OFlags::ACCMODE == OFlags::WRONLY && !flags.intersects(other_ways);
-    if status.st_size != 0 || status.st_nlink != 1 || !is_for_writing_alone {
+    let identity = identity_of(status);
+    if status.st_size != 0
+        || status.st_nlink != 1
+        || !is_for_writing_alone
+        || identities::is_locked(identity)
+        || is_standard(identity)
+        || !stores(descriptor, identity.device)
+    {
         return None;
     }
     boundary::keep_standard_error();
     let private = descriptor.keep()?;
-    let identity = identity_of(status);
     let user = USER.load(Ordering::Acquire);
     let fresh = Fresh { number, private, identity, may_furnish: user == ROOT || user == status.st_uid };
     match file::adopt(fresh) {
@@ -295,4 +443,29 @@ fn adopt(number: i32, descriptor: Descriptor, status: &Stat) -> Option<usize> {
             None
         }
     }
+}
+
+fn is_standard(identity: Identity) -> bool {
+    let standard = STANDARD.get_or_init(|| {
+        [0, 1, LAST_STANDARD_STREAM]
+            .map(|number| Descriptor::of_program(number).status().ok().map(|status| identity_of(&status)))
+    });
+    standard.contains(&Some(identity))
+}
+
+/// Whether what is written to a file of that device is kept, so that two writes may become one: in /proc, /sys and their like each is a
+/// command. They name no room. LIMIT: asked when the device is another than that of the last file.
+fn stores(descriptor: Descriptor, device: u64) -> bool {
+    if STORES.load(Ordering::Acquire) == device {
+        return true;
+    }
+    let stores = descriptor.room().is_ok_and(|(kind, blocks)| match kind {
+        EFIVARFS | HUGETLBFS => false,
+        TMPFS | RAMFS => true,
+        _ => blocks > 0,
+    });
+    if stores {
+        STORES.store(device, Ordering::Release);
+    }
+    stores
 }

@@ -60,13 +60,13 @@ fn metadata_comes_after_the_bytes_before_it() {
     let file = place.make("a");
     let number = file.as_raw_fd();
     write(&file, b"first");
-    let mode = |mode| shim::furnish(number, |_| true, || Call::Mode(mode));
+    let mode = |mode| shim::furnish(number, true, || Call::Mode(mode));
     assert_eq!(mode(0o4755), Answer::Queued);
     assert_eq!(shim::write(number, b"second", Some(100)), Answer::Queued);
     assert_eq!(mode(0o600), Answer::Queued);
     let found = status(&file);
     assert_eq!((found.mode() & 0o7777, found.len()), (0o600, 106));
-    assert_eq!(shim::furnish(number, |_| false, || Call::Mode(0)), Answer::Pass, "what may be refused is not queued");
+    assert_eq!(shim::furnish(number, false, || Call::Mode(0)), Answer::Pass, "what may be refused is not queued");
     assert_eq!(shim::close(number), Answer::Pass);
 }
 
@@ -102,6 +102,17 @@ fn a_second_way_to_a_file_ends_the_queueing() {
     shim::opened(other.as_raw_fd(), OFlags::RDONLY);
     assert_eq!(other.metadata().expect("open").len(), 6, "who opens it sees what was written");
     assert_eq!(shim::write(file.as_raw_fd(), b"more", None), Answer::Pass);
+    shim::close(file.as_raw_fd());
+}
+
+#[test]
+fn a_flush_by_another_descriptor_means_the_same_file() {
+    let place = Place::new();
+    let file = place.make("a");
+    let other = File::open(place.path("a")).expect("it is there");
+    write(&file, b"queued");
+    assert_eq!(shim::flush(other.as_raw_fd()), Answer::Pass);
+    assert_eq!(file.metadata().expect("open").len(), 6);
     shim::close(file.as_raw_fd());
 }
 
@@ -162,7 +173,7 @@ fn a_closed_file_is_found_by_whoever_looks_at_it() {
         let name = round.to_string();
         let file = place.make(&name);
         write(&file, &[b'x'; 5000]);
-        shim::furnish(file.as_raw_fd(), |_| true, || Call::Mode(0o640));
+        shim::furnish(file.as_raw_fd(), true, || Call::Mode(0o640));
         shim::close(file.as_raw_fd());
         drop(file);
         let found = rustix::fs::stat(place.path(&name)).expect("it is there");

@@ -16,8 +16,9 @@ impl Count {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    /// Whether it is more than none.
+    pub fn is_any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -46,9 +47,10 @@ const ALL: [(&str, &Count); 7] = [
     ("untold", &UNTOLD),
 ];
 
-/// All counts as one line: `files=3 bytes=4096 ...`.
-pub fn line() -> String {
-    let words: Vec<String> = ALL.iter().map(|(name, count)| format!("{name}={}", count.get())).collect();
+/// All counts as one line: `files=3 bytes=4096 ...`; they begin again, as a process that becomes another program and fails tells twice.
+pub fn take() -> String {
+    let words: Vec<String> =
+        ALL.iter().map(|(name, count)| format!("{name}={}", count.0.swap(0, Ordering::Relaxed))).collect();
     words.join(" ")
 }
 

@@ -7,6 +7,7 @@ use crate::statistics::{FULL, WORKERS};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How long a worker naps before it looks again. Longer lets written bytes be seen later by others, shorter costs CPU time.
@@ -22,11 +23,14 @@ const BYTES_TO_WAKE_FOR: usize = 64 << 10;
 pub struct List {
     ready: VecDeque<usize>,
     most_workers: usize,
-    workers: usize,
+    workers: Vec<JoinHandle<()>>,
     idle: usize,
+    /// Workers end, and none is started any more.
+    is_over: bool,
 }
 
-static LIST: Mutex<List> = Mutex::new(List { ready: VecDeque::new(), most_workers: 1, workers: 0, idle: 0 });
+static LIST: Mutex<List> =
+    Mutex::new(List { ready: VecDeque::new(), most_workers: 1, workers: Vec::new(), idle: 0, is_over: false });
 static BELL: Condvar = Condvar::new();
 
 /// No worker is awake: the first call that is queued must wake one, or start one.
@@ -45,17 +49,35 @@ impl List {
 
     /// In a process that was forked there is no worker.
     pub fn begin_again(&mut self) {
-        (self.workers, self.idle) = (0, 0);
+        // Threads of another process: nobody may wait for them, or let go of what they run on.
+        std::mem::forget(std::mem::take(&mut self.workers));
+        (self.idle, self.is_over) = (0, false);
         self.ready.clear();
         IS_QUIET.store(true, Ordering::SeqCst);
     }
 
     /// Starts a worker, if there may be one more. The program does the work itself where none can be had.
     fn hire(&mut self) {
-        if self.workers < self.most_workers && boundary::start_thread(work).is_ok() {
-            self.workers += 1;
+        if self.workers.len() < self.most_workers
+            && !self.is_over
+            && let Ok(worker) = boundary::start_thread(work)
+        {
+            self.workers.push(worker);
             WORKERS.add(1);
         }
+    }
+}
+
+/// Ends all workers, so that the program's last thread is the process's.
+pub fn retire() {
+    let workers = {
+        let mut list = lock();
+        list.is_over = true;
+        std::mem::take(&mut list.workers)
+    };
+    BELL.notify_all();
+    for worker in workers {
+        let _it_has_no_answer = worker.join();
     }
 }
 
@@ -79,7 +101,7 @@ pub fn attend() {
     if IS_QUIET.load(Ordering::SeqCst) {
         let mut list = lock();
         IS_QUIET.store(false, Ordering::SeqCst);
-        if list.workers == 0 {
+        if list.workers.is_empty() {
             list.hire();
         }
         drop(list);
@@ -90,22 +112,28 @@ pub fn attend() {
 /// Memory is used up: works for a while, or waits until some comes back.
 pub fn relieve() {
     FULL.add(1);
-    let mut list = lock();
-    let next = list.ready.pop_front();
-    if next.is_some() && list.idle == 0 {
-        list.hire();
-    }
-    let has_idle = list.idle > 0;
-    drop(list);
-    if has_idle {
-        BELL.notify_one();
-    }
-    let has_worked = match next {
-        Some(index) => file::at(index).run(index, Extent::Worthwhile),
-        None => sweep(),
-    };
-    if !has_worked {
-        BUFFERS.wait();
+    loop {
+        let mut list = lock();
+        let next = list.ready.pop_front();
+        if next.is_some() && list.idle == 0 {
+            list.hire();
+        }
+        let has_idle = list.idle > 0;
+        drop(list);
+        if has_idle {
+            BELL.notify_one();
+        }
+        // Who saw to a file that was listed has left it on the list.
+        let has_worked = match next {
+            Some(index) => file::at(index).run(index, Extent::Worthwhile),
+            None => sweep(),
+        };
+        if has_worked {
+            return;
+        }
+        if next.is_none() {
+            return BUFFERS.wait();
+        }
     }
 }
 
@@ -122,7 +150,7 @@ fn sweep() -> bool {
 fn work() {
     let mut naps = 0;
     let mut list = lock();
-    loop {
+    while !list.is_over {
         if let Some(index) = list.ready.pop_front() {
             drop(list);
             file::at(index).run(index, Extent::Worthwhile);
@@ -150,14 +178,14 @@ fn work() {
 
 /// Until somebody queues something. The last one to fall asleep looks once more: what is queued before it said so rings for nobody.
 fn sleep(mut list: MutexGuard<'static, List>) -> MutexGuard<'static, List> {
-    if list.idle == list.workers {
+    if list.idle == list.workers.len() {
         IS_QUIET.store(true, Ordering::SeqCst);
         if file::owed() > 0 {
             IS_QUIET.store(false, Ordering::SeqCst);
             return list;
         }
     }
-    while list.ready.is_empty() && IS_QUIET.load(Ordering::SeqCst) {
+    while list.ready.is_empty() && !list.is_over && IS_QUIET.load(Ordering::SeqCst) {
         list = BELL.wait(list).unwrap_or_else(PoisonError::into_inner);
     }
     list

@@ -1,6 +1,7 @@
 //! The functions with a descriptor: those that are queued, and those that wait until its file is as the program believes it to be.
 #![expect(unsafe_code, reason = "a boundary: functions that the program calls instead of libc's, with its pointers")]
 
+use crate::boundary;
 use crate::boundary::next::{fail, hook, inside};
 use crate::file::Call;
 use crate::shim::{self, Answer};
@@ -77,6 +78,12 @@ hook! {
         if shim::is_private(number) {
             return fail(libc::EBADF);
         }
+        if number == libc::STDERR_FILENO {
+            inside((), || {
+                end::drain_all();
+                boundary::standard_error_ends(false);
+            });
+        }
         match inside(Answer::Pass, || shim::close(number)) {
             Answer::Failed(errno) => {
                 next();
@@ -86,10 +93,18 @@ hook! {
         }
     };
     fn fchown(number: c_int, user: libc::uid_t, group: libc::gid_t) -> c_int, next => {
-        told(inside(Answer::Pass, || shim::furnish(number, shim::may_change_owner, || Call::Owner(user, group))), next)
+        let answer = inside(Answer::Pass, || {
+            let is_certain = shim::may_change_owner(number, user, group);
+            shim::furnish(number, is_certain, || Call::Owner(user, group))
+        });
+        let outcome = told(answer, next);
+        if outcome == 0 && answer == Answer::Pass {
+            inside((), || shim::owner_was_changed(number, user, group));
+        }
+        outcome
     };
     fn fchmod(number: c_int, mode: mode_t) -> c_int, next => {
-        told(inside(Answer::Pass, || shim::furnish(number, |_| true, || Call::Mode(mode))), next)
+        told(inside(Answer::Pass, || shim::furnish(number, true, || Call::Mode(mode))), next)
     };
     fn futimens(number: c_int, times: *const timespec) -> c_int, next => {
         // SAFETY: as the program promises futimens(3).
@@ -117,7 +132,7 @@ hook! {
         };
         let answer = inside(Answer::Pass, || {
             let works = shim::may_set_attribute(number, name.to_bytes());
-            shim::furnish(number, |_| works, call)
+            shim::furnish(number, works, call)
         });
         let outcome = told(answer, next);
         if outcome == 0 && answer == Answer::Pass {
@@ -143,7 +158,7 @@ unsafe fn set_times(number: c_int, times: *const timespec) -> Answer {
     let known = |time: &timespec| Timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec };
     let times = Timestamps { last_access: known(access), last_modification: known(change) };
     inside(Answer::Pass, || {
-        if is_now || !is_valid { shim::settle(number) } else { shim::furnish(number, |_| true, || Call::Times(times)) }
+        if is_now || !is_valid { shim::settle(number) } else { shim::furnish(number, true, || Call::Times(times)) }
     })
 }
 
@@ -161,14 +176,46 @@ fn replaced(number: c_int) {
         if shim::is_private(number) {
             end::release_all();
         }
-        let _hears_no_error = shim::settle_for_good(number);
+        shim::before_end(number);
+        shim::release(number);
         numbers::set(number, numbers::Meaning::Unknown);
+        if number == libc::STDERR_FILENO {
+            boundary::standard_error_ends(true);
+        }
     });
 }
 
+/// A second number for the same.
+fn doubled(number: c_int, next: impl FnOnce() -> c_int) -> c_int {
+    settled_for_good(number, || {
+        let double = next();
+        if double >= 0 && double != number {
+            inside((), || shim::doubled(number, double));
+        }
+        double
+    })
+}
+
+fn doubled_onto(number: c_int, wanted: c_int, next: impl FnOnce() -> c_int) -> c_int {
+    doubled(number, || {
+        if wanted != number {
+            replaced(wanted);
+        }
+        next()
+    })
+}
+
+fn locked(number: c_int, next: impl FnOnce() -> c_int) -> c_int {
+    told(inside(Answer::Pass, || shim::before_lock(number)), next)
+}
+
+fn flushed(number: c_int, next: impl FnOnce() -> c_int) -> c_int {
+    told(inside(Answer::Pass, || shim::flush(number)), next)
+}
+
 hook! {
-    fn fsync(number: c_int) -> c_int, next => settled(number, next);
-    fn fdatasync(number: c_int) -> c_int, next => settled(number, next);
+    fn fsync(number: c_int) -> c_int, next => flushed(number, next);
+    fn fdatasync(number: c_int) -> c_int, next => flushed(number, next);
     fn ftruncate(number: c_int, length: off_t) -> c_int, next => settled(number, next);
     fn ftruncate64(number: c_int, length: off64_t) -> c_int, next => settled(number, next);
     fn fallocate(number: c_int, mode: c_int, begin: off_t, length: off_t) -> c_int, next => settled(number, next);
@@ -177,10 +224,10 @@ hook! {
     fn posix_fallocate64(number: c_int, begin: off64_t, length: off64_t) -> c_int, next => settled_with_number(number, next);
     fn posix_fadvise(number: c_int, begin: off_t, length: off_t, advice: c_int) -> c_int, next => settled_with_number(number, next);
     fn posix_fadvise64(number: c_int, begin: off64_t, length: off64_t, advice: c_int) -> c_int, next => settled_with_number(number, next);
-    fn sync_file_range(number: c_int, begin: off64_t, length: off64_t, flags: c_uint) -> c_int, next => settled(number, next);
-    fn flock(number: c_int, operation: c_int) -> c_int, next => settled(number, next);
-    fn lockf(number: c_int, command: c_int, length: off_t) -> c_int, next => settled(number, next);
-    fn lockf64(number: c_int, command: c_int, length: off64_t) -> c_int, next => settled(number, next);
+    fn sync_file_range(number: c_int, begin: off64_t, length: off64_t, flags: c_uint) -> c_int, next => flushed(number, next);
+    fn flock(number: c_int, operation: c_int) -> c_int, next => locked(number, next);
+    fn lockf(number: c_int, command: c_int, length: off_t) -> c_int, next => locked(number, next);
+    fn lockf64(number: c_int, command: c_int, length: off64_t) -> c_int, next => locked(number, next);
     fn fremovexattr(number: c_int, name: *const c_char) -> c_int, next => settled(number, next);
     fn futimes(number: c_int, times: *const timeval) -> c_int, next => settled(number, next);
     fn fgetxattr(number: c_int, name: *const c_char, value: *mut c_void, count: size_t) -> ssize_t, next => {
@@ -195,9 +242,9 @@ hook! {
     fn lseek64(number: c_int, offset: off64_t, whence: c_int) -> off64_t, next => {
         bytes_told(inside(Answer::Pass, || shim::settle(number)), 0, || next() as ssize_t) as off64_t
     };
-    fn dup(number: c_int) -> c_int, next => settled_for_good(number, next);
-    fn dup2(number: c_int, wanted: c_int) -> c_int, next => settled_for_good(number, || { replaced(wanted); next() });
-    fn dup3(number: c_int, wanted: c_int, flags: c_int) -> c_int, next => settled_for_good(number, || { replaced(wanted); next() });
+    fn dup(number: c_int) -> c_int, next => doubled(number, next);
+    fn dup2(number: c_int, wanted: c_int) -> c_int, next => doubled_onto(number, wanted, next);
+    fn dup3(number: c_int, wanted: c_int, flags: c_int) -> c_int, next => doubled_onto(number, wanted, next);
     // The third argument may be a pointer or absent: it is passed on as the register that it would be in.
     fn fcntl(number: c_int, command: c_int, argument: c_ulong) -> c_int, next => control(number, command, next);
     fn fcntl64(number: c_int, command: c_int, argument: c_ulong) -> c_int, next => control(number, command, next);
@@ -213,6 +260,7 @@ hook! {
     fn vmsplice(to: c_int, pieces: *const iovec, count: size_t, flags: c_uint) -> ssize_t, next => passed(to, next);
     fn send(number: c_int, start: *const c_void, count: size_t, flags: c_int) -> ssize_t, next => told_by_socket(next);
     fn sendto(number: c_int, start: *const c_void, count: size_t, flags: c_int, to: *const libc::sockaddr, length: libc::socklen_t) -> ssize_t, next => told_by_socket(next);
+    fn shutdown(number: c_int, how: c_int) -> c_int, next => settled(number, || told_by_socket(|| next() as ssize_t) as c_int);
     fn sendmsg(number: c_int, message: *const libc::msghdr, flags: c_int) -> ssize_t, next => {
         // A descriptor may be in it.
         inside((), end::release_all);
@@ -239,6 +287,9 @@ hook! {
 /// All numbers from here on may lead elsewhere soon, those that are ours too.
 fn forget_from(first: c_uint) {
     end::release_all();
+    if first <= libc::STDERR_FILENO.cast_unsigned() {
+        boundary::standard_error_ends(false);
+    }
     for number in i32::try_from(first).unwrap_or(i32::MAX)..numbers::COUNT {
         numbers::set(number, numbers::Meaning::Unknown);
     }
@@ -256,7 +307,7 @@ fn settled_with_number(number: c_int, next: impl FnOnce() -> c_int) -> c_int {
 fn passed(number: c_int, next: impl FnOnce() -> ssize_t) -> ssize_t {
     let answer = inside(Answer::Pass, || {
         shim::before_telling(number);
-        shim::settle(number)
+        shim::settle_and_tell(number)
     });
     bytes_told(answer, 0, next)
 }
@@ -270,6 +321,8 @@ fn told_by_socket(next: impl FnOnce() -> ssize_t) -> ssize_t {
 fn control(number: c_int, command: c_int, next: impl FnOnce() -> c_int) -> c_int {
     match command {
         libc::F_GETFD | libc::F_SETFD | libc::F_GETFL => next(),
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => doubled(number, next),
+        libc::F_SETLK | libc::F_SETLKW | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => locked(number, next),
         _ => settled_for_good(number, next),
     }
 }

@@ -2,11 +2,25 @@
 //! waits is performed before.
 #![expect(unsafe_code, reason = "a boundary: functions that the program calls instead of libc's, with its pointers")]
 
-use crate::boundary::next::{hook, inside};
-use crate::{end, shim};
+use crate::boundary::next::{Next, hook, inside};
+use crate::{end, shim, workers};
 use libc::{FILE, gid_t, pid_t, posix_spawn_file_actions_t, posix_spawnattr_t, uid_t};
 use rustix::fs::OFlags;
-use std::ffi::{c_char, c_int, c_long, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// A stream's number will be closed.
+fn behind_stream(stream: *mut FILE, next: impl FnOnce() -> c_int) -> c_int {
+    if !stream.is_null() {
+        // SAFETY: the program gives an open stream.
+        let number = unsafe { libc::fileno(stream) };
+        inside((), || {
+            shim::before_end(number);
+            shim::release(number);
+        });
+    }
+    next()
+}
 
 fn behind_all<Outcome>(next: impl FnOnce() -> Outcome) -> Outcome {
     inside((), end::drain_all);
@@ -29,21 +43,88 @@ fn for_this_thread(next: impl FnOnce() -> c_int) -> c_int {
 
 /// Ends the process at once, with another status where something failed.
 fn end_now(status: c_int) -> ! {
+    static EXIT: Next = Next::new(c"_exit");
     let status = inside(status, || end::finish(status));
-    // SAFETY: past our own function of that name, which has called this one.
-    unsafe { libc::syscall(libc::SYS_exit_group, status) };
-    std::process::abort()
+    // SAFETY: every libc has it, with this signature.
+    let exit: unsafe extern "C" fn(c_int) -> ! = unsafe { std::mem::transmute::<*mut c_void, _>(EXIT.address()) };
+    // SAFETY: it asks nothing.
+    unsafe { exit(status) }
+}
+
+/// With which status the program ends quickly.
+static QUICK_STATUS: AtomicI32 = AtomicI32::new(0);
+
+/// After all that the program wanted to do at its quick end.
+pub fn end_quickly() {
+    end_now(QUICK_STATUS.load(Ordering::Acquire));
 }
 
 type Words = *const *const c_char;
 
+/// In a process that was another program, one of whose writes failed: its number, so that its children are not meant.
+const FAILED: &CStr = c"MH_MTWRITE_FAILED";
+
+/// Whether this process was another program and must not end with 0.
+pub fn know_failure() {
+    // SAFETY: before the program runs, nobody else reads or changes the environment.
+    let value = unsafe { libc::getenv(FAILED.as_ptr()) };
+    if !value.is_null() {
+        // SAFETY: not null, and a string.
+        if unsafe { CStr::from_ptr(value) }.to_str() == Ok(std::process::id().to_string().as_str()) {
+            end::has_failed();
+        }
+        // SAFETY: as above; the value is not looked at any more.
+        unsafe { libc::unsetenv(FAILED.as_ptr()) };
+    }
+}
+
+/// The process becomes another program, with this one's environment.
+fn becoming(next: impl FnOnce() -> c_int) -> c_int {
+    before_exec();
+    next()
+}
+
+/// The same with another environment: `with` is called again with one that says what failed, where something did.
+///
+/// # Safety
+/// `variables` are as the program promises execve(2).
+unsafe fn becoming_with(variables: Words, next: impl FnOnce() -> c_int, with: impl FnOnce(Words) -> c_int) -> c_int {
+    let has_failed = inside(false, end::hand_over);
+    if !has_failed || variables.is_null() {
+        return next();
+    }
+    let mut list = Vec::new();
+    // SAFETY: the list ends with a null pointer, as the program promises.
+    while let word = unsafe { *variables.add(list.len()) }
+        && !word.is_null()
+    {
+        // SAFETY: a string.
+        if unsafe { CStr::from_ptr(word) }.to_bytes().starts_with(FAILED.to_bytes()) {
+            return next();
+        }
+        list.push(word);
+    }
+    let failed = format!("{}={}\0", FAILED.to_string_lossy(), std::process::id());
+    list.extend([failed.as_ptr().cast(), std::ptr::null()]);
+    with(list.as_ptr())
+}
+
 hook! {
-    fn execve(path: *const c_char, arguments: Words, variables: Words) -> c_int, next => behind_all(next);
-    fn execv(path: *const c_char, arguments: Words) -> c_int, next => behind_all(next);
-    fn execvp(file: *const c_char, arguments: Words) -> c_int, next => behind_all(next);
-    fn execvpe(file: *const c_char, arguments: Words, variables: Words) -> c_int, next => behind_all(next);
-    fn fexecve(number: c_int, arguments: Words, variables: Words) -> c_int, next => behind_all(next);
-    fn execveat(folder: c_int, path: *const c_char, arguments: Words, variables: Words, flags: c_int) -> c_int, next => behind_all(next);
+    fn execve(path: *const c_char, arguments: Words, variables: Words) -> c_int, next => {
+        // SAFETY: the program's arguments but for the variables.
+        unsafe { becoming_with(variables, next, |variables| libc::execve(path, arguments, variables)) }
+    };
+    fn execv(path: *const c_char, arguments: Words) -> c_int, next => becoming(next);
+    fn execvp(file: *const c_char, arguments: Words) -> c_int, next => becoming(next);
+    fn execvpe(file: *const c_char, arguments: Words, variables: Words) -> c_int, next => {
+        // SAFETY: the program's arguments but for the variables.
+        unsafe { becoming_with(variables, next, |variables| libc::execvpe(file, arguments, variables)) }
+    };
+    fn fexecve(number: c_int, arguments: Words, variables: Words) -> c_int, next => {
+        // SAFETY: the program's arguments but for the variables.
+        unsafe { becoming_with(variables, next, |variables| libc::fexecve(number, arguments, variables)) }
+    };
+    fn execveat(folder: c_int, path: *const c_char, arguments: Words, variables: Words, flags: c_int) -> c_int, next => becoming(next);
     fn posix_spawn(pid: *mut pid_t, path: *const c_char, actions: *const posix_spawn_file_actions_t, how: *const posix_spawnattr_t, arguments: Words, variables: Words) -> c_int, next => behind_all(next);
     fn posix_spawnp(pid: *mut pid_t, file: *const c_char, actions: *const posix_spawn_file_actions_t, how: *const posix_spawnattr_t, arguments: Words, variables: Words) -> c_int, next => behind_all(next);
     fn system(line: *const c_char) -> c_int, next => behind_all(next);
@@ -68,22 +149,23 @@ hook! {
     fn unshare(flags: c_int) -> c_int, next => for_this_thread(next);
     fn setns(number: c_int, kind: c_int) -> c_int, next => for_this_thread(next);
     // A stream may stand on a number that was written to without it.
-    fn fclose(stream: *mut FILE) -> c_int, next => {
-        if !stream.is_null() {
-            // SAFETY: the program gives an open stream.
-            let number = unsafe { libc::fileno(stream) };
-            let _nothing_is_told = inside(shim::Answer::Pass, || shim::settle_for_good(number));
-        }
-        next()
+    fn fclose(stream: *mut FILE) -> c_int, next => behind_stream(stream, next);
+    fn pclose(stream: *mut FILE) -> c_int, next => behind_stream(stream, next);
+    fn quick_exit(status: c_int) -> (), next => {
+        QUICK_STATUS.store(status, Ordering::Release);
+        next();
     };
     fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long, next => {
-        inside((), || before_call(number, a, c));
+        if number == libc::SYS_exit_group {
+            end_now(a as c_int);
+        }
+        inside((), || before_call(number, c));
         next()
     };
 }
 
 /// Calls past libc's functions: most are none of our business, of the others all is expected.
-fn before_call(number: c_long, first: c_long, third: c_long) {
+fn before_call(number: c_long, third: c_long) {
     match number {
         libc::SYS_futex | libc::SYS_gettid | libc::SYS_getrandom | libc::SYS_getcpu | libc::SYS_membarrier => {}
         libc::SYS_openat2 => {
@@ -93,9 +175,10 @@ fn before_call(number: c_long, first: c_long, third: c_long) {
                 end::release_all();
             }
         }
-        libc::SYS_exit_group => {
-            end::finish(i32::try_from(first).unwrap_or_default());
+        libc::SYS_execve | libc::SYS_execveat => {
+            end::hand_over();
         }
+        libc::SYS_exit => before_thread_ends(),
         libc::SYS_capset | libc::SYS_setresuid | libc::SYS_setresgid | libc::SYS_setfsuid | libc::SYS_unshare => {
             shim::cease()
         }
@@ -126,22 +209,46 @@ pub unsafe extern "C" fn vfork() -> pid_t {
     unsafe { libc::fork() }
 }
 
-/// What the functions with arguments of any number do first.
+/// What the functions that use this process's environment do first.
 extern "C" fn before_exec() {
-    inside((), end::drain_all);
+    if inside(false, end::hand_over)
+        && let Ok(own) = CString::new(std::process::id().to_string())
+    {
+        // SAFETY: two strings. LIMIT: a program whose other threads change the environment while it becomes another has no order.
+        unsafe { libc::setenv(FAILED.as_ptr(), own.as_ptr(), 1) };
+    }
 }
 
-/// Where the functions go on, by their place in this list.
-static EXECS: [super::next::Next; 3] =
-    [super::next::Next::new(c"execl"), super::next::Next::new(c"execlp"), super::next::Next::new(c"execle")];
-
-extern "C" fn after_exec(which: usize) -> *mut c_void {
-    before_exec();
-    EXECS[which].address()
+/// Without its first thread a process lives until its last one ends: that must be the program's, not ours.
+fn before_thread_ends() {
+    if rustix::thread::gettid() == rustix::process::getpid() {
+        shim::cease();
+        workers::retire();
+    }
 }
 
-/// execl, execlp and execle have arguments of any number, which cannot be passed on but by leaving them where they are.
-macro_rules! exec_with_list {
+/// Where the functions go on whose arguments, or whose frames, must be left where they are.
+static LEFT: [Next; 5] = [
+    Next::new(c"execl"),
+    Next::new(c"execlp"),
+    Next::new(c"execle"),
+    Next::new(c"pthread_exit"),
+    Next::new(c"thrd_exit"),
+];
+const FIRST_OF_THREADS: usize = 3;
+
+extern "C" fn before_left(which: usize) -> *mut c_void {
+    if which < FIRST_OF_THREADS {
+        before_exec();
+    } else {
+        inside((), before_thread_ends);
+    }
+    LEFT[which].address()
+}
+
+/// execl and the like have arguments of any number, which cannot be passed on but by leaving them where they are; the end of a thread
+/// unwinds every frame below it.
+macro_rules! leaving_all_in_place {
     ($($name:ident = $which:literal),*) => {$(
         /// # Safety
         /// As the function of this name says.
@@ -153,13 +260,13 @@ macro_rules! exec_with_list {
             core::arch::naked_asm!(
                 "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
                 concat!("mov edi, ", $which),
-                "call {after_exec}",
+                "call {before_left}",
                 "mov r11, rax",
                 "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
                 "jmp r11",
-                after_exec = sym after_exec,
+                before_left = sym before_left,
             )
         }
     )*};
 }
-exec_with_list!(execl = 0, execlp = 1, execle = 2);
+leaving_all_in_place!(execl = 0, execlp = 1, execle = 2, pthread_exit = 3, thrd_exit = 4);

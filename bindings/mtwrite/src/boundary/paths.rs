@@ -7,28 +7,38 @@ use crate::identities::Identity;
 use crate::shim::{self, Care};
 use libc::{AT_FDCWD, AT_SYMLINK_NOFOLLOW, FILE, dev_t, mode_t, off_t, off64_t, size_t, ssize_t, timeval, utimbuf};
 use rustix::fd::BorrowedFd;
-use rustix::fs::{AtFlags, OFlags};
+use rustix::fs::{AtFlags, OFlags, Stat};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+/// What a path leads to.
+///
+/// # Safety
+/// The path is null or a string.
+unsafe fn status(folder: c_int, path: *const c_char, flags: c_int) -> Option<Stat> {
+    let flags = AtFlags::from_bits_retain(flags.cast_unsigned()) & (AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH);
+    if path.is_null() || (folder < 0 && folder != AT_FDCWD) {
+        return None;
+    }
+    // SAFETY: not null, and a string as the caller promises.
+    let path = unsafe { CStr::from_ptr(path) };
+    // SAFETY: not -1; whether it is open is the kernel's to say.
+    let folder = unsafe { BorrowedFd::borrow_raw(folder) };
+    rustix::fs::statat(folder, path, flags).ok()
+}
 
 /// Sees to the file that a path leads to.
 ///
 /// # Safety
 /// The path is null or a string.
 pub(super) unsafe fn before_path(folder: c_int, path: *const c_char, flags: c_int, care: Care) {
-    inside((), || {
-        shim::before_path(care, || {
-            let flags =
-                AtFlags::from_bits_retain(flags.cast_unsigned()) & (AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH);
-            if path.is_null() || (folder < 0 && folder != AT_FDCWD) {
-                return None;
-            }
-            // SAFETY: not null, and a string as the caller promises.
-            let path = unsafe { CStr::from_ptr(path) };
-            // SAFETY: not -1; whether it is open is the kernel's to say.
-            let folder = unsafe { BorrowedFd::borrow_raw(folder) };
-            rustix::fs::statat(folder, path, flags).ok()
-        });
-    });
+    // SAFETY: as the caller promises.
+    inside((), || shim::before_path(care, || unsafe { status(folder, path, flags) }));
+}
+
+fn renaming(folder: c_int, path: *const c_char, next: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program promises its function a path.
+    inside((), || shim::before_rename(|| unsafe { status(folder, path, AT_SYMLINK_NOFOLLOW) }));
+    next()
 }
 
 /// For a call that changes or reads what the path leads to.
@@ -83,8 +93,12 @@ hook! {
     fn truncate(path: *const c_char, length: off_t) -> c_int, next => behind_file(path, next);
     fn truncate64(path: *const c_char, length: off64_t) -> c_int, next => behind_file(path, next);
     // A name that appears in another place says that the file is ready.
-    fn rename(from: *const c_char, to: *const c_char) -> c_int, next => behind_link(from, next);
-    fn renameat(from: c_int, old: *const c_char, to: c_int, new: *const c_char) -> c_int, next => behind(from, old, AT_SYMLINK_NOFOLLOW, next);
+    fn rename(from: *const c_char, to: *const c_char) -> c_int, next => renaming(AT_FDCWD, from, next);
+    fn renameat(from: c_int, old: *const c_char, to: c_int, new: *const c_char) -> c_int, next => renaming(from, old, next);
+    fn access(path: *const c_char, how: c_int) -> c_int, next => behind_file(path, next);
+    fn eaccess(path: *const c_char, how: c_int) -> c_int, next => behind_file(path, next);
+    fn euidaccess(path: *const c_char, how: c_int) -> c_int, next => behind_file(path, next);
+    fn faccessat(folder: c_int, path: *const c_char, how: c_int, flags: c_int) -> c_int, next => behind(folder, path, flags, next);
     fn renameat2(from: c_int, old: *const c_char, to: c_int, new: *const c_char, flags: c_uint) -> c_int, next => behind_all(next);
     fn link(from: *const c_char, to: *const c_char) -> c_int, next => behind_link(from, next);
     fn linkat(from: c_int, old: *const c_char, to: c_int, new: *const c_char, flags: c_int) -> c_int, next => {
@@ -94,16 +108,31 @@ hook! {
     fn open_by_handle_at(mount: c_int, handle: *mut c_void, flags: c_int) -> c_int, next => behind_all(next);
 }
 
-/// Opens; before, where that empties a file, and after, where it may lead to one that is queued.
-fn opening(folder: c_int, path: *const c_char, flags: c_int, next: impl FnOnce() -> c_int) -> c_int {
+/// Opens; before, where that empties a file, and after, where it may lead to one that is queued: whoever may open that was waiting, too,
+/// so it is opened once more.
+fn opening(folder: c_int, path: *const c_char, flags: c_int, next: impl Fn() -> c_int) -> c_int {
     let open_flags = OFlags::from_bits_retain(flags.cast_unsigned());
-    if open_flags.contains(OFlags::TRUNC) && !open_flags.contains(OFlags::CREATE | OFlags::EXCL) {
+    let is_exclusive = open_flags.contains(OFlags::CREATE | OFlags::EXCL);
+    if open_flags.contains(OFlags::TRUNC) && !is_exclusive {
         // SAFETY: the program promises its function a path.
         unsafe { before_path(folder, path, 0, Care::ForGood) };
     }
-    let number = next();
-    if number >= 0 {
-        inside((), || shim::opened(number, open_flags));
+    let opened = || {
+        let number = next();
+        (number, number >= 0 && inside(false, || shim::opened(number, open_flags)))
+    };
+    let (number, is_early) = opened();
+    if is_early {
+        // SAFETY: a number that the program does not know yet.
+        let _it_was_there = unsafe { rustix::io::try_close(number) };
+        return opened().0;
+    }
+    // SAFETY: the thread's own errno.
+    let is_refused = number < 0 && unsafe { *libc::__errno_location() } == libc::EACCES;
+    if is_refused && !is_exclusive && inside(false, crate::identities::any) {
+        // SAFETY: the program promises its function a path.
+        unsafe { before_path(folder, path, 0, Care::Now) };
+        return opened().0;
     }
     number
 }
@@ -131,7 +160,7 @@ hook! {
     fn freopen(path: *const c_char, mode: *const c_char, stream: *mut FILE) -> *mut FILE, next => behind_all(next);
     fn freopen64(path: *const c_char, mode: *const c_char, stream: *mut FILE) -> *mut FILE, next => behind_all(next);
     fn fdopen(number: c_int, mode: *const c_char) -> *mut FILE, next => {
-        let _a_stream_says_it_itself = inside(shim::Answer::Pass, || shim::settle_for_good(number));
+        inside((), || shim::release(number));
         next()
     };
 }

@@ -96,7 +96,7 @@ fn end(signal: c_int) {
         let mut alone = std::mem::MaybeUninit::uninit();
         libc::sigemptyset(alone.as_mut_ptr());
         libc::sigaddset(alone.as_mut_ptr(), signal);
-        libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal);
+        libc::pthread_kill(libc::pthread_self(), signal);
         libc::pthread_sigmask(libc::SIG_UNBLOCK, alone.as_ptr(), std::ptr::null_mut());
     }
 }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a boundary: runs before the program, and is called by libc at its end")]
 
 use crate::boundary::next::{Next, inside};
-use crate::boundary::{Descriptor, keep_standard_error, say, write_all};
+use crate::boundary::{Descriptor, ending, keep_standard_error, say, write_all};
 use crate::file::BUFFERS;
 use crate::{end, shim, workers};
 use rustix::fs::{Mode, OFlags};
@@ -22,9 +22,11 @@ const STANDARD_ERROR: &str = "-";
 
 static TOLD: OnceLock<OsString> = OnceLock::new();
 
-// SAFETY: glibc has it, with this signature (on_exit(3)); the libc crate has not.
+// SAFETY: glibc has them, with these signatures (on_exit(3)); the libc crate has not.
 unsafe extern "C" {
     fn on_exit(act: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+    // What at_quick_exit(3) calls, which is in no shared library.
+    fn __cxa_at_quick_exit(act: extern "C" fn(*mut c_void), object: *mut c_void) -> c_int;
 }
 
 /// SAFETY: the loader calls it, as it calls every function in this section; it has the section's signature.
@@ -49,7 +51,9 @@ extern "C" fn start() {
         unsafe {
             libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork_in_child));
             on_exit(at_exit, std::ptr::null_mut());
+            __cxa_at_quick_exit(at_quick_exit, std::ptr::null_mut());
         }
+        ending::know_failure();
         if is_libcs_own(c"write") && is_libcs_own(c"close") {
             shim::begin(is_libcs_own(c"fchown") && is_libcs_own(c"fchmod"));
         }
@@ -108,4 +112,9 @@ extern "C" fn at_exit(status: c_int, _argument: *mut c_void) {
             libc::_exit(wanted);
         }
     }
+}
+
+/// The same at a quick end: streams are not written out there.
+extern "C" fn at_quick_exit(_argument: *mut c_void) {
+    ending::end_quickly();
 }
