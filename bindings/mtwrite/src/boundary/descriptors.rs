@@ -66,9 +66,10 @@ hook! {
             // SAFETY: as the program promises writev(2).
             match unsafe { queue(number, piece.iov_base, piece.iov_len, None) } {
                 Answer::Queued => written += piece.iov_len,
-                // What was queued before is in order; the program learns that it was less, and asks again.
-                _ if written > 0 => return written.cast_signed(),
+                // It fails for good: what was queued of it before counts for nothing.
                 Answer::Failed(errno) => return fail(errno) as ssize_t,
+                // What was queued before is in order; the program learns that it was less, and asks again.
+                Answer::Pass if written > 0 => return written.cast_signed(),
                 Answer::Pass => return next(),
             }
         }
@@ -263,6 +264,10 @@ hook! {
     fn shutdown(number: c_int, how: c_int) -> c_int, next => settled(number, || told_by_socket(|| next() as ssize_t) as c_int);
     fn sendmsg(number: c_int, message: *const libc::msghdr, flags: c_int) -> ssize_t, next => {
         // A descriptor may be in it.
+        inside((), end::release_all);
+        next()
+    };
+    fn sendmmsg(number: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int) -> c_int, next => {
         inside((), end::release_all);
         next()
     };
