@@ -17,6 +17,7 @@ const HAZARDS: &str = r#"
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -117,6 +118,9 @@ int main(int count, char **words) {
         MUST(pipe(ends) == 0 && close(ends[1]) == 0 && size_now("a") == sizeof block);
         MUST(pipe(ends) == 0 && write(file, block, 100) == 100);
         MUST(dup2(file, ends[1]) >= 0 && size_now("a") == sizeof block + 100);
+        int source = open("a", O_RDONLY);
+        file = made("c");
+        MUST(pipe(ends) == 0 && sendfile(ends[1], source, 0, 10) == 10 && size_now("c") == sizeof block);
         file = made("b");
         MUST(pipe(ends) == 0 && fclose(fdopen(ends[1], "w")) == 0 && size_now("b") == sizeof block);
     } else if (!strcmp(how, "rename")) {
@@ -187,7 +191,7 @@ fn hazards(place: &Place, cases: &[&str]) {
     build(place, "hazards", "-pthread -Wno-unused-result", HAZARDS);
     for case in cases {
         for run in ["", "LD_PRELOAD=$lib MH_MTWRITE_HANDS=3", "$mh mtwrite -j 1 --"] {
-            succeeds(place, &format!("rm -rf t; mkdir -m 777 t; cd t; {run} timeout 60 ../hazards '{case}'"));
+            succeeds(place, &format!("rm -rf t; mkdir -m 777 t; cd t; {run} timeout -s KILL 60 ../hazards '{case}'"));
         }
     }
 }
@@ -314,7 +318,7 @@ int main(void) {
 fn without_threads_the_program_does_the_work() {
     let place = Place::new();
     build(&place, "alone", "-rdynamic -Wno-unused-result -Wno-builtin-declaration-mismatch", ALONE);
-    succeeds(&place, "LD_PRELOAD=$lib MH_MTWRITE_MEMORY=1 timeout 20 ./alone");
+    succeeds(&place, "LD_PRELOAD=$lib MH_MTWRITE_MEMORY=1 timeout -s KILL 20 ./alone");
     let sizes = succeeds(&place, "stat -c %s a b s49").stdout;
     assert_eq!(String::from_utf8_lossy(&sizes), "9000000\n9000000\n300000\n");
 }

@@ -10,6 +10,8 @@ pub const COUNT: i32 = 1 << 16;
 pub enum Meaning {
     /// Not looked at since it was opened.
     Unknown,
+    /// Not looked at, and there are, or were, two of it: no file that it leads to is queued.
+    Doubled,
     /// None of ours.
     Foreign,
     /// A pipe, a socket or the like: who is at its other end may be told by it that a file is ready.
@@ -24,6 +26,7 @@ const UNKNOWN: u32 = 0;
 const FOREIGN: u32 = 1;
 const TALKS: u32 = 2;
 const PRIVATE: u32 = 3;
+const DOUBLED: u32 = 4;
 const FIRST_QUEUED: u32 = 16;
 
 static MEANINGS: [AtomicU32; COUNT as usize] = [const { AtomicU32::new(UNKNOWN) }; COUNT as usize];
@@ -34,6 +37,7 @@ pub fn meaning(number: i32) -> Meaning {
     // ORDER: acquire, so that who finds a file here finds it filled in; its own lock decides the rest.
     match word.map_or(FOREIGN, |word| word.load(Ordering::Acquire)) {
         UNKNOWN => Meaning::Unknown,
+        DOUBLED => Meaning::Doubled,
         TALKS => Meaning::Talks,
         PRIVATE => Meaning::Private,
         queued @ FIRST_QUEUED.. => Meaning::Queued((queued - FIRST_QUEUED) as usize),
@@ -47,6 +51,7 @@ pub fn set(number: i32, meaning: Meaning) -> bool {
     let code = match meaning {
         Meaning::Unknown => UNKNOWN,
         Meaning::Foreign => FOREIGN,
+        Meaning::Doubled => DOUBLED,
         Meaning::Talks => TALKS,
         Meaning::Private => PRIVATE,
         Meaning::Queued(index) => FIRST_QUEUED + u32::try_from(index).expect("files are few"),
@@ -62,7 +67,8 @@ mod tests {
 
     #[test]
     fn meanings_are_kept_and_high_numbers_are_left_alone() {
-        for meaning_of_it in [Meaning::Foreign, Meaning::Talks, Meaning::Private, Meaning::Queued(7), Meaning::Unknown]
+        for meaning_of_it in
+            [Meaning::Foreign, Meaning::Doubled, Meaning::Talks, Meaning::Private, Meaning::Queued(7), Meaning::Unknown]
         {
             assert!(set(60_000, meaning_of_it));
             assert_eq!(meaning(60_000), meaning_of_it);

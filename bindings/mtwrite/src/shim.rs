@@ -100,7 +100,7 @@ pub fn write(number: i32, bytes: &[u8], offset: Option<u64>) -> Answer {
 
 fn first_write(number: i32, bytes: &[u8], offset: Option<u64>) -> Answer {
     match numbers::meaning(number) {
-        Meaning::Unknown if !bytes.is_empty() && may_queue() => match consider(number) {
+        Meaning::Unknown | Meaning::Doubled if !bytes.is_empty() && may_queue() => match consider(number) {
             Some(index) => answer(file::at(index).write(index, number, bytes, offset)),
             None => {
                 before_telling(number);
@@ -120,7 +120,7 @@ fn may_queue() -> bool {
 
 /// Bytes to a pipe may tell somebody that a file is ready.
 pub fn before_telling(number: i32) {
-    if numbers::meaning(number) == Meaning::Talks {
+    if number > LAST_STANDARD_STREAM && is_heard(number) {
         end::drain_all();
     }
 }
@@ -247,30 +247,32 @@ pub fn before_lock(number: i32) -> Answer {
 
 /// A number was doubled: what is written by both must not wait in a queue of one.
 pub fn doubled(number: i32, double: i32) {
-    numbers::set(double, Meaning::Unknown);
-    let status = Descriptor::of_program(double).status();
-    if status.is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::RegularFile) {
-        for number in [number, double].into_iter().filter(|&number| numbers::meaning(number) == Meaning::Unknown) {
-            numbers::set(number, Meaning::Foreign);
-        }
+    numbers::set(double, Meaning::Doubled);
+    if numbers::meaning(number) == Meaning::Unknown {
+        numbers::set(number, Meaning::Doubled);
     }
 }
 
 /// A number will be closed: whoever is at the other end of a pipe is told by that, too.
 pub fn before_end(number: i32) {
-    let talks = match numbers::meaning(number) {
+    if is_heard(number) {
+        end::drain_all();
+    }
+}
+
+/// Whether somebody who may look at a file hears of this number.
+fn is_heard(number: i32) -> bool {
+    match numbers::meaning(number) {
         Meaning::Talks => true,
         Meaning::Private | Meaning::Queued(_) => false,
         Meaning::Foreign if number > LAST_STANDARD_STREAM => false,
         // One call more for each number that nothing was written to, while a file is queued.
-        _ if identities::any() => {
-            let status = Descriptor::of_program(number).status();
-            status.is_ok_and(|status| talks(FileType::from_raw_mode(status.st_mode)))
+        _ => {
+            identities::any()
+                && Descriptor::of_program(number)
+                    .status()
+                    .is_ok_and(|status| talks(FileType::from_raw_mode(status.st_mode)))
         }
-        _ => false,
-    };
-    if talks {
-        end::drain_all();
     }
 }
 
@@ -288,7 +290,7 @@ pub fn close(number: i32) -> Answer {
             _ => Answer::Pass,
         },
         Meaning::Private | Meaning::Unknown => Answer::Pass,
-        Meaning::Foreign | Meaning::Talks => {
+        Meaning::Doubled | Meaning::Foreign | Meaning::Talks => {
             numbers::set(number, Meaning::Unknown);
             Answer::Pass
         }
@@ -411,6 +413,9 @@ fn adopt(number: i32, descriptor: Descriptor, status: &Stat) -> Option<usize> {
     if let Some((index, identity)) = queued_file(status) {
         // It is written through another descriptor already.
         file::at(index).release(index, identity);
+        return None;
+    }
+    if numbers::meaning(number) == Meaning::Doubled {
         return None;
     }
     let flags = descriptor.flags().ok()?;
