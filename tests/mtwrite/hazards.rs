@@ -160,16 +160,19 @@ int main(int count, char **words) {
         pthread_exit(0);
     } else if (!strcmp(how, "access")) {
         if (getuid() == 0) MUST(setgid(65534) == 0 && setuid(65534) == 0);
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 300; i++) {
             char name[20];
+            struct stat found;
             sprintf(name, "m%d", i);
             int file = made(name);
             MUST(fchmod(file, i % 4 < 2 ? 0 : 0755) == 0 && close(file) == 0);
             if (i % 2) MUST((access(name, X_OK) == 0) == (i % 4 == 3));
-            else MUST((open(name, O_RDONLY) >= 0) == (i % 4 == 2));
+            else MUST((file = open(name, O_RDONLY)) >= 0 ? i % 4 == 2 && close(file) == 0 : i % 4 == 0);
             sprintf(name, "n%d", i);
             file = open(name, O_WRONLY | O_CREAT | O_EXCL, 0);
-            MUST(write(file, block, 100) == 100 && fchmod(file, 0600) == 0 && close(file) == 0 && open(name, O_RDONLY) >= 0);
+            MUST(write(file, block, 100) == 100 && fchmod(file, 0600) == 0 && close(file) == 0);
+            if (i % 2) MUST(stat(name, &found) == 0 && found.st_size == 100 && (found.st_mode & 0777) == 0600);
+            else MUST((file = open(name, O_RDONLY)) >= 0 && close(file) == 0);
         }
     } else if (!strcmp(how, "standard error")) {
         int ends[2], nothing = open("/dev/null", O_WRONLY), old = dup(2);

@@ -1,7 +1,7 @@
 //! Which files are queued, by device and inode: for whoever comes by a path or by another descriptor.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a file is, whatever its names.
@@ -27,6 +27,9 @@ static HAS_LOCKED: AtomicBool = AtomicBool::new(false);
 /// How many there are: asked by every call with a path, most often to learn that there is none.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
+/// How many files have been finished: a call that was made early, and asks late, learns from this that a file was finished in between.
+static FINISHED: AtomicU64 = AtomicU64::new(0);
+
 /// The list, for a fork.
 pub fn lock() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -36,6 +39,11 @@ pub fn lock() -> MutexGuard<'static, Known> {
 pub fn any() -> bool {
     // ORDER: acquire; a thread sees at least the files that it has queued itself.
     COUNT.load(Ordering::Acquire) > 0
+}
+
+/// How many files have been finished so far. To be asked before a call, and again behind [`any`] or [`find`].
+pub fn finished() -> u64 {
+    FINISHED.load(Ordering::Acquire)
 }
 
 /// The file of that identity.
@@ -58,6 +66,8 @@ pub fn add(identity: Identity, index: usize) -> Result<(), usize> {
 pub fn remove(identity: Identity) {
     let mut known = lock();
     known.queued.remove(&identity);
+    // ORDER: before the count, behind whose acquire it is read: who finds no file any more sees that there was one.
+    FINISHED.fetch_add(1, Ordering::Release);
     COUNT.store(known.queued.len(), Ordering::Release);
 }
 

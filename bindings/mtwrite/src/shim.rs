@@ -302,34 +302,45 @@ pub fn is_private(number: i32) -> bool {
     numbers::meaning(number) == Meaning::Private
 }
 
-/// A file was opened, or a number is new for another reason. Whether it must be opened again: who may open it was waiting.
-pub fn opened(number: i32, flags: OFlags) -> bool {
+/// A file was opened, when so many files were finished. Whether it must be opened again: who may open it was waiting.
+pub fn opened(number: i32, flags: OFlags, finished: u64) -> bool {
     if let Some((index, identity)) = queued(number) {
         // It was closed behind our back.
         file::at(index).release(index, identity);
     }
     numbers::set(number, Meaning::Unknown);
-    let cannot_be_queued = flags.contains(OFlags::CREATE | OFlags::EXCL)
-        || flags.intersects(OFlags::PATH | OFlags::DIRECTORY)
-        || !identities::any();
-    if !cannot_be_queued
-        && let Ok(status) = Descriptor::of_program(number).status()
-        && let Some((index, identity)) = queued_file(&status)
-    {
-        file::at(index).release(index, identity);
-        return true;
-    }
-    false
-}
-
-/// A path was looked at: true where it must be looked at again, as its file was not as the program believes.
-pub fn was_behind(identity: Identity, mode: u32) -> bool {
-    if FileType::from_raw_mode(mode) != FileType::RegularFile {
+    let cannot_be_queued =
+        flags.contains(OFlags::CREATE | OFlags::EXCL) || flags.intersects(OFlags::PATH | OFlags::DIRECTORY);
+    if cannot_be_queued || !any_since(finished) {
         return false;
     }
-    let Some(index) = identities::find(identity) else { return false };
+    let Ok(status) = Descriptor::of_program(number).status() else { return false };
+    match queued_file(&status) {
+        Some((index, identity)) => {
+            file::at(index).release(index, identity);
+            true
+        }
+        None => is_regular(status.st_mode) && identities::finished() != finished,
+    }
+}
+
+/// Whether a file is queued, or was when so many were finished.
+pub fn any_since(finished: u64) -> bool {
+    identities::any() || identities::finished() != finished
+}
+
+/// A path was looked at, when so many files were finished: true where it must be looked at again, as its file was not as the program believes.
+pub fn was_behind(identity: Identity, mode: u32, finished: u64) -> bool {
+    if !is_regular(mode) {
+        return false;
+    }
+    let Some(index) = identities::find(identity) else { return identities::finished() != finished };
     file::at(index).drain(index, identity);
     true
+}
+
+fn is_regular(mode: u32) -> bool {
+    FileType::from_raw_mode(mode) == FileType::RegularFile
 }
 
 /// How a file is seen to.
@@ -361,7 +372,7 @@ pub fn before_rename(status: impl FnOnce() -> Option<Stat>) {
     {
         match queued_file(&status) {
             Some((index, identity)) => file::at(index).drain(index, identity),
-            None if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile => end::drain_all(),
+            None if !is_regular(status.st_mode) => end::drain_all(),
             None => {}
         }
     }
@@ -369,8 +380,7 @@ pub fn before_rename(status: impl FnOnce() -> Option<Stat>) {
 
 fn queued_file(status: &Stat) -> Option<(usize, Identity)> {
     let identity = identity_of(status);
-    let is_regular = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
-    identities::find(identity).filter(|_| is_regular).map(|index| (index, identity))
+    identities::find(identity).filter(|_| is_regular(status.st_mode)).map(|index| (index, identity))
 }
 
 /// What a file is.

@@ -2,6 +2,7 @@
 
 use crate::boundary::Descriptor;
 use crate::file::Call;
+use crate::identities;
 use crate::numbers::{Meaning, meaning};
 use crate::shim::{self, Answer};
 use rustix::fs::OFlags;
@@ -99,7 +100,7 @@ fn a_second_way_to_a_file_ends_the_queueing() {
     let file = place.make("a");
     write(&file, b"queued");
     let other = File::open(place.path("a")).expect("it is there");
-    shim::opened(other.as_raw_fd(), OFlags::RDONLY);
+    shim::opened(other.as_raw_fd(), OFlags::RDONLY, identities::finished());
     assert_eq!(other.metadata().expect("open").len(), 6, "who opens it sees what was written");
     assert_eq!(shim::write(file.as_raw_fd(), b"more", None), Answer::Pass);
     shim::close(file.as_raw_fd());
@@ -131,7 +132,7 @@ fn a_number_closed_behind_our_back_is_noticed() {
         // The worker closes them in its own time: who opens them next sees them whole.
         for name in names {
             let file = File::open(place.path(name)).expect("it is there");
-            shim::opened(file.as_raw_fd(), OFlags::RDONLY);
+            shim::opened(file.as_raw_fd(), OFlags::RDONLY, identities::finished());
             assert_eq!(std::fs::read_to_string(place.path(name)).expect("readable"), name);
         }
     }
@@ -177,7 +178,7 @@ fn a_closed_file_is_found_by_whoever_looks_at_it() {
         shim::close(file.as_raw_fd());
         drop(file);
         let found = rustix::fs::stat(place.path(&name)).expect("it is there");
-        shim::was_behind(shim::identity_of(&found), found.st_mode);
+        shim::was_behind(shim::identity_of(&found), found.st_mode, identities::finished());
         let found = std::fs::metadata(place.path(&name)).expect("it is there");
         assert_eq!((found.len(), found.permissions()), (5000, Permissions::from_mode(0o100_640)));
     }

@@ -3,7 +3,7 @@
 
 use crate::boundary::next::{hook, inside};
 use crate::end;
-use crate::identities::Identity;
+use crate::identities::{self, Identity};
 use crate::shim::{self, Care};
 use libc::{AT_FDCWD, AT_SYMLINK_NOFOLLOW, FILE, dev_t, mode_t, off_t, off64_t, size_t, ssize_t, timeval, utimbuf};
 use rustix::fd::BorrowedFd;
@@ -117,9 +117,10 @@ fn opening(folder: c_int, path: *const c_char, flags: c_int, next: impl Fn() -> 
         // SAFETY: the program promises its function a path.
         unsafe { before_path(folder, path, 0, Care::ForGood) };
     }
+    let finished = identities::finished();
     let opened = || {
         let number = next();
-        (number, number >= 0 && inside(false, || shim::opened(number, open_flags)))
+        (number, number >= 0 && inside(false, || shim::opened(number, open_flags, finished)))
     };
     let (number, is_early) = opened();
     if is_early {
@@ -129,7 +130,7 @@ fn opening(folder: c_int, path: *const c_char, flags: c_int, next: impl Fn() -> 
     }
     // SAFETY: the thread's own errno.
     let is_refused = number < 0 && unsafe { *libc::__errno_location() } == libc::EACCES;
-    if is_refused && !is_exclusive && inside(false, crate::identities::any) {
+    if is_refused && !is_exclusive && inside(false, || shim::any_since(finished)) {
         // SAFETY: the program promises its function a path.
         unsafe { before_path(folder, path, 0, Care::Now) };
         return opened().0;
@@ -167,12 +168,13 @@ hook! {
 
 /// Looks, and once more where it was too early.
 fn looked(next: impl Fn() -> c_int, found: impl Fn() -> (Identity, u32)) -> c_int {
+    let finished = identities::finished();
     let outcome = next();
     let is_early = outcome == 0
         && inside(false, || {
-            crate::identities::any() && {
+            shim::any_since(finished) && {
                 let (identity, mode) = found();
-                shim::was_behind(identity, mode)
+                shim::was_behind(identity, mode, finished)
             }
         });
     if is_early { next() } else { outcome }
