@@ -3,7 +3,7 @@
 
 use super::manners::Manners;
 use codec::format::Facts;
-use codec::registry::{is_packed_name, plain_name};
+use codec::registry::plain_name;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ pub fn packed(
     let found = match (suffix, manners.packed_endings) {
         (Some(suffix), _) => Some(suffix).filter(|suffix| ends(suffix)),
         (None, Some(endings)) => endings.iter().copied().find(|ending| ends(ending)),
-        (None, None) => Some(ending).filter(|_| is_packed_name(facts, &name.to_string_lossy())),
+        (None, None) => facts.suffixes.iter().map(|(ending, _)| *ending).find(|ending| ends(ending)),
     };
     if let Some(found) = found
         && (!force || manners.never_packs_twice)
@@ -189,7 +189,7 @@ mod tests {
         let name = |path: &str, format| packed(Path::new(path), facts(format), None, &Manners::default(), false);
         assert_eq!(name("dir/a", "gz"), Ok("dir/a.gz".into()));
         assert_eq!(name("dir/a", "zst"), Ok("dir/a.zst".into()));
-        assert_eq!(name("a.tgz", "gz"), Err(LeftAlone::PackedAlready { ending: ".gz".to_owned() }));
+        assert_eq!(name("a.tgz", "gz"), Err(LeftAlone::PackedAlready { ending: ".tgz".to_owned() }));
         assert_eq!(name("a.gz", "zst"), Ok("a.gz.zst".into()));
         assert_eq!(packed(Path::new("a.gz"), facts("gz"), None, &Manners::default(), true), Ok("a.gz.gz".into()));
     }
