@@ -50,6 +50,7 @@ const XZ: &[Case] = &[
     says("xz -t short.xz plain.xz"),
     says("xz -t bad.xz"),
     says("xz -tv a.xz"),
+    says("xz -c plain.xz"),
     says("xz -dcf plain.xz"),
     says("xz -dc empty"),
     says("xz --dec -f a.xz"),

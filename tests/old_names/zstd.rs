@@ -71,6 +71,9 @@ const ZSTD: &[Case] = &[
     says("zstdmt -8k b"),
     says("zstd -k8 b"),
     says("zstd -l a.zst | head -n 1"),
+    says(
+        r"printf '\120\052\115\030\001\000\000\000a' > s; zstd -q b; cat s b.zst s > s.zst; zstd -l s.zst | cut -c -14,47-",
+    ),
     says("zstd --no-progress --sparse --asyncio -q b"),
 ];
 

@@ -35,6 +35,8 @@ pub struct Row {
     pub check: &'static str,
     /// Members or frames.
     pub units: u64,
+    /// Skippable frames beside those.
+    pub skipped: u64,
     parallel: bool,
 }
 
@@ -94,6 +96,7 @@ fn row(lane: &Lane, units: u64, plain_bytes: u64, survey: &Survey, parallel: boo
         saved: if plain_bytes == 0 { 0.0 } else { 1.0 - survey.packed_bytes as f64 / plain_bytes as f64 },
         check: survey.check,
         units,
+        skipped: survey.skipped,
         parallel,
     }
 }

@@ -30,8 +30,8 @@ pub struct Manners {
     pub endings_in_any_case: bool,
     /// Endings that keep a file from being packed once more; none means those of the format.
     pub packed_endings: Option<&'static [&'static str]>,
-    /// Whether not even `-f` packs such a file once more.
-    pub never_packs_twice: bool,
+    /// What packs such a file once more all the same.
+    pub packs_twice: PacksTwice,
     /// Endings that are tried behind a name that does not exist, decompressing.
     pub tried_endings: &'static [&'static str],
     /// What a plain file is called whose packed name has no known ending: this is appended.
@@ -61,7 +61,7 @@ impl Default for Manners {
             endings: &[],
             endings_in_any_case: false,
             packed_endings: None,
-            never_packs_twice: false,
+            packs_twice: PacksTwice { by_force: true, to_stdout: true },
             tried_endings: &[],
             guessed_ending: None,
             refuses: Refused::default(),
@@ -73,6 +73,15 @@ impl Default for Manners {
             codes: Codes::default(),
         }
     }
+}
+
+/// What packs a file once more whose name tells that it is packed.
+#[derive(Clone, Copy, Debug)]
+pub struct PacksTwice {
+    /// `-f` does.
+    pub by_force: bool,
+    /// `-c` does.
+    pub to_stdout: bool,
 }
 
 /// Files that are not worked on.

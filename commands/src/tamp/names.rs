@@ -112,30 +112,22 @@ pub fn is_special(path: &Path) -> bool {
 }
 
 /// The name of the packed file: the plain one's with an ending more.
-pub fn packed(
-    path: &Path,
-    facts: &Facts,
-    suffix: Option<&str>,
-    manners: &Manners,
-    force: bool,
-) -> Result<PathBuf, LeftAlone> {
-    let ending = suffix.unwrap_or(facts.suffixes[0].0);
-    let name = path.file_name().unwrap_or_default();
-    let ends = |ending: &str| manners.without_ending(name.as_bytes(), ending).is_some();
+pub fn packed(path: &Path, facts: &Facts, suffix: Option<&str>) -> PathBuf {
+    let mut longer = path.file_name().unwrap_or_default().to_owned();
+    longer.push(suffix.unwrap_or(facts.suffixes[0].0));
+    path.with_file_name(longer)
+}
+
+/// The ending that tells a file to be packed already, as it stands in its name.
+pub fn packed_ending(path: &Path, facts: &Facts, suffix: Option<&str>, manners: &Manners) -> Option<String> {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    let ends = |ending: &&str| manners.without_ending(name, ending).is_some();
     let found = match (suffix, manners.packed_endings) {
-        (Some(suffix), _) => Some(suffix).filter(|suffix| ends(suffix)),
-        (None, Some(endings)) => endings.iter().copied().find(|ending| ends(ending)),
-        (None, None) => facts.suffixes.iter().map(|(ending, _)| *ending).find(|ending| ends(ending)),
-    };
-    if let Some(found) = found
-        && (!force || manners.never_packs_twice)
-    {
-        let ending = String::from_utf8_lossy(&name.as_bytes()[name.len() - found.len()..]).into_owned();
-        return Err(LeftAlone::PackedAlready { ending });
-    }
-    let mut longer = name.to_owned();
-    longer.push(ending);
-    Ok(path.with_file_name(longer))
+        (Some(suffix), _) => Some(suffix).filter(ends),
+        (None, Some(endings)) => endings.iter().copied().find(ends),
+        (None, None) => facts.suffixes.iter().map(|(ending, _)| *ending).find(ends),
+    }?;
+    Some(String::from_utf8_lossy(&name[name.len() - found.len()..]).into_owned())
 }
 
 /// The name of the plain file: the packed one's without its ending.
@@ -185,13 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn endings_are_added_once() {
-        let name = |path: &str, format| packed(Path::new(path), facts(format), None, &Manners::default(), false);
-        assert_eq!(name("dir/a", "gz"), Ok("dir/a.gz".into()));
-        assert_eq!(name("dir/a", "zst"), Ok("dir/a.zst".into()));
-        assert_eq!(name("a.tgz", "gz"), Err(LeftAlone::PackedAlready { ending: ".tgz".to_owned() }));
-        assert_eq!(name("a.gz", "zst"), Ok("a.gz.zst".into()));
-        assert_eq!(packed(Path::new("a.gz"), facts("gz"), None, &Manners::default(), true), Ok("a.gz.gz".into()));
+    fn endings_are_added_and_known_again() {
+        assert_eq!(packed(Path::new("dir/a"), facts("gz"), None), PathBuf::from("dir/a.gz"));
+        assert_eq!(packed(Path::new("dir/a"), facts("zst"), Some(".z")), PathBuf::from("dir/a.z"));
+        let ending = |path, format, suffix| packed_ending(Path::new(path), facts(format), suffix, &Manners::default());
+        assert_eq!(ending("a.tgz", "gz", None).as_deref(), Some(".tgz"));
+        assert_eq!(ending("a.gz", "zst", None), None);
+        assert_eq!(ending("a.gz", "gz", Some(".z")), None);
+        assert_eq!(ending("a.z", "gz", Some(".z")).as_deref(), Some(".z"));
     }
 
     #[test]

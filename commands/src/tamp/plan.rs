@@ -371,21 +371,26 @@ fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Outp
     if args.test || args.list {
         return Ok(Output::Discard);
     }
-    if args.stdout {
-        return Ok(Output::Stdout);
-    }
+    let is_named = !args.stdout && args.output.is_none();
     match std::fs::metadata(path) {
         // Opening it will tell why.
         Err(_) => return Ok(Output::Discard),
-        Ok(metadata) if !metadata.is_file() && args.output.is_none() => return Err(LeftAlone::NotAFile),
+        Ok(metadata) if !metadata.is_file() && is_named => return Err(LeftAlone::NotAFile),
         Ok(_) => {}
     }
     let suffix = args.suffix.as_deref();
+    let packs_twice = args.manners.packs_twice;
+    if let Direction::Compress { format, .. } = direction
+        && args.output.is_none()
+        && !(args.force && packs_twice.by_force || args.stdout && packs_twice.to_stdout)
+        && let Some(ending) = names::packed_ending(path, format.facts(), suffix, &args.manners)
+    {
+        return Err(LeftAlone::PackedAlready { ending });
+    }
     let name = match (&args.output, direction) {
+        _ if args.stdout => return Ok(Output::Stdout),
         (Some(path), _) => return Ok(to_name(path, args)),
-        (None, Direction::Compress { format, .. }) => {
-            names::packed(path, format.facts(), suffix, &args.manners, args.force)?
-        }
+        (None, Direction::Compress { format, .. }) => names::packed(path, format.facts(), suffix),
         (None, Direction::Decompress { .. }) => {
             let plain = names::plain(path, suffix, &args.manners)?;
             origin::name_in(path, args).map_or(plain, |name| path.with_file_name(name))

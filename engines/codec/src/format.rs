@@ -231,9 +231,13 @@ impl Tail for FixedTail {
 pub trait Cutter: Send {
     /// Looks at what stands at the reader's position, without moving past a unit.
     fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError>;
-    /// Name of the check that the units carry, where files of the format differ.
+    /// Name of the check that the units so far carry, where files of the format differ; `none` where not all have one.
     fn check(&self) -> Option<&'static str> {
         None
+    }
+    /// Skippable frames so far.
+    fn skipped(&self) -> u64 {
+        0
     }
 }
 

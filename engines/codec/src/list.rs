@@ -23,6 +23,8 @@ pub struct Survey {
     pub plain_bytes: Option<u64>,
     /// Members or frames; where some do not tell their length, those before the first such.
     pub units: u64,
+    /// Skippable frames beside those.
+    pub skipped: u64,
     /// The largest unit that tells its plain size.
     pub largest_unit_bytes: u64,
     /// Whether only decoding finds the end of a unit.
@@ -66,6 +68,7 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
         packed_bytes: 0,
         plain_bytes: Some(0),
         units: 0,
+        skipped: 0,
         largest_unit_bytes: 0,
         is_streamed: false,
     };
@@ -102,6 +105,7 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
         }
     }
     survey.packed_bytes = reader.position();
+    survey.skipped = cutter.skipped();
     survey.check = cutter.check().unwrap_or(facts.check);
     Ok(survey)
 }

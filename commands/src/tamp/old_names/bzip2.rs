@@ -5,7 +5,7 @@ use super::options::{Complaint, Digits, Opt, Table, accepted, flag, number, valu
 use super::{Family, Shows, Wish, input_of, kernel_words, manners, name_of, output_of};
 use crate::context::Context;
 use crate::failure::with_causes;
-use crate::tamp::manners::{Codes, Event, Manners, Refused, Said, Way};
+use crate::tamp::manners::{Codes, Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
 use codec::admission::{Admission, BehindTheEnd};
 use codec::error::{CodecError, Defect, Unrecognised};
@@ -93,7 +93,7 @@ fn begin(wish: &mut Wish) {
         },
         endings: ENDINGS,
         packed_endings: Some(&[".bz2", ".bz", ".tbz2", ".tbz"]),
-        never_packs_twice: true,
+        packs_twice: PacksTwice { by_force: false, to_stdout: false },
         guessed_ending: Some(".out"),
         shows_progress: false,
         ..Manners::default()

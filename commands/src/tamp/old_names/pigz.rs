@@ -6,7 +6,7 @@ use super::{Family, Shows, Wish, gzip, input_of, kernel_words, manners, name_of,
 use crate::context::Context;
 use crate::failure::with_causes;
 use crate::tamp::list::Row;
-use crate::tamp::manners::{Event, Manners, Refused, Said, Way};
+use crate::tamp::manners::{Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
 use codec::admission::{Admission, BehindTheEnd};
 use codec::error::{CodecError, Defect, Unrecognised};
@@ -129,6 +129,7 @@ fn begin(wish: &mut Wish) {
         endings: gzip::ENDINGS,
         lists: Some(list),
         packed_endings: Some(&[".gz"]),
+        packs_twice: PacksTwice { by_force: true, to_stdout: false },
         tried_endings: &[".gz", ".z", "-gz", "-z", "_z"],
         shows_progress: false,
         ..Manners::default()

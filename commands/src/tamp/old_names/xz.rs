@@ -6,7 +6,7 @@ use super::{Family, Shows, Wish, hands, in_getopt_words, input_of, kernel_words,
 use crate::context::Context;
 use crate::failure::with_causes;
 use crate::tamp::list::Row;
-use crate::tamp::manners::{Codes, Event, Manners, Refused, Said, Way};
+use crate::tamp::manners::{Codes, Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::{LeftAlone, SpecialMode};
 use codec::admission::{Admission, BehindTheEnd};
 use codec::error::{CodecError, Defect};
@@ -139,7 +139,7 @@ fn begin(wish: &mut Wish) {
         name: wish.called.clone(),
         voice: Some(voice),
         endings: ENDINGS,
-        never_packs_twice: true,
+        packs_twice: PacksTwice { by_force: false, to_stdout: true },
         lists: Some(list),
         shows_progress: false,
         codes: Codes::with_warning(2),

@@ -436,11 +436,10 @@ fn list(rows: &[Row]) -> String {
     for row in rows {
         let ratio = row.plain_bytes as f64 / row.packed_bytes.max(1) as f64;
         let (packed, plain) = (human(row.packed_bytes), human(row.plain_bytes));
-        let check = if row.check == "xxh64" { "XXH64" } else { row.check };
-        let (skips, name) = (0, printable(&row.name));
+        let check = if row.check == "xxh64" { "XXH64" } else { "None" };
+        let (frames, skips, name) = (row.units + row.skipped, row.skipped, printable(&row.name));
         text.push_str(&format!(
-            "{:>6}  {skips:>5}  {packed:>10}  {plain:>12}  {ratio:>5.3}  {check:>5}  {name}\n",
-            row.units
+            "{frames:>6}  {skips:>5}  {packed:>10}  {plain:>12}  {ratio:>5.3}  {check:>5}  {name}\n"
         ));
     }
     text

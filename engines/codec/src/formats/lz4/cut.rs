@@ -20,6 +20,9 @@ const WORD_BYTES: u64 = 4;
 pub(super) struct BlockCutter {
     limits: DecodeLimits,
     place: Place,
+    frames: u64,
+    frames_with_checksum: u64,
+    skipped: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -31,7 +34,7 @@ enum Place {
 
 impl BlockCutter {
     pub fn new(limits: &DecodeLimits) -> Self {
-        Self { limits: *limits, place: Place::BetweenFrames }
+        Self { limits: *limits, place: Place::BetweenFrames, frames: 0, frames_with_checksum: 0, skipped: 0 }
     }
 
     fn between_frames(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
@@ -40,18 +43,24 @@ impl BlockCutter {
             return Ok(Next::End);
         }
         if let Some(bytes) = skippable::length(head) {
+            self.skipped += 1;
             return bytes.map(|bytes| Next::Padding { bytes }).ok_or(Defect::Truncated.into());
         }
         if head.starts_with(&LEGACY_MAGIC) {
             self.place = Place::InLegacyFrame;
+            self.frames += 1;
             return Ok(Next::Padding { bytes: WORD_BYTES });
         }
         if !head.starts_with(&MAGIC) {
             let could_be_a_frame = at_end && MAGIC.starts_with(&head[..head.len().min(MAGIC.len())]);
             return Err(if could_be_a_frame { Defect::Truncated.into() } else { CutError::Garbage });
         }
+        self.frames += 1;
         match parse_frame_header(head)? {
-            Some(header) => self.frame(input, header),
+            Some(header) => {
+                self.frames_with_checksum += u64::from(header.has_content_checksum);
+                self.frame(input, header)
+            }
             None => Err(Defect::Truncated.into()),
         }
     }
@@ -135,6 +144,15 @@ impl Cutter for BlockCutter {
             Place::InFrame(header) => self.in_frame(input, header),
             Place::InLegacyFrame => self.in_legacy_frame(input),
         }
+    }
+
+    fn check(&self) -> Option<&'static str> {
+        let all_have_one = self.frames > 0 && self.frames_with_checksum == self.frames;
+        Some(if all_have_one { "xxh32" } else { "none" })
+    }
+
+    fn skipped(&self) -> u64 {
+        self.skipped
     }
 }
 

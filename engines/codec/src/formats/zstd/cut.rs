@@ -17,11 +17,13 @@ const LONG_FRAME_BYTES: u64 = 1 << 20;
 pub(super) struct FrameCutter {
     limits: DecodeLimits,
     frames: u64,
+    frames_with_checksum: u64,
+    skipped: u64,
 }
 
 impl FrameCutter {
     pub fn new(limits: &DecodeLimits) -> Self {
-        Self { limits: *limits, frames: 0 }
+        Self { limits: *limits, frames: 0, frames_with_checksum: 0, skipped: 0 }
     }
 
     fn frame(&self, input: &mut PackedReader, header: &FrameHeader) -> Result<Next, CutError> {
@@ -65,6 +67,7 @@ impl Cutter for FrameCutter {
             return Ok(Next::End);
         }
         if let Some(bytes) = skippable::length(head) {
+            self.skipped += 1;
             return bytes.map(|bytes| Next::Padding { bytes }).ok_or(Defect::Truncated.into());
         }
         if !head.starts_with(&MAGIC) {
@@ -73,9 +76,21 @@ impl Cutter for FrameCutter {
         }
         self.frames += 1;
         match parse_frame_header(head)? {
-            Some(header) => self.frame(input, &header),
+            Some(header) => {
+                self.frames_with_checksum += u64::from(header.has_checksum);
+                self.frame(input, &header)
+            }
             None => Err(Defect::Truncated.into()),
         }
+    }
+
+    fn check(&self) -> Option<&'static str> {
+        let all_have_one = self.frames > 0 && self.frames_with_checksum == self.frames;
+        Some(if all_have_one { "xxh64" } else { "none" })
+    }
+
+    fn skipped(&self) -> u64 {
+        self.skipped
     }
 }
 
