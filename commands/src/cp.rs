@@ -320,6 +320,7 @@ fn names(args: &CpArgs) -> jobs::Names {
         folder: args.target_directory.as_ref().map(|folder| folder.clone().into_vec()),
         target: if args.no_target_directory { jobs::TargetIs::OwnName } else { jobs::TargetIs::AsFound },
         layout: if args.parents { jobs::Layout::WholePaths } else { jobs::Layout::LastParts },
+        repeats: jobs::Repeats::Refused,
     }
 }
 

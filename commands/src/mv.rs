@@ -1,8 +1,13 @@
 //! `mh mv`: renames, and where that is not possible copies to the other file system on all cores and removes what is complete there.
 //! Does not copy or remove (engines/transfer).
 
+mod elsewhere;
+mod rename;
+
+use self::elsewhere::Elsewhere;
+use self::rename::{Moved, Renaming};
 use crate::context::Context;
-use crate::cp::jobs::{self, Found, Layout, Names, TargetIs};
+use crate::cp::jobs::{self, Found, Layout, Names, Repeats, TargetIs};
 use crate::cp::manner::{KEEP_ALL, backup, refuse_backup_of_nothing};
 use crate::cp::{Finished, bound, copy_all};
 use crate::failure::{Failure, Outcome};
@@ -10,18 +15,13 @@ use crate::registry::{Entry, Group, Signals};
 use crate::report::show_plan;
 use crate::rm::remove_quietly;
 use crate::shared_args::{ReportFormat, SharedArgs};
-use crate::trees::{self, Words, cause, counted_entries, shown};
+use crate::trees::{self, TreeReport, Words, counted_entries};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::plan::Plan;
-use rustix::io::Errno;
 use serde::Serialize;
-use std::ffi::{OsStr, OsString};
-use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use sys::entry::{self, Follow, Kind, Replace, Status, flags};
-use transfer::copy::{Backup, Existing, FollowLinks, Job, Make, Manner, Reflink, Same, Sparse, back_up};
-use transfer::operand::Operand;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use transfer::copy::{Existing, FollowLinks, Job, Make, Manner, Reflink, Same, Sparse};
 
 /// The registry's line.
 pub const ENTRY: Entry =
@@ -124,13 +124,20 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let backup_wanted = args.backup.as_deref().or(args.simple_backup.then_some(""));
     refuse_backup_of_nothing(context, backup_wanted, args.no_clobber)?;
     let kept = backup(context, backup_wanted, args.suffix.as_ref())?;
-    let mut elsewhere = Vec::new();
+    let mut renaming = Renaming::new(&words, &args, kept);
+    let (mut elsewhere, mut batches) = (Elsewhere::default(), Vec::new());
     let mut renames = Renames { dry_run: args.dry_run, ..Renames::default() };
     for job in jobs {
-        match move_one(&words, &job, &args, kept.as_ref()) {
+        if !args.dry_run && elsewhere.bears_on(&job) {
+            batches.push(copy_and_remove(context, &words, &args, std::mem::take(&mut elsewhere))?);
+        }
+        match renaming.move_one(&job) {
             Ok(Moved::Renamed) => renames.renamed += 1,
             Ok(Moved::Left) => renames.left += 1,
-            Ok(Moved::ToBeCopied) => elsewhere.push(job),
+            Ok(Moved::ToBeCopied(kept)) => {
+                renames.copied += 1;
+                elsewhere.add(job, kept);
+            }
             Err(text) => {
                 words.say(&text);
                 refused += 1;
@@ -138,12 +145,16 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         }
     }
     renames.failed = refused as u64;
-    renames.copied = elsewhere.len() as u64;
     report(context, &args.shared, &renames);
-    let has_copies = !elsewhere.is_empty() && !args.dry_run;
-    let failed = if has_copies { copy_and_remove(context, &words, &args, &elsewhere)? } else { 0 };
+    if !elsewhere.is_empty() && !args.dry_run {
+        batches.push(copy_and_remove(context, &words, &args, elsewhere)?);
+    }
+    for batch in &batches {
+        trees::report(context, &args.shared, &batch.report);
+    }
     words.finish()?;
-    Ok(if refused == 0 && failed == 0 { Outcome::Done } else { Outcome::Partial })
+    let is_whole = refused == 0 && batches.iter().all(|batch| batch.failed == 0);
+    Ok(if is_whole { Outcome::Done } else { Outcome::Partial })
 }
 
 fn names(args: &MvArgs) -> Names {
@@ -156,6 +167,8 @@ fn names(args: &MvArgs) -> Names {
         folder: args.target_directory.as_ref().map(|folder| folder.clone().into_vec()),
         target: if args.no_target_directory { TargetIs::OwnName } else { TargetIs::AsFound },
         layout: Layout::LastParts,
+        // Each is moved after the one before it, as it is then.
+        repeats: Repeats::Allowed,
     }
 }
 
@@ -192,173 +205,14 @@ fn report(context: &Context, shared: &SharedArgs, renames: &Renames) {
     context.messages.report(&text);
 }
 
-/// What became of an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moved {
-    Renamed,
-    /// It stays, as was wished.
-    Left,
-    /// It lies on another file system.
-    ToBeCopied,
+/// What was copied together.
+struct Batch {
+    report: TreeReport,
+    failed: u64,
 }
 
-/// Renames one argument if it can be renamed. The error is a sentence of GNU's.
-fn move_one(words: &Words, job: &Job, args: &MvArgs, kept: Option<&Backup>) -> Result<Moved, String> {
-    let (from, to) = (shown(&job.source), shown(&job.target));
-    let not_found = |error: io::Error| format!("cannot stat {from}: {}", cause(&error));
-    let source = Operand::open(&job.source).map_err(not_found)?;
-    let status = entry::status_at(source.parent.as_fd(), &source.name, Follow::No).map_err(not_found)?;
-    if source.has_slash && status.kind() != Kind::Folder {
-        return Err(not_found(Errno::NOTDIR.into()));
-    }
-    let target =
-        Operand::open(&job.target).map_err(|error| format!("cannot move {from} to {to}: {}", cause(&error)))?;
-    if target.has_slash && status.kind() != Kind::Folder {
-        return Err(format!("cannot move {from} to {to}: {}", cause(&Errno::NOTDIR.into())));
-    }
-    let mut backed_up = String::new();
-    if let Ok(there) = entry::status_at(target.parent.as_fd(), &target.name, Follow::No) {
-        if !may_replace(words, job, args, &status, &there, kept)? {
-            return Ok(Moved::Left);
-        }
-        if kept.is_some_and(|kept| kept.is_in_place_of(target.parent.as_fd(), &target.name, &status)) {
-            return Err(format!("backing up {to} might destroy source;  {from} not moved"));
-        }
-        if let Some(kept) = kept.filter(|_| !args.dry_run) {
-            let name = back_up(target.parent.as_fd(), &target.name, kept)
-                .map_err(|error| format!("cannot backup {to}: {}", cause(&error)))?;
-            backed_up = format!(" (backup: {})", shown(name.as_bytes()));
-        }
-    }
-    if args.dry_run {
-        if status.kind() == Kind::Folder {
-            refuse_into_itself(&status, &target, &from, &to)?;
-        }
-        // Mounts of one file system in two places are told as renames.
-        let goal = entry::status_at(target.parent.as_fd(), c".", Follow::No).map_err(not_found)?;
-        let is_elsewhere = goal.identity().device != status.identity().device;
-        words.shows(&format!("{} {from} -> {to}", if is_elsewhere { "copied and removed" } else { "renamed" }));
-        return Ok(if is_elsewhere { Moved::ToBeCopied } else { Moved::Renamed });
-    }
-    let moved = rename(&source, &target, job, &status, args)?;
-    if args.verbose && moved == Moved::Renamed {
-        words.shows(&format!("renamed {from} -> {to}{backed_up}"));
-    }
-    Ok(moved)
-}
-
-/// Whether something that has the new name may be replaced.
-fn may_replace(
-    words: &Words,
-    job: &Job,
-    args: &MvArgs,
-    status: &Status,
-    there: &Status,
-    kept: Option<&Backup>,
-) -> Result<bool, String> {
-    let (from, to) = (shown(&job.source), shown(&job.target));
-    let is_lost = status.kind() == Kind::Link
-        && there.kind() != Kind::Link
-        && kept.is_none()
-        && leads_there(job, there).unwrap_or(false);
-    if there.identity() == status.identity() || is_lost {
-        return Err(format!("{from} and {to} are the same file"));
-    }
-    if args.no_clobber || (args.update && there.changed_at() >= status.changed_at()) {
-        return Ok(false);
-    }
-    match (status.kind(), there.kind()) {
-        (Kind::Folder, kind) if kind != Kind::Folder && kept.is_none() => {
-            Err(format!("cannot overwrite non-directory {to} with directory {from}"))
-        }
-        (kind, Kind::Folder) if kind != Kind::Folder => {
-            Err(format!("cannot overwrite directory {to} with non-directory"))
-        }
-        _ => Ok(!args.interactive || words.asks(&format!("overwrite {to}"))),
-    }
-}
-
-/// COMPAT: a link is not put in the place of what it leads to: nothing would lead there any more. It is where that file has another name, by which the
-/// link finds it.
-fn leads_there(job: &Job, there: &Status) -> io::Result<bool> {
-    let source = Operand::open(&job.source)?;
-    let meant = entry::status_at(source.parent.as_fd(), &source.name, Follow::Yes)?;
-    if meant.identity() != there.identity() {
-        return Ok(false);
-    }
-    if there.links() < 2 {
-        return Ok(true);
-    }
-    let found = std::fs::canonicalize(OsStr::from_bytes(&job.source))?.into_os_string().into_vec();
-    let (found, target) = (Operand::open(&found)?, Operand::open(&job.target)?);
-    let folder = |operand: &Operand| entry::status_at(operand.parent.as_fd(), c".", Follow::No);
-    Ok(found.name == target.name && folder(&found)?.identity() == folder(&target)?.identity())
-}
-
-/// What a real run would refuse: a folder into itself. The error is its sentence.
-fn refuse_into_itself(source: &Status, target: &Operand, from: &str, to: &str) -> Result<(), String> {
-    let mut at = entry::open_at(target.parent.as_fd(), c".", flags::O_PATH | flags::O_DIRECTORY, 0).ok();
-    let mut last = None;
-    while let Some(folder) = at
-        && let Ok(found) = entry::status_of(folder.as_fd())
-        && last != Some(found.identity())
-    {
-        if found.identity() == source.identity() {
-            return Err(format!("cannot move {from} to a subdirectory of itself, {to}"));
-        }
-        last = Some(found.identity());
-        at = entry::open_at(folder.as_fd(), c"..", flags::O_PATH | flags::O_DIRECTORY, 0).ok();
-    }
-    Ok(())
-}
-
-fn rename(source: &Operand, target: &Operand, job: &Job, status: &Status, args: &MvArgs) -> Result<Moved, String> {
-    let (from, to) = (shown(&job.source), shown(&job.target));
-    let replace = if args.no_clobber { Replace::No } else { Replace::Yes };
-    let (here, goal) = (source.parent.as_fd(), target.parent.as_fd());
-    let mut renamed = entry::rename_at(here, &source.name, goal, &target.name, replace);
-    // LIE: NFS and some of FUSE cannot promise to replace nothing, and say that the call is wrong.
-    if args.no_clobber
-        && renamed.as_ref().is_err_and(|error| {
-            [Errno::INVAL, Errno::NOSYS].iter().any(|no| error.raw_os_error() == Some(no.raw_os_error()))
-        })
-    {
-        if entry::status_at(goal, &target.name, Follow::No).is_ok() {
-            return Ok(Moved::Left);
-        }
-        renamed = entry::rename_at(here, &source.name, goal, &target.name, Replace::Yes);
-    }
-    let Err(error) = renamed else { return Ok(Moved::Renamed) };
-    match Errno::from_raw_os_error(error.raw_os_error().unwrap_or_default()) {
-        // COMPAT: within one file system the kernel refuses it in the same words.
-        Errno::XDEV if [c".", c".."].contains(&source.name.as_c_str()) => {
-            Err(format!("cannot move {from} to {to}: {}", cause(&Errno::BUSY.into())))
-        }
-        Errno::XDEV => make_room(target, status, &from, &to).map(|()| Moved::ToBeCopied),
-        Errno::EXIST if args.no_clobber => Ok(Moved::Left),
-        Errno::INVAL if status.kind() == Kind::Folder => {
-            Err(format!("cannot move {from} to a subdirectory of itself, {to}"))
-        }
-        _ => Err(format!("cannot move {from} to {to}: {}", cause(&error))),
-    }
-}
-
-/// COMPAT: a folder takes the place of an empty one alone, between file systems as within one: two are not merged. (Files go when their
-/// copy is made.)
-fn make_room(target: &Operand, status: &Status, from: &str, to: &str) -> Result<(), String> {
-    if status.kind() != Kind::Folder {
-        return Ok(());
-    }
-    match entry::remove_folder_at(target.parent.as_fd(), &target.name) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(format!("inter-device move failed: {from} to {to}; unable to remove target: {}", cause(&error)))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Copies what cannot be renamed, and removes each source whose copy is complete. Failures.
-fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, jobs: &[Job]) -> Result<u64, Failure> {
+/// Copies what cannot be renamed, and removes each source whose copy is complete.
+fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: Elsewhere) -> Result<Batch, Failure> {
     let manner = Manner {
         recursive: true,
         follow: FollowLinks::Never,
@@ -378,11 +232,18 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, jobs: &[Job]
         tells_ways: false,
         pretends: false,
     };
+    let (jobs, kept): (Vec<Job>, Vec<_>) = elsewhere.into_jobs().unzip();
     let what = format!("mv of {} arguments", jobs.len());
-    let Finished { report, is_complete, .. } = copy_all(context, &args.shared, words, &manner, jobs, what)?;
-    trees::report(context, &args.shared, &report);
-    let complete: Vec<Vec<u8>> =
-        jobs.iter().zip(is_complete).filter(|(_, complete)| *complete).map(|(job, _)| job.source.clone()).collect();
+    let Finished { report, is_complete, .. } = copy_all(context, &args.shared, words, &manner, &jobs, what)?;
+    let mut complete = Vec::new();
+    for ((job, kept), is_complete) in jobs.into_iter().zip(kept).zip(is_complete) {
+        match kept {
+            _ if is_complete => complete.push(job.source),
+            Some(kept) => kept.put_back(),
+            None => {}
+        }
+    }
     let not_removed = remove_quietly(context, &args.shared, words, &complete)?;
-    Ok(report.counts.failed + not_removed)
+    let failed = report.counts.failed + not_removed;
+    Ok(Batch { report, failed })
 }

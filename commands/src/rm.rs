@@ -40,7 +40,7 @@ struct RmArgs {
     recursive: bool,
 
     /// Do not complain about what is not there, and never ask
-    #[arg(short = 'f', long, overrides_with_all = ["each", "once", "interactive"])]
+    #[arg(short = 'f', long, overrides_with_all = ["each", "once"])]
     force: bool,
 
     /// Ask before every removal; one hand then does it all, in order
@@ -53,7 +53,7 @@ struct RmArgs {
 
     /// Ask never, once (-I) or always (-i)
     #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always",
-          overrides_with_all = ["force", "each", "once"], hide_short_help = true)]
+          overrides_with_all = ["each", "once"], hide_short_help = true)]
     interactive: Option<When>,
 
     /// Remove empty folders
@@ -89,7 +89,7 @@ struct RmArgs {
 /// When to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// As with -f, but what is not there is complained about
+    /// As with -f, but what is not there is complained about without it
     #[value(aliases = ["no", "none"])]
     Never,
     /// As with -I
@@ -110,6 +110,7 @@ fn command() -> Command {
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let mut args = RmArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    settle_force(&mut args, matches);
     args.shared.settle(&context.settings.crew);
     if args.files.is_empty() && !args.force {
         return Err(trees::usage(context, "missing operand"));
@@ -169,6 +170,17 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     trees::report(context, &args.shared, &finished);
     words.finish()?;
     Ok(if counts.failed == 0 && refused == 0 { Outcome::Done } else { Outcome::Partial })
+}
+
+/// COMPAT: the last of -f and --interactive wins, but never to be asked is no reason to complain about what is not there.
+fn settle_force(args: &mut RmArgs, matches: &ArgMatches) {
+    if args.force && args.interactive.is_some() {
+        if matches.index_of("force") > matches.index_of("interactive") {
+            args.interactive = None;
+        } else if args.interactive != Some(When::Never) {
+            args.force = false;
+        }
+    }
 }
 
 /// Removes the sources of moved trees, whole and without a question. Failures.

@@ -40,15 +40,17 @@ fn everything(place: &Place) {
     succeeds(place, script);
 }
 
+/// A folder on another file system than the place.
+fn elsewhere(place: &Place) -> Option<&'static Path> {
+    let device = |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().expect("it is there"));
+    let folders = ["/dev/shm", "/var/tmp"].map(Path::new);
+    folders.into_iter().find(|path| path.is_dir() && device(path) != device(&place.path(".")))
+}
+
 #[test]
 fn a_large_file_comes_whole_to_another_file_system() {
     let place = Place::new();
-    let device = |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().expect("it is there"));
-    let elsewhere = ["/dev/shm", "/var/tmp"]
-        .map(Path::new)
-        .into_iter()
-        .find(|path| path.is_dir() && device(path) != device(&place.path(".")));
-    let Some(elsewhere) = elsewhere else {
+    let Some(elsewhere) = elsewhere(&place) else {
         left_out("a large file to another file system: there is only one");
         return;
     };
@@ -215,6 +217,26 @@ fn complaints_and_exit_codes_are_gnu_s() {
         "mv d e",
         "mv -t e a b",
         "mv a b x",
+        "mv -bT a e",
+        "mv -bvT a d",
+        "mv -vb a d2/../b",
+        "mv a a e",
+        "mv -b a hard",
+        "mv -b a a",
+        "mv -n a a",
+        "mv -n d a",
+        "mv -u d a",
+        "mv -b d/ a/",
+        "mv -iT a e < /dev/null",
+        "mv -b d d/g",
+        "mv d/f b d2/../a e",
+        "rm -f --interactive=never nowhere a",
+        "rm --interactive=never nowhere a",
+        "rm -f --interactive=always a nowhere < /dev/null",
+        "rm --interactive=always -f a nowhere < /dev/null",
+        "rm -f a/",
+        "rm -di d < /dev/null",
+        "rm -di e < /dev/null",
     ];
     for case in cases {
         let ends = ["", "$mh "].map(|program| {
@@ -299,6 +321,70 @@ fn a_tree_moves_whole_to_another_file_system() {
     moved.expect("the same tree");
     assert!(is_gone);
     assert_eq!(String::from_utf8_lossy(&forecast), "copied and removed 'src' -> 'other/src'\nrenamed 'src' -> 'new'\n");
+}
+
+#[test]
+fn arguments_move_to_another_file_system_one_after_the_other() {
+    for case in [
+        "mv a a there",
+        "mv d/f d there",
+        "mv d/g/ d/./g there",
+        "mv d ./d/f b there",
+        "mv -b a d/f b there",
+        "mv -n a b there",
+        "mv -u a b there",
+        "mv -bT a there",
+        "mv -bT d there",
+        "mv --backup=numbered a c/a there",
+        "mv -b a c/a there",
+        "mv -i a c/a there < /dev/null",
+    ] {
+        let ends = ["", "$mh "].map(|program| {
+            let place = Place::new();
+            let elsewhere = elsewhere(&place)?;
+            place.write("a", "one").write("b", "two").write("d/f", "x").write("d/g/h", "y").write("c/a", "z");
+            let script = format!(
+                "touch -d 2001-01-01 a b d/f d/g/h c/a; touch -d 2001-01-01 d/g; touch -d 2001-01-01 d c; \
+                 far=$(mktemp -d -p {}); trap 'rm -rf $far' EXIT; mkdir $far/there; echo old > $far/there/b; touch -d 2000-01-01 $far/there/b; \
+                 ln -s $far/there .; {program}{}; code=$?; rm there; cp -a $far ./far; find far . -type d -exec touch -d 2001-01-01 {{}} +; exit $code",
+                elsewhere.display(),
+                case.replace("there", "$far/there"),
+            );
+            let exit = place.shell(&script).exit;
+            Some((exit, super::described::describe(place.folder())))
+        });
+        let [Some(theirs), Some(ours)] = ends else {
+            left_out("moves to another file system: there is only one");
+            return;
+        };
+        assert_eq!(ours, theirs, "{case}");
+    }
+}
+
+#[test]
+fn what_cannot_move_leaves_what_was_there() {
+    if !is_root() || Program::find("setpriv").is_none() {
+        left_out("moves as a plain user: needs root and setpriv");
+        return;
+    }
+    let place = Place::new();
+    let Some(elsewhere) = elsewhere(&place) else {
+        left_out("moves to another file system: there is only one");
+        return;
+    };
+    let script = format!(
+        "echo new > secret; chmod 0 secret; mkdir keeps; echo old > keeps/secret; cp $mh ./mh-copy; chmod 755 mh-copy; \
+         far=$(mktemp -d -p {}); trap 'rm -rf $far' EXIT; echo old > $far/secret; chown -R 65534 . $far; \
+         user='setpriv --reuid 65534 --clear-groups ./mh-copy'; \
+         $user mv -b secret $far; [ $? = 1 ] && cat $far/secret && [ ! -e $far/secret~ ] && [ -e secret ] && \
+         chmod 755 keeps && chmod 555 . && {{ $user mv -b secret keeps; [ $? = 1 ]; }} && cat keeps/secret && [ ! -e keeps/secret~ ]",
+        elsewhere.display()
+    );
+    assert_eq!(succeeds(&place, &script).stdout, b"old\nold\n");
+    // A folder that cannot be read goes when it is empty, after both questions.
+    let script = "chmod 755 .; mkdir -m 0 shut; mkdir -m 0 full; touch full/x; chown -R 65534 shut full; user='setpriv --reuid 65534 --clear-groups'; \
+        printf 'y\\ny\\ny\\ny\\n' | $user ./mh-copy rm -ri shut full; echo $?; ls -d shut full";
+    assert_eq!(String::from_utf8_lossy(&place.shell(script).stdout), "1\nfull\n");
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub struct Names {
     pub target: TargetIs,
     /// What copies in a folder are called.
     pub layout: Layout,
+    /// What becomes of a name that comes twice.
+    pub repeats: Repeats,
 }
 
 /// What the last argument is.
@@ -40,6 +42,15 @@ pub enum Layout {
     LastParts,
     /// As their whole source (`--parents`).
     WholePaths,
+}
+
+/// What becomes of a source, or a target, that comes twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// It is told and left out.
+    Refused,
+    /// It is a job like others.
+    Allowed,
 }
 
 /// What is to be copied.
@@ -79,7 +90,8 @@ pub fn find(context: &Context, words: &Words, names: &Names) -> Result<Found, Fa
         // COMPAT: what has no name of its own is copied onto the folder itself.
         let target =
             if name == b"." || name == b".." || name == b"/" { folder.clone() } else { joined(&folder, &name) };
-        if target != folder
+        if names.repeats == Repeats::Refused
+            && target != folder
             && let Some(first) = taken.insert(target.clone(), source.clone())
         {
             refused += tell_twice(words, &first, &source, &target);

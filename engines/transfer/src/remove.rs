@@ -367,7 +367,11 @@ impl Run<'_> {
                 self.remove_named(name, place, None, branch);
                 return Begun::Done;
             }
-            _ if self.removal.pretends || self.removal.caution != Caution::Never => false,
+            _ if self.removal.pretends => false,
+            _ if !self.may_remove_unread(name, place) => {
+                self.stays(place);
+                return Begun::Done;
+            }
             _ => entry::remove_folder_at(place.folder(), name).is_ok(),
         };
         if removed {
@@ -375,6 +379,19 @@ impl Run<'_> {
             return Begun::Done;
         }
         self.complain(place, name, error, branch)
+    }
+
+    /// COMPAT: nobody can say whether it is empty, so both questions are asked.
+    fn may_remove_unread(&self, name: &CStr, place: &Place<'_>) -> bool {
+        let is_write_protected = !entry::is_writable_at(place.folder(), name);
+        let is_asked = match self.removal.caution {
+            Caution::Never => false,
+            Caution::WriteProtected => is_write_protected,
+            Caution::Always => true,
+        };
+        let path = self.path(place, name);
+        let agrees = |asked| self.removal.listener.agrees(&Question { asked, path: &path, is_write_protected });
+        !is_asked || (agrees(Asked::Descend) && agrees(Asked::Remove(Kind::Folder, 0)))
     }
 
     fn may_descend(
@@ -392,12 +409,8 @@ impl Run<'_> {
         if self.removal.caution == Caution::WriteProtected && !is_write_protected {
             return true;
         }
-        let mut is_empty = true;
-        let mut listed = Ok(false);
-        while is_empty && matches!(listed, Ok(false)) {
-            listed = list_some(folder, &mut branch.scratch.buffer, |_, _| is_empty = false);
-        }
         // What cannot be listed will be complained about when it is.
+        let is_empty = holds_nothing(folder, branch).unwrap_or(true);
         let _told_later = rewind(folder);
         // COMPAT: an empty folder is asked about once, when it is to be removed.
         is_empty || self.removal.listener.agrees(&Question { asked: Asked::Descend, path, is_write_protected })
@@ -494,7 +507,17 @@ impl Run<'_> {
         self.removal.listener.agrees(&Question { asked, path: &path, is_write_protected })
     }
 
+    fn is_empty(&self, name: &CStr, place: &Place<'_>, branch: &mut Branch<'_, Self>) -> io::Result<bool> {
+        holds_nothing(entry::open_at(place.folder(), name, OPEN_FOLDER, 0)?.as_fd(), branch)
+    }
+
     fn remove_empty(&self, name: &CStr, place: &Place<'_>, branch: &mut Branch<'_, Self>) {
+        // COMPAT: what is not empty is not asked about.
+        let is_asked = self.removal.caution != Caution::Never;
+        if is_asked && matches!(self.is_empty(name, place, branch), Ok(false)) {
+            self.complain(place, c"", Errno::NOTEMPTY.into(), branch);
+            return;
+        }
         let may = match entry::status_at(place.folder(), name, Follow::No) {
             Ok(status) => self.may_remove(&status, name, place, None),
             Err(_) => true,
@@ -628,7 +651,8 @@ impl Run<'_> {
         branch: &mut Branch<'_, Self>,
     ) -> Begun<Node, Growth> {
         let number = number(&error);
-        let is_missing = number == Errno::NOENT.raw_os_error() || number == Errno::NOTDIR.raw_os_error();
+        // COMPAT: a name that the file system cannot have is not there, either.
+        let is_missing = [Errno::NOENT, Errno::NOTDIR, Errno::ILSEQ].map(Errno::raw_os_error).contains(&number);
         // Somebody else removed it first: below an operand that is what was wanted.
         let is_below = match place {
             Place::Top(operand, _) => self.removal.go_with_another.get(*operand).copied().unwrap_or(false),
@@ -643,6 +667,13 @@ impl Run<'_> {
         self.keep(finding, branch);
         Begun::Done
     }
+}
+
+/// Lists a folder from where it stands until something is found.
+fn holds_nothing(folder: BorrowedFd<'_>, branch: &mut Branch<'_, Run<'_>>) -> io::Result<bool> {
+    let mut is_empty = true;
+    while is_empty && !list_some(folder, &mut branch.scratch.buffer, |_, _| is_empty = false)? {}
+    Ok(is_empty)
 }
 
 /// The path of a folder, as its operand was typed.
