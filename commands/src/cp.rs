@@ -219,7 +219,8 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let mut args = CpArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     args.shared.settle(&context.settings.crew);
     let words = Words::new(context);
-    let manner = manner::of(context, &args)?;
+    settle_links(&mut args, matches);
+    let manner = manner::of(context, &args, matches)?;
     let found = jobs::find(context, &words, &names(&args))?;
     if args.shared.explain {
         show_plan(context, &plan(context, &args, &manner, &found.jobs), args.shared.report)?;
@@ -307,6 +308,17 @@ fn outset(manner: &Manner, jobs: &[Job]) -> Outset {
 pub fn bound(context: &Context, shared: &SharedArgs, jobs: &[Job]) -> Option<Bound> {
     let sides = jobs.iter().flat_map(|job| [job.source.as_slice(), folder_of(&job.target)]);
     width::bound(&context.host, shared.hands_asked(), || context.machine.hands_allowed(), sides)
+}
+
+/// COMPAT: the last one wins of those that say which links are followed, and -a and -d are among them.
+fn settle_links(args: &mut CpArgs, matches: &ArgMatches) {
+    let last_never = [("archive", args.archive), ("links", args.links)]
+        .into_iter()
+        .filter(|(_, is_given)| *is_given)
+        .filter_map(|(name, _)| matches.index_of(name))
+        .max();
+    args.dereference &= matches.index_of("dereference") > last_never;
+    args.follow_operands &= matches.index_of("follow_operands") > last_never;
 }
 
 /// What was typed, as `jobs` takes it.

@@ -219,6 +219,7 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: E
         make: Make::Copies,
         keep: KEEP_ALL,
         existing: Existing::Replace,
+        update: false,
         force: false,
         remove_first: true,
         backup: None,

@@ -117,6 +117,23 @@ fn nothing_is_lost_where_gnu_loses_nothing() {
         "ln d/f d/e/f2; ln -s t linkt; cp -a d/. linkt",
         "ln d/f d/e/f2; ln -s t linkt; cp -aT d linkt/",
         "ln d/f d/e/f2; mkdir w; cd w; cp -a ../d/. ../t",
+        // What a link to the source, or a special file, may take the place of.
+        "ln -s nowhere l; cp -al l b",
+        "ln b b2; cp -al a b",
+        "cp -as linka b",
+        "mkfifo p; echo old > t/p; cp -a p t",
+        // What is asked for last is what is done.
+        "cp --no-preserve=mode -a d/f new; cp -a --no-preserve=mode d/f new2",
+        "cp -p --no-preserve=timestamps,mode -d a new; cp --no-preserve=timestamps -p a t",
+        "cp -sp a new; cp -as a t; cp -as a new2",
+        "cp -as $PWD/d new; (cd new; find . -type l | sort | while read l; do stat -c '%n %Y' $l; readlink $l | sed s,.*/,,; rm $l; done) > links",
+        "cp -as $PWD/d new; (cd new; find . -type l | sort | while read l; do stat -c '%n %Y' $l; readlink $l | sed s,.*/,,; rm $l; done) > links",
+        // Nobody waits for what is not copied.
+        "mkfifo p; cp p .",
+        "mkfifo p; echo there > t/p; cp -n p t; touch -d @5 p; cp -u p t",
+        "mkfifo p; chmod 6751 p; cp -R p new",
+        "touch -d @5 a; cp -uT a t",
+        "cp -iu a b < /dev/null; yes | cp -iu a b",
         // A backup in the place of what is copied.
         "echo A > b~; cp -b b~ b",
         "echo A > b~; cp -lb b~ b",

@@ -43,6 +43,10 @@ fn a_full_target_is_told_for_each_file_and_the_rest_goes_on() {
     let written_over = "echo old > dst/large; ulimit -f 128; $mh cp -a -T src dst";
     assert_eq!(place.shell(written_over).exit, Exit::Code(1));
     assert!(!place.has("dst/large"), "half a file");
+    // A backup of what was there gets its name back.
+    let backed_up = "echo old > dst/large; for j in 1 4; do (ulimit -f 128; $mh cp -ab -j $j -T src dst 2>/dev/null); done; cat dst/large; rm dst/*~; ls dst";
+    assert_eq!(succeeds(&place, backed_up).stdout, b"old\nbelow\nlarge\nsmall\n");
+    succeeds(&place, "rm dst/large");
     // Two names of one file.
     let linked = "ln src/large src/twin; ulimit -f 128; $mh cp -a -T src dst";
     let outcome = place.shell(linked);

@@ -184,6 +184,26 @@ fn complaints_and_exit_codes_are_gnu_s() {
         "cp /dev/null z",
         "cp a /dev/full",
         "cp -u a b",
+        "cp -iu a b < /dev/null",
+        "cp -uT a e",
+        "cp -uT b a",
+        "cp --parents -T d/f e",
+        "cp a d/../a e",
+        "cp d/a a e",
+        "cp d/f d/g/f e",
+        "cp nowhere/f d/f e",
+        "cp -r d ./d e",
+        "cp -r d d e",
+        "cp -b a dangling",
+        "cp -b --attributes-only a dangling",
+        "cp -al dangling b",
+        "cp -al b hard",
+        "cp -as linkd b",
+        "cp -l dangling b",
+        "cp -Ha dangling new",
+        "cp -aH dangling new",
+        "cp -La dangling new",
+        "cp -dL dangling new",
         "rm",
         "rm -f",
         "rm d",
@@ -362,7 +382,7 @@ fn arguments_move_to_another_file_system_one_after_the_other() {
 }
 
 #[test]
-fn what_cannot_move_leaves_what_was_there() {
+fn a_plain_user_loses_nothing_to_what_is_shut() {
     if !is_root() || Program::find("setpriv").is_none() {
         left_out("moves as a plain user: needs root and setpriv");
         return;
@@ -385,6 +405,12 @@ fn what_cannot_move_leaves_what_was_there() {
     let script = "chmod 755 .; mkdir -m 0 shut; mkdir -m 0 full; touch full/x; chown -R 65534 shut full; user='setpriv --reuid 65534 --clear-groups'; \
         printf 'y\\ny\\ny\\ny\\n' | $user ./mh-copy rm -ri shut full; echo $?; ls -d shut full";
     assert_eq!(String::from_utf8_lossy(&place.shell(script).stdout), "1\nfull\n");
+    // One that cannot be copied leaves an empty one; and what is read-only gets its attributes all the same.
+    let script = "mkdir -m 0 closed; touch -d @5 closed; chown 65534 closed; \
+        echo x > kept; setfattr -n user.k -v value kept; chmod 444 kept; chown 65534 kept; user='setpriv --reuid 65534 --clear-groups'; \
+        $user ./mh-copy cp -a closed new; echo $?; stat -c '%a %Y' new; $user ./mh-copy cp -a kept copy && getfattr --only-values -n user.k copy; \
+        stat -c ' %a' copy";
+    assert_eq!(String::from_utf8_lossy(&place.shell(script).stdout), "1\n0 5\nvalue 444\n");
 }
 
 #[test]

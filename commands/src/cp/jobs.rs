@@ -7,10 +7,10 @@ use crate::trees::{self, Words, shown};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::io;
-use sys::entry::{self, Follow, Kind};
+use sys::entry::{self, Follow, Kind, Status};
 use transfer::copy::Job;
 use transfer::finding::joined;
-use transfer::operand::{last_part, trimmed};
+use transfer::operand::{folder_of, last_part, trimmed};
 
 /// What was typed.
 pub struct Names {
@@ -81,7 +81,7 @@ pub fn find(context: &Context, words: &Words, names: &Names) -> Result<Found, Fa
         let source = files.pop().expect("two arguments are there");
         return Ok(Found { jobs: vec![Job { source, target }], refused: 0 });
     };
-    let (mut jobs, mut refused, mut taken) = (Vec::new(), 0, HashMap::new());
+    let (mut jobs, mut refused, mut taken) = (Vec::new(), 0, HashMap::<Vec<u8>, Vec<u8>>::new());
     for source in files {
         let name = match names.layout {
             Layout::LastParts => last_part(&source).to_vec(),
@@ -90,12 +90,17 @@ pub fn find(context: &Context, words: &Words, names: &Names) -> Result<Found, Fa
         // COMPAT: what has no name of its own is copied onto the folder itself.
         let target =
             if name == b"." || name == b".." || name == b"/" { folder.clone() } else { joined(&folder, &name) };
-        if names.repeats == Repeats::Refused
-            && target != folder
-            && let Some(first) = taken.insert(target.clone(), source.clone())
-        {
-            refused += tell_twice(words, &first, &source, &target);
-            continue;
+        if names.repeats == Repeats::Refused && target != folder {
+            match taken.get(&target) {
+                Some(first) if is_there(first) => {
+                    // What is not there is told when it is to be copied.
+                    if is_there(&source) {
+                        refused += tell_twice(words, first, &source, &target);
+                        continue;
+                    }
+                }
+                _ => _ = taken.insert(target.clone(), source.clone()),
+            }
         }
         jobs.push(Job { source, target });
     }
@@ -104,7 +109,9 @@ pub fn find(context: &Context, words: &Words, names: &Names) -> Result<Found, Fa
 
 /// COMPAT: the same source twice is a warning; another one is not written over what was just made. Refusals.
 fn tell_twice(words: &Words, first: &[u8], source: &[u8], target: &[u8]) -> usize {
-    if first == source {
+    // Both have the same last part.
+    let above = |path| status_of(folder_of(path), Follow::Yes).ok().map(|found| found.identity());
+    if first == source || above(first) == above(source) {
         let kind = if is_folder(source).is_ok() { "directory" } else { "file" };
         words.say(&format!("warning: source {kind} {} specified more than once", shown(source)));
         return 0;
@@ -130,6 +137,9 @@ fn last_as_folder(
         }
         _ => {}
     }
+    if names.target == TargetIs::OwnName && names.layout == Layout::WholePaths {
+        return Err(no_folder_for_parents(context));
+    }
     if names.target == TargetIs::OwnName {
         return Ok(None);
     }
@@ -142,20 +152,29 @@ fn last_as_folder(
         Err(error) if files.len() > 2 => {
             Err(refuse(words, &format!("target {}: {}", shown(&last), trees::cause(&error))))
         }
-        Err(_) if names.layout == Layout::WholePaths => {
-            Err(trees::usage(context, "with --parents, the destination must be a directory"))
-        }
+        Err(_) if names.layout == Layout::WholePaths => Err(no_folder_for_parents(context)),
         Err(_) => Ok(None),
     }
+}
+
+fn no_folder_for_parents(context: &Context) -> Failure {
+    trees::usage(context, "with --parents, the destination must be a directory")
 }
 
 fn refuse(words: &Words, text: &str) -> Failure {
     Failure::InWordsOfOthers { text: format!("{}: {text}", words.program), code: 1 }
 }
 
+fn is_there(path: &[u8]) -> bool {
+    status_of(path, Follow::No).is_ok()
+}
+
+fn status_of(path: &[u8], follow: Follow) -> io::Result<Status> {
+    entry::status_at(entry::here(), &CString::new(path).map_err(io::Error::from)?, follow)
+}
+
 fn is_folder(path: &[u8]) -> io::Result<()> {
-    let path = CString::new(path).map_err(io::Error::from)?;
-    match entry::status_at(entry::here(), &path, Follow::Yes)?.kind() {
+    match status_of(path, Follow::Yes)?.kind() {
         Kind::Folder => Ok(()),
         _ => Err(io::Error::from(rustix::io::Errno::NOTDIR)),
     }

@@ -4,6 +4,7 @@ use super::{CpArgs, When};
 use crate::context::{Context, variable};
 use crate::failure::Failure;
 use crate::trees;
+use clap::ArgMatches;
 use std::os::unix::ffi::OsStringExt;
 use transfer::copy::{
     Attribute, Backup, BackupNames, Existing, FollowLinks, Keep, Make, Manner, Reflink, Same, Sparse,
@@ -31,7 +32,7 @@ const KEEP_NOTHING: Keep = Keep {
 };
 
 /// What `args` ask for.
-pub fn of(context: &Context, args: &CpArgs) -> Result<Manner, Failure> {
+pub fn of(context: &Context, args: &CpArgs, matches: &ArgMatches) -> Result<Manner, Failure> {
     if args.link && args.symbolic_link {
         return Err(trees::usage(context, "cannot make both hard and symbolic links"));
     }
@@ -46,10 +47,9 @@ pub fn of(context: &Context, args: &CpArgs) -> Result<Manner, Failure> {
         _ if recursive && !args.link => FollowLinks::Never,
         _ => FollowLinks::Always,
     };
-    let existing = match (args.no_clobber, args.interactive, args.update) {
-        (true, ..) => Existing::Stays,
-        (_, true, _) => Existing::Ask,
-        (_, _, true) => Existing::Update,
+    let existing = match (args.no_clobber, args.interactive) {
+        (true, _) => Existing::Stays,
+        (_, true) => Existing::Ask,
         _ => Existing::Replace,
     };
     let make = match (args.link, args.symbolic_link, args.attributes_only) {
@@ -59,13 +59,14 @@ pub fn of(context: &Context, args: &CpArgs) -> Result<Manner, Failure> {
         _ => Make::Copies,
     };
     let same = |how: &String| if how == "blake3" { Same::Digest } else { Same::Usual };
-    let keep = keep(context, args)?;
+    let keep = keep(context, args, matches)?;
     Ok(Manner {
         recursive,
         follow,
         make,
         keep,
         existing,
+        update: args.update,
         force: args.force,
         remove_first: args.remove_destination,
         backup: backup(context, backup_wanted, args.suffix.as_ref())?,
@@ -89,24 +90,33 @@ pub fn of(context: &Context, args: &CpArgs) -> Result<Manner, Failure> {
     })
 }
 
-/// COMPAT: -a and -p first, then the lists in the order in which cp would most often be given them: what is not to be kept wins.
-fn keep(context: &Context, args: &CpArgs) -> Result<Keep, Failure> {
-    let mut keep = if args.archive { KEEP_ALL } else { KEEP_NOTHING };
-    if args.keep || args.resume {
-        (keep.mode, keep.owner) = (keep.mode || args.keep, keep.owner || args.keep);
-        keep.times = true;
+/// COMPAT: one after the other, as they were typed.
+fn keep(context: &Context, args: &CpArgs, matches: &ArgMatches) -> Result<Keep, Failure> {
+    let mut keep = Keep { times: args.resume, ..KEEP_NOTHING };
+    let mut typed = Vec::new();
+    let flags = [
+        ("archive", args.archive, "all"),
+        ("keep", args.keep, "mode,ownership,timestamps"),
+        ("links", args.links, "links"),
+    ];
+    for (name, is_given, list) in flags {
+        typed.extend(matches.index_of(name).filter(|_| is_given).map(|at| (at, list, "--preserve")));
     }
-    keep.links |= args.links;
-    for list in &args.preserve {
-        set(context, &mut keep, list, "--preserve", true)?;
+    for (name, lists, option) in
+        [("preserve", &args.preserve, "--preserve"), ("no_preserve", &args.no_preserve, "--no-preserve")]
+    {
+        let places = matches.indices_of(name).into_iter().flatten();
+        typed.extend(places.zip(lists).map(|(at, list)| (at, list.as_str(), option)));
     }
-    for list in &args.no_preserve {
-        set(context, &mut keep, list, "--no-preserve", false)?;
+    typed.sort_unstable();
+    for (_, list, option) in typed {
+        set(context, &mut keep, list, option)?;
     }
     Ok(keep)
 }
 
-fn set(context: &Context, keep: &mut Keep, list: &str, option: &str, value: bool) -> Result<(), Failure> {
+fn set(context: &Context, keep: &mut Keep, list: &str, option: &str) -> Result<(), Failure> {
+    let value = option == "--preserve";
     let attributes = |wanted| if value { wanted } else { Attribute::Leave };
     for word in list.split(',') {
         match word {
@@ -116,6 +126,10 @@ fn set(context: &Context, keep: &mut Keep, list: &str, option: &str, value: bool
             "links" => keep.links = value,
             "context" => keep.context = value,
             "xattr" => keep.attributes = attributes(Attribute::Require),
+            // Attributes that were named before are still told of.
+            "all" if value && keep.attributes == Attribute::Require => {
+                *keep = Keep { attributes: Attribute::Require, ..KEEP_ALL }
+            }
             "all" if value => *keep = KEEP_ALL,
             "all" => *keep = Keep { forgets_mode: true, ..KEEP_NOTHING },
             _ => {

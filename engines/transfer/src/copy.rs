@@ -6,8 +6,10 @@ mod existing;
 mod half;
 mod item;
 mod large;
+mod linking;
 mod links;
 mod metadata;
+mod paths;
 mod plain;
 mod tree;
 
@@ -63,6 +65,8 @@ pub struct Manner {
     pub keep: Keep,
     /// What becomes of a file that has the name already.
     pub existing: Existing,
+    /// Whether it stays in any case if it is not older than the source.
+    pub update: bool,
     /// Where a file cannot be opened for writing, it is removed and made anew.
     pub force: bool,
     /// A file that has the name is removed before, not written over.
@@ -161,8 +165,6 @@ pub enum Existing {
     Replace,
     /// It stays.
     Stays,
-    /// It stays if it is not older than the source.
-    Update,
     /// The listener is asked. Then one worker does it all, in order.
     Ask,
 }

@@ -2,8 +2,9 @@
 
 use super::item::{Item, is_same};
 use super::tree::{Place, Run};
-use super::{Backup, BackupNames, Complaint, Existing, Make, MakeWhat, Same};
+use super::{Backup, BackupNames, Complaint, Existing, FollowLinks, Make, MakeWhat, Same};
 use crate::folder::{Listed, list_buffer, list_some};
+use crate::operand::Parent;
 use crew::scatter::Branch;
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
@@ -30,6 +31,22 @@ pub enum Over {
     Through,
 }
 
+/// A backup that was made, and the name that it gets back if nothing takes its place.
+pub struct PutBack {
+    folder: Parent,
+    kept: CString,
+    name: CString,
+}
+
+impl PutBack {
+    /// COMPAT: what could not be copied leaves what was there.
+    pub fn put_back(&self) {
+        let folder = self.folder.as_fd();
+        // What made the copy fail is told; the backup is there under its own name.
+        let _stays_a_backup = entry::rename_at(folder, &self.kept, folder, &self.name, Replace::No);
+    }
+}
+
 impl Run<'_> {
     /// Decides about what is there; removes or renames it where that is what is to be done.
     pub fn decide(
@@ -51,6 +68,9 @@ impl Run<'_> {
             return Ok(Decision::Skip);
         }
         if there.kind() == Kind::Folder {
+            if self.is_up_to_date(status, &there) {
+                return Ok(Decision::Skip);
+            }
             return Err(Complaint::OtherOverFolder(path()));
         }
         let manner = self.copying.manner;
@@ -58,9 +78,10 @@ impl Run<'_> {
         let has_bytes = source.is_some() || (manner.make == Make::Attributes && status.kind() == Kind::File);
         let mut meant = there;
         if there.kind() == Kind::Link && is_named && has_bytes && !manner.remove_first {
-            // COMPAT: a target that was typed is followed, unless it leads nowhere.
+            // COMPAT: a target that was typed is followed, unless it leads nowhere; then it may become a backup.
             meant = match entry::status_at(parent, item.target_name, Follow::Yes) {
                 Ok(meant) => meant,
+                Err(_) if manner.backup.is_some() => there,
                 Err(_) => return Err(Complaint::Dangling(path())),
             };
         }
@@ -71,6 +92,9 @@ impl Run<'_> {
                 return Err(Complaint::SameFile(path()));
             }
         }
+        if self.is_up_to_date(status, &meant) {
+            return Ok(Decision::Skip);
+        }
         if self.leads_there(item, status, &there) {
             return Err(Complaint::SameFile(path()));
         }
@@ -78,15 +102,10 @@ impl Run<'_> {
             return Ok(Decision::Skip);
         }
         if let Some(backup) = &manner.backup {
-            if backup.is_in_place_of(parent, item.target_name, status) {
-                return Err(Complaint::BackupIsSource(path()));
-            }
-            let kept = back_up(parent, item.target_name, backup).map_err(|error| Complaint::BackUp(path(), error))?;
-            let folder = path();
-            let above = &folder[..folder.len() - crate::operand::last_part(&folder).len()];
-            return Ok(Decision::IsGone(Some([above, kept.as_bytes()].concat())));
+            return self.make_way(item, status, backup, branch);
         }
-        if manner.make != Make::Copies && !has_bytes && !manner.remove_first && !manner.force {
+        let is_renewed = manner.remove_first || self.must_go(status, &meant);
+        if manner.make != Make::Copies && !has_bytes && !is_renewed && !manner.force {
             // COMPAT: where no bytes are copied, nothing takes the place of something else unless that was asked for.
             return Err(Complaint::Make(MakeWhat::Link, path(), Errno::EXIST.into()));
         }
@@ -94,13 +113,48 @@ impl Run<'_> {
         let is_through = is_named
             && has_bytes
             && matches!(meant.kind(), Kind::File | Kind::CharacterDevice | Kind::BlockDevice | Kind::Fifo);
-        // COMPAT: where names of one file stay together, other names that the old file has must not become names of the new one.
-        let is_shared = manner.keep.links && manner.make == Make::Copies && meant.links() > 1;
-        if manner.remove_first || is_shared || !(is_plain || is_through) {
+        if is_renewed || !(is_plain || is_through) {
             entry::unlink_at(parent, item.target_name).map_err(|error| Complaint::Remove(path(), error))?;
             return Ok(Decision::IsGone(None));
         }
         Ok(Decision::WriteOver(if is_plain { Over::File } else { Over::Through }))
+    }
+
+    /// Gives what is there its backup's name.
+    fn make_way(
+        &self,
+        item: &Item<'_>,
+        status: &Status,
+        backup: &Backup,
+        branch: &mut Branch<'_, Self>,
+    ) -> Result<Decision, Complaint> {
+        let (parent, path) = (item.target.as_fd(), item.target_path(self));
+        if backup.is_in_place_of(parent, item.target_name, status) {
+            return Err(Complaint::BackupIsSource(path));
+        }
+        let kept = match back_up(parent, item.target_name, backup) {
+            Ok(kept) => kept,
+            Err(error) => return Err(Complaint::BackUp(path, error)),
+        };
+        let above = &path[..path.len() - crate::operand::last_part(&path).len()];
+        let shown = [above, kept.as_bytes()].concat();
+        let name = item.target_name.to_owned();
+        branch.scratch.backup = Some(PutBack { folder: item.target.clone(), kept, name });
+        Ok(Decision::IsGone(Some(shown)))
+    }
+
+    /// Whether an update leaves it.
+    pub fn is_up_to_date(&self, status: &Status, there: &Status) -> bool {
+        self.copying.manner.update && there.changed_at() >= status.changed_at()
+    }
+
+    /// COMPAT: what is removed before anything is made, unless metadata alone are copied: a file with other names, where names of one file stay
+    /// together, since those must not become names of the new one; and what is in the place of a link or a special file, where links stay links.
+    fn must_go(&self, status: &Status, there: &Status) -> bool {
+        let manner = self.copying.manner;
+        let is_shared = manner.keep.links && there.links() > 1;
+        let is_special = manner.follow == FollowLinks::Never && status.kind() != Kind::File;
+        manner.make != Make::Attributes && (is_shared || is_special)
     }
 
     /// COMPAT: a link is not put in the place of what it leads to: nothing would lead there any more. With a backup it is still there.
@@ -121,12 +175,11 @@ impl Run<'_> {
         there: &Status,
         branch: &mut Branch<'_, Self>,
     ) -> Result<bool, Complaint> {
-        match self.copying.manner.existing {
-            Existing::Update if there.changed_at() >= status.changed_at() => return Ok(false),
-            Existing::Ask if !self.copying.listener.agrees(&item.target_path(self)) => return Ok(false),
-            _ => {}
+        let manner = self.copying.manner;
+        if manner.existing == Existing::Ask && !self.copying.listener.agrees(&item.target_path(self)) {
+            return Ok(false);
         }
-        let (Some(how), Some(source)) = (self.copying.manner.skip_same, source) else { return Ok(true) };
+        let (Some(how), Some(source)) = (manner.skip_same, source) else { return Ok(true) };
         if there.kind() != Kind::File || there.bytes() != status.bytes() {
             return Ok(true);
         }

@@ -8,7 +8,7 @@ use super::large::{Divide, Large};
 use super::links::{First, Made};
 use super::metadata::{Carried, carry};
 use super::tree::{Place, Run, named, named_in};
-use super::{Complaint, Existing, Make, MakeWhat, Same};
+use super::{Complaint, Existing, Keep, Make, MakeWhat, Same};
 use crate::finding::{Finding, joined};
 use crate::folder::Listed;
 use crate::operand::{Parent, last_part, trimmed};
@@ -87,9 +87,13 @@ impl Item<'_> {
 impl Run<'_> {
     /// Copies an entry that is no folder.
     pub fn deal(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Dealt {
+        branch.scratch.backup = None;
         match self.try_deal(item, branch) {
             Ok(dealt) => dealt,
             Err(complaint) => {
+                if let Some(backup) = branch.scratch.backup.take() {
+                    backup.put_back();
+                }
                 self.complain(item.place, item.name, complaint, branch);
                 Dealt::Done
             }
@@ -111,8 +115,8 @@ impl Run<'_> {
             return Ok(Dealt::Done);
         }
         match (self.copying.manner.make, status.kind()) {
-            (Make::HardLinks, _) => self.link_to_source(item, branch)?,
-            (Make::SymbolicLinks, _) => self.make_symbolic_link(item, branch)?,
+            (Make::HardLinks, _) => self.link_to_source(item, &status, branch)?,
+            (Make::SymbolicLinks, _) => self.make_symbolic_link(item, &status, branch)?,
             (_, Kind::Link) => self.copy_by_name(item, &status, branch)?,
             (Make::Attributes, Kind::File) => self.copy_attributes(item, &status, branch)?,
             (Make::Copies, Kind::File) => {
@@ -122,11 +126,28 @@ impl Run<'_> {
             // COMPAT: without -r what a FIFO or a device gives is copied.
             _ if self.copying.manner.contents || !self.copying.manner.recursive => {
                 branch.scratch.counts.entries -= 1;
+                // To open it could wait for ever.
+                if !self.may_wait_for(item, &status)? {
+                    branch.scratch.counts.left += 1;
+                    return Ok(Dealt::Done);
+                }
                 return self.open_and_copy(item, branch);
             }
             _ => self.copy_by_name(item, &status, branch)?,
         }
         Ok(Dealt::Done)
+    }
+
+    /// Whether what a special file gives may replace what is there.
+    fn may_wait_for(&self, item: &Item<'_>, status: &Status) -> Result<bool, Complaint> {
+        let there = match entry::status_at(item.target.as_fd(), item.target_name, Follow::Yes) {
+            Ok(there) if there.identity() == status.identity() => {
+                return Err(Complaint::SameFile(item.target_path(self)));
+            }
+            Ok(there) => there,
+            Err(_) => return Ok(true),
+        };
+        Ok(self.copying.manner.existing != Existing::Stays && !self.is_up_to_date(status, &there))
     }
 
     fn open_and_copy(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<Dealt, Complaint> {
@@ -197,7 +218,7 @@ impl Run<'_> {
         if !tells_ways {
             self.tell(item, backup.as_deref());
         }
-        let large = Box::new(Large::new(self, item, file, status, new, slot));
+        let large = Box::new(Large::new(self, item, file, status, new, slot, branch.scratch.backup.take()));
         let is_over = large.share(self, branch);
         if !large.has_failed() {
             let way = if is_over { Way::Shared } else { Way::Ranges };
@@ -232,11 +253,8 @@ impl Run<'_> {
                 let new = self.create(item, source, status, slot, branch)?;
                 // COMPAT: what is left since it is the same, or newer, stands for the copy.
                 let manner = self.copying.manner;
-                let stands_for_it = match manner.existing {
-                    Existing::Update => true,
-                    Existing::Replace => manner.skip_same.is_some(),
-                    Existing::Stays | Existing::Ask => false,
-                };
+                let stands_for_it =
+                    manner.existing == Existing::Replace && (manner.update || manner.skip_same.is_some());
                 let number = new.as_ref().map(|new| new.number).or(stands_for_it.then_some(COMPLETE));
                 let made = number.map(|number| self.made(item, slot, number));
                 Ok((new, made))
@@ -301,9 +319,11 @@ impl Run<'_> {
                         return Ok(Some(None));
                     }
                     // COMPAT: what an update would leave goes all the same, since its name must be one of the copy's.
-                    let decision = match self.copying.manner.existing {
-                        Existing::Update => Decision::WriteOver(Over::File),
-                        _ => self.decide(item, None, status, branch)?,
+                    let manner = self.copying.manner;
+                    let decision = if manner.update && manner.existing == Existing::Replace {
+                        Decision::WriteOver(Over::File)
+                    } else {
+                        self.decide(item, None, status, branch)?
                     };
                     match decision {
                         Decision::Skip => {
@@ -477,11 +497,11 @@ impl Run<'_> {
             has_lists: !new.is_new || item.place.folder().is_none_or(|folder| folder.inherits),
             is_link: false,
         };
-        self.carry_all(item, &carried, branch);
+        self.carry_all(item, &carried, &self.copying.manner.keep, branch);
     }
 
-    fn carry_all(&self, item: &Item<'_>, carried: &Carried<'_>, branch: &mut Branch<'_, Self>) {
-        for refused in carry(carried, &self.copying.manner.keep, &mut branch.scratch.attributes) {
+    pub fn carry_all(&self, item: &Item<'_>, carried: &Carried<'_>, keep: &Keep, branch: &mut Branch<'_, Self>) {
+        for refused in carry(carried, keep, &mut branch.scratch.attributes) {
             let complaint = Complaint::Keep(refused.what, item.target_path(self), refused.cause);
             self.complain(item.place, item.name, complaint, branch);
         }
@@ -534,7 +554,7 @@ impl Run<'_> {
                 (what, Box::new(move || entry::make_node_at(parent, item.target_name, mode, device)))
             }
         };
-        let Some(backup) = self.make_over(item, Some(status), what, &make, branch)? else { return Ok(false) };
+        let Some(backup) = self.make_over(item, status, what, &make, branch)? else { return Ok(false) };
         self.tell(item, backup.as_deref());
         let carried = Carried {
             from: named_in(item.source, item.name),
@@ -545,20 +565,20 @@ impl Run<'_> {
             mode: match status.kind() {
                 Kind::Link => None,
                 _ if self.copying.manner.keep.mode => Some(status.mode()),
-                _ => Some(self.copying.manner.keep.mode_of(status) & 0o777 & !self.copying.umask),
+                _ => Some(self.copying.manner.keep.mode_of(status) & !self.copying.umask),
             },
             has_lists: false,
             is_link: status.kind() == Kind::Link,
         };
-        self.carry_all(item, &carried, branch);
+        self.carry_all(item, &carried, &self.copying.manner.keep, branch);
         Ok(true)
     }
 
     /// Makes something by name; where something has that name, it goes if it may. None where it stays; else the backup, if any.
-    fn make_over(
+    pub fn make_over(
         &self,
         item: &Item<'_>,
-        status: Option<&Status>,
+        status: &Status,
         what: MakeWhat,
         make: &dyn Fn() -> io::Result<()>,
         branch: &mut Branch<'_, Self>,
@@ -570,14 +590,6 @@ impl Run<'_> {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Complaint::Make(what, item.target_path(self), error)),
             }
-            let looked;
-            let status = match status {
-                Some(status) => status,
-                None => {
-                    looked = entry::status_at(item.source, item.name, item.follow).map_err(Complaint::Stat)?;
-                    &looked
-                }
-            };
             match self.decide(item, None, status, branch)? {
                 Decision::Skip => {
                     branch.scratch.counts.left += 1;
@@ -589,36 +601,6 @@ impl Run<'_> {
             }
         }
         Err(Complaint::Make(what, item.target_path(self), io::ErrorKind::AlreadyExists.into()))
-    }
-
-    fn link_to_source(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<(), Complaint> {
-        let make = || entry::hard_link_at(item.source, item.name, item.target.as_fd(), item.target_name, item.follow);
-        match self.make_over(item, None, MakeWhat::File, &make, branch) {
-            Ok(Some(backup)) => self.tell(item, backup.as_deref()),
-            Ok(None) => {}
-            Err(Complaint::Make(_, path, error)) => return Err(Complaint::Link(path, item.source_path(self), error)),
-            // It is there already.
-            Err(Complaint::SameFile(_)) => {}
-            Err(complaint) => return Err(complaint),
-        }
-        Ok(())
-    }
-
-    fn make_symbolic_link(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<(), Complaint> {
-        let path = item.source_path(self);
-        let is_here = matches!(item.place, Place::Top(_)) && matches!(item.target, Parent::Here);
-        if path.first() != Some(&b'/') && !is_here {
-            return Err(Complaint::RelativeLink(item.target_path(self)));
-        }
-        let leads_to = CString::new(path).map_err(|error| Complaint::Stat(error.into()))?;
-        let make = || entry::make_link_at(&leads_to, item.target.as_fd(), item.target_name);
-        match self.make_over(item, None, MakeWhat::Link, &make, branch) {
-            Ok(Some(backup)) => self.tell(item, backup.as_deref()),
-            Ok(None) => {}
-            Err(Complaint::Make(_, path, error)) => return Err(Complaint::PointTo(path, error)),
-            Err(complaint) => return Err(complaint),
-        }
-        Ok(())
     }
 
     fn copy_attributes(

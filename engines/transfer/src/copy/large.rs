@@ -2,6 +2,7 @@
 //! at a time write to a file.
 
 use super::data::{Bytes, Failed};
+use super::existing::PutBack;
 use super::half::Slot;
 use super::item::{Item, New, is_same};
 use super::metadata::{Carried, carry};
@@ -35,6 +36,7 @@ pub struct Large {
     target_device: u64,
     has_lists: bool,
     slot: Arc<Slot>,
+    backup: Option<PutBack>,
     has_failed: AtomicBool,
 }
 
@@ -73,7 +75,15 @@ fn leads_to_special(item: &Item<'_>) -> bool {
 
 impl Large {
     /// A file whose copy has been made.
-    pub fn new(run: &Run<'_>, item: &Item<'_>, source: OwnedFd, status: Status, new: New, slot: Arc<Slot>) -> Self {
+    pub fn new(
+        run: &Run<'_>,
+        item: &Item<'_>,
+        source: OwnedFd,
+        status: Status,
+        new: New,
+        slot: Arc<Slot>,
+        backup: Option<PutBack>,
+    ) -> Self {
         let folder = item.place.folder();
         Self {
             source,
@@ -85,6 +95,7 @@ impl Large {
             status,
             new,
             slot,
+            backup,
             has_failed: AtomicBool::new(false),
         }
     }
@@ -160,14 +171,21 @@ impl Large {
         run.keep_finding(Finding { operand: self.job, path: self.source_path.clone(), complaint }, branch);
     }
 
+    fn give_up<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
+        run.give_up(&self.slot, branch);
+        if let Some(backup) = &self.backup {
+            backup.put_back();
+        }
+    }
+
     /// All pieces are there.
     pub fn finish<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
         if self.has_failed() {
-            run.give_up(&self.slot, branch);
+            self.give_up(run, branch);
         } else {
             // What is read back is read before its times are set.
             if let Err(complaint) = self.verify(run, branch) {
-                run.give_up(&self.slot, branch);
+                self.give_up(run, branch);
                 self.complain(run, complaint, branch);
             }
             let carried = Carried {
@@ -185,7 +203,7 @@ impl Large {
                 self.complain(run, complaint, branch);
             }
             if let Err(error) = report_late_errors(&self.new.file) {
-                run.give_up(&self.slot, branch);
+                self.give_up(run, branch);
                 self.complain(run, Complaint::Write(self.target_path.clone(), error), branch);
             }
         }

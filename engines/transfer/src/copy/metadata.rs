@@ -6,7 +6,7 @@ use crate::finding::number;
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io;
-use sys::entry::{self, Kind, Status, Target, UNCHANGED};
+use sys::entry::{self, Follow, Kind, Status, Target, UNCHANGED};
 
 /// Access rights beyond the mode.
 const ACCESS_LIST: &CStr = c"system.posix_acl_access";
@@ -85,7 +85,11 @@ pub fn carry(carried: &Carried<'_>, keep: &Keep, buffers: &mut AttributeBuffers)
         }
         mode_now = None;
     }
-    let has_list = carry_attributes(carried, keep, buffers, &mut refused);
+    let (has_list, opened) = carry_attributes(carried, keep, buffers, &mut refused);
+    if let Some(before) = opened {
+        mode = mode.or(Some(before));
+        mode_now = None;
+    }
     if let Some(mode) = mode
         && !carried.is_link
         && (has_list || mode_now != Some(mode))
@@ -119,15 +123,15 @@ fn set_owner(carried: &Carried<'_>) -> io::Result<Arrived> {
     Ok(Arrived::No)
 }
 
-/// Whether there was an access list.
+/// Whether there was an access list; and the mode from which the target had to be made writable, if so.
 fn carry_attributes(
     carried: &Carried<'_>,
     keep: &Keep,
     buffers: &mut AttributeBuffers,
     refused: &mut Vec<NotKept>,
-) -> bool {
+) -> (bool, Option<u32>) {
     if !keep.mode && keep.attributes == Attribute::Leave {
-        return false;
+        return (false, None);
     }
     let AttributeBuffers { names, value } = buffers;
     if let Err(cause) = entry::attribute_names(carried.from, names) {
@@ -135,9 +139,9 @@ fn carry_attributes(
         if keep.attributes == Attribute::Require && !knows_none(&cause) {
             refused.push(NotKept { what: What::Listing, cause });
         }
-        return false;
+        return (false, None);
     }
-    let mut has_list = false;
+    let (mut has_list, mut opened) = (false, None);
     for name in names.split_inclusive(|&byte| byte == 0) {
         let Ok(name) = CStr::from_bytes_with_nul(name) else { continue };
         let is_list = name == ACCESS_LIST || name == DEFAULT_LIST;
@@ -145,15 +149,34 @@ fn carry_attributes(
             continue;
         }
         has_list |= name == ACCESS_LIST;
-        let copied =
-            entry::attribute(carried.from, name, value).and_then(|()| entry::set_attribute(carried.to, name, value));
+        let copied = entry::attribute(carried.from, name, value).and_then(|()| {
+            let set = || entry::set_attribute(carried.to, name, value);
+            set().or_else(|error| {
+                let is_shut = number(&error) == Errno::ACCESS.raw_os_error() && opened.is_none() && !carried.is_link;
+                if is_shut && let Ok(mode) = make_writable(carried.to) {
+                    opened = Some(mode);
+                    return set();
+                }
+                Err(error)
+            })
+        });
         if let Err(cause) = copied
             && is_to_be_told(&cause, is_list, keep)
         {
             refused.push(NotKept { what: if is_list { What::Mode } else { What::Attributes }, cause });
         }
     }
-    has_list
+    (has_list, opened)
+}
+
+/// COMPAT: attributes of a user are for who may write, and a copy may be read-only from its first moment. The mode before.
+fn make_writable(target: Target<'_>) -> io::Result<u32> {
+    let status = match target {
+        Target::Open(file) => entry::status_of(file)?,
+        Target::Named(folder, name) => entry::status_at(folder, name, Follow::No)?,
+    };
+    entry::set_mode(target, status.mode() | 0o200)?;
+    Ok(status.mode())
 }
 
 fn knows_none(cause: &io::Error) -> bool {

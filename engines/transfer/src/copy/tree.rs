@@ -2,6 +2,7 @@
 //! One entry is `item`'s part.
 
 use super::data::{BUFFER_BYTES, WayCounts, Ways};
+use super::existing::PutBack;
 use super::half::Slot;
 use super::item::{Dealt, Item};
 use super::large::{Divide, Large};
@@ -9,11 +10,11 @@ use super::links::Links;
 use super::metadata::{AttributeBuffers, Carried, DEFAULT_LIST, carry};
 use super::plain::Plain;
 use super::{Complaint, Copied, Copying, FollowLinks, MakeWhat};
-use crate::finding::{Finding, joined};
+use crate::finding::{Finding, number};
 use crate::folder::{
     Descriptors, Folder, ListBuffer, Listed, OPEN_FOLDER, descriptor, list_buffer, list_some, make_room, open_above,
 };
-use crate::operand::{Operand, Parent, trimmed};
+use crate::operand::{Operand, Parent};
 use crate::tally::Counts;
 use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, Tree};
 use rustix::io::Errno;
@@ -64,7 +65,7 @@ pub enum Node {
 
 /// A folder that is being copied.
 pub struct FolderNode {
-    source: Folder,
+    pub source: Folder,
     /// None where the run only pretends.
     target: Option<Folder>,
     pub job: usize,
@@ -97,12 +98,14 @@ pub struct Scratch {
     pub bytes: Vec<u8>,
     pub attributes: AttributeBuffers,
     pub slot: Arc<Slot>,
+    /// The backup that was made of what had the entry's name.
+    pub backup: Option<PutBack>,
     pub counts: Counts,
     pub ways: WayCounts,
 }
 
 impl Node {
-    fn folder(&self) -> &FolderNode {
+    pub fn folder(&self) -> &FolderNode {
         match self {
             Self::Folder(folder) => folder,
             Self::Large(_) => unreachable!("only folders have entries"),
@@ -139,6 +142,7 @@ impl Tree for Run<'_> {
             bytes: vec![0; BUFFER_BYTES],
             attributes: AttributeBuffers::default(),
             slot: self.copying.half_done.slot(),
+            backup: None,
             counts: Counts::default(),
             ways: WayCounts::default(),
         }
@@ -361,9 +365,16 @@ impl<'a> Run<'a> {
         let flags = (OPEN_FOLDER & !flags::O_NOFOLLOW) | nofollow;
         let opened = entry::open_at(item.source, item.name, flags, 0)
             .and_then(|list| entry::status_of(list.as_fd()).map(|status| (list, status)));
+        let mut is_shut = false;
         let (list, status) = match opened {
             Ok(opened) => opened,
-            Err(error) => return self.refuse_named(item, Complaint::List(error), branch),
+            Err(error) => {
+                let closed = if number(&error) == Errno::ACCESS.raw_os_error() { self.look_at(item) } else { None };
+                self.complain(item.place, item.name, Complaint::List(error), branch);
+                let Some(closed) = closed else { return Begun::Done };
+                is_shut = true;
+                closed
+            }
         };
         let job = item.place.job();
         let mut is_mounted = false;
@@ -403,8 +414,16 @@ impl<'a> Run<'a> {
         let target = node.target.as_ref().and_then(Folder::open);
         // COMPAT: where another file system is mounted its folder is made, so that it can be mounted in the copy.
         let stops = is_mounted && self.copying.manner.one_file_system;
-        let growth = if stops { Growth::Nothing } else { Growth::List { source, target } };
+        let growth = if stops || is_shut { Growth::Nothing } else { Growth::List { source, target } };
         Begun::Node(Node::Folder(Box::new(node)), growth)
+    }
+
+    /// COMPAT: of a folder that may not be read an empty copy is made. It is known by a descriptor that it cannot be listed by.
+    fn look_at(&self, item: &Item<'_>) -> Option<(OwnedFd, Status)> {
+        let nofollow = if item.follow == Follow::Yes { 0 } else { flags::O_NOFOLLOW };
+        let folder = entry::open_at(item.source, item.name, flags::O_PATH | flags::O_DIRECTORY | nofollow, 0).ok()?;
+        let status = entry::status_of(folder.as_fd()).ok()?;
+        Some((folder, status))
     }
 
     /// Makes the copy of a folder, or takes the one that is there, and opens it.
@@ -580,38 +599,6 @@ impl<'a> Run<'a> {
         branch.scratch.counts.failed += 1;
         branch.report(finding);
     }
-
-    pub fn source_path(&self, place: &Place<'_>, name: &CStr) -> Vec<u8> {
-        match place {
-            Place::Top(job) => self.copying.jobs[*job].source.clone(),
-            Place::In(knot) => below(&self.source_path_of(knot), name),
-        }
-    }
-
-    pub fn target_path(&self, place: &Place<'_>, name: &CStr) -> Vec<u8> {
-        match place {
-            Place::Top(job) => self.copying.jobs[*job].target.clone(),
-            Place::In(knot) => below(&self.target_path_of(knot), name),
-        }
-    }
-
-    fn source_path_of(&self, knot: &Knot<Node>) -> Vec<u8> {
-        let (job, names) = names_of(knot);
-        whole(trimmed(&self.copying.jobs[job].source), &names)
-    }
-
-    fn target_path_of(&self, knot: &Knot<Node>) -> Vec<u8> {
-        let (job, names) = names_of(knot);
-        whole(trimmed(&self.copying.jobs[job].target), &names)
-    }
-
-    /// The target folder of a place, relative to its job's copy; None for that itself.
-    pub fn target_below_copy(place: &Place<'_>) -> Option<Vec<u8>> {
-        match place {
-            Place::Top(_) => None,
-            Place::In(knot) => Some(whole(b"", &names_of(knot).1)),
-        }
-    }
 }
 
 /// LIMIT: entries of one buffer full of a list that its own worker copies before it hands the rest over: a folder of fewer is not worth dividing.
@@ -633,35 +620,6 @@ impl Place<'_> {
     }
 }
 
-fn below(path: &[u8], name: &CStr) -> Vec<u8> {
-    if name.is_empty() { path.to_vec() } else { joined(path, name.to_bytes()) }
-}
-
-fn whole(top: &[u8], names: &[CString]) -> Vec<u8> {
-    let mut path = top.to_vec();
-    for name in names.iter().rev() {
-        if path.last().is_some_and(|&last| last != b'/') {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name.to_bytes());
-    }
-    path
-}
-
-/// The names from a folder up to, and without, its job's.
-fn names_of(knot: &Knot<Node>) -> (usize, Vec<CString>) {
-    let folder = knot.node.folder();
-    let mut names = Vec::new();
-    let mut name = folder.source.name().to_owned();
-    let mut above = knot.above();
-    while let Some(level) = above {
-        names.push(name);
-        name = level.node.folder().source.name().to_owned();
-        above = level.above();
-    }
-    (folder.job, names)
-}
-
 fn set_group_bit(folder: BorrowedFd<'_>) -> u32 {
     entry::status_of(folder).map_or(0, |status| status.mode() & 0o2000)
 }
@@ -679,8 +637,7 @@ fn is_above(knot: &AKnot, identity: Identity) -> bool {
 }
 
 fn is_no_folder(error: &io::Error) -> bool {
-    let number = crate::finding::number(error);
-    number == Errno::NOTDIR.raw_os_error() || number == Errno::LOOP.raw_os_error()
+    [Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error).contains(&number(error))
 }
 
 /// The folder of a borrowed descriptor, as `sys` wants it.
