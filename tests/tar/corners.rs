@@ -25,6 +25,45 @@ fn what_is_packed_is_read_to_its_checksum_by_all_that_read_it() {
     }
 }
 
+/// A hand that has a file in its chunk must not look for the file's folder while another hand is about to put that in the place of a link or a file.
+#[test]
+fn a_folder_has_taken_its_place_before_anything_in_it_is_made() {
+    let place = Place::new();
+    let script = "mkdir -p g/c/d; head -c 300000 /dev/urandom | tee g/a1 g/a2 > g/a3; for i in 1 2 3 4 5; do echo $i > g/c/f$i; done
+        head -c 9000000 /dev/urandom > g/c/large; ln g/c/f1 g/c/d/hard; tar -C g -cf g.tar a1 a2 a3 c; gzip -1 -kf g.tar";
+    expect_same(&place, script);
+    for way in ["-xf g.tar", "-xf g.tar.gz", "-xPf g.tar", "--untrusted -xf g.tar"] {
+        for there in ["ln -s other t/c", "ln -s $PWD/t/other t/c", "ln -s nowhere t/c", "echo old > t/c"] {
+            expect_same(
+                &place,
+                &format!(
+                    "for hands in 1 2 2 2 8; do
+                       rm -rf t; mkdir -p t/other; {there}
+                       $mh tar {way} -C t --hands $hands; rmdir t/other; diff -r g t; test t/c/f1 -ef t/c/d/hard
+                     done"
+                ),
+            );
+        }
+    }
+    expect_same(
+        &place,
+        "for way in -xf -xPf; do
+           rm -rf t; mkdir -p t/d; ln -s d t/c; $mh tar $way g.tar -C t --keep-directory-symlink --hands 2
+           test -L t/c; diff -r g/c t/d
+         done",
+    );
+}
+
+#[test]
+fn a_folder_that_may_be_listed_and_not_entered_is_archived() {
+    let place = Place::new();
+    expect_same(
+        &place,
+        "cp $mh ./mh-copy; chmod 755 . mh-copy; mkdir -m 444 shut; chmod 444 shut; chown 65534 shut || exit 0
+         setpriv --reuid 65534 --clear-groups ./mh-copy tar -cf - shut > t.tar; $mh tar -tf t.tar > list; echo shut/ | cmp - list",
+    );
+}
+
 #[test]
 fn data_where_the_archive_has_a_hole_are_a_difference() {
     let place = Place::new();

@@ -111,12 +111,34 @@ impl Chosen {
         are_plain.then(|| wanted.iter().map(|wanted| wanted.pattern.text().to_vec()).collect())
     }
 
-    /// The name that a member would be extracted under.
-    pub fn shown(&self, name: &[u8]) -> Vec<u8> {
-        let renamed = self.renamed(name);
-        match self.naming.place(&renamed) {
-            Named::Path { path, .. } => path,
-            Named::CutOff | Named::LeadsUp => Vec::new(),
+    /// A member with the names that it would be extracted under. `./` in front of them is shown.
+    pub fn shown(&self, member: &Member) -> Member {
+        let mut shown = member.clone();
+        self.transform(&mut shown);
+        let is_cut = self.naming.strip_components > 0 || self.naming.top_level.is_some();
+        let placed = |name: &[u8]| match self.naming.place(name) {
+            Named::Path { path, .. } if is_cut => path,
+            Named::Path { removed, .. } => name[removed.len()..].to_vec(),
+            Named::CutOff => Vec::new(),
+            Named::LeadsUp => name.to_vec(),
+        };
+        shown.path = placed(&shown.path);
+        if shown.kind == Kind::HardLink {
+            shown.link = placed(&shown.link);
+        }
+        shown
+    }
+
+    /// Gives a member the names that `--transform` makes of its own.
+    fn transform(&self, member: &mut Member) {
+        if self.renames.is_empty() {
+            return;
+        }
+        member.path = self.renamed(&member.path);
+        match member.kind {
+            Kind::HardLink => member.link = renamed_by(&self.renames, &member.link, Renamed::HardLink),
+            Kind::Symlink => member.link = renamed_by(&self.renames, &member.link, Renamed::SymbolicLink),
+            _ => {}
         }
     }
 
@@ -239,14 +261,7 @@ impl Chooser for Chosen {
             tell(Event::Refused { name: name.clone(), why: why.to_owned() });
             Choice::PassOver
         };
-        if !self.renames.is_empty() {
-            member.path = self.renamed(&member.path);
-            match member.kind {
-                Kind::HardLink => member.link = renamed_by(&self.renames, &member.link, Renamed::HardLink),
-                Kind::Symlink => member.link = renamed_by(&self.renames, &member.link, Renamed::SymbolicLink),
-                _ => {}
-            }
-        }
+        self.transform(member);
         if let Some(leaves) = &self.leaves_attribute {
             member.attributes.retain(|attribute| match &attribute.name {
                 AttributeName::Extended(name) => !leaves(name),

@@ -7,7 +7,7 @@ use super::memory::{self, Fitting};
 use super::moment;
 use super::packer::Packer;
 use super::warnings::warn;
-use super::words::{LongLines, escaped};
+use super::words::{LongLines, escaped, with_slash};
 use super::{DIFFERENT, FAILED, NAME, TarArgs, Workers, chosen, could_not, totals, usage};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
@@ -177,20 +177,23 @@ fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failur
         sys::tree_calls::open_anywhere(from.as_fd(), path.as_os_str().as_bytes(), sys::tree_calls::Open::Folder)
             .map_err(|error| could_not("enter", path.as_os_str(), &error))
     };
+    // COMPAT: a slash behind a link does not make it the folder that it leads to, and one behind a file is none.
+    let operand = |folder: &Arc<OwnedFd>, name: &[u8]| {
+        let bytes = name.iter().rposition(|&byte| byte != b'/').map_or(name.len().min(1), |last| last + 1);
+        Operand { folder: Arc::clone(folder), name: name[..bytes].to_vec() }
+    };
     let here = File::open(".").map_err(|error| could_not("open", ".".as_ref(), &error))?;
     let mut folder = Arc::new(OwnedFd::from(here));
     let mut operands = Vec::new();
     for (_, word) in words {
         match word {
             Word::Folder(path) => folder = Arc::new(open(&folder, path)?),
-            Word::Name(name) => operands.push(Operand { folder: Arc::clone(&folder), name: name.to_vec() }),
+            Word::Name(name) => operands.push(operand(&folder, name)),
             Word::From(path) => {
                 for line in super::names_in(path, args.choice.null)? {
                     match chosen::listed(args, &line) {
                         chosen::Listed::Folder(path) => folder = Arc::new(open(&folder, &path)?),
-                        chosen::Listed::Name(name) => {
-                            operands.push(Operand { folder: Arc::clone(&folder), name: name.to_vec() });
-                        }
+                        chosen::Listed::Name(name) => operands.push(operand(&folder, name)),
                     }
                 }
             }
@@ -484,7 +487,7 @@ impl Told {
     fn tell(&mut self, context: &Context, args: &TarArgs, event: Event) {
         let messages = &context.messages;
         match event {
-            Event::Taken(member) => self.taken(context, args, &member),
+            Event::Taken { path, member } => self.taken(context, args, &path, &member),
             Event::Counted(members) => self.members += members,
             Event::NotArchived { path, operation, cause } => {
                 self.failed += u64::from(!args.ignore_failed_read);
@@ -536,18 +539,19 @@ impl Told {
         self.growing_name.as_ref().is_some_and(|name| path.rsplit(|&byte| byte == b'/').next() == Some(name))
     }
 
-    fn taken(&mut self, context: &Context, args: &TarArgs, member: &Member) {
+    fn taken(&mut self, context: &Context, args: &TarArgs, path: &[u8], member: &Member) {
         self.members += 1;
         if let Some(every) = args.checkpoint.filter(|&every| every > 0)
             && self.members.is_multiple_of(every)
         {
             context.messages.note(NAME, &format!("{} members", terminal::integer(self.members)));
         }
-        let line = match args.verbose {
-            0 => return,
-            1 => escaped(&member.path).into_owned(),
-            _ => self.long.line(&member.path, member),
-        };
+        if args.verbose == 0 {
+            return;
+        }
+        let name = if args.lists.show_transformed_names { &member.path } else { path };
+        let name = with_slash(name, member.kind);
+        let line = if args.verbose == 1 { escaped(&name).into_owned() } else { self.long.line(&name, member) };
         self.lines.line(&line);
     }
 }

@@ -6,7 +6,7 @@ use super::index;
 use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::warnings::warn;
-use super::words::{LongLines, escaped};
+use super::words::{LongLines, escaped, with_slash};
 use super::{FAILED, NAME, TarArgs, Workers, could_not, memory, show_progress, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
@@ -89,7 +89,7 @@ fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize, placin
 }
 
 /// The folder of `--one-top-level`: as given, or the archive's name without its endings.
-fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
+pub fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
     let Some(given) = &args.one_top_level else { return Ok(None) };
     if !given.is_empty() {
         return Ok(Some(given.as_bytes().to_vec()));
@@ -190,11 +190,15 @@ impl Told {
         {
             context.messages.note(NAME, &format!("{} members", terminal::integer(self.members)));
         }
-        let line = match args.verbose {
-            0 => return,
-            1 => escaped(name).into_owned(),
-            _ => self.long.line(name, member),
-        };
+        if args.verbose == 0 {
+            return;
+        }
+        let placed = with_slash(&member.path, member.kind);
+        // What is only written in another way is shown as it stands.
+        let is_same = args.strip_components == 0 && name.strip_prefix(b"./") == Some(&placed);
+        let is_renamed = args.lists.show_transformed_names && !is_same;
+        let name = if is_renamed { &placed } else { name };
+        let line = if args.verbose == 1 { escaped(name).into_owned() } else { self.long.line(name, member) };
         self.lines.line(&line);
     }
 }

@@ -2,9 +2,9 @@
 
 use super::archive;
 use super::chosen::{Chosen, not_found};
-use super::extract::tell_note;
+use super::extract::{self, tell_note};
 use super::index;
-use super::words::{LongLines, escaped, is_plain};
+use super::words::{LongLines, escaped, is_plain, with_slash};
 use super::{FAILED, NAME, TarArgs, could_not, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -12,12 +12,11 @@ use crate::report::{self, Finished, seconds_text};
 use crate::shared_args::ReportFormat;
 use ::archive::extract::Feed;
 use ::archive::index::reader::{Search, Unfit};
-use ::archive::member::{Kind, Member};
+use ::archive::member::Member;
 use ::archive::read::{Grammar, ReadError, Reader, Rules, Step, Zeros};
 use codec::lane::Totals;
 use crew::measures::Measures;
 use crew::verdict::Circumstances;
-use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -37,7 +36,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let opened = archive::open(args)?;
     let name = opened.name.clone();
     let how_headers_are_found = opened.how_headers_are_found();
-    let mut chosen = Chosen::new(args, &names, None)?;
+    let mut chosen = Chosen::new(args, &names, extract::top_level(args)?)?;
     let mut lines = Lines::new(args);
     let began = Instant::now();
     let mut way = Way::Index;
@@ -153,13 +152,9 @@ impl<'a> Lines<'a> {
         if !chosen.means(&member.path) {
             return Ok(Delivery::Taken);
         }
-        let mut name = match self.args.lists.show_transformed_names {
-            true => Cow::Owned(chosen.shown(&member.path)),
-            false => Cow::Borrowed(member.path.as_slice()),
-        };
-        if member.kind == Kind::Directory && !name.ends_with(b"/") {
-            name.to_mut().push(b'/');
-        }
+        let shown = self.args.lists.show_transformed_names.then(|| chosen.shown(member));
+        let member = shown.as_ref().unwrap_or(member);
+        let name = with_slash(&member.path, member.kind);
         match self.args.verbose {
             0 if is_plain(&name) => self.output.line(&name),
             0 => self.output.line(&*escaped(&name)),

@@ -43,9 +43,19 @@ pub fn escaped(name: &[u8]) -> Cow<'_, str> {
     text.into()
 }
 
-/// Columns of owner and size, which grow with the widest so far.
+/// A name as lists show it, a slash behind a folder's.
+pub fn with_slash(name: &[u8], kind: Kind) -> Cow<'_, [u8]> {
+    match kind {
+        Kind::Directory if !name.ends_with(b"/") => Cow::Owned([name, b"/"].concat()),
+        _ => Cow::Borrowed(name),
+    }
+}
+
+/// Columns, which grow with the widest so far.
 pub struct LongLines {
+    /// Of owner and size.
     width: usize,
+    time_width: usize,
     has_numbers: bool,
     clock: Clock,
 }
@@ -61,7 +71,7 @@ impl LongLines {
     pub fn new(args: &TarArgs) -> Self {
         let clock = Clock { is_full: args.lists.full_time, is_in_greenwich: args.lists.utc };
         // COMPAT: GNU tar's width to begin with.
-        Self { width: 19, has_numbers: args.metadata.numeric_owner, clock }
+        Self { width: 19, time_width: 0, has_numbers: args.metadata.numeric_owner, clock }
     }
 
     /// `-rw-r--r-- root/root 3 2001-01-01 00:00 d/f`
@@ -82,7 +92,9 @@ impl LongLines {
             _ => String::new(),
         };
         let (mode, time, name) = (mode_text(member), time_text(member.mtime, self.clock), escaped(name));
-        format!("{mode} {owner} {size:>width$} {time} {name}{link}", width = self.width - owner.len() - 1)
+        self.time_width = self.time_width.max(time.len());
+        let (width, time_width) = (self.width - owner.len() - 1, self.time_width);
+        format!("{mode} {owner} {size:>width$} {time:time_width$} {name}{link}")
     }
 }
 

@@ -46,7 +46,12 @@ use walk::{Found, Walk};
 #[derive(Debug)]
 pub enum Event {
     /// A member that is archived, where somebody wants to see it.
-    Taken(Box<Member>),
+    Taken {
+        /// Its name on the disk.
+        path: Vec<u8>,
+        /// It.
+        member: Box<Member>,
+    },
     /// So many members that are archived, one behind the other.
     Counted(u64),
     /// A file that cannot be.
@@ -499,7 +504,7 @@ impl Layout<'_> {
     /// Lays out one more member, or the end.
     fn lay_out(&mut self, what: &Creation<'_>, told: &mut Told, turn: &mut Turn<'_>) {
         let mut header = Vec::new();
-        let Some(Found { member, data }) = self.walk.next(told, turn) else {
+        let Some(Found { path, member, data }) = self.walk.next(told, turn) else {
             self.ended = true;
             end_archive(self.laid_out, &mut header);
             self.put(Segment::Bytes(header));
@@ -537,7 +542,7 @@ impl Layout<'_> {
             self.put(Segment::Zeros((padded(member.stored_bytes) - member.stored_bytes) as usize));
         }
         match (what.members, told.last_mut()) {
-            (Members::Shown, _) => told.push(Event::Taken(Box::new(member))),
+            (Members::Shown, _) => told.push(Event::Taken { path, member: Box::new(member) }),
             (Members::Counted, Some(Event::Counted(members))) => *members += 1,
             (Members::Counted, _) => told.push(Event::Counted(1)),
         }

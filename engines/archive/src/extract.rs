@@ -11,7 +11,7 @@ mod way;
 
 use crate::member::{Kind, Member};
 use crate::place::in_progress::Unfinished;
-use crate::place::{FoldersChanged, Manner, PlaceError, Placed, Placer, Root, could_not, restore_folder};
+use crate::place::{Earlier, FoldersChanged, Manner, PlaceError, Placed, Placer, Root, could_not, restore_folder};
 use crate::read::{Note, ReadError, Rules};
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -156,13 +156,16 @@ impl Item {
         }
     }
 
-    /// What found no space is tried again in its turn: halves of files behind it may have taken it, and go when they find none either. One
-    /// after another, as many are placed as there is room for. Pieces are not kept for that long.
-    fn wait_for_space(&mut self) {
+    /// What was not to be placed yet is tried again in its turn. What came before it may be to replace what stands on its way. What found no
+    /// space: halves of files behind it may have taken it, and go when they find none either; one after another, as many are placed as there is
+    /// room for. Of a large file the pieces that were written are not kept for that long.
+    fn wait_where_it_was_too_early(&mut self, placer: &Placer<'_>) {
+        let Some(Err(error)) = &self.outcome else { return };
         let is_full = |error: &PlaceError| {
             matches!(error.cause.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
         };
-        if matches!(&self.outcome, Some(Err(error)) if is_full(error)) && !matches!(self.carry, Carry::Piece { .. }) {
+        let is_piece = matches!(self.carry, Carry::Piece { .. });
+        if placer.may_have_been_too_early(error) || is_full(error) && !is_piece {
             self.when = When::InTurn;
             self.outcome = None;
         }
@@ -181,7 +184,7 @@ impl<'a> Stages for Extraction<'a> {
     }
 
     fn new_scratch(&self) -> Placer<'a> {
-        Placer::new(self.root, self.changed, self.manner, self.unfinished)
+        self.placer(Earlier::MayBeUnderWay)
     }
 
     fn lanes(&self) -> usize {
@@ -201,7 +204,12 @@ impl<'a> Stages for Extraction<'a> {
         let reading = if archive.is_some() { By::Workers } else { By::OwnThread };
         Ok(OpenLane {
             source: Slicer::new(feed, self.rules, chooser.expect("a lane is opened once"), Arc::clone(&done)),
-            sink: ExtractSink { placer: Mutex::new(self.new_scratch()), folders: Mutex::default(), done, archive },
+            sink: ExtractSink {
+                placer: Mutex::new(self.placer(Earlier::IsThere)),
+                folders: Mutex::default(),
+                done,
+                archive,
+            },
             reading,
             writing: By::OwnThread,
         })
@@ -235,7 +243,7 @@ impl<'a> Stages for Extraction<'a> {
                     continue;
                 }
                 item.outcome = place(placer, item, &chunk.block, chunk.archive.as_deref());
-                item.wait_for_space();
+                item.wait_where_it_was_too_early(placer);
             }
         }
         Ok(())
@@ -287,6 +295,10 @@ impl<'a> Stages for Extraction<'a> {
 }
 
 impl<'a> Extraction<'a> {
+    fn placer(&self, earlier: Earlier) -> Placer<'a> {
+        Placer::new(self.root, self.changed, self.manner, self.unfinished, earlier)
+    }
+
     /// Tells of a member, and notes a folder for later.
     fn tell(&self, sink: &ExtractSink<'a>, item: &mut Item) {
         if item.carry.is_first() {

@@ -20,7 +20,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use sys::entry;
-use sys::tree_calls::{self, Open, Status};
+use sys::tree_calls::{self, Links, Open, Status};
 
 /// What happens where something is already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,9 +104,19 @@ pub struct OpenFile {
     unfinished: Option<in_progress::Entry>,
 }
 
+/// What came before in the archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Earlier {
+    /// Some of it may not be on the disk yet: a folder may be to replace what stands in its place, a link or a file.
+    MayBeUnderWay,
+    /// All of it is there.
+    IsThere,
+}
+
 /// One worker's hands on the tree.
 pub struct Placer<'a> {
     folders: Folders<'a>,
+    earlier: Earlier,
     manner: &'a Manner,
     noted: Noted,
     may_be_plain: bool,
@@ -116,9 +126,23 @@ pub struct Placer<'a> {
 
 impl<'a> Placer<'a> {
     /// Over `root`; `changed` tells all placers of folders that went.
-    pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner, unfinished: &'a Unfinished) -> Self {
-        let (folders, noted) = (Folders::new(root, changed, manner), unfinished.of_a_worker());
-        Self { folders, manner, noted, may_be_plain: plain::may_be_plain(manner), name: Vec::new() }
+    pub fn new(
+        root: &'a Root,
+        changed: &'a FoldersChanged,
+        manner: &'a Manner,
+        unfinished: &'a Unfinished,
+        earlier: Earlier,
+    ) -> Self {
+        // Links that stay may be followed at any time.
+        let may_go = earlier == Earlier::MayBeUnderWay && manner.folder_links == FolderLinks::Replace;
+        let links = if may_go { Links::Refuse } else { Links::FollowBeneath };
+        let (folders, noted) = (Folders::new(root, changed, manner, links), unfinished.of_a_worker());
+        Self { folders, earlier, manner, noted, may_be_plain: plain::may_be_plain(manner), name: Vec::new() }
+    }
+
+    /// Whether what failed may be done when all that came before is there.
+    pub fn may_have_been_too_early(&self, error: &PlaceError) -> bool {
+        self.earlier == Earlier::MayBeUnderWay && error.operation == folders::OPEN_ITS_FOLDER
     }
 
     /// The folder that `path` stands in, made where it is missing, and the last name.
@@ -164,7 +188,7 @@ impl<'a> Placer<'a> {
             match self.manner.existing {
                 Existing::Skip => return Ok(None),
                 Existing::Refuse => return Err(could_not(operation)(error)),
-                Existing::KeepNewer if !is_older(&there, member) => return Ok(None),
+                Existing::KeepNewer if is_newer(&there, member) => return Ok(None),
                 _ => {}
             }
             tree_calls::remove(folder.as_fd(), name).map_err(could_not(operation))?;
@@ -180,10 +204,8 @@ impl<'a> Placer<'a> {
         let settled = folder.settles(&self.manner.restore, member, mode);
         // Until it has its owner, nobody else may look into it.
         let first_mode = if folder.gives_owner(&self.manner.restore, member) { mode } else { mode & 0o700 };
-        let how = match self.manner.existing {
-            Existing::Overwrite => Open::OverFile(first_mode),
-            _ => Open::NewFile(first_mode),
-        };
+        let may_be_old = self.manner.existing == Existing::Overwrite;
+        let how = if may_be_old { Open::OverFile(first_mode) } else { Open::NewFile(first_mode) };
         let open = || match tree_calls::open_at(folder.as_fd(), name, how) {
             // Not a file that can be written over: it goes.
             Err(error) if how != Open::NewFile(first_mode) && is_no_file(&error) => {
@@ -194,7 +216,9 @@ impl<'a> Placer<'a> {
         let noted = self.noted.clone();
         let opened = self.make_room(member, &folder, name, "open it", || noted.begin(&folder, name, open));
         let Some((descriptor, unfinished)) = opened? else { return Ok(None) };
-        let is_settled = settled || (folder.learn(&self.manner.restore, member, mode, first_mode, descriptor.as_fd()));
+        // What was there before has whatever owner and mode it had.
+        let is_settled = !may_be_old
+            && (settled || folder.learn(&self.manner.restore, member, mode, first_mode, descriptor.as_fd()));
         Ok(Some(OpenFile { file: File::from(descriptor), folder, is_settled, unfinished: Some(unfinished) }))
     }
 
@@ -238,7 +262,7 @@ impl<'a> Placer<'a> {
                 && self.folders.folder(&member.path).is_ok();
             if there.is_folder() || is_kept_link {
                 return Ok(match self.manner.existing {
-                    Existing::Replace | Existing::Overwrite if there.is_folder() => Placed::Made,
+                    Existing::Replace | Existing::Overwrite | Existing::Unlink if there.is_folder() => Placed::Made,
                     _ if self.folders.changed().was_made_on_the_way((there.dev, there.ino)) => Placed::Made,
                     _ => Placed::LeftAlone,
                 });
@@ -246,7 +270,7 @@ impl<'a> Placer<'a> {
             match self.manner.existing {
                 Existing::Refuse => return Err(could_not("make it")(io::ErrorKind::AlreadyExists.into())),
                 Existing::Skip => return Ok(Placed::LeftAlone),
-                Existing::KeepNewer if !is_older(&there, member) => return Ok(Placed::LeftAlone),
+                Existing::KeepNewer if is_newer(&there, member) => return Ok(Placed::LeftAlone),
                 _ => {}
             }
             tree_calls::remove(folder.as_fd(), name).map_err(could_not("make it"))?;
@@ -323,6 +347,7 @@ fn is_no_file(error: &io::Error) -> bool {
     [Errno::LOOP, Errno::ISDIR, Errno::NXIO].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-fn is_older(there: &Status, member: &Member) -> bool {
-    there.mtime < (member.mtime.seconds, member.mtime.nanoseconds)
+/// Or as old. A folder's time says nothing about its age.
+fn is_newer(there: &Status, member: &Member) -> bool {
+    !there.is_folder() && there.mtime >= (member.mtime.seconds, member.mtime.nanoseconds)
 }

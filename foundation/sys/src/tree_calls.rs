@@ -153,14 +153,21 @@ pub fn open_anywhere(folder: BorrowedFd<'_>, path: &[u8], how: Open) -> io::Resu
 /// Opens a path of several names that cannot lead out of `folder` (`openat2(2)`). `ErrorKind::CrossesDevices` says that it would.
 /// Kernels before 5.6 and sandboxes answer ENOSYS or EPERM.
 pub fn open_beneath(folder: BorrowedFd<'_>, path: &[u8], how: Open, links: Links) -> io::Result<OwnedFd> {
+    let no_links = if links == Links::Refuse { libc::RESOLVE_NO_SYMLINKS } else { 0 };
+    open_resolving(folder, path, how, libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS | no_links)
+}
+
+/// Opens a path of several names, wherever it leads, that goes through no link (`openat2(2)`): ELOOP says that it would. ENOSYS and EPERM as above.
+pub fn open_through_no_link(folder: BorrowedFd<'_>, path: &[u8], how: Open) -> io::Result<OwnedFd> {
+    open_resolving(folder, path, how, libc::RESOLVE_NO_SYMLINKS)
+}
+
+fn open_resolving(folder: BorrowedFd<'_>, path: &[u8], how: Open, resolve: u64) -> io::Result<OwnedFd> {
     // SAFETY: open_how is plain numbers, for which zeros are valid.
     let mut request: libc::open_how = unsafe { std::mem::zeroed() };
     request.flags = u64::from(how.flags().cast_unsigned());
     request.mode = u64::from(how.mode());
-    request.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS;
-    if links == Links::Refuse {
-        request.resolve |= libc::RESOLVE_NO_SYMLINKS;
-    }
+    request.resolve = resolve;
     let size = size_of::<libc::open_how>();
     with_name(path, |path| {
         // LIMIT: a rename beside us makes the kernel give up with EAGAIN; who renames without end has won.

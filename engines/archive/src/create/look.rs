@@ -8,7 +8,7 @@ use super::data::Counted;
 use super::tags::{Keeps, Tag};
 use crate::access_list;
 use crate::member::{Attribute, AttributeName, Extent, Kind};
-use rustix::fs::{Dir, FileType, SeekFrom, fgetxattr, flistxattr, seek};
+use rustix::fs::{FileType, RawDir, SeekFrom, fgetxattr, flistxattr, seek};
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -24,6 +24,9 @@ const FILE: i32 = flags::O_RDONLY | flags::O_NOFOLLOW | flags::O_NONBLOCK | flag
 /// LIMIT: names in a folder that is read before its turn. One with more is read when the walk goes into it: a tree of nothing else
 /// takes the memory of one.
 const NAMES_AHEAD_MAX: usize = 16 << 10;
+
+/// LIMIT: what is read of a folder at a time, as the C library does.
+const LIST_BYTES: usize = 32 << 10;
 
 /// What was tried, and why it failed.
 pub(super) type Failed = (&'static str, io::Error);
@@ -280,7 +283,10 @@ impl Look<'_> {
         }
         let is_wanted = |name: &[u8]| tag.is_none_or(|tag| name == tag.name);
         let mut names = Names::default();
-        for entry in Dir::read_from(folder)? {
+        let mut buffer = Vec::with_capacity(LIST_BYTES);
+        // Not opened again by its name `.`, which a folder without `x` does not allow.
+        let mut list = RawDir::new(folder, buffer.spare_capacity_mut());
+        while let Some(entry) = list.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if !matches!(name, b"." | b"..") && entry.file_type() != FileType::Socket && is_wanted(name) {

@@ -24,7 +24,7 @@ fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, u
     let output = tempfile::NamedTempFile::new().expect("a file");
     let (choice, style, told) = (Choice::default(), Style::default(), AtomicUsize::new(0));
     let on_event = |event| {
-        if !matches!(event, Event::Taken(_) | Event::Counted(_)) {
+        if !matches!(event, Event::Taken { .. } | Event::Counted(_)) {
             told.fetch_add(1, Ordering::Relaxed);
         }
     };

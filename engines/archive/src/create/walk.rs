@@ -36,11 +36,16 @@ struct Level {
 
 /// A member, and its data.
 pub struct Found {
+    /// Its name on the disk.
+    pub path: Vec<u8>,
     /// It.
     pub member: Member,
     /// Its data, where it has any.
     pub data: Option<Arc<FileData>>,
 }
+
+/// A member and its data, where it has any.
+type Taken = (Member, Option<Arc<FileData>>);
 
 /// Goes through all operands.
 pub struct Walk<'a> {
@@ -103,7 +108,7 @@ impl<'a> Walk<'a> {
             };
             let Some(Looked { path, seen, .. }) = looked else { continue };
             match seen.and_then(|seen| self.take(&path, index, seen, tell)) {
-                Ok(Some(found)) => return Some(found),
+                Ok(Some((member, data))) => return Some(Found { path, member, data }),
                 Ok(None) => {}
                 // The folder had it; who names what is not there has made a mistake.
                 Err((_, cause)) if !self.levels.is_empty() && cause.kind() == io::ErrorKind::NotFound => {
@@ -159,7 +164,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Makes a member of what was seen at the name `index` of the deepest level.
-    fn take(&mut self, path: &[u8], index: usize, seen: Seen, tell: &mut Told) -> Result<Option<Found>, Failed> {
+    fn take(&mut self, path: &[u8], index: usize, seen: Seen, tell: &mut Told) -> Result<Option<Taken>, Failed> {
         let thing = match seen {
             Seen::Thing(thing) => *thing,
             Seen::TheArchive => {
@@ -192,7 +197,7 @@ impl<'a> Walk<'a> {
             member.link.clone_from(first);
             // The first name has them.
             member.attributes.clear();
-            return Ok(Some(Found { member, data: None }));
+            return Ok(Some((member, None)));
         }
         let data = match inside? {
             Inside::Nothing | Inside::Link(_) => None,
@@ -213,7 +218,7 @@ impl<'a> Walk<'a> {
         };
         // Behind all that may fail: a name that is not archived is nothing to link to.
         self.note_name(&status, &member);
-        Ok(Some(Found { member, data }))
+        Ok(Some((member, data)))
     }
 
     /// Whether the archive has it as new already. Archives without parts of seconds say nothing about those.

@@ -116,16 +116,18 @@ impl PieceFile {
     pub fn piece(&self, placer: &mut Placer<'_>, stored_from: u64, bytes: &[u8]) -> Option<Result<Placed, PlaceError>> {
         // One piece at a time: the kernel's inode lock would make a second writer wait anyway.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.left_bytes -= bytes.len() as u64;
         if matches!(state.file, Stage::Unopened) {
             state.file = match placer.begin_file(&self.member) {
                 Ok(Some(open)) => Stage::Open(open),
+                // It comes again, and so do the others.
+                Err(error) if placer.may_have_been_too_early(&error) => return Some(Err(error)),
                 outcome => {
                     state.file = Stage::Over;
                     return Some(outcome.map(|_| Placed::LeftAlone));
                 }
             };
         }
+        state.left_bytes -= bytes.len() as u64;
         let Stage::Open(open) = &state.file else { return None };
         let is_last = state.left_bytes == 0;
         let mut written = write_stored(&open.file, &self.member, stored_from, bytes);

@@ -8,7 +8,7 @@ use crate::place::Root;
 use std::collections::{HashMap, hash_map};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use sys::tree_calls::{self, Open};
+use sys::tree_calls::{self, Links, Open};
 
 /// What a folder gets: what is needed of its member, since there may be hundreds of thousands.
 pub struct Later {
@@ -265,7 +265,7 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
     /// A folder that gets something is never opened through a link; links on the way to one lead where they lead, beneath the root.
     fn open(&self, above: BorrowedFd<'_>, name: &[u8], is_to_be_changed: bool) -> io::Result<OwnedFd> {
         match tree_calls::open_at(above, name, Open::Folder) {
-            Err(_) if !is_to_be_changed => self.root.open_folder(&self.path),
+            Err(_) if !is_to_be_changed => self.root.open_folder(&self.path, Links::FollowBeneath),
             opened => opened,
         }
     }
@@ -277,7 +277,8 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         if let Some(above) = self.levels.last_mut()
             && let At::Closed(identity) = above.at
         {
-            above.at = opened(again(&at, identity, || self.root.open_folder(&self.path[..above_bytes])));
+            above.at =
+                opened(again(&at, identity, || self.root.open_folder(&self.path[..above_bytes], Links::FollowBeneath)));
         }
         if let Some(later) = later.and_then(|there| self.laters[there as usize].take()) {
             let name = later.name.whole(&self.path[..path_bytes]);

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use sys::tree_calls;
+use sys::tree_calls::{self, Links};
 
 /// Tells all workers that a folder went: what they have open may no longer be where its path says; and which folders were made
 /// by us on the way to something in them, before the member that stands for them.
@@ -107,14 +107,15 @@ pub struct Folders<'a> {
     paths_bytes: usize,
     last: Option<(Arc<[u8]>, Arc<Folder>)>,
     manner: &'a Manner,
+    links: Links,
 }
 
 impl<'a> Folders<'a> {
-    /// None open yet.
-    pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner) -> Self {
+    /// None open yet. `links` on their way are followed as far as the root allows, or are errors.
+    pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner, links: Links) -> Self {
         let seen_change = Cell::new(changed.now());
         let (open, by_age) = (HashMap::new(), VecDeque::new());
-        Self { root, changed, seen_change, open, by_age, paths_bytes: 0, last: None, manner }
+        Self { root, changed, seen_change, open, by_age, paths_bytes: 0, last: None, manner, links }
     }
 
     /// Whom to tell of a folder that went.
@@ -191,16 +192,18 @@ impl<'a> Folders<'a> {
         let below = |above: &[u8]| path.strip_prefix(above).and_then(|rest| rest.strip_prefix(b"/"));
         let open = self.open.iter().filter(|(above, _)| !above.is_empty());
         let open = open.filter_map(|(above, folder)| Some((folder.as_fd(), below(above)?)));
-        let Some((folder, rest)) = open.min_by_key(|(_, rest)| rest.len()) else { return self.root.open_folder(path) };
+        let Some((folder, rest)) = open.min_by_key(|(_, rest)| rest.len()) else {
+            return self.root.open_folder(path, self.links);
+        };
         let opened = match rest.contains(&b'/') {
-            true => self.root.open_from(folder, rest),
+            true => self.root.open_from(folder, rest, self.links),
             false => tree_calls::open_at(folder, rest, tree_calls::Open::Folder),
         };
         match opened {
             // What is not there is not looked for on the whole way again: a hundred thousand folders may be on it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
             // A link may lead up from there and not out of the root.
-            Err(_) => self.root.open_folder(path),
+            Err(_) => self.root.open_folder(path, self.links),
             opened => opened,
         }
     }
@@ -265,4 +268,4 @@ enum Missing {
     Tell,
 }
 
-const OPEN_ITS_FOLDER: &str = "open its folder";
+pub(super) const OPEN_ITS_FOLDER: &str = "open its folder";

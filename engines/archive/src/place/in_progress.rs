@@ -96,6 +96,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
     use std::sync::mpsc::sync_channel;
     use std::time::Duration;
+    use sys::tree_calls::Links;
 
     #[test]
     fn a_file_that_is_just_being_made_goes_too() {
@@ -105,7 +106,7 @@ mod tests {
         let (existing, folder_links) = (Existing::Replace, FolderLinks::Replace);
         let (restore, umask) = (Restore::default(), 0o022);
         let manner = Manner { existing, restore, umask, umask_of_others: umask, folder_links, open_folders: 1 };
-        let folder = Folders::new(&root, &changed, &manner).folder(b"").expect("the root");
+        let folder = Folders::new(&root, &changed, &manner, Links::FollowBeneath).folder(b"").expect("the root");
         let file = place.path().join("file");
         let noted = unfinished.of_a_worker();
         std::thread::scope(|scope| {

@@ -66,12 +66,13 @@ impl Root {
     }
 
     /// Opens a folder beneath. `path` has no empty names and no `.`; it may be longer than the kernel takes at once.
-    pub fn open_folder(&self, path: &[u8]) -> io::Result<OwnedFd> {
-        if path.is_empty() { self.again() } else { self.open_from(self.folder.as_fd(), path) }
+    /// `links` may refuse what the reach allows.
+    pub fn open_folder(&self, path: &[u8], links: Links) -> io::Result<OwnedFd> {
+        if path.is_empty() { self.again() } else { self.open_from(self.folder.as_fd(), path, links) }
     }
 
     /// The same from a folder beneath that is open. Links lead nowhere outside that one.
-    pub fn open_from(&self, folder: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+    pub fn open_from(&self, folder: BorrowedFd<'_>, path: &[u8], links: Links) -> io::Result<OwnedFd> {
         let mut rest = path;
         let mut at: Option<OwnedFd> = None;
         loop {
@@ -79,7 +80,7 @@ impl Root {
                 0..=STEP_BYTES => rest.len(),
                 _ => rest[..STEP_BYTES].iter().rposition(|&byte| byte == b'/').unwrap_or(STEP_BYTES),
             };
-            let opened = self.step(at.as_ref().map_or(folder, AsFd::as_fd), &rest[..end])?;
+            let opened = self.step(at.as_ref().map_or(folder, AsFd::as_fd), &rest[..end], links)?;
             rest = rest.get(end + 1..).unwrap_or_default();
             if rest.is_empty() {
                 return Ok(opened);
@@ -88,10 +89,10 @@ impl Root {
         }
     }
 
-    fn step(&self, from: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+    fn step(&self, from: BorrowedFd<'_>, path: &[u8], links: Links) -> io::Result<OwnedFd> {
         let links = match self.reach {
-            Reach::Anywhere => return tree_calls::open_anywhere(from, path, Open::Folder),
-            Reach::Beneath => Links::FollowBeneath,
+            Reach::Anywhere => return self.step_anywhere(from, path, links),
+            Reach::Beneath => links,
             Reach::BeneathWithoutLinks => Links::Refuse,
         };
         // ORDER: a hint; who sees it late asks once more.
@@ -112,6 +113,19 @@ impl Root {
             self.kernel_resolves.store(false, Ordering::Relaxed);
         }
         opened
+    }
+
+    /// LIMIT: where kernel or sandbox refuse `openat2`, links are followed, whoever asks.
+    fn step_anywhere(&self, from: BorrowedFd<'_>, path: &[u8], links: Links) -> io::Result<OwnedFd> {
+        // ORDER: as above.
+        if links == Links::Refuse && self.kernel_resolves.load(Ordering::Relaxed) {
+            let opened = tree_calls::open_through_no_link(from, path, Open::Folder);
+            if !opened.as_ref().is_err_and(is_refused) {
+                return opened;
+            }
+            self.kernel_resolves.store(false, Ordering::Relaxed);
+        }
+        tree_calls::open_anywhere(from, path, Open::Folder)
     }
 }
 
@@ -217,7 +231,10 @@ mod tests {
         ] {
             for (roots, expected) in [(&beneath, expected), (&without_links, without)] {
                 for root in roots {
-                    let told = root.open_folder(path.as_bytes()).err().and_then(|error| error.raw_os_error());
+                    let told = root
+                        .open_folder(path.as_bytes(), Links::FollowBeneath)
+                        .err()
+                        .and_then(|error| error.raw_os_error());
                     assert_eq!(told, expected, "{path}");
                 }
             }
