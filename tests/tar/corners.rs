@@ -4,7 +4,7 @@ use super::expect_same;
 use crate::place::{Place, said};
 use crate::tar::made::{file, member, pax};
 use testkit::data;
-use testkit::program::Exit;
+use testkit::program::{Exit, Program, left_out};
 
 /// Wrong bytes in the last checksum of what is packed are found by whoever reads to the end mark alone, too.
 #[test]
@@ -55,12 +55,27 @@ fn a_folder_has_taken_its_place_before_anything_in_it_is_made() {
 }
 
 #[test]
-fn a_folder_that_may_be_listed_and_not_entered_is_archived() {
+fn a_plain_user_gets_what_gnu_tar_gives_him() {
+    if !rustix::process::geteuid().is_root() || Program::find("setpriv").is_none() {
+        return left_out("needs root, who can become somebody else (setpriv)");
+    }
     let place = Place::new();
+    let user = "setpriv --reuid 65534 --clear-groups ./mh-copy tar";
+    expect_same(&place, "cp $mh ./mh-copy; chmod 755 . mh-copy");
+    // A folder that may be listed and not entered is archived.
     expect_same(
         &place,
-        "cp $mh ./mh-copy; chmod 755 . mh-copy; mkdir -m 444 shut; chmod 444 shut; chown 65534 shut || exit 0
-         setpriv --reuid 65534 --clear-groups ./mh-copy tar -cf - shut > t.tar; $mh tar -tf t.tar > list; echo shut/ | cmp - list",
+        &format!(
+            "mkdir -m 444 shut; chown 65534 shut; {user} -cf - shut > t.tar; $mh tar -tf t.tar > list; echo shut/ | cmp - list"
+        ),
+    );
+    // What cannot have its owner has its times.
+    expect_same(
+        &place,
+        &format!(
+            "mkdir -m 777 x; mkfifo -m 600 p; ln -s p l; touch -h -d @5 p l; $mh tar -cf t.tar p l; {user} -xf t.tar -C x --same-owner || test $? = 2
+             test $(stat -c %Y.%a x/p) = 5.600; test $(stat -c %Y x/l) = 5"
+        ),
     );
 }
 

@@ -109,18 +109,21 @@ pub fn restore_unopened(
     folder: &Folder,
     name: &[u8],
 ) -> Result<(), PlaceError> {
-    if let Some((uid, gid)) = restore.owner_of(member) {
-        tree_calls::set_owner_at(folder.as_fd(), name, uid, gid).map_err(could_not("set its owner"))?;
-    }
+    let owned = restore.owner_of(member).map_or(Ok(()), |(uid, gid)| {
+        tree_calls::set_owner_at(folder.as_fd(), name, uid, gid).map_err(could_not("set its owner"))
+    });
+    // Set-id bits are for the owner that it could not get; the others it has since it was made.
     let mode = restore.mode_of(member, umask);
-    if member.kind != Kind::Symlink && mode & 0o7000 != 0 {
-        tree_calls::set_mode_of_node(folder.as_fd(), name, mode).map_err(could_not("set its mode"))?;
-    }
-    if restore.times.is_wanted() {
-        let times = tree_calls::set_times_at(folder.as_fd(), name, access_time(member), changed_time(member));
-        times.map_err(could_not("set its times"))?;
-    }
-    Ok(())
+    let moded = match member.kind != Kind::Symlink && mode & 0o7000 != 0 && owned.is_ok() {
+        true => tree_calls::set_mode_of_node(folder.as_fd(), name, mode).map_err(could_not("set its mode")),
+        false => Ok(()),
+    };
+    let timed = match restore.times.is_wanted() {
+        true => tree_calls::set_times_at(folder.as_fd(), name, access_time(member), changed_time(member))
+            .map_err(could_not("set its times")),
+        false => Ok(()),
+    };
+    owned.and(moded).and(timed)
 }
 
 pub(super) fn access_time(member: &Member) -> tree_calls::SetTime {
