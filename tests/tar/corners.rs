@@ -69,6 +69,14 @@ fn a_plain_user_gets_what_gnu_tar_gives_him() {
             "mkdir -m 444 shut; chown 65534 shut; {user} -cf - shut > t.tar; $mh tar -tf t.tar > list; echo shut/ | cmp - list"
         ),
     );
+    // A folder that its owner had barred himself from gets the mode of the archive's.
+    expect_same(
+        &place,
+        &format!(
+            "mkdir -m 755 open; $mh tar -cf f.tar open; mkdir -m 777 y; mkdir -m 0 y/open; chown 65534 y/open
+             {user} -xf f.tar -C y; test $(stat -c %a y/open) = 755"
+        ),
+    );
     // What cannot have its owner has its times.
     expect_same(
         &place,

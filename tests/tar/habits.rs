@@ -100,6 +100,8 @@ fn archives_are_read_as_gnu_tar_reads_them() {
         "tar tvf t.tar --transform='s,^s,n,' --show-transformed-names; tar tvf t.tar --strip-components=1 --show-transformed-names",
         "tar cf t.tar ./s $PWD/s/a 2> /dev/null; tar tf t.tar --show-transformed-names | sed \"s,${PWD#/},,\"",
         "tar tf t.tar --one-top-level=top --show-transformed-names",
+        "tar cf t.tar -C s .; tar xvf t.tar -C x --show-transformed-names",
+        "chmod 700 x; tar cf t.tar -C s .; tar xf t.tar -C x --skip-old-files; stat -c %a x",
         "for v in v vv; do tar x${v}f t.tar -C x --transform='s,^s,n,' --show-transformed-names; done",
         "tar xvf t.tar -C x --strip-components=1 --show-transformed-names 2>&1; tar xvf t.tar -C x --transform='s,^s,n,'",
         "mkdir x/s; echo longer than that > x/s/b; chmod 4777 x/s/b; tar xf t.tar -C x --overwrite; stat -c '%a %s' x/s/b",

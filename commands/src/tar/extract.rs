@@ -195,7 +195,8 @@ impl Told {
         }
         let placed = with_slash(&member.path, member.kind);
         // What is only written in another way is shown as it stands.
-        let is_same = args.strip_components == 0 && name.strip_prefix(b"./") == Some(&placed);
+        let is_same = args.strip_components == 0
+            && name.strip_prefix(b"./").is_some_and(|rest| with_slash(rest, member.kind) == placed);
         let is_renamed = args.lists.show_transformed_names && !is_same;
         let name = if is_renamed { &placed } else { name };
         let line = if args.verbose == 1 { escaped(name).into_owned() } else { self.long.line(name, member) };

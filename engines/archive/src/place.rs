@@ -244,8 +244,9 @@ impl<'a> Placer<'a> {
 
     /// Makes a directory, or finds it. Its own metadata come when everything in it is there ([`restore_folder`]).
     pub fn folder(&mut self, member: &Member) -> Result<Placed, PlaceError> {
+        let takes_metadata = matches!(self.manner.existing, Existing::Replace | Existing::Overwrite | Existing::Unlink);
         if member.path.is_empty() {
-            return Ok(Placed::Made);
+            return Ok(if takes_metadata { Placed::Made } else { Placed::LeftAlone });
         }
         let (folder, name) = self.parent(&member.path)?;
         // Others see it only when it is complete; we must be able to work in it.
@@ -261,11 +262,9 @@ impl<'a> Placer<'a> {
                 && self.manner.folder_links == FolderLinks::Keep
                 && self.folders.folder(&member.path).is_ok();
             if there.is_folder() || is_kept_link {
-                return Ok(match self.manner.existing {
-                    Existing::Replace | Existing::Overwrite | Existing::Unlink if there.is_folder() => Placed::Made,
-                    _ if self.folders.changed().was_made_on_the_way((there.dev, there.ino)) => Placed::Made,
-                    _ => Placed::LeftAlone,
-                });
+                let is_ours = || self.folders.changed().was_made_on_the_way((there.dev, there.ino));
+                let gets_metadata = takes_metadata && there.is_folder() || is_ours();
+                return Ok(if gets_metadata { Placed::Made } else { Placed::LeftAlone });
             }
             match self.manner.existing {
                 Existing::Refuse => return Err(could_not("make it")(io::ErrorKind::AlreadyExists.into())),

@@ -4,7 +4,7 @@
 use crate::entry::in_words_of_the_c_library;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Whether we have root's rights over files, or believe so under fakeroot.
 pub fn acts_as_root() -> bool {
@@ -148,6 +148,17 @@ pub fn open_anywhere(folder: BorrowedFd<'_>, path: &[u8], how: Open) -> io::Resu
     let flags = how.flags() & !libc::O_NOFOLLOW;
     // SAFETY: as in `open_at`.
     with_name(path, |path| opened(unsafe { libc::openat(folder.as_raw_fd(), path, flags, how.mode()) }))
+}
+
+/// Opens a directory that its mode may bar its owner from, who gets all rights to it first. Needs `/proc`.
+pub fn open_shut_folder(folder: BorrowedFd<'_>, name: &[u8]) -> io::Result<OwnedFd> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: the name is NUL-terminated and lives through the call; the descriptor is fresh.
+    let place = with_name(name, |name| opened(unsafe { libc::openat(folder.as_raw_fd(), name, flags) }))?;
+    let path = format!("/proc/self/fd/{}", place.as_raw_fd());
+    // SAFETY: the path is NUL-terminated and lives through the call.
+    with_name(path.as_bytes(), |path| done(unsafe { libc::chmod(path, 0o700) }))?;
+    open_at(place.as_fd(), b".", Open::Folder)
 }
 
 /// Opens a path of several names that cannot lead out of `folder` (`openat2(2)`). `ErrorKind::CrossesDevices` says that it would.

@@ -266,6 +266,8 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
     fn open(&self, above: BorrowedFd<'_>, name: &[u8], is_to_be_changed: bool) -> io::Result<OwnedFd> {
         match tree_calls::open_at(above, name, Open::Folder) {
             Err(_) if !is_to_be_changed => self.root.open_folder(&self.path, Links::FollowBeneath),
+            // One that was there before: its mode is about to be another.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => tree_calls::open_shut_folder(above, name),
             opened => opened,
         }
     }
