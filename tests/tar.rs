@@ -2,6 +2,7 @@
 //! exit class for what is damaged or hostile. A tool that is not installed is named as left out.
 
 mod corners;
+mod entangled;
 mod generated;
 mod habits;
 mod hostile;

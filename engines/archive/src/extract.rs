@@ -17,7 +17,7 @@ use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
-use later::LaterFolders;
+use later::{Again, LaterFolders};
 use name::Name;
 use order::When;
 pub use source::Feed;
@@ -311,7 +311,8 @@ impl<'a> Extraction<'a> {
                 (self.on_event)(Event::NotPlaced { name: item.name(), link, error });
             }
             Some(Ok(Placed::Made)) if item.member.kind == Kind::Directory => {
-                folders.note(&item.member, item.name.clone());
+                let again = if self.manner.existing.gives_folders_metadata() { Again::Anew } else { Again::AsBefore };
+                folders.note(&item.member, item.name.clone(), again);
             }
             Some(Ok(Placed::Made)) => folders.forget(&item.member.path),
             _ => {}

@@ -42,6 +42,13 @@ pub enum Existing {
     Overwrite,
 }
 
+impl Existing {
+    /// Whether a folder that is there gets the metadata of a member.
+    pub fn gives_folders_metadata(self) -> bool {
+        matches!(self, Self::Replace | Self::Overwrite | Self::Unlink)
+    }
+}
+
 /// How members are placed: the same for all workers.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
@@ -142,7 +149,7 @@ impl<'a> Placer<'a> {
 
     /// Whether what failed may be done when all that came before is there.
     pub fn may_have_been_too_early(&self, error: &PlaceError) -> bool {
-        self.earlier == Earlier::MayBeUnderWay && error.operation == folders::OPEN_ITS_FOLDER
+        self.earlier == Earlier::MayBeUnderWay && matches!(error.operation, folders::OPEN_ITS_FOLDER | TAKE_ITS_PLACE)
     }
 
     /// The folder that `path` stands in, made where it is missing, and the last name.
@@ -158,6 +165,14 @@ impl<'a> Placer<'a> {
         }
     }
 
+    /// What came before may find, or miss, a way through what stands at a name: nobody takes that away before it is there.
+    fn wait_for_what_goes_through_it(&self) -> Result<(), PlaceError> {
+        match self.earlier {
+            Earlier::MayBeUnderWay => Err(could_not(TAKE_ITS_PLACE)(io::ErrorKind::AlreadyExists.into())),
+            Earlier::IsThere => Ok(()),
+        }
+    }
+
     /// Runs `make` until the name is free for it, or the rules say that it stays.
     fn make_room<T>(
         &mut self,
@@ -169,9 +184,13 @@ impl<'a> Placer<'a> {
     ) -> Result<Option<T>, PlaceError> {
         if self.manner.existing == Existing::Unlink
             && let Ok(there) = tree_calls::status_at(folder.as_fd(), name)
-            && tree_calls::remove(folder.as_fd(), name).is_ok()
         {
-            self.tell_if_it_was_on_a_way(&there);
+            if there.is_symlink() {
+                self.wait_for_what_goes_through_it()?;
+            }
+            if tree_calls::remove(folder.as_fd(), name).is_ok() {
+                self.tell_if_it_was_on_a_way(&there);
+            }
         }
         // LIMIT: somebody who makes names as fast as we remove them has won after a few rounds.
         for _ in 0..4 {
@@ -191,10 +210,13 @@ impl<'a> Placer<'a> {
                 Existing::KeepNewer if is_newer(&there, member) => return Ok(None),
                 _ => {}
             }
+            if there.is_symlink() {
+                self.wait_for_what_goes_through_it()?;
+            }
             tree_calls::remove(folder.as_fd(), name).map_err(could_not(operation))?;
             self.tell_if_it_was_on_a_way(&there);
         }
-        Err(could_not(operation)(io::Error::from(io::ErrorKind::AlreadyExists)))
+        Err(could_not(operation)(there_already()))
     }
 
     /// Begins a regular file. None: what is there stays.
@@ -244,7 +266,7 @@ impl<'a> Placer<'a> {
 
     /// Makes a directory, or finds it. Its own metadata come when everything in it is there ([`restore_folder`]).
     pub fn folder(&mut self, member: &Member) -> Result<Placed, PlaceError> {
-        let takes_metadata = matches!(self.manner.existing, Existing::Replace | Existing::Overwrite | Existing::Unlink);
+        let takes_metadata = self.manner.existing.gives_folders_metadata();
         if member.path.is_empty() {
             return Ok(if takes_metadata { Placed::Made } else { Placed::LeftAlone });
         }
@@ -252,7 +274,12 @@ impl<'a> Placer<'a> {
         // Others see it only when it is complete; we must be able to work in it.
         let mode = (member.mode & 0o777 & !self.manner.umask & 0o700) | 0o700;
         for _ in 0..4 {
-            match tree_calls::make_folder(folder.as_fd(), name, mode) {
+            let made = match takes_metadata {
+                true => tree_calls::make_folder(folder.as_fd(), name, mode),
+                // Whether one that comes again was there before is to be known.
+                false => self.folders.changed().make(folder.as_fd(), name, mode),
+            };
+            match made {
                 Ok(()) => return Ok(Placed::Made),
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(could_not("make it")(error)),
                 Err(_) => {}
@@ -262,12 +289,13 @@ impl<'a> Placer<'a> {
                 && self.manner.folder_links == FolderLinks::Keep
                 && self.folders.folder(&member.path).is_ok();
             if there.is_folder() || is_kept_link {
-                let is_ours = || self.folders.changed().was_made_on_the_way((there.dev, there.ino));
+                let is_ours = || self.folders.changed().was_made((there.dev, there.ino));
                 let gets_metadata = takes_metadata && there.is_folder() || is_ours();
                 return Ok(if gets_metadata { Placed::Made } else { Placed::LeftAlone });
             }
+            self.wait_for_what_goes_through_it()?;
             match self.manner.existing {
-                Existing::Refuse => return Err(could_not("make it")(io::ErrorKind::AlreadyExists.into())),
+                Existing::Refuse => return Err(could_not("make it")(there_already())),
                 Existing::Skip => return Ok(Placed::LeftAlone),
                 Existing::KeepNewer if is_newer(&there, member) => return Ok(Placed::LeftAlone),
                 _ => {}
@@ -275,7 +303,7 @@ impl<'a> Placer<'a> {
             tree_calls::remove(folder.as_fd(), name).map_err(could_not("make it"))?;
             self.tell_if_it_was_on_a_way(&there);
         }
-        Err(could_not("make it")(io::ErrorKind::AlreadyExists.into()))
+        Err(could_not("make it")(there_already()))
     }
 
     /// Makes a symbolic link, a device or a named pipe.
@@ -308,7 +336,11 @@ impl<'a> Placer<'a> {
     pub fn hard_link(&mut self, member: &Member) -> Result<Placed, PlaceError> {
         let (to, name) = self.parent(&member.path)?;
         let (from, old) = split(&member.link);
-        let from = self.folders.existing(from)?;
+        let from = self.folders.existing(from).map_err(|error| match error.cause.kind() {
+            // What it lies in is not there either.
+            io::ErrorKind::NotFound => could_not("link it")(error.cause),
+            _ => error,
+        })?;
         let there = tree_calls::status_at(from.as_fd(), old);
         // COMPAT: a link to itself, as GNU tar has it, changes nothing.
         if let (Ok(one), Ok(other)) = (&there, tree_calls::status_at(to.as_fd(), name))
@@ -329,6 +361,8 @@ impl<'a> Placer<'a> {
     }
 }
 
+const TAKE_ITS_PLACE: &str = "take the place of what is there";
+
 /// Why a link is refused where none may lead out of the root.
 pub const MAY_LEAD_OUTSIDE: &str = "it is a link that may lead outside (--untrusted)";
 
@@ -339,6 +373,11 @@ pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
         Some(slash) => (&path[..slash], &path[slash + 1..]),
         None => (b"", path),
     }
+}
+
+/// In the kernel's words.
+fn there_already() -> io::Error {
+    rustix::io::Errno::EXIST.into()
 }
 
 fn is_no_file(error: &io::Error) -> bool {

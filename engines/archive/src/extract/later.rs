@@ -131,9 +131,18 @@ impl Default for LaterFolders {
 
 const ROOT: Number = 0;
 
+/// What a folder gets that comes again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// What comes with it now.
+    Anew,
+    /// What came first: folders that are there stay as they are.
+    AsBefore,
+}
+
 impl LaterFolders {
-    /// Notes what the folder at `member`'s path gets; `name` is what the archive calls it.
-    pub fn note(&mut self, member: &Member, name: Name) {
+    /// Notes what the folder at `member`'s path gets; `name` is what the archive calls it; `again` is for one that came before.
+    pub fn note(&mut self, member: &Member, name: Name, again: Again) {
         let path = member.path.as_slice();
         let mut at = ROOT;
         if !path.is_empty() {
@@ -149,6 +158,7 @@ impl LaterFolders {
         }
         let later = Some(Later::of(member, name));
         match self.nodes[at as usize].later {
+            Some(there) if again == Again::AsBefore && self.laters[there as usize].is_some() => {}
             Some(there) => self.laters[there as usize] = later,
             None => {
                 self.nodes[at as usize].later = Some(number(self.laters.len()));
@@ -329,7 +339,7 @@ mod tests {
         let mut later = LaterFolders::default();
         for (path, name) in folders {
             let member = Member { path: path.as_bytes().to_vec(), ..Member::default() };
-            later.note(&member, Name::new(name.as_bytes(), path.as_bytes()));
+            later.note(&member, Name::new(name.as_bytes(), path.as_bytes()), Again::Anew);
         }
         later
     }

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::tree_calls::{self, Links};
 
-/// Tells all workers that a folder went: what they have open may no longer be where its path says; and which folders were made
-/// by us on the way to something in them, before the member that stands for them.
+/// Tells all workers that a folder went: what they have open may no longer be where its path says; and which folders we have made: on the way
+/// to something in them, before the member that stands for them, or, where those that are there keep what they have, for a member.
 #[derive(Debug, Default)]
 pub struct FoldersChanged {
     removed: AtomicU64,
     /// Devices and numbers: paths of folders in one another would need the square of their length.
-    made_on_the_way: Mutex<HashSet<(u64, u64)>>,
+    made: Mutex<HashSet<(u64, u64)>>,
 }
 
 impl FoldersChanged {
@@ -31,13 +31,23 @@ impl FoldersChanged {
         self.removed.load(Ordering::Relaxed)
     }
 
-    /// Whether the folder of this device and number is there only because something in it came first.
-    pub fn was_made_on_the_way(&self, identity: (u64, u64)) -> bool {
-        self.on_the_way().contains(&identity)
+    /// Makes a folder and notes it, in one step: who finds it knows whose it is.
+    pub fn make(&self, above: BorrowedFd<'_>, name: &[u8], mode: u32) -> io::Result<()> {
+        let mut made = self.made();
+        tree_calls::make_folder(above, name, mode)?;
+        if let Ok(status) = tree_calls::status_at(above, name) {
+            made.insert((status.dev, status.ino));
+        }
+        Ok(())
     }
 
-    fn on_the_way(&self) -> MutexGuard<'_, HashSet<(u64, u64)>> {
-        self.made_on_the_way.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether the folder of this device and number is one of those.
+    pub fn was_made(&self, identity: (u64, u64)) -> bool {
+        self.made().contains(&identity)
+    }
+
+    fn made(&self) -> MutexGuard<'_, HashSet<(u64, u64)>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -219,19 +229,11 @@ impl<'a> Folders<'a> {
     }
 
     fn make_one(&self, above: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, PlaceError> {
-        // Noted while nobody else can see that it is there: who finds it knows whose it is.
-        let mut on_the_way = self.changed.on_the_way();
-        let is_ours = match tree_calls::make_folder(above, name, (0o777 & !self.manner.umask_of_others) | 0o700) {
-            Ok(()) => true,
+        match self.changed.make(above, name, (0o777 & !self.manner.umask_of_others) | 0o700) {
             // Another worker was faster, or a link stands there that leads nowhere: opening will tell.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
-            Err(error) => return Err(could_not("make its folder")(error)),
-        };
-        let opened = tree_calls::open_at(above, name, tree_calls::Open::Folder).map_err(could_not(OPEN_ITS_FOLDER))?;
-        if is_ours && let Ok(status) = tree_calls::status_of(opened.as_fd()) {
-            on_the_way.insert((status.dev, status.ino));
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(could_not("make its folder")(error)),
+            _ => tree_calls::open_at(above, name, tree_calls::Open::Folder).map_err(could_not(OPEN_ITS_FOLDER)),
         }
-        Ok(opened)
     }
 
     /// The deepest folder on the way to `path`, itself not there, that is there; and where the names of those that are missing end. Looked for in
