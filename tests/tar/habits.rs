@@ -175,6 +175,38 @@ fn archives_are_read_as_gnu_tar_reads_them() {
     }
 }
 
+/// What only pax holds is never left out without a word.
+#[test]
+fn options_for_pax_alone_choose_it_or_are_refused_as_with_gnu_tar() {
+    if !tools(&["tar", "od"]) {
+        return;
+    }
+    for options in [
+        "--format=gnu --pax-option=delete=atime",
+        "--pax-option=delete=atime --format=ustar",
+        "--xattrs --format=gnu --xattrs",
+        "--xattrs --format=gnu --acls",
+        "--acls --format=ustar",
+        "--selinux --format=gnu",
+        "--format=gnu --selinux",
+        "--xattrs --format=gnu --no-xattrs",
+        "--format=gnu --no-xattrs",
+        "--format=ustar --xattrs-include=*",
+        "--xattrs-exclude=* --format=ustar",
+        "--format=gnu --xattrs --pax-option=delete=atime,delete=ctime",
+    ] {
+        // The kind of the first header, and the magic: 'x' is pax.
+        let script = format!(
+            "if tar {options} -cf u.tar s/a 2> /dev/null; then od -An -c -j 156 -N 1 u.tar; od -An -c -j 257 -N 8 u.tar; tar tf u.tar
+             else echo refused; rm -f u.tar; fi"
+        );
+        assert_eq!(run(&script, "$mh tar").1, run(&script, "command tar").1, "{options}");
+    }
+    for options in ["--format=gnu --xattrs", "--xattrs --format=gnu", "--format=gnu"] {
+        is_as_gnu(&format!("tar cf t.tar s/a; tar {options} -tf t.tar && tar {options} -xf t.tar -C x; ls x/s"));
+    }
+}
+
 #[test]
 fn files_are_compared_as_gnu_tar_compares_them() {
     if !tools(&["tar"]) {

@@ -22,6 +22,7 @@ use archive::read::{Reader, Step};
 use archive::source::FileSource;
 use archive::write::{Format, OtherTimes, Style, end_archive};
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 use codec::format::{EncodeOptions, Layout};
 use codec::lane::Totals;
 use codec::registry;
@@ -51,7 +52,7 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     {
         return Err(usage("a packed archive cannot be added to".to_owned()));
     }
-    let style = style(args)?;
+    let style = style(args, matches)?;
     let room = memory::room(context, args);
     let fitting = memory::creating(room, workers.most, packing.as_ref());
     if args.shared.memory.is_some() && fitting.held_bytes > room {
@@ -144,12 +145,8 @@ fn by_ending(args: &TarArgs) -> Result<Option<&'static dyn codec::format::Format
 /// Endings by which other programs choose formats that are not written here.
 const NOT_MADE: [&str; 8] = [".Z", ".taZ", ".lz", ".tlz", ".lzma", ".lzo", ".tzo", ".7z"];
 
-fn style(args: &TarArgs) -> Result<Style, Failure> {
-    let format = match args.format.as_deref() {
-        Some("gnu") => Format::Gnu,
-        Some("ustar") => Format::Ustar,
-        _ => Format::Pax,
-    };
+fn style(args: &TarArgs, matches: &ArgMatches) -> Result<Style, Failure> {
+    let format = archive_format(args, matches)?;
     let mut left_out = Vec::new();
     for option in args.pax_option.iter().flat_map(|options| options.split(',')) {
         match option.strip_prefix("delete=") {
@@ -158,6 +155,27 @@ fn style(args: &TarArgs) -> Result<Style, Failure> {
         }
     }
     Ok(Style { format, other_times: OtherTimes::LeftOut, left_out, is_numeric: args.metadata.numeric_owner })
+}
+
+/// The format to write. COMPAT: what only pax can hold makes it pax where it stands behind `--format`, and is refused before another one.
+fn archive_format(args: &TarArgs, matches: &ArgMatches) -> Result<Format, Failure> {
+    let format = match args.format.as_deref() {
+        Some("gnu") => Format::Gnu,
+        Some("ustar") => Format::Ustar,
+        _ => return Ok(Format::Pax),
+    };
+    let last_of = |id: &str| matches.indices_of(id).and_then(Iterator::max);
+    let given = |ids: &[&'static str]| -> Vec<&'static str> {
+        ids.iter().copied().filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine)).collect()
+    };
+    let needs_pax = given(&["xattrs", "xattrs_include", "xattrs_exclude", "acls", "selinux"]);
+    if needs_pax.iter().any(|id| last_of(id) > last_of("format")) {
+        return Ok(Format::Pax);
+    }
+    match needs_pax.into_iter().chain(given(&["pax_option"])).next() {
+        Some(id) => Err(usage(format!("--{} is for archives in the pax format alone", id.replace('_', "-")))),
+        None => Ok(format),
+    }
 }
 
 /// Names in the order in which they were given, each with the folder that `-C` had led to by then.
