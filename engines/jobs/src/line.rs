@@ -274,7 +274,7 @@ fn quoted(line: &[u8], mut at: usize, quote: u8, mut text: Vec<u8>) -> Quoted {
     Quoted::Open
 }
 
-/// `cd DIR;` at a line's beginning: the folder, and where the line goes on.
+/// `cd DIR;` at a line's beginning, or `cd DIR ;`: the folder, and where the line goes on.
 fn folder_command(line: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut at = blanks(line);
     at += line[at..].starts_with(b"cd").then_some(2)?;
@@ -294,6 +294,7 @@ fn folder_command(line: &[u8]) -> Option<(Vec<u8>, usize)> {
             (folder, at + word_length)
         }
     };
+    let behind = behind + blanks(&line[behind..]);
     (line.get(behind) == Some(&b';') && !folder.is_empty()).then_some((folder, behind + 1))
 }
 
@@ -373,11 +374,12 @@ mod tests {
 
     #[test]
     fn a_folder_is_changed_once_and_at_the_beginning() {
-        for (line, folder) in [("cd /; pwd", "/"), ("  cd   /usr;pwd", "/usr"), ("cd \"/a b\"; pwd", "/a b")] {
+        for (line, folder) in
+            [("cd /; pwd", "/"), ("  cd   /usr;pwd", "/usr"), ("cd \"/a b\"; pwd", "/a b"), ("cd / ; pwd", "/")]
+        {
             let (plain, more, _) = read(&[line]).expect("good");
             assert_eq!((plain, more.folder), (vec!["pwd".to_owned()], Some(folder.as_bytes().to_vec())), "{line}");
         }
-        assert_eq!(words("cd / ; pwd"), ["cd", "/", ";", "pwd"]);
         assert_eq!(words("cd a b; show"), ["cd", "a", "b;", "show"]);
         assert_eq!(words("cd; pwd"), ["cd;", "pwd"]);
     }
