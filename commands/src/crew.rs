@@ -46,14 +46,15 @@ struct CrewArgs {
 #[derive(Debug, Subcommand)]
 enum OrderArgs {
     /// Change a run's class or weight
+    #[command(group(clap::ArgGroup::new("change").required(true).multiple(true)))]
     Set {
         /// Process id of the run
         pid: u32,
         /// Its new class
-        #[arg(long, value_enum, value_name = "CLASS", required_unless_present = "weight")]
+        #[arg(long, value_enum, value_name = "CLASS", group = "change")]
         priority: Option<PriorityArg>,
         /// Its new share within the class; 100 is usual
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), group = "change")]
         weight: Option<u16>,
     },
     /// Have a run give back all its cores and keep what it has in memory
@@ -96,7 +97,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let (pid, order) = match order {
         None | Some(OrderArgs::Run(_)) => {
             let is_live = context.terminals.have_a_screen() && !args.json && !args.once;
-            return if is_live { screen::open(&folder) } else { show(&folder, args.json) };
+            return if is_live { screen::open(&folder) } else { show(context, &folder, args.json) };
         }
         Some(OrderArgs::Wait(args)) => return wait::run(context, &folder, &args),
         Some(OrderArgs::Set { pid, priority, weight }) => {
@@ -121,8 +122,12 @@ fn failure(operation: &str, error: &TableError) -> Failure {
     Failure::Environment { command: NAME, message: format!("{operation}: {}", crate::failure::with_causes(error)) }
 }
 
-fn show(folder: &CrewFolder, json: bool) -> Result<Outcome, Failure> {
-    let census = census(folder).map_err(|error| failure("read the table", &error))?;
+fn show(context: &Context, folder: &CrewFolder, json: bool) -> Result<Outcome, Failure> {
+    let mut census = census(folder).map_err(|error| failure("read the table", &error))?;
+    if census.runs.is_empty() {
+        // Nobody has said which CPUs are to be shared: all that a run would find.
+        (census.cpus, census.free) = (context.machine.hands_allowed(), context.machine.hands_allowed());
+    }
     let as_json = || format!("{}\n", serde_json::to_string(&census).expect("plain data"));
     print(&if json { as_json() } else { show::as_text(&census) })?;
     Ok(Outcome::Done)

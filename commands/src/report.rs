@@ -75,10 +75,17 @@ pub fn print_as(command: &'static str, text: &str) -> Result<(), Failure> {
 }
 
 /// `--explain`.
-pub fn show_plan(_context: &Context, plan: &Plan, format: Option<ReportFormat>) -> Result<(), Failure> {
+pub fn show_plan(context: &Context, plan: &Plan, format: Option<ReportFormat>) -> Result<(), Failure> {
+    let mut plan = plan.clone();
+    if let Some(why) = crate::sharing::why_no_table() {
+        plan.choose("cores", "shared with nobody", why);
+    }
+    if let Some((path, words)) = context.settings.in_words() {
+        plan.choose("settings", words, path);
+    }
     match format {
-        Some(ReportFormat::Json) => print(&(serde_json::to_string(plan).expect("plain data") + "\n")),
-        _ => print(&plan_text(plan)),
+        Some(ReportFormat::Json) => print(&(serde_json::to_string(&plan).expect("plain data") + "\n")),
+        _ => print(&plan_text(&plan)),
     }
 }
 

@@ -67,6 +67,20 @@ pub fn known_as<Fault>(divided: &Result<(), Fault>) -> u32 {
     guard.unwrap_or_else(getpid).as_raw_nonzero().get().unsigned_abs()
 }
 
+/// Why runs could not share their cores now, where their table can be looked at and is not as it should be.
+pub fn why_no_table() -> Option<String> {
+    crew::budget::census::census(&crew_folder()?).err().map(|fault| with_causes(&fault))
+}
+
+/// Who named a folder for the table wants its runs to share.
+pub fn tell_why_alone(context: &Context, name: &str, why: &str) {
+    let message = format!("could not {why}; this run shares its cores with nobody");
+    match variable("MH_CREW_DIR") {
+        Some(_) => context.messages.warning(name, &message, &[]),
+        None => context.messages.detail(name, &message),
+    }
+}
+
 /// The budget for a run that could use `width` hands. Alone it has them all, as any other program would.
 pub fn budget(context: &Context, width: usize, class: Priority) -> Shared {
     budget_as(context, width, class, std::process::id())

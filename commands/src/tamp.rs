@@ -273,7 +273,7 @@ pub struct Ran {
 fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
     let shared_budget = budget(context, job);
     if let Some(why) = &shared_budget.why_alone {
-        context.messages.detail(NAME, &format!("could not {why}"));
+        sharing::tell_why_alone(context, NAME, why);
     }
     let lease = shared_budget.budget.lease(Request {
         priority: job.priority,

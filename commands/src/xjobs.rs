@@ -15,7 +15,7 @@ mod send;
 mod slots;
 mod teller;
 
-use crate::context::{Context, variable};
+use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::job_slots::SlotStyle;
 use crate::registry::{Entry, Group, Signals};
@@ -344,7 +344,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let class = args.priority.unwrap_or_default().class();
     let shared = sharing::budget_as(context, width.max(plan::WIDTH_MAX), class, known_as);
     if let Some(why) = &shared.why_alone {
-        tell_why_alone(context, why);
+        sharing::tell_why_alone(context, NAME, why);
     }
     job.options.hands = shared.budget.capacity();
     let lease = shared.budget.lease(Request {
@@ -372,15 +372,6 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
         report::show(context, &ran, known_as, format);
     }
     conclude(context, &ran, told)
-}
-
-/// Who named a folder for the table wants its runs to share.
-fn tell_why_alone(context: &Context, why: &str) {
-    let message = format!("could not {why}; this run shares its cores with nobody");
-    match variable("MH_CREW_DIR") {
-        Some(_) => context.messages.warning(NAME, &message, &[]),
-        None => context.messages.detail(NAME, &message),
-    }
 }
 
 /// A refusal costs politeness, not the run.

@@ -17,6 +17,7 @@ use crew::steward::{Guest, Steward};
 use jobs::start::{Programs, StartFault};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, getpid};
+use rustix::time::Timespec;
 use std::ffi::{CString, OsString};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -27,7 +28,7 @@ use std::time::{Duration, Instant};
 use sys::process_tree;
 use sys::reap::{self, How};
 use sys::scheduling::{self, Class};
-use sys::signals::{Arrived, ENDING, JOB_CONTROL, SignalQueue, die_by, number, stop_here};
+use sys::signals::{Arrived, ENDING, PASSED_ON, SignalQueue, die_by, number, stop_here};
 use sys::spawn::{Launch, Spawner, Words};
 use sys::wake::{Waited, Wake};
 
@@ -137,7 +138,7 @@ pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure>
             &[],
         );
     }
-    let signals = SignalQueue::open(JOB_CONTROL).map_err(|error| environment(&error))?;
+    let signals = SignalQueue::open(PASSED_ON).map_err(|error| environment(&error))?;
     let surroundings = Surroundings::look_as(&context.host, sharing::known_as(&divided));
     let surroundings = surroundings.map_err(|error| environment(&error))?;
     let surroundings = sharing::reserve(context, surroundings, args.class());
@@ -282,9 +283,6 @@ fn plan(context: &Context, args: &RunArgs) -> Plan {
     };
     plan.choose("job slots", slots, why);
     plan.choose("no hand", "stopped", "paused, or others of a higher class want every core");
-    if let Some((path, words)) = context.settings.in_words() {
-        plan.choose("settings", words, path);
-    }
     plan.choose("guard", "a parent process", "ends the program when this run is killed");
     plan
 }
@@ -332,6 +330,16 @@ impl Tree {
     fn wake_for_a_while(&self) {
         *self.awake_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + LAST_WORDS);
         self.go_on();
+    }
+
+    /// How long it still may run without a hand; none where it is not awake for a while, or that is over and has been told.
+    fn time_awake(&self) -> Option<Duration> {
+        let mut awake_until = self.awake_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = awake_until.as_ref()?.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            *awake_until = None;
+        }
+        Some(left)
     }
 
     /// What the program leaves behind runs on as if we had never been there.
@@ -487,7 +495,11 @@ impl Outside<'_> {
                 return Ok(End::Program(ended.how));
             }
             ended.clear();
-            let _or_interrupted = poll(&mut [PollFd::new(self.signals, PollFlags::IN)], None);
+            let awake = self.guest.time_awake().map(timespec);
+            if poll(&mut [PollFd::new(self.signals, PollFlags::IN)], awake.as_ref()).is_ok_and(|ready| ready == 0) {
+                // What was woken for its last words has had its time.
+                wake();
+            }
             for arrived in self.signals.take().unwrap_or_default() {
                 self.pass_on(program, arrived);
             }
@@ -538,6 +550,10 @@ fn variables(passport: Option<Passport>, besides: &[OsString]) -> Result<Words, 
         words.push(word).map_err(|nul| StartFault::Words(std::io::Error::other(nul)))?;
     }
     Ok(words)
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(time.subsec_nanos()) }
 }
 
 /// All that has ended: the program, and what came to us as its orphans.

@@ -117,15 +117,28 @@ impl Runs {
     /// Gives the chosen run an order; `what` says it in words.
     fn order(&mut self, make: impl Fn(&Run) -> Option<(Order, String)>) -> Next {
         let Some(run) = self.runs().get(self.position()) else { return Next::Stay };
-        let Some((order, what)) = make(run) else { return Next::Stay };
+        let Some((order, what)) = make(run) else {
+            self.said = format!("{} has no class beyond that", run.pid);
+            return Next::Draw;
+        };
         let pid = run.pid;
+        let class = order.class;
         let order = Order { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
         self.said = match give(&self.folder, pid, order) {
             Ok(0) => format!("{pid} has left"),
             Ok(_) => format!("{pid}: {what}, from its next yield point on"),
             Err(error) => format!("could not change the table: {}", with_causes(&error)),
         };
+        class.into_iter().for_each(|class| self.note_class(pid, class));
         Next::Draw
+    }
+
+    /// The next key begins where this one has led, though nobody has looked at the table since.
+    fn note_class(&mut self, pid: u32, class: Priority) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        for census in [&mut self.shown, &mut *seen].into_iter().flatten() {
+            census.runs.iter_mut().filter(|run| run.pid == pid).for_each(|run| run.class = class);
+        }
     }
 }
 

@@ -1,14 +1,15 @@
 //! `mh crew wait`: sleeps until runs have ended, or until a core is free that nobody waits for.
 //! Sleeps on the table and on processes; looks by itself only for what neither tells.
 
+use super::NAME;
 use super::unread_slots::unread_slots;
-use super::{NAME, failure};
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::counted;
 use clap::Args;
 use crew::budget::CrewFolder;
-use crew::budget::census::{Census, Run, State};
+use crew::budget::census::{Census, Run, State, census};
+use crew::budget::table::TableError;
 use crew::budget::watch::Watch;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -25,7 +26,7 @@ const LOOK_FOR_CORES: Duration = Duration::from_millis(200);
 
 /// Wait until runs have ended
 ///
-/// Exit code 0: what was waited for has come. 1: the time was over before.
+/// Exit code 0: what was waited for has come. 1: the time was over before. 3: the table cannot be read.
 #[derive(Args, Debug)]
 pub struct WaitArgs {
     /// Process ids of the runs (default: all there are); one that has no run is waited for as a process
@@ -42,13 +43,23 @@ pub struct WaitArgs {
 
 /// Waits.
 pub fn run(context: &mut Context, folder: &CrewFolder, args: &WaitArgs) -> Result<Outcome, Failure> {
-    let mut watch = Watch::open(folder).map_err(|error| failure("watch the table", &error))?;
+    let mut watch = match Watch::open(folder) {
+        Ok(watch) => watch,
+        // None can be made, so there is nobody to wait for.
+        Err(_) if census(folder).is_ok_and(|census| census.runs.is_empty()) => {
+            return wait_for_processes(context, args);
+        }
+        Err(error) => return Ok(unreadable(context, "watch", &error)),
+    };
     let deadline = args.timeout.map(|time| Instant::now() + time);
     let left = || deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let look = if args.idle { LOOK_FOR_CORES } else { LOOK_FOR_ENDS };
     loop {
         let since = watch.moment();
-        let census = watch.census().map_err(|error| failure("read the table", &error))?;
+        let census = match watch.census() {
+            Ok(census) => census,
+            Err(error) => return Ok(unreadable(context, "read", &error)),
+        };
         let what_is_left = if args.idle { busy(&census) } else { awaited(&census, &args.pid) };
         let process = living_without_run(&census, &args.pid);
         if what_is_left.is_none() && process.is_none() {
@@ -71,9 +82,32 @@ fn awaited(census: &Census, pids: &[u32]) -> Option<String> {
     let is_meant = |run: &&Run| run.state != State::Dead && (pids.is_empty() || pids.contains(&run.pid));
     match census.runs.iter().filter(is_meant).count() {
         0 => None,
-        1 => Some("1 run was".to_owned()),
-        count => Some(format!("{} were", counted(count as u64, "run"))),
+        count => Some(those(count)),
     }
+}
+
+fn those(count: usize) -> String {
+    format!("{} {}", counted(count as u64, "run"), if count == 1 { "was" } else { "were" })
+}
+
+/// Told apart from a time that was over.
+fn unreadable(context: &Context, operation: &str, error: &TableError) -> Outcome {
+    context.messages.error(NAME, &format!("{operation} the table: {}", with_causes(error)), &[]);
+    Outcome::Code(3)
+}
+
+/// Where there is no table and none can be made.
+fn wait_for_processes(context: &Context, args: &WaitArgs) -> Result<Outcome, Failure> {
+    let deadline = args.timeout.map(|time| Instant::now() + time);
+    while let Some(process) = living_without_run(&Census::default(), &args.pid) {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            context.messages.conclusion(NAME, "a process was still there when the time was over");
+            return Ok(Outcome::Partial);
+        }
+        wait_for_process(process, left);
+    }
+    Ok(Outcome::Done)
 }
 
 /// What keeps the cores from being idle, in words.
@@ -83,7 +117,7 @@ fn busy(census: &Census) -> Option<String> {
     let is_hungry = census.runs.iter().any(is_hungry);
     match census.runs.is_empty() || !is_hungry && census.free + unread_slots(census) > 0 {
         true => None,
-        false => Some(format!("{} were", counted(census.runs.len() as u64, "run"))),
+        false => Some(those(census.runs.len())),
     }
 }
 

@@ -75,9 +75,6 @@ pub fn staff(
         format!("{}, and the codecs of {}", counted(slots.given as u64, "slot"), counted(width as u64, "hand")),
     );
     explain_priority(args, plan);
-    if let Some((path, words)) = context.settings.in_words() {
-        plan.choose("settings", words, path);
-    }
     Ok((direction, Staffing { width, slots, lanes_at_once: lanes_at_once(), mode }))
 }
 

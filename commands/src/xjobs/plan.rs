@@ -17,6 +17,7 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use terminal::quote;
 
@@ -308,9 +309,9 @@ fn log_path(name: &OsStr, resume: Option<Resume>) -> (PathBuf, Opening) {
 }
 
 /// Standard output and error, for the engine.
-pub fn own_streams() -> Result<[OwnedFd; 2], Failure> {
+pub fn own_streams() -> Result<[Arc<OwnedFd>; 2], Failure> {
     let copy = |stream: std::os::fd::BorrowedFd<'_>| {
-        rustix::io::fcntl_dupfd_cloexec(stream, 3).map_err(|error| Failure::Environment {
+        rustix::io::fcntl_dupfd_cloexec(stream, 3).map(Arc::new).map_err(|error| Failure::Environment {
             command: NAME,
             message: format!("use its own output: {}", with_causes(&std::io::Error::from(error))),
         })

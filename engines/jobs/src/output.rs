@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What one job may keep in memory. Larger: more memory with many jobs. Smaller: more temporary files.
 const KEPT_BYTES_MAX: usize = 64 << 10;
@@ -31,6 +32,8 @@ pub(crate) struct Capture {
     spilled_bytes: u64,
     taken_bytes: u64,
     is_at_line_start: bool,
+    /// The job's end, held so that its closing wakes nobody. Behind the pipe, so that it is closed after it.
+    held_open: Option<Arc<OwnedFd>>,
     /// It is not read from until what waits for a slow reader has become less.
     pub is_held: bool,
     /// Why not everything could be kept; what came after is lost.
@@ -59,6 +62,7 @@ impl Capture {
             spilled_bytes: 0,
             taken_bytes: 0,
             is_at_line_start: true,
+            held_open: None,
             is_held: false,
             fault: None,
         };
@@ -67,6 +71,11 @@ impl Capture {
 
     pub fn pipe(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
+    }
+
+    /// Holds the job's end open too, as long as the capture is there: that the job has ended is heard otherwise.
+    pub fn hold_open(&mut self, writer: Arc<OwnedFd>) {
+        self.held_open = Some(writer);
     }
 
     /// Takes in what is there. `tag` is put before each line. `folder` is where a large output goes meanwhile.

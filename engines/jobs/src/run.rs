@@ -1,5 +1,6 @@
-//! Running a list: one thread, one epoll. Wakes when a child has ended, a job printed, the list came on, a hand arrived, a signal
-//! or a deadline came, and never otherwise. Starting is in `starts`, ending in `ends`, signals and time in `control`.
+//! Running a list: one epoll, and a thread a core that starts programs and waits for their ends, all under one lock. Wakes when a child
+//! has ended, a job printed, the list came on, a hand arrived, a signal or a deadline came, and never otherwise. Turns are in `turns`,
+//! starting is in `starts`, ending in `ends`, signals and time in `control`.
 //! Theory (what may start, who waits for whom, what each death costs): this crate's `README.md`.
 
 mod control;
@@ -11,8 +12,11 @@ mod memory;
 mod options;
 mod reaping;
 mod recollection;
+mod starters;
 mod starts;
+mod streams;
 mod trees;
+mod turns;
 mod typical;
 
 use crate::admission::Need;
@@ -35,7 +39,7 @@ use crew::jobserver::SlotBooks;
 use machine::Host;
 use rustix::event::epoll;
 use rustix::process::Pid;
-use rustix::time::Timespec;
+use starters::{Mover, Shared, Starters};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -46,6 +50,7 @@ use std::time::{Duration, Instant};
 use sys::reap::Ended;
 use sys::signals::SignalQueue;
 use sys::spawn::{Spawner, Words};
+use turns::{LoopState, SIGNAL_FLAGS, turn_until_done};
 
 pub use crate::source::Source;
 pub use foreground::Turn;
@@ -135,7 +140,7 @@ pub enum Moment {
 }
 
 /// Somebody who watches a run.
-pub trait Observer {
+pub trait Observer: Send {
     /// Something happened.
     fn tell(&mut self, event: &Event<'_>);
     /// Outputs of jobs are about to be passed on, or have been.
@@ -174,7 +179,7 @@ pub struct Surroundings<'a> {
     /// The machine.
     pub host: &'a Host,
     /// Standard output and error.
-    pub streams: [OwnedFd; 2],
+    pub streams: [Arc<OwnedFd>; 2],
     /// A journal to be written.
     pub journal: Option<Journal>,
     /// GNU parallel's log, to be written as well.
@@ -244,9 +249,12 @@ enum Stop {
 /// A job that runs.
 struct Running {
     pending: Pending,
-    words: Words,
+    words: Arc<Words>,
     key: Option<Key>,
-    pid: Pid,
+    /// Its process, once it has begun.
+    pid: Option<Pid>,
+    /// Who starts it and waits for it.
+    starter: Mover,
     crew: Crew,
     captures: [Option<Capture>; 2],
     tag: Option<Vec<u8>>,
@@ -312,7 +320,15 @@ struct Runner<'a> {
     memory: memory::Memory,
     recollection: recollection::Recollection,
     running: usize,
-    epoll: OwnedFd,
+    epoll: Arc<OwnedFd>,
+    starters: Starters,
+    loop_is: LoopState,
+    /// A job can only be started by the loop.
+    is_left_to_loop: bool,
+    /// Signals are not listened to until then.
+    signals_rest_until: Option<Instant>,
+    /// A stop was asked for; it waits for programs that are being started.
+    rest_is_due: bool,
     outlets: [Outlet; 2],
     outlet_is_watched: [bool; 2],
     delivery: delivery::Delivery,
@@ -321,8 +337,8 @@ struct Runner<'a> {
     keys: Keys,
     spawner: Spawner,
     programs: Programs,
-    nothing: OwnedFd,
-    defaults: [Option<OwnedFd>; 3],
+    nothing: Arc<OwnedFd>,
+    defaults: [Option<Arc<OwnedFd>>; 3],
     scratch: Vec<u8>,
     stop: Stop,
     interrupts: u32,
@@ -395,10 +411,10 @@ pub fn run(
 ) -> Result<Ran, SetupFault> {
     let own_before = sys::reap::own_usage();
     let staff = Staff::new(lease, options.hands)?;
-    let mut runner = Runner::new(options, source, around, staff, observer)?;
-    runner.turn_until_done()?;
+    let shared = Shared::new(Runner::new(options, source, around, staff, observer)?);
+    turn_until_done(&shared)?;
     let own = sys::reap::own_usage();
-    let mut ran = runner.finish();
+    let mut ran = shared.into_runner().finish();
     ran.measures.own_cpu_ns = (own.user_ns + own.system_ns) - (own_before.user_ns + own_before.system_ns);
     Ok(ran)
 }
@@ -411,10 +427,10 @@ impl<'a> Runner<'a> {
         staff: Staff,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, SetupFault> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let epoll = Arc::new(epoll::create(epoll::CreateFlags::CLOEXEC)?);
         let watch =
             |descriptor, token| epoll::add(&epoll, descriptor, epoll::EventData::new_u64(token), epoll::EventFlags::IN);
-        watch(around.signals.as_fd(), token::SIGNALS)?;
+        epoll::add(&epoll, around.signals.as_fd(), epoll::EventData::new_u64(token::SIGNALS), SIGNAL_FLAGS)?;
         watch(staff.bell(), token::HANDS)?;
         let outlets = [Outlet::new(around.streams[0].as_fd())?, Outlet::new(around.streams[1].as_fd())?];
         let input = if source.descriptor().is_some() { Input::Unwatched } else { Input::Plain };
@@ -427,7 +443,7 @@ impl<'a> Runner<'a> {
             let thread = std::thread::Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(serve)?;
             slots_thread = Some(thread);
         }
-        let nothing = OwnedFd::from(std::fs::File::options().read(true).write(true).open("/dev/null")?);
+        let nothing = Arc::new(std::fs::File::options().read(true).write(true).open("/dev/null")?.into());
         let (programs, now) = (Programs::new(&options.path), Instant::now());
         let mut ran = Ran::default();
         ran.measures.width = options.width;
@@ -439,6 +455,11 @@ impl<'a> Runner<'a> {
             memory: memory::Memory::new(&mut options),
             recollection: recollection::Recollection::new(around.host),
             running: 0,
+            starters: Starters::new(options.hands),
+            loop_is: LoopState::Awake,
+            is_left_to_loop: false,
+            signals_rest_until: None,
+            rest_is_due: false,
             queue: Queue::default(),
             outlet_is_watched: [false; 2],
             delivery: delivery::Delivery::default(),
@@ -476,31 +497,6 @@ impl<'a> Runner<'a> {
             programs,
             nothing,
         })
-    }
-
-    fn turn_until_done(&mut self) -> Result<(), SetupFault> {
-        let mut events = Vec::with_capacity(64);
-        loop {
-            self.read_list();
-            self.start_jobs();
-            self.pass_outputs_on();
-            if self.is_done() {
-                return Ok(());
-            }
-            self.cause = self.why_no_job_starts();
-            let limit = self.time_to_next_deadline();
-            events.clear();
-            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), limit.as_ref()) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-            let now = Instant::now();
-            self.account(now);
-            for event in &events {
-                self.take_event(event.data.u64());
-            }
-            self.act_on_deadlines(now);
-        }
     }
 
     fn is_done(&self) -> bool {
@@ -635,8 +631,4 @@ impl<'a> Runner<'a> {
         assert!(balanced, "every hand goes back before a run ends");
         self.ran
     }
-}
-
-fn timespec(time: Duration) -> Timespec {
-    Timespec { tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(time.subsec_nanos()) }
 }

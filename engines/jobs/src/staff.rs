@@ -65,8 +65,7 @@ impl Staff {
             while asked.recv().is_ok() {
                 let hand = lease_of_thread.take();
                 for_thread.lock().push(hand);
-                // A full counter means that the bell rings already.
-                let _already_ringing = rustix::io::write(&for_thread.bell, &1_u64.to_ne_bytes());
+                for_thread.ring();
             }
         })?;
         Ok(Self {
@@ -87,6 +86,11 @@ impl Staff {
     /// Rings when hands have arrived.
     pub fn bell(&self) -> BorrowedFd<'_> {
         self.shared.bell.as_fd()
+    }
+
+    /// For others who have something for whoever listens to the bell.
+    pub fn ringer(&self) -> Ringer {
+        Ringer(Arc::clone(&self.shared))
     }
 
     /// Collects hands that have arrived.
@@ -179,7 +183,22 @@ impl Staff {
     }
 }
 
+/// Rings a run's bell.
+pub(crate) struct Ringer(Arc<Shared>);
+
+impl Ringer {
+    /// Rings it.
+    pub fn ring(&self) {
+        self.0.ring();
+    }
+}
+
 impl Shared {
+    fn ring(&self) {
+        // A full counter means that the bell rings already.
+        let _already_ringing = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Hand>> {
         self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,7 +2,7 @@
 //! without, classes are strict, and a small change changes little.
 
 use crew::budget::cpu_set::CpuSet;
-use crew::budget::entitlement::{Claim, Entitled, Quota, entitlements};
+use crew::budget::entitlement::{Claim, Entitled, LEAD_MAX, Quota, entitlements};
 use crew::budget::{Priority, Weight};
 use proptest::prelude::*;
 
@@ -27,8 +27,9 @@ fn quota() -> impl Strategy<Value = Option<Quota>> {
 fn claim() -> impl Strategy<Value = Claim> {
     let state = (prop::bool::weighted(0.1), prop::bool::weighted(0.2));
     let inherited = prop_oneof![3 => Just(0), 1 => 1..3_u32];
-    (class(), 1..300_u32, cpus(), quota(), 1..9_u32, (0..5_u32, inherited, 0..9_u32), state).prop_map(
-        |(class, weight, cpus, quota, useful_width, (held, inherited, waiting), (rests, is_aged))| Claim {
+    (class(), 1..300_u32, cpus(), quota(), 1..9_u32, (0..5_u32, inherited, 0..9_u32), state, 0..1000_u32).prop_map(
+        |(class, weight, cpus, quota, useful_width, (held, inherited, waiting), (rests, is_aged), lead)| Claim {
+            lead,
             is_aged: is_aged && class < Priority::Normal,
             class,
             weight,
@@ -153,10 +154,12 @@ proptest! {
         let entitled = entitlements(u32::MAX, &claims);
         for (poor, less) in claims.iter().zip(&entitled).filter(|(poor, less)| less.may_hold < poor.wants()) {
             for (rich, more) in claims.iter().zip(&entitled).filter(|(rich, _)| rich.class == poor.class) {
-                // The last hand that the rich got, first hands aside, would not have been less for the poor's weight.
+                // The last hand that the rich got, first hands and what leads make of it aside, would not have been less for the poor's weight.
                 let is_first = more.may_hold == 0 || (more.may_hold == 1 && rich.inherited == 0);
                 let (more, less) = (more.may_hold + rich.inherited, less.may_hold + poor.inherited);
-                prop_assert!(is_first || u64::from(more) * u64::from(poor.weight) <= (u64::from(less) + 1) * u64::from(rich.weight));
+                let after = |hands: u32, claim: &Claim| u64::from(hands) * LEAD_MAX - u64::from(claim.lead);
+                let (rich_after, poor_after) = (after(more.max(1), rich), after(less + 1, poor));
+                prop_assert!(is_first || rich_after * u64::from(poor.weight) <= poor_after * u64::from(rich.weight));
             }
         }
     }

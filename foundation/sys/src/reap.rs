@@ -1,5 +1,5 @@
 //! Children that have ended, with what they used (`wait4(2)`), and ending them by their group (`kill(2)`).
-//! Asks and never sleeps; SIGCHLD through [`crate::signals::SignalQueue`] tells when to ask.
+//! Asks and does not sleep, but for [`wait_for_change`]; SIGCHLD through [`crate::signals::SignalQueue`] tells when to ask.
 
 use rustix::process::Pid;
 use std::io;
@@ -62,16 +62,36 @@ pub enum Changed<End> {
     Stopped(Stopped),
 }
 
-/// The next child that has ended and has not been reaped, so that it can still be looked at and its number is not free; or one that
-/// was stopped. None where children live and none has changed. An error, `ECHILD`, where there are none.
+/// The calling thread's children: those that it started. Orphans come to the first thread of the nearest subreaper.
+const OF_THIS_THREAD: i32 = libc::__WNOTHREAD;
+
+/// The next child of this thread that has ended and has not been reaped, so that it can still be looked at and its number is not free;
+/// or one that was stopped. None where children live and none has changed. An error, `ECHILD`, where there are none.
 pub fn next_to_reap() -> io::Result<Option<Changed<Pid>>> {
-    let Some((pid, stopped)) = look(libc::P_ALL, 0, libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT)? else {
-        return Ok(None);
-    };
-    let Some(signal) = stopped else { return Ok(Some(Changed::Ended(pid))) };
-    let number = pid.as_raw_nonzero().get().cast_unsigned();
-    let _told_once = look(libc::P_PID, number, libc::WSTOPPED)?;
-    Ok(Some(Changed::Stopped(Stopped { pid, signal })))
+    let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::WNOHANG | OF_THIS_THREAD;
+    look(libc::P_ALL, 0, flags)?.map(told_once).transpose()
+}
+
+/// Sleeps until a child has ended, which is not reaped by it, or was stopped.
+pub fn wait_for_change(child: Pid) -> io::Result<Changed<Pid>> {
+    loop {
+        match look(libc::P_PID, number_of(child), libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT) {
+            Ok(Some(change)) => return told_once(change),
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn told_once((pid, stopped): (Pid, Option<i32>)) -> io::Result<Changed<Pid>> {
+    let Some(signal) = stopped else { return Ok(Changed::Ended(pid)) };
+    let _taken = look(libc::P_PID, number_of(pid), libc::WSTOPPED | libc::WNOHANG)?;
+    Ok(Changed::Stopped(Stopped { pid, signal }))
+}
+
+fn number_of(process: Pid) -> libc::id_t {
+    process.as_raw_nonzero().get().cast_unsigned()
 }
 
 /// `waitid(2)`: which child has changed, and by which signal it was stopped, if it was.
@@ -79,7 +99,7 @@ fn look(kind: libc::idtype_t, whom: libc::id_t, flags: i32) -> io::Result<Option
     // SAFETY: an all-zero siginfo is a valid object to be overwritten; where no child has changed it stays as it is.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live object of the right type.
-    if unsafe { libc::waitid(kind, whom, &mut info, flags | libc::WNOHANG) } < 0 {
+    if unsafe { libc::waitid(kind, whom, &mut info, flags) } < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: waitid fills the fields of SIGCHLD, or leaves zeros.
@@ -87,9 +107,9 @@ fn look(kind: libc::idtype_t, whom: libc::id_t, flags: i32) -> io::Result<Option
     Ok(Pid::from_raw(pid).map(|pid| (pid, (info.si_code == libc::CLD_STOPPED).then_some(status))))
 }
 
-/// The next child that has ended, reaped, or was stopped; as [`next_to_reap`] otherwise.
+/// The next child of this thread that has ended, reaped, or was stopped; as [`next_to_reap`] otherwise.
 pub fn next_changed() -> io::Result<Option<Changed<Ended>>> {
-    wait(-1, libc::WUNTRACED)
+    wait(-1, libc::WUNTRACED | OF_THIS_THREAD)
 }
 
 /// Reaps a child that has ended.

@@ -35,6 +35,27 @@ pub const JOB_CONTROL: &[i32] = &[
     libc::SIGTTOU,
 ];
 
+/// What a process that stands for another passes on besides: it may mean something to that one.
+pub const PASSED_ON: &[i32] = &[
+    libc::SIGCHLD,
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGTSTP,
+    libc::SIGCONT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGTTOU,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGWINCH,
+    libc::SIGURG,
+    libc::SIGIO,
+    libc::SIGPWR,
+];
+
 /// Numbers that callers compare with.
 pub mod number {
     pub use libc::{
@@ -186,10 +207,18 @@ pub fn children_announce_stops() {
     }
 }
 
-/// Stops this process as if by Ctrl-Z; returns when it has been continued.
+/// Stops this process as Ctrl-Z does, though it holds that signal back; returns when it has been continued. At once where nobody could
+/// continue it (its process group is an orphan): there the signal is of no effect.
 pub fn stop_here() {
-    // SAFETY: raising a signal is a plain system call on this process.
-    unsafe { libc::raise(libc::SIGSTOP) };
+    // SAFETY: both sets are live and filled; raising a signal is a plain system call on this thread, whose action is the default one.
+    unsafe {
+        let (mut only, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigemptyset(&mut only);
+        libc::sigaddset(&mut only, libc::SIGTSTP);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &only, &mut before);
+        libc::raise(libc::SIGTSTP);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+    }
 }
 
 fn is_ignored(signal: i32) -> bool {

@@ -9,6 +9,7 @@ use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::Arc;
 
 /// Words as the kernel takes them: bytes, each word ended by a NUL. One allocation for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,7 +115,7 @@ pub struct Launch<'a> {
 pub struct Spawner {
     leads_a_group: bool,
     mask: libc::sigset_t,
-    environment: Words,
+    environment: Arc<Words>,
     usual_variables: Vec<*mut c_char>,
     arguments: Vec<*mut c_char>,
     variables: Vec<*mut c_char>,
@@ -151,19 +152,25 @@ impl Spawner {
     /// Programs get `environment`, a process group of their own, the signal mask from before `signals` was opened, and the
     /// default for the two signals that this house ignores (SIGPIPE, SIGXFSZ).
     pub fn new(signals: &SignalQueue, environment: Words) -> Self {
-        Self::with(signals, environment, true)
+        Self::with(*signals.mask_before(), Arc::new(environment), true)
     }
 
     /// The same, but programs stay in the caller's process group: what is typed at the terminal reaches them as it reaches us.
     pub fn in_callers_group(signals: &SignalQueue, environment: Words) -> Self {
-        Self::with(signals, environment, false)
+        Self::with(*signals.mask_before(), Arc::new(environment), false)
     }
 
-    fn with(signals: &SignalQueue, environment: Words, leads_a_group: bool) -> Self {
+    /// One for another thread: it starts the same programs in the same way.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        let another = Self::with(self.mask, Arc::clone(&self.environment), self.leads_a_group);
+        Self { handed_down: self.handed_down.clone(), ..another }
+    }
+
+    fn with(mask: libc::sigset_t, environment: Arc<Words>, leads_a_group: bool) -> Self {
         let (mut usual_variables, arguments, variables) = (Vec::new(), Vec::new(), Vec::new());
         environment.collect_pointers(&mut usual_variables);
         let (handed_down, stack) = (Vec::new(), Box::new(Stack(MaybeUninit::uninit())));
-        let mask = *signals.mask_before();
         Self { leads_a_group, mask, environment, usual_variables, arguments, variables, handed_down, stack }
     }
 
@@ -183,8 +190,26 @@ impl Spawner {
     /// As posix_spawn(3) does it, in a child that borrows this process's memory while the calling thread waits; without that
     /// function's look at all 64 signals twice, which is 120 system calls a program.
     ///
+    /// A file that may be run and that the kernel does not know how to (ENOEXEC: a script without `#!`) is run by `/bin/sh`, as execvp(3)
+    /// does it.
+    ///
     /// Errors are the kernel's: `NotFound`, `PermissionDenied`, E2BIG (arguments too long), EAGAIN (too many processes).
     pub fn spawn(&mut self, launch: &Launch<'_>) -> io::Result<Pid> {
+        match self.spawn_as_it_is(launch) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => {
+                let mut arguments = Words::default();
+                let first = launch.arguments.iter().next().unwrap_or_default();
+                let own = [first, launch.program.to_bytes()].into_iter().chain(launch.arguments.iter().skip(1));
+                for word in own {
+                    arguments.push(word).map_err(|nul| io::Error::new(io::ErrorKind::InvalidInput, nul))?;
+                }
+                self.spawn_as_it_is(&Launch { program: c"/bin/sh", arguments: &arguments, ..*launch })
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn spawn_as_it_is(&mut self, launch: &Launch<'_>) -> io::Result<Pid> {
         launch.arguments.collect_pointers(&mut self.arguments);
         match launch.environment {
             Some(words) => words.collect_pointers(&mut self.variables),
@@ -283,6 +308,10 @@ fn obey(orders: &Orders<'_>) -> Option<()> {
     done(unsafe { libc::sigprocmask(libc::SIG_SETMASK, orders.mask, std::ptr::null_mut()) })
 }
 
+// SAFETY: `usual_variables` points into `environment`, which nobody changes and which lives as long; the other lists are made anew
+// before each use. Nothing in it belongs to a thread.
+unsafe impl Send for Spawner {}
+
 impl fmt::Debug for Spawner {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Spawner").field("environment", &self.environment.len()).finish_non_exhaustive()
@@ -346,6 +375,36 @@ mod tests {
             }
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn a_script_that_names_no_shell_is_run_by_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = std::env::temp_dir().join(format!("mh-script-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let script = folder.join("script");
+        std::fs::write(&script, "echo $# $2\n").expect("writable");
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("ours");
+        let signals = SignalQueue::open(&[libc::SIGCHLD]).expect("signalfd");
+        let mut spawner = Spawner::new(&signals, Words::default());
+        let (mut reader, writer) = pipe().expect("a pipe");
+        let nothing = File::open("/dev/null").expect("it is there");
+        let program = path_for_kernel(script.as_os_str().as_encoded_bytes()).expect("no NUL");
+        let launch = Launch {
+            program: &program,
+            arguments: &words(&["script", "one", "two"]),
+            environment: None,
+            besides: None,
+            folder: None,
+            streams: [nothing.as_fd(), writer.as_fd(), nothing.as_fd()],
+        };
+        let pid = spawner.spawn(&launch).expect("a shell starts");
+        drop(writer);
+        let mut said = String::new();
+        reader.read_to_string(&mut said).expect("readable");
+        assert_eq!(said, "2 two\n");
+        let _reaped = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+        std::fs::remove_dir_all(&folder).expect("ours");
     }
 
     #[test]

@@ -1,18 +1,24 @@
 //! Signals and time: stopping, going on, other widths, deadlines.
 //! Once interrupted no job starts, twice those that run are ended, three times at once.
 
-use super::starts::LOOK_AGAIN_AFTER;
-use super::{Event, Runner, Running, Stop, timespec};
-use rustix::time::Timespec;
+use super::starters::Mover;
+use super::{Event, Runner, Running, Stop};
 use std::time::{Duration, Instant};
 use sys::reap::signal_group;
 use sys::signals::{number, stop_here};
+
+/// LIMIT: how late a signal may be heard while starters' jobs end. Shorter: the loop wakes more often for ends that are not its own.
+const SIGNALS_REST: Duration = Duration::from_millis(20);
 
 /// LIMIT: the widest that a signal can make a run.
 const WIDTH_MAX: usize = 4096;
 
 impl Runner<'_> {
     pub(super) fn take_signals(&mut self) {
+        // Ends of what starters wait for are announced to the loop as well: it listens again when most of them have passed. A job of its
+        // own is heard at once.
+        let own = self.slots.iter().flatten().any(|running| running.starter == Mover::Loop);
+        self.signals_rest_until = Some(Instant::now() + if own { Duration::ZERO } else { SIGNALS_REST });
         // What is left over wakes us again.
         for arrived in self.around.signals.take().unwrap_or_default() {
             match arrived.signal {
@@ -22,7 +28,8 @@ impl Runner<'_> {
                     self.ran.stopped_by.get_or_insert(arrived.signal);
                     self.stop_jobs(Stop::Now);
                 }
-                number::SIGTSTP => self.rest(),
+                // Who is being started could not be stopped with the others.
+                number::SIGTSTP => self.rest_is_due = true,
                 number::SIGCONT => self.signal_jobs(number::SIGCONT),
                 number::SIGUSR1 => self.change_width(self.options.width + 1),
                 number::SIGUSR2 => self.change_width(self.options.width.saturating_sub(1)),
@@ -42,7 +49,8 @@ impl Runner<'_> {
     }
 
     /// Stops with all jobs, as one would expect from a single program; deadlines do not count the time.
-    fn rest(&mut self) {
+    pub(super) fn rest(&mut self) {
+        self.rest_is_due = false;
         self.signal_jobs(number::SIGTSTP);
         let rested = Instant::now();
         stop_here();
@@ -64,7 +72,7 @@ impl Runner<'_> {
     fn signal_jobs(&self, signal: i32) {
         for running in self.slots.iter().flatten() {
             // A job that has given up its rights cannot be signalled by us; it ends by itself.
-            let _not_ours_any_more = signal_group(running.pid, signal);
+            let _not_ours_any_more = running.pid.map(|pid| signal_group(pid, signal));
         }
     }
 
@@ -94,24 +102,15 @@ impl Runner<'_> {
         self.act_on_deadlines(Instant::now());
     }
 
-    pub(super) fn time_to_next_deadline(&self) -> Option<Timespec> {
-        let due = self.slots.iter().flatten().filter_map(|running| running.due.map(|(when, _)| when));
-        let waits_to_start = self.queue.jobs() > 0 && self.stop == Stop::No;
-        let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(|_| waits_to_start);
-        let terminal = self.foreground.must_look().then(|| Instant::now() + LOOK_AGAIN_AFTER);
-        let earliest = due.chain(held).chain(terminal).min()?;
-        Some(timespec(earliest.saturating_duration_since(Instant::now()) + Duration::from_micros(1)))
-    }
-
     pub(super) fn act_on_deadlines(&mut self, now: Instant) {
         self.pass_terminal_on();
-        let is_due = |running: &Running| running.due.is_some_and(|(when, _)| when <= now);
+        let is_due = |running: &Running| running.pid.is_some() && running.due.is_some_and(|(when, _)| when <= now);
         if !self.slots.iter().flatten().any(is_due) {
             return;
         }
         let looked = self.look_at_processes();
-        for running in self.slots.iter_mut().flatten() {
-            let Some((when, step)) = running.due.filter(|(when, _)| *when <= now) else { continue };
+        for running in self.slots.iter_mut().flatten().filter(|running| is_due(running)) {
+            let Some((when, step)) = running.due else { continue };
             running.is_timed_out |= !running.is_stopped;
             let Some(end_step) = self.options.ending.get(step) else {
                 running.due = None;

@@ -2,6 +2,7 @@
 //! Every job that was read is delivered once, with output or without, so that `-k` never waits in vain.
 
 use super::delivery::Owed;
+use super::starters::Mover;
 use super::{Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop, Surroundings};
 use crate::admission::Need;
 use crate::classes::Class;
@@ -13,8 +14,8 @@ use crate::spec::Spec;
 use crate::staff::Crew;
 use crate::tree::Spent;
 use rustix::event::epoll;
-use rustix::process::Pid;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use sys::reap::{Ended, How, signal_group};
@@ -29,9 +30,10 @@ impl Running {
             need,
             started_as: 0,
             pending: Pending { spec: Spec::default(), failures: 0, since_ns: 0 },
-            words,
+            words: Arc::new(words),
             key: None,
-            pid: Pid::INIT,
+            pid: None,
+            starter: Mover::Loop,
             crew: Crew::default(),
             captures: [None, None],
             tag: None,
@@ -102,7 +104,7 @@ impl Runner<'_> {
         self.take_terminal_back(&ended);
         if running.is_timed_out || running.is_stopped {
             // Its leader is gone; what still runs of it has heard the same signals and goes too.
-            let _it_may_be_empty = signal_group(running.pid, number::SIGKILL);
+            let _it_may_be_empty = signal_group(ended.pid, number::SIGKILL);
             self.end_outsiders(&running.outsiders);
         }
         let (parts, printed_bytes, fault) = self.collect_output(&mut running);
@@ -141,7 +143,7 @@ impl Runner<'_> {
     fn conclude(&mut self, running: Running, end: &JobEnd, mut parts: [Vec<Part>; 2]) {
         let is_success = end.outcome == Outcome::Ok;
         if !(parts[0].is_empty() && parts[1].is_empty())
-            && let Some(heading) = self.observer.heading(running.view(), running.pid)
+            && let Some(heading) = self.observer.heading(running.view(), end.ended.pid)
         {
             parts[0].insert(0, Part::bytes(heading));
         }

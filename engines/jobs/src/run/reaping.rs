@@ -7,7 +7,7 @@ use rustix::process::Pid;
 use sys::reap::{Changed, Ended, group_of, is_group_there, next_changed, next_ended_of_group, next_to_reap, reap};
 
 impl Runner<'_> {
-    /// Reaps all that has ended.
+    /// Reaps what the loop started and has ended, and orphans. Starters reap what they started.
     pub(super) fn reap(&mut self) {
         if self.around.journal.is_none() {
             return self.reap_unseen();
@@ -28,6 +28,16 @@ impl Runner<'_> {
                 // It was ours to reap and was not there: asking again would never end.
                 return;
             }
+        }
+    }
+
+    /// Reaps a starter's job that has ended.
+    pub(super) fn reap_started(&mut self, process: Pid) {
+        let Some(slot) = self.slot_of.remove(&process) else { return };
+        if self.around.journal.is_some() {
+            self.reap_job(process, slot);
+        } else if let (Ok(Some(ended)), Some(running)) = (reap(process), self.slots[slot].take()) {
+            self.end_job(running, ended, Spent::of(ended.usage, None), false);
         }
     }
 

@@ -1,25 +1,28 @@
 //! Starting jobs: what holds them back, their words, files and streams, and the spawn itself.
 //! A shortage (processes, descriptors) is waited out while others run; any other fault is told and counts as a failed job.
 
-use super::{Asking, Cause, Discarded, Errors, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop, token};
+use super::starters::{Mover, Prepared};
+use super::streams::name;
+use super::{Asking, Cause, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop, token};
 use crate::journal::{Earlier, Outcome, Record};
 use crate::key::Key;
-use crate::made::{Claim, Made, Naming, Own};
 use crate::output::Capture;
 use crate::queue::{Next, Pending};
 use crate::results::OutputFiles;
-use crate::spec::{More, Spec, Target};
+use crate::spec::{More, Spec};
 use crate::staff::Crew;
 use crate::start::{self, StartFault};
 use crate::template::Place;
 use crate::tree::Spent;
 use crew::budget::passport::VARIABLE;
 use rustix::event::epoll;
+use rustix::process::Pid;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
-use sys::spawn::{HoldsNul, Launch, Words, path_for_kernel};
+use sys::spawn::{HoldsNul, Words, path_for_kernel};
 
 /// Between two looks at what is short: memory, load, processes. Nothing tells when these change.
 pub(super) const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(250);
@@ -30,28 +33,16 @@ const SHORTAGES_MAX: u32 = 20;
 /// LIMIT: letters of a job that are shown on a screen.
 const SEEN_LETTERS_MAX: usize = 200;
 
-/// One of a job's streams.
-enum Stream {
-    Own(OwnedFd),
-    Nothing,
-    /// The redirection that the command line gives all jobs.
-    Default(usize),
-    /// This process's own.
-    Ours(usize),
-    /// Where standard output goes.
-    AsOutput,
-}
-
-/// What became of an attempt to start.
-enum Started {
-    Runs,
+/// What became of a job that was to be prepared.
+enum Preparation {
+    Ready(Prepared),
     /// An earlier run did it, or the observer did not want it.
     LeftOut(Earlier),
 }
 
 impl Runner<'_> {
     /// Starts jobs until hands, order or a bound say stop.
-    pub(super) fn start_jobs(&mut self) {
+    pub(super) fn start_jobs(&mut self, mover: Mover) {
         self.is_order_blocked = false;
         if let Some(slots) = self.options.slots.as_ref().filter(|_| self.running == 0) {
             // What has not come back by now never will.
@@ -88,7 +79,7 @@ impl Runner<'_> {
                 }
                 Next::Refused(pending, fault) => self.fail_to_start(pending, &fault),
                 Next::Job(pending) => {
-                    if !self.try_to_start(pending) {
+                    if !self.try_to_start(pending, mover) {
                         break;
                     }
                     if self.queue.jobs() * 2 < self.options.queue_max {
@@ -144,6 +135,9 @@ impl Runner<'_> {
     /// Whether something other than hands and order holds all jobs back.
     fn is_held(&mut self) -> bool {
         let now = self.slept_from;
+        if self.rest_is_due {
+            return true;
+        }
         if self.next_start.is_some_and(|time| Instant::now() < time) || self.is_backed_up() {
             return true;
         }
@@ -174,7 +168,12 @@ impl Runner<'_> {
     }
 
     /// Whether there may be another one to start.
-    fn try_to_start(&mut self, pending: Pending) -> bool {
+    fn try_to_start(&mut self, pending: Pending, mover: Mover) -> bool {
+        let Some(starter) = self.starters.for_next(mover, self.options.width) else {
+            self.is_left_to_loop = true;
+            self.queue.put_back(pending);
+            return false;
+        };
         let count = pending.spec.hands().min(self.options.width);
         let Some(crew) = self.take_places(count) else {
             self.queue.put_back(pending);
@@ -182,38 +181,47 @@ impl Runner<'_> {
         };
         let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         let passport = self.staff.passport(&crew);
-        match self.launch(&pending, slot, passport) {
-            Ok((Started::LeftOut(earlier), _)) => {
+        match self.prepare(&pending, slot, passport) {
+            Ok((Preparation::LeftOut(earlier), _)) => {
                 self.staff.put_back(crew);
                 self.leave_out(&pending, earlier);
                 true
             }
-            Ok((Started::Runs, running)) => {
-                self.shortages = 0;
-                self.note_start(slot, Running { pending, crew, ..running });
+            Ok((Preparation::Ready(prepared), running)) => {
+                self.note_start(slot, Running { pending, crew, starter, ..running });
+                match starter {
+                    Mover::Loop => self.start_here(&prepared),
+                    Mover::Starter(index) => {
+                        self.hold_outputs_open(&prepared);
+                        self.starters.give(index, prepared);
+                    }
+                }
                 self.options.delay.is_zero()
             }
-            Err(fault) if fault.is_a_shortage() && (self.running > 0 || self.shortages < SHORTAGES_MAX) => {
-                self.shortages += 1;
-                self.staff.put_back(crew);
-                self.queue.put_back(pending);
-                self.hold(Cause::Held);
-                false
-            }
-            Err(fault) => {
-                self.staff.put_back(crew);
-                self.fail_to_start(pending, &fault);
-                true
-            }
+            Err(fault) => self.cannot_start(pending, crew, &fault),
         }
     }
 
-    fn launch(
+    /// Whether there may be another one to start all the same.
+    fn cannot_start(&mut self, pending: Pending, crew: Crew, fault: &StartFault) -> bool {
+        self.staff.put_back(crew);
+        if fault.is_a_shortage() && (self.running > 0 || self.shortages < SHORTAGES_MAX) {
+            self.shortages += 1;
+            self.queue.put_back(pending);
+            self.hold(Cause::Held);
+            return false;
+        }
+        self.fail_to_start(pending, fault);
+        true
+    }
+
+    /// All that is done before a program can be started.
+    fn prepare(
         &mut self,
         pending: &Pending,
         slot: usize,
         passport: Option<String>,
-    ) -> Result<(Started, Running), StartFault> {
+    ) -> Result<(Preparation, Running), StartFault> {
         let nul = |cause| StartFault::Words(io::Error::new(io::ErrorKind::InvalidInput, cause));
         let spec = &pending.spec;
         let place = Place { number: spec.number, slot: slot + 1 };
@@ -223,7 +231,7 @@ impl Runner<'_> {
         let mut running = Running::at_rest(words, self.class_of(pending), self.need_of(pending));
         running.key = self.key_of(spec, &running.words);
         if let Some(earlier) = self.is_left_out(&running, spec, pending.failures + 1) {
-            return Ok((Started::LeftOut(earlier), running));
+            return Ok((Preparation::LeftOut(earlier), running));
         }
         if let Some(template) = &self.options.tag {
             let tag = template.compose(&spec.words, place, false).map_err(nul)?;
@@ -243,49 +251,28 @@ impl Runner<'_> {
         running.made.drain(..).try_for_each(name)?;
         let besides = passport.as_deref().map(besides).transpose().map_err(nul)?;
         running.passport = passport;
-        self.spawn(more, &program, besides.as_ref(), &streams, &mut running)?;
-        Ok((Started::Runs, running))
-    }
-
-    fn spawn(
-        &mut self,
-        more: &More,
-        program: &std::ffi::CStr,
-        besides: Option<&Words>,
-        streams: &[Stream; 3],
-        running: &mut Running,
-    ) -> Result<(), StartFault> {
         let folder = more.folder.as_deref().map(path_for_kernel).transpose().map_err(StartFault::Words)?;
         let environment = start::environment(self.spawner.environment(), more)?;
-        let ours: [BorrowedFd<'_>; 2] = [self.around.streams[0].as_fd(), self.around.streams[1].as_fd()];
-        let descriptor = |stream: &'_ Stream| match stream {
-            Stream::Ours(number) => ours[*number],
-            Stream::Default(number) => self.defaults[*number].as_ref().map_or(self.nothing.as_fd(), AsFd::as_fd),
-            Stream::Own(_) | Stream::Nothing | Stream::AsOutput => self.nothing.as_fd(),
-        };
-        let resolve = |index: usize| match &streams[index] {
-            Stream::Own(own) => own.as_fd(),
-            other => descriptor(other),
-        };
-        let errors = if matches!(streams[2], Stream::AsOutput) { 1 } else { 2 };
-        let launch = Launch {
-            program,
-            arguments: &running.words,
-            environment: environment.as_ref(),
-            besides,
-            folder: folder.as_deref(),
-            streams: [resolve(0), resolve(1), resolve(errors)],
-        };
         // The clocks stop before the spawn: its cost is the job's.
         running.started = Instant::now();
-        running.pid = self.spawner.spawn(&launch).map_err(|cause| StartFault::Run {
-            program: more.folder.as_deref().filter(|_| cause.kind() == io::ErrorKind::NotFound).map_or_else(
-                || format!("'{}'", program.to_string_lossy()),
-                |folder| format!("'{}' in '{}'", program.to_string_lossy(), start::text(folder)),
-            ),
-            cause,
-        })?;
-        Ok(())
+        let words = Arc::clone(&running.words);
+        Ok((Preparation::Ready(Prepared { slot, program, words, environment, besides, folder, streams }), running))
+    }
+
+    /// Starts a job in the loop itself, which then hears of its end by SIGCHLD.
+    pub(super) fn start_here(&mut self, prepared: &Prepared) {
+        let started = prepared.start(&mut self.spawner);
+        self.begin(prepared.slot, started);
+    }
+
+    /// Whoever waits for the job reads its outputs when it has ended: the end of a pipe need not wake the loop besides.
+    fn hold_outputs_open(&mut self, prepared: &Prepared) {
+        let Some(running) = &mut self.slots[prepared.slot] else { return };
+        for (capture, stream) in running.captures.iter_mut().zip(&prepared.streams[1..]) {
+            if let Some(capture) = capture {
+                capture.hold_open(Arc::clone(stream));
+            }
+        }
     }
 
     /// What the job is known by, where books are kept. The slot is where it happens to run.
@@ -325,6 +312,7 @@ impl Runner<'_> {
         self.deliver(pending.spec.number, None);
     }
 
+    /// It has its place, and counts as running.
     fn note_start(&mut self, slot: usize, mut running: Running) {
         self.memory.admission.begin(running.need);
         let spec = &running.pending.spec;
@@ -335,22 +323,11 @@ impl Runner<'_> {
         let timeout = more.and_then(|more| more.timeout).or_else(|| self.time_limit());
         running.due = timeout.map(|time| (running.started + time, 0));
         running.chain_ns = self.chain_before(more);
-        let is_again = running.pending.failures > 0;
-        let waits_for_others = is_again || running.chain_ns > 0 || self.queue.barriers_passed() > 0;
-        running.started_as = self.recollection.begin(running.crew.places(), waits_for_others);
-        self.show_start(&running);
-        self.let_block_go(&mut running);
-        self.generation = self.generation.wrapping_add(1) & 0x7fff_ffff;
-        running.generation = self.generation;
-        self.watch_captures(slot, &running);
         if !self.options.delay.is_zero() {
             self.next_start = Some(running.started + self.options.delay);
         }
-        self.ran.measures.starts += 1;
         self.running += 1;
         self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
-        self.observer.tell(&Event::Started(running.view(), running.pid));
-        self.slot_of.insert(running.pid, slot);
         if slot == self.slots.len() {
             self.slots.push(Some(running));
         } else {
@@ -358,12 +335,58 @@ impl Runner<'_> {
         }
     }
 
-    fn show_start(&self, running: &Running) {
+    /// Its program has begun, or could not. Its process, where there is one.
+    pub(super) fn begin(&mut self, slot: usize, started: Result<Pid, StartFault>) -> Option<Pid> {
+        let running = self.slots[slot].take()?;
+        match started {
+            Ok(pid) => {
+                self.note_begin(slot, running, pid);
+                Some(pid)
+            }
+            Err(fault) => {
+                self.running -= 1;
+                self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
+                self.memory.admission.end(running.need);
+                self.cannot_start(running.pending, running.crew, &fault);
+                None
+            }
+        }
+    }
+
+    fn note_begin(&mut self, slot: usize, mut running: Running, pid: Pid) {
+        self.shortages = 0;
+        running.pid = Some(pid);
+        let is_again = running.pending.failures > 0;
+        let waits_for_others = is_again || running.chain_ns > 0 || self.queue.barriers_passed() > 0;
+        running.started_as = self.recollection.begin(running.crew.places(), waits_for_others);
+        self.show_start(&running, pid);
+        self.let_block_go(&mut running);
+        self.generation = self.generation.wrapping_add(1) & 0x7fff_ffff;
+        running.generation = self.generation;
+        self.watch_captures(slot, &running);
+        self.ran.measures.starts += 1;
+        self.observer.tell(&Event::Started(running.view(), pid));
+        self.slot_of.insert(pid, slot);
+        let due = running.due;
+        self.slots[slot] = Some(running);
+        let now = Instant::now();
+        if due.is_some_and(|(when, _)| when <= now) {
+            // The run was stopped meanwhile.
+            self.act_on_deadlines(now);
+        }
+    }
+
+    /// Whether a program is being started, so that it cannot be signalled yet.
+    pub(super) fn is_starting(&self) -> bool {
+        self.slots.iter().flatten().any(|running| running.pid.is_none())
+    }
+
+    fn show_start(&self, running: &Running, pid: Pid) {
         let Some(watched) = &self.around.watched else { return };
         let words: Vec<String> = running.words.iter().map(start::text).collect();
         let words = words.join(" ").chars().take(SEEN_LETTERS_MAX).collect();
         let number = running.pending.spec.number;
-        watched.started(SeenJob { number, pid: running.pid.as_raw_nonzero().get(), words, started: running.started });
+        watched.started(SeenJob { number, pid: pid.as_raw_nonzero().get(), words, started: running.started });
     }
 
     /// What the job reads now need not be kept, unless it may be tried again.
@@ -435,120 +458,6 @@ impl Runner<'_> {
         self.around.journal = None;
         self.books_failed(&[error]);
     }
-
-    /// Opens a job's streams, and captures what goes through us.
-    fn streams(&mut self, number: u64, more: &More, running: &mut Running) -> Result<[Stream; 3], StartFault> {
-        let folder = more.folder.as_deref();
-        let input = match (&more.stdin, &more.block) {
-            (Some(path), _) => Stream::Own(start::open_input(path, folder)?),
-            (None, Some(block)) => {
-                running.sent_bytes = block.len() as u64;
-                Stream::Own(start::hold(block).map_err(StartFault::Pipe)?)
-            }
-            (None, None) => self.default_stream(0)?.unwrap_or(Stream::Nothing),
-        };
-        let output = match &more.stdout {
-            Some(target) => Stream::Own(self.open_output(number, target, folder, running)?),
-            None => match self.default_stream(1)? {
-                Some(stream) => stream,
-                None => self.output_stream(running)?,
-            },
-        };
-        let errors = match &more.stderr {
-            Some(target) if more.stdout.as_ref() == Some(target) => Stream::AsOutput,
-            Some(target) => Stream::Own(self.open_output(number, target, folder, running)?),
-            None => match self.default_stream(2)? {
-                Some(stream) => stream,
-                None => self.error_stream(more, running)?,
-            },
-        };
-        Ok([input, output, errors])
-    }
-
-    fn naming(&self) -> Naming {
-        if self.around.journal.is_some() { Naming::OnceNoted } else { Naming::AtOnce }
-    }
-
-    /// Opens a file that the job names; what an earlier attempt made is its own, in this run or in one that it resumes.
-    fn open_output(
-        &mut self,
-        number: u64,
-        target: &Target,
-        folder: Option<&[u8]>,
-        running: &mut Running,
-    ) -> Result<OwnedFd, StartFault> {
-        let (made, done) = (self.made.get(&number), &self.around.done);
-        let is_own = |mark| {
-            made.is_some_and(|made| made.contains(&mark))
-                || running.key.is_some() && done.as_ref().is_some_and(|done| done.has_made(running.key, mark))
-        };
-        let claim = Claim { naming: self.naming(), own: Own::Emptied, is_own: &is_own };
-        let (file, made) = start::open_output(target, folder, &claim)?;
-        if let Some(made) = made {
-            self.made.entry(number).or_default().push(made.mark);
-            running.made.push(made);
-        }
-        Ok(file)
-    }
-
-    /// Opens a file that all jobs write to. One that an earlier run made has the outputs of jobs that are done: it is added to.
-    fn open_for_all(&mut self, target: &Target) -> Result<OwnedFd, StartFault> {
-        let done = &self.around.done;
-        let is_own = |mark| done.as_ref().is_some_and(|done| done.has_made(None, mark));
-        let claim = Claim { naming: self.naming(), own: Own::Continued, is_own: &is_own };
-        let (file, made) = start::open_output(target, None, &claim)?;
-        if let Some(made) = made {
-            if let Some(Err(error)) = self.around.journal.as_mut().map(|journal| journal.made_for_all(made.mark)) {
-                self.journal_fails(error);
-                return Err(StartFault::Unnoted);
-            }
-            name(made)?;
-        }
-        Ok(file)
-    }
-
-    /// The redirection of the command line, opened once for all jobs.
-    fn default_stream(&mut self, number: usize) -> Result<Option<Stream>, StartFault> {
-        let defaults = &self.options.defaults;
-        let target = [None, defaults.stdout.as_ref(), defaults.stderr.as_ref()][number];
-        if number == 0 {
-            // An input is read by each from its beginning, so each opens it.
-            return defaults.stdin.as_ref().map(|path| start::open_input(path, None).map(Stream::Own)).transpose();
-        }
-        let Some(target) = target else { return Ok(None) };
-        if number == 2 && defaults.stdout.as_ref() == Some(target) {
-            self.default_stream(1)?;
-            return Ok(Some(Stream::Default(1)));
-        }
-        if self.defaults[number].is_none() {
-            let target = target.clone();
-            self.defaults[number] = Some(self.open_for_all(&target)?);
-        }
-        Ok(Some(Stream::Default(number)))
-    }
-
-    fn output_stream(&self, running: &mut Running) -> Result<Stream, StartFault> {
-        match &self.options.output {
-            OutputManner::Whole | OutputManner::Lines => captured(0, running),
-            OutputManner::Direct => Ok(Stream::Ours(0)),
-            OutputManner::Discarded(_) => Ok(Stream::Nothing),
-            OutputManner::Files(_) => in_file(0, running),
-        }
-    }
-
-    fn error_stream(&self, more: &More, running: &mut Running) -> Result<Stream, StartFault> {
-        let output_is_ours = more.stdout.is_none() && self.options.defaults.stdout.is_none();
-        let goes_with_output = self.options.errors == Errors::WithOutput && output_is_ours;
-        match &self.options.output {
-            OutputManner::Whole | OutputManner::Lines if goes_with_output => Ok(Stream::AsOutput),
-            OutputManner::Whole | OutputManner::Lines | OutputManner::Discarded(Discarded::Output) => {
-                captured(1, running)
-            }
-            OutputManner::Direct => Ok(Stream::Ours(1)),
-            OutputManner::Discarded(Discarded::OutputAndErrors) => Ok(Stream::Nothing),
-            OutputManner::Files(_) => in_file(1, running),
-        }
-    }
 }
 
 /// Has epoll tell when a job prints. Where it cannot, its output is read at its end.
@@ -558,27 +467,9 @@ pub(super) fn watch(epoll: &OwnedFd, slot: usize, generation: u32, stream: usize
     let _read_at_the_end = epoll::add(epoll, capture.pipe(), epoll::EventData::new_u64(token), epoll::EventFlags::IN);
 }
 
-/// Gives a file that has been made its name.
-fn name(made: Made) -> Result<(), StartFault> {
-    made.name().map_err(|(path, cause)| StartFault::Open { path: path.to_string_lossy().into_owned(), cause })
-}
-
 /// The variable that tells a job which hands it may use.
 fn besides(passport: &str) -> Result<Words, HoldsNul> {
     let mut words = Words::default();
     words.push(format!("{VARIABLE}={passport}").as_bytes())?;
     Ok(words)
-}
-
-fn captured(stream: usize, running: &mut Running) -> Result<Stream, StartFault> {
-    let (capture, writer) = Capture::new().map_err(StartFault::Pipe)?;
-    running.captures[stream] = Some(capture);
-    Ok(Stream::Own(writer))
-}
-
-fn in_file(stream: usize, running: &mut Running) -> Result<Stream, StartFault> {
-    match &mut running.files {
-        Some(files) => files.open(stream).map(Stream::Own),
-        None => Ok(Stream::Nothing),
-    }
 }

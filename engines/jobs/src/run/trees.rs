@@ -66,29 +66,30 @@ impl Orphan {
 impl Looked {
     /// Sends a step of ending to all that the job has started, and notes who is outside its group.
     pub(super) fn end(&self, running: &mut Running, step: &EndStep, host: &machine::Host) {
-        running.outsiders = self.outsiders(running, host);
+        let Some(pid) = running.pid else { return };
+        running.outsiders = self.outsiders(running, pid, host);
         // A stopped job would never hear it.
         for signal in [step.signal, number::SIGCONT] {
-            let _not_ours_any_more = signal_group(running.pid, signal);
-            for &process in [running.pid].iter().chain(&running.outsiders) {
+            let _not_ours_any_more = signal_group(pid, signal);
+            for &process in [pid].iter().chain(&running.outsiders) {
                 let _not_ours_any_more = signal_process(process, signal);
             }
         }
     }
 
-    fn outsiders(&self, running: &Running, host: &machine::Host) -> Vec<Pid> {
-        let number = running.pid.as_raw_nonzero().get().cast_unsigned();
+    fn outsiders(&self, running: &Running, pid: Pid, host: &machine::Host) -> Vec<Pid> {
+        let number = pid.as_raw_nonzero().get().cast_unsigned();
         let begun = machine::process_facts(host, number).ok().flatten().map(|facts| facts.start_ticks);
         let is_of_job = |orphan: &&Orphan| {
-            orphan.group == Some(running.pid)
+            orphan.group == Some(pid)
                 // Two jobs may have had the same hand, but one after the other. Inside a tick, numbers tell who came later.
                 || (orphan.passport.is_some()
                     && orphan.passport == running.passport
-                    && begun.is_some_and(|begun| (begun, running.pid.as_raw_nonzero()) < orphan.begun()))
+                    && begun.is_some_and(|begun| (begun, pid.as_raw_nonzero()) < orphan.begun()))
         };
         let orphans: Vec<Pid> = self.orphans.iter().filter(is_of_job).map(|orphan| orphan.pid).collect();
-        let roots: Vec<Pid> = [running.pid].into_iter().chain(orphans.iter().copied()).collect();
+        let roots: Vec<Pid> = [pid].into_iter().chain(orphans.iter().copied()).collect();
         let below = self.processes.below(&roots).into_iter().map(|process| process.pid);
-        orphans.into_iter().chain(below).filter(|&process| group_of(process) != Some(running.pid)).collect()
+        orphans.into_iter().chain(below).filter(|&process| group_of(process) != Some(pid)).collect()
     }
 }

@@ -197,7 +197,16 @@ fn why(view: &View, seen: &RowSeen, entitled: Entitled, state: State, is_above: 
             format!("runs of a higher class have the CPUs{above}")
         }
         State::Waiting if holds_more(view, |other| other.row != seen.row && other.standing.class == class) => {
-            format!("has its share; runs of the same class have theirs{above}")
+            match view.held(seen) {
+                0 => format!("runs of the same class have the CPUs; its turn comes{above}"),
+                _ => format!("has its share; runs of the same class have theirs{above}"),
+            }
+        }
+        State::Waiting if holds_more(view, |other| other.row != seen.row) => {
+            format!("the other CPUs are first hands of other runs{above}")
+        }
+        State::Waiting if seen.left_out > 0 => {
+            format!("leaves {} to programs that take no part{above}", seen.left_out)
         }
         State::Waiting => format!("has all that its CPUs and its quota allow{above}"),
     }

@@ -25,9 +25,15 @@ pub struct Claim {
     pub waiting: u32,
     /// Paused by its user, or stopped: it can use no hand now.
     pub rests: bool,
+    /// What is added to its next hand before it is compared with others', in thousandths of a hand, less than one: by this runs take turns where
+    /// there are not hands enough to divide.
+    pub lead: u32,
     /// Of class low or idle, and has waited so long that it gets one hand for a slice of time.
     pub is_aged: bool,
 }
+
+/// Thousandths of a hand: a lead is below this.
+pub const LEAD_MAX: u64 = 1000;
 
 /// A CPU quota of a control group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,8 +141,10 @@ impl<'a> Division<'a> {
 
     /// Where in `open` the run stands that would have the least for its weight after one more hand; the first of several.
     fn neediest(&self, open: &[usize]) -> Option<usize> {
-        let after =
-            |&index: &usize| u64::from(self.entitled[index].may_hold) + u64::from(self.claims[index].inherited) + 1;
+        let after = |&index: &usize| {
+            let hands = u64::from(self.entitled[index].may_hold) + u64::from(self.claims[index].inherited) + 1;
+            hands * LEAD_MAX - u64::from(self.claims[index].lead).min(LEAD_MAX - 1)
+        };
         let weight = |&index: &usize| u64::from(self.claims[index].weight.max(1));
         let less = |one: &usize, other: &usize| (after(one) * weight(other)).cmp(&(after(other) * weight(one)));
         (0..open.len()).min_by(|&one, &other| less(&open[one], &open[other]))
@@ -218,8 +226,8 @@ mod tests {
 
     fn claim(class: Priority, held: u32, waiting: u32) -> Claim {
         let cpus = CpuSet::of(0..4);
-        let (useful_width, inherited, rests, is_aged) = (64, 0, false, false);
-        Claim { class, weight: 100, cpus, quota: None, useful_width, held, inherited, waiting, rests, is_aged }
+        let (useful_width, inherited, rests, lead, is_aged) = (64, 0, false, 0, false);
+        Claim { class, weight: 100, cpus, quota: None, useful_width, held, inherited, waiting, rests, lead, is_aged }
     }
 
     fn may_hold(claims: &[Claim]) -> Vec<u32> {
@@ -260,6 +268,17 @@ mod tests {
         let entitled = entitlements(u32::MAX, &crowd);
         assert!(entitled.iter().all(|entitled| entitled.may_hold == 1));
         assert_eq!(entitled.iter().map(|entitled| entitled.above).sum::<u32>(), 2);
+    }
+
+    #[test]
+    fn a_lead_decides_who_gets_what_cannot_be_divided_and_nothing_else() {
+        let with = |lead| Claim { lead, ..claim(Priority::Low, 0, 4) };
+        assert_eq!(may_hold(&[with(0), with(0), with(0)]), [2, 1, 1]);
+        assert_eq!(may_hold(&[with(0), with(900), with(0)]), [1, 2, 1]);
+        assert_eq!(may_hold(&[with(999), with(0)]), [2, 2]);
+        let light = |lead| Claim { weight: 10, ..with(lead) };
+        assert_eq!(may_hold(&[light(500), with(0)]), [0, 4], "a tenth of the weight is a tenth of the turns");
+        assert_eq!(may_hold(&[light(950), with(0)]), [1, 3]);
     }
 
     #[test]

@@ -229,8 +229,12 @@ pub fn is_anybody_hungry<M: Memory + ?Sized>(memory: &M) -> bool {
 
 /// Rows that have somebody to wake: they wait, run above capacity, or listen.
 pub fn hungry_or_listening<M: Memory + ?Sized>(memory: &M) -> impl Iterator<Item = usize> {
-    let is_hungry = |row: usize| memory.load(HUNGRY_AT + row / 64) >> (row % 64) & 1 != 0;
-    present(memory).filter(move |&row| is_hungry(row) || memory.load(row_word(row, field::LISTENS)) != 0)
+    present(memory).filter(move |&row| is_hungry(memory, row) || memory.load(row_word(row, field::LISTENS)) != 0)
+}
+
+/// Whether `row` waits for a hand or runs above capacity.
+pub fn is_hungry<M: Memory + ?Sized>(memory: &M, row: usize) -> bool {
+    memory.load(HUNGRY_AT + row / 64) >> (row % 64) & 1 != 0
 }
 
 /// Says that `row` waits for a hand or runs above capacity.

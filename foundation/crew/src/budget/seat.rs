@@ -292,8 +292,10 @@ impl Seat {
     /// Says how many hands the run waits for, and whether it runs one above capacity.
     pub(super) fn publish(&self, waiting: u32, is_above: bool) {
         let standing = self.come_back();
-        let before = self.words().load(row_word(self.row, field::WAITING));
-        let is_new = before == 0 && waiting > 0;
+        let waited =
+            self.words().load(row_word(self.row, field::WAITING)) > 0 && row::is_hungry(self.words(), self.row);
+        // Who was paused and goes on begins to wait now, though it never had what it waits for.
+        let is_new = waiting > 0 && !standing.is_paused && !waited;
         if is_new {
             self.put(field::HUNGRY_SINCE_MS, now_ms());
         }

@@ -3,7 +3,7 @@
 
 use super::Priority;
 use super::cpu_set::CpuSet;
-use super::entitlement::{Claim, Entitled, entitlements};
+use super::entitlement::{Claim, Entitled, LEAD_MAX, entitlements};
 use super::layout::{ClaimWord, HandWord, ROWS, claim_word, hand_word, post_above};
 use super::memory::Memory;
 use super::row::{self, RowSeen};
@@ -16,6 +16,10 @@ pub const AGING_LOW_MS: u64 = 10_000;
 pub const AGING_IDLE_MS: u64 = 60_000;
 /// How long the hand that was got by waiting may be kept; in any case until the next yield point.
 pub const SLICE_MS: u64 = 100;
+
+/// How long a turn lasts among runs of class `low` or `idle` that are more than the hands left for them. Larger: who waits waits
+/// longer; smaller: hands, and what caches hold, move more often.
+pub const TURN_MS: u64 = 500;
 
 /// A look at the table.
 pub struct View {
@@ -122,7 +126,13 @@ impl View {
 
     /// The rows as the entitlement wants them.
     pub fn claims(&self) -> Vec<Claim> {
-        self.rows.iter().map(|seen| self.claim(seen)).collect()
+        let mut of_class = [0; 4];
+        let mut number_in_class = |seen: &RowSeen| {
+            let count = &mut of_class[seen.standing.class as usize];
+            *count += 1;
+            *count - 1
+        };
+        self.rows.iter().map(|seen| self.claim(seen, self.lead(seen, number_in_class(seen)))).collect()
     }
 
     /// What each row may do, in the order of [`View::rows`].
@@ -144,7 +154,19 @@ impl View {
         entitlements(capacity, &claims)
     }
 
-    fn claim(&self, seen: &RowSeen) -> Claim {
+    /// Runs of a class that is guaranteed nothing take turns: each has the largest lead in one of so many slices as there are of them. Above
+    /// it everybody has a hand, and moving the one that cannot be divided would gain nothing.
+    fn lead(&self, seen: &RowSeen, number_in_class: usize) -> u32 {
+        let class = seen.standing.class;
+        if class >= Priority::Normal {
+            return 0;
+        }
+        let count = self.rows.iter().filter(|other| other.standing.class == class).count() as u64;
+        let place = (self.now_ms / TURN_MS + number_in_class as u64) % count.max(1);
+        u32::try_from(place * LEAD_MAX / count.max(1)).unwrap_or(0)
+    }
+
+    fn claim(&self, seen: &RowSeen, lead: u32) -> Claim {
         Claim {
             class: seen.standing.class,
             weight: u32::from(seen.standing.weight.get()),
@@ -155,6 +177,7 @@ impl View {
             inherited: self.inherited(seen),
             waiting: seen.waiting,
             rests: !seen.standing.is_active(),
+            lead,
             is_aged: self.is_aged(seen),
         }
     }
@@ -186,6 +209,30 @@ mod tests {
             row::write(&memory[..], row, &entry);
         }
         memory
+    }
+
+    #[test]
+    fn low_runs_that_are_more_than_the_hands_take_turns_by_weight() {
+        let memory = &table_with(&[Priority::Low; 6])[..];
+        for row in 0..6 {
+            memory.store(row_word(row, field::WAITING), 8);
+            // Nobody is owed a slice for having waited long.
+            memory.store(row_word(row, field::HUNGRY_SINCE_MS), u64::MAX);
+        }
+        row::change_standing(memory, 5, |standing| Standing { weight: Weight::new(300), ..standing });
+        let turns = 600;
+        let mut hands = [0; 6];
+        for turn in 0..turns {
+            let entitled = View::look(memory, NOW_MS + turn * TURN_MS).entitled(u32::MAX);
+            assert_eq!(entitled.iter().map(|entitled| entitled.may_hold).sum::<u32>(), 4);
+            hands.iter_mut().zip(entitled).for_each(|(hands, entitled)| *hands += entitled.may_hold);
+        }
+        // Four CPUs among five parts of one and one of three.
+        for (row, &hands) in hands.iter().enumerate() {
+            let share = f64::from(hands) / turns as f64;
+            let expected = if row == 5 { 1.5 } else { 0.5 };
+            assert!((share / expected - 1.0).abs() < 0.25, "row {row}: {share} of {expected}");
+        }
     }
 
     #[test]

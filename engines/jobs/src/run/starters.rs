@@ -1,0 +1,255 @@
+//! Threads that start programs and wait for their ends. One thread alone would wait for the beginning of each program
+//! (`clone(2)`, CLONE_VFORK) while others end; a starter wakes where its job ran and starts the next one there.
+//! Decides nothing: it takes turns with the loop under one lock. Theory: this crate's `README.md`, "Starters".
+
+use super::Runner;
+use super::streams::Stream;
+use crate::staff::Ringer;
+use crate::start::{self, StartFault};
+use rustix::process::Pid;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{Builder, Scope};
+use std::time::Instant;
+use sys::reap::{Changed, wait_for_change};
+use sys::spawn::{Launch, Spawner, Words};
+
+/// LIMIT: what a starter's turn may take; a turn reads the list, writes books and outputs. Memory is had when it is touched.
+const STACK_BYTES: usize = 512 << 10;
+
+/// Looks at the lock before its owner is waited for asleep, about 20 us: a turn takes 5 to 20, and being woken on another core 30 to 50.
+const SPINS: u32 = 2000;
+
+/// A job that only has to be started: all that its program gets.
+pub(super) struct Prepared {
+    pub slot: usize,
+    pub program: CString,
+    pub words: Arc<Words>,
+    pub environment: Option<Words>,
+    pub besides: Option<Words>,
+    pub folder: Option<CString>,
+    pub streams: [Stream; 3],
+}
+
+impl Prepared {
+    /// Starts it. Returns when it has begun its program.
+    pub fn start(&self, spawner: &mut Spawner) -> Result<Pid, StartFault> {
+        let launch = Launch {
+            program: &self.program,
+            arguments: &self.words,
+            environment: self.environment.as_ref(),
+            besides: self.besides.as_ref(),
+            folder: self.folder.as_deref(),
+            streams: self.streams.each_ref().map(|stream| stream.as_fd()),
+        };
+        spawner.spawn(&launch).map_err(|cause| self.fault(cause))
+    }
+
+    fn fault(&self, cause: io::Error) -> StartFault {
+        let program = self.program.to_string_lossy();
+        let folder = self.folder.as_ref().filter(|_| cause.kind() == io::ErrorKind::NotFound);
+        let program = match folder {
+            None => format!("'{program}'"),
+            Some(folder) => format!("'{program}' in '{}'", start::text(folder.to_bytes())),
+        };
+        StartFault::Run { program, cause }
+    }
+}
+
+/// Who moves the run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mover {
+    Loop,
+    Starter(usize),
+}
+
+/// The starters as the run sees them.
+pub(super) struct Starters {
+    /// More would wait for cores, not for programs.
+    most: usize,
+    each: Vec<Starter>,
+    /// So many at the end of the list have no thread yet.
+    unborn: usize,
+    calls: Arc<[Condvar]>,
+    are_dismissed: bool,
+}
+
+#[derive(Default)]
+struct Starter {
+    prepared: Option<Prepared>,
+    /// It waits to be called.
+    is_idle: bool,
+}
+
+impl Starters {
+    /// `most`: one a core.
+    pub fn new(most: usize) -> Self {
+        let calls = (0..most).map(|_| Condvar::new()).collect();
+        Self { most, each: Vec::new(), unborn: 0, calls, are_dismissed: false }
+    }
+
+    /// Who starts the next job of a run that moves by `mover`; none where the loop has to do it, and it is not its turn.
+    pub fn for_next(&self, mover: Mover, width: usize) -> Option<Mover> {
+        let is_free = |index: &usize| self.each[*index].prepared.is_none();
+        let own = match mover {
+            Mover::Starter(index) => Some(index).filter(is_free),
+            Mover::Loop => None,
+        };
+        let idle = || (0..self.each.len()).find(|index| self.each[*index].is_idle && is_free(index));
+        if let Some(index) = own.or_else(idle) {
+            return Some(Mover::Starter(index));
+        }
+        match mover {
+            Mover::Starter(_) => None,
+            // With a width of 1 there is nothing to be waited for besides.
+            Mover::Loop if width > 1 && self.each.len() < self.most => Some(Mover::Starter(self.each.len())),
+            Mover::Loop => Some(Mover::Loop),
+        }
+    }
+
+    /// Hands a job to a starter; one that is not there yet gets its thread before the loop sleeps.
+    pub fn give(&mut self, index: usize, prepared: Prepared) {
+        if index == self.each.len() {
+            self.each.push(Starter::default());
+            self.unborn += 1;
+        }
+        self.each[index].prepared = Some(prepared);
+        if self.each[index].is_idle {
+            self.calls[index].notify_one();
+        }
+    }
+
+    /// Starters without a thread: the caller sees to it.
+    pub fn take_unborn(&mut self) -> std::ops::Range<usize> {
+        self.each.len() - std::mem::take(&mut self.unborn)..self.each.len()
+    }
+
+    /// There is no thread for this one, the last, and there will be no more of them. What it was to start.
+    fn give_up(&mut self, index: usize) -> Option<Prepared> {
+        let last = self.each.pop()?;
+        self.most = index;
+        last.prepared
+    }
+
+    /// Sends them home: no job starts any more.
+    pub fn dismiss(&mut self) {
+        self.are_dismissed = true;
+        self.calls.iter().for_each(Condvar::notify_all);
+    }
+}
+
+/// A run that several threads move on, one at a time.
+pub(super) struct Shared<'a> {
+    runner: Mutex<Runner<'a>>,
+    calls: Arc<[Condvar]>,
+    ringer: Ringer,
+}
+
+impl<'a> Shared<'a> {
+    pub fn new(runner: Runner<'a>) -> Self {
+        let (calls, ringer) = (Arc::clone(&runner.starters.calls), runner.staff.ringer());
+        Self { runner: Mutex::new(runner), calls, ringer }
+    }
+
+    /// The run, when nobody else moves it.
+    pub fn lock(&self) -> MutexGuard<'_, Runner<'a>> {
+        for _ in 0..SPINS {
+            match self.runner.try_lock() {
+                Ok(runner) => return runner,
+                Err(_) => std::hint::spin_loop(),
+            }
+        }
+        self.runner.lock().expect("a thread that panicked ends the run")
+    }
+
+    /// The run, when all other threads have ended.
+    pub fn into_runner(self) -> Runner<'a> {
+        self.runner.into_inner().expect("a thread that panicked has ended the run")
+    }
+
+    /// Gives starters their threads. Where there is none to be had the loop starts their jobs itself.
+    pub fn bear<'scope>(&'scope self, starters: std::ops::Range<usize>, scope: &'scope Scope<'scope, '_>) {
+        for index in starters.clone() {
+            let thread = Builder::new().name("starter".to_owned()).stack_size(STACK_BYTES);
+            if thread.spawn_scoped(scope, move || self.serve(index)).is_ok() {
+                continue;
+            }
+            let mut runner = self.lock();
+            for index in (index..starters.end).rev() {
+                if let Some(prepared) = runner.starters.give_up(index) {
+                    runner.start_here(&prepared);
+                }
+            }
+            // What that has changed comes before its sleep.
+            return self.ringer.ring();
+        }
+    }
+
+    /// A starter's life.
+    fn serve(&self, index: usize) {
+        let _a_panic_is_everybodys = RingsWhenPanicking(&self.ringer);
+        let mut spawner = self.lock().spawner.another();
+        while let Some(prepared) = self.next_for(index) {
+            let slot = prepared.slot;
+            let started = prepared.start(&mut spawner);
+            // The job's ends of its pipes are the job's alone now.
+            drop(prepared);
+            let mut runner = self.lock();
+            if let Some(pid) = runner.begin(slot, started) {
+                runner.call_loop_if_needed();
+                drop(runner);
+                runner = self.wait_for_end(pid);
+            }
+            runner.account(Instant::now());
+            runner.move_on(Mover::Starter(index));
+            runner.call_loop_if_needed();
+        }
+    }
+
+    fn next_for(&self, index: usize) -> Option<Prepared> {
+        let mut runner = self.lock();
+        loop {
+            if let Some(prepared) = runner.starters.each[index].prepared.take() {
+                return Some(prepared);
+            }
+            if runner.starters.are_dismissed {
+                return None;
+            }
+            runner.starters.each[index].is_idle = true;
+            runner = self.calls[index].wait(runner).expect("a thread that panicked ends the run");
+            runner.starters.each[index].is_idle = false;
+        }
+    }
+
+    /// Until the job has ended and that has been noted.
+    fn wait_for_end(&self, pid: Pid) -> MutexGuard<'_, Runner<'a>> {
+        loop {
+            let change = wait_for_change(pid);
+            let mut runner = self.lock();
+            match change {
+                Ok(Changed::Stopped(stopped)) => {
+                    runner.note_stop(stopped);
+                    runner.call_loop_if_needed();
+                }
+                Ok(Changed::Ended(_)) | Err(_) => {
+                    runner.account(Instant::now());
+                    runner.reap_started(pid);
+                    return runner;
+                }
+            }
+        }
+    }
+}
+
+/// The loop, which sleeps, is to see that there was a panic.
+struct RingsWhenPanicking<'a>(&'a Ringer);
+
+impl Drop for RingsWhenPanicking<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.ring();
+        }
+    }
+}

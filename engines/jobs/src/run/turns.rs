@@ -1,0 +1,131 @@
+//! Turns: the loop's, which sleeps until something happens or a time has come, and what each turn does, whoever takes it.
+//! What the events mean is in the files beside this one.
+
+use super::starters::{Mover, Shared};
+use super::starts::LOOK_AGAIN_AFTER;
+use super::{Runner, Running, SetupFault, Stop, token};
+use rustix::event::epoll;
+use rustix::time::Timespec;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Signals are told once, and again when the loop asks for them again.
+pub(super) const SIGNAL_FLAGS: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::ONESHOT);
+
+/// Whether the loop moves the run on, or sleeps until something happens or a time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoopState {
+    Awake,
+    Asleep(Option<Instant>),
+}
+
+/// The loop. Starters take their turns while it sleeps.
+pub(super) fn turn_until_done(shared: &Shared<'_>) -> Result<(), SetupFault> {
+    let epoll = Arc::clone(&shared.lock().epoll);
+    let mut events = Vec::with_capacity(64);
+    std::thread::scope(|scope| {
+        loop {
+            let mut runner = shared.lock();
+            let limit = match runner.move_on_by_loop() {
+                Ok(Some(limit)) => limit,
+                ended => {
+                    runner.starters.dismiss();
+                    return ended.map(|_| ());
+                }
+            };
+            let unborn = runner.starters.take_unborn();
+            drop(runner);
+            shared.bear(unborn, scope);
+            events.clear();
+            let slept = epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), limit.0.as_ref());
+            shared.lock().wake(slept, &events)?;
+        }
+    })
+}
+
+/// For how long the loop may sleep: with none it is woken.
+struct SleepLimit(Option<Timespec>);
+
+impl Runner<'_> {
+    /// How long the loop may sleep then; none when the run is over.
+    fn move_on_by_loop(&mut self) -> Result<Option<SleepLimit>, SetupFault> {
+        self.is_left_to_loop = false;
+        if self.rest_is_due && !self.is_starting() {
+            self.rest();
+        }
+        self.move_on(Mover::Loop);
+        if self.is_done() { Ok(None) } else { Ok(Some(self.begin_sleep()?)) }
+    }
+
+    /// The loop is awake again.
+    fn wake(&mut self, slept: rustix::io::Result<usize>, events: &[epoll::Event]) -> Result<(), SetupFault> {
+        self.loop_is = LoopState::Awake;
+        if let Err(error) = slept
+            && error != rustix::io::Errno::INTR
+        {
+            self.starters.dismiss();
+            return Err(error.into());
+        }
+        let now = Instant::now();
+        self.account(now);
+        for event in events {
+            self.take_event(event.data.u64());
+        }
+        self.act_on_deadlines(now);
+        Ok(())
+    }
+
+    /// Reads, starts and passes on what can be.
+    pub(super) fn move_on(&mut self, mover: Mover) {
+        self.read_list();
+        self.start_jobs(mover);
+        self.pass_outputs_on();
+        self.cause = self.why_no_job_starts();
+    }
+
+    /// When something is to be done even if nothing happens.
+    fn next_deadline(&self) -> Option<Instant> {
+        let now = Instant::now();
+        // One that is being started is ended by whoever starts it, if it is late already.
+        let can_be_ended =
+            |running: &&Running| running.pid.is_some() || running.due.is_some_and(|(when, _)| when > now);
+        let due = self.slots.iter().flatten().filter(can_be_ended).filter_map(|running| Some(running.due?.0));
+        let waits_to_start = self.queue.jobs() > 0 && self.stop == Stop::No;
+        let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(|_| waits_to_start);
+        let terminal = self.foreground.must_look().then(|| now + LOOK_AGAIN_AFTER);
+        due.chain(held).chain(terminal).min()
+    }
+
+    /// Before the loop sleeps: for how long it may.
+    fn begin_sleep(&mut self) -> rustix::io::Result<SleepLimit> {
+        let now = Instant::now();
+        if self.signals_rest_until.is_some_and(|until| until <= now) {
+            self.signals_rest_until = None;
+            let data = epoll::EventData::new_u64(token::SIGNALS);
+            epoll::modify(&self.epoll, self.around.signals.as_fd(), data, SIGNAL_FLAGS)?;
+        }
+        let until = self.next_deadline().into_iter().chain(self.signals_rest_until).min();
+        self.loop_is = LoopState::Asleep(until);
+        let time = until.map(|until| until.saturating_duration_since(now) + Duration::from_micros(1));
+        Ok(SleepLimit(time.map(timespec)))
+    }
+
+    /// Wakes the loop where it alone can go on, or would sleep too long.
+    pub(super) fn call_loop_if_needed(&mut self) {
+        let LoopState::Asleep(until) = self.loop_is else { return };
+        let is_earlier = |deadline: Instant| until.is_none_or(|until| deadline < until);
+        if self.is_done()
+            || self.is_left_to_loop
+            || self.rest_is_due && !self.is_starting()
+            || self.next_deadline().is_some_and(is_earlier)
+        {
+            self.loop_is = LoopState::Awake;
+            self.staff.ringer().ring();
+        }
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(time.subsec_nanos()) }
+}
