@@ -13,6 +13,7 @@ mod parallel;
 mod releases;
 mod resume;
 mod server;
+mod sleeps;
 mod slots;
 mod tree;
 

@@ -342,7 +342,7 @@ complete -c mh -n "__fish_mh_using_subcommand mv" -l dry-run -d 'Move nothing an
 complete -c mh -n "__fish_mh_using_subcommand mv" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand mv" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand mv" -s V -l version -d 'Print version'
-complete -c mh -n "__fish_mh_using_subcommand rm" -l interactive -d 'Ask never, once (-I) or always (-i)' -r -f -a "never\t'As with -f, but what is not there is complained about'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l interactive -d 'Ask never, once (-I) or always (-i)' -r -f -a "never\t'As with -f, but what is not there is complained about without it'
 once\t'As with -I'
 always\t'As with -i'"
 complete -c mh -n "__fish_mh_using_subcommand rm" -l preserve-root -d 'Do not remove /: the default; with all, nor an argument on another device than its parent' -r -f -a "\t''

@@ -78,6 +78,11 @@ impl Capture {
         self.held_open = Some(writer);
     }
 
+    /// Whether the job's end is held here.
+    pub fn is_held_open(&self) -> bool {
+        self.held_open.is_some()
+    }
+
     /// Takes in what is there. `tag` is put before each line. `folder` is where a large output goes meanwhile.
     pub fn take_in(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) -> Flow {
         loop {

@@ -455,7 +455,7 @@ impl<'a> Runner<'a> {
             memory: memory::Memory::new(&mut options),
             recollection: recollection::Recollection::new(around.host),
             running: 0,
-            starters: Starters::new(options.hands),
+            starters: Starters::new(&options),
             loop_is: LoopState::Awake,
             is_left_to_loop: false,
             signals_rest_until: None,
@@ -610,6 +610,8 @@ impl<'a> Runner<'a> {
     }
 
     fn finish(mut self) -> Ran {
+        // Orphans that ended while signals were not listened to.
+        self.reap();
         if self.stop == Stop::Now {
             self.end_strays();
         }

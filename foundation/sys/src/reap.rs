@@ -104,7 +104,9 @@ fn look(kind: libc::idtype_t, whom: libc::id_t, flags: i32) -> io::Result<Option
     }
     // SAFETY: waitid fills the fields of SIGCHLD, or leaves zeros.
     let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
-    Ok(Pid::from_raw(pid).map(|pid| (pid, (info.si_code == libc::CLD_STOPPED).then_some(status))))
+    // Who asks to be traced by us stops before it hears a signal.
+    let is_stopped = matches!(info.si_code, libc::CLD_STOPPED | libc::CLD_TRAPPED);
+    Ok(Pid::from_raw(pid).map(|pid| (pid, is_stopped.then_some(status))))
 }
 
 /// The next child of this thread that has ended, reaped, or was stopped; as [`next_to_reap`] otherwise.

@@ -30,7 +30,11 @@ impl Runner<'_> {
                 }
                 // Who is being started could not be stopped with the others.
                 number::SIGTSTP => self.rest_is_due = true,
-                number::SIGCONT => self.signal_jobs(number::SIGCONT),
+                number::SIGCONT => {
+                    // A stop that is still to come has been taken back.
+                    self.rest_is_due = false;
+                    self.signal_jobs(number::SIGCONT);
+                }
                 number::SIGUSR1 => self.change_width(self.options.width + 1),
                 number::SIGUSR2 => self.change_width(self.options.width.saturating_sub(1)),
                 _ => {}

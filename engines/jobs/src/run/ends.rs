@@ -181,6 +181,10 @@ impl Runner<'_> {
         let (mut parts, mut bytes, mut fault) = ([Vec::new(), Vec::new()], [0; 2], None);
         for (stream, capture) in running.captures.iter_mut().enumerate() {
             let Some(mut capture) = capture.take() else { continue };
+            if !capture.is_held_open() {
+                // Copies of its other end that a child has which is being started would go on ringing.
+                let _it_may_have_ended = epoll::delete(&self.epoll, capture.pipe());
+            }
             capture.drain(&mut self.scratch, running.tag.as_deref(), &self.options.spill_folder);
             let (kept, printed, lost) = capture.finish();
             (parts[stream], bytes[stream], fault) = (kept, printed, fault.or(lost));

@@ -20,8 +20,8 @@ impl Runner<'_> {
                     continue;
                 }
             };
-            let ended = match self.slot_of.remove(&process) {
-                Some(slot) => self.reap_job(process, slot),
+            let ended = match self.slot_of.get(&process) {
+                Some(&slot) => self.reap_job(process, slot),
                 None => self.reap_orphan(process),
             };
             if ended.is_none() {
@@ -33,11 +33,14 @@ impl Runner<'_> {
 
     /// Reaps a starter's job that has ended.
     pub(super) fn reap_started(&mut self, process: Pid) {
-        let Some(slot) = self.slot_of.remove(&process) else { return };
+        let Some(&slot) = self.slot_of.get(&process) else { return };
         if self.around.journal.is_some() {
             self.reap_job(process, slot);
-        } else if let (Ok(Some(ended)), Some(running)) = (reap(process), self.slots[slot].take()) {
-            self.end_job(running, ended, Spent::of(ended.usage, None), false);
+        } else if let Ok(Some(ended)) = reap(process) {
+            self.slot_of.remove(&process);
+            if let Some(running) = self.slots[slot].take() {
+                self.end_job(running, ended, Spent::of(ended.usage, None), false);
+            }
         }
     }
 
@@ -63,6 +66,7 @@ impl Runner<'_> {
     fn reap_job(&mut self, process: Pid, slot: usize) -> Option<()> {
         let moved = self.moved_by(process);
         let ended = reap(process).ok()??;
+        self.slot_of.remove(&process);
         let running = self.slots[slot].take()?;
         let mut spent = Spent::of(ended.usage, moved).with(running.orphans);
         let mut leaves_processes = is_group_there(process);

@@ -2,8 +2,8 @@
 //! (`clone(2)`, CLONE_VFORK) while others end; a starter wakes where its job ran and starts the next one there.
 //! Decides nothing: it takes turns with the loop under one lock. Theory: this crate's `README.md`, "Starters".
 
-use super::Runner;
 use super::streams::Stream;
+use super::{Options, Runner};
 use crate::staff::Ringer;
 use crate::start::{self, StartFault};
 use rustix::process::Pid;
@@ -84,14 +84,18 @@ struct Starter {
 }
 
 impl Starters {
-    /// `most`: one a core.
-    pub fn new(most: usize) -> Self {
+    /// One a core; none where the load is bounded, which is about others' threads: ours would be among those that can run.
+    pub fn new(options: &Options) -> Self {
+        let most = if options.load_max.is_some() { 0 } else { options.hands };
         let calls = (0..most).map(|_| Condvar::new()).collect();
         Self { most, each: Vec::new(), unborn: 0, calls, are_dismissed: false }
     }
 
     /// Who starts the next job of a run that moves by `mover`; none where the loop has to do it, and it is not its turn.
     pub fn for_next(&self, mover: Mover, width: usize) -> Option<Mover> {
+        if self.are_dismissed {
+            return None;
+        }
         let is_free = |index: &usize| self.each[*index].prepared.is_none();
         let own = match mover {
             Mover::Starter(index) => Some(index).filter(is_free),
@@ -131,6 +135,11 @@ impl Starters {
         let last = self.each.pop()?;
         self.most = index;
         last.prepared
+    }
+
+    /// It has taken its turn: without a job it waits to be called.
+    fn rest(&mut self, index: usize) {
+        self.each[index].is_idle = self.each[index].prepared.is_none();
     }
 
     /// Sends them home: no job starts any more.
@@ -179,7 +188,7 @@ impl<'a> Shared<'a> {
             let mut runner = self.lock();
             for index in (index..starters.end).rev() {
                 if let Some(prepared) = runner.starters.give_up(index) {
-                    runner.start_here(&prepared);
+                    runner.start_in_its_stead(&prepared);
                 }
             }
             // What that has changed comes before its sleep.
@@ -189,21 +198,22 @@ impl<'a> Shared<'a> {
 
     /// A starter's life.
     fn serve(&self, index: usize) {
-        let _a_panic_is_everybodys = RingsWhenPanicking(&self.ringer);
+        let _a_panic_ends_the_run = AbortsWhenPanicking;
         let mut spawner = self.lock().spawner.another();
         while let Some(prepared) = self.next_for(index) {
             let slot = prepared.slot;
             let started = prepared.start(&mut spawner);
-            // The job's ends of its pipes are the job's alone now.
             drop(prepared);
             let mut runner = self.lock();
             if let Some(pid) = runner.begin(slot, started) {
                 runner.call_loop_if_needed();
                 drop(runner);
                 runner = self.wait_for_end(pid);
+            } else {
+                runner.account(Instant::now());
             }
-            runner.account(Instant::now());
             runner.move_on(Mover::Starter(index));
+            runner.starters.rest(index);
             runner.call_loop_if_needed();
         }
     }
@@ -217,7 +227,7 @@ impl<'a> Shared<'a> {
             if runner.starters.are_dismissed {
                 return None;
             }
-            runner.starters.each[index].is_idle = true;
+            runner.starters.rest(index);
             runner = self.calls[index].wait(runner).expect("a thread that panicked ends the run");
             runner.starters.each[index].is_idle = false;
         }
@@ -243,13 +253,13 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// The loop, which sleeps, is to see that there was a panic.
-struct RingsWhenPanicking<'a>(&'a Ringer);
+/// A thread that panics in its turn leaves the run's books half written, and the others waiting for it. The guard ends the jobs.
+pub(super) struct AbortsWhenPanicking;
 
-impl Drop for RingsWhenPanicking<'_> {
+impl Drop for AbortsWhenPanicking {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.ring();
+            std::process::abort();
         }
     }
 }

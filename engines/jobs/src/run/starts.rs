@@ -44,6 +44,9 @@ impl Runner<'_> {
     /// Starts jobs until hands, order or a bound say stop.
     pub(super) fn start_jobs(&mut self, mover: Mover) {
         self.is_order_blocked = false;
+        let is_time_to_look = self.look_again.is_some_and(|time| time <= self.slept_from);
+        self.next_start = self.next_start.filter(|time| self.slept_from < *time);
+        self.look_again = self.look_again.filter(|time| self.slept_from < *time);
         if let Some(slots) = self.options.slots.as_ref().filter(|_| self.running == 0) {
             // What has not come back by now never will.
             slots.settle();
@@ -53,7 +56,7 @@ impl Runner<'_> {
             self.offer_slots(|offered| offered > 0, 0);
             return self.staff.want(self.staff.at_work());
         }
-        if self.memory.is_blocked && self.running > 0 && self.look_again.is_none_or(|time| self.slept_from < time) {
+        if self.memory.is_blocked && self.running > 0 && !is_time_to_look {
             // Hands that could not be used are for others.
             return self.staff.want(self.staff.at_work());
         }
@@ -116,7 +119,7 @@ impl Runner<'_> {
     /// and begins with those there are: nobody promises it more than one.
     fn take_places(&mut self, count: usize) -> Option<Crew> {
         let crew = self.staff.take(count).or_else(|| {
-            let is_patient = self.running > 0 || self.patience.is_none_or(|until| Instant::now() < until);
+            let is_patient = self.running > 0 || self.patience.is_none_or(|until| self.slept_from < until);
             if is_patient { None } else { self.staff.take_fewer() }
         });
         match crew {
@@ -134,18 +137,9 @@ impl Runner<'_> {
 
     /// Whether something other than hands and order holds all jobs back.
     fn is_held(&mut self) -> bool {
-        let now = self.slept_from;
-        if self.rest_is_due {
+        if self.rest_is_due || self.next_start.is_some() || self.look_again.is_some() || self.is_backed_up() {
             return true;
         }
-        if self.next_start.is_some_and(|time| Instant::now() < time) || self.is_backed_up() {
-            return true;
-        }
-        self.next_start = None;
-        if self.look_again.is_some_and(|time| now < time) {
-            return true;
-        }
-        self.look_again = None;
         let cause =
             if self.is_short_of_memory() { Some(Cause::Memory) } else { self.is_loaded().then_some(Cause::Held) };
         cause.into_iter().for_each(|cause| self.hold(cause));
@@ -206,7 +200,9 @@ impl Runner<'_> {
     fn cannot_start(&mut self, pending: Pending, crew: Crew, fault: &StartFault) -> bool {
         self.staff.put_back(crew);
         if fault.is_a_shortage() && (self.running > 0 || self.shortages < SHORTAGES_MAX) {
-            self.shortages += 1;
+            // Starters may meet the same shortage at the same time.
+            let is_new = self.look_again.is_none_or(|time| time <= Instant::now());
+            self.shortages += u32::from(is_new);
             self.queue.put_back(pending);
             self.hold(Cause::Held);
             return false;
@@ -263,6 +259,14 @@ impl Runner<'_> {
     pub(super) fn start_here(&mut self, prepared: &Prepared) {
         let started = prepared.start(&mut self.spawner);
         self.begin(prepared.slot, started);
+    }
+
+    /// The same for a job that was to be a starter's.
+    pub(super) fn start_in_its_stead(&mut self, prepared: &Prepared) {
+        if let Some(running) = &mut self.slots[prepared.slot] {
+            running.starter = Mover::Loop;
+        }
+        self.start_here(prepared);
     }
 
     /// Whoever waits for the job reads its outputs when it has ended: the end of a pipe need not wake the loop besides.
@@ -347,6 +351,7 @@ impl Runner<'_> {
                 self.running -= 1;
                 self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
                 self.memory.admission.end(running.need);
+                self.memory.is_blocked = false;
                 self.cannot_start(running.pending, running.crew, &fault);
                 None
             }

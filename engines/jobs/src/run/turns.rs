@@ -1,7 +1,7 @@
 //! Turns: the loop's, which sleeps until something happens or a time has come, and what each turn does, whoever takes it.
 //! What the events mean is in the files beside this one.
 
-use super::starters::{Mover, Shared};
+use super::starters::{AbortsWhenPanicking, Mover, Shared};
 use super::starts::LOOK_AGAIN_AFTER;
 use super::{Runner, Running, SetupFault, Stop, token};
 use rustix::event::epoll;
@@ -25,6 +25,7 @@ pub(super) fn turn_until_done(shared: &Shared<'_>) -> Result<(), SetupFault> {
     let epoll = Arc::clone(&shared.lock().epoll);
     let mut events = Vec::with_capacity(64);
     std::thread::scope(|scope| {
+        let _a_panic_ends_the_run = AbortsWhenPanicking;
         loop {
             let mut runner = shared.lock();
             let limit = match runner.move_on_by_loop() {
@@ -80,7 +81,12 @@ impl Runner<'_> {
     pub(super) fn move_on(&mut self, mover: Mover) {
         self.read_list();
         self.start_jobs(mover);
+        let was_backed_up = self.is_backed_up();
         self.pass_outputs_on();
+        if was_backed_up && !self.is_backed_up() {
+            // Nothing else need happen that would move the run on.
+            self.start_jobs(mover);
+        }
         self.cause = self.why_no_job_starts();
     }
 
@@ -92,7 +98,9 @@ impl Runner<'_> {
             |running: &&Running| running.pid.is_some() || running.due.is_some_and(|(when, _)| when > now);
         let due = self.slots.iter().flatten().filter(can_be_ended).filter_map(|running| Some(running.due?.0));
         let waits_to_start = self.queue.jobs() > 0 && self.stop == Stop::No;
-        let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(|_| waits_to_start);
+        // Those that have passed were seen in the turn before: what holds jobs back now is something else, which will be heard of.
+        let is_to_come = |time: &Instant| waits_to_start && *time > self.slept_from;
+        let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(is_to_come);
         let terminal = self.foreground.must_look().then(|| now + LOOK_AGAIN_AFTER);
         due.chain(held).chain(terminal).min()
     }

@@ -482,6 +482,23 @@ fn the_wishes_of_the_dead_do_not_count() {
     assert_eq!(free(&folder), CPUS);
 }
 
+/// Otherwise a program without yield points keeps its cores for as long as it sleeps.
+#[test]
+fn who_goes_on_after_a_pause_is_heard_by_who_listens() {
+    let (_parent, folder) = place();
+    let proxy = |class| open(&folder).proxy(request(class, 1)).expect("a table");
+    let (listener, resting) = (proxy(Priority::Low), proxy(Priority::High));
+    resting.wish_for(1);
+    for pause in [Pause::Rest, Pause::GoOn] {
+        let order = Order { pause: Some(pause), ..Order::default() };
+        assert_eq!(give(&folder, std::process::id(), order).expect("a table"), 2);
+        // The listener has seen the order before the other run has acted on it.
+        let seen = listener.moment();
+        resting.wish_for(1);
+        assert_eq!(listener.moment() == seen, pause == Pause::Rest, "{pause:?}");
+    }
+}
+
 /// Otherwise its row would end every sleep of the proxy at once.
 #[test]
 fn a_proxy_that_nobody_disturbs_looks_after_the_dead_too() {

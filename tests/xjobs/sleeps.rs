@@ -1,0 +1,77 @@
+//! A run that has nothing to do sleeps, whatever it waits for, and goes on as soon as it can.
+
+use super::{stdout, xjobs};
+use crate::place::{Place, Running, binary, child_of, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::File;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use testkit::program::{Exit, Program};
+
+/// How often threads of the process have gone to sleep or been pushed off a CPU.
+fn switches(process: i32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("it lives");
+    let status = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+    let count = |line: &str| line.split_once("_ctxt_switches:").and_then(|(_, count)| count.trim().parse::<u64>().ok());
+    tasks.flatten().map(|task| status(task).lines().filter_map(count).sum::<u64>()).sum()
+}
+
+#[test]
+fn a_run_whose_jobs_just_run_is_never_awake() {
+    // With jobs of its own, of starters, behind a delay that has passed, and for a job that cannot have its cores.
+    for (arguments, list) in [
+        (&["-j1"][..], "sleep 777\nsleep 777\n"),
+        (&["-j2"], "sleep 777\nsleep 777\nsleep 777\n"),
+        (&["-j4"], "sleep 777\nsleep 777\nsleep 777\nsleep 777\nsleep 777\n"),
+        (&["-j2", "--delay", "0.05"], "sleep 777\nsleep 777\nsleep 777\n"),
+        (&["-j2"], "{\"argv\":[\"sleep\",\"777\"]}\n{\"argv\":[\"sleep\",\"777\"],\"cores\":2}\n"),
+    ] {
+        let place = Place::new();
+        place.write("list", list);
+        let mut command = Command::new(binary());
+        command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder()).env("MH_CREW_DIR", "");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the program starts");
+        let mut running = Running { child };
+        let guard = i32::try_from(running.child.id()).expect("a number");
+        let mut runner = 0;
+        wait_until("a job runs", || {
+            runner = child_of(guard).unwrap_or(0);
+            runner != 0 && child_of(runner).is_some()
+        });
+        // What begins and settles is over within a second; on a machine that is busy it is tried again.
+        let mut seen = Vec::new();
+        wait_until("the run sleeps", || {
+            std::thread::sleep(Duration::from_millis(700));
+            let before = switches(runner);
+            std::thread::sleep(Duration::from_millis(1000));
+            seen.push(switches(runner) - before);
+            seen.last() == Some(&0)
+        });
+        kill_process(Pid::from_raw(guard).expect("above 0"), Signal::TERM).expect("it lives");
+        running.end();
+    }
+}
+
+#[test]
+fn a_backlog_that_goes_at_once_lets_the_rest_of_the_list_go_on() {
+    // One job that is the loop's holds up the outputs of hundreds, too many to go on; then all of them go in one turn.
+    let place = Place::new();
+    let mut list = "true\ntrue\nsleep 2\n".to_owned();
+    (0..400).for_each(|_| list.push_str("head -c 70000 /dev/zero\n"));
+    place.write("list", &list);
+    let output = File::create(place.path("out")).expect("ours");
+    let program = Program::find("sh").expect("there is a shell").in_folder(place.folder());
+    let script = format!("MH_CREW_DIR= {} xjobs -k -j3 -s list > out", binary().display());
+    let outcome = program.within(Duration::from_secs(100)).run(["-c", &script], b"").expect("it starts");
+    assert_eq!(outcome.exit, Exit::Code(0));
+    assert_eq!(output.metadata().expect("it is there").len(), 400 * 70_000);
+}
+
+#[test]
+fn a_script_without_a_shell_in_its_first_line_is_run_by_one() {
+    let place = Place::new();
+    place.write("script", "echo \"$1\"\n");
+    Command::new("chmod").arg("+x").arg(place.path("script")).status().expect("chmod");
+    let outcome = xjobs(&place, &["./script"], "one\n");
+    assert_eq!((outcome.exit, stdout(&outcome)), (Exit::Code(0), "one\n".to_owned()));
+}
