@@ -207,17 +207,23 @@ pub fn children_announce_stops() {
     }
 }
 
-/// Stops this process as Ctrl-Z does, though it holds that signal back; returns when it has been continued. At once where nobody could
-/// continue it (its process group is an orphan): there the signal is of no effect.
+/// Stops this process as Ctrl-Z does, though it holds that signal back, and SIGCONT too; returns when it has been continued. Where no shell
+/// could (its process group is an orphan) the kernel ignores that signal, so it is stopped by SIGSTOP.
 pub fn stop_here() {
-    // SAFETY: both sets are live and filled; raising a signal is a plain system call on this thread, whose action is the default one.
+    // SAFETY: all sets are live and filled; raising a signal is a plain system call on this thread, whose action is the default one.
     unsafe {
         let (mut only, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+        let mut pending: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut only);
         libc::sigaddset(&mut only, libc::SIGTSTP);
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &only, &mut before);
         libc::raise(libc::SIGTSTP);
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        // Who was stopped and goes on has been sent SIGCONT; one from before was discarded by the stop.
+        libc::sigpending(&mut pending);
+        if libc::sigismember(&pending, libc::SIGCONT) == 0 {
+            libc::raise(libc::SIGSTOP);
+        }
     }
 }
 

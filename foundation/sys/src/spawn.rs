@@ -283,6 +283,13 @@ fn obey(orders: &Orders<'_>) -> Option<()> {
     if orders.leads_a_group {
         // SAFETY: it concerns this process alone.
         done(unsafe { libc::setpgid(0, 0) })?;
+        // A Ctrl-Z that came before was for the caller's group. It would stop this process before it has begun its program, and with it
+        // the caller, who waits for that and could not let it go on. To ignore a signal is to forget that it came.
+        // SAFETY: signal actions are the child's own copy.
+        unsafe {
+            let before = libc::signal(libc::SIGTSTP, libc::SIG_IGN);
+            libc::signal(libc::SIGTSTP, before);
+        }
     }
     for (number, &stream) in orders.streams.iter().enumerate() {
         let number = number as c_int;

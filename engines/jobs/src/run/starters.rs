@@ -7,6 +7,7 @@ use super::{Options, Runner};
 use crate::staff::Ringer;
 use crate::start::{self, StartFault};
 use rustix::process::Pid;
+use std::collections::VecDeque;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::AsFd;
@@ -70,6 +71,8 @@ pub(super) struct Starters {
     /// More would wait for cores, not for programs.
     most: usize,
     each: Vec<Starter>,
+    /// Jobs that the loop is to start, one after the other.
+    of_loop: VecDeque<Prepared>,
     /// So many at the end of the list have no thread yet.
     unborn: usize,
     calls: Arc<[Condvar]>,
@@ -88,7 +91,7 @@ impl Starters {
     pub fn new(options: &Options) -> Self {
         let most = if options.load_max.is_some() { 0 } else { options.hands };
         let calls = (0..most).map(|_| Condvar::new()).collect();
-        Self { most, each: Vec::new(), unborn: 0, calls, are_dismissed: false }
+        Self { most, each: Vec::new(), of_loop: VecDeque::new(), unborn: 0, calls, are_dismissed: false }
     }
 
     /// Who starts the next job of a run that moves by `mover`; none where the loop has to do it, and it is not its turn.
@@ -109,7 +112,8 @@ impl Starters {
             Mover::Starter(_) => None,
             // With a width of 1 there is nothing to be waited for besides.
             Mover::Loop if width > 1 && self.each.len() < self.most => Some(Mover::Starter(self.each.len())),
-            Mover::Loop => Some(Mover::Loop),
+            // One at a time: if it cannot be started, those behind it cannot be either, and keep their order.
+            Mover::Loop => Some(Mover::Loop).filter(|_| self.of_loop.is_empty()),
         }
     }
 
@@ -123,6 +127,16 @@ impl Starters {
         if self.each[index].is_idle {
             self.calls[index].notify_one();
         }
+    }
+
+    /// Has the loop start a job, which then hears of its end by SIGCHLD.
+    pub fn give_to_loop(&mut self, prepared: Prepared) {
+        self.of_loop.push_back(prepared);
+    }
+
+    /// What the loop is to start next.
+    pub fn next_of_loop(&mut self) -> Option<Prepared> {
+        self.of_loop.pop_front()
     }
 
     /// Starters without a thread: the caller sees to it.
@@ -188,7 +202,10 @@ impl<'a> Shared<'a> {
             let mut runner = self.lock();
             for index in (index..starters.end).rev() {
                 if let Some(prepared) = runner.starters.give_up(index) {
-                    runner.start_in_its_stead(&prepared);
+                    if let Some(running) = &mut runner.slots[prepared.slot] {
+                        running.starter = Mover::Loop;
+                    }
+                    runner.starters.give_to_loop(prepared);
                 }
             }
             // What that has changed comes before its sleep.
@@ -196,10 +213,21 @@ impl<'a> Shared<'a> {
         }
     }
 
+    /// Starts a job of the loop's own. Starters take their turns meanwhile.
+    pub fn start_by_loop(&self, prepared: &Prepared, spawner: &mut Spawner) {
+        let started = prepared.start(spawner);
+        self.lock().begin(prepared.slot, started);
+    }
+
+    /// A spawner for another thread.
+    pub fn spawner(&self) -> Spawner {
+        self.lock().spawner.another()
+    }
+
     /// A starter's life.
     fn serve(&self, index: usize) {
         let _a_panic_ends_the_run = AbortsWhenPanicking;
-        let mut spawner = self.lock().spawner.another();
+        let mut spawner = self.spawner();
         while let Some(prepared) = self.next_for(index) {
             let slot = prepared.slot;
             let started = prepared.start(&mut spawner);

@@ -184,7 +184,7 @@ impl Runner<'_> {
             Ok((Preparation::Ready(prepared), running)) => {
                 self.note_start(slot, Running { pending, crew, starter, ..running });
                 match starter {
-                    Mover::Loop => self.start_here(&prepared),
+                    Mover::Loop => self.starters.give_to_loop(prepared),
                     Mover::Starter(index) => {
                         self.hold_outputs_open(&prepared);
                         self.starters.give(index, prepared);
@@ -253,20 +253,6 @@ impl Runner<'_> {
         running.started = Instant::now();
         let words = Arc::clone(&running.words);
         Ok((Preparation::Ready(Prepared { slot, program, words, environment, besides, folder, streams }), running))
-    }
-
-    /// Starts a job in the loop itself, which then hears of its end by SIGCHLD.
-    pub(super) fn start_here(&mut self, prepared: &Prepared) {
-        let started = prepared.start(&mut self.spawner);
-        self.begin(prepared.slot, started);
-    }
-
-    /// The same for a job that was to be a starter's.
-    pub(super) fn start_in_its_stead(&mut self, prepared: &Prepared) {
-        if let Some(running) = &mut self.slots[prepared.slot] {
-            running.starter = Mover::Loop;
-        }
-        self.start_here(prepared);
     }
 
     /// Whoever waits for the job reads its outputs when it has ended: the end of a pipe need not wake the loop besides.

@@ -1,7 +1,7 @@
 //! Turns: the loop's, which sleeps until something happens or a time has come, and what each turn does, whoever takes it.
 //! What the events mean is in the files beside this one.
 
-use super::starters::{AbortsWhenPanicking, Mover, Shared};
+use super::starters::{AbortsWhenPanicking, Mover, Prepared, Shared};
 use super::starts::LOOK_AGAIN_AFTER;
 use super::{Runner, Running, SetupFault, Stop, token};
 use rustix::event::epoll;
@@ -20,43 +20,55 @@ pub(super) enum LoopState {
     Asleep(Option<Instant>),
 }
 
-/// The loop. Starters take their turns while it sleeps.
+/// The loop. Starters take their turns while it sleeps, or starts a program itself.
 pub(super) fn turn_until_done(shared: &Shared<'_>) -> Result<(), SetupFault> {
     let epoll = Arc::clone(&shared.lock().epoll);
+    let mut spawner = shared.spawner();
     let mut events = Vec::with_capacity(64);
     std::thread::scope(|scope| {
         let _a_panic_ends_the_run = AbortsWhenPanicking;
         loop {
             let mut runner = shared.lock();
-            let limit = match runner.move_on_by_loop() {
-                Ok(Some(limit)) => limit,
-                ended => {
-                    runner.starters.dismiss();
-                    return ended.map(|_| ());
-                }
-            };
+            let next = runner.move_on_by_loop();
+            if !matches!(next, Ok(Step::Start(_) | Step::Sleep(_))) {
+                runner.starters.dismiss();
+            }
             let unborn = runner.starters.take_unborn();
             drop(runner);
             shared.bear(unborn, scope);
-            events.clear();
-            let slept = epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), limit.0.as_ref());
-            shared.lock().wake(slept, &events)?;
+            match next? {
+                Step::End => return Ok(()),
+                Step::Start(prepared) => shared.start_by_loop(&prepared, &mut spawner),
+                Step::Sleep(limit) => {
+                    events.clear();
+                    let slept = epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), limit.as_ref());
+                    shared.lock().wake(slept, &events)?;
+                }
+            }
         }
     })
 }
 
-/// For how long the loop may sleep: with none it is woken.
-struct SleepLimit(Option<Timespec>);
+/// What the loop does after its turn.
+enum Step {
+    Start(Prepared),
+    /// At most so long, if there is a bound.
+    Sleep(Option<Timespec>),
+    End,
+}
 
 impl Runner<'_> {
-    /// How long the loop may sleep then; none when the run is over.
-    fn move_on_by_loop(&mut self) -> Result<Option<SleepLimit>, SetupFault> {
+    /// The loop's turn.
+    fn move_on_by_loop(&mut self) -> Result<Step, SetupFault> {
         self.is_left_to_loop = false;
         if self.rest_is_due && !self.is_starting() {
             self.rest();
         }
         self.move_on(Mover::Loop);
-        if self.is_done() { Ok(None) } else { Ok(Some(self.begin_sleep()?)) }
+        if let Some(prepared) = self.starters.next_of_loop() {
+            return Ok(Step::Start(prepared));
+        }
+        if self.is_done() { Ok(Step::End) } else { Ok(Step::Sleep(self.begin_sleep()?)) }
     }
 
     /// The loop is awake again.
@@ -106,7 +118,7 @@ impl Runner<'_> {
     }
 
     /// Before the loop sleeps: for how long it may.
-    fn begin_sleep(&mut self) -> rustix::io::Result<SleepLimit> {
+    fn begin_sleep(&mut self) -> rustix::io::Result<Option<Timespec>> {
         let now = Instant::now();
         if self.signals_rest_until.is_some_and(|until| until <= now) {
             self.signals_rest_until = None;
@@ -116,7 +128,7 @@ impl Runner<'_> {
         let until = self.next_deadline().into_iter().chain(self.signals_rest_until).min();
         self.loop_is = LoopState::Asleep(until);
         let time = until.map(|until| until.saturating_duration_since(now) + Duration::from_micros(1));
-        Ok(SleepLimit(time.map(timespec)))
+        Ok(time.map(timespec))
     }
 
     /// Wakes the loop where it alone can go on, or would sleep too long.
