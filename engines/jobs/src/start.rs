@@ -61,6 +61,11 @@ pub enum StartFault {
 }
 
 impl StartFault {
+    /// Whether there are too many processes, threads among them.
+    pub(crate) fn is_for_want_of_processes(&self) -> bool {
+        matches!(self, Self::Run { cause, .. } if cause.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// Whether it may work once another job has ended: too many processes or files.
     pub(crate) fn is_a_shortage(&self) -> bool {
         let (Self::Run { cause, .. } | Self::Pipe(cause) | Self::Open { cause, .. }) = self else { return false };

@@ -76,6 +76,7 @@ pub(super) struct Starters {
     /// So many at the end of the list have no thread yet.
     unborn: usize,
     calls: Arc<[Condvar]>,
+    are_retired: bool,
     are_dismissed: bool,
 }
 
@@ -91,13 +92,24 @@ impl Starters {
     pub fn new(options: &Options) -> Self {
         let most = if options.load_max.is_some() { 0 } else { options.hands };
         let calls = (0..most).map(|_| Condvar::new()).collect();
-        Self { most, each: Vec::new(), of_loop: VecDeque::new(), unborn: 0, calls, are_dismissed: false }
+        Self {
+            most,
+            each: Vec::new(),
+            of_loop: VecDeque::new(),
+            unborn: 0,
+            calls,
+            are_retired: false,
+            are_dismissed: false,
+        }
     }
 
     /// Who starts the next job of a run that moves by `mover`; none where the loop has to do it, and it is not its turn.
     pub fn for_next(&self, mover: Mover, width: usize) -> Option<Mover> {
         if self.are_dismissed {
             return None;
+        }
+        if self.are_retired {
+            return Some(Mover::Loop).filter(|_| mover == Mover::Loop && self.of_loop.is_empty());
         }
         let is_free = |index: &usize| self.each[*index].prepared.is_none();
         let own = match mover {
@@ -154,6 +166,12 @@ impl Starters {
     /// It has taken its turn: without a job it waits to be called.
     fn rest(&mut self, index: usize) {
         self.each[index].is_idle = self.each[index].prepared.is_none();
+    }
+
+    /// Their threads make room for processes of jobs, which the loop starts from now on.
+    pub fn retire(&mut self) {
+        self.are_retired = true;
+        self.calls.iter().for_each(Condvar::notify_all);
     }
 
     /// Sends them home: no job starts any more.
@@ -252,7 +270,7 @@ impl<'a> Shared<'a> {
             if let Some(prepared) = runner.starters.each[index].prepared.take() {
                 return Some(prepared);
             }
-            if runner.starters.are_dismissed {
+            if runner.starters.are_dismissed || runner.starters.are_retired {
                 return None;
             }
             runner.starters.rest(index);

@@ -203,6 +203,9 @@ impl Runner<'_> {
             // Starters may meet the same shortage at the same time.
             let is_new = self.look_again.is_none_or(|time| time <= Instant::now());
             self.shortages += u32::from(is_new);
+            if fault.is_for_want_of_processes() {
+                self.starters.retire();
+            }
             self.queue.put_back(pending);
             self.hold(Cause::Held);
             return false;
