@@ -300,6 +300,8 @@ enum Cause {
     List,
     Order,
     Held,
+    /// Processes or open files are.
+    Short,
     Memory,
     Output,
     Tail,
@@ -581,7 +583,7 @@ impl<'a> Runner<'a> {
             Cause::Unstaffed => unstaffed_ns,
             Cause::List => list_ns,
             Cause::Order => order_ns,
-            Cause::Held => held_ns,
+            Cause::Held | Cause::Short => held_ns,
             Cause::Memory => memory_ns,
             Cause::Output => output_ns,
             Cause::Tail => tail_ns,

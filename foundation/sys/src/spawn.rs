@@ -128,6 +128,9 @@ pub struct Spawner {
 /// Signals that this house ignores, which programs do not expect.
 const BACK_TO_DEFAULT: [c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
 
+/// What the keys of a terminal send to a whole group.
+const TYPED: [c_int; 3] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP];
+
 /// LIMIT: a child makes a dozen system calls on it, and no signal is handled there.
 const STACK_BYTES: usize = 32 << 10;
 
@@ -283,12 +286,15 @@ fn obey(orders: &Orders<'_>) -> Option<()> {
     if orders.leads_a_group {
         // SAFETY: it concerns this process alone.
         done(unsafe { libc::setpgid(0, 0) })?;
-        // A Ctrl-Z that came before was for the caller's group. It would stop this process before it has begun its program, and with it
-        // the caller, who waits for that and could not let it go on. To ignore a signal is to forget that it came.
-        // SAFETY: signal actions are the child's own copy.
-        unsafe {
-            let before = libc::signal(libc::SIGTSTP, libc::SIG_IGN);
-            libc::signal(libc::SIGTSTP, before);
+        for signal in TYPED {
+            // What was typed before was for the caller's group, and the caller acts on it. A Ctrl-Z would stop this process before it has
+            // begun its program, and with it the caller, who waits for that and could not let it go on; a Ctrl-C would end a job that is to
+            // run to its end. To ignore a signal is to forget that it came.
+            // SAFETY: signal actions are the child's own copy.
+            unsafe {
+                let before = libc::signal(signal, libc::SIG_IGN);
+                libc::signal(signal, before);
+            }
         }
     }
     for (number, &stream) in orders.streams.iter().enumerate() {

@@ -3,7 +3,7 @@
 
 use super::delivery::Owed;
 use super::starters::Mover;
-use super::{Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop, Surroundings};
+use super::{Cause, Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop, Surroundings};
 use crate::admission::Need;
 use crate::classes::Class;
 use crate::halt::HaltManner;
@@ -101,6 +101,10 @@ impl Runner<'_> {
         self.running -= 1;
         self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
         self.staff.put_back(std::mem::take(&mut running.crew));
+        if self.held_by == Cause::Short {
+            // It may be there now.
+            self.look_again = None;
+        }
         self.take_terminal_back(&ended);
         if running.is_timed_out || running.is_stopped {
             // Its leader is gone; what still runs of it has heard the same signals and goes too.

@@ -207,7 +207,7 @@ impl Runner<'_> {
                 self.starters.retire();
             }
             self.queue.put_back(pending);
-            self.hold(Cause::Held);
+            self.hold(Cause::Short);
             return false;
         }
         self.fail_to_start(pending, fault);
