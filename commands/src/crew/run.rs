@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use sys::process_tree;
 use sys::reap::{self, How};
 use sys::scheduling::{self, Class};
-use sys::signals::{Arrived, ENDING, PASSED_ON, SignalQueue, die_by, number, stop_here};
+use sys::signals::{Arrived, ENDING, FOR_ANOTHER, JOB_CONTROL, SignalQueue, die_by, number, stop_here};
 use sys::spawn::{Launch, Spawner, Words};
 use sys::wake::{Waited, Wake};
 
@@ -138,7 +138,7 @@ pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure>
             &[],
         );
     }
-    let signals = SignalQueue::open(PASSED_ON).map_err(|error| environment(&error))?;
+    let signals = SignalQueue::open(&[JOB_CONTROL, FOR_ANOTHER].concat()).map_err(|error| environment(&error))?;
     let surroundings = Surroundings::look_as(&context.host, sharing::known_as(&divided));
     let surroundings = surroundings.map_err(|error| environment(&error))?;
     let surroundings = sharing::reserve(context, surroundings, args.class());

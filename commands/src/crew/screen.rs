@@ -124,12 +124,15 @@ impl Runs {
         let pid = run.pid;
         let class = order.class;
         let order = Order { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
-        self.said = match give(&self.folder, pid, order) {
+        let given = give(&self.folder, pid, order);
+        if given.as_ref().is_ok_and(|runs| *runs > 0) {
+            class.into_iter().for_each(|class| self.note_class(pid, class));
+        }
+        self.said = match given {
             Ok(0) => format!("{pid} has left"),
             Ok(_) => format!("{pid}: {what}, from its next yield point on"),
             Err(error) => format!("could not change the table: {}", with_causes(&error)),
         };
-        class.into_iter().for_each(|class| self.note_class(pid, class));
         Next::Draw
     }
 

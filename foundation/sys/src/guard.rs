@@ -4,7 +4,7 @@
 
 use crate::process_tree::parent_and_state;
 use crate::reap::{self, How};
-use crate::signals::{PASSED_ON, SignalQueue, die_by, number, stop_here};
+use crate::signals::{FOR_ANOTHER, JOB_CONTROL, SignalQueue, die_by, number, stop_here};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, set_child_subreaper};
 use rustix::time::Timespec;
@@ -41,7 +41,7 @@ pub fn divide() -> io::Result<()> {
     set_child_subreaper(Pid::from_raw(1))?;
     let guard = rustix::process::getpid();
     // Before there is a child: the end of a short one would go unheard.
-    let signals = SignalQueue::open(PASSED_ON)?;
+    let signals = SignalQueue::open(&[JOB_CONTROL, FOR_ANOTHER].concat())?;
     // SAFETY: this is the only thread, so the child has a whole copy of every lock and of the allocator.
     match unsafe { libc::fork() } {
         -1 => {

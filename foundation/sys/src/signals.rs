@@ -35,26 +35,9 @@ pub const JOB_CONTROL: &[i32] = &[
     libc::SIGTTOU,
 ];
 
-/// What a process that stands for another passes on besides: it may mean something to that one.
-pub const PASSED_ON: &[i32] = &[
-    libc::SIGCHLD,
-    libc::SIGINT,
-    libc::SIGTERM,
-    libc::SIGHUP,
-    libc::SIGQUIT,
-    libc::SIGTSTP,
-    libc::SIGCONT,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
-    libc::SIGTTOU,
-    libc::SIGALRM,
-    libc::SIGVTALRM,
-    libc::SIGPROF,
-    libc::SIGWINCH,
-    libc::SIGURG,
-    libc::SIGIO,
-    libc::SIGPWR,
-];
+/// What a process that stands for another listens to besides [`JOB_CONTROL`], only to pass it on: it may mean something to that one.
+pub const FOR_ANOTHER: &[i32] =
+    &[libc::SIGALRM, libc::SIGVTALRM, libc::SIGPROF, libc::SIGWINCH, libc::SIGURG, libc::SIGIO, libc::SIGPWR];
 
 /// Numbers that callers compare with.
 pub mod number {
