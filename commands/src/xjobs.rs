@@ -324,7 +324,7 @@ fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Ou
 
 /// Divides the process, so that no job outlives its runner; then runs the engine.
 fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Outcome, Failure> {
-    let divided = sys::guard::divide();
+    let divided = sys::guard::divide(&[]);
     if let Err(error) = &divided {
         let words = with_causes(error);
         context.messages.warning(NAME, &format!("could not start a guard: {words}; a killed run leaves its jobs"), &[]);

@@ -121,6 +121,21 @@ fn failures_are_tried_again_as_often_as_asked() {
 }
 
 #[test]
+fn a_signal_that_means_nothing_to_the_run_ends_it_in_order() {
+    let place = Place::new();
+    let script = "trap 'echo ended >> log; exit' TERM; echo begun >> log; while :; do sleep 0.05; done";
+    let mut running = start(&place, &["-j1", "--journal", "j", "sh", "-c", script, "sh"], "1\n2\n");
+    wait_until("the job has begun", || place.has("log"));
+    send(&running, Signal::ALARM);
+    running.end();
+    // The guard has gone by it; the runner hears of that.
+    wait_until("the job's end is noted", || {
+        String::from_utf8_lossy(&place.read("j")).contains("\"outcome\":\"stopped\"")
+    });
+    assert_eq!(place.read("log"), b"begun\nended\n");
+}
+
+#[test]
 fn order_among_jobs_is_kept() {
     let place = Place::new();
     let list = "{\"argv\":[\"sh\",\"-c\",\"sleep 0.2; echo a\"],\"id\":\"a\"}\n\

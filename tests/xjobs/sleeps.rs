@@ -54,17 +54,23 @@ fn a_run_whose_jobs_just_run_is_never_awake() {
 
 #[test]
 fn a_backlog_that_goes_at_once_lets_the_rest_of_the_list_go_on() {
-    // One job that is the loop's holds up the outputs of hundreds, too many to go on; then all of them go in one turn.
-    let place = Place::new();
-    let mut list = "true\ntrue\nsleep 2\n".to_owned();
-    (0..400).for_each(|_| list.push_str("head -c 70000 /dev/zero\n"));
-    place.write("list", &list);
-    let output = File::create(place.path("out")).expect("ours");
-    let program = Program::find("sh").expect("there is a shell").in_folder(place.folder());
-    let script = format!("MH_CREW_DIR= {} xjobs -k -j3 -s list > out", binary().display());
-    let outcome = program.within(Duration::from_secs(100)).run(["-c", &script], b"").expect("it starts");
-    assert_eq!(outcome.exit, Exit::Code(0));
-    assert_eq!(output.metadata().expect("it is there").len(), 400 * 70_000);
+    // One job that is the loop's holds up the outputs of hundreds, too many to go on; then all of them go in one turn, or those
+    // behind a job that is refused in that turn.
+    let refused = r#"{"id":"a","argv":["sh","-c","sleep 2; echo x; exit 1"]}
+{"after":["a"],"argv":["true"]}
+"#;
+    for (first, exit, own) in [("sleep 2\n", 0, 0), (refused, 1, 2)] {
+        let place = Place::new();
+        let mut list = format!("true\ntrue\n{first}");
+        (0..400).for_each(|_| list.push_str("head -c 70000 /dev/zero\n"));
+        place.write("list", &list);
+        let output = File::create(place.path("out")).expect("ours");
+        let program = Program::find("sh").expect("there is a shell").in_folder(place.folder());
+        let script = format!("MH_CREW_DIR= {} xjobs -k -j3 -s list > out", binary().display());
+        let outcome = program.within(Duration::from_secs(100)).run(["-c", &script], b"").expect("it starts");
+        assert_eq!((outcome.exit, &outcome.stdout[..]), (Exit::Code(exit), &b""[..]), "{first}");
+        assert_eq!(output.metadata().expect("it is there").len(), 400 * 70_000 + own, "{first}");
+    }
 }
 
 #[test]

@@ -129,7 +129,7 @@ pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure>
         Ok(path) => path,
         Err(fault) => return Ok(not_started(context, args, &fault)),
     };
-    let divided = sys::guard::divide();
+    let divided = sys::guard::divide(FOR_ANOTHER);
     if let Err(error) = &divided {
         let words = with_causes(error);
         context.messages.warning(
@@ -495,13 +495,18 @@ impl Outside<'_> {
                 return Ok(End::Program(ended.how));
             }
             ended.clear();
-            let awake = self.guest.time_awake().map(timespec);
-            if poll(&mut [PollFd::new(self.signals, PollFlags::IN)], awake.as_ref()).is_ok_and(|ready| ready == 0) {
+            let awake = self.guest.time_awake();
+            if awake.is_some_and(|left| left.is_zero()) {
                 // What was woken for its last words has had its time.
                 wake();
             }
+            let _or_interrupted = poll(&mut [PollFd::new(self.signals, PollFlags::IN)], awake.map(timespec).as_ref());
             for arrived in self.signals.take().unwrap_or_default() {
                 self.pass_on(program, arrived);
+                if matches!(arrived.signal, number::SIGCONT | number::SIGTSTP) {
+                    // It goes on now, though it may be resting.
+                    wake();
+                }
             }
         }
     }

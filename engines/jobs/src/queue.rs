@@ -187,11 +187,14 @@ impl Queue {
         Some(pending)
     }
 
-    /// Puts a job back that could not be started now; it comes next.
+    /// Puts a job back that could not be started now; it comes next, or behind those before it in the list that came back too.
     pub fn put_back(&mut self, pending: Pending) {
         self.passed = self.passed.saturating_sub(1);
         self.jobs += 1;
-        self.first.push_front(Entry::Job(pending));
+        let stands_before =
+            |entry: &Entry| matches!(entry, Entry::Job(other) if other.spec.number < pending.spec.number);
+        let place = self.first.iter().take_while(|entry| stands_before(entry)).count();
+        self.first.insert(place, Entry::Job(pending));
     }
 
     /// Notes how a named job ended, and releases those that waited for it.

@@ -4,7 +4,7 @@
 
 use crate::process_tree::parent_and_state;
 use crate::reap::{self, How};
-use crate::signals::{FOR_ANOTHER, JOB_CONTROL, SignalQueue, die_by, number, stop_here};
+use crate::signals::{JOB_CONTROL, SignalQueue, die_by, number, stop_here};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, set_child_subreaper};
 use rustix::time::Timespec;
@@ -28,20 +28,20 @@ pub fn is_lost() -> bool {
 
 /// Divides this process in two: returns in the one that is to work; the other one guards it and never returns.
 ///
-/// Signals that processes send to the guard are passed on; keys at the terminal reach both by themselves. The guard ends as
-/// the worker does. When the guard is killed, the worker gets SIGTERM.
+/// Signals of [`JOB_CONTROL`] that processes send to the guard are passed on, and those of `besides`; keys at the terminal reach both by
+/// themselves. The guard ends as the worker does. When the guard is killed, the worker gets SIGTERM.
 ///
 /// # Errors
 /// When no process can be had: then this process is as it was, without a guard.
 ///
 /// # Panics
 /// When threads exist already.
-pub fn divide() -> io::Result<()> {
+pub fn divide(besides: &[i32]) -> io::Result<()> {
     assert_eq!(threads(), 1, "a process is divided before it has threads");
     set_child_subreaper(Pid::from_raw(1))?;
     let guard = rustix::process::getpid();
     // Before there is a child: the end of a short one would go unheard.
-    let signals = SignalQueue::open(&[JOB_CONTROL, FOR_ANOTHER].concat())?;
+    let signals = SignalQueue::open(&[JOB_CONTROL, besides].concat())?;
     // SAFETY: this is the only thread, so the child has a whole copy of every lock and of the allocator.
     match unsafe { libc::fork() } {
         -1 => {

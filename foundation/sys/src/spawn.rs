@@ -128,8 +128,9 @@ pub struct Spawner {
 /// Signals that this house ignores, which programs do not expect.
 const BACK_TO_DEFAULT: [c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
 
-/// What the keys of a terminal send to a whole group.
-const TYPED: [c_int; 3] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP];
+/// What terminals, and users who end or steer a run, send to a whole group.
+const FOR_THE_GROUP: [c_int; 7] =
+    [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGHUP, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
 
 /// LIMIT: a child makes a dozen system calls on it, and no signal is handled there.
 const STACK_BYTES: usize = 32 << 10;
@@ -280,22 +281,30 @@ extern "C" fn child(orders: *mut c_void) -> c_int {
     unsafe { libc::_exit(127) }
 }
 
+/// What came before was for the caller's group, and the caller acts on it. A Ctrl-Z would stop this process before it has begun its
+/// program, and with it the caller, who waits for that and could not let it go on; the others would end a job that is to run to its end,
+/// or that the caller ends by itself and knows of. To ignore a signal is to forget that it came.
+fn forget_what_was_for_the_group() {
+    // SAFETY: signal sets and actions of the child alone; all-zero is a valid set.
+    unsafe {
+        let mut pending: libc::sigset_t = std::mem::zeroed();
+        libc::sigpending(&mut pending);
+        for signal in FOR_THE_GROUP {
+            if libc::sigismember(&pending, signal) == 1 {
+                let before = libc::signal(signal, libc::SIG_IGN);
+                libc::signal(signal, before);
+            }
+        }
+    }
+}
+
 /// None when a call failed; the error number says how.
 fn obey(orders: &Orders<'_>) -> Option<()> {
     let done = |status: c_int| (status >= 0).then_some(());
     if orders.leads_a_group {
         // SAFETY: it concerns this process alone.
         done(unsafe { libc::setpgid(0, 0) })?;
-        for signal in TYPED {
-            // What was typed before was for the caller's group, and the caller acts on it. A Ctrl-Z would stop this process before it has
-            // begun its program, and with it the caller, who waits for that and could not let it go on; a Ctrl-C would end a job that is to
-            // run to its end. To ignore a signal is to forget that it came.
-            // SAFETY: signal actions are the child's own copy.
-            unsafe {
-                let before = libc::signal(signal, libc::SIG_IGN);
-                libc::signal(signal, before);
-            }
-        }
+        forget_what_was_for_the_group();
     }
     for (number, &stream) in orders.streams.iter().enumerate() {
         let number = number as c_int;

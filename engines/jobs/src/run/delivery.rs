@@ -156,7 +156,18 @@ impl Runner<'_> {
         self.delivery.under_way.push_back(owed);
     }
 
+    /// Passes on what can be. What cannot be now is watched afterwards: also what was let go by a failure on the way.
     pub(super) fn pass_outputs_on(&mut self) {
+        loop {
+            self.pass_once();
+            let is_forgotten = |number: usize| !self.outlets[number].is_empty() && !self.outlet_is_watched[number];
+            if !(0..self.outlets.len()).any(is_forgotten) {
+                return;
+            }
+        }
+    }
+
+    fn pass_once(&mut self) {
         if self.outlets.iter().all(Outlet::is_empty) {
             // Nothing to pass on, and nothing that is still watched.
             (0..self.outlets.len()).for_each(|number| self.watch_outlet(number, false));

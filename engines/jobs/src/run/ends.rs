@@ -18,8 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use sys::reap::{Ended, How, signal_group};
-use sys::signals::number;
+use sys::reap::{Ended, How};
 use sys::spawn::Words;
 
 impl Running {
@@ -52,6 +51,11 @@ impl Running {
             files: None,
             made: Vec::new(),
         }
+    }
+
+    /// Whether it is ended before its time: it was too late, or the run was stopped.
+    pub(super) fn is_being_ended(&self) -> bool {
+        self.is_timed_out || self.is_stopped
     }
 }
 
@@ -106,9 +110,7 @@ impl Runner<'_> {
             self.look_again = None;
         }
         self.take_terminal_back(&ended);
-        if running.is_timed_out || running.is_stopped {
-            // Its leader is gone; what still runs of it has heard the same signals and goes too.
-            let _it_may_be_empty = signal_group(ended.pid, number::SIGKILL);
+        if running.is_being_ended() {
             self.end_outsiders(&running.outsiders);
         }
         let (parts, printed_bytes, fault) = self.collect_output(&mut running);

@@ -1,15 +1,19 @@
 //! Reaping: every child of this process, jobs and the orphans that came to it as the nearest subreaper. A process is looked at
 //! before it is reaped, while its number, its group and its counters are still its own; then it counts for its job.
 
-use super::{Event, Runner, Stop};
+use super::{Event, Runner, Running, Stop};
 use crate::tree::{Spent, Survivor};
 use rustix::process::Pid;
-use sys::reap::{Changed, Ended, group_of, is_group_there, next_changed, next_ended_of_group, next_to_reap, reap};
+use sys::reap::{
+    Changed, Ended, group_of, is_group_there, next_changed, next_ended_of_group, next_to_reap, reap, signal_group,
+};
+use sys::signals::number;
 
 impl Runner<'_> {
     /// Reaps what the loop started and has ended, and orphans. Starters reap what they started.
     pub(super) fn reap(&mut self) {
-        if self.around.journal.is_none() {
+        let is_any_being_ended = || self.slots.iter().flatten().any(Running::is_being_ended);
+        if self.around.journal.is_none() && !is_any_being_ended() {
             return self.reap_unseen();
         }
         while let Ok(Some(changed)) = next_to_reap() {
@@ -34,7 +38,8 @@ impl Runner<'_> {
     /// Reaps a starter's job that has ended.
     pub(super) fn reap_started(&mut self, process: Pid) {
         let Some(&slot) = self.slot_of.get(&process) else { return };
-        if self.around.journal.is_some() {
+        let is_being_ended = self.slots[slot].as_ref().is_some_and(Running::is_being_ended);
+        if self.around.journal.is_some() || is_being_ended {
             self.reap_job(process, slot);
         } else if let Ok(Some(ended)) = reap(process) {
             self.slot_of.remove(&process);
@@ -65,6 +70,10 @@ impl Runner<'_> {
 
     fn reap_job(&mut self, process: Pid, slot: usize) -> Option<()> {
         let moved = self.moved_by(process);
+        if self.slots[slot].as_ref().is_some_and(Running::is_being_ended) {
+            // Its leader is gone; what still runs of it has heard the same signals and goes too, while the group's number is its own.
+            let _it_may_be_empty = signal_group(process, number::SIGKILL);
+        }
         let ended = reap(process).ok()??;
         self.slot_of.remove(&process);
         let running = self.slots[slot].take()?;
@@ -77,7 +86,7 @@ impl Runner<'_> {
             }
             leaves_processes = is_group_there(process);
         }
-        if leaves_processes {
+        if leaves_processes && self.around.journal.is_some() {
             self.leftovers.begin(process, running.pending.spec.number, running.key);
         }
         self.end_job(running, ended, spent, leaves_processes);

@@ -163,6 +163,14 @@ impl Starters {
         last.prepared
     }
 
+    /// What it is to start; it is at work then.
+    fn take(&mut self, index: usize) -> Option<Prepared> {
+        let starter = &mut self.each[index];
+        let prepared = starter.prepared.take();
+        starter.is_idle &= prepared.is_none();
+        prepared
+    }
+
     /// It has taken its turn: without a job it waits to be called.
     fn rest(&mut self, index: usize) {
         self.each[index].is_idle = self.each[index].prepared.is_none();
@@ -267,7 +275,7 @@ impl<'a> Shared<'a> {
     fn next_for(&self, index: usize) -> Option<Prepared> {
         let mut runner = self.lock();
         loop {
-            if let Some(prepared) = runner.starters.each[index].prepared.take() {
+            if let Some(prepared) = runner.starters.take(index) {
                 return Some(prepared);
             }
             if runner.starters.are_dismissed || runner.starters.are_retired {
@@ -275,7 +283,6 @@ impl<'a> Shared<'a> {
             }
             runner.starters.rest(index);
             runner = self.calls[index].wait(runner).expect("a thread that panicked ends the run");
-            runner.starters.each[index].is_idle = false;
         }
     }
 
@@ -307,5 +314,53 @@ impl Drop for AbortsWhenPanicking {
         if std::thread::panicking() {
             std::process::abort();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::fd::OwnedFd;
+
+    fn prepared() -> Prepared {
+        let nothing: Stream = Arc::new(OwnedFd::from(File::open("/dev/null").expect("there is one")));
+        Prepared {
+            slot: 0,
+            program: c"/bin/true".to_owned(),
+            words: Arc::default(),
+            environment: None,
+            besides: None,
+            folder: None,
+            streams: [Arc::clone(&nothing), Arc::clone(&nothing), nothing],
+        }
+    }
+
+    fn of_two() -> Starters {
+        Starters {
+            most: 2,
+            each: (0..2).map(|_| Starter::default()).collect(),
+            of_loop: VecDeque::new(),
+            unborn: 0,
+            calls: (0..2).map(|_| Condvar::new()).collect(),
+            are_retired: false,
+            are_dismissed: false,
+        }
+    }
+
+    #[test]
+    fn whoever_took_a_job_between_its_turn_and_its_sleep_is_not_idle() {
+        let mut starters = of_two();
+        (0..2).for_each(|index| starters.rest(index));
+        // The loop is faster than its next look at the lock.
+        starters.give(0, prepared());
+        assert!(starters.take(0).is_some());
+        assert_eq!(starters.for_next(Mover::Loop, 2), Some(Mover::Starter(1)));
+        starters.give(1, prepared());
+        assert!(starters.take(1).is_some());
+        assert_eq!(starters.for_next(Mover::Loop, 2), Some(Mover::Loop), "both are at work");
+        assert!(starters.take(0).is_none());
+        starters.rest(0);
+        assert_eq!(starters.for_next(Mover::Loop, 2), Some(Mover::Starter(0)));
     }
 }

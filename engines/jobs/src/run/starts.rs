@@ -199,10 +199,9 @@ impl Runner<'_> {
     /// Whether there may be another one to start all the same.
     fn cannot_start(&mut self, pending: Pending, crew: Crew, fault: &StartFault) -> bool {
         self.staff.put_back(crew);
-        if fault.is_a_shortage() && (self.running > 0 || self.shortages < SHORTAGES_MAX) {
-            // Starters may meet the same shortage at the same time.
-            let is_new = self.look_again.is_none_or(|time| time <= Instant::now());
-            self.shortages += u32::from(is_new);
+        let is_alone = self.running == 0;
+        if fault.is_a_shortage() && !(is_alone && self.shortages >= SHORTAGES_MAX) {
+            self.shortages += u32::from(is_alone);
             if fault.is_for_want_of_processes() {
                 self.starters.retire();
             }
@@ -210,6 +209,7 @@ impl Runner<'_> {
             self.hold(Cause::Short);
             return false;
         }
+        self.shortages = 0;
         self.fail_to_start(pending, fault);
         true
     }

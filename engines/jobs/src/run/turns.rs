@@ -62,6 +62,10 @@ impl Runner<'_> {
     fn move_on_by_loop(&mut self) -> Result<Step, SetupFault> {
         self.is_left_to_loop = false;
         if self.rest_is_due && !self.is_starting() {
+            // It may have been taken back meanwhile; a stop would throw away the signal that says so.
+            self.take_signals();
+        }
+        if self.rest_is_due && !self.is_starting() {
             self.rest();
         }
         self.move_on(Mover::Loop);
@@ -92,12 +96,14 @@ impl Runner<'_> {
     /// Reads, starts and passes on what can be.
     pub(super) fn move_on(&mut self, mover: Mover) {
         self.read_list();
-        self.start_jobs(mover);
-        let was_backed_up = self.is_backed_up();
-        self.pass_outputs_on();
-        if was_backed_up && !self.is_backed_up() {
-            // Nothing else need happen that would move the run on.
+        loop {
             self.start_jobs(mover);
+            let was_backed_up = self.is_backed_up();
+            self.pass_outputs_on();
+            // What was held back by a backlog that has gone goes on now: nothing else need happen that would move the run.
+            if !was_backed_up || self.is_backed_up() {
+                break;
+            }
         }
         self.cause = self.why_no_job_starts();
     }

@@ -25,15 +25,21 @@ pub struct Claim {
     pub waiting: u32,
     /// Paused by its user, or stopped: it can use no hand now.
     pub rests: bool,
-    /// What is added to its next hand before it is compared with others', in thousandths of a hand, less than one: by this runs take turns where
-    /// there are not hands enough to divide.
-    pub lead: u32,
     /// Of class low or idle, and has waited so long that it gets one hand for a slice of time.
     pub is_aged: bool,
 }
 
-/// Thousandths of a hand: a lead is below this.
-pub const LEAD_MAX: u64 = 1000;
+/// Where runs of class low and idle stand in their turns at what cannot be divided, 0 to below 1. Of all phases alike, each has its exact share.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Phase(f64);
+
+impl Phase {
+    /// That of turn number `turn`. In steps of nearly the golden ratio: few turns one after the other are spread evenly, whatever the shares
+    /// are; after 1000 they begin anew.
+    pub fn of_turn(turn: u64) -> Self {
+        Self((turn % 1000 * 619 % 1000) as f64 / 1000.0)
+    }
+}
 
 /// A CPU quota of a control group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +77,9 @@ impl Claim {
 /// Divides the CPUs among `claims`; never more than `capacity` of them, first hands aside. Answers in the claims' order.
 ///
 /// First everybody who is guaranteed a hand gets one, above capacity if need be. What is left goes hand by hand to the
-/// highest class, there to the run with the least for its weight, until it wants no more; then to the next class.
-pub fn entitlements(capacity: u32, claims: &[Claim]) -> Vec<Entitled> {
+/// highest class, there to the run with the least for its weight, until it wants no more; then to the next class. Runs of low and
+/// idle, which are guaranteed nothing, take turns at what cannot be divided among them: `phase` says whose it is.
+pub fn entitlements(capacity: u32, phase: Phase, claims: &[Claim]) -> Vec<Entitled> {
     let mut division = Division::new(capacity, claims);
     let mut order: Vec<usize> = (0..claims.len()).collect();
     // Stable: within a class in the order of the rows.
@@ -81,9 +88,19 @@ pub fn entitlements(capacity: u32, claims: &[Claim]) -> Vec<Entitled> {
         division.give_first(index);
     }
     for class in [Priority::High, Priority::Normal, Priority::Low, Priority::Idle] {
-        division.serve(class);
+        division.serve(class, phase);
     }
     division.entitled
+}
+
+/// LIMIT: halvings when shares are looked for: closer than what decides between two runs.
+const SHARE_BITS: u32 = 40;
+
+/// A run that wants more hands.
+struct Open {
+    index: usize,
+    /// What is taken off its next hand when hands are compared: less than one.
+    lead: f64,
 }
 
 /// How far the dividing has come.
@@ -118,14 +135,16 @@ impl<'a> Division<'a> {
     }
 
     /// Gives to the runs of `class` until nobody wants more or nothing is left.
-    fn serve(&mut self, class: Priority) {
+    fn serve(&mut self, class: Priority, phase: Phase) {
         let wants_more = |division: &Self, index: usize| {
             division.claims[index].class == class && division.entitled[index].may_hold < division.claims[index].wants()
         };
-        let mut open: Vec<usize> = (0..self.claims.len()).filter(|&index| wants_more(self, index)).collect();
+        let wanting: Vec<usize> = (0..self.claims.len()).filter(|&index| wants_more(self, index)).collect();
+        let leads = if class < Priority::Normal { self.leads(&wanting, phase) } else { vec![0.0; wanting.len()] };
+        let mut open: Vec<Open> = wanting.into_iter().zip(leads).map(|(index, lead)| Open { index, lead }).collect();
         while self.left > 0 {
             let Some(position) = self.neediest(&open) else { return };
-            let index = open[position];
+            let index = open[position].index;
             // Who cannot be served now cannot be served later either: CPUs and quotas only fill up.
             if self.is_quota_used_up(index) || !self.seating.seat(index) {
                 open.remove(position);
@@ -140,14 +159,47 @@ impl<'a> Division<'a> {
     }
 
     /// Where in `open` the run stands that would have the least for its weight after one more hand; the first of several.
-    fn neediest(&self, open: &[usize]) -> Option<usize> {
-        let after = |&index: &usize| {
-            let hands = u64::from(self.entitled[index].may_hold) + u64::from(self.claims[index].inherited) + 1;
-            hands * LEAD_MAX - u64::from(self.claims[index].lead).min(LEAD_MAX - 1)
+    fn neediest(&self, open: &[Open]) -> Option<usize> {
+        let after = |open: &Open| (f64::from(self.has(open.index) + 1) - open.lead) / self.weight(open.index);
+        (0..open.len()).min_by(|&one, &other| after(&open[one]).total_cmp(&after(&open[other])))
+    }
+
+    /// What each of `wanting` is ahead by when hands are compared, less than one hand. Their shares, parts of hands included, stand in a row, and
+    /// marks one hand apart beside it, the first at the phase: who has a mark on its share begins with a lead so large that this hand is
+    /// its own. This is systematic sampling: over all phases the hands of each are its share (W. G. Madow, 1949).
+    fn leads(&self, wanting: &[usize], phase: Phase) -> Vec<f64> {
+        let mut begin = phase.0;
+        let lead = |share: f64| {
+            let lead = begin.fract();
+            begin += share;
+            lead
         };
-        let weight = |&index: &usize| u64::from(self.claims[index].weight.max(1));
-        let less = |one: &usize, other: &usize| (after(one) * weight(other)).cmp(&(after(other) * weight(one)));
-        (0..open.len()).min_by(|&one, &other| less(&open[one], &open[other]))
+        self.shares(wanting).into_iter().map(lead).collect()
+    }
+
+    /// What each would have if hands could be divided, what it has already included: by weight, nobody more than it wants.
+    fn shares(&self, wanting: &[usize]) -> Vec<f64> {
+        let least = |index: usize| f64::from(self.has(index));
+        let most = |index: usize| f64::from(self.claims[index].inherited + self.claims[index].wants());
+        let at = |level: f64| move |&index: &usize| (level * self.weight(index)).clamp(least(index), most(index));
+        let there_is = f64::from(self.left.min(self.seating.free.count() as u32))
+            + wanting.iter().map(|&index| least(index)).sum::<f64>();
+        let (mut low, mut high) =
+            (0.0, wanting.iter().map(|&index| most(index) / self.weight(index)).fold(0.0, f64::max));
+        for _ in 0..SHARE_BITS {
+            let middle = (low + high) / 2.0;
+            let is_too_high = wanting.iter().map(at(middle)).sum::<f64>() > there_is;
+            *(if is_too_high { &mut high } else { &mut low }) = middle;
+        }
+        wanting.iter().map(at(low)).collect()
+    }
+
+    fn has(&self, index: usize) -> u32 {
+        self.entitled[index].may_hold + self.claims[index].inherited
+    }
+
+    fn weight(&self, index: usize) -> f64 {
+        f64::from(self.claims[index].weight.max(1))
     }
 
     fn is_quota_used_up(&self, index: usize) -> bool {
@@ -226,12 +278,12 @@ mod tests {
 
     fn claim(class: Priority, held: u32, waiting: u32) -> Claim {
         let cpus = CpuSet::of(0..4);
-        let (useful_width, inherited, rests, lead, is_aged) = (64, 0, false, 0, false);
-        Claim { class, weight: 100, cpus, quota: None, useful_width, held, inherited, waiting, rests, lead, is_aged }
+        let (useful_width, inherited, rests, is_aged) = (64, 0, false, false);
+        Claim { class, weight: 100, cpus, quota: None, useful_width, held, inherited, waiting, rests, is_aged }
     }
 
     fn may_hold(claims: &[Claim]) -> Vec<u32> {
-        entitlements(u32::MAX, claims).iter().map(|entitled| entitled.may_hold).collect()
+        entitlements(u32::MAX, Phase::default(), claims).iter().map(|entitled| entitled.may_hold).collect()
     }
 
     #[test]
@@ -239,7 +291,7 @@ mod tests {
         assert_eq!(may_hold(&[claim(Priority::Normal, 4, 0)]), [4]);
         let two = [claim(Priority::Normal, 4, 0), claim(Priority::Normal, 0, 4)];
         assert_eq!(may_hold(&two), [2, 2]);
-        assert_eq!(entitlements(u32::MAX, &two)[0].must_return, 2);
+        assert_eq!(entitlements(u32::MAX, Phase::default(), &two)[0].must_return, 2);
     }
 
     #[test]
@@ -259,26 +311,68 @@ mod tests {
     fn nobody_goes_beyond_useful_width_and_the_rest_is_lent() {
         let narrow = Claim { useful_width: 1, ..claim(Priority::High, 3, 5) };
         assert_eq!(may_hold(&[narrow, claim(Priority::Idle, 0, 8)]), [1, 3]);
-        assert_eq!(entitlements(u32::MAX, &[narrow])[0].must_return, 2);
+        assert_eq!(entitlements(u32::MAX, Phase::default(), &[narrow])[0].must_return, 2);
     }
 
     #[test]
     fn first_hands_go_above_capacity_and_say_so() {
         let crowd = vec![claim(Priority::Normal, 0, 2); 6];
-        let entitled = entitlements(u32::MAX, &crowd);
+        let entitled = entitlements(u32::MAX, Phase::default(), &crowd);
         assert!(entitled.iter().all(|entitled| entitled.may_hold == 1));
         assert_eq!(entitled.iter().map(|entitled| entitled.above).sum::<u32>(), 2);
     }
 
+    /// Hands of each over all turns, on average.
+    fn over_all_turns(claims: &[Claim]) -> Vec<f64> {
+        let mut hands = vec![0; claims.len()];
+        for turn in 0..1000 {
+            let entitled = entitlements(u32::MAX, Phase::of_turn(turn), claims);
+            hands.iter_mut().zip(entitled).for_each(|(hands, entitled)| *hands += entitled.may_hold);
+        }
+        hands.into_iter().map(|hands| f64::from(hands) / 1000.0).collect()
+    }
+
     #[test]
-    fn a_lead_decides_who_gets_what_cannot_be_divided_and_nothing_else() {
-        let with = |lead| Claim { lead, ..claim(Priority::Low, 0, 4) };
-        assert_eq!(may_hold(&[with(0), with(0), with(0)]), [2, 1, 1]);
-        assert_eq!(may_hold(&[with(0), with(900), with(0)]), [1, 2, 1]);
-        assert_eq!(may_hold(&[with(999), with(0)]), [2, 2]);
-        let light = |lead| Claim { weight: 10, ..with(lead) };
-        assert_eq!(may_hold(&[light(500), with(0)]), [0, 4], "a tenth of the weight is a tenth of the turns");
-        assert_eq!(may_hold(&[light(950), with(0)]), [1, 3]);
+    fn low_runs_have_exactly_their_shares_over_all_turns() {
+        let of = |weight, cpus| Claim { weight, cpus: CpuSet::of(0..cpus), ..claim(Priority::Low, 0, 8) };
+        for (cpus, weights, expected) in [
+            (1, &[100, 10][..], &[10.0 / 11.0, 1.0 / 11.0][..]),
+            (1, &[200, 100], &[2.0 / 3.0, 1.0 / 3.0]),
+            (1, &[100, 49, 51], &[0.5, 0.245, 0.255]),
+            (2, &[100, 100, 100], &[2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]),
+            (4, &[10, 100], &[4.0 / 11.0, 40.0 / 11.0]),
+            (4, &[100, 100, 100, 100, 100, 300], &[0.5, 0.5, 0.5, 0.5, 0.5, 1.5]),
+        ] {
+            let claims: Vec<Claim> = weights.iter().map(|&weight| of(weight, cpus)).collect();
+            for (hands, expected) in over_all_turns(&claims).into_iter().zip(expected) {
+                assert!((hands - expected).abs() < 0.0025, "{weights:?} on {cpus}: {hands} for {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_wants_nothing_or_little_leaves_the_others_equal() {
+        let hungry = claim(Priority::Low, 0, 8);
+        let (silent, paused) = (Claim { waiting: 0, ..hungry }, Claim { rests: true, ..hungry });
+        let one_cpu = |claim: Claim| Claim { cpus: CpuSet::of([0]), ..claim };
+        let claims = [hungry, silent, hungry, silent, paused, silent].map(one_cpu);
+        assert_eq!(over_all_turns(&claims), [0.5, 0.0, 0.5, 0.0, 0.0, 0.0]);
+        let narrow = Claim { useful_width: 1, ..hungry };
+        assert_eq!(over_all_turns(&[hungry, narrow, hungry]), [1.5, 1.0, 1.5]);
+        let job = Claim { inherited: 1, ..hungry };
+        assert_eq!(over_all_turns(&[hungry, job]), [2.5, 1.5], "what it has from its runner counts");
+    }
+
+    #[test]
+    fn turns_come_round_soon() {
+        let claims = [claim(Priority::Low, 0, 1); 8].map(|claim| Claim { cpus: CpuSet::of([0]), ..claim });
+        let mut last = [0; 8];
+        for turn in 0..2000 {
+            let entitled = entitlements(u32::MAX, Phase::of_turn(turn), &claims);
+            let winner = entitled.iter().position(|entitled| entitled.may_hold == 1).expect("one of them");
+            assert!(turn < 30 || turn - last[winner] <= 13, "run {winner} waited from turn {} to {turn}", last[winner]);
+            last[winner] = turn;
+        }
     }
 
     #[test]
@@ -305,12 +399,15 @@ mod tests {
     #[test]
     fn the_paused_and_the_stopped_hold_nothing() {
         let paused = Claim { rests: true, ..claim(Priority::High, 3, 1) };
-        assert_eq!(entitlements(u32::MAX, &[paused])[0], Entitled { may_hold: 0, must_return: 3, above: 0 });
+        assert_eq!(
+            entitlements(u32::MAX, Phase::default(), &[paused])[0],
+            Entitled { may_hold: 0, must_return: 3, above: 0 }
+        );
     }
 
     #[test]
     fn a_smaller_capacity_is_kept_to() {
-        assert_eq!(entitlements(3, &[claim(Priority::Normal, 4, 0)])[0].must_return, 1);
+        assert_eq!(entitlements(3, Phase::default(), &[claim(Priority::Normal, 4, 0)])[0].must_return, 1);
     }
 
     #[test]

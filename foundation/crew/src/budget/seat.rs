@@ -323,6 +323,10 @@ impl Seat {
 
     /// Gives a hand back; false, and harmless, when it had been taken away.
     pub(super) fn give_back(&self, taken: Taken) -> bool {
+        if self.words().load(row_word(self.row, field::WAITING)) > 0 {
+            // Its time without a hand begins now.
+            self.put(field::HUNGRY_SINCE_MS, now_ms());
+        }
         let was_held = hands::give_back(self.words(), taken);
         self.pass_on();
         was_held
