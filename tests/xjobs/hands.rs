@@ -47,6 +47,21 @@ fn works_with_its_runners_hand(job: &str, what: &str) {
 }
 
 #[test]
+fn who_waits_for_places_of_its_own_jobs_holds_no_hand_meanwhile() {
+    let place = Place::new();
+    let list = "sleep 777\n{\"argv\":[\"true\"],\"cores\":2}\n";
+    place.write("list", list);
+    let mut command = Command::new(binary());
+    command.args(["xjobs", "-j2", "-s", "list"]).env("MH_CREW_DIR", place.path("crew")).current_dir(place.folder());
+    let runner = Running { child: command.stdin(Stdio::null()).spawn().expect("the program starts") };
+    wait_until("the wide job waits", || {
+        let runs = runs_of(&place, "xjobs: run the jobs");
+        runs.len() == 1 && runs[0].contains("\"holds\":1,")
+    });
+    drop(runner);
+}
+
+#[test]
 fn each_job_is_told_of_its_own_hands_and_of_no_others() {
     let place = Place::new();
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(2));

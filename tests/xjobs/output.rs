@@ -82,6 +82,16 @@ fn lines_come_as_they_are_printed_with_tags() {
 }
 
 #[test]
+fn errors_that_come_with_the_output_stay_on_one_stream() {
+    // The old name's way; the job's own output goes to a file.
+    let place = Place::new();
+    let script = "ln -s \"$mh\" xjobs; echo \"sh -c 'echo one >&2; sleep 0.3; printf two >&2' > file\" | \
+                  ./xjobs -v0 --line-buffer -j1 2> told; cat told; echo / >> told; cat told > /dev/null";
+    let outcome = place.shell(script);
+    assert_eq!((stdout(&outcome).as_str(), place.read("told").as_slice()), ("one\ntwo", &b"/\n"[..]));
+}
+
+#[test]
 fn lines_go_on_coming_behind_a_burst() {
     let place = Place::new();
     let script = "seq 100000; echo over; read x < go; echo end";

@@ -47,6 +47,16 @@ fn a_barrier_that_a_sender_leaves_behind_does_not_keep_the_server() {
 }
 
 #[test]
+fn a_refused_job_that_is_the_last_does_not_keep_the_server() {
+    let place = Place::new();
+    let mut server = listen(&place, &["-j2", "--until-idle"]);
+    let script = "echo '{\"after\":[\"nobody\"],\"argv\":[\"true\"]}' | timeout 60 \"$mh\" xjobs --send q";
+    assert_eq!(place.shell(script).exit, Exit::Code(0));
+    wait_until("the server has ended", || !place.has("q"));
+    assert_eq!(server.end().code(), Some(1));
+}
+
+#[test]
 fn senders_are_told_what_became_of_their_jobs() {
     let place = Place::new();
     let mut server = listen(&place, &["-j2"]);

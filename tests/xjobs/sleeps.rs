@@ -74,6 +74,37 @@ fn a_backlog_that_goes_at_once_lets_the_rest_of_the_list_go_on() {
 }
 
 #[test]
+fn a_job_begins_while_the_next_one_is_asked_about() {
+    let place = Place::new();
+    let script = "(echo y; for i in $(seq 100); do test -s log && touch seen && break; sleep 0.1; done; echo n) | \
+                  script -qec \"$mh xjobs -p -j2 sh -c 'echo \\$1 >> log' sh ::: a b\" /dev/null";
+    let outcome = place.shell(script);
+    assert_eq!((outcome.exit, place.has("seen")), (Exit::Code(0), true), "{}", stdout(&outcome));
+    assert_eq!(place.read("log"), b"a\n");
+}
+
+#[test]
+fn whoever_is_held_back_sleeps() {
+    // With places for two and nothing at work, hands that came were given back, came again, and so on.
+    for option in [&["--delay", "2"][..], &["--memfree", "1000T"]] {
+        let place = Place::new();
+        place.write("list", "true\ntrue\ntrue\n");
+        let mut command = Command::new(binary());
+        command.args(["xjobs", "-j2", "-s", "list"]).args(option).current_dir(place.folder()).env("MH_CREW_DIR", "");
+        let mut running = Running { child: command.stdin(Stdio::null()).spawn().expect("the program starts") };
+        let guard = i32::try_from(running.child.id()).expect("a number");
+        wait_until("there is a runner", || child_of(guard).is_some());
+        std::thread::sleep(Duration::from_millis(500));
+        let runner = child_of(guard).expect("it waits");
+        let before = switches(runner);
+        std::thread::sleep(Duration::from_secs(1));
+        assert!(switches(runner) - before < 100, "{option:?}");
+        kill_process(Pid::from_raw(guard).expect("above 0"), Signal::TERM).expect("it lives");
+        running.end();
+    }
+}
+
+#[test]
 fn a_script_without_a_shell_in_its_first_line_is_run_by_one() {
     let place = Place::new();
     place.write("script", "echo \"$1\"\n");

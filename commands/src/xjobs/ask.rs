@@ -2,18 +2,28 @@
 //! No terminal is no permission.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Result, Write};
+use std::os::fd::OwnedFd;
 
-/// Whether there is somebody to be asked.
-pub fn can_be_asked() -> std::io::Result<()> {
-    File::options().read(true).write(true).open("/dev/tty").map(|_terminal| ())
+fn terminal() -> Result<File> {
+    File::options().read(true).write(true).open("/dev/tty")
 }
 
-/// Whether the person at the terminal wants `what`.
-pub fn approves(what: &str) -> bool {
-    let Ok(mut terminal) = File::options().read(true).write(true).open("/dev/tty") else { return false };
-    let asked = write!(terminal, "{}? ", terminal::printable(what)).and_then(|()| terminal.flush());
+/// Whether there is somebody to be asked.
+pub fn can_be_asked() -> Result<()> {
+    terminal().map(|_terminal| ())
+}
+
+/// Asks the person at the terminal about `what`; the terminal, which can be read when they have answered.
+pub fn ask(what: &str) -> Option<OwnedFd> {
+    let mut terminal = terminal().ok()?;
+    write!(terminal, "{}? ", ::terminal::printable(what)).and_then(|()| terminal.flush()).ok()?;
+    Some(terminal.into())
+}
+
+/// Whether they want it.
+pub fn answer() -> bool {
     let mut answer = String::new();
-    let answered = asked.and_then(|()| BufReader::new(terminal).read_line(&mut answer));
+    let answered = terminal().and_then(|terminal| BufReader::new(terminal).read_line(&mut answer));
     answered.is_ok() && answer.trim_start().starts_with(['y', 'Y'])
 }

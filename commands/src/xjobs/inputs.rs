@@ -62,6 +62,9 @@ pub fn words(args: &XjobsArgs, called: Called) -> Result<Words, Failure> {
         return Err(usage("-I needs a text"));
     }
     let fills_in = called == Called::Mh || args.replace.is_some() || args.colsep.is_some() || args.fill;
+    if fills_in {
+        refuse_placeholders_in(&defaults, &whole)?;
+    }
     let template = match fills_in {
         true => Template::with_placeholders(&utility, &whole, shell),
         false => Template::appending(&utility, shell),
@@ -69,6 +72,20 @@ pub fn words(args: &XjobsArgs, called: Called) -> Result<Words, Failure> {
     let template = template.repeating(if args.fill { Repetition::Each } else { Repetition::Together });
     let values = first_value.map(|_| combinations(values, args)).transpose()?;
     Ok(Words { template, defaults, values })
+}
+
+/// A redirection of the command line is one file for all jobs.
+fn refuse_placeholders_in(defaults: &More, whole: &[u8]) -> Result<(), Failure> {
+    let outputs = [&defaults.stdout, &defaults.stderr].into_iter().flatten().map(|target| &target.path);
+    let is_filled_in =
+        |path: &&Vec<u8>| Template::with_placeholders(&[path.to_vec()], whole, Shell::None).has_placeholders();
+    match defaults.stdin.iter().chain(outputs).find(is_filled_in) {
+        Some(path) => Err(usage(format!(
+            "'{}' behind a redirection is one file for all jobs, so nothing is filled in; for one a job let a shell redirect: --shell 'gzip -c {{}} > {{}}.gz'",
+            terminal::printable(&String::from_utf8_lossy(path))
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Values are the list; what says where or how another one is read would be of no effect.

@@ -11,6 +11,7 @@ use jobs::journal::Outcome;
 use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Ran, Turn};
 use jobs::tree::Survivor;
 use rustix::process::Pid;
+use std::os::fd::OwnedFd;
 use sys::reap::How;
 use terminal::{Messages, Verbosity};
 
@@ -196,8 +197,12 @@ impl Observer for Teller {
         }
     }
 
-    fn approves(&mut self, job: JobView<'_>) -> bool {
-        ask::approves(&command(&job))
+    fn ask(&mut self, job: JobView<'_>) -> Option<OwnedFd> {
+        ask::ask(&command(&job))
+    }
+
+    fn answer(&mut self) -> bool {
+        ask::answer()
     }
 
     fn heading(&mut self, job: JobView<'_>, pid: Pid) -> Option<Vec<u8>> {

@@ -183,6 +183,8 @@ struct MadeLine {
 #[derive(Deserialize)]
 struct AnyLine {
     begin: Option<String>,
+    #[serde(default)]
+    job: u64,
     key: Option<String>,
     outcome: Option<String>,
     #[serde(default)]
@@ -300,6 +302,8 @@ pub struct Done {
     /// How often each job has ended so that it is left out: well, and badly.
     succeeded: HashMap<Key, u32>,
     failed: HashMap<Key, u32>,
+    /// Which they were that ended badly: one that is run again by another run is the same job.
+    failed_numbers: HashSet<(Key, u64)>,
     /// Jobs that had begun and whose end is not known.
     interrupted: HashMap<Key, u32>,
     /// Files that `>` made, with the job that they are of, or none for those of all jobs.
@@ -345,10 +349,20 @@ impl Done {
             *count = count.saturating_sub(1);
         }
         match line.outcome.as_deref() {
-            Some("ok") => self.add(key, Earlier::Succeeded),
+            Some("ok") => {
+                self.add(key, Earlier::Succeeded);
+                if self.failed_numbers.remove(&(key, line.job))
+                    && let Some(count) = self.failed.get_mut(&key)
+                {
+                    *count -= 1;
+                }
+            }
             // An attempt that another one follows is no end.
             _ if line.tried_again => {}
-            Some("failed" | "timed_out") if resume == Resume::Ended => self.add(key, Earlier::Failed),
+            Some("failed" | "timed_out") if resume == Resume::Ended => {
+                let is_another = self.failed_numbers.insert((key, line.job));
+                *self.failed.entry(key).or_default() += u32::from(is_another);
+            }
             // An output that nobody has got is to be made again.
             _ => {}
         }
@@ -385,7 +399,7 @@ impl Done {
     }
 
     /// Whether this job has been done, and how it ended: equal jobs are counted, so a line that stands twice runs twice in all. One that failed
-    /// and then, run again, did not has succeeded.
+    /// and then, run again under the same number, did not has succeeded.
     pub fn takes_out(&mut self, key: Key) -> Option<Earlier> {
         [Earlier::Succeeded, Earlier::Failed].into_iter().find(|&earlier| match self.ended(earlier).get_mut(&key) {
             Some(count) if *count > 0 => {
@@ -470,5 +484,13 @@ mod tests {
         assert!(done.was_interrupted(key(&third)) && !done.was_interrupted(key(&first)));
         let mut done = Done::read(&path, Resume::Succeeded).expect("readable");
         assert_eq!((done.takes_out(key(&first)), done.takes_out(key(&second))), (Some(Earlier::Succeeded), None));
+        // The same job twice more, then an equal one.
+        let of_job = |number, outcome| Record { number, ..record(&second, outcome) };
+        for record in [of_job(1, Outcome::Failed), of_job(1, Outcome::Ok), of_job(2, Outcome::Failed)] {
+            Journal::open(&path).and_then(|mut journal| journal.end(&record)).expect("written");
+        }
+        let mut done = Done::read(&path, Resume::Ended).expect("readable");
+        let ends = [0; 3].map(|_| done.takes_out(key(&second)));
+        assert_eq!(ends, [Some(Earlier::Succeeded), Some(Earlier::Failed), None]);
     }
 }

@@ -97,11 +97,15 @@ fn add(digest: &mut Sha256, label: &[u8], bytes: &[u8]) {
 }
 
 fn add_files(digest: &mut Sha256, more: &More, folder: Option<&[u8]>) {
-    for target in [&more.stdout, &more.stderr].into_iter().flatten() {
-        add(digest, b"target", &target.path);
+    for (label, target) in [(&b"stdout"[..], &more.stdout), (b"stderr", &more.stderr)] {
+        if let Some(target) = target {
+            add(digest, label, &target.path);
+            add(digest, b"opening", &[target.opening as u8]);
+        }
     }
-    for path in more.stdin.iter().chain(&more.inputs) {
-        add(digest, b"input", path);
+    let stdin = more.stdin.iter().map(|path| (&b"stdin"[..], path));
+    for (label, path) in stdin.chain(more.inputs.iter().map(|path| (&b"input"[..], path))) {
+        add(digest, label, path);
         add(digest, b"stamp", stamp(&located(path, folder)).as_bytes());
     }
 }
@@ -117,6 +121,7 @@ fn stamp(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::{Opening, Target};
 
     fn spec(word: &[u8]) -> Spec {
         let mut spec = Spec { number: 1, ..Spec::default() };
@@ -138,6 +143,13 @@ mod tests {
             keys("/here").of(&spec, &spec.words)
         };
         let plain = key(&|_| {});
+        let output = |opening| Some(Target { path: b"f".to_vec(), opening });
+        let outputs: [&dyn Fn(&mut More); 4] = [
+            &|more| more.stdout = output(Opening::New),
+            &|more| more.stdout = output(Opening::Append),
+            &|more| more.stderr = output(Opening::New),
+            &|more| more.inputs = vec![path.clone()],
+        ];
         let changes: [&dyn Fn(&mut More); 4] = [
             &|more| more.folder = Some(b"/".to_vec()),
             &|more| more.variables = vec![b"X=1".to_vec()],
@@ -147,7 +159,8 @@ mod tests {
         let mut all: Vec<Key> = changes.map(key).to_vec();
         std::fs::write(folder.path().join("input"), "x").expect("written");
         all.extend([key(changes[3]), plain]);
-        assert_eq!(all.iter().collect::<std::collections::HashSet<_>>().len(), 6);
+        all.extend(outputs.map(key));
+        assert_eq!(all.iter().collect::<std::collections::HashSet<_>>().len(), 10);
     }
 
     #[test]

@@ -180,6 +180,10 @@ impl Queue {
         self.jobs += 1;
     }
 
+    pub fn has_one_aside(&self) -> bool {
+        self.aside.is_some()
+    }
+
     /// Takes the job that is set aside.
     pub fn take_aside(&mut self) -> Option<Pending> {
         let pending = self.aside.take()?;

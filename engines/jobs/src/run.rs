@@ -10,6 +10,7 @@ mod foreground;
 mod live;
 mod memory;
 mod options;
+mod questions;
 mod reaping;
 mod recollection;
 mod starters;
@@ -35,8 +36,9 @@ use crate::staff::{Crew, Staff};
 use crate::start::{Programs, StartFault};
 use crate::tree::{Leftovers, Spent, Survivor};
 use crew::budget::Lease;
-use crew::jobserver::SlotBooks;
+use crew::jobserver::{Server, SlotBooks};
 use machine::Host;
+use questions::Questions;
 use rustix::event::epoll;
 use rustix::process::Pid;
 use starters::{Mover, Shared, Starters};
@@ -147,10 +149,14 @@ pub trait Observer: Send {
     fn passes_output(&mut self, moment: Moment) {
         let _nothing_to_do = moment;
     }
-    /// Whether the job may start, where that is asked for.
-    fn approves(&mut self, job: JobView<'_>) -> bool {
-        let _any = job;
-        true
+    /// Asks whether the job may start, where that is wanted. What can be read when there is an answer; none where nobody can be asked.
+    fn ask(&mut self, job: JobView<'_>) -> Option<OwnedFd> {
+        let _nobody = job;
+        None
+    }
+    /// What was answered: whether the job that was asked about last may start.
+    fn answer(&mut self) -> bool {
+        false
     }
     /// A line to be put before a job's output.
     fn heading(&mut self, job: JobView<'_>, pid: Pid) -> Option<Vec<u8>> {
@@ -351,6 +357,11 @@ struct Runner<'a> {
     /// What holds starts back until then: memory, or all else.
     held_by: Cause,
     shortages: u32,
+    /// Outputs that may wait in files before no more jobs start.
+    waiting_files_max: usize,
+    /// Jobs in a row that could not start for want of what the machine or its user has no more of.
+    short_failures: u32,
+    questions: Questions,
     /// Hands that the next job lacks, and until when it waits for them.
     lacking: usize,
     /// Slots that are offered to jobs' programs.
@@ -393,6 +404,8 @@ mod token {
     pub const INPUT: u64 = 1;
     pub const HANDS: u64 = 2;
     pub const OUTLETS: u64 = 3;
+    /// Behind both outlets.
+    pub const ANSWER: u64 = 5;
     /// Above: slot + 1 in the upper half, below it a generation and the stream.
     pub const JOBS: u64 = 1 << 32;
 }
@@ -421,6 +434,13 @@ pub fn run(
     Ok(ran)
 }
 
+/// Has programs know the slots, and begins to give them.
+fn serve_slots(slots: &Arc<Server>, spawner: &mut Spawner) -> io::Result<JoinHandle<()>> {
+    spawner.hand_down(&slots.pool().descriptors());
+    let slots = Arc::clone(slots);
+    std::thread::Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(move || slots.serve())
+}
+
 impl<'a> Runner<'a> {
     fn new(
         mut options: Options,
@@ -437,14 +457,7 @@ impl<'a> Runner<'a> {
         let outlets = [Outlet::new(around.streams[0].as_fd())?, Outlet::new(around.streams[1].as_fd())?];
         let input = if source.descriptor().is_some() { Input::Unwatched } else { Input::Plain };
         let mut spawner = Spawner::new(around.signals, options.environment.clone());
-        let mut slots_thread = None;
-        if let Some(slots) = &options.slots {
-            spawner.hand_down(&slots.pool().descriptors());
-            let slots = Arc::clone(slots);
-            let serve = move || slots.serve();
-            let thread = std::thread::Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(serve)?;
-            slots_thread = Some(thread);
-        }
+        let slots_thread = options.slots.as_ref().map(|slots| serve_slots(slots, &mut spawner)).transpose()?;
         let nothing = Arc::new(std::fs::File::options().read(true).write(true).open("/dev/null")?.into());
         let (programs, now) = (Programs::new(&options.path), Instant::now());
         let mut ran = Ran::default();
@@ -476,6 +489,9 @@ impl<'a> Runner<'a> {
             look_again: None,
             held_by: Cause::Held,
             shortages: 0,
+            waiting_files_max: delivery::waiting_files_max(),
+            short_failures: 0,
+            questions: Questions::default(),
             lacking: 0,
             offered: 0,
             slots_thread,
@@ -511,6 +527,7 @@ impl<'a> Runner<'a> {
             token::SIGNALS => self.take_signals(),
             token::INPUT => self.read_stream_once(),
             token::HANDS => self.staff.collect(),
+            token::ANSWER => self.take_answer(),
             token if token < token::JOBS => {}
             token => self.take_output(token),
         }
@@ -524,6 +541,8 @@ impl<'a> Runner<'a> {
                     self.around.tally.read.fetch_add(1, Ordering::Relaxed);
                     let since_ns = self.slept_from.duration_since(self.begun).as_nanos() as u64;
                     self.queue.push(spec, since_ns);
+                    // It may be small enough to pass those that wait for memory.
+                    self.memory.is_blocked = false;
                 }
                 Ok(Some(Item::Barrier)) => self.queue.push_barrier(),
                 Ok(None) if self.source.is_exhausted() => self.end_input(),
@@ -603,7 +622,7 @@ impl<'a> Runner<'a> {
             (true, _) if self.is_backed_up() => Cause::Output,
             (true, _) if self.memory.is_blocked => Cause::Memory,
             (true, _) if self.look_again.is_some() => self.held_by,
-            (true, _) if self.next_start.is_some() => Cause::Held,
+            (true, _) if self.next_start.is_some() || self.questions.is_any_open() => Cause::Held,
             (true, _) if self.is_order_blocked => Cause::Order,
             (true, _) => Cause::Unstaffed,
             (false, false) => Cause::List,

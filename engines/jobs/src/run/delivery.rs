@@ -5,6 +5,7 @@ use super::{Event, JobEnd, Moment, Order, Runner, Running, Stop, token};
 use crate::journal::Outcome;
 use crate::output::{Outlet, Part, Passed, Weight};
 use rustix::event::epoll;
+use rustix::process::{Resource, getrlimit};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -13,8 +14,15 @@ use std::sync::atomic::Ordering;
 /// job, and what is known of these jobs.
 const WAITING_BYTES_MAX: u64 = 16 << 20;
 
-/// LIMIT: descriptors of those that are larger. What is raised for a wide run (`allow_descriptors`) leaves room for them.
+/// LIMIT: descriptors of those that are larger. What is raised for a wide run (`allow_descriptors`) leaves room for them; where there may
+/// be few, two thirds are for the run itself and for jobs that start.
 const WAITING_FILES_MAX: usize = 240;
+
+/// How many outputs may wait in files of their own.
+pub(super) fn waiting_files_max() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(limit / 3).unwrap_or(usize::MAX).min(WAITING_FILES_MAX)
+}
 
 /// A job that has ended and has printed something: its books are open until that is delivered.
 pub(super) struct Owed {
@@ -250,7 +258,7 @@ impl Runner<'_> {
     pub(super) fn is_backed_up(&self) -> bool {
         let waiting = self.outlets.iter().map(Outlet::weight).fold(self.delivery.weight, Weight::with);
         let something_moves = self.running > 0 || self.outlets.iter().any(|outlet| !outlet.is_empty());
-        (waiting.bytes > WAITING_BYTES_MAX || waiting.files > WAITING_FILES_MAX) && something_moves
+        (waiting.bytes > WAITING_BYTES_MAX || waiting.files > self.waiting_files_max) && something_moves
     }
 }
 

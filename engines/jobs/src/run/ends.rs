@@ -171,7 +171,8 @@ impl Runner<'_> {
         let number = running.pending.spec.number;
         // Lines have gone their way while it ran.
         let went_before = |stream: usize| self.options.output == OutputManner::Lines && end.printed_bytes[stream] > 0;
-        let printed = [0, 1].map(|stream| !parts[stream].is_empty() || went_before(stream));
+        let went_by = |outlet: usize| (0..2).any(|stream| self.outlet_of(stream) == outlet && went_before(stream));
+        let printed = [0, 1].map(|outlet| !parts[outlet].is_empty() || went_by(outlet));
         let owed = if printed.contains(&true) {
             Some(Owed::new(running, *end, parts, printed))
         } else {
@@ -180,6 +181,11 @@ impl Runner<'_> {
         };
         self.deliver(number, owed);
         self.consider_halting();
+    }
+
+    /// Where what a job prints to `stream` is passed on.
+    pub(super) fn outlet_of(&self, stream: usize) -> usize {
+        if self.options.errors == Errors::WithOutput { 0 } else { stream }
     }
 
     /// What it has printed, how much of it on each stream, and why not all of it could be kept.
@@ -198,11 +204,9 @@ impl Runner<'_> {
         if let Some(files) = running.files.take() {
             bytes = files.finish();
         }
-        if self.options.errors == Errors::WithOutput {
-            // Where outputs are thrown away, errors were kept for themselves.
-            let errors = std::mem::take(&mut parts[1]);
-            parts[0].extend(errors);
-        }
+        // Where outputs are thrown away, or go to files, errors were kept for themselves.
+        let errors = std::mem::take(&mut parts[1]);
+        parts[self.outlet_of(1)].extend(errors);
         (parts, bytes, fault)
     }
 

@@ -14,7 +14,8 @@ impl Runner<'_> {
         if lines.is_empty() {
             return;
         }
-        let outlet = &mut self.outlets[stream];
+        let number = self.outlet_of(stream);
+        let outlet = &mut self.outlets[number];
         lines.into_iter().for_each(|part| outlet.push(part));
         if outlet.weight().bytes > WAITING_BYTES_MAX
             && let Some(running) = &mut self.slots[slot]
@@ -29,8 +30,8 @@ impl Runner<'_> {
         if self.options.output != OutputManner::Lines {
             return;
         }
-        let has_room: Vec<bool> =
-            self.outlets.iter().map(|outlet| outlet.weight().bytes <= WAITING_BYTES_MAX / 2).collect();
+        let has_room =
+            [0, 1].map(|stream| self.outlets[self.outlet_of(stream)].weight().bytes <= WAITING_BYTES_MAX / 2);
         for (slot, running) in self.slots.iter_mut().enumerate() {
             let Some(running) = running else { continue };
             for (stream, capture) in running.captures.iter_mut().enumerate() {
@@ -52,8 +53,9 @@ impl Runner<'_> {
         let next = self.slots.iter_mut().flatten().find(|running| is_next(running.pending.spec.number));
         let Some(running) = next else { return };
         let parts = running.captures.each_mut().map(|capture| capture.as_mut().map_or(Vec::new(), |it| it.take_out()));
-        for (outlet, parts) in self.outlets.iter_mut().zip(parts) {
-            parts.into_iter().for_each(|part| outlet.push(part));
+        for (stream, parts) in parts.into_iter().enumerate() {
+            let number = self.outlet_of(stream);
+            parts.into_iter().for_each(|part| self.outlets[number].push(part));
         }
     }
 }

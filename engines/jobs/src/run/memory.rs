@@ -58,7 +58,6 @@ impl Runner<'_> {
         }
         let need = self.need_of(pending);
         let Err(refusal) = self.memory.admission.judge(need, &self.memory.classes) else { return true };
-        self.memory.is_blocked = true;
         if refusal == Refusal::Short {
             self.hold(Cause::Memory);
         }

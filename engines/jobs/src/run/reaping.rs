@@ -12,27 +12,30 @@ use sys::signals::number;
 impl Runner<'_> {
     /// Reaps what the loop started and has ended, and orphans. Starters reap what they started.
     pub(super) fn reap(&mut self) {
-        let is_any_being_ended = || self.slots.iter().flatten().any(Running::is_being_ended);
-        if self.around.journal.is_none() && !is_any_being_ended() {
-            return self.reap_unseen();
+        let mut there_may_be_more = true;
+        while there_may_be_more {
+            // One end may be the reason to end others.
+            let is_any_being_ended = self.slots.iter().flatten().any(Running::is_being_ended);
+            let looks = self.around.journal.is_some() || is_any_being_ended;
+            there_may_be_more = if looks { self.reap_next() } else { self.reap_next_unseen() };
         }
-        while let Ok(Some(changed)) = next_to_reap() {
-            let process = match changed {
-                Changed::Ended(process) => process,
-                Changed::Stopped(stopped) => {
-                    self.note_stop(stopped);
-                    continue;
-                }
-            };
-            let ended = match self.slot_of.get(&process) {
-                Some(&slot) => self.reap_job(process, slot),
-                None => self.reap_orphan(process),
-            };
-            if ended.is_none() {
-                // It was ours to reap and was not there: asking again would never end.
-                return;
+    }
+
+    fn reap_next(&mut self) -> bool {
+        let Ok(Some(changed)) = next_to_reap() else { return false };
+        let process = match changed {
+            Changed::Ended(process) => process,
+            Changed::Stopped(stopped) => {
+                self.note_stop(stopped);
+                return true;
             }
-        }
+        };
+        let ended = match self.slot_of.get(&process) {
+            Some(&slot) => self.reap_job(process, slot),
+            None => self.reap_orphan(process),
+        };
+        // It was ours to reap and was not there: asking again would never end.
+        ended.is_some()
     }
 
     /// Reaps a starter's job that has ended.
@@ -50,22 +53,22 @@ impl Runner<'_> {
     }
 
     /// Without a journal nobody asks whose an orphan was: three system calls a job are saved.
-    fn reap_unseen(&mut self) {
-        while let Ok(Some(changed)) = next_changed() {
-            let ended = match changed {
-                Changed::Ended(ended) => ended,
-                Changed::Stopped(stopped) => {
-                    self.note_stop(stopped);
-                    continue;
-                }
-            };
-            let spent = Spent::of(ended.usage, None);
-            let slot = self.slot_of.remove(&ended.pid);
-            match slot.and_then(|slot| self.slots[slot].take()) {
-                Some(running) => self.end_job(running, ended, spent, false),
-                None => _ = self.leftovers.note(None, spent),
+    fn reap_next_unseen(&mut self) -> bool {
+        let Ok(Some(changed)) = next_changed() else { return false };
+        let ended = match changed {
+            Changed::Ended(ended) => ended,
+            Changed::Stopped(stopped) => {
+                self.note_stop(stopped);
+                return true;
             }
+        };
+        let spent = Spent::of(ended.usage, None);
+        let slot = self.slot_of.remove(&ended.pid);
+        match slot.and_then(|slot| self.slots[slot].take()) {
+            Some(running) => self.end_job(running, ended, spent, false),
+            None => _ = self.leftovers.note(None, spent),
         }
+        true
     }
 
     fn reap_job(&mut self, process: Pid, slot: usize) -> Option<()> {

@@ -30,14 +30,19 @@ pub(super) const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// LIMIT: looks at a shortage that no job of ours can end, before the job counts as failed.
 const SHORTAGES_MAX: u32 = 20;
 
+/// LIMIT: jobs in a row that fail so, before the run gives up: none of the others could start either.
+const SHORT_FAILURES_MAX: u32 = 3;
+
 /// LIMIT: letters of a job that are shown on a screen.
 const SEEN_LETTERS_MAX: usize = 200;
 
 /// What became of a job that was to be prepared.
 enum Preparation {
     Ready(Prepared),
-    /// An earlier run did it, or the observer did not want it.
+    /// An earlier run did it, or who was asked did not want it.
     LeftOut(Earlier),
+    /// There is no answer yet.
+    Asked,
 }
 
 impl Runner<'_> {
@@ -61,7 +66,9 @@ impl Runner<'_> {
             return self.staff.want(self.staff.at_work());
         }
         self.memory.is_blocked = false;
-        self.staff.want(self.places_wanted());
+        // Who wanted hands now and gave them back below would be woken by each that comes, without end.
+        let is_held = self.queue.jobs() > 0 && self.is_held();
+        self.staff.want(if is_held { self.staff.at_work() } else { self.places_wanted() });
         while self.stop == Stop::No && self.staff.has_idle() && self.queue.jobs() > 0 && !self.is_held() {
             let next = match self.admitted_aside() {
                 Some(pending) => Next::Job(pending),
@@ -71,16 +78,21 @@ impl Runner<'_> {
                 Next::Empty => break,
                 Next::Blocked => {
                     self.is_order_blocked = true;
+                    self.memory.is_blocked = self.queue.has_one_aside();
                     break;
                 }
                 Next::Job(pending) if !self.admits(&pending) => {
                     self.ran.measures.put_off += 1;
                     if let Err(pending) = self.queue.set_aside(pending) {
                         self.queue.put_back(pending);
+                        self.memory.is_blocked = true;
                         break;
                     }
                 }
-                Next::Refused(pending, fault) => self.fail_to_start(pending, &fault),
+                Next::Refused(pending, fault) => {
+                    self.fail_to_start(pending, &fault);
+                    self.read_list();
+                }
                 Next::Job(pending) => {
                     if !self.try_to_start(pending, mover) {
                         break;
@@ -92,8 +104,11 @@ impl Runner<'_> {
             }
         }
         // While time, memory or order hold all jobs back, others may have the hands.
-        let is_held =
-            self.look_again.is_some() || self.next_start.is_some() || self.is_order_blocked || self.memory.is_blocked;
+        let is_held = self.questions.is_any_open()
+            || self.look_again.is_some()
+            || self.next_start.is_some()
+            || self.is_order_blocked
+            || self.memory.is_blocked;
         let wanted = if is_held { self.staff.at_work() } else { self.places_wanted() };
         let spare = match self.running {
             0 => 0,
@@ -112,7 +127,12 @@ impl Runner<'_> {
     }
 
     fn places_wanted(&self) -> usize {
-        self.options.width.min(self.staff.at_work() + self.queue.jobs().max(self.lacking))
+        let at_work = self.staff.at_work();
+        if self.lacking > 0 && at_work + self.lacking > self.options.width {
+            // The next job needs places of those that run: what it would have besides lies idle until then, and others may have it.
+            return at_work;
+        }
+        self.options.width.min(at_work + self.queue.jobs().max(self.lacking))
     }
 
     /// Places for the next job, as many as it asks for. When it alone is left to run and others have the hands, it waits a moment
@@ -137,7 +157,12 @@ impl Runner<'_> {
 
     /// Whether something other than hands and order holds all jobs back.
     fn is_held(&mut self) -> bool {
-        if self.rest_is_due || self.next_start.is_some() || self.look_again.is_some() || self.is_backed_up() {
+        if self.rest_is_due
+            || self.questions.is_any_open()
+            || self.next_start.is_some()
+            || self.look_again.is_some()
+            || self.is_backed_up()
+        {
             return true;
         }
         let cause =
@@ -181,7 +206,13 @@ impl Runner<'_> {
                 self.leave_out(&pending, earlier);
                 true
             }
+            Ok((Preparation::Asked, _)) => {
+                self.staff.put_back(crew);
+                self.queue.put_back(pending);
+                false
+            }
             Ok((Preparation::Ready(prepared), running)) => {
+                self.questions.forget(pending.spec.number);
                 self.note_start(slot, Running { pending, crew, starter, ..running });
                 match starter {
                     Mover::Loop => self.starters.give_to_loop(prepared),
@@ -211,6 +242,10 @@ impl Runner<'_> {
         }
         self.shortages = 0;
         self.fail_to_start(pending, fault);
+        self.short_failures += u32::from(fault.is_a_shortage());
+        if self.short_failures >= SHORT_FAILURES_MAX {
+            self.stop_jobs(Stop::Soon);
+        }
         true
     }
 
@@ -231,6 +266,14 @@ impl Runner<'_> {
         running.key = self.key_of(spec, &running.words);
         if let Some(earlier) = self.is_left_out(&running, spec, pending.failures + 1) {
             return Ok((Preparation::LeftOut(earlier), running));
+        }
+        if self.options.asking == Asking::Always {
+            let job = JobView { number: spec.number, words: &running.words, attempt: pending.failures + 1 };
+            match self.permission(job) {
+                Some(true) => {}
+                Some(false) => return Ok((Preparation::LeftOut(Earlier::Succeeded), running)),
+                None => return Ok((Preparation::Asked, running)),
+            }
         }
         if let Some(template) = &self.options.tag {
             let tag = template.compose(&spec.words, place, false).map_err(nul)?;
@@ -282,7 +325,7 @@ impl Runner<'_> {
         Some(self.keys.of(spec, &words))
     }
 
-    /// Whether an earlier run did this job, or the observer does not want it, which nobody is made to wait for.
+    /// Whether an earlier run did this job.
     fn is_left_out(&mut self, running: &Running, spec: &Spec, attempt: u32) -> Option<Earlier> {
         let view = JobView { number: spec.number, words: &running.words, attempt };
         if let (Some(done), Some(key), 1) = (&mut self.around.done, running.key, attempt) {
@@ -294,12 +337,12 @@ impl Runner<'_> {
                 self.observer.tell(&Event::Interrupted(view));
             }
         }
-        let is_declined = self.options.asking == Asking::Always && !self.observer.approves(view);
-        is_declined.then_some(Earlier::Succeeded)
+        None
     }
 
     fn leave_out(&mut self, pending: &Pending, earlier: Earlier) {
         self.ran.left_out += 1;
+        self.questions.forget(pending.spec.number);
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
         self.settle(pending, earlier == Earlier::Succeeded, 0);
         self.deliver(pending.spec.number, None);
@@ -314,7 +357,7 @@ impl Runner<'_> {
         running.waited_ns = since_begin_ns.saturating_sub(running.pending.since_ns);
         running.began_s = SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64());
         let timeout = more.and_then(|more| more.timeout).or_else(|| self.time_limit());
-        running.due = timeout.map(|time| (running.started + time, 0));
+        running.due = timeout.filter(|time| !time.is_zero()).map(|time| (running.started + time, 0));
         running.chain_ns = self.chain_before(more);
         if !self.options.delay.is_zero() {
             self.next_start = Some(running.started + self.options.delay);
@@ -348,7 +391,7 @@ impl Runner<'_> {
     }
 
     fn note_begin(&mut self, slot: usize, mut running: Running, pid: Pid) {
-        self.shortages = 0;
+        (self.shortages, self.short_failures) = (0, 0);
         running.pid = Some(pid);
         let is_again = running.pending.failures > 0;
         let waits_for_others = is_again || running.chain_ns > 0 || self.queue.barriers_passed() > 0;

@@ -29,18 +29,6 @@ pub struct Claim {
     pub is_aged: bool,
 }
 
-/// Where runs of class low and idle stand in their turns at what cannot be divided, 0 to below 1. Of all phases alike, each has its exact share.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Phase(f64);
-
-impl Phase {
-    /// That of turn number `turn`. In steps of nearly the golden ratio: few turns one after the other are spread evenly, whatever the shares
-    /// are; after 1000 they begin anew.
-    pub fn of_turn(turn: u64) -> Self {
-        Self((turn % 1000 * 619 % 1000) as f64 / 1000.0)
-    }
-}
-
 /// A CPU quota of a control group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
@@ -69,6 +57,14 @@ impl Claim {
         if self.rests { 0 } else { self.held.saturating_add(self.waiting).min(useful).min(cpus) }
     }
 
+    /// Hands of its own that it would take in the end: of several that it lacks it may wait for one after the other.
+    fn would_take(&self) -> u32 {
+        match self.waiting {
+            0 => self.wants(),
+            _ => Self { waiting: u32::MAX, ..*self }.wants(),
+        }
+    }
+
     fn is_guaranteed_one(&self) -> bool {
         self.inherited == 0 && self.wants() > 0 && (self.class >= Priority::Normal || self.is_aged)
     }
@@ -78,8 +74,8 @@ impl Claim {
 ///
 /// First everybody who is guaranteed a hand gets one, above capacity if need be. What is left goes hand by hand to the
 /// highest class, there to the run with the least for its weight, until it wants no more; then to the next class. Runs of low and
-/// idle, which are guaranteed nothing, take turns at what cannot be divided among them: `phase` says whose it is.
-pub fn entitlements(capacity: u32, phase: Phase, claims: &[Claim]) -> Vec<Entitled> {
+/// idle, which are guaranteed nothing, take turns at what cannot be divided among them: `turn` says whose it is.
+pub fn entitlements(capacity: u32, turn: u64, claims: &[Claim]) -> Vec<Entitled> {
     let mut division = Division::new(capacity, claims);
     let mut order: Vec<usize> = (0..claims.len()).collect();
     // Stable: within a class in the order of the rows.
@@ -88,22 +84,41 @@ pub fn entitlements(capacity: u32, phase: Phase, claims: &[Claim]) -> Vec<Entitl
         division.give_first(index);
     }
     for class in [Priority::High, Priority::Normal, Priority::Low, Priority::Idle] {
-        division.serve(class, phase);
+        division.serve(class, turn);
     }
     division.entitled
 }
 
-/// LIMIT: halvings when shares are looked for: closer than what decides between two runs.
+/// LIMIT: halvings when shares are looked for: to a millionth of a hand, for weights from 1 to 10,000.
 const SHARE_BITS: u32 = 40;
+
+/// By steps of this, few turns one after the other are spread evenly, whatever the shares are.
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
+
+/// A number above 0, at most 1, that `index` draws in `turn`: the same in all processes (the finalizer of splitmix64).
+fn drawn(turn: u64, index: usize) -> f64 {
+    let mut bits = (turn << 16).wrapping_add(index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let most = 1_u64 << f64::MANTISSA_DIGITS;
+    (((bits ^ (bits >> 31)) % most) + 1) as f64 / most as f64
+}
 
 /// A run that wants more hands.
 struct Open {
     index: usize,
-    /// What is taken off its next hand when hands are compared: less than one.
+    /// What is taken off its next hand when hands are compared: less than one, or where it is drawn at most that.
     lead: f64,
 }
 
+impl Open {
+    fn without_lead(index: usize) -> Self {
+        Self { index, lead: 0.0 }
+    }
+}
+
 /// How far the dividing has come.
+#[derive(Clone)]
 struct Division<'a> {
     claims: &'a [Claim],
     entitled: Vec<Entitled>,
@@ -135,13 +150,19 @@ impl<'a> Division<'a> {
     }
 
     /// Gives to the runs of `class` until nobody wants more or nothing is left.
-    fn serve(&mut self, class: Priority, phase: Phase) {
-        let wants_more = |division: &Self, index: usize| {
-            division.claims[index].class == class && division.entitled[index].may_hold < division.claims[index].wants()
+    fn serve(&mut self, class: Priority, turn: u64) {
+        let is_served = |&index: &usize| {
+            self.claims[index].class == class && self.entitled[index].may_hold < self.claims[index].wants()
         };
-        let wanting: Vec<usize> = (0..self.claims.len()).filter(|&index| wants_more(self, index)).collect();
-        let leads = if class < Priority::Normal { self.leads(&wanting, phase) } else { vec![0.0; wanting.len()] };
-        let mut open: Vec<Open> = wanting.into_iter().zip(leads).map(|(index, lead)| Open { index, lead }).collect();
+        let mut open: Vec<Open> = (0..self.claims.len()).filter(is_served).map(Open::without_lead).collect();
+        if class < Priority::Normal && open.len() > 1 {
+            self.give_leads(&mut open, turn);
+        }
+        self.deal(open, Claim::wants);
+    }
+
+    /// Gives hand by hand to the neediest of `open`.
+    fn deal(&mut self, mut open: Vec<Open>, wants: fn(&Claim) -> u32) {
         while self.left > 0 {
             let Some(position) = self.neediest(&open) else { return };
             let index = open[position].index;
@@ -152,7 +173,7 @@ impl<'a> Division<'a> {
             }
             self.left -= 1;
             self.give(index);
-            if !wants_more(self, index) {
+            if self.entitled[index].may_hold >= wants(&self.claims[index]) {
                 open.remove(position);
             }
         }
@@ -164,34 +185,69 @@ impl<'a> Division<'a> {
         (0..open.len()).min_by(|&one, &other| after(&open[one]).total_cmp(&after(&open[other])))
     }
 
-    /// What each of `wanting` is ahead by when hands are compared, less than one hand. Their shares, parts of hands included, stand in a row, and
-    /// marks one hand apart beside it, the first at the phase: who has a mark on its share begins with a lead so large that this hand is
-    /// its own. This is systematic sampling: over all phases the hands of each are its share (W. G. Madow, 1949).
-    fn leads(&self, wanting: &[usize], phase: Phase) -> Vec<f64> {
-        let mut begin = phase.0;
-        let lead = |share: f64| {
-            let lead = begin.fract();
-            begin += share;
-            lead
-        };
-        self.shares(wanting).into_iter().map(lead).collect()
+    /// Says what each of `open` is ahead by when hands are compared.
+    ///
+    /// Where all who compete may use the same CPUs, by systematic sampling (W. G. Madow, 1949): their shares, parts of hands included, stand in a
+    /// row, and marks one hand apart beside it, of which the first moves from turn to turn. Who has a mark on its share begins with a lead so large that
+    /// this hand comes before all unmarked ones: over the turns the hands of each are its share.
+    ///
+    /// Where masks or quotas differ it is not known beforehand who stands in whose way: each draws a time from an exponential distribution,
+    /// and of any who want one hand each gets it as often as its weight says.
+    fn give_leads(&self, open: &mut [Open], turn: u64) {
+        let mut trial = self.clone();
+        trial.deal(open.iter().map(|open| Open::without_lead(open.index)).collect(), Claim::would_take);
+        let among = self.competitors(open);
+        for number in 0..open.len() {
+            let mut members: Vec<&mut Open> =
+                open.iter_mut().zip(&among).filter(|(_, among)| **among == number).map(|(open, _)| open).collect();
+            let indices: Vec<usize> = members.iter().map(|open| open.index).collect();
+            if !self.are_alike(&indices) {
+                members.iter_mut().for_each(|open| open.lead = 1.0 + drawn(turn, open.index).ln());
+                continue;
+            }
+            let there_is = indices.iter().map(|&index| f64::from(trial.has(index))).sum();
+            let mut begin = (turn as f64 * GOLDEN_RATIO).fract();
+            for (open, share) in members.iter_mut().zip(self.shares(&indices, there_is)) {
+                open.lead = begin.fract();
+                begin += share;
+            }
+        }
     }
 
-    /// What each would have if hands could be divided, what it has already included: by weight, nobody more than it wants.
-    fn shares(&self, wanting: &[usize]) -> Vec<f64> {
+    fn are_alike(&self, indices: &[usize]) -> bool {
+        let bounds = |&index: &usize| (self.claims[index].cpus, self.claims[index].quota.map(|quota| quota.group));
+        indices.windows(2).all(|pair| bounds(&pair[0]) == bounds(&pair[1]))
+    }
+
+    /// For each of `open` a number that it has in common with those it competes with for CPUs or a quota, at first or second hand.
+    fn competitors(&self, open: &[Open]) -> Vec<usize> {
+        let mut among: Vec<usize> = (0..open.len()).collect();
+        for one in 0..open.len() {
+            for other in 0..one {
+                let (a, b) = (&self.claims[open[one].index], &self.claims[open[other].index]);
+                let is_one_quota = a.quota.is_some_and(|quota| b.quota.is_some_and(|other| other.group == quota.group));
+                let (from, to) = (among[one], among[other]);
+                if from != to && (is_one_quota || !a.cpus.and(&b.cpus).is_empty()) {
+                    among.iter_mut().filter(|number| **number == from).for_each(|number| *number = to);
+                }
+            }
+        }
+        among
+    }
+
+    /// What each would have of `there_is` if hands could be divided, what it has already included: by weight, nobody more than it would take.
+    fn shares(&self, indices: &[usize], there_is: f64) -> Vec<f64> {
         let least = |index: usize| f64::from(self.has(index));
-        let most = |index: usize| f64::from(self.claims[index].inherited + self.claims[index].wants());
+        let most = |index: usize| f64::from(self.claims[index].inherited + self.claims[index].would_take());
         let at = |level: f64| move |&index: &usize| (level * self.weight(index)).clamp(least(index), most(index));
-        let there_is = f64::from(self.left.min(self.seating.free.count() as u32))
-            + wanting.iter().map(|&index| least(index)).sum::<f64>();
-        let (mut low, mut high) =
-            (0.0, wanting.iter().map(|&index| most(index) / self.weight(index)).fold(0.0, f64::max));
+        let highest = |&index: &usize| most(index) / self.weight(index);
+        let (mut low, mut high) = (0.0, indices.iter().map(highest).fold(0.0, f64::max));
         for _ in 0..SHARE_BITS {
             let middle = (low + high) / 2.0;
-            let is_too_high = wanting.iter().map(at(middle)).sum::<f64>() > there_is;
+            let is_too_high = indices.iter().map(at(middle)).sum::<f64>() > there_is;
             *(if is_too_high { &mut high } else { &mut low }) = middle;
         }
-        wanting.iter().map(at(low)).collect()
+        indices.iter().map(at(low)).collect()
     }
 
     fn has(&self, index: usize) -> u32 {
@@ -220,6 +276,7 @@ impl Quota {
 
 /// Which CPUs the hands given so far could be on: shows whether one more has a place, where masks differ. This is the
 /// matching of a bipartite graph with augmenting paths (Kuhn), over runs instead of single hands.
+#[derive(Clone)]
 struct Seating<'a> {
     claims: &'a [Claim],
     free: CpuSet,
@@ -283,7 +340,7 @@ mod tests {
     }
 
     fn may_hold(claims: &[Claim]) -> Vec<u32> {
-        entitlements(u32::MAX, Phase::default(), claims).iter().map(|entitled| entitled.may_hold).collect()
+        entitlements(u32::MAX, 0, claims).iter().map(|entitled| entitled.may_hold).collect()
     }
 
     #[test]
@@ -291,7 +348,7 @@ mod tests {
         assert_eq!(may_hold(&[claim(Priority::Normal, 4, 0)]), [4]);
         let two = [claim(Priority::Normal, 4, 0), claim(Priority::Normal, 0, 4)];
         assert_eq!(may_hold(&two), [2, 2]);
-        assert_eq!(entitlements(u32::MAX, Phase::default(), &two)[0].must_return, 2);
+        assert_eq!(entitlements(u32::MAX, 0, &two)[0].must_return, 2);
     }
 
     #[test]
@@ -311,29 +368,35 @@ mod tests {
     fn nobody_goes_beyond_useful_width_and_the_rest_is_lent() {
         let narrow = Claim { useful_width: 1, ..claim(Priority::High, 3, 5) };
         assert_eq!(may_hold(&[narrow, claim(Priority::Idle, 0, 8)]), [1, 3]);
-        assert_eq!(entitlements(u32::MAX, Phase::default(), &[narrow])[0].must_return, 2);
+        assert_eq!(entitlements(u32::MAX, 0, &[narrow])[0].must_return, 2);
     }
 
     #[test]
     fn first_hands_go_above_capacity_and_say_so() {
         let crowd = vec![claim(Priority::Normal, 0, 2); 6];
-        let entitled = entitlements(u32::MAX, Phase::default(), &crowd);
+        let entitled = entitlements(u32::MAX, 0, &crowd);
         assert!(entitled.iter().all(|entitled| entitled.may_hold == 1));
         assert_eq!(entitled.iter().map(|entitled| entitled.above).sum::<u32>(), 2);
     }
 
-    /// Hands of each over all turns, on average.
-    fn over_all_turns(claims: &[Claim]) -> Vec<f64> {
+    /// Hands of each in 5000 turns, on average.
+    fn over_many_turns(claims: &[Claim]) -> Vec<f64> {
         let mut hands = vec![0; claims.len()];
-        for turn in 0..1000 {
-            let entitled = entitlements(u32::MAX, Phase::of_turn(turn), claims);
+        for turn in 0..5000 {
+            let entitled = entitlements(u32::MAX, turn, claims);
             hands.iter_mut().zip(entitled).for_each(|(hands, entitled)| *hands += entitled.may_hold);
         }
-        hands.into_iter().map(|hands| f64::from(hands) / 1000.0).collect()
+        hands.into_iter().map(|hands| f64::from(hands) / 5000.0).collect()
+    }
+
+    fn assert_near(claims: &[Claim], expected: &[f64]) {
+        let hands = over_many_turns(claims);
+        let is_near = |(hands, expected): (&f64, &f64)| (hands - expected).abs() < 0.002;
+        assert!(hands.iter().zip(expected).all(is_near), "{hands:?} for {expected:?}");
     }
 
     #[test]
-    fn low_runs_have_exactly_their_shares_over_all_turns() {
+    fn low_runs_have_their_shares_over_many_turns() {
         let of = |weight, cpus| Claim { weight, cpus: CpuSet::of(0..cpus), ..claim(Priority::Low, 0, 8) };
         for (cpus, weights, expected) in [
             (1, &[100, 10][..], &[10.0 / 11.0, 1.0 / 11.0][..]),
@@ -344,9 +407,7 @@ mod tests {
             (4, &[100, 100, 100, 100, 100, 300], &[0.5, 0.5, 0.5, 0.5, 0.5, 1.5]),
         ] {
             let claims: Vec<Claim> = weights.iter().map(|&weight| of(weight, cpus)).collect();
-            for (hands, expected) in over_all_turns(&claims).into_iter().zip(expected) {
-                assert!((hands - expected).abs() < 0.0025, "{weights:?} on {cpus}: {hands} for {expected}");
-            }
+            assert_near(&claims, expected);
         }
     }
 
@@ -356,11 +417,36 @@ mod tests {
         let (silent, paused) = (Claim { waiting: 0, ..hungry }, Claim { rests: true, ..hungry });
         let one_cpu = |claim: Claim| Claim { cpus: CpuSet::of([0]), ..claim };
         let claims = [hungry, silent, hungry, silent, paused, silent].map(one_cpu);
-        assert_eq!(over_all_turns(&claims), [0.5, 0.0, 0.5, 0.0, 0.0, 0.0]);
+        assert_near(&claims, &[0.5, 0.0, 0.5, 0.0, 0.0, 0.0]);
         let narrow = Claim { useful_width: 1, ..hungry };
-        assert_eq!(over_all_turns(&[hungry, narrow, hungry]), [1.5, 1.0, 1.5]);
+        assert_near(&[hungry, narrow, hungry], &[1.5, 1.0, 1.5]);
         let job = Claim { inherited: 1, ..hungry };
-        assert_eq!(over_all_turns(&[hungry, job]), [2.5, 1.5], "what it has from its runner counts");
+        assert_near(&[hungry, job], &[2.5, 1.5]);
+    }
+
+    #[test]
+    fn nobody_starves_by_what_others_could_use() {
+        let low = |weight, cpus: std::ops::Range<usize>| Claim {
+            weight,
+            cpus: CpuSet::of(cpus),
+            ..claim(Priority::Low, 0, 8)
+        };
+        // A run that has nothing to do knows more CPUs.
+        let silent = Claim { waiting: 0, ..low(100, 0..4) };
+        assert_near(&[low(100, 0..1), low(300, 0..1), silent], &[0.25, 0.75, 0.0]);
+        let in_quota = |weight| Claim { quota: Some(Quota { group: 7, millicores: 1000 }), ..low(weight, 0..4) };
+        assert_near(&[in_quota(100), in_quota(300)], &[0.25, 0.75]);
+        assert_near(&[in_quota(100), in_quota(100), in_quota(100)], &[1.0 / 3.0; 3]);
+        let higher = Claim { cpus: CpuSet::of([1]), ..claim(Priority::High, 1, 0) };
+        assert_near(&[low(100, 0..1), low(300, 0..1), low(100, 2..3), low(900, 2..3)], &[0.25, 0.75, 0.1, 0.9]);
+        // By lot: 5000 drawings.
+        for (weight, share) in [(100, 0.5), (300, 0.25)] {
+            let hands = over_many_turns(&[low(100, 0..1), low(weight, 0..2), higher]);
+            assert!(
+                (hands[0] - share).abs() < 0.03 && (hands[0] + hands[1] - 1.0).abs() < 1e-9,
+                "{hands:?} for {share}"
+            );
+        }
     }
 
     #[test]
@@ -368,7 +454,7 @@ mod tests {
         let claims = [claim(Priority::Low, 0, 1); 8].map(|claim| Claim { cpus: CpuSet::of([0]), ..claim });
         let mut last = [0; 8];
         for turn in 0..2000 {
-            let entitled = entitlements(u32::MAX, Phase::of_turn(turn), &claims);
+            let entitled = entitlements(u32::MAX, turn, &claims);
             let winner = entitled.iter().position(|entitled| entitled.may_hold == 1).expect("one of them");
             assert!(turn < 30 || turn - last[winner] <= 13, "run {winner} waited from turn {} to {turn}", last[winner]);
             last[winner] = turn;
@@ -399,15 +485,12 @@ mod tests {
     #[test]
     fn the_paused_and_the_stopped_hold_nothing() {
         let paused = Claim { rests: true, ..claim(Priority::High, 3, 1) };
-        assert_eq!(
-            entitlements(u32::MAX, Phase::default(), &[paused])[0],
-            Entitled { may_hold: 0, must_return: 3, above: 0 }
-        );
+        assert_eq!(entitlements(u32::MAX, 0, &[paused])[0], Entitled { may_hold: 0, must_return: 3, above: 0 });
     }
 
     #[test]
     fn a_smaller_capacity_is_kept_to() {
-        assert_eq!(entitlements(3, Phase::default(), &[claim(Priority::Normal, 4, 0)])[0].must_return, 1);
+        assert_eq!(entitlements(3, 0, &[claim(Priority::Normal, 4, 0)])[0].must_return, 1);
     }
 
     #[test]

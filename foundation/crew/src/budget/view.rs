@@ -3,7 +3,7 @@
 
 use super::Priority;
 use super::cpu_set::CpuSet;
-use super::entitlement::{Claim, Entitled, Phase, entitlements};
+use super::entitlement::{Claim, Entitled, entitlements};
 use super::layout::{ClaimWord, HandWord, ROWS, claim_word, hand_word, post_above};
 use super::memory::Memory;
 use super::row::{self, RowSeen};
@@ -131,25 +131,25 @@ impl View {
 
     /// What each row may do, in the order of [`View::rows`].
     pub fn entitled(&self, capacity: u32) -> Vec<Entitled> {
-        entitlements(capacity, self.phase(), &self.claims())
+        entitlements(capacity, self.turn(), &self.claims())
     }
 
     /// Whether the row at `position` would get a hand more if it waited for one more.
     pub fn may_hold_one_more(&self, position: usize) -> bool {
         let mut claims = self.claims();
         claims[position].waiting += 1;
-        entitlements(u32::MAX, self.phase(), &claims)[position].may_hold > self.held(&self.rows[position])
+        entitlements(u32::MAX, self.turn(), &claims)[position].may_hold > self.held(&self.rows[position])
     }
 
     /// What each row could hold if everybody wanted as much as would make them faster: what is held beyond that is lent.
     pub fn entitled_if_all_wanted(&self, capacity: u32) -> Vec<Entitled> {
         let greedy = |claim: Claim| Claim { waiting: claim.useful_width, ..claim };
         let claims: Vec<Claim> = self.claims().into_iter().map(greedy).collect();
-        entitlements(capacity, self.phase(), &claims)
+        entitlements(capacity, self.turn(), &claims)
     }
 
-    fn phase(&self) -> Phase {
-        Phase::of_turn(self.now_ms / TURN_MS)
+    fn turn(&self) -> u64 {
+        self.now_ms / TURN_MS
     }
 
     fn claim(&self, seen: &RowSeen) -> Claim {
@@ -216,7 +216,7 @@ mod tests {
         for (row, &hands) in hands.iter().enumerate() {
             let share = f64::from(hands) / turns as f64;
             let expected = if row == 5 { 1.5 } else { 0.5 };
-            assert!((share / expected - 1.0).abs() < 0.01, "row {row}: {share} of {expected}");
+            assert!((share / expected - 1.0).abs() < 0.02, "row {row}: {share} of {expected}");
         }
     }
 
