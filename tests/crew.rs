@@ -48,6 +48,26 @@ fn nobody_there_is_no_error() {
 }
 
 #[test]
+fn a_program_that_sleeps_keeps_one_core_and_others_have_the_rest() {
+    let place = place();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(binary());
+        command.args(["crew", "run"]).args(arguments).current_dir(place.folder());
+        command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null());
+        Running { child: command.spawn().expect("the program starts") }
+    };
+    let sleeper = run(&["--", "sleep", "777"]);
+    wait_until("it has its hands", || holds(&place, &sleeper) > 0);
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let low = run(&["--priority", "low", "--", "sh", "-c", "while :; do :; done"]);
+    let width = |running| field(&place, running, "useful").and_then(|useful| useful.parse::<usize>().ok());
+    wait_until("both are as wide as they can use", || {
+        width(&sleeper) == Some(1) && (cores == 1 || width(&low) == Some(1))
+    });
+    wait_until("the low one goes on beside it", || cores == 1 || holds(&place, &low) == 1);
+}
+
+#[test]
 fn a_higher_class_gets_the_cores_and_orders_turn_that_round() {
     let place = place();
     let low = start(&place, &["--priority", "low"]);

@@ -317,6 +317,10 @@ impl Guest for Tree {
         let stopped = std::mem::take(&mut *self.stopped.lock().unwrap_or_else(PoisonError::into_inner));
         process_tree::go_on(&stopped);
     }
+
+    fn runnable(&self) -> usize {
+        process_tree::runnable(self.root)
+    }
 }
 
 impl Tree {

@@ -2,6 +2,7 @@
 //! and gives back what others are entitled to. Starts nothing and asks no kernel: a [`Guest`] carries the program's side.
 
 use crate::budget::{Hand, Passport, Proxy};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The program, as far as a steward can rule it.
@@ -12,12 +13,43 @@ pub trait Guest {
     fn rest(&self);
     /// Has one again.
     fn go_on(&self);
+    /// How many of its threads run or could: what it has a use for now.
+    fn runnable(&self) -> usize;
+}
+
+/// LIMIT: looks by which it is judged what a program has a use for. More: its hands lie idle longer; fewer: it is taken for narrower than it is, where
+/// its threads wait for each other.
+const LOOKS: usize = 8;
+
+/// What a program has a use for: the most threads that could run at the last looks.
+struct Appetite {
+    width: usize,
+    seen: VecDeque<usize>,
+}
+
+impl Appetite {
+    fn of(width: usize) -> Self {
+        Self { width, seen: VecDeque::with_capacity(LOOKS) }
+    }
+
+    fn note(&mut self, runnable: usize) {
+        if self.seen.len() == LOOKS {
+            self.seen.pop_front();
+        }
+        self.seen.push_back(runnable);
+    }
+
+    fn useful_width(&self) -> usize {
+        let most = self.seen.iter().copied().max().unwrap_or(0);
+        if self.seen.len() < LOOKS { self.width } else { most.clamp(1, self.width) }
+    }
 }
 
 /// One program's hands.
 pub struct Steward<'a> {
     proxy: &'a dyn Proxy,
-    width: usize,
+    appetite: Appetite,
+    useful_width: usize,
     /// CPUs that the program could use at all, for a hand that has none of its own.
     allowed: Vec<usize>,
     hands: Vec<Hand>,
@@ -31,7 +63,7 @@ impl<'a> Steward<'a> {
     pub fn new(proxy: &'a dyn Proxy, width: usize, allowed: Vec<usize>) -> Self {
         assert!(!allowed.is_empty(), "whoever runs has a CPU");
         let width = width.clamp(1, allowed.len());
-        Self { proxy, width, allowed, hands: Vec::new() }
+        Self { proxy, appetite: Appetite::of(width), useful_width: width, allowed, hands: Vec::new() }
     }
 
     /// Waits for a first hand and takes what else can be had now: the CPUs to begin with. None when it is over before that.
@@ -59,6 +91,9 @@ impl<'a> Steward<'a> {
         let mut given = self.cpus();
         loop {
             let moment = self.proxy.moment();
+            if !given.is_empty() {
+                self.judge(guest);
+            }
             self.take_and_return();
             if is_over.load(Ordering::SeqCst) {
                 return;
@@ -84,19 +119,38 @@ impl<'a> Steward<'a> {
         self.hands.into_iter().for_each(|hand| self.proxy.give_back(hand));
     }
 
+    /// What the program has no use for is for others, if there are any.
+    fn judge(&mut self, guest: &dyn Guest) {
+        if self.proxy.has_company() {
+            self.appetite.note(guest.runnable());
+        } else {
+            self.appetite.seen.clear();
+        }
+        let useful_width = self.appetite.useful_width();
+        if useful_width != self.useful_width {
+            self.useful_width = useful_width;
+            self.proxy.set_useful_width(useful_width);
+        }
+    }
+
     /// One look: back with what others are entitled to, and up to the width with what can be had.
     fn take_and_return(&mut self) {
         // The newest first: the first hand is the one that is guaranteed.
         while let Some(at) = self.hands.iter().rposition(|hand| self.proxy.must_return(hand)) {
             self.proxy.give_back(self.hands.remove(at));
         }
-        self.proxy.wish_for(self.width - self.hands.len());
-        while self.hands.len() < self.width
+        while self.hands.len() > self.useful_width
+            && let Some(hand) = self.hands.pop()
+        {
+            self.proxy.give_back(hand);
+        }
+        self.proxy.wish_for(self.useful_width - self.hands.len());
+        while self.hands.len() < self.useful_width
             && let Some(hand) = self.proxy.try_take()
         {
             self.hands.push(hand);
         }
-        self.proxy.wish_for(self.width - self.hands.len());
+        self.proxy.wish_for(self.useful_width - self.hands.len());
     }
 
     /// The CPUs of its hands, ascending. A hand above capacity has none: it shares one with somebody, a fixed one, so that a
@@ -131,6 +185,7 @@ mod tests {
     struct Played<'a> {
         steps: &'a [Then],
         is_over: &'a AtomicBool,
+        has_company: bool,
         state: Mutex<(usize, Vec<usize>)>,
         log: &'a Mutex<Vec<String>>,
     }
@@ -184,6 +239,9 @@ mod tests {
                 log.push(wish);
             }
         }
+        fn has_company(&self) -> bool {
+            self.has_company
+        }
         fn moment(&self) -> Moment {
             Moment::default()
         }
@@ -205,12 +263,19 @@ mod tests {
         fn go_on(&self) {
             self.lock().expect("no panic").push("go on".to_owned());
         }
+        fn runnable(&self) -> usize {
+            1
+        }
     }
 
     /// What a program of `width` on CPUs 0 to 3 goes through, with what it begins with; and what it still has at the end.
     fn played(width: usize, steps: &[Then]) -> (Option<Vec<usize>>, Vec<String>, usize) {
+        played_in_company(false, width, steps)
+    }
+
+    fn played_in_company(has_company: bool, width: usize, steps: &[Then]) -> (Option<Vec<usize>>, Vec<String>, usize) {
         let (is_over, log) = (AtomicBool::new(false), Mutex::new(Vec::new()));
-        let proxy = Played { steps, is_over: &is_over, state: Mutex::new((0, Vec::new())), log: &log };
+        let proxy = Played { steps, is_over: &is_over, has_company, state: Mutex::new((0, Vec::new())), log: &log };
         let mut steward = Steward::new(&proxy, width, vec![0, 1, 2, 3]);
         let begun = steward.begin(&is_over);
         if begun.is_some() {
@@ -251,6 +316,30 @@ mod tests {
         let begun = begun.expect("two hands are there");
         assert!(begun.len() == 2 && begun[0] == 0 && begun[1] < 4 && begun[1] > 0, "{begun:?}");
         assert_eq!(left, 0);
+    }
+
+    #[test]
+    fn what_a_program_has_no_use_for_goes_back_while_others_are_there() {
+        let mut steps = [NOTHING; LOOKS + 2];
+        steps[0] = Then { free: &[1, 2], back: &[] };
+        let (begun, log, _) = played_in_company(true, 2, &steps);
+        assert_eq!(
+            (begun, log),
+            (Some(vec![1, 2]), vec!["wish 2".to_owned(), "wish 0".to_owned(), "hold to [1]".to_owned()])
+        );
+        let (_, log, _) = played_in_company(false, 2, &steps);
+        assert_eq!(log, ["wish 2", "wish 0"], "alone it keeps what it has");
+        let mut appetite = Appetite::of(4);
+        (0..LOOKS - 1).for_each(|_| appetite.note(0));
+        assert_eq!(appetite.useful_width(), 4, "not known yet");
+        appetite.note(9);
+        assert_eq!(appetite.useful_width(), 4);
+        (0..LOOKS - 1).for_each(|_| appetite.note(2));
+        assert_eq!(appetite.useful_width(), 4, "it could use them a moment ago");
+        appetite.note(2);
+        assert_eq!(appetite.useful_width(), 2);
+        (0..LOOKS).for_each(|_| appetite.note(0));
+        assert_eq!(appetite.useful_width(), 1);
     }
 
     #[test]

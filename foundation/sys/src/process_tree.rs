@@ -108,6 +108,17 @@ pub fn hold_to(root: Pid, cpus: &[usize]) -> io::Result<()> {
     refused
 }
 
+/// How many threads below `root` run or wait for a CPU.
+pub fn runnable(root: Pid) -> usize {
+    let is_runnable = |process: Pid, thread: &Pid| {
+        let (process, thread) = (process.as_raw_nonzero(), thread.as_raw_nonzero());
+        let stat = std::fs::read(format!("/proc/{process}/task/{thread}/stat")).unwrap_or_default();
+        parent_and_state(&stat).is_some_and(|(_, state)| state == b'R')
+    };
+    let count = |pid: Pid| threads_of(pid).iter().filter(|thread| is_runnable(pid, thread)).count();
+    descendants(root).into_iter().map(|process| count(process.pid)).sum()
+}
+
 fn threads_of(process: Pid) -> Vec<Pid> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero())) else { return Vec::new() };
     entries.filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()

@@ -381,6 +381,11 @@ impl Seat {
         self.put(field::LISTENS, 1);
     }
 
+    /// Whether other runs are there.
+    pub(super) fn has_company(&self) -> bool {
+        row::present(self.words()).any(|row| row != self.row)
+    }
+
     /// Whether any run waits for a hand.
     pub(super) fn is_anybody_hungry(&self) -> bool {
         row::is_anybody_hungry(self.words())

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// How often a proxy looks by itself while nobody is hungry: for a table that was removed, which nothing announces. Longer lets
 /// old and new runs overlap longer; shorter wakes a machine that rests.
 const LOOK_AT_REST: Duration = Duration::from_secs(10);
+/// The same while others are there, or this run leaves cores to strangers: what its program can use, and what strangers do, is looked at.
+/// Longer keeps from others for longer what nobody uses.
+const LOOK_IN_COMPANY: Duration = Duration::from_secs(1);
 /// The same while somebody is hungry: waiting long changes who is entitled to what, which nothing announces either; and the dead
 /// and the stopped have to be looked after. As long as a hungry run's own slowest look.
 const LOOK_HUNGRY: Duration = super::sleep::ROUND;
@@ -23,6 +26,8 @@ pub trait Proxy: Lease {
     fn cpu_of(&self, hand: &Hand) -> Option<usize>;
     /// Says that `hands` more are wanted. Others then give back what they hold beyond their share, and [`Lease::try_take`] gets it.
     fn wish_for(&self, hands: usize);
+    /// Whether other runs are there, that could use what the program does not.
+    fn has_company(&self) -> bool;
     /// The moment to begin a sleep with: to be asked before the table is looked at.
     fn moment(&self) -> Moment;
     /// Sleeps until the table has changed in a way that may concern this run, or for as long as may pass without a look.
@@ -56,6 +61,10 @@ impl Proxy for Member {
         self.publish(&queue);
     }
 
+    fn has_company(&self) -> bool {
+        self.seat().is_some_and(|(_, seat)| seat.has_company())
+    }
+
     fn moment(&self) -> Moment {
         self.seat().map(|(_, seat)| seat.moment()).unwrap_or_default()
     }
@@ -63,7 +72,12 @@ impl Proxy for Member {
     fn sleep(&self, since: Moment) {
         let Some((_, seat)) = self.seat() else { return std::thread::sleep(LOOK_HUNGRY) };
         let is_hungry = seat.is_anybody_hungry();
-        seat.sleep(since, if is_hungry { seat.until_own_look(LOOK_HUNGRY) } else { LOOK_AT_REST });
+        let limit = match () {
+            () if is_hungry => seat.until_own_look(LOOK_HUNGRY),
+            () if seat.has_company() || self.shared.gives_way(seat.standing().class) => LOOK_IN_COMPANY,
+            () => LOOK_AT_REST,
+        };
+        seat.sleep(since, limit);
         if (is_hungry && seat.moment() == since) || seat.sees_a_death() {
             // Somebody died, or time is up. A death that nobody tends would end the next sleep at once, and every other one.
             seat.tend_others();
