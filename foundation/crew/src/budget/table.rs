@@ -157,7 +157,13 @@ impl Table {
     /// Opens the table in `folder` if there is one; makes nothing.
     pub fn open_existing(folder: &CrewFolder) -> Result<Option<Self>, TableError> {
         match std::fs::symlink_metadata(folder.table()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // Where none could be made, runs share nothing: that is not the same as that there are none.
+                if folder.path().try_exists().unwrap_or(true) {
+                    open_folder(folder.path())?;
+                }
+                Ok(None)
+            }
             _ => Self::open(folder).map(Some),
         }
     }
@@ -383,6 +389,7 @@ mod tests {
         fs::create_dir(folder.path()).expect("a folder");
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o770)).expect("chmod");
         assert!(matches!(Table::open(&folder), Err(TableError::Untrusted { .. })), "a folder open to others");
+        assert!(matches!(Table::open_existing(&folder), Err(TableError::Untrusted { .. })), "there, to look");
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).expect("chmod");
         symlink(real.join("x"), folder.table()).expect("a link");
         assert!(matches!(Table::open(&folder), Err(TableError::System { operation: "open", .. })), "a linked table");
