@@ -6,6 +6,7 @@ use crate::settings::Settings;
 use crate::shared_args::PriorityArg;
 use machine::{Host, Machine};
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use sys::scheduling::Unhurried;
@@ -120,6 +121,11 @@ pub fn signal_failure(error: std::io::Error) -> Failure {
 /// An environment variable: the only place that asks for one.
 pub fn variable(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name)
+}
+
+/// Where files lie that nobody is to find: `TMPDIR`, or `/tmp`.
+pub fn temporary_folder() -> PathBuf {
+    variable("TMPDIR").filter(|folder| !folder.is_empty()).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
 }
 
 /// All environment variables, for children.

@@ -2,7 +2,7 @@
 //! whole tree of processes follow them. Who may hold what is decided elsewhere (`crew::steward`, `crew::budget`).
 
 use super::NAME;
-use crate::context::{Context, variable};
+use crate::context::{Context, temporary_folder, variable};
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::job_slots::{self, SlotStyle, with_pool};
 use crate::report::counted;
@@ -21,7 +21,6 @@ use rustix::time::Timespec;
 use std::ffi::{CString, OsString};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -225,8 +224,7 @@ fn slots(context: &Context, args: &RunArgs) -> Option<CountedPool> {
     if !has_slots(context, args) {
         return None;
     }
-    let folder = variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    match job_slots::pool(args.jobserver, &folder) {
+    match job_slots::pool(args.jobserver, &temporary_folder()) {
         Ok(pool) => Some(CountedPool::new(pool)),
         Err(error) => {
             let words = with_causes(&error);

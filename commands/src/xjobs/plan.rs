@@ -3,7 +3,7 @@
 
 use super::inputs::{self, Input, List};
 use super::{Called, NAME, XjobsArgs, explain};
-use crate::context::{Context, variable};
+use crate::context::{Context, temporary_folder, variable};
 use crate::failure::{Failure, with_causes};
 use crew::plan::Plan;
 use jobs::classes::Classes;
@@ -63,7 +63,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         tag: tag(args),
         // COMPAT: xjobs puts errors of jobs among their output.
         errors: if called == Called::OldName { Errors::WithOutput } else { Errors::Apart },
-        spill_folder: variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from),
+        spill_folder: temporary_folder(),
         // COMPAT: none at all, as GNU parallel has it.
         timeout: args.timeout.filter(|limit| *limit != TimeLimit::Fixed(Duration::ZERO)),
         ending: ending(&args.term_seq)?,

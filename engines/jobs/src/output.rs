@@ -142,7 +142,9 @@ impl Capture {
         if self.spill.is_none() {
             // A refusal (the user's pipe limit) costs speed only.
             let _stays_small = fcntl_setpipe_size(&self.pipe, LARGE_PIPE_BYTES);
-            let mut file = nameless_file(folder)?;
+            let in_folder =
+                |cause: io::Error| io::Error::new(cause.kind(), format!("in '{}': {cause}", folder.display()));
+            let mut file = nameless_file(folder).map_err(in_folder)?;
             file.write_all(&self.kept)?;
             self.spilled_bytes = self.kept.len() as u64;
             self.kept = Vec::new();
