@@ -48,7 +48,7 @@ fn nobody_there_is_no_error() {
 }
 
 #[test]
-fn a_program_that_sleeps_keeps_one_core_and_others_have_the_rest() {
+fn a_program_that_sleeps_keeps_no_core_while_others_are_there() {
     let place = place();
     let run = |arguments: &[&str]| {
         let mut command = Command::new(binary());
@@ -61,10 +61,10 @@ fn a_program_that_sleeps_keeps_one_core_and_others_have_the_rest() {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let low = run(&["--priority", "low", "--", "sh", "-c", "while :; do :; done"]);
     let width = |running| field(&place, running, "useful").and_then(|useful| useful.parse::<usize>().ok());
-    wait_until("both are as wide as they can use", || {
-        width(&sleeper) == Some(1) && (cores == 1 || width(&low) == Some(1))
-    });
-    wait_until("the low one goes on beside it", || cores == 1 || holds(&place, &low) == 1);
+    wait_until("both are as wide as they can use", || width(&sleeper) == Some(1) && width(&low) == Some(1));
+    wait_until("the low one goes on alone", || holds(&place, &sleeper) == 0 && holds(&place, &low) == 1);
+    drop(low);
+    wait_until("the sleeper has all again", || holds(&place, &sleeper) as usize == cores);
 }
 
 #[test]

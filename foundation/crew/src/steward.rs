@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub trait Guest {
     /// May run on these CPUs from now on, on all of them at once; never none.
     fn hold_to(&self, cpus: &[usize]);
-    /// Has no hand: must not run.
+    /// Has no hand and wants one, or is paused: must not run.
     fn rest(&self);
     /// Has one again.
     fn go_on(&self);
@@ -41,7 +41,7 @@ impl Appetite {
 
     fn useful_width(&self) -> usize {
         let most = self.seen.iter().copied().max().unwrap_or(0);
-        if self.seen.len() < LOOKS { self.width } else { most.clamp(1, self.width) }
+        if self.seen.len() < LOOKS { self.width } else { most.min(self.width) }
     }
 }
 
@@ -88,10 +88,10 @@ impl<'a> Steward<'a> {
 
     /// Keeps `guest` to its hands, which are as [`Steward::begin`] left them, until it is over. Whoever says so rings.
     pub fn keep(&mut self, guest: &dyn Guest, is_over: &AtomicBool) {
-        let mut given = self.cpus();
+        let (mut given, mut rests) = (self.cpus(), false);
         loop {
             let moment = self.proxy.moment();
-            if !given.is_empty() {
+            if !rests {
                 self.judge(guest);
             }
             self.take_and_return();
@@ -100,15 +100,19 @@ impl<'a> Steward<'a> {
             }
             let cpus = self.cpus();
             // Held to fewer before they are lost to others would be better still; hands change within a look.
-            if cpus.is_empty() {
+            let did_rest = rests;
+            // Who sleeps needs no hand, and is found awake at the next look.
+            rests = cpus.is_empty() && (self.useful_width > 0 || self.proxy.is_paused());
+            if rests {
                 guest.rest();
-            } else if cpus != given || given.is_empty() {
-                guest.hold_to(&cpus);
-                if given.is_empty() {
-                    guest.go_on();
-                }
             }
-            given = cpus;
+            if !cpus.is_empty() && (cpus != given || did_rest) {
+                guest.hold_to(&cpus);
+                given = cpus;
+            }
+            if did_rest && !rests {
+                guest.go_on();
+            }
             self.proxy.sleep(moment);
         }
     }
@@ -129,7 +133,7 @@ impl<'a> Steward<'a> {
         let useful_width = self.appetite.useful_width();
         if useful_width != self.useful_width {
             self.useful_width = useful_width;
-            self.proxy.set_useful_width(useful_width);
+            self.proxy.set_useful_width(useful_width.max(1));
         }
     }
 
@@ -242,6 +246,9 @@ mod tests {
         fn has_company(&self) -> bool {
             self.has_company
         }
+        fn is_paused(&self) -> bool {
+            false
+        }
         fn moment(&self) -> Moment {
             Moment::default()
         }
@@ -339,7 +346,7 @@ mod tests {
         appetite.note(2);
         assert_eq!(appetite.useful_width(), 2);
         (0..LOOKS).for_each(|_| appetite.note(0));
-        assert_eq!(appetite.useful_width(), 1);
+        assert_eq!(appetite.useful_width(), 0);
     }
 
     #[test]

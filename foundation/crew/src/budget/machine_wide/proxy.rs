@@ -28,6 +28,8 @@ pub trait Proxy: Lease {
     fn wish_for(&self, hands: usize);
     /// Whether other runs are there, that could use what the program does not.
     fn has_company(&self) -> bool;
+    /// Whether its user wants the program to rest.
+    fn is_paused(&self) -> bool;
     /// The moment to begin a sleep with: to be asked before the table is looked at.
     fn moment(&self) -> Moment;
     /// Sleeps until the table has changed in a way that may concern this run, or for as long as may pass without a look.
@@ -63,6 +65,10 @@ impl Proxy for Member {
 
     fn has_company(&self) -> bool {
         self.seat().is_some_and(|(_, seat)| seat.has_company())
+    }
+
+    fn is_paused(&self) -> bool {
+        self.seat().is_some_and(|(_, seat)| seat.is_paused())
     }
 
     fn moment(&self) -> Moment {
