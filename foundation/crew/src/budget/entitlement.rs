@@ -95,13 +95,21 @@ const SHARE_BITS: u32 = 40;
 /// By steps of this, few turns one after the other are spread evenly, whatever the shares are.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 
-/// A number above 0, at most 1, that `index` draws in `turn`: the same in all processes (the finalizer of splitmix64).
+/// A time that `index` draws in `turn`, exponentially distributed with a mean of 1: the same in all processes. Random bits from the finalizer of
+/// splitmix64, and minus their logarithm, a straight line between powers of two (without the C library's mathematics, which all runs would load).
 fn drawn(turn: u64, index: usize) -> f64 {
     let mut bits = (turn << 16).wrapping_add(index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    let most = 1_u64 << f64::MANTISSA_DIGITS;
-    (((bits ^ (bits >> 31)) % most) + 1) as f64 / most as f64
+    bits = (bits ^ (bits >> 31)) | 1;
+    let behind_first_one = bits << bits.leading_zeros() << 1;
+    let line = 1.0 - behind_first_one as f64 / 2_f64.powi(64);
+    (f64::from(bits.leading_zeros()) + line) * std::f64::consts::LN_2
+}
+
+/// What stands behind the point of a number that is not negative.
+fn part(number: f64) -> f64 {
+    number - (number as u64) as f64
 }
 
 /// A run that wants more hands.
@@ -202,13 +210,13 @@ impl<'a> Division<'a> {
                 open.iter_mut().zip(&among).filter(|(_, among)| **among == number).map(|(open, _)| open).collect();
             let indices: Vec<usize> = members.iter().map(|open| open.index).collect();
             if !self.are_alike(&indices) {
-                members.iter_mut().for_each(|open| open.lead = 1.0 + drawn(turn, open.index).ln());
+                members.iter_mut().for_each(|open| open.lead = 1.0 - drawn(turn, open.index));
                 continue;
             }
             let there_is = indices.iter().map(|&index| f64::from(trial.has(index))).sum();
-            let mut begin = (turn as f64 * GOLDEN_RATIO).fract();
+            let mut begin = part(turn as f64 * GOLDEN_RATIO);
             for (open, share) in members.iter_mut().zip(self.shares(&indices, there_is)) {
-                open.lead = begin.fract();
+                open.lead = part(begin);
                 begin += share;
             }
         }
