@@ -44,7 +44,9 @@ fn descriptors_closed_one_by_one_are_found() {
     let Some(compiler) = Program::find("cc") else { return left_out("needs a C compiler (cc)") };
     let compiled = compiler.in_folder(place.folder()).run(["-O2", "-o", "mh-closer", source], b"").expect("cc starts");
     compiled.stdout_of_success();
-    let mut command = Command::new(binary());
+    // Whoever runs the tests in the background may have it ignored, and a child inherits that.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(binary());
     command.args(["systime", "--exact", "--csv", "-o", "result", "mh-closer"]).current_dir(place.folder());
     let errors = fs::File::create(place.path("said")).expect("a file");
     let mut watcher = Running { child: command.stdin(Stdio::null()).stderr(errors).spawn().expect("it starts") };
