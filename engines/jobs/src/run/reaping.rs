@@ -21,15 +21,21 @@ impl Runner<'_> {
         }
     }
 
-    fn reap_next(&mut self) -> bool {
-        let Ok(Some(changed)) = next_to_reap() else { return false };
-        let process = match changed {
-            Changed::Ended(process) => process,
+    /// What has ended; none where something has only stopped, which is noted.
+    fn end_in<End>(&mut self, changed: Changed<End>) -> Option<End> {
+        match changed {
+            Changed::Ended(end) => Some(end),
             Changed::Stopped(stopped) => {
                 self.note_stop(stopped);
-                return true;
+                None
             }
-        };
+        }
+    }
+
+    /// Looks at the next one and reaps it. Whether there may be more.
+    fn reap_next(&mut self) -> bool {
+        let Ok(Some(changed)) = next_to_reap() else { return false };
+        let Some(process) = self.end_in(changed) else { return true };
         let ended = match self.slot_of.get(&process) {
             Some(&slot) => self.reap_job(process, slot),
             None => self.reap_orphan(process),
@@ -55,13 +61,7 @@ impl Runner<'_> {
     /// Without a journal nobody asks whose an orphan was: three system calls a job are saved.
     fn reap_next_unseen(&mut self) -> bool {
         let Ok(Some(changed)) = next_changed() else { return false };
-        let ended = match changed {
-            Changed::Ended(ended) => ended,
-            Changed::Stopped(stopped) => {
-                self.note_stop(stopped);
-                return true;
-            }
-        };
+        let Some(ended) = self.end_in(changed) else { return true };
         let spent = Spent::of(ended.usage, None);
         let slot = self.slot_of.remove(&ended.pid);
         match slot.and_then(|slot| self.slots[slot].take()) {

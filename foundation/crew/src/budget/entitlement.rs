@@ -89,13 +89,13 @@ pub fn entitlements(capacity: u32, turn: u64, claims: &[Claim]) -> Vec<Entitled>
     division.entitled
 }
 
-/// LIMIT: halvings when shares are looked for: to a millionth of a hand, for weights from 1 to 10,000.
+/// LIMIT: halvings when shares are looked for: to a ten-thousandth of a hand at worst, for weights from 1 to 10,000 and 1,024 CPUs.
 const SHARE_BITS: u32 = 40;
 
 /// By steps of this, few turns one after the other are spread evenly, whatever the shares are.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 
-/// A time that `index` draws in `turn`, exponentially distributed with a mean of 1: the same in all processes. Random bits from the finalizer of
+/// A time that `index` draws in `turn`, nearly exponentially distributed: the same in all processes. Random bits from the finalizer of
 /// splitmix64, and minus their logarithm, a straight line between powers of two (without the C library's mathematics, which all runs would load).
 fn drawn(turn: u64, index: usize) -> f64 {
     let mut bits = (turn << 16).wrapping_add(index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
