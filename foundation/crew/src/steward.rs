@@ -77,7 +77,7 @@ impl<'a> Steward<'a> {
             if !self.hands.is_empty() {
                 return Some(self.cpus());
             }
-            self.proxy.sleep(moment);
+            self.proxy.sleep(moment, true);
         }
     }
 
@@ -113,7 +113,7 @@ impl<'a> Steward<'a> {
             if did_rest && !rests {
                 guest.go_on();
             }
-            self.proxy.sleep(moment);
+            self.proxy.sleep(moment, true);
         }
     }
 
@@ -252,7 +252,7 @@ mod tests {
         fn moment(&self) -> Moment {
             Moment::default()
         }
-        fn sleep(&self, _since: Moment) {
+        fn sleep(&self, _since: Moment, _is_watchful: bool) {
             let step = &mut self.state.lock().expect("no panic").0;
             *step = (*step + 1).min(self.steps.len() - 1);
             self.is_over.store(*step + 1 == self.steps.len(), Ordering::SeqCst);

@@ -109,13 +109,15 @@ impl Server {
                 return;
             }
             let owes = self.look(&mut state);
+            // Slots that lie unread take no CPU from anybody.
+            let is_watchful = self.pool.unread() < state.hands.len() || state.hands.len() < state.wanted;
             drop(state);
             if owes {
                 let mut both = [PollFd::new(&self.pool, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN)];
                 let _or_interrupted = poll(&mut both, Some(&DEBT_LOOK));
                 let _it_may_be_silent = rustix::io::read(&self.bell, &mut [0_u8; 8]);
             } else {
-                self.proxy.sleep(moment);
+                self.proxy.sleep(moment, is_watchful);
             }
         }
     }

@@ -508,6 +508,6 @@ fn a_proxy_that_nobody_disturbs_looks_after_the_dead_too() {
     let pid = child.id();
     kill(child);
     let proxy = open(&folder).proxy(request(Priority::Idle, 1)).expect("a table");
-    proxy.sleep(proxy.moment());
+    proxy.sleep(proxy.moment(), true);
     assert!(census(&folder).expect("a table").runs.iter().all(|run| run.pid != pid));
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 /// How often a proxy looks by itself while nobody is hungry: for a table that was removed, which nothing announces. Longer lets
 /// old and new runs overlap longer; shorter wakes a machine that rests.
 const LOOK_AT_REST: Duration = Duration::from_secs(10);
-/// The same while others are there, or this run leaves cores to strangers: what its program can use, and what strangers do, is looked at.
-/// Longer keeps from others for longer what nobody uses.
+/// The same for who is watchful, while others are there or this run leaves cores to strangers: what its program can use, and what strangers
+/// do, is looked at. Longer keeps from others for longer what nobody uses.
 const LOOK_IN_COMPANY: Duration = Duration::from_secs(1);
 /// The same while somebody is hungry: waiting long changes who is entitled to what, which nothing announces either; and the dead
 /// and the stopped have to be looked after. As long as a hungry run's own slowest look.
@@ -32,8 +32,9 @@ pub trait Proxy: Lease {
     fn is_paused(&self) -> bool;
     /// The moment to begin a sleep with: to be asked before the table is looked at.
     fn moment(&self) -> Moment;
-    /// Sleeps until the table has changed in a way that may concern this run, or for as long as may pass without a look.
-    fn sleep(&self, since: Moment);
+    /// Sleeps until the table has changed in a way that may concern this run, or for as long as may pass without a look: not long for
+    /// who `is_watchful`, since what its program or strangers do now may change what it should hold, and no table tells.
+    fn sleep(&self, since: Moment, is_watchful: bool);
     /// Ends this run's sleep on the table.
     fn ring(&self);
 }
@@ -75,12 +76,14 @@ impl Proxy for Member {
         self.seat().map(|(_, seat)| seat.moment()).unwrap_or_default()
     }
 
-    fn sleep(&self, since: Moment) {
+    fn sleep(&self, since: Moment, is_watchful: bool) {
         let Some((_, seat)) = self.seat() else { return std::thread::sleep(LOOK_HUNGRY) };
         let is_hungry = seat.is_anybody_hungry();
         let limit = match () {
             () if is_hungry => seat.until_own_look(LOOK_HUNGRY),
-            () if seat.has_company() || self.shared.gives_way(seat.standing().class) => LOOK_IN_COMPANY,
+            () if is_watchful && (seat.has_company() || self.shared.gives_way(seat.standing().class)) => {
+                LOOK_IN_COMPANY
+            }
             () => LOOK_AT_REST,
         };
         seat.sleep(since, limit);
