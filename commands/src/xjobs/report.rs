@@ -84,18 +84,26 @@ fn text(ran: &Ran, verdict: &JobsVerdict, holders: &str) -> String {
             if ran.left_out > 0 { format!(", {} left out", terminal::integer(ran.left_out)) } else { String::new() }
         ),
         format!(
-            "jobs took {} in all, the longest {}; CPU {}, largest {}",
+            "jobs took {} in all, the longest {} (job {}); CPU {}, largest {}",
             seconds(measures.work_ns),
             seconds(measures.longest_ns),
+            terminal::integer(measures.longest_job),
             seconds(measures.jobs_cpu_ns),
             terminal::bytes(measures.rss_peak_bytes)
         ),
         format!("the runner itself used {} of CPU, {} a job", seconds(measures.own_cpu_ns), seconds(per_start)),
         bound_sentence(verdict, measures) + holders,
     ];
-    if measures.critical_path_ns > measures.longest_ns {
+    if measures.critical_path_jobs > 1 {
+        let (jobs, end) = (measures.critical_path_jobs, measures.critical_path_end);
+        let (jobs, end) = (terminal::integer(jobs), terminal::integer(end));
         let chain = seconds(measures.critical_path_ns);
-        lines.insert(2, format!("the longest chain of jobs that waited for each other took {chain}"));
+        lines.insert(
+            2,
+            format!(
+                "the longest chain of jobs that waited for each other took {chain}: {jobs} jobs, the last one job {end}"
+            ),
+        );
     }
     lines.extend(slots_sentence(&ran.slots));
     if verdict.bound != JobsBound::CannotTell {
@@ -155,8 +163,13 @@ fn bound_sentence(verdict: &JobsVerdict, measures: &Measures) -> String {
             terminal::percentage_whole(on_cpu)
         ),
         JobsBound::LongestJob { share } => {
-            let what = if measures.critical_path_ns > measures.longest_ns { "chain of jobs" } else { "job" };
-            format!("bound by the longest {what}: it took {}; more hands cannot make it shorter.", of_wall(share))
+            format!("bound by the longest job: it took {}; more hands cannot make it shorter.", of_wall(share))
+        }
+        JobsBound::LongestChain { share } => {
+            format!(
+                "bound by the longest chain of jobs: it took {}; more hands cannot make it shorter.",
+                of_wall(share)
+            )
         }
         JobsBound::List { share } => {
             format!("bound by the list: for {} hands waited for its next line.", of_wall(share))
@@ -230,12 +243,17 @@ mod tests {
 
     #[test]
     fn a_chain_is_told_from_a_job() {
-        let chain = told(|run| run.critical_path_ns = 9_500_000_000);
+        let chain = told(|run| {
+            (run.critical_path_ns, run.critical_path_jobs, run.critical_path_end) = (9_500_000_000, 3, 7);
+        });
         assert!(
-            chain.contains("waited for each other took 9.5 s") && chain.contains("by the longest chain"),
+            chain.contains("waited for each other took 9.5 s: 3 jobs, the last one job 7\n")
+                && chain.contains("by the longest chain"),
             "{chain}"
         );
-        let job = told(|run| (run.critical_path_ns, run.longest_ns) = (9_500_000_000, 9_500_000_000));
+        let job =
+            told(|run| (run.critical_path_ns, run.longest_ns, run.longest_job) = (9_500_000_000, 9_500_000_000, 4));
+        assert!(job.contains("the longest 9.5 s (job 4);"), "{job}");
         assert!(job.contains("bound by the longest job") && !job.contains("chain"), "{job}");
     }
 

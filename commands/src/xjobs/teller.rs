@@ -1,17 +1,17 @@
 //! What a run tells while it goes: errors always, starts and ends when asked for, in our words or in xjobs'.
 
+use super::ask::AtTerminal;
 use super::dry_run::shell_line;
 use super::plan::Job;
-use super::{Called, NAME, XjobsArgs, ask, old_name};
+use super::{Called, NAME, XjobsArgs, old_name};
 use crate::context::Context;
 use crate::failure::with_causes;
 use crate::report::seconds_text;
 use jobs::halt::Halt;
 use jobs::journal::Outcome;
-use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Ran, Turn};
+use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Question, Ran, Turn};
 use jobs::tree::Survivor;
 use rustix::process::Pid;
-use std::os::fd::OwnedFd;
 use sys::reap::How;
 use terminal::{Messages, Verbosity};
 
@@ -197,12 +197,8 @@ impl Observer for Teller {
         }
     }
 
-    fn ask(&mut self, job: JobView<'_>) -> Option<OwnedFd> {
-        ask::ask(&command(&job))
-    }
-
-    fn answer(&mut self) -> bool {
-        ask::answer()
+    fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn Question>> {
+        Some(Box::new(AtTerminal::about(&command(&job))?))
     }
 
     fn heading(&mut self, job: JobView<'_>, pid: Pid) -> Option<Vec<u8>> {

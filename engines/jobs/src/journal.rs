@@ -8,6 +8,7 @@ use crate::made::Mark;
 use crate::spec::Spec;
 use crate::tree::{Leftover, Spent, Survivor};
 use serde::{Deserialize, Serialize};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -304,8 +305,8 @@ pub struct Done {
     failed: HashMap<Key, u32>,
     /// Which they were that ended badly: one that is run again by another run is the same job.
     failed_numbers: HashSet<(Key, u64)>,
-    /// Jobs that had begun and whose end is not known.
-    interrupted: HashMap<Key, u32>,
+    /// Jobs that had begun and whose end is not known: their numbers, since each may have begun several times.
+    interrupted: HashMap<Key, Vec<u64>>,
     /// Files that `>` made, with the job that they are of, or none for those of all jobs.
     made: HashSet<(Option<Key>, Mark)>,
     /// Lines that could not be read: cut off by a crash.
@@ -342,11 +343,19 @@ impl Done {
         let begun = line.begin.as_deref().and_then(Key::parse);
         self.made.extend(line.made.iter().filter_map(|mark| Mark::parse(mark)).map(|mark| (begun, mark)));
         if let Some(key) = begun {
-            *self.interrupted.entry(key).or_default() += 1;
+            let begun = self.interrupted.entry(key).or_default();
+            if !begun.contains(&line.job) {
+                begun.push(line.job);
+            }
         }
         let Some(key) = line.key.as_deref().and_then(Key::parse) else { return };
-        if let Some(count) = self.interrupted.get_mut(&key) {
-            *count = count.saturating_sub(1);
+        if let Entry::Occupied(mut begun) = self.interrupted.entry(key) {
+            // By another number it was known where the list was another.
+            let place = begun.get().iter().position(|number| *number == line.job).unwrap_or(0);
+            begun.get_mut().remove(place);
+            if begun.get().is_empty() {
+                begun.remove();
+            }
         }
         match line.outcome.as_deref() {
             Some("ok") => {
@@ -412,13 +421,7 @@ impl Done {
 
     /// Whether this job had begun and nobody knows how it ended. Asked once for each.
     pub fn was_interrupted(&mut self, key: Key) -> bool {
-        match self.interrupted.get_mut(&key) {
-            Some(count) if *count > 0 => {
-                *count -= 1;
-                true
-            }
-            _ => false,
-        }
+        self.interrupted.get_mut(&key).and_then(Vec::pop).is_some()
     }
 }
 

@@ -61,6 +61,10 @@ impl Keys {
     /// Of a runner in `folder` that gives all its jobs `defaults`.
     pub fn new(folder: &Path, defaults: &More) -> Self {
         let mut common = Sha256::new();
+        if defaults.stdout.is_some() || defaults.stderr.is_some() {
+            // They lie where the runner is, wherever the job goes.
+            add(&mut common, b"runner", folder.as_os_str().as_bytes());
+        }
         add_files(&mut common, defaults, Some(folder.as_os_str().as_bytes()));
         let mut here = common.clone();
         add(&mut here, b"folder", folder.as_os_str().as_bytes());

@@ -37,8 +37,14 @@ pub struct Measures {
     pub work_ns: u64,
     /// The longest job.
     pub longest_ns: u64,
+    /// Its number in the list.
+    pub longest_job: u64,
     /// The longest chain of jobs that had to wait for each other.
     pub critical_path_ns: u64,
+    /// How many jobs it has.
+    pub critical_path_jobs: u64,
+    /// The number of its last job.
+    pub critical_path_end: u64,
     /// CPU time of jobs, waited-for children included.
     pub jobs_cpu_ns: u64,
     /// Blocks that jobs had read from disks and written.
@@ -85,8 +91,13 @@ pub enum JobsBound {
         /// Share of the jobs' time in which they used a CPU.
         on_cpu: f64,
     },
-    /// The longest job, or chain of jobs.
+    /// The longest job.
     LongestJob {
+        /// Its share of the run.
+        share: f64,
+    },
+    /// The longest chain of jobs that had to wait for each other.
+    LongestChain {
         /// Its share of the run.
         share: f64,
     },
@@ -122,6 +133,21 @@ pub enum JobsBound {
     },
     /// It was too short to measure, or nothing was run.
     CannotTell,
+}
+
+impl JobsBound {
+    /// Whether the run waited for something that more hands would wait for too.
+    fn is_a_wait(self) -> bool {
+        matches!(
+            self,
+            Self::Unstaffed { .. }
+                | Self::List { .. }
+                | Self::Order { .. }
+                | Self::Memory { .. }
+                | Self::Held { .. }
+                | Self::Output { .. }
+        )
+    }
 }
 
 /// A verdict with its forecast.
@@ -160,24 +186,30 @@ const MOSTLY_ON_CPU: f64 = 0.5;
 /// Judges a run.
 pub fn verdict(measures: &Measures) -> JobsVerdict {
     let wall = measures.wall_ns.max(1) as f64;
-    let expected_at = |width: usize| expected_ns(measures, width.max(1));
-    let now = expected_at(measures.width.max(1));
+    let bound = bound(measures);
+    let now = scheduled_ns(measures, measures.width.max(1));
+    let expected_at = |width: usize| match scheduled_ns(measures, width) {
+        // What the run waited for besides is waited for while fewer hands work.
+        scheduled if width < measures.width => scheduled.max(wall),
+        // More hands help only while hands were what lacked.
+        scheduled if bound.is_a_wait() => wall - measures.waits.hands_ns as f64 * (1.0 - scheduled / now.max(1.0)),
+        // What the model does not know (starts, the list's first line) stays as it was.
+        scheduled => (wall - now + scheduled).max(0.0),
+    };
     let mut widths: Vec<usize> = [1, 2, 4].iter().map(|factor| measures.width.max(1) * factor).collect();
     widths.insert(0, 1);
     widths.dedup();
-    // What the model does not know (waiting for the list, order, memory) stays as it was.
-    let points =
-        widths.iter().map(|&width| Expected { width, seconds: (wall - now + expected_at(width)).max(0.0) / 1e9 });
+    let points = widths.iter().map(|&width| Expected { width, seconds: expected_at(width) / 1e9 });
     JobsVerdict {
-        bound: bound(measures),
-        one_more_hand_saves: ((now - expected_at(measures.width + 1)) / wall).clamp(0.0, 1.0),
+        bound,
+        one_more_hand_saves: ((wall - expected_at(measures.width.max(1) + 1)) / wall).clamp(0.0, 1.0),
         expected: points.collect(),
     }
 }
 
 /// List scheduling with the jobs' own times where they are known; else its bound: the work divided, but never below the
 /// critical path (Graham 1969).
-fn expected_ns(measures: &Measures, width: usize) -> f64 {
+fn scheduled_ns(measures: &Measures, width: usize) -> f64 {
     let known = schedule::widths(measures.width).iter().position(|known| *known == width);
     if let Some((index, scheduled)) = known.zip(measures.scheduled_ns) {
         return scheduled[index] as f64;
@@ -208,8 +240,12 @@ fn bound(measures: &Measures) -> JobsBound {
     if on_disks >= NAMED_SHARE && on_cpu < MOSTLY_ON_CPU && share(waits.list_ns) < NAMED_SHARE {
         return JobsBound::Disks { share: on_disks, on_cpu };
     }
+    let longest = |share: f64| match measures.critical_path_jobs {
+        0 | 1 => JobsBound::LongestJob { share },
+        _ => JobsBound::LongestChain { share },
+    };
     if critical >= 0.9 {
-        return JobsBound::LongestJob { share: critical.min(1.0) };
+        return longest(critical.min(1.0));
     }
     let largest = named.iter().max_by(|one, other| one.0.total_cmp(&other.0));
     if let Some((_, bound)) = largest.filter(|(share, _)| *share >= NAMED_SHARE) {
@@ -220,7 +256,7 @@ fn bound(measures: &Measures) -> JobsBound {
     }
     let busy = (measures.work_ns as f64 / (wall * measures.width.max(1) as f64)).min(1.0);
     if critical >= 0.7 && busy < 0.9 {
-        return JobsBound::LongestJob { share: critical };
+        return longest(critical);
     }
     JobsBound::Hands { busy, on_cpu }
 }
@@ -267,6 +303,8 @@ mod tests {
         assert_eq!(bound(|run| run.critical_path_ns = 10 * SECOND), JobsBound::LongestJob { share: 1.0 });
         let chain = |run: &mut Measures| (run.critical_path_ns, run.work_ns) = (8 * SECOND, 12 * SECOND);
         assert_eq!(bound(chain), JobsBound::LongestJob { share: 0.8 });
+        let chain = |run: &mut Measures| (run.critical_path_ns, run.critical_path_jobs) = (9 * SECOND, 2);
+        assert_eq!(bound(chain), JobsBound::LongestChain { share: 0.9 });
         assert!(
             matches!(bound(|run| run.critical_path_ns = 8 * SECOND), JobsBound::Hands { .. }),
             "with all hands busy, more of them would make it shorter"
@@ -296,6 +334,22 @@ mod tests {
         assert!((verdict.one_more_hand_saves - 0.2).abs() < 1e-9);
         assert_eq!(verdict.bound, JobsBound::LongestJob { share: 0.8 });
         assert_eq!(verdict.expected.iter().map(|point| point.seconds).collect::<Vec<_>>(), [7.0, 5.0, 4.0, 4.0]);
+    }
+
+    #[test]
+    fn what_the_run_waited_for_is_not_bought_with_hands() {
+        // One after the other at two hands, for there was memory for one.
+        let scheduled = schedule::widths(2).map(|width| schedule::makespan([5e9, 5e9], width) as u64);
+        let run = Measures {
+            starts: 2,
+            work_ns: 10 * SECOND,
+            scheduled_ns: Some(scheduled),
+            waits: WaitClocks { memory_ns: 5 * SECOND, ..WaitClocks::default() },
+            ..run()
+        };
+        let verdict = verdict(&run);
+        assert_eq!((verdict.bound, verdict.one_more_hand_saves), (JobsBound::Memory { share: 0.5 }, 0.0));
+        assert!(verdict.expected.iter().all(|point| point.seconds == 10.0), "{:?}", verdict.expected);
     }
 
     #[test]

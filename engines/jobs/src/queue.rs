@@ -108,14 +108,18 @@ impl Queue {
         self.jobs
     }
 
-    pub fn clear(&mut self) -> usize {
-        let dropped = self.jobs;
-        self.entries.clear();
-        self.first.clear();
-        self.held.clear();
-        self.aside = None;
+    /// Drops all of them; their numbers.
+    pub fn clear(&mut self) -> Vec<u64> {
+        let (first, entries) = (std::mem::take(&mut self.first), std::mem::take(&mut self.entries));
+        let queued = first.into_iter().chain(entries).filter_map(|entry| match entry {
+            Entry::Job(pending) => Some(pending),
+            Entry::After(waiting) => Some(waiting.pending),
+            Entry::Barrier => None,
+        });
+        let held = std::mem::take(&mut self.held).into_iter().map(|waiting| waiting.pending);
+        let all = queued.chain(held).chain(self.aside.take());
         self.jobs = 0;
-        dropped
+        all.map(|pending| pending.spec.number).collect()
     }
 
     /// Takes what can be started next, while `running` jobs run.
@@ -201,15 +205,17 @@ impl Queue {
         self.first.insert(place, Entry::Job(pending));
     }
 
-    /// Notes how a named job ended, and releases those that waited for it.
-    pub fn settle(&mut self, number: u64, is_success: bool) {
+    /// Notes how a named job ended, and releases those that waited for it: they could start from now on.
+    pub fn settle(&mut self, number: u64, is_success: bool, now_ns: u64) {
         self.named.insert(number, if is_success { Named::Succeeded } else { Named::Failed });
         let mut index = 0;
         while index < self.held.len() {
             if self.fault(&self.held[index]).is_none() && self.is_open(&self.held[index]) {
                 index += 1;
             } else {
-                self.first.push_back(Entry::After(Box::new(self.held.remove(index))));
+                let mut released = self.held.remove(index);
+                released.pending.since_ns = now_ns;
+                self.first.push_back(Entry::After(Box::new(released)));
             }
         }
     }
@@ -282,9 +288,10 @@ mod tests {
         queue.push(spec(4, None, &["b", "a"]), 0);
         assert_eq!((number(queue.next(0)), number(queue.next(1))), (Some(1), Some(3)));
         assert!(matches!(queue.next(2), Next::Blocked));
-        queue.settle(1, true);
-        assert_eq!(number(queue.next(1)), Some(2));
-        queue.settle(2, false);
+        queue.settle(1, true, 5);
+        let Next::Job(released) = queue.next(1) else { panic!("it waits no more") };
+        assert_eq!((released.spec.number, released.since_ns), (2, 5), "it could not have started before");
+        queue.settle(2, false, 0);
         assert!(
             matches!(queue.next(0), Next::Refused(pending, StartFault::After(name)) if pending.spec.number == 4 && name == "b")
         );
@@ -308,7 +315,7 @@ mod tests {
         queue.push_barrier();
         queue.push(spec(99, None, &[]), 0);
         assert!(matches!(queue.next(0), Next::Blocked), "the one aside stands before the barrier");
-        assert_eq!(queue.clear(), 2);
+        assert_eq!(queue.clear(), [99, 18]);
         assert!(matches!(queue.next(0), Next::Empty));
     }
 
@@ -321,10 +328,10 @@ mod tests {
         let mut told = Vec::new();
         loop {
             match queue.next(0) {
-                Next::Job(pending) => queue.settle(pending.spec.number, true),
+                Next::Job(pending) => queue.settle(pending.spec.number, true, 0),
                 Next::Refused(pending, fault) => {
                     told.push(format!("{}: {fault}", pending.spec.number));
-                    queue.settle(pending.spec.number, false);
+                    queue.settle(pending.spec.number, false, 0);
                 }
                 Next::Blocked => panic!("nothing runs, and nothing can start"),
                 Next::Empty => return told,
@@ -351,9 +358,9 @@ mod tests {
         queue.push(spec(2, Some("a"), &[]), 0);
         queue.push(spec(3, None, &["a"]), 0);
         assert_eq!((number(queue.next(0)), number(queue.next(1))), (Some(1), Some(2)));
-        queue.settle(1, true);
+        queue.settle(1, true, 0);
         assert!(matches!(queue.next(1), Next::Blocked), "the second of that name runs");
-        queue.settle(2, true);
+        queue.settle(2, true, 0);
         assert_eq!(number(queue.next(0)), Some(3));
     }
 }

@@ -57,6 +57,7 @@ use turns::{LoopState, SIGNAL_FLAGS, turn_until_done};
 pub use crate::source::Source;
 pub use foreground::Turn;
 pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
+pub use questions::Question;
 pub use recollection::{Seen, SeenJob, Watched};
 pub use typical::TimeLimit;
 
@@ -149,14 +150,10 @@ pub trait Observer: Send {
     fn passes_output(&mut self, moment: Moment) {
         let _nothing_to_do = moment;
     }
-    /// Asks whether the job may start, where that is wanted. What can be read when there is an answer; none where nobody can be asked.
-    fn ask(&mut self, job: JobView<'_>) -> Option<OwnedFd> {
+    /// The question whether the job may start, where that is wanted; none where nobody can be asked.
+    fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn Question>> {
         let _nobody = job;
         None
-    }
-    /// What was answered: whether the job that was asked about last may start.
-    fn answer(&mut self) -> bool {
-        false
     }
     /// A line to be put before a job's output.
     fn heading(&mut self, job: JobView<'_>, pid: Pid) -> Option<Vec<u8>> {
@@ -269,7 +266,7 @@ struct Running {
     began_s: f64,
     waited_ns: u64,
     /// The chain of jobs that had to end before this one began.
-    chain_ns: u64,
+    chain: Chain,
     /// When which step of ending it is due.
     due: Option<(Instant, usize)>,
     is_timed_out: bool,
@@ -356,6 +353,8 @@ struct Runner<'a> {
     look_again: Option<Instant>,
     /// What holds starts back until then: memory, or all else.
     held_by: Cause,
+    /// When all jobs that waited were last kept back by something else than hands.
+    held_until: Instant,
     shortages: u32,
     /// Outputs that may wait in files before no more jobs start.
     waiting_files_max: usize,
@@ -377,13 +376,28 @@ struct Runner<'a> {
     ran: Ran,
 }
 
-/// The longest chains of jobs that had to wait for each other.
+/// Jobs each of which had to wait for the one before.
+#[derive(Clone, Copy, Default)]
+struct Chain {
+    ns: u64,
+    jobs: u64,
+    /// The number of the last of them.
+    end: u64,
+}
+
+impl Chain {
+    fn longer(self, other: Self) -> Self {
+        if other.ns > self.ns { other } else { self }
+    }
+}
+
+/// The longest chains.
 #[derive(Default)]
 struct Chains {
-    named: HashMap<String, u64>,
-    longest_ns: u64,
+    named: HashMap<String, Chain>,
+    longest: Chain,
     /// What all jobs behind the last barrier waited for.
-    barrier_ns: u64,
+    barrier: Chain,
     barriers: u64,
 }
 
@@ -488,8 +502,9 @@ impl<'a> Runner<'a> {
             next_start: None,
             look_again: None,
             held_by: Cause::Held,
+            held_until: now,
             shortages: 0,
-            waiting_files_max: delivery::waiting_files_max(),
+            waiting_files_max: delivery::waiting_files_max(options.width),
             short_failures: 0,
             questions: Questions::default(),
             lacking: 0,
@@ -535,7 +550,11 @@ impl<'a> Runner<'a> {
 
     /// Reads while there is room and reading does not wait.
     fn read_list(&mut self) {
-        while self.stop == Stop::No && self.input != Input::Ended && self.queue.jobs() < self.options.queue_max {
+        while self.stop == Stop::No
+            && self.input != Input::Ended
+            && self.queue.jobs() < self.options.queue_max
+            && !self.questions.is_any_open()
+        {
             match self.source.next_item() {
                 Ok(Some(Item::Job(spec))) => {
                     self.around.tally.read.fetch_add(1, Ordering::Relaxed);
@@ -608,12 +627,15 @@ impl<'a> Runner<'a> {
             Cause::Tail => tail_ns,
         };
         *clock += slept_ns;
+        if !matches!(self.cause, Cause::Hands | Cause::Unstaffed | Cause::List | Cause::Tail) {
+            self.held_until = now;
+        }
         self.slept_from = now;
     }
 
     fn why_no_job_starts(&self) -> Cause {
         // A job that needs several places waits for its own run's others, not for other runs.
-        let all_at_work = self.staff.at_work() + self.lacking.max(1) > self.options.width;
+        let all_at_work = self.staff.at_work() + self.places_lacking().max(1) > self.options.width;
         if self.running == 0 && !self.outlets.iter().all(Outlet::is_empty) {
             return Cause::Output;
         }
@@ -639,12 +661,14 @@ impl<'a> Runner<'a> {
         self.tell_survivors();
         self.recollect();
         self.ran.measures.wall_ns = self.begun.elapsed().as_nanos() as u64;
-        self.ran.measures.critical_path_ns = self.chains.longest_ns;
+        let Chain { ns, jobs, end } = self.chains.longest;
+        let measures = &mut self.ran.measures;
+        (measures.critical_path_ns, measures.critical_path_jobs, measures.critical_path_end) = (ns, jobs, end);
         let finished =
             [self.around.journal.as_ref().map(Journal::finish), self.around.joblog.as_ref().map(Joblog::finish)];
         let failed: Vec<io::Error> = finished.into_iter().flatten().filter_map(Result::err).collect();
         self.books_failed(&failed);
-        self.ran.dropped += self.queue.clear() as u64;
+        self.ran.dropped += self.queue.clear().len() as u64;
         if let Some(slots) = &self.options.slots {
             self.ran.slots = slots.close();
         }

@@ -3,6 +3,7 @@
 
 use super::starters::Mover;
 use super::{Event, Runner, Running, Stop};
+use std::io;
 use std::time::{Duration, Instant};
 use sys::reap::signal_group;
 use sys::signals::{number, stop_here};
@@ -26,6 +27,9 @@ impl Runner<'_> {
                 number::SIGINT => self.interrupt(),
                 number::SIGTERM | number::SIGHUP | number::SIGQUIT => {
                     self.ran.stopped_by.get_or_insert(arrived.signal);
+                    if self.stop == Stop::Now && self.running == 0 {
+                        self.give_outputs_up();
+                    }
                     self.stop_jobs(Stop::Now);
                 }
                 // Who is being started could not be stopped with the others.
@@ -48,7 +52,17 @@ impl Runner<'_> {
         match self.interrupts {
             1 => self.stop_jobs(Stop::Soon),
             2 => self.stop_jobs(Stop::Now),
-            _ => self.signal_jobs(number::SIGKILL),
+            _ => {
+                self.signal_jobs(number::SIGKILL);
+                self.give_outputs_up();
+            }
+        }
+    }
+
+    /// Whoever reads them may never read on, and the run is to end.
+    fn give_outputs_up(&mut self) {
+        for outlet in self.outlets.iter_mut().filter(|outlet| !outlet.is_empty()) {
+            outlet.give_up(io::ErrorKind::Interrupted.into());
         }
     }
 
@@ -57,6 +71,7 @@ impl Runner<'_> {
         self.rest_is_due = false;
         self.signal_jobs(number::SIGTSTP);
         let rested = Instant::now();
+        self.lay_question_aside();
         stop_here();
         let time = rested.elapsed();
         for running in self.slots.iter_mut().flatten() {
@@ -86,7 +101,8 @@ impl Runner<'_> {
             return;
         }
         self.stop = stop;
-        let dropped = self.queue.clear();
+        let numbers = self.queue.clear();
+        let dropped = numbers.len();
         self.ran.dropped += dropped as u64;
         self.end_input();
         if stop == Stop::Now {
@@ -96,8 +112,11 @@ impl Runner<'_> {
                 running.due = Some((now, 0));
             }
         }
-        // Those that were dropped will never be delivered.
-        self.deliver_as_ended();
+        match stop {
+            // Those that are ended have no order.
+            Stop::Now => self.deliver_as_ended(),
+            _ => numbers.into_iter().for_each(|number| self.deliver(number, None)),
+        }
         if self.ran.reader_gone {
             return self.act_on_deadlines(Instant::now());
         }
@@ -108,6 +127,7 @@ impl Runner<'_> {
 
     pub(super) fn act_on_deadlines(&mut self, now: Instant) {
         self.pass_terminal_on();
+        self.put_question();
         let is_due = |running: &Running| running.pid.is_some() && running.due.is_some_and(|(when, _)| when <= now);
         if !self.slots.iter().flatten().any(is_due) {
             return;

@@ -14,14 +14,18 @@ use std::sync::atomic::Ordering;
 /// job, and what is known of these jobs.
 const WAITING_BYTES_MAX: u64 = 16 << 20;
 
-/// LIMIT: descriptors of those that are larger. What is raised for a wide run (`allow_descriptors`) leaves room for them; where there may
-/// be few, two thirds are for the run itself and for jobs that start.
+/// LIMIT: descriptors of those that are larger. What is raised for a wide run (`allow_descriptors`) leaves room for them.
 const WAITING_FILES_MAX: usize = 240;
 
-/// How many outputs may wait in files of their own.
-pub(super) fn waiting_files_max() -> usize {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(limit / 3).unwrap_or(usize::MAX).min(WAITING_FILES_MAX)
+/// Descriptors of a run without jobs, and of a job while it starts.
+const OWN_FILES: usize = 24;
+const JOB_FILES: usize = 6;
+
+/// How many outputs may wait in files of their own: half of what the run needs not itself, since jobs that run then may add theirs.
+pub(super) fn waiting_files_max(width: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+    let spare = limit.saturating_sub(OWN_FILES).saturating_sub(width.saturating_mul(JOB_FILES));
+    (spare / 2).clamp(1, WAITING_FILES_MAX)
 }
 
 /// A job that has ended and has printed something: its books are open until that is delivered.

@@ -3,7 +3,7 @@
 
 use super::delivery::Owed;
 use super::starters::Mover;
-use super::{Cause, Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop, Surroundings};
+use super::{Cause, Chain, Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop, Surroundings};
 use crate::admission::Need;
 use crate::classes::Class;
 use crate::halt::HaltManner;
@@ -40,7 +40,7 @@ impl Running {
             started: Instant::now(),
             began_s: 0.0,
             waited_ns: 0,
-            chain_ns: 0,
+            chain: Chain::default(),
             due: None,
             is_timed_out: false,
             is_stopped: false,
@@ -166,8 +166,7 @@ impl Runner<'_> {
             }
         }
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
-        let chain_ns = running.chain_ns + end.wall.as_nanos() as u64;
-        self.settle(&running.pending, is_success, chain_ns);
+        self.settle(&running.pending, is_success, chain_to(&running, end));
         let number = running.pending.spec.number;
         // Lines have gone their way while it ran.
         let went_before = |stream: usize| self.options.output == OutputManner::Lines && end.printed_bytes[stream] > 0;
@@ -218,12 +217,14 @@ impl Runner<'_> {
         }
         let measures = &mut self.ran.measures;
         measures.work_ns += wall_ns * running.pending.spec.hands() as u64;
-        measures.longest_ns = measures.longest_ns.max(wall_ns);
+        if wall_ns > measures.longest_ns {
+            (measures.longest_ns, measures.longest_job) = (wall_ns, running.pending.spec.number);
+        }
         measures.jobs_cpu_ns += end.spent.usage.cpu_ns();
         measures.jobs_blocks += end.spent.usage.blocks();
         measures.output_bytes += end.printed_bytes.iter().sum::<u64>();
         measures.rss_peak_bytes = measures.rss_peak_bytes.max(end.spent.usage.rss_peak_bytes);
-        self.chains.longest_ns = self.chains.longest_ns.max(running.chain_ns + wall_ns);
+        self.chains.longest = self.chains.longest.longer(chain_to(running, end));
     }
 
     pub(super) fn write_end(&mut self, running: &Running, end: &JobEnd) {
@@ -263,12 +264,12 @@ impl Runner<'_> {
     }
 
     /// Notes how a named job came out, for those that wait for it.
-    pub(super) fn settle(&mut self, pending: &Pending, is_success: bool, chain_ns: u64) {
+    pub(super) fn settle(&mut self, pending: &Pending, is_success: bool, chain: Chain) {
         self.made.remove(&pending.spec.number);
         self.source.job_ended(pending.spec.number, is_success);
         let Some(id) = pending.spec.more.as_ref().and_then(|more| more.id.clone()) else { return };
-        self.queue.settle(pending.spec.number, is_success);
-        self.chains.named.insert(id, chain_ns);
+        self.queue.settle(pending.spec.number, is_success, self.begun.elapsed().as_nanos() as u64);
+        self.chains.named.insert(id, chain);
     }
 
     pub(super) fn consider_halting(&mut self) {
@@ -283,6 +284,12 @@ impl Runner<'_> {
             });
         }
     }
+}
+
+/// Up to this job, with it.
+fn chain_to(running: &Running, end: &JobEnd) -> Chain {
+    let before = running.chain;
+    Chain { ns: before.ns + end.wall.as_nanos() as u64, jobs: before.jobs + 1, end: running.pending.spec.number }
 }
 
 fn outcome(running: &Running, how: How) -> Outcome {

@@ -30,6 +30,11 @@ pub(super) struct Foreground {
 }
 
 impl Foreground {
+    /// Whether no job has the terminal.
+    pub(super) fn is_free(&self) -> bool {
+        self.holder.is_none()
+    }
+
     /// Whether a job waits for a terminal that no other job has. Nothing tells a run that it has come into the foreground.
     pub(super) fn must_look(&self) -> bool {
         self.holder.is_none() && !self.waiting.is_empty()
@@ -77,6 +82,11 @@ impl Runner<'_> {
         self.foreground.terminal.as_ref().and_then(|terminal| tcgetpgrp(terminal).ok())
     }
 
+    /// Whether what is typed is meant for this run.
+    pub(super) fn may_read_terminal(&mut self) -> bool {
+        self.can_open_terminal() && self.foreground.holder.is_none() && self.has_terminal()
+    }
+
     /// Whether the terminal is this run's to give.
     fn has_terminal(&self) -> bool {
         self.foreground_group() == Some(getpgrp())
@@ -102,6 +112,7 @@ impl Runner<'_> {
         };
         if tcsetpgrp(terminal, next).is_ok() {
             self.foreground.holder = Some(next);
+            self.lay_question_aside();
             let _not_ours_any_more = signal_group(next, number::SIGCONT);
         }
     }
@@ -120,5 +131,6 @@ impl Runner<'_> {
             self.interrupt();
         }
         self.pass_terminal_on();
+        self.put_question();
     }
 }

@@ -3,7 +3,7 @@
 
 use super::starters::{Mover, Prepared};
 use super::streams::name;
-use super::{Asking, Cause, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop, token};
+use super::{Asking, Cause, Chain, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop, token};
 use crate::journal::{Earlier, Outcome, Record};
 use crate::key::Key;
 use crate::output::Capture;
@@ -67,9 +67,9 @@ impl Runner<'_> {
         }
         self.memory.is_blocked = false;
         // Who wanted hands now and gave them back below would be woken by each that comes, without end.
-        let is_held = self.queue.jobs() > 0 && self.is_held();
+        let mut is_held = self.queue.jobs() > 0 && self.is_held();
         self.staff.want(if is_held { self.staff.at_work() } else { self.places_wanted() });
-        while self.stop == Stop::No && self.staff.has_idle() && self.queue.jobs() > 0 && !self.is_held() {
+        while self.stop == Stop::No && self.staff.has_idle() && self.queue.jobs() > 0 && !is_held {
             let next = match self.admitted_aside() {
                 Some(pending) => Next::Job(pending),
                 None => self.queue.next(self.running),
@@ -102,13 +102,10 @@ impl Runner<'_> {
                     }
                 }
             }
+            is_held = self.staff.has_idle() && self.queue.jobs() > 0 && self.is_held();
         }
         // While time, memory or order hold all jobs back, others may have the hands.
-        let is_held = self.questions.is_any_open()
-            || self.look_again.is_some()
-            || self.next_start.is_some()
-            || self.is_order_blocked
-            || self.memory.is_blocked;
+        let is_held = self.is_kept_back() || self.is_order_blocked || self.memory.is_blocked;
         let wanted = if is_held { self.staff.at_work() } else { self.places_wanted() };
         let spare = match self.running {
             0 => 0,
@@ -127,12 +124,17 @@ impl Runner<'_> {
     }
 
     fn places_wanted(&self) -> usize {
-        let at_work = self.staff.at_work();
-        if self.lacking > 0 && at_work + self.lacking > self.options.width {
+        let (at_work, lacking) = (self.staff.at_work(), self.places_lacking());
+        if lacking > 0 && at_work + lacking > self.options.width {
             // The next job needs places of those that run: what it would have besides lies idle until then, and others may have it.
             return at_work;
         }
-        self.options.width.min(at_work + self.queue.jobs().max(self.lacking))
+        self.options.width.min(at_work + self.queue.jobs().max(lacking))
+    }
+
+    /// The width may have become smaller meanwhile.
+    pub(super) fn places_lacking(&self) -> usize {
+        self.lacking.min(self.options.width)
     }
 
     /// Places for the next job, as many as it asks for. When it alone is left to run and others have the hands, it waits a moment
@@ -157,18 +159,22 @@ impl Runner<'_> {
 
     /// Whether something other than hands and order holds all jobs back.
     fn is_held(&mut self) -> bool {
-        if self.rest_is_due
-            || self.questions.is_any_open()
-            || self.next_start.is_some()
-            || self.look_again.is_some()
-            || self.is_backed_up()
-        {
+        if self.is_kept_back() {
             return true;
         }
         let cause =
             if self.is_short_of_memory() { Some(Cause::Memory) } else { self.is_loaded().then_some(Cause::Held) };
         cause.into_iter().for_each(|cause| self.hold(cause));
         cause.is_some()
+    }
+
+    /// The same by what is known, without a look at the machine.
+    fn is_kept_back(&self) -> bool {
+        self.rest_is_due
+            || self.questions.is_any_open()
+            || self.next_start.is_some()
+            || self.look_again.is_some()
+            || self.is_backed_up()
     }
 
     fn is_short_of_memory(&self) -> bool {
@@ -212,7 +218,6 @@ impl Runner<'_> {
                 false
             }
             Ok((Preparation::Ready(prepared), running)) => {
-                self.questions.forget(pending.spec.number);
                 self.note_start(slot, Running { pending, crew, starter, ..running });
                 match starter {
                     Mover::Loop => self.starters.give_to_loop(prepared),
@@ -264,7 +269,7 @@ impl Runner<'_> {
         let words = self.options.template.compose(&spec.words, place, more.is_for_shell).map_err(nul)?;
         let mut running = Running::at_rest(words, self.class_of(pending), self.need_of(pending));
         running.key = self.key_of(spec, &running.words);
-        if let Some(earlier) = self.is_left_out(&running, spec, pending.failures + 1) {
+        if let Some(earlier) = self.is_left_out(&running, pending.failures) {
             return Ok((Preparation::LeftOut(earlier), running));
         }
         if self.options.asking == Asking::Always {
@@ -325,26 +330,26 @@ impl Runner<'_> {
         Some(self.keys.of(spec, &words))
     }
 
-    /// Whether an earlier run did this job.
-    fn is_left_out(&mut self, running: &Running, spec: &Spec, attempt: u32) -> Option<Earlier> {
-        let view = JobView { number: spec.number, words: &running.words, attempt };
-        if let (Some(done), Some(key), 1) = (&mut self.around.done, running.key, attempt) {
+    /// Whether an earlier run did this job, which has failed so often in this one.
+    fn is_left_out(&mut self, running: &Running, failures: u32) -> Option<Earlier> {
+        let (Some(done), Some(key), 0) = (&mut self.around.done, running.key, failures) else { return None };
+        done.takes_out(done.key_of(key, &running.words))
+    }
+
+    fn tell_of_interruption(&mut self, running: &Running) {
+        if let (Some(done), Some(key), 0) = (&mut self.around.done, running.key, running.pending.failures) {
             let key = done.key_of(key, &running.words);
-            if let Some(earlier) = done.takes_out(key) {
-                return Some(earlier);
-            }
             if done.was_interrupted(key) {
-                self.observer.tell(&Event::Interrupted(view));
+                self.observer.tell(&Event::Interrupted(running.view()));
             }
         }
-        None
     }
 
     fn leave_out(&mut self, pending: &Pending, earlier: Earlier) {
         self.ran.left_out += 1;
         self.questions.forget(pending.spec.number);
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
-        self.settle(pending, earlier == Earlier::Succeeded, 0);
+        self.settle(pending, earlier == Earlier::Succeeded, Chain::default());
         self.deliver(pending.spec.number, None);
     }
 
@@ -353,12 +358,12 @@ impl Runner<'_> {
         self.memory.admission.begin(running.need);
         let spec = &running.pending.spec;
         let more = spec.more.as_deref();
-        let since_begin_ns = running.started.duration_since(self.begun).as_nanos() as u64;
-        running.waited_ns = since_begin_ns.saturating_sub(running.pending.since_ns);
+        let since = self.held_until.max(self.begun + Duration::from_nanos(running.pending.since_ns));
+        running.waited_ns = running.started.saturating_duration_since(since).as_nanos() as u64;
         running.began_s = SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64());
         let timeout = more.and_then(|more| more.timeout).or_else(|| self.time_limit());
         running.due = timeout.filter(|time| !time.is_zero()).map(|time| (running.started + time, 0));
-        running.chain_ns = self.chain_before(more);
+        running.chain = self.chain_before(more);
         if !self.options.delay.is_zero() {
             self.next_start = Some(running.started + self.options.delay);
         }
@@ -393,8 +398,10 @@ impl Runner<'_> {
     fn note_begin(&mut self, slot: usize, mut running: Running, pid: Pid) {
         (self.shortages, self.short_failures) = (0, 0);
         running.pid = Some(pid);
+        self.questions.forget(running.pending.spec.number);
+        self.tell_of_interruption(&running);
         let is_again = running.pending.failures > 0;
-        let waits_for_others = is_again || running.chain_ns > 0 || self.queue.barriers_passed() > 0;
+        let waits_for_others = is_again || running.chain.jobs > 0 || self.queue.barriers_passed() > 0;
         running.started_as = self.recollection.begin(running.crew.places(), waits_for_others);
         self.show_start(&running, pid);
         self.let_block_go(&mut running);
@@ -435,13 +442,13 @@ impl Runner<'_> {
         }
     }
 
-    fn chain_before(&mut self, more: Option<&More>) -> u64 {
+    fn chain_before(&mut self, more: Option<&More>) -> Chain {
         if self.chains.barriers != self.queue.barriers_passed() {
             self.chains.barriers = self.queue.barriers_passed();
-            self.chains.barrier_ns = self.chains.longest_ns;
+            self.chains.barrier = self.chains.longest;
         }
         let named = more.into_iter().flat_map(|more| &more.after).filter_map(|name| self.chains.named.get(name));
-        named.copied().max().unwrap_or(0).max(self.chains.barrier_ns)
+        named.copied().fold(self.chains.barrier, Chain::longer)
     }
 
     fn watch_captures(&self, slot: usize, running: &Running) {
@@ -457,12 +464,13 @@ impl Runner<'_> {
         let place = Place { number: pending.spec.number, slot: 1 };
         let is_for_shell = pending.spec.more.as_ref().is_some_and(|more| more.is_for_shell);
         let words = self.options.template.compose(&pending.spec.words, place, is_for_shell).unwrap_or_default();
+        self.questions.forget(pending.spec.number);
         self.observer.tell(&Event::NotStarted(pending.spec.number, &words, fault));
         self.write_not_started(&pending, &words);
         self.ran.counts.failed += 1;
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
         self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
-        self.settle(&pending, false, 0);
+        self.settle(&pending, false, Chain::default());
         self.deliver(pending.spec.number, None);
         self.consider_halting();
     }

@@ -96,6 +96,10 @@ impl Runner<'_> {
     /// Reads, starts and passes on what can be.
     pub(super) fn move_on(&mut self, mover: Mover) {
         self.read_list();
+        if self.stop > Stop::No && self.running == 0 {
+            // A job that came back into the queue meanwhile would hold up those behind it for ever.
+            self.deliver_as_ended();
+        }
         loop {
             self.start_jobs(mover);
             let was_backed_up = self.is_backed_up();
@@ -119,7 +123,8 @@ impl Runner<'_> {
         // Those that have passed were seen in the turn before: what holds jobs back now is something else, which will be heard of.
         let is_to_come = |time: &Instant| waits_to_start && *time > self.slept_from;
         let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(is_to_come);
-        let terminal = self.foreground.must_look().then(|| now + LOOK_AGAIN_AFTER);
+        let must_look = self.foreground.must_look() || self.foreground.is_free() && self.questions.must_look();
+        let terminal = must_look.then(|| now + LOOK_AGAIN_AFTER);
         due.chain(held).chain(terminal).min()
     }
 
