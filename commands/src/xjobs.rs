@@ -364,12 +364,16 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let around = Surroundings { signals: &signals, host, streams, journal, joblog, done, total, tally, watched };
     let ran =
         run_jobs(job.options, source, lease, around, &mut teller).map_err(|fault| refused(&with_causes(&fault)))?;
+    let was_watched = look == progress::Look::Block && progress.is_some();
     drop(progress);
     // A hand that was asked for and not needed may still arrive.
     context.last_acts.perform();
     let told = teller.finish(&ran);
-    if let Some(format) = args.report.filter(|_| !ran.reader_gone) {
-        report::show(context, &ran, known_as, format);
+    match args.report {
+        _ if ran.reader_gone => {}
+        Some(format) => report::show(context, &ran, known_as, format),
+        None if was_watched => report::tell_bound(context, &ran, known_as),
+        None => {}
     }
     conclude(context, &ran, told)
 }

@@ -142,3 +142,12 @@ fn many_small_outputs_wait_for_an_earlier_job_and_nobody_stalls() {
     let outcome = xjobs(&place, &["-k", "-j2"], list);
     assert_eq!((outcome.exit, stdout(&outcome)), (Exit::Code(0), "first\n".to_owned() + &"x\n".repeat(400)));
 }
+
+#[test]
+fn outputs_in_files_leave_descriptors_for_the_jobs_to_come() {
+    let place = Place::new();
+    let script =
+        "ulimit -n 28; \"$mh\" xjobs -j2 --shell 'head -c 70000 /dev/zero; : {}' ::: $(seq 100) | { sleep 2; wc -c; }";
+    let outcome = place.shell(script);
+    assert_eq!((String::from_utf8_lossy(&outcome.stdout).trim(), said(&outcome).as_str()), ("7000000", ""));
+}

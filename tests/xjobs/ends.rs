@@ -53,6 +53,14 @@ fn halt_stops_soon_or_now() {
 }
 
 #[test]
+fn what_runs_on_after_a_halt_is_still_told_in_the_lists_order() {
+    let place = Place::new();
+    let script = "test $1 = 1 && sleep 0.5; echo $1; test $1 != 2";
+    let soon = xjobs(&place, &["-k", "-j2", "--halt", "soon,fail=1", "sh", "-c", script, "sh"], "1\n2\n3\n4\n");
+    assert_eq!((stdout(&soon).as_str(), soon.exit), ("1\n2\n", Exit::Code(1)), "{}", said(&soon));
+}
+
+#[test]
 fn what_halt_waited_for_is_no_failure() {
     let place = Place::new();
     for rule in ["now,success=1", "now,done=1"] {
@@ -286,6 +294,37 @@ fn a_width_is_changed_while_it_runs() {
 }
 
 #[test]
+fn a_job_wider_than_the_width_has_become_still_starts() {
+    let place = Place::new();
+    let list = "{\"shell\":\"touch began; until [ -e go ]; do sleep 0.02; done\"}\n\
+                {\"argv\":[\"touch\",\"wide\"],\"cores\":2}\n";
+    let mut running = start(&place, &["-j2"], list);
+    wait_until("the first runs", || place.has("began"));
+    send(&running, Signal::USR2);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    place.write("go", "");
+    assert!(running.end().success() && place.has("wide"));
+}
+
+#[test]
+fn outputs_for_a_reader_that_never_reads_are_given_up_when_asked_again() {
+    let place = Place::new();
+    place.write("list", "head -c 1000000 /dev/zero\n");
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT,TERM").arg(binary()).args(["xjobs", "-s", "list"]);
+        command.current_dir(place.folder()).env("MH_CREW_DIR", "").stderr(Stdio::null()).stdout(Stdio::piped());
+        let mut running = Running { child: command.stdin(Stdio::null()).spawn().expect("the program starts") };
+        let is_over = |running: &mut Running| running.child.try_wait().expect("it can be asked").is_some();
+        wait_until("it has ended", || {
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            is_over(&mut running) || kill_process(Pid::from_child(&running.child), signal).is_err()
+        });
+        assert_eq!(running.end().signal(), Some(signal.as_raw()));
+    }
+}
+
+#[test]
 fn stopped_and_continued_its_jobs_are_too() {
     let place = Place::new();
     let mark = format!("1239.{}", std::process::id());
@@ -321,6 +360,21 @@ fn jobs_that_read_the_terminal_have_it_one_after_another() {
     assert!(text.contains("job got one\n") && text.contains("job got two\n"), "{text}");
     assert!(text.contains("then 0\nown three\n"), "the terminal is the shell's again: {text}");
     assert!(text.contains(" has the terminal until it ends: "), "{text}");
+}
+
+#[test]
+fn jobs_typed_at_the_terminal_are_asked_about_there() {
+    let place = Place::new();
+    // Each line is typed when the one before it has been taken; what answers a question is no job.
+    let typist = "typed() { printf '%s\n' \"$1\"; until grep -q \"$2\" shown; do sleep 0.02; done; }; \
+                  touch shown; typed 'echo one' 'one? '; typed y '^one'; typed 'echo two' 'two? '; typed n '? n'; \
+                  typed 'echo three' 'three? '; typed y '^three'; printf '\\004'";
+    let script = format!("({typist}) | script -qefc \"$mh xjobs -p --plain\" shown > /dev/null");
+    let outcome = place.shell(&script);
+    let shown = String::from_utf8_lossy(&place.read("shown")).replace('\r', "");
+    assert_eq!(outcome.exit, Exit::Code(0), "{shown}");
+    let printed: Vec<&str> = shown.lines().filter(|line| matches!(*line, "one" | "two" | "three")).collect();
+    assert_eq!(printed, ["one", "three"], "{shown}");
 }
 
 #[test]

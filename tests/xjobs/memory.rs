@@ -41,3 +41,20 @@ fn a_job_that_fits_nowhere_runs_alone_and_ends() {
     let outcome = xjobs(&place, &["-k", "-j3", "--memory", "10M"], list);
     assert_eq!((stdout(&outcome).as_str(), outcome.exit), ("a\nb\nc\n", Exit::Code(0)));
 }
+
+#[test]
+fn what_the_runner_itself_once_needed_is_no_jobs_peak() {
+    let place = Place::new();
+    // A line that is too long for a program, but not for a list.
+    let list = [b"true ", &vec![b'x'; 40_000_000][..], b"\ntrue\nsh hungry 60\ntrue\n"].concat();
+    place.write("hungry", HUNGRY);
+    assert_eq!(xjobs(&place, &["-j1", "--journal", "j"], list).exit, Exit::Code(1));
+    let journal = place.read("j");
+    let ends =
+        journal.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
+    let peaks: Vec<Option<u64>> =
+        ends.filter(|line| line["outcome"] == "ok").map(|line| line["rss_peak_bytes"].as_u64()).collect();
+    let [unknown, large, small] = peaks[..] else { panic!("{peaks:?}") };
+    assert_eq!(unknown, None, "it began with the runner's own");
+    assert!(large.is_some_and(|peak| peak > 60_000_000) && small.is_some_and(|peak| peak < 30_000_000), "{peaks:?}");
+}

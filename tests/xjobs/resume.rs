@@ -41,6 +41,39 @@ fn the_folder_of_the_runner_is_part_of_what_a_job_is() {
 }
 
 #[test]
+fn a_file_for_all_jobs_lies_where_the_runner_is_wherever_the_jobs_go() {
+    let place = Place::new();
+    let run = |folder: &str| {
+        let script = format!(
+            "mkdir -p {folder} && cd {folder} && printf 'cd /tmp; echo x\n' | \"$mh\" xjobs -j1 --journal ../j --resume '>' all"
+        );
+        let outcome = place.shell(&script);
+        assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+        place.read(format!("{folder}/all"))
+    };
+    assert_eq!([run("a"), run("b"), run("a")], [b"x\n", b"x\n", b"x\n"]);
+}
+
+#[test]
+fn a_job_twice_in_the_list_is_named_once_when_one_of_them_was_cut_off() {
+    let place = Place::new();
+    let script = "touch began; until [ -e go ]; do sleep 0.01; done; echo $1 >> ran";
+    let arguments = ["-j1", "--journal", "j", "--resume", "sh", "-c", script, "sh"];
+    for _ in 0..2 {
+        let mut running = start(&place, &arguments, "1\n1\n");
+        wait_until("the first runs", || place.has("began"));
+        let runner = child_of(i32::try_from(running.child.id()).expect("a number")).and_then(Pid::from_raw);
+        kill_process(runner.expect("it has a runner"), Signal::KILL).expect("it lives");
+        running.end();
+        std::fs::remove_file(place.path("began")).expect("a job made it");
+    }
+    place.write("go", "");
+    let resumed = xjobs(&place, &arguments, "1\n1\n");
+    assert_eq!((resumed.exit, place.read("ran")), (Exit::Code(0), b"1\n1\n".to_vec()));
+    assert_eq!(said(&resumed).matches("had begun when an earlier run ended").count(), 1, "{}", said(&resumed));
+}
+
+#[test]
 fn variables_of_a_record_are_part_of_what_a_job_is() {
     let place = Place::new();
     let run = |value: &str| {

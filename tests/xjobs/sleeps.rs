@@ -18,18 +18,22 @@ fn switches(process: i32) -> u64 {
 
 #[test]
 fn a_run_whose_jobs_just_run_is_never_awake() {
-    // With jobs of its own, of starters, behind a delay that has passed, and for a job that cannot have its cores.
-    for (arguments, list) in [
-        (&["-j1"][..], "sleep 777\nsleep 777\n"),
-        (&["-j2"], "sleep 777\nsleep 777\nsleep 777\n"),
-        (&["-j4"], "sleep 777\nsleep 777\nsleep 777\nsleep 777\nsleep 777\n"),
-        (&["-j2", "--delay", "0.05"], "sleep 777\nsleep 777\nsleep 777\n"),
-        (&["-j2"], "{\"argv\":[\"sleep\",\"777\"]}\n{\"argv\":[\"sleep\",\"777\"],\"cores\":2}\n"),
+    // With jobs of its own, of starters, behind a delay that has passed, and for a job that cannot have its cores; with a budget of its
+    // own, and as part of a machine's.
+    let long = "sleep 777\nsleep 777\nsleep 777\n";
+    for (arguments, list, crew) in [
+        (&["-j1"][..], "sleep 777\nsleep 777\n", ""),
+        (&["-j2"], long, ""),
+        (&["-j2"], long, "crew"),
+        (&["-j4"], "sleep 777\nsleep 777\nsleep 777\nsleep 777\nsleep 777\n", ""),
+        (&["-j2", "--delay", "0.05"], long, ""),
+        (&["-j2"], "{\"argv\":[\"sleep\",\"777\"]}\n{\"argv\":[\"sleep\",\"777\"],\"cores\":2}\n", ""),
     ] {
         let place = Place::new();
         place.write("list", list);
         let mut command = Command::new(binary());
-        command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder()).env("MH_CREW_DIR", "");
+        command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder());
+        command.env("MH_CREW_DIR", if crew.is_empty() { crew.into() } else { place.path(crew) });
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the program starts");
         let mut running = Running { child };
         let guard = i32::try_from(running.child.id()).expect("a number");
@@ -43,7 +47,8 @@ fn a_run_whose_jobs_just_run_is_never_awake() {
         wait_until("the run sleeps", || {
             std::thread::sleep(Duration::from_millis(700));
             let before = switches(runner);
-            std::thread::sleep(Duration::from_millis(1000));
+            // Longer than who is part of a machine's budget and watchful sleeps.
+            std::thread::sleep(Duration::from_millis(if crew.is_empty() { 1000 } else { 2500 }));
             seen.push(switches(runner) - before);
             seen.last() == Some(&0)
         });
@@ -83,23 +88,43 @@ fn a_job_begins_while_the_next_one_is_asked_about() {
     assert_eq!(place.read("log"), b"a\n");
 }
 
+/// CPU time of the process, in hundredths of a second.
+fn cpu(process: i32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it lives");
+    let fields = stat.rsplit(") ").next().expect("a name in brackets").split(' ');
+    fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
+}
+
 #[test]
 fn whoever_is_held_back_sleeps() {
-    // With places for two and nothing at work, hands that came were given back, came again, and so on.
-    for option in [&["--delay", "2"][..], &["--memfree", "1000T"]] {
+    // With places for two and nothing at work, hands that came were given back, came again, and so on; and with more output than is
+    // kept, for an earlier job or for a reader that does not read.
+    let printers = "head -c 70000 /dev/zero\n".repeat(400);
+    let behind_a_job = format!("sleep 777\n{printers}");
+    let short = "true\ntrue\ntrue\n";
+    for (option, list) in [
+        (&["--delay", "2"][..], short),
+        (&["--memfree", "1000T"], short),
+        (&["-k"], &behind_a_job),
+        (&["-q", "1000"], &printers),
+    ] {
         let place = Place::new();
-        place.write("list", "true\ntrue\ntrue\n");
+        place.write("list", list);
         let mut command = Command::new(binary());
         command.args(["xjobs", "-j2", "-s", "list"]).args(option).current_dir(place.folder()).env("MH_CREW_DIR", "");
-        let mut running = Running { child: command.stdin(Stdio::null()).spawn().expect("the program starts") };
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut running = Running { child: command.spawn().expect("the program starts") };
         let guard = i32::try_from(running.child.id()).expect("a number");
         wait_until("there is a runner", || child_of(guard).is_some());
-        std::thread::sleep(Duration::from_millis(500));
-        let runner = child_of(guard).expect("it waits");
-        let before = switches(runner);
-        std::thread::sleep(Duration::from_secs(1));
-        assert!(switches(runner) - before < 100, "{option:?}");
+        wait_until("it sleeps", || {
+            std::thread::sleep(Duration::from_millis(500));
+            let Some(runner) = child_of(guard) else { panic!("{option:?}: it is over") };
+            let before = (switches(runner), cpu(runner));
+            std::thread::sleep(Duration::from_secs(1));
+            switches(runner) - before.0 < 100 && cpu(runner) - before.1 < 10
+        });
         kill_process(Pid::from_raw(guard).expect("above 0"), Signal::TERM).expect("it lives");
+        drop(running.child.stdout.take());
         running.end();
     }
 }

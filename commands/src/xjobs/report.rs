@@ -20,6 +20,21 @@ pub fn show(context: &Context, ran: &Ran, known_as: u32, format: ReportFormat) {
     context.messages.report(&text);
 }
 
+/// A run that is over sooner is not told of: nobody has watched it.
+const WATCHED_FROM_NS: u64 = 1_000_000_000;
+
+/// Says in a line what bound a run that somebody has watched.
+pub fn tell_bound(context: &Context, ran: &Ran, known_as: u32) {
+    let (measures, verdict) = (&ran.measures, verdict(&ran.measures));
+    let ended = ran.counts.succeeded + ran.counts.failed;
+    if measures.wall_ns < WATCHED_FROM_NS || ended < 2 || verdict.bound == JobsBound::CannotTell {
+        return;
+    }
+    let wall = seconds_text(measures.wall_ns as f64 / 1e9);
+    let bound = bound_sentence(&verdict, measures) + &holders(&verdict, known_as);
+    context.messages.note(NAME, &format!("{} in {wall}, {bound}", counted(ended, "job")));
+}
+
 #[derive(Serialize)]
 struct JsonReport<'a> {
     succeeded: u64,
@@ -84,12 +99,12 @@ fn text(ran: &Ran, verdict: &JobsVerdict, holders: &str) -> String {
             if ran.left_out > 0 { format!(", {} left out", terminal::integer(ran.left_out)) } else { String::new() }
         ),
         format!(
-            "jobs took {} in all, the longest {} (job {}); CPU {}, largest {}",
+            "jobs took {} in all, the longest {} (job {}); CPU {}{}",
             seconds(measures.work_ns),
             seconds(measures.longest_ns),
             terminal::integer(measures.longest_job),
             seconds(measures.jobs_cpu_ns),
-            terminal::bytes(measures.rss_peak_bytes)
+            measures.rss_peak_bytes.map_or_else(String::new, |peak| format!(", largest {}", terminal::bytes(peak)))
         ),
         format!("the runner itself used {} of CPU, {} a job", seconds(measures.own_cpu_ns), seconds(per_start)),
         bound_sentence(verdict, measures) + holders,

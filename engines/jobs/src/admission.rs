@@ -145,7 +145,7 @@ mod tests {
     fn known(peaks: &[u64]) -> (Classes, Need) {
         let mut classes = Classes::default();
         let class = classes.class("a");
-        peaks.iter().for_each(|peak| classes.note(class, *peak, 1.0));
+        peaks.iter().for_each(|peak| classes.note(class, Some(*peak), 1.0));
         (classes, Need::Learnt(class))
     }
 
@@ -181,7 +181,7 @@ mod tests {
         (0..4).for_each(|_| admission.begin(need));
         assert_eq!(admission.held_bytes(&classes), 40);
         let Need::Learnt(class) = need else { panic!("it is learnt") };
-        classes.note(class, 30, 1.0);
+        classes.note(class, Some(30), 1.0);
         assert_eq!((admission.held_bytes(&classes), admission.judge(need, &classes)), (120, Err(Refusal::Full)));
     }
 

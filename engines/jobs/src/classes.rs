@@ -86,7 +86,7 @@ struct PastJob {
     class: String,
     outcome: String,
     seconds: f64,
-    rss_peak_bytes: u64,
+    rss_peak_bytes: Option<u64>,
 }
 
 impl Classes {
@@ -140,10 +140,12 @@ impl Classes {
         &self.known[class.0 as usize]
     }
 
-    /// Takes in a job that succeeded: others end early, and teach too little.
-    pub fn note(&mut self, class: Class, peak_bytes: u64, seconds: f64) {
+    /// Takes in a job that succeeded: others end early, and teach too little. Its peak is not always known.
+    pub fn note(&mut self, class: Class, peak_bytes: Option<u64>, seconds: f64) {
         let known = &mut self.known[class.0 as usize];
-        known.peak.note(peak_bytes as f64);
+        if let Some(bytes) = peak_bytes {
+            known.peak.note(bytes as f64);
+        }
         known.seconds.note(seconds);
     }
 }

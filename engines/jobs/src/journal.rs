@@ -103,7 +103,7 @@ struct SpentFields {
     processes: u32,
     user_seconds: f64,
     system_seconds: f64,
-    rss_peak_bytes: u64,
+    rss_peak_bytes: Option<u64>,
     blocks_in: u64,
     blocks_out: u64,
     read_bytes: Option<u64>,

@@ -112,6 +112,9 @@ pub enum Unfinished {
     Dropped,
 }
 
+/// Room for bytes of the list that is kept; what a longer line took is given back.
+const BUFFER_KEPT: usize = 1 << 20;
+
 /// Reads a list.
 #[derive(Debug)]
 pub struct ListReader {
@@ -163,12 +166,15 @@ impl ListReader {
 
     /// Takes the next bytes of the list.
     pub fn put(&mut self, bytes: &[u8]) {
-        if self.begin > 0 {
-            self.buffer.drain(..self.begin);
-            self.searched -= self.begin;
-            self.begin = 0;
-        }
+        self.forget_used();
         self.buffer.extend_from_slice(bytes);
+    }
+
+    fn forget_used(&mut self) {
+        self.buffer.drain(..self.begin);
+        self.searched -= self.begin;
+        self.begin = 0;
+        self.buffer.shrink_to(BUFFER_KEPT);
     }
 
     /// There are no more bytes.
@@ -221,6 +227,9 @@ impl ListReader {
                 }
             };
             self.buffer = line;
+            if self.begin > BUFFER_KEPT {
+                self.forget_used();
+            }
             if let Some(item) = read? {
                 return Ok(Some(item));
             }

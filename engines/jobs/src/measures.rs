@@ -53,8 +53,8 @@ pub struct Measures {
     pub own_cpu_ns: u64,
     /// Bytes that jobs printed through the runner.
     pub output_bytes: u64,
-    /// The largest job.
-    pub rss_peak_bytes: u64,
+    /// The largest job of those whose peak is known.
+    pub rss_peak_bytes: Option<u64>,
     /// For how long some task of the machine waited for a disk meanwhile (PSI `some`); none where nobody counts.
     pub disk_waits_ns: Option<u64>,
     /// For how long some task of the machine waited for a CPU meanwhile (PSI `some`); none where nobody counts.

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     fn spent(cpu_ns: u64, bytes: Option<u64>) -> Spent {
-        let usage = Usage { user_ns: cpu_ns, rss_peak_bytes: cpu_ns, ..Usage::default() };
+        let usage = Usage { user_ns: cpu_ns, rss_peak_bytes: Some(cpu_ns), ..Usage::default() };
         Spent::of(usage, bytes.map(|bytes| ProcessIo { read_bytes: bytes, written_bytes: 0 }))
     }
 
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!((ended.number, ended.spent.processes, ended.spent.usage.user_ns), (3, 2, 11));
         assert_eq!(leftovers.end(pid(7)), None);
         assert_eq!((leftovers.groups(), leftovers.job_of(pid(9))), (vec![pid(9)], Some(1)));
-        assert_eq!((leftovers.late().cpu_ns(), leftovers.late().rss_peak_bytes), (13, 6));
+        assert_eq!((leftovers.late().cpu_ns(), leftovers.late().rss_peak_bytes), (13, Some(6)));
         assert_eq!((leftovers.strays().processes, leftovers.strays().usage.user_ns), (2, 2));
     }
 }

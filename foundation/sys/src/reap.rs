@@ -31,9 +31,9 @@ pub struct Usage {
     pub user_ns: u64,
     /// CPU time in the kernel, in nanoseconds.
     pub system_ns: u64,
-    /// The largest resident size of any one of them, in bytes.
-    // LIE: a spawned child begins with the mark of the process that spawned it, so this is never below that one's size.
-    pub rss_peak_bytes: u64,
+    /// The largest resident size of any one of them, in bytes; none where that is not known.
+    // LIE: a spawned child begins with the mark of the process that spawned it (exec keeps it), so this is never below that one's peak.
+    pub rss_peak_bytes: Option<u64>,
     /// Blocks of 512 bytes read from a device.
     pub blocks_in: u64,
     /// Blocks of 512 bytes that were to be written to a device.
@@ -208,7 +208,7 @@ fn usage_of(usage: &libc::rusage) -> Usage {
     Usage {
         user_ns: nanoseconds(usage.ru_utime),
         system_ns: nanoseconds(usage.ru_stime),
-        rss_peak_bytes: count(usage.ru_maxrss) * 1024,
+        rss_peak_bytes: Some(count(usage.ru_maxrss) * 1024),
         blocks_in: count(usage.ru_inblock),
         blocks_out: count(usage.ru_oublock),
         switches_voluntary: count(usage.ru_nvcsw),
@@ -225,6 +225,11 @@ pub fn own_usage() -> Usage {
         usage
     };
     usage_of(&usage)
+}
+
+/// Sets this process's peak to what is resident now (`clear_refs` in `proc_pid_clear_refs(5)`), and with it what children begin with.
+pub fn forget_own_peak() -> io::Result<()> {
+    std::fs::write("/proc/self/clear_refs", "5")
 }
 
 /// Sends `signal` to all of a process group. A group that is gone is not an error: it has what it was to get.
@@ -253,10 +258,11 @@ mod tests {
 
     #[test]
     fn sums_add_times_and_keep_the_larger_size() {
-        let one = Usage { user_ns: 1, system_ns: 2, rss_peak_bytes: 30, blocks_in: 4, ..Usage::default() };
-        let other = Usage { user_ns: 10, system_ns: 20, rss_peak_bytes: 20, switches_forced: 5, ..Usage::default() };
+        let one = Usage { user_ns: 1, system_ns: 2, rss_peak_bytes: Some(30), blocks_in: 4, ..Usage::default() };
+        let other =
+            Usage { user_ns: 10, system_ns: 20, rss_peak_bytes: Some(20), switches_forced: 5, ..Usage::default() };
         let both = one.with(other);
-        assert_eq!((both.user_ns, both.system_ns, both.cpu_ns(), both.rss_peak_bytes), (11, 22, 33, 30));
+        assert_eq!((both.user_ns, both.system_ns, both.cpu_ns(), both.rss_peak_bytes), (11, 22, 33, Some(30)));
         assert_eq!((both.blocks_in, both.switches_forced), (4, 5));
     }
 

@@ -64,7 +64,7 @@ fn run(jobs: &[Job], cap: u64, width: usize) -> Outcome {
         let (ends, number) = running.remove(0);
         now = ends;
         admission.end(need(number as u64));
-        classes.note(kinds[jobs[number].kind], jobs[number].peak, jobs[number].time as f64);
+        classes.note(kinds[jobs[number].kind], Some(jobs[number].peak), jobs[number].time as f64);
     }
     Outcome { makespan: now, peak, starts }
 }

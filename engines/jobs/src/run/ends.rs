@@ -100,7 +100,7 @@ impl Runner<'_> {
         self.pass_lines_on(slot, stream, lines);
     }
 
-    pub(super) fn end_job(&mut self, mut running: Running, ended: Ended, spent: Spent, leaves_processes: bool) {
+    pub(super) fn end_job(&mut self, mut running: Running, ended: Ended, mut spent: Spent, leaves_processes: bool) {
         let wall = running.started.elapsed();
         self.running -= 1;
         self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
@@ -113,6 +113,7 @@ impl Runner<'_> {
         if running.is_being_ended() {
             self.end_outsiders(&running.outsiders);
         }
+        spent.usage.rss_peak_bytes = self.memory.own_mark.without(running.started, spent.usage.rss_peak_bytes);
         let (parts, printed_bytes, fault) = self.collect_output(&mut running);
         let mut end = JobEnd {
             ended,
