@@ -30,8 +30,6 @@ const PACKAGES: &[Packaged] = &[
 pub struct Sizes {
     /// Jobs of a race.
     jobs: usize,
-    /// Jobs of a race against something ten times as slow.
-    few_jobs: usize,
     /// Jobs of the list that memory must not grow with.
     many_lines: usize,
     /// Jobs that are read ahead and wait.
@@ -45,7 +43,6 @@ pub struct Sizes {
 
 const WHOLE: Sizes = Sizes {
     jobs: 10_000,
-    few_jobs: 1000,
     many_lines: 1_000_000,
     queued: 200_000,
     printers: 20,
@@ -54,15 +51,8 @@ const WHOLE: Sizes = Sizes {
 };
 
 /// To see whether it works.
-const QUICK: Sizes = Sizes {
-    jobs: 500,
-    few_jobs: 100,
-    many_lines: 5000,
-    queued: 20_000,
-    printers: 4,
-    printed_bytes: 5_000_000,
-    skew_s: 0.2,
-};
+const QUICK: Sizes =
+    Sizes { jobs: 500, many_lines: 5000, queued: 20_000, printers: 4, printed_bytes: 5_000_000, skew_s: 0.2 };
 
 /// Runs the suite.
 pub fn run(arguments: &BenchArguments) -> Result<(), String> {

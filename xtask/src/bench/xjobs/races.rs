@@ -79,21 +79,21 @@ pub fn all(programs: &Programs, sizes: Sizes) -> Vec<Race> {
             output: programs.file("output"),
         },
     };
-    let Sizes { jobs, few_jobs, printers, printed_bytes, .. } = sizes;
+    let Sizes { jobs, printers, printed_bytes, .. } = sizes;
     let discarded = vec![
         must(programs.floor(), Target::must(1.15).aim(1.05)),
         faster(programs.xargs()),
         faster(programs.xjobs("-N")),
         faster(programs.moreutils()),
         faster(programs.rust_parallel("-d all")),
+        // And at least 0.87 of the floor's lead over it, which the first target includes.
+        faster(programs.gnu_parallel()),
     ];
     let grouped = vec![
         must(programs.floor(), Target::must(1.35).aim(1.2)),
         faster(programs.xjobs("")),
         faster(programs.rust_parallel("")),
     ];
-    // At least 0.87 of the floor's lead over GNU parallel is at most 1 / 0.87 of the floor's time.
-    let few = vec![must(programs.floor(), Target::must(1.0 / 0.87)), faster(programs.gnu_parallel())];
     let own = vec![
         must(programs.floor(), Target::none()),
         must(programs.xargs(), Target::none()),
@@ -104,7 +104,6 @@ pub fn all(programs: &Programs, sizes: Sizes) -> Vec<Race> {
     vec![
         race(&format!("{jobs} x true, discarded"), programs.ours("-N"), jobs, discarded),
         race(&format!("{jobs} x true, grouped"), programs.ours(""), jobs, grouped),
-        race(&format!("{few_jobs} x true, discarded"), programs.ours("-N"), few_jobs, few),
         Race {
             judged: Judged::OwnCpu { above_us_max: 10.0, above_us_aim: 5.0 },
             work: Work::Account,
