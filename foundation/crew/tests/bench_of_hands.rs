@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "it measures for people")]
 
 use crew::budget::cpu_set::CpuSet;
+use crew::budget::entitlement::{Claim, entitlements};
 use crew::budget::{Budget, CrewFolder, Lease, MachineWide, Priority, Request, Surroundings, Weight};
 use machine::Host;
 use std::io::{BufRead, BufReader};
@@ -78,6 +79,38 @@ fn a_yield_point_while_others_are_hungry() {
         figure(&format!("yield point, 64 CPUs, {others} other runs, somebody hungry"), looked, "ns");
         crowd.iter().zip(theirs).for_each(|(lease, hand)| lease.give_back(hand));
         hands.into_iter().for_each(|hand| lease.give_back(hand));
+    }
+}
+
+/// Runs that want more than there is of 256 CPUs; those of the second crowd each have CPUs of their own choice.
+fn crowd(runs: usize, class: Priority, masks_differ: bool) -> Vec<Claim> {
+    let claim = |run: usize| {
+        let begin = run * 37 % 224;
+        let cpus = if masks_differ { CpuSet::of(begin..begin + 2 + run * 11 % 30) } else { CpuSet::of(0..256) };
+        let (weight, useful_width, held, waiting) = (50 + run as u32, 64, 1, 8);
+        let (quota, inherited, rests, is_aged) = (None, 0, false, false);
+        Claim { class, weight, cpus, quota, useful_width, held, inherited, waiting, rests, is_aged }
+    };
+    (0..runs).map(claim).collect()
+}
+
+#[test]
+#[ignore = "measures"]
+fn entitlements_of_a_crowd() {
+    for runs in [2, 64, 250] {
+        for (class, masks_differ) in
+            [Priority::Normal, Priority::Low].into_iter().flat_map(|class| [(class, false), (class, true)])
+        {
+            let claims = crowd(runs, class, masks_differ);
+            let once = |turn| {
+                let begin = Instant::now();
+                std::hint::black_box(entitlements(u32::MAX, turn, &claims));
+                begin.elapsed().as_nanos() as f64 / 1000.0
+            };
+            let least = (0..100).map(once).fold(f64::MAX, f64::min);
+            let masks = if masks_differ { "each with a mask of its own" } else { "of one mask" };
+            figure(&format!("entitlements of {runs} {class:?} runs {masks}, 256 CPUs"), least, "us");
+        }
     }
 }
 

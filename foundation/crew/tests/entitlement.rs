@@ -230,6 +230,124 @@ proptest! {
 }
 
 #[test]
+fn whatever_the_table_says_there_is_an_answer() {
+    let forged = |run: u32| Claim {
+        class: if run.is_multiple_of(3) { Priority::Idle } else { Priority::Low },
+        weight: [0, 1, u32::MAX][run as usize % 3],
+        cpus: CpuSet::of((0..1024).filter(|cpu| cpu % (1 + run as usize % 7) == 0)),
+        quota: run.is_multiple_of(5).then_some(Quota { group: 1, millicores: [0, 1, u64::MAX][run as usize % 3] }),
+        useful_width: u32::MAX - run % 2,
+        held: if run.is_multiple_of(11) { u32::MAX } else { 0 },
+        inherited: if run.is_multiple_of(4) { 1 << (run % 31) } else { 0 },
+        waiting: u32::MAX,
+        rests: false,
+        is_aged: run.is_multiple_of(13),
+    };
+    let claims: Vec<Claim> = (0..256).map(forged).collect();
+    for turn in [0, 1, u64::MAX] {
+        assert!(entitlements(u32::MAX, turn, &claims).iter().map(seated).sum::<u32>() <= 1024);
+    }
+}
+
+#[test]
 fn weights_outside_their_range_become_the_nearest() {
     assert_eq!((Weight::new(0).get(), Weight::new(u16::MAX).get(), Weight::default().get()), (1, 10_000, 100));
+}
+
+/// Runs of class low that want all they can have, beside runs of higher classes; masks and quotas differ.
+fn crowd_in_turns() -> impl Strategy<Value = Vec<Claim>> {
+    let greedy = claim().prop_map(|claim| Claim {
+        class: claim.class.max(Priority::Low),
+        is_aged: false,
+        waiting: if claim.class > Priority::Low { claim.waiting } else { 9 },
+        ..claim
+    });
+    let narrow = (0..CPUS, 1..CPUS).prop_map(|(first, count)| CpuSet::of((first..first + count).map(|cpu| cpu % CPUS)));
+    let claim = (greedy, narrow, prop_oneof![Just(100_u32), Just(50), 1..300_u32]);
+    prop::collection::vec(claim.prop_map(|(claim, cpus, weight)| Claim { cpus, weight, ..claim }), 1..8)
+}
+
+/// What is not to be exceeded by these runs, by number, together.
+struct Limit {
+    runs: Vec<usize>,
+    hands: f64,
+}
+
+/// `once` is what they got in some turn.
+fn limits(capacity: u32, claims: &[Claim], once: &[Entitled]) -> Vec<Limit> {
+    let all = 0..claims.len();
+    let quota = |group| claims.iter().find_map(|claim| claim.quota.filter(|quota| quota.group == group));
+    let in_quota = |quota: Quota| {
+        let runs: Vec<usize> = all.clone().filter(|&run| claims[run].quota == Some(quota)).collect();
+        let above: u32 = runs.iter().map(|&run| once[run].above).sum();
+        Limit { hands: quota.hands().saturating_sub(above.into()) as f64, runs }
+    };
+    // By Hall's theorem all have places if the runs of each set know enough CPUs.
+    let places = (1..1_usize << claims.len()).map(|set| {
+        let runs: Vec<usize> = all.clone().filter(|run| set >> run & 1 == 1).collect();
+        let cpus = runs.iter().fold(CpuSet::default(), |cpus, &run| cpus.or(&claims[run].cpus));
+        Limit { hands: cpus.count() as f64, runs }
+    });
+    let whole = Limit { runs: all.clone().collect(), hands: f64::from(capacity) };
+    places.chain((0..2).filter_map(quota).map(in_quota)).chain([whole]).collect()
+}
+
+/// What low runs would have of their own if hands could be divided, by raising the level for all and trying all limits.
+fn shares(capacity: u32, claims: &[Claim], once: &[Entitled]) -> Vec<f64> {
+    let limits = limits(capacity, claims, once);
+    let is_guaranteed =
+        |(claim, entitled): (&Claim, &Entitled)| (claim.class > Priority::Low).then_some(f64::from(seated(entitled)));
+    let mut fixed: Vec<Option<f64>> = claims.iter().zip(once).map(is_guaranteed).collect();
+    let own = |fixed: &[Option<f64>], run: usize, level: f64| {
+        let claim = &claims[run];
+        let share = level * f64::from(claim.weight) - f64::from(claim.inherited);
+        fixed[run].unwrap_or_else(|| share.clamp(0.0, f64::from(claim.wants())))
+    };
+    const HIGHEST: f64 = 100.0;
+    loop {
+        let sum = |limit: &Limit, level: f64| limit.runs.iter().map(|&run| own(&fixed, run, level)).sum::<f64>();
+        let highest = |limit: &Limit| {
+            let (mut low, mut high) = (0.0, HIGHEST);
+            for _ in 0..60 {
+                let middle = (low + high) / 2.0;
+                *(if sum(limit, middle) > limit.hands + 1e-12 { &mut high } else { &mut low }) = middle;
+            }
+            low
+        };
+        let is_open = |limit: &&Limit| {
+            limit.runs.iter().any(|&run| fixed[run].is_none()) && sum(limit, HIGHEST) > limit.hands + 1e-9
+        };
+        let levels = limits.iter().filter(is_open).map(|limit| (limit, highest(limit)));
+        let Some((tight, level)) = levels.min_by(|one, other| one.1.total_cmp(&other.1)) else {
+            return (0..claims.len()).map(|run| own(&fixed, run, HIGHEST)).collect();
+        };
+        let settled: Vec<(usize, f64)> = tight.runs.iter().map(|&run| (run, own(&fixed, run, level))).collect();
+        settled.into_iter().for_each(|(run, own)| fixed[run] = Some(own));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn whole_shares_never_move_and_parts_come_as_often_as_they_are_large(claims in crowd_in_turns(), capacity in 3..9_u32) {
+        let is_low = |claim: &Claim| claim.class == Priority::Low;
+        let once = entitlements(capacity, 0, &claims);
+        let expected = shares(capacity, &claims, &once);
+        let turns = 2000;
+        let mut hands = vec![0_u32; claims.len()];
+        for turn in 0..turns {
+            let entitled = entitlements(capacity, turn, &claims);
+            for (run, claim) in claims.iter().enumerate().filter(|(_, claim)| is_low(claim)) {
+                let beside = (f64::from(entitled[run].may_hold) - expected[run]).abs();
+                let is_whole = (expected[run] - expected[run].round()).abs() < 1e-7;
+                prop_assert!(beside < if is_whole { 1e-7 } else { 1.0 }, "{entitled:?} for {expected:?}: {claim:?} among {claims:?}");
+                hands[run] += entitled[run].may_hold;
+            }
+        }
+        for (run, claim) in claims.iter().enumerate().filter(|(_, claim)| is_low(claim)) {
+            let has = f64::from(hands[run]) / turns as f64;
+            prop_assert!((has - expected[run]).abs() < 0.03, "{has} for {}: {claim:?} among {claims:?}", expected[run]);
+        }
+    }
 }

@@ -1,8 +1,13 @@
 //! Who may hold how many hands: a pure function of what the table says, computed alike by every run.
 //! Takes nothing and asks nobody; `machine_wide` acts on the answer. Why nobody starves: `foundation/crew/BUDGET.md`.
 
+mod seating;
+mod turns;
+
 use super::Priority;
 use super::cpu_set::CpuSet;
+use seating::{HAND, Seating};
+use turns::{Bound, Wish};
 
 /// What decides about one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,48 +94,14 @@ pub fn entitlements(capacity: u32, turn: u64, claims: &[Claim]) -> Vec<Entitled>
     division.entitled
 }
 
-/// LIMIT: halvings when shares are looked for: to a ten-thousandth of a hand at worst, for weights from 1 to 10,000 and 1,024 CPUs.
-const SHARE_BITS: u32 = 40;
-
-/// By steps of this, few turns one after the other are spread evenly, whatever the shares are.
-const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
-
-/// A time that `index` draws in `turn`, nearly exponentially distributed: the same in all processes. Random bits from the finalizer of
-/// splitmix64, and minus their logarithm, a straight line between powers of two (without the C library's mathematics, which all runs would load).
-fn drawn(turn: u64, index: usize) -> f64 {
-    let mut bits = (turn << 16).wrapping_add(index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits = (bits ^ (bits >> 31)) | 1;
-    let behind_first_one = bits << bits.leading_zeros() << 1;
-    let line = 1.0 - behind_first_one as f64 / 2_f64.powi(64);
-    (f64::from(bits.leading_zeros()) + line) * std::f64::consts::LN_2
-}
-
-/// What stands behind the point of a number that is not negative.
-fn part(number: f64) -> f64 {
-    number - (number as u64) as f64
-}
-
-/// A run that wants more hands.
-struct Open {
-    index: usize,
-    /// What is taken off its next hand when hands are compared: less than one, or where it is drawn at most that.
-    lead: f64,
-}
-
-impl Open {
-    fn without_lead(index: usize) -> Self {
-        Self { index, lead: 0.0 }
-    }
-}
+/// LIMIT: hands of one run that are told apart: more than there are words, so few that the parts of all can be added up.
+const HANDS_MAX: u64 = 8192;
 
 /// How far the dividing has come.
-#[derive(Clone)]
 struct Division<'a> {
     claims: &'a [Claim],
     entitled: Vec<Entitled>,
-    seating: Seating<'a>,
+    seating: Seating,
     /// Hands that may still be given.
     left: u32,
 }
@@ -142,13 +113,21 @@ impl<'a> Division<'a> {
     }
 
     fn give_first(&mut self, index: usize) {
-        let is_seated = self.left > 0 && !self.is_quota_used_up(index) && self.seating.seat(index);
+        if !self.give_seated(index) {
+            self.entitled[index].above = 1;
+            self.give(index);
+        }
+    }
+
+    /// Gives a hand for which there is a CPU, if there is one.
+    fn give_seated(&mut self, index: usize) -> bool {
+        let kind = self.seating.kind_of(index);
+        let is_seated = self.left > 0 && self.left_of_quota(index) > 0 && self.seating.give(kind, HAND) == HAND;
         if is_seated {
             self.left -= 1;
-        } else {
-            self.entitled[index].above = 1;
+            self.give(index);
         }
-        self.give(index);
+        is_seated
     }
 
     fn give(&mut self, index: usize) {
@@ -159,181 +138,94 @@ impl<'a> Division<'a> {
 
     /// Gives to the runs of `class` until nobody wants more or nothing is left.
     fn serve(&mut self, class: Priority, turn: u64) {
-        let is_served = |&index: &usize| {
-            self.claims[index].class == class && self.entitled[index].may_hold < self.claims[index].wants()
-        };
-        let mut open: Vec<Open> = (0..self.claims.len()).filter(is_served).map(Open::without_lead).collect();
+        let is_open = |&index: &usize| self.claims[index].class == class && self.wants_more(index);
+        let open: Vec<usize> = (0..self.claims.len()).filter(is_open).collect();
         if class < Priority::Normal && open.len() > 1 {
-            self.give_leads(&mut open, turn);
+            for (&index, hands) in open.iter().zip(self.hands_in_turn(&open, turn)) {
+                // It may not yet wait for all that it would take.
+                for _ in 0..hands {
+                    if self.wants_more(index) {
+                        self.give_seated(index);
+                    }
+                }
+            }
         }
-        self.deal(open, Claim::wants);
+        self.deal(open);
+    }
+
+    fn wants_more(&self, index: usize) -> bool {
+        self.entitled[index].may_hold < self.claims[index].wants()
     }
 
     /// Gives hand by hand to the neediest of `open`.
-    fn deal(&mut self, mut open: Vec<Open>, wants: fn(&Claim) -> u32) {
+    fn deal(&mut self, mut open: Vec<usize>) {
+        open.retain(|&index| self.wants_more(index));
         while self.left > 0 {
             let Some(position) = self.neediest(&open) else { return };
-            let index = open[position].index;
             // Who cannot be served now cannot be served later either: CPUs and quotas only fill up.
-            if self.is_quota_used_up(index) || !self.seating.seat(index) {
-                open.remove(position);
-                continue;
-            }
-            self.left -= 1;
-            self.give(index);
-            if self.entitled[index].may_hold >= wants(&self.claims[index]) {
+            if !self.give_seated(open[position]) || !self.wants_more(open[position]) {
                 open.remove(position);
             }
         }
     }
 
     /// Where in `open` the run stands that would have the least for its weight after one more hand; the first of several.
-    fn neediest(&self, open: &[Open]) -> Option<usize> {
-        let after = |open: &Open| (f64::from(self.has(open.index) + 1) - open.lead) / self.weight(open.index);
-        (0..open.len()).min_by(|&one, &other| after(&open[one]).total_cmp(&after(&open[other])))
+    fn neediest(&self, open: &[usize]) -> Option<usize> {
+        let after = |index: usize| f64::from(self.has(index) + 1) / f64::from(self.claims[index].weight.max(1));
+        (0..open.len()).min_by(|&one, &other| after(open[one]).total_cmp(&after(open[other])))
     }
 
-    /// Says what each of `open` is ahead by when hands are compared.
-    ///
-    /// Where all who compete may use the same CPUs, by systematic sampling (W. G. Madow, 1949): their shares, parts of hands included, stand in a
-    /// row, and marks one hand apart beside it, of which the first moves from turn to turn. Who has a mark on its share begins with a lead so large that
-    /// this hand comes before all unmarked ones: over the turns the hands of each are its share.
-    ///
-    /// Where masks or quotas differ it is not known beforehand who stands in whose way: each draws a time from an exponential distribution,
-    /// and of any who want one hand each gets it as often as its weight says.
-    fn give_leads(&self, open: &mut [Open], turn: u64) {
-        let mut trial = self.clone();
-        trial.deal(open.iter().map(|open| Open::without_lead(open.index)).collect(), Claim::would_take);
-        let among = self.competitors(open);
-        for number in 0..open.len() {
-            let mut members: Vec<&mut Open> =
-                open.iter_mut().zip(&among).filter(|(_, among)| **among == number).map(|(open, _)| open).collect();
-            let indices: Vec<usize> = members.iter().map(|open| open.index).collect();
-            if !self.are_alike(&indices) {
-                members.iter_mut().for_each(|open| open.lead = 1.0 - drawn(turn, open.index));
+    /// What each of `open` is to get in this turn, where shares are not whole hands.
+    fn hands_in_turn(&self, open: &[usize], turn: u64) -> Vec<u32> {
+        let wish = |&index: &usize| {
+            let (claim, has) = (&self.claims[index], self.has(index));
+            let most = claim.inherited.saturating_add(claim.would_take()).max(has);
+            let (kind, weight) = (self.seating.kind_of(index), u64::from(claim.weight.max(1)));
+            Wish { kind, weight, has: parts(has.into()), most: parts(most.into()) }
+        };
+        let wishes: Vec<Wish> = open.iter().map(wish).collect();
+        turns::hands_in_turn(&self.seating, &self.bounds(open), &wishes, turn)
+    }
+
+    /// What all runs may have more, and then what those of each quota may.
+    fn bounds(&self, open: &[usize]) -> Vec<Bound> {
+        let mut bounds = vec![Bound { kinds: vec![true; self.seating.kinds()], more: parts(self.left.into()) }];
+        let group = |index: usize| self.claims[index].quota.map(|quota| quota.group);
+        for &index in open.iter().filter(|&&index| group(index).is_some()) {
+            if bounds[1..].iter().any(|bound| bound.kinds[self.seating.kind_of(index)]) {
                 continue;
             }
-            let there_is = indices.iter().map(|&index| f64::from(trial.has(index))).sum();
-            let mut begin = part(turn as f64 * GOLDEN_RATIO);
-            for (open, share) in members.iter_mut().zip(self.shares(&indices, there_is)) {
-                open.lead = part(begin);
-                begin += share;
-            }
+            let mut kinds = vec![false; self.seating.kinds()];
+            let sharers = open.iter().filter(|&&other| group(other) == group(index));
+            sharers.for_each(|&sharer| kinds[self.seating.kind_of(sharer)] = true);
+            bounds.push(Bound { kinds, more: parts(self.left_of_quota(index)) });
         }
-    }
-
-    fn are_alike(&self, indices: &[usize]) -> bool {
-        let bounds = |&index: &usize| (self.claims[index].cpus, self.claims[index].quota.map(|quota| quota.group));
-        indices.windows(2).all(|pair| bounds(&pair[0]) == bounds(&pair[1]))
-    }
-
-    /// For each of `open` a number that it has in common with those it competes with for CPUs or a quota, at first or second hand.
-    fn competitors(&self, open: &[Open]) -> Vec<usize> {
-        let mut among: Vec<usize> = (0..open.len()).collect();
-        for one in 0..open.len() {
-            for other in 0..one {
-                let (a, b) = (&self.claims[open[one].index], &self.claims[open[other].index]);
-                let is_one_quota = a.quota.is_some_and(|quota| b.quota.is_some_and(|other| other.group == quota.group));
-                let (from, to) = (among[one], among[other]);
-                if from != to && (is_one_quota || !a.cpus.and(&b.cpus).is_empty()) {
-                    among.iter_mut().filter(|number| **number == from).for_each(|number| *number = to);
-                }
-            }
-        }
-        among
-    }
-
-    /// What each would have of `there_is` if hands could be divided, what it has already included: by weight, nobody more than it would take.
-    fn shares(&self, indices: &[usize], there_is: f64) -> Vec<f64> {
-        let least = |index: usize| f64::from(self.has(index));
-        let most = |index: usize| f64::from(self.claims[index].inherited + self.claims[index].would_take());
-        let at = |level: f64| move |&index: &usize| (level * self.weight(index)).clamp(least(index), most(index));
-        let highest = |&index: &usize| most(index) / self.weight(index);
-        let (mut low, mut high) = (0.0, indices.iter().map(highest).fold(0.0, f64::max));
-        for _ in 0..SHARE_BITS {
-            let middle = (low + high) / 2.0;
-            let is_too_high = indices.iter().map(at(middle)).sum::<f64>() > there_is;
-            *(if is_too_high { &mut high } else { &mut low }) = middle;
-        }
-        indices.iter().map(at(low)).collect()
+        bounds
     }
 
     fn has(&self, index: usize) -> u32 {
         self.entitled[index].may_hold + self.claims[index].inherited
     }
 
-    fn weight(&self, index: usize) -> f64 {
-        f64::from(self.claims[index].weight.max(1))
-    }
-
-    fn is_quota_used_up(&self, index: usize) -> bool {
-        let Some(quota) = self.claims[index].quota else { return false };
+    /// Hands that the run's quota still has for its group.
+    fn left_of_quota(&self, index: usize) -> u64 {
+        let Some(quota) = self.claims[index].quota else { return u64::MAX };
         let is_sharer = |claim: &Claim| claim.quota.is_some_and(|other| other.group == quota.group);
         let sharers = self.claims.iter().zip(&self.entitled).filter(|(claim, _)| is_sharer(claim));
         let given: u64 = sharers.map(|(_, entitled)| u64::from(entitled.may_hold)).sum();
-        given >= quota.hands()
+        quota.hands().saturating_sub(given)
     }
+}
+
+/// So many hands in the parts in which places are given.
+fn parts(hands: u64) -> u64 {
+    hands.min(HANDS_MAX) * HAND
 }
 
 impl Quota {
     /// Hands that keep the quota busy: a part of a core counts as one, and there is always one.
     pub fn hands(&self) -> u64 {
         self.millicores.div_ceil(1000).max(1)
-    }
-}
-
-/// Which CPUs the hands given so far could be on: shows whether one more has a place, where masks differ. This is the
-/// matching of a bipartite graph with augmenting paths (Kuhn), over runs instead of single hands.
-#[derive(Clone)]
-struct Seating<'a> {
-    claims: &'a [Claim],
-    free: CpuSet,
-    seats: Vec<CpuSet>,
-}
-
-impl<'a> Seating<'a> {
-    fn new(claims: &'a [Claim]) -> Self {
-        let free = claims.iter().fold(CpuSet::default(), |all, claim| all.or(&claim.cpus));
-        Self { claims, free, seats: vec![CpuSet::default(); claims.len()] }
-    }
-
-    /// Finds a CPU for one more hand of run `index`, moving hands of others among their CPUs if need be.
-    fn seat(&mut self, index: usize) -> bool {
-        if self.free.is_empty() {
-            return false;
-        }
-        // came_from[run] = who would take which CPU of that run's.
-        let mut came_from: Vec<Option<(usize, usize)>> = vec![None; self.claims.len()];
-        let mut queue = vec![index];
-        let mut next = 0;
-        while let Some(&run) = queue.get(next) {
-            next += 1;
-            if let Some(cpu) = self.claims[run].cpus.and(&self.free).first() {
-                self.move_along(index, run, cpu, &came_from);
-                return true;
-            }
-            for (other, came) in
-                came_from.iter_mut().enumerate().filter(|(other, came)| *other != index && came.is_none())
-            {
-                if let Some(cpu) = self.seats[other].and(&self.claims[run].cpus).first() {
-                    *came = Some((run, cpu));
-                    queue.push(other);
-                }
-            }
-        }
-        false
-    }
-
-    /// Seats `run` on the free `cpu`; it leaves a CPU to the one it was asked by, and so on back to `index`.
-    fn move_along(&mut self, index: usize, mut run: usize, mut cpu: usize, came_from: &[Option<(usize, usize)>]) {
-        self.free.remove(cpu);
-        self.seats[run].insert(cpu);
-        while run != index {
-            let Some((asking, left_cpu)) = came_from[run] else { return };
-            self.seats[run].remove(left_cpu);
-            (run, cpu) = (asking, left_cpu);
-            self.seats[run].insert(cpu);
-        }
     }
 }
 
@@ -447,13 +339,28 @@ mod tests {
         assert_near(&[in_quota(100), in_quota(100), in_quota(100)], &[1.0 / 3.0; 3]);
         let higher = Claim { cpus: CpuSet::of([1]), ..claim(Priority::High, 1, 0) };
         assert_near(&[low(100, 0..1), low(300, 0..1), low(100, 2..3), low(900, 2..3)], &[0.25, 0.75, 0.1, 0.9]);
-        // By lot: 5000 drawings.
         for (weight, share) in [(100, 0.5), (300, 0.25)] {
-            let hands = over_many_turns(&[low(100, 0..1), low(weight, 0..2), higher]);
-            assert!(
-                (hands[0] - share).abs() < 0.03 && (hands[0] + hands[1] - 1.0).abs() < 1e-9,
-                "{hands:?} for {share}"
-            );
+            assert_near(&[low(100, 0..1), low(weight, 0..2), higher], &[share, 1.0 - share, 1.0]);
+        }
+        // The second is on the first one's CPU, since the third's share fills the other.
+        assert_near(&[low(100, 0..1), low(100, 0..2), low(200, 1..2)], &[0.5, 0.5, 1.0]);
+    }
+
+    #[test]
+    fn what_is_whole_hands_never_moves() {
+        let of = |weight, cpus| Claim { weight, cpus: CpuSet::of(cpus), ..claim(Priority::Low, 0, 8) };
+        let in_quota = Claim { quota: Some(Quota { group: 7, millicores: 1000 }), ..of(300, 0..4) };
+        for (claims, expected) in [
+            (vec![of(100, 0..2), of(100, 1..2)], vec![1, 1]),
+            (vec![of(300, 0..4), of(100, 1..4)], vec![3, 1]),
+            (vec![of(7, 0..3), of(7, 1..4), of(7, 0..3), of(7, 2..4)], vec![1, 1, 1, 1]),
+            (vec![of(900, 0..4), of(900, 1..4)], vec![2, 2]),
+            (vec![in_quota, of(100, 0..4)], vec![1, 3]),
+        ] {
+            for turn in (0..2000).chain(u64::MAX - 9..=u64::MAX) {
+                let hands = entitlements(u32::MAX, turn, &claims).into_iter().map(|entitled| entitled.may_hold);
+                assert_eq!(hands.collect::<Vec<_>>(), expected, "{claims:?} in turn {turn}");
+            }
         }
     }
 
