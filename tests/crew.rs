@@ -61,8 +61,10 @@ fn a_program_that_sleeps_keeps_no_core_while_others_are_there() {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let low = run(&["--priority", "low", "--", "sh", "-c", "while :; do :; done"]);
     let width = |running| field(&place, running, "useful").and_then(|useful| useful.parse::<usize>().ok());
-    wait_until("both are as wide as they can use", || width(&sleeper) == Some(1) && width(&low) == Some(1));
-    wait_until("the low one goes on alone", || holds(&place, &sleeper) == 0 && holds(&place, &low) == 1);
+    wait_until("the sleeper is known for one", || width(&sleeper) == Some(1));
+    wait_until("what nobody wants is the low one's", || {
+        holds(&place, &sleeper) == 0 && holds(&place, &low) as usize == cores
+    });
     drop(low);
     wait_until("the sleeper has all again", || holds(&place, &sleeper) as usize == cores);
 }
@@ -125,6 +127,49 @@ fn run_outside(place: &Place, options: &[&str], script: &str) -> Running {
     command.args(["crew", "run"]).args(options).args(["--", "sh", "-c", script]).current_dir(place.folder());
     command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null()).stdout(Stdio::null());
     Running { child: command.process_group(0).spawn().expect("the program starts") }
+}
+
+/// A program beside one of a higher class that keeps all cores busy, until the table says that it can use one alone; then the other is paused.
+fn narrowed(place: &Place, words: &[&str]) -> (Running, Running) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let spin = "while :; do :; done";
+    let high =
+        run_outside(place, &["--priority", "high"], &format!("for each in $(seq {cores}); do {spin} & done; wait"));
+    wait_until("the high run has all", || holds(place, &high) as usize == cores);
+    let mut command = Command::new(binary());
+    command.args(["crew", "run", "-j2", "--"]).args(words).current_dir(place.folder()).env("LC_ALL", "C");
+    command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null()).stdout(Stdio::null());
+    let narrow = Running { child: command.process_group(0).spawn().expect("the program starts") };
+    wait_until("it is known to use one core", || field(place, &narrow, "useful").as_deref() == Some("1"));
+    crew(place, &["pause", &high.child.id().to_string()]).stdout_of_success();
+    (high, narrow)
+}
+
+#[test]
+fn an_outside_program_grows_beside_a_run_that_wants_nothing() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return testkit::program::left_out("one core is all there is");
+    }
+    let place = place();
+    // As wide as its CPUs are at the moment.
+    let spin = "timeout 0.3 sh -c 'while :; do :; done' &";
+    let script = format!("while :; do for each in $(seq $(nproc)); do {spin} done; wait; done");
+    let (high, narrow) = narrowed(&place, &["sh", "-c", &script]);
+    wait_until("it has both", || holds(&place, &narrow) == 2);
+    assert_eq!(field(&place, &high, "state").as_deref(), Some("paused"), "it is there all the time");
+}
+
+#[test]
+fn make_gets_a_job_more_beside_a_run_that_wants_nothing() {
+    if Program::find("make").is_none() || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return testkit::program::left_out("make is not there, or one core is all there is");
+    }
+    let place = place();
+    // Each waits for the other: with one job at a time this would not end.
+    let recipe = "\t@touch begun.$@; until test -e begun.a -a -e begun.b; do :; done\n";
+    place.write("Makefile", format!("all: a b\na b:\n{recipe}"));
+    let (_high, mut narrow) = narrowed(&place, &["make", "all"]);
+    assert_eq!(narrow.end().code(), Some(0));
 }
 
 /// The process whose number a script wrote into a file.

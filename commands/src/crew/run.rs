@@ -61,7 +61,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "TEXT")]
     what: Option<String>,
 
-    /// How make, ninja and cargo in it find job slots, one for each core it has beside the first
+    /// How make, ninja and cargo in it find job slots, one for each core it may have beside the first
     #[arg(long, value_enum, value_name = "STYLE", default_value = "fds")]
     jobserver: SlotStyle,
 
@@ -276,7 +276,7 @@ fn plan(context: &Context, args: &RunArgs) -> Plan {
     };
     plan.choose("scheduler", kernel, why);
     let (slots, why) = match has_slots(context, args) {
-        true => ("one for each core beside the first", "for make, ninja and cargo: in MAKEFLAGS"),
+        true => ("one for each core it may have beside the first", "for make, ninja and cargo: in MAKEFLAGS"),
         false => ("none", "--jobserver=off, one core, or a make above has them"),
     };
     plan.choose("job slots", slots, why);
@@ -291,13 +291,18 @@ struct Tree {
     stopped: Mutex<Vec<Pid>>,
     awake_until: Mutex<Option<Instant>>,
     refused: OnceLock<String>,
-    /// One for each core it has beside the first, for a make among them.
+    /// One for each core it may have beside the first, for a make among them.
     slots: Option<CountedPool>,
 }
 
 impl Guest for Tree {
+    fn offer(&self, jobs: usize) {
+        if let Some(slots) = &self.slots {
+            slots.set(jobs.saturating_sub(1));
+        }
+    }
+
     fn hold_to(&self, cpus: &[usize]) {
-        self.match_slots(cpus);
         if let Err(error) = process_tree::hold_to(self.root, cpus) {
             // Told once, at the end.
             let _known_already = self.refused.set(with_causes(&error));
@@ -316,18 +321,12 @@ impl Guest for Tree {
         process_tree::go_on(&stopped);
     }
 
-    fn runnable(&self) -> usize {
-        process_tree::runnable(self.root)
+    fn runnable(&self, most: usize) -> Option<usize> {
+        process_tree::runnable(self.root, most)
     }
 }
 
 impl Tree {
-    fn match_slots(&self, cpus: &[usize]) {
-        if let Some(slots) = &self.slots {
-            slots.set(cpus.len().saturating_sub(1));
-        }
-    }
-
     /// Lets it hear a signal that may be its last, though it has no hand.
     fn wake_for_a_while(&self) {
         *self.awake_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + LAST_WORDS);
@@ -346,6 +345,7 @@ impl Tree {
 
     /// What the program leaves behind runs on as if we had never been there.
     fn leave(&self, allowed: &[usize]) {
+        self.offer(allowed.len());
         self.hold_to(allowed);
         self.go_on();
     }
@@ -395,7 +395,10 @@ impl Outside<'_> {
         std::thread::scope(|scope| {
             let keeper = scope.spawn(|| {
                 let mut steward = Steward::new(proxy, self.width(), self.allowed.clone());
-                let outcome = steward.begin(&signs.is_given_up).map(|cpus| self.start(&cpus, steward.passport()));
+                let outcome = steward.begin(&signs.is_given_up).map(|cpus| {
+                    self.guest.offer(steward.jobs());
+                    self.start(&cpus, steward.passport())
+                });
                 let is_started = matches!(outcome, Some(Ok(_)));
                 signs.tell(outcome);
                 if is_started {
@@ -415,7 +418,9 @@ impl Outside<'_> {
     /// Without a table: on as many CPUs as it can use.
     fn run_alone(&self) -> Result<End, Failure> {
         let signs = Signs::new()?;
-        signs.tell(Some(self.start(&self.allowed[..self.width().min(self.allowed.len())], None)));
+        let cpus = &self.allowed[..self.width().min(self.allowed.len())];
+        self.guest.offer(cpus.len());
+        signs.tell(Some(self.start(cpus, None)));
         self.listen(&signs, || {})
     }
 
@@ -431,7 +436,6 @@ impl Outside<'_> {
                 if let Some(class) = class(self.args) {
                     let _as_it_is_then = scheduling::enter(class);
                 }
-                self.guest.match_slots(cpus);
                 self.spawn(passport)
             });
             starter.join().expect("the starting thread does not panic")

@@ -533,7 +533,7 @@ idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l weight -d 'Its share among the runs of its class (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s j -l hands -d 'It can use N cores at most (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l what -d 'What mh crew says it does (default: its command line)' -r
-complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l jobserver -d 'How make, ninja and cargo in it find job slots, one for each core it has beside the first' -r -f -a "fds\t'Two descriptors that they inherit'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l jobserver -d 'How make, ninja and cargo in it find job slots, one for each core it may have beside the first' -r -f -a "fds\t'Two descriptors that they inherit'
 fifo\t'A named pipe'
 off\t'Not at all'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'

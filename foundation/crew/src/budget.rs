@@ -27,7 +27,7 @@ pub mod watch;
 
 pub use brief::{Brief, Joined};
 pub use in_process::InProcess;
-pub use machine_wide::{MachineWide, Proxy};
+pub use machine_wide::{Attention, Company, MachineWide, Proxy};
 pub use passport::Passport;
 pub use surroundings::Surroundings;
 pub use table::CrewFolder;

@@ -2,7 +2,7 @@
 //! The guard is the parent: it forks once, before any thread exists, and the child goes on as the process that works. As
 //! subreaper (`prctl(2)`) the guard inherits whatever the other leaves behind, daemons included. Limit: both killed at once.
 
-use crate::process_tree::parent_and_state;
+use crate::process_tree::Stat;
 use crate::reap::{self, How};
 use crate::signals::{JOB_CONTROL, SignalQueue, die_by, number, stop_here};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -163,7 +163,7 @@ pub fn children_of(parent: Pid) -> Vec<Pid> {
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let is_child = |&number: &i32| {
         let stat = std::fs::read(format!("/proc/{number}/stat")).unwrap_or_default();
-        parent_and_state(&stat).is_some_and(|(found, _)| found == parent.as_raw_nonzero().get())
+        Stat::read(&stat).is_some_and(|found| found.parent == parent.as_raw_nonzero().get())
     };
     numbers.filter(is_child).filter_map(Pid::from_raw).collect()
 }

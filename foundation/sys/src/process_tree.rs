@@ -4,6 +4,7 @@
 
 use crate::reap;
 use crate::signals::number;
+use rustix::io::Errno;
 use rustix::process::Pid;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
@@ -19,6 +20,10 @@ pub struct Descendant {
     pub pid: Pid,
     /// Stopped by a signal or a debugger, or already dead: it runs nothing now.
     pub rests: bool,
+    /// Its first thread runs, or waits for a CPU.
+    pub runs: bool,
+    /// Its threads; none once it is dead.
+    pub threads: usize,
 }
 
 /// The processes below `root`, parents before their children.
@@ -32,18 +37,34 @@ pub fn below(roots: &[Pid]) -> Vec<Descendant> {
 }
 
 /// All processes at one moment, by their parents.
-#[derive(Debug)]
-pub struct Processes(BTreeMap<i32, Vec<Descendant>>);
+#[derive(Debug, Default)]
+pub struct Processes {
+    children: BTreeMap<i32, Vec<Descendant>>,
+    /// Nothing was left out that could be asked at another time (no file could be opened, no memory).
+    is_whole: bool,
+}
 
 impl Processes {
     /// Looks at all that `/proc` lists: some 10 us each.
     pub fn look() -> Self {
-        Self(all_by_parent())
+        let Ok(entries) = std::fs::read_dir("/proc") else { return Self::default() };
+        let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+        let mut found = Self { children: BTreeMap::new(), is_whole: true };
+        for pid in numbers.filter_map(Pid::from_raw) {
+            let stat = read_there(&format!("/proc/{}/stat", pid.as_raw_nonzero()));
+            found.is_whole &= stat.is_ok();
+            if let Some(stat) = stat.ok().flatten().as_deref().and_then(Stat::read) {
+                let Stat { parent, state, threads } = stat;
+                let (rests, runs) = (matches!(state, b'T' | b't' | b'Z' | b'X'), state == b'R');
+                found.children.entry(parent).or_default().push(Descendant { pid, rests, runs, threads });
+            }
+        }
+        found
     }
 
     /// The children of `parent`.
     pub fn children(&self, parent: Pid) -> &[Descendant] {
-        self.0.get(&parent.as_raw_nonzero().get()).map_or(&[], Vec::as_slice)
+        self.children.get(&parent.as_raw_nonzero().get()).map_or(&[], Vec::as_slice)
     }
 
     /// The processes below any of `roots`, as [`below`].
@@ -63,26 +84,34 @@ impl Processes {
     }
 }
 
-fn all_by_parent() -> BTreeMap<i32, Vec<Descendant>> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return BTreeMap::new() };
-    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
-    let mut children: BTreeMap<i32, Vec<Descendant>> = BTreeMap::new();
-    for pid in numbers.filter_map(Pid::from_raw) {
-        let stat = std::fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
-        if let Some((parent, state)) = parent_and_state(&stat) {
-            let rests = matches!(state, b'T' | b't' | b'Z' | b'X');
-            children.entry(parent).or_default().push(Descendant { pid, rests });
-        }
+/// What a file of `/proc` says; none where its process is gone, or hidden from us.
+fn read_there(path: &str) -> io::Result<Option<Vec<u8>>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) => match Errno::from_io_error(&error) {
+            Some(Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM) => Ok(None),
+            _ => Err(error),
+        },
     }
-    children
 }
 
-/// `pid (name) state parent ...`; the name may hold anything, so it ends at the last parenthesis (proc(5)).
-pub(crate) fn parent_and_state(stat: &[u8]) -> Option<(i32, u8)> {
-    let behind_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
-    let mut fields = std::str::from_utf8(&stat[behind_name..]).ok()?.split_ascii_whitespace();
-    let state = *fields.next()?.as_bytes().first()?;
-    Some((fields.next()?.parse().ok()?, state))
+/// What `/proc/PID/stat` says of a process, or of a thread.
+pub(crate) struct Stat {
+    pub(crate) parent: i32,
+    pub(crate) state: u8,
+    threads: usize,
+}
+
+impl Stat {
+    /// `pid (name) state parent ...`; the name may hold anything, so it ends at the last parenthesis (proc(5)).
+    pub(crate) fn read(stat: &[u8]) -> Option<Self> {
+        let behind_name = stat.iter().rposition(|&byte| byte == b')')? + 1;
+        let mut fields = std::str::from_utf8(&stat[behind_name..]).ok()?.split_ascii_whitespace();
+        let state = *fields.next()?.as_bytes().first()?;
+        let parent = fields.next()?.parse().ok()?;
+        // Column 20 of the file; the parent is column 4.
+        Some(Self { parent, state, threads: fields.nth(15)?.parse().ok()? })
+    }
 }
 
 /// Lets every thread below `root` run on `cpus` only; threads that they start later inherit it. The first refusal is told (a
@@ -100,7 +129,7 @@ pub fn hold_to(root: Pid, cpus: &[usize]) -> io::Result<()> {
         for thread in fresh {
             match rustix::thread::sched_setaffinity(Some(thread), &set) {
                 // It has ended meanwhile.
-                Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+                Ok(()) | Err(Errno::SRCH) => {}
                 Err(error) => refused = refused.and(Err(error.into())),
             }
         }
@@ -108,15 +137,34 @@ pub fn hold_to(root: Pid, cpus: &[usize]) -> io::Result<()> {
     refused
 }
 
-/// How many threads below `root` run or wait for a CPU.
-pub fn runnable(root: Pid) -> usize {
-    let is_runnable = |process: Pid, thread: &Pid| {
-        let (process, thread) = (process.as_raw_nonzero(), thread.as_raw_nonzero());
-        let stat = std::fs::read(format!("/proc/{process}/task/{thread}/stat")).unwrap_or_default();
-        parent_and_state(&stat).is_some_and(|(_, state)| state == b'R')
-    };
-    let count = |pid: Pid| threads_of(pid).iter().filter(|thread| is_runnable(pid, thread)).count();
-    descendants(root).into_iter().map(|process| count(process.pid)).sum()
+/// How many threads below `root` run or wait for a CPU, counted up to `most`. None where `/proc` does not tell, or shows nobody
+/// below `root`: whoever asks knows of somebody there.
+pub fn runnable(root: Pid, most: usize) -> Option<usize> {
+    let processes = Processes::look();
+    let below = processes.below(&[root]);
+    let mut count = 0;
+    for process in &below {
+        count += match process.threads {
+            0 | 1 => usize::from(process.runs),
+            _ => runnable_threads(process.pid, most - count).ok()?,
+        };
+        if count >= most {
+            return Some(most);
+        }
+    }
+    (processes.is_whole && !below.is_empty()).then_some(count)
+}
+
+fn runnable_threads(process: Pid, most: usize) -> io::Result<usize> {
+    let mut count = 0;
+    for thread in threads_of(process) {
+        if count == most {
+            break;
+        }
+        let stat = read_there(&format!("/proc/{}/task/{}/stat", process.as_raw_nonzero(), thread.as_raw_nonzero()))?;
+        count += usize::from(stat.as_deref().and_then(Stat::read).is_some_and(|stat| stat.state == b'R'));
+    }
+    Ok(count)
 }
 
 fn threads_of(process: Pid) -> Vec<Pid> {
@@ -171,11 +219,12 @@ pub fn go_on(stopped: &[Pid]) {
 mod tests {
     use super::*;
     use std::process::{Child, Command, Stdio};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// A process with a child of its own; ends when its input does.
-    fn family() -> Child {
+    /// A process with children of its own; `script` ends when its input does.
+    fn family(script: &str) -> Child {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", "cat; true"]).stdin(Stdio::piped()).stdout(Stdio::null());
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null());
         command.spawn().expect("sh starts")
     }
 
@@ -191,14 +240,37 @@ mod tests {
 
     #[test]
     fn the_parent_stands_behind_the_name_whatever_that_is() {
-        assert_eq!(parent_and_state(b"12 (a) b) R) S 7 12 12 0"), Some((7, b'S')));
-        assert_eq!(parent_and_state(b"12 (sh) Z 1 0"), Some((1, b'Z')));
-        assert_eq!(parent_and_state(b""), None);
+        let read = |stat: &[u8]| Stat::read(stat).map(|stat| (stat.parent, stat.state, stat.threads));
+        let rest = "12 12 0 -1 4194304 1 0 0 0 2 3 0 0 20 0 5 0 99 1000";
+        assert_eq!(read(format!("12 (a) b) R) S 7 {rest}").as_bytes()), Some((7, b'S', 5)));
+        assert_eq!(read(format!("12 (sh) Z 1 {rest}").as_bytes()), Some((1, b'Z', 5)));
+        assert_eq!((read(b""), read(b"12 (sh) Z 1")), (None, None));
+    }
+
+    #[test]
+    fn threads_that_could_run_are_counted_up_to_a_number() {
+        let spin = "while :; do :; done";
+        let mut child = family(&format!("{spin} & one=$!; {spin} & other=$!; cat; kill $one $other"));
+        let root = pid(&child);
+        until(|| runnable(root, 8) == Some(2));
+        assert_eq!((runnable(root, 1), runnable(root, 0)), (Some(1), Some(0)));
+        let leaf = descendants(root)[0].pid;
+        assert_eq!(runnable(leaf, 8), None, "nobody is below it");
+        drop(child.stdin.take());
+        child.wait().expect("it ends");
+        let (own, is_over) = (rustix::process::getpid(), &AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let spin = || while !is_over.load(Ordering::Relaxed) {};
+            (0..3).for_each(|_| _ = scope.spawn(spin));
+            until(|| runnable_threads(own, 8).is_ok_and(|count| count >= 3));
+            assert_eq!(runnable_threads(own, 2).ok(), Some(2));
+            is_over.store(true, Ordering::Relaxed);
+        });
     }
 
     #[test]
     fn a_family_is_held_to_a_cpu_stopped_and_continued() {
-        let mut child = family();
+        let mut child = family("cat; true");
         let root = pid(&child);
         until(|| !descendants(root).is_empty());
         let allowed = rustix::thread::sched_getaffinity(None).expect("asked");
@@ -219,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_family_is_ended_whole() {
-        let mut child = family();
+        let mut child = family("cat; true");
         let root = pid(&child);
         until(|| !descendants(root).is_empty());
         let below = descendants(root)[0].pid;

@@ -4,7 +4,7 @@
 mod lookout;
 mod proxy;
 
-pub use proxy::Proxy;
+pub use proxy::{Attention, Company, Proxy};
 
 use super::hands::Taken;
 use super::inheritance::Inheritance;

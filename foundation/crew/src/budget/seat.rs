@@ -10,7 +10,7 @@ use super::row::{self, Entry, RowSeen, Standing};
 use super::sleep::{self, Moment, is_newly_dead, tell_listeners};
 use super::table::{FileNumber, Marking, Table, TableError};
 use super::view::{SLICE_MS, View};
-use super::{Priority, row::Identity};
+use super::{Company, Priority, row::Identity};
 use machine::{Host, Topology, process_facts};
 use std::fs::File;
 use std::sync::Arc;
@@ -381,9 +381,20 @@ impl Seat {
         self.put(field::LISTENS, 1);
     }
 
-    /// Whether other runs are there.
-    pub(super) fn has_company(&self) -> bool {
-        row::present(self.words()).any(|row| row != self.row)
+    /// The other runs.
+    pub(super) fn company(&self) -> Company {
+        let mut others = row::present(self.words()).filter(|&row| row != self.row).peekable();
+        match () {
+            () if others.peek().is_none() => Company::Nobody,
+            () if others.any(|row| row::is_hungry(self.words(), row)) => Company::Hungry,
+            () => Company::Content,
+        }
+    }
+
+    /// Hands that the run could come to hold if it were of use to it to have `width` of them.
+    pub(super) fn may_hold(&self, width: u32) -> u32 {
+        let view = self.look();
+        view.position(self.row).map_or(1, |position| view.may_hold(position, width))
     }
 
     /// Whether any run waits for a hand.

@@ -141,6 +141,13 @@ impl View {
         entitlements(u32::MAX, self.turn(), &claims)[position].may_hold > self.held(&self.rows[position])
     }
 
+    /// Hands that the row at `position` could come to have if `width` were of use to it and it waited for them, those of its runner included.
+    pub fn may_hold(&self, position: usize, width: u32) -> u32 {
+        let mut claims = self.claims();
+        claims[position] = Claim { useful_width: width, waiting: width, ..claims[position] };
+        entitlements(u32::MAX, self.turn(), &claims)[position].may_hold + claims[position].inherited
+    }
+
     /// What each row could hold if everybody wanted as much as would make them faster: what is held beyond that is lent.
     pub fn entitled_if_all_wanted(&self, capacity: u32) -> Vec<Entitled> {
         let greedy = |claim: Claim| Claim { waiting: claim.useful_width, ..claim };

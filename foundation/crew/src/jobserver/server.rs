@@ -2,7 +2,7 @@
 //! now. Each byte stands for a hand, held by a proxy of the lowest class. Theory: `foundation/crew/BUDGET.md`.
 
 use super::pool::Pool;
-use crate::budget::{Hand, Proxy};
+use crate::budget::{Attention, Hand, Proxy};
 use crate::sync::{Mutex, MutexGuard, lock};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::time::Timespec;
@@ -111,13 +111,14 @@ impl Server {
             let owes = self.look(&mut state);
             // Slots that lie unread take no CPU from anybody.
             let is_watchful = self.pool.unread() < state.hands.len() || state.hands.len() < state.wanted;
+            let attention = if is_watchful { Attention::Strangers } else { Attention::Table };
             drop(state);
             if owes {
                 let mut both = [PollFd::new(&self.pool, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN)];
                 let _or_interrupted = poll(&mut both, Some(&DEBT_LOOK));
                 let _it_may_be_silent = rustix::io::read(&self.bell, &mut [0_u8; 8]);
             } else {
-                self.proxy.sleep(moment, is_watchful);
+                self.proxy.sleep(moment, attention);
             }
         }
     }

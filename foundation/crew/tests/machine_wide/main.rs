@@ -7,7 +7,9 @@ use crew::budget::census::{State, census};
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::entitlement::Quota;
 use crew::budget::orders::{Order, Pause, give};
-use crew::budget::{Budget, CrewFolder, HandBooks, Lease, MachineWide, Priority, Request, Surroundings, Weight};
+use crew::budget::{
+    Attention, Budget, Company, CrewFolder, HandBooks, Lease, MachineWide, Priority, Request, Surroundings, Weight,
+};
 use machine::Host;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -499,6 +501,23 @@ fn who_goes_on_after_a_pause_is_heard_by_who_listens() {
     }
 }
 
+/// Whatever it says that it can use: else who has shrunk could never learn that there is more to be had.
+#[test]
+fn a_proxy_knows_what_it_could_hold_and_who_waits_for_the_rest() {
+    let (_parent, folder) = place();
+    let proxy = || open(&folder).proxy(request(Priority::Normal, CPUS)).expect("a table");
+    let narrow = proxy();
+    narrow.set_useful_width(1);
+    assert_eq!((narrow.company(), narrow.may_hold()), (Company::Nobody, CPUS));
+    let other = proxy();
+    assert_eq!((narrow.company(), narrow.may_hold()), (Company::Content, CPUS));
+    other.wish_for(CPUS);
+    assert_eq!((narrow.company(), narrow.may_hold()), (Company::Hungry, CPUS / 2));
+    assert_eq!(other.may_hold(), CPUS, "this one holds none and waits for none");
+    narrow.wish_for(1);
+    assert_eq!((other.company(), other.may_hold()), (Company::Hungry, CPUS - 1));
+}
+
 /// Otherwise its row would end every sleep of the proxy at once.
 #[test]
 fn a_proxy_that_nobody_disturbs_looks_after_the_dead_too() {
@@ -508,6 +527,6 @@ fn a_proxy_that_nobody_disturbs_looks_after_the_dead_too() {
     let pid = child.id();
     kill(child);
     let proxy = open(&folder).proxy(request(Priority::Idle, 1)).expect("a table");
-    proxy.sleep(proxy.moment(), true);
+    proxy.sleep(proxy.moment(), Attention::Program);
     assert!(census(&folder).expect("a table").runs.iter().all(|run| run.pid != pid));
 }

@@ -1,7 +1,7 @@
 //! A lease in the hands of a proxy: it speaks for a program that knows nothing of hands, has no yield points and no threads of
 //! its own to put into the queue. It says how many hands it wishes for, sleeps on the table and tries again when that changes.
 
-use super::{MachineWide, Member};
+use super::{MachineWide, Member, now_ms};
 use crate::budget::hands::Taken;
 use crate::budget::layout::CPUS;
 use crate::budget::watch::Moment;
@@ -13,12 +13,34 @@ use std::time::Duration;
 /// How often a proxy looks by itself while nobody is hungry: for a table that was removed, which nothing announces. Longer lets
 /// old and new runs overlap longer; shorter wakes a machine that rests.
 const LOOK_AT_REST: Duration = Duration::from_secs(10);
-/// The same for who is watchful, while others are there or this run leaves cores to strangers: what its program can use, and what strangers
-/// do, is looked at. Longer keeps from others for longer what nobody uses.
+/// The same for who looks at more than the table, while others are there or this run leaves cores to strangers. Longer notices later that a
+/// program or strangers do more than before.
 const LOOK_IN_COMPANY: Duration = Duration::from_secs(1);
 /// The same while somebody is hungry: waiting long changes who is entitled to what, which nothing announces either; and the dead
 /// and the stopped have to be looked after. As long as a hungry run's own slowest look.
 const LOOK_HUNGRY: Duration = super::sleep::ROUND;
+
+/// The other runs of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// There is none.
+    Nobody,
+    /// They have the hands that they want.
+    Content,
+    /// One of them waits for a hand, or for a CPU for the one it has.
+    Hungry,
+}
+
+/// What a proxy looks at between its sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// The table, which tells of itself.
+    Table,
+    /// Also what strangers do, which no table tells.
+    Strangers,
+    /// Also what its program does: in a rhythm of its own while somebody is hungry.
+    Program,
+}
 
 /// What a proxy needs beyond a lease.
 pub trait Proxy: Lease {
@@ -26,15 +48,19 @@ pub trait Proxy: Lease {
     fn cpu_of(&self, hand: &Hand) -> Option<usize>;
     /// Says that `hands` more are wanted. Others then give back what they hold beyond their share, and [`Lease::try_take`] gets it.
     fn wish_for(&self, hands: usize);
-    /// Whether other runs are there, that could use what the program does not.
-    fn has_company(&self) -> bool;
+    /// The other runs, that could use what the program does not.
+    fn company(&self) -> Company;
+    /// Hands that the run could come to hold now if its program could use as many as it asked for.
+    fn may_hold(&self) -> usize;
     /// Whether its user wants the program to rest.
     fn is_paused(&self) -> bool;
     /// The moment to begin a sleep with: to be asked before the table is looked at.
     fn moment(&self) -> Moment;
-    /// Sleeps until the table has changed in a way that may concern this run, or for as long as may pass without a look: not long for
-    /// who `is_watchful`, since what its program or strangers do now may change what it should hold, and no table tells.
-    fn sleep(&self, since: Moment, is_watchful: bool);
+    /// Milliseconds of a clock that never goes back.
+    fn clock_ms(&self) -> u64;
+    /// Sleeps until the table has changed in a way that may concern this run, or for as long as may pass without a look at what has
+    /// `attention`.
+    fn sleep(&self, since: Moment, attention: Attention);
     /// Ends this run's sleep on the table.
     fn ring(&self);
 }
@@ -64,8 +90,13 @@ impl Proxy for Member {
         self.publish(&queue);
     }
 
-    fn has_company(&self) -> bool {
-        self.seat().is_some_and(|(_, seat)| seat.has_company())
+    fn company(&self) -> Company {
+        self.seat().map_or(Company::Nobody, |(_, seat)| seat.company())
+    }
+
+    fn may_hold(&self) -> usize {
+        let width = super::width(self.request.useful_width);
+        self.seat().map_or(self.request.useful_width, |(_, seat)| seat.may_hold(width) as usize)
     }
 
     fn is_paused(&self) -> bool {
@@ -76,18 +107,24 @@ impl Proxy for Member {
         self.seat().map(|(_, seat)| seat.moment()).unwrap_or_default()
     }
 
-    fn sleep(&self, since: Moment, is_watchful: bool) {
+    fn clock_ms(&self) -> u64 {
+        now_ms()
+    }
+
+    fn sleep(&self, since: Moment, attention: Attention) {
         let Some((_, seat)) = self.seat() else { return std::thread::sleep(LOOK_HUNGRY) };
         let is_hungry = seat.is_anybody_hungry();
-        let limit = match () {
+        let has_reason = || seat.company() != Company::Nobody || self.shared.gives_way(seat.standing().class);
+        let own_look = match () {
             () if is_hungry => seat.until_own_look(LOOK_HUNGRY),
-            () if is_watchful && (seat.has_company() || self.shared.gives_way(seat.standing().class)) => {
-                LOOK_IN_COMPANY
-            }
+            () if attention != Attention::Table && has_reason() => LOOK_IN_COMPANY,
             () => LOOK_AT_REST,
         };
+        // A look after the others has its turn; at the program it is as frequent however many runs there are.
+        let is_sampling = is_hungry && attention == Attention::Program;
+        let limit = if is_sampling { own_look.min(LOOK_HUNGRY) } else { own_look };
         seat.sleep(since, limit);
-        if (is_hungry && seat.moment() == since) || seat.sees_a_death() {
+        if (is_hungry && limit == own_look && seat.moment() == since) || seat.sees_a_death() {
             // Somebody died, or time is up. A death that nobody tends would end the next sleep at once, and every other one.
             seat.tend_others();
         }
