@@ -24,6 +24,7 @@ use crate::sharing;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Request, Weight};
+use jobs::columns::Columns;
 use jobs::halt::Halt;
 use jobs::run::{Ran, Surroundings, Tally, TimeLimit, run as run_jobs};
 use more_args::{ParallelArgs, ServerArgs};
@@ -206,9 +207,9 @@ pub struct XjobsArgs {
     #[arg(short = 'I', value_name = "TEXT", hide_short_help = true)]
     pub replace: Option<OsString>,
 
-    /// Divide lines into arguments at TEXT; {1}, {2} are these
-    #[arg(short = 'C', long, value_name = "TEXT", hide_short_help = true)]
-    pub colsep: Option<String>,
+    /// Divide lines into arguments at what REGEXP matches, blanks around them left out; {1}, {2} are these
+    #[arg(short = 'C', long, visible_alias = "col-sep", value_name = "REGEXP", value_parser = parse_columns, allow_hyphen_values = true, hide_short_help = true)]
+    pub colsep: Option<Columns>,
 
     /// Put as many lines into one job as a command line holds
     #[arg(short = 'X', hide_short_help = true)]
@@ -262,6 +263,10 @@ pub struct XjobsArgs {
 
 fn parse_count(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "a number from 1 on is needed".to_owned())
+}
+
+fn parse_columns(text: &str) -> Result<Columns, String> {
+    Columns::parse(text).map_err(|error| error.to_string())
 }
 
 /// A time as typed: `90`, `1.5m`, `2h`.

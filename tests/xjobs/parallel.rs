@@ -40,6 +40,15 @@ const SAME: &[(&[&str], &str)] = &[
     (&["-k", "-C", ",", "echo", "{2}", "{1}"], "a,b\nc,d\n"),
     (&["-k", "--colsep", "\\t", "echo", "{2}"], "a\tb\n"),
     (&["-k", "--colsep", ",", "echo", "{2}", "{1}", ":::", "a,b", "c,d", ":::", "e,f"], ""),
+    (&["-k", "-C", "\\s+", "echo", "{2}-{1}"], "a  b\nc\td e\n\n f\n"),
+    (&["-k", "-C", "[;,] *", "echo", "{3}{2}"], "a; b,c\nd\n"),
+    (&["-k", "-C", "\\|", "echo", "{2}{1}"], "a|b\n"),
+    (&["-k", "-C", ".", "echo", "{1}{2}{3}x"], "a.b\n"),
+    (&["-k", "-C", "", "echo", "{3}{2}{1}"], "abc\n"),
+    (&["-k", "-C", "x*", "echo", "{3}{2}{1}"], "axbc\n"),
+    (&["-k", "-C", "(;|,)", "echo", "{1}{2}{3}{4}"], "a;b,c\n"),
+    (&["-k", "-C", "-", "echo", "{2}", "{1}", ":::", "a-b", " c - d "], ""),
+    (&["-k", "-C", "(?i)x", "--max-args", "2", "echo", "{4}"], "1X2\n3x4\n"),
     (&["-k", "-I", "@", "echo", "@{}"], "a\n"),
     (&["-k", "--tag", "echo", "{}", ":::", "a", "b"], ""),
     (&["-k", "--tagstring", "<{}>", "echo", "{}", ":::", "a", "b"], ""),
@@ -219,6 +228,8 @@ fn what_is_not_there_says_what_to_do_instead() {
         (&["echo {= s/a/b/ =}"], "{= =} is not there: values are data"),
         (&["--resume", "true"], "--resume needs --journal or --joblog"),
         (&["--pipe"], "--pipe needs a command"),
+        (&["-C", "a(b", "true"], "invalid value 'a(b' for '--colsep <REGEXP>': found open group without closing"),
+        (&["-C", "(?=a)", "true"], "invalid value '(?=a)' for '--colsep <REGEXP>': look"),
     ] {
         let outcome = xjobs(&place, arguments, "a\n");
         assert!(said(&outcome).contains(words), "{arguments:?}: {}", said(&outcome));

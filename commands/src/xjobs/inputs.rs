@@ -140,8 +140,7 @@ fn combinations(words: &[Vec<u8>], args: &XjobsArgs) -> Result<Combinations, Fai
             (None, Values::Words, None) => {}
         }
     }
-    let columns = args.colsep.as_ref().map(|text| unescaped(text)).unwrap_or_default();
-    Ok(Combinations::new(sources, bundle(args)).divided_at(columns))
+    Ok(Combinations::new(sources, bundle(args)).divided_at(args.colsep.clone()))
 }
 
 /// LIMIT: lines that are combined with others are held in memory; a list alone (-s) is not.
@@ -175,7 +174,7 @@ fn lines_of(name: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
 pub fn syntax(args: &XjobsArgs, template: &Template, called: Called) -> (Syntax, &'static str) {
     let is_raw = args.raw || args.null || args.parallel.delimiter.is_some();
     let script_lines = args.shell && template.is_empty();
-    let columns = args.colsep.as_ref().map(|text| unescaped(text));
+    let columns = args.colsep.clone();
     if is_raw || columns.is_some() || args.fill || template.has_placeholders() || script_lines {
         let Bundle { count: words_per_job, bytes: bytes_per_job } = bundle(args);
         let why = match () {

@@ -6,6 +6,7 @@ pub mod admission;
 pub mod blocks;
 mod book;
 pub mod classes;
+pub mod columns;
 pub mod halt;
 pub mod joblog;
 pub mod journal;

@@ -1,6 +1,7 @@
 //! A list of jobs, read as it comes: bytes go in, jobs and barriers come out, one at a time.
 //! Holds no more than one piece of input and the job under way. Opens nothing and starts nothing.
 
+use crate::columns::Columns;
 use crate::line::{Fed, LineFault, LineReader};
 use crate::record::{self, RecordFault, Utility};
 use crate::spec::Spec;
@@ -23,7 +24,7 @@ pub enum Syntax {
         /// Words that make one job.
         words_per_job: usize,
         /// What divides a line into words, if anything does.
-        columns: Option<Vec<u8>>,
+        columns: Option<Columns>,
         /// Bytes of words that make one job, whichever is reached first; 0 for no bound.
         bytes_per_job: usize,
     },
@@ -223,7 +224,7 @@ impl ListReader {
             let read = match self.syntax.clone() {
                 Syntax::Words { lines_per_job, records } => self.read_words(&line[from..to], lines_per_job, records),
                 Syntax::Raw { words_per_job, columns, bytes_per_job, .. } => {
-                    self.read_raw(&line[from..to], columns.as_deref(), words_per_job, bytes_per_job)
+                    self.read_raw(&line[from..to], columns.as_ref(), words_per_job, bytes_per_job)
                 }
             };
             self.buffer = line;
@@ -303,7 +304,7 @@ impl ListReader {
     fn read_raw(
         &mut self,
         line: &[u8],
-        columns: Option<&[u8]>,
+        columns: Option<&Columns>,
         words_per_job: usize,
         bytes_per_job: usize,
     ) -> Result<Option<Item>, ListCause> {
@@ -312,8 +313,8 @@ impl ListReader {
         }
         let overflows = bytes_per_job > 0 && self.lines_joined > 0 && self.words_bytes + line.len() + 9 > bytes_per_job;
         let full = if overflows { self.finish_job()? } else { None };
-        match columns.filter(|columns| !columns.is_empty()) {
-            Some(columns) => divided(line, columns).into_iter().try_for_each(|word| self.under_way.take_raw(word)),
+        match columns {
+            Some(columns) => columns.divide(line).into_iter().try_for_each(|word| self.under_way.take_raw(word)),
             None => self.under_way.take_raw(line),
         }
         .map_err(ListCause::Words)?;
@@ -359,21 +360,6 @@ fn begins_a_record(line: &[u8]) -> bool {
     line.trim_ascii_start().strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
 }
 
-fn divided<'a>(line: &'a [u8], by: &[u8]) -> Vec<&'a [u8]> {
-    let (mut parts, mut begin, mut at) = (Vec::new(), 0, 0);
-    while at + by.len() <= line.len() {
-        if line[at..].starts_with(by) {
-            parts.push(&line[begin..at]);
-            at += by.len();
-            begin = at;
-        } else {
-            at += 1;
-        }
-    }
-    parts.push(&line[begin..]);
-    parts
-}
-
 /// Jobs made from the values on the command line (`:::`): all combinations, or side by side (`:::+`, `--link`).
 #[derive(Debug)]
 pub struct Combinations {
@@ -384,7 +370,7 @@ pub struct Combinations {
     jobs: u64,
     bundle: Bundle,
     /// What divides a value into words, if anything does.
-    columns: Vec<u8>,
+    columns: Option<Columns>,
 }
 
 /// How many combinations, or lines, make a job.
@@ -423,12 +409,12 @@ impl Combinations {
                 None => groups.push(Group { pairing: Pairing::Each, sources: vec![values] }),
             }
         }
-        Self { groups, taken: 0, jobs: 0, bundle, columns: Vec::new() }
+        Self { groups, taken: 0, jobs: 0, bundle, columns: None }
     }
 
     /// The same, with values that `columns` divides into words.
     #[must_use]
-    pub fn divided_at(self, columns: Vec<u8>) -> Self {
+    pub fn divided_at(self, columns: Option<Columns>) -> Self {
         Self { columns, ..self }
     }
 
@@ -449,9 +435,9 @@ impl Combinations {
     pub fn next_item(&mut self) -> Option<Item> {
         let (mut words, mut count, mut bytes, all) = (sys::spawn::Words::default(), 0, 0, self.combinations());
         while self.taken < all && count < self.bundle.count {
-            let values = self.values(self.taken).into_iter().flat_map(|value| match self.columns.as_slice() {
-                [] => vec![value],
-                columns => divided(value, columns),
+            let values = self.values(self.taken).into_iter().flat_map(|value| match &self.columns {
+                None => vec![value],
+                Some(columns) => columns.divide(value),
             });
             let values: Vec<&[u8]> = values.collect();
             // A pointer and a NUL go with each word (execve(2)).
@@ -587,8 +573,12 @@ mod tests {
         let plain = items(raw(b'\n'), Utility::Given, &[b"a b\n\"c\\\n#d\n%%\n e"]).expect("good");
         assert_eq!(plain, ["1:a b", "2:\"c\\", "3:#d", "4:%%", "5: e"]);
         assert_eq!(items(raw(0), Utility::Given, &[b"a\nb\0\0c"]).expect("good"), ["1:a\nb", "2:", "3:c"]);
-        let columns =
-            Syntax::Raw { terminator: b'\n', words_per_job: 1, columns: Some(b", ".to_vec()), bytes_per_job: 0 };
+        let columns = Syntax::Raw {
+            terminator: b'\n',
+            words_per_job: 1,
+            columns: Some(Columns::parse(", ").expect("a text")),
+            bytes_per_job: 0,
+        };
         assert_eq!(items(columns, Utility::Given, &[b"a, b,c, \n"]).expect("good"), ["1:a|b,c|"]);
         let fitting = Syntax::Raw { terminator: b'\n', words_per_job: usize::MAX, columns: None, bytes_per_job: 30 };
         assert_eq!(items(fitting, Utility::Given, &[b"a\nb\nc\nd\n"]).expect("good"), ["1:a|b|c", "2:d"]);
