@@ -8,6 +8,7 @@ mod explain;
 mod inputs;
 mod more_args;
 mod old_name;
+mod pipe_words;
 mod plan;
 mod progress;
 mod report;
@@ -46,7 +47,7 @@ pub const ENTRY: Entry = Entry {
     name: "xjobs",
     group: Group::Do,
     command,
-    rewrite: |line| line,
+    rewrite: pipe_words::rewrite,
     run: |context, matches| run(context, matches, Called::Mh),
     signals: Signals::Own,
 };
@@ -87,7 +88,7 @@ pub struct XjobsArgs {
     #[arg(short = 's', short_alias = 'a', long = "script", visible_alias = "arg-file", value_name = "FILE")]
     pub script: Option<PathBuf>,
 
-    /// Make one job of N lines
+    /// Make one job of N lines (with --pipe: one block of N records, and so do -N N and -n N)
     #[arg(short = 'l', long = "max-args", alias = "max-replace-args", value_name = "N", value_parser = parse_count, hide_short_help = true)]
     pub lines: Option<usize>,
 

@@ -57,6 +57,10 @@ const SAME: &[(&[&str], &str)] = &[
     (&["-k", "--delimiter", ";", "echo", "{}"], "a;b;c"),
     (&["-k", "-L", "2", "echo", "{}"], "a\nb\nc\n"),
     (&["-k", "--pipe", "--max-replace-args", "3", "wc", "-l"], "1\n2\n3\n4\n5\n6\n7\n"),
+    (&["-k", "--pipe", "-N1", "wc", "-l"], "1\n2\n3\n"),
+    (&["-k", "-N100", "--pipe", "wc", "-l"], "1\n2\n3\n"),
+    (&["--pipe", "-kN", "2", "wc", "-l"], "1\n2\n3\n"),
+    (&["--pipe", "-kn2", "wc", "-l"], "1\n2\n3\n"),
     (&["-k", "--pipe", "-L", "2", "--max-replace-args", "1", "wc", "-l"], "1\n2\n3\n4\n5\n"),
     (&["-k", "--pipe", "--block", "5", "cat"], "a\nb\nc\nlonger\nd"),
     (&["-k", "--pipe", "--block", "4", "--recend", "", "cat"], "abcdefghij"),
@@ -228,6 +232,12 @@ fn what_is_not_there_says_what_to_do_instead() {
         (&["echo {= s/a/b/ =}"], "{= =} is not there: values are data"),
         (&["--resume", "true"], "--resume needs --journal or --joblog"),
         (&["--pipe"], "--pipe needs a command"),
+        (
+            &["--pipe", "-0", "cat"],
+            "-0 does not go with --pipe, whose jobs get blocks of records and no words; --recend '\\0'",
+        ),
+        (&["--pipe", "-1", "cat"], "-1 does not go with --pipe, whose jobs get blocks of records and no words; -l 1"),
+        (&["--pipe", "--delimiter", ";", "cat"], "--delimiter does not go with --pipe"),
         (&["-C", "a(b", "true"], "invalid value 'a(b' for '--colsep <REGEXP>': found open group without closing"),
         (&["-C", "(?=a)", "true"], "invalid value '(?=a)' for '--colsep <REGEXP>': look"),
     ] {

@@ -45,6 +45,9 @@ pub fn words(args: &XjobsArgs, called: Called) -> Result<Words, Failure> {
     if args.parallel.pipe && (first_value.is_some() || all.is_empty()) {
         return Err(usage("--pipe needs a command, which reads its block, and no values"));
     }
+    if args.parallel.pipe {
+        refuse_lines(args)?;
+    }
     if first_value.is_some() {
         refuse_second_list(args)?;
     }
@@ -94,6 +97,23 @@ fn refuse_second_list(args: &XjobsArgs) -> Result<(), Failure> {
     match () {
         () if args.server.listen.is_some() => refused("--listen"),
         () if args.script.is_some() => refused("-s"),
+        () => Ok(()),
+    }
+}
+
+/// Blocks are not divided into lines; what says how lines are read would be of no effect.
+fn refuse_lines(args: &XjobsArgs) -> Result<(), Failure> {
+    let refused = |option: &str, instead: &str| {
+        Err(usage(format!(
+            "{option} does not go with --pipe, whose jobs get blocks of records and no words; {instead}"
+        )))
+    };
+    match () {
+        () if args.null => refused("-0", "--recend '\\0' makes records of what NUL bytes end"),
+        () if args.raw => refused("-1", "-l 1 makes a block of one record, -N 1 too"),
+        () if args.parallel.delimiter.is_some() => {
+            refused("--delimiter", "--recend TEXT makes records of what TEXT ends")
+        }
         () => Ok(()),
     }
 }
