@@ -168,9 +168,9 @@ pub struct XjobsArgs {
     #[arg(long, conflicts_with = "resume", hide_short_help = true)]
     pub resume_failed: bool,
 
-    /// Run a job that fails up to N times more
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
-    pub retries: u32,
+    /// Run a job that fails again, N times in all at most (0: until it succeeds); in a record, "retries" are those after the first
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub retries: Option<u32>,
 
     /// End jobs that take longer (90, 1.5m, 2h; 300% is of the median so far)
     #[arg(long, value_name = "TIME", value_parser = parse_limit)]

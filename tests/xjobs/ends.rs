@@ -129,6 +129,27 @@ fn failures_are_tried_again_as_often_as_asked() {
 }
 
 #[test]
+fn retries_are_runs_in_all_and_in_a_record_those_after_the_first() {
+    let place = Place::new();
+    let runs = |arguments: &[&str], list: &str| {
+        let outcome = xjobs(&place, arguments, list);
+        let runs = place.read("tries").len() / 2;
+        std::fs::remove_file(place.path("tries")).expect("it is there");
+        (outcome.exit, runs)
+    };
+    let list = "sh -c 'echo x >> tries; exit 1'\n";
+    for (retries, expected) in [("1", 1), ("2", 2), ("3", 3)] {
+        assert_eq!(runs(&["--retries", retries], list), (Exit::Code(1), expected), "--retries {retries}");
+    }
+    let until_it_succeeds = "sh -c 'echo x >> tries; test $(wc -l < tries) = 5'\n";
+    assert_eq!(runs(&["--retries", "0"], until_it_succeeds), (Exit::Code(0), 5));
+    let record = "{\"shell\":\"echo x >> tries; exit 1\",\"retries\":2}\n";
+    assert_eq!(runs(&["--retries", "7"], record), (Exit::Code(1), 3));
+    let plan = stdout(&xjobs(&place, &["--retries", "3", "--explain", "true"], ""));
+    assert!(plan.contains("run 3 times at most where they fail"), "{plan}");
+}
+
+#[test]
 fn a_signal_that_means_nothing_to_the_run_ends_it_in_order() {
     let place = Place::new();
     let script = "trap 'echo ended >> log; exit' TERM; echo begun >> log; while :; do sleep 0.05; done";

@@ -123,7 +123,7 @@ fn blocks_reach_jobs_whole_whatever_they_read_of_them() {
     assert_eq!((partly.exit, said(&partly).as_str()), (Exit::Code(0), ""), "not reading all is no error");
     assert!(stdout(&partly).lines().count() > 10);
     let script = "n=$(wc -c); test -e done$n || { touch done$n; exit 1; }; echo $n";
-    let retried = xjobs(&place, &["-k", "--pipe", "-l2", "--retries", "1", "sh", "-c", script], "a\nbb\nc\n");
+    let retried = xjobs(&place, &["-k", "--pipe", "-l2", "--retries", "2", "sh", "-c", script], "a\nbb\nc\n");
     assert_eq!(
         (stdout(&retried).as_str(), retried.exit),
         ("5\n2\n", Exit::Code(0)),

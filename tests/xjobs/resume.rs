@@ -117,7 +117,7 @@ fn a_journal_that_is_no_file_is_written_to_and_nothing_else() {
 fn another_attempt_replaces_the_file_that_the_first_one_made() {
     let place = Place::new();
     let list = "sh -c 'test -e k && echo second && exit; touch k; echo first and longer; exit 1' > o.log\n";
-    for books in [&["--retries", "2"][..], &["--retries", "2", "--journal", "j"]] {
+    for books in [&["--retries", "3"][..], &["--retries", "3", "--journal", "j"]] {
         let outcome = xjobs(&place, books, list);
         assert_eq!((outcome.exit, place.read("o.log")), (Exit::Code(0), b"second\n".to_vec()), "{}", said(&outcome));
         let again = xjobs(&place, books, list);
@@ -241,7 +241,7 @@ fn nothing_starts_that_the_journal_cannot_tell_of() {
 fn an_attempt_that_another_follows_is_no_end_and_is_told_as_it_was() {
     let place = Place::new();
     let list = "sh -c 'echo x >> ran; test $(wc -l < ran) = 3'\n";
-    assert_eq!(xjobs(&place, &["--retries", "2", "--journal", "j"], list).exit, Exit::Code(0));
+    assert_eq!(xjobs(&place, &["--retries", "3", "--journal", "j"], list).exit, Exit::Code(0));
     let journal = String::from_utf8(place.read("j")).expect("text");
     assert_eq!(journal.matches("\"outcome\":\"failed\",\"tried_again\":true").count(), 2, "{journal}");
     assert_eq!(journal.matches("\"outcome\":\"ok\",\"class\"").count(), 1, "{journal}");

@@ -158,8 +158,10 @@ fn bounds(args: &XjobsArgs, options: &Options) -> Vec<String> {
         }
         None => {}
     }
-    if options.retries > 0 {
-        bounds.push(format!("tried {} more times", options.retries));
+    match options.retries {
+        0 => {}
+        u32::MAX => bounds.push("run again until they succeed".to_owned()),
+        more => bounds.push(format!("run {} times at most where they fail", u64::from(more) + 1)),
     }
     bounds
 }

@@ -67,7 +67,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         // COMPAT: none at all, as GNU parallel has it.
         timeout: args.timeout.filter(|limit| *limit != TimeLimit::Fixed(Duration::ZERO)),
         ending: ending(&args.term_seq)?,
-        retries: args.retries,
+        retries: retries(args),
         delay: args.delay.unwrap_or_default(),
         load_max: load(context, args)?,
         memory_free_bytes: args.memfree,
@@ -114,6 +114,11 @@ fn width(context: &Context, args: &XjobsArgs) -> Result<(usize, String), Failure
         _ => (text.parse::<usize>().ok().ok_or_else(refused)?, "-j".to_owned()),
     };
     if asked > WIDTH_MAX { Err(refused()) } else { Ok((asked.max(1), why)) }
+}
+
+/// COMPAT: GNU parallel counts the first run, and 0 is without end.
+fn retries(args: &XjobsArgs) -> u32 {
+    args.retries.map_or(0, |runs| runs.checked_sub(1).unwrap_or(u32::MAX))
 }
 
 fn load(context: &Context, args: &XjobsArgs) -> Result<Option<f64>, Failure> {
