@@ -185,6 +185,36 @@ fn a_job_log_that_gnu_parallel_wrote_is_gone_on_from() {
     assert_eq!(stdout(&ours), "3\n", "{}", said(&ours));
 }
 
+/// What a shell reads is the same text in both programs' logs, and known by it.
+#[test]
+fn scripts_are_logged_as_gnu_parallel_logs_them_and_gone_on_from() {
+    let Some(theirs) = Program::find("parallel") else { return left_out("GNU parallel is not installed") };
+    let place = Place::new();
+    let theirs = theirs.in_folder(place.folder()).with_variable("HOME", place.folder());
+    let values = [":::", "it's", "a b", "x.y", "", "'", "=,:@%~#", "\u{e9}", "-x", "$HOME"];
+    let with_values = |command: &'static [&'static str]| [command, &values].concat();
+    let cases = [
+        (with_values(&["echo {} > /dev/null; echo {.}.o"]), ""),
+        (with_values(&["echo", "a  b"]), ""),
+        (with_values(&["--max-args", "2", "echo {2} {}; echo {1/}"]), ""),
+        (vec![], "echo 1 | wc -c\necho \"a  b\"; echo $HOME\n  true\n"),
+        (vec!["-0", "echo"], "a\nb\0c\0"),
+    ];
+    for (command, list) in cases {
+        let run = |options: &[&str]| xjobs(&place, &[&["--shell", "-k"], options, &command].concat(), list);
+        theirs.run([&["-k", "--joblog", "theirs"][..], &command].concat(), list.as_bytes()).expect("it starts");
+        run(&["--joblog", "ours"]);
+        let commands = |log: &str| stdout(&place.shell(&format!("tail -n +2 {log} | cut -f9- | LC_ALL=C sort")));
+        assert_eq!(commands("ours"), commands("theirs"), "{command:?}");
+        for log in ["theirs", "ours"] {
+            let again = run(&["--joblog", log, "--resume"]);
+            assert_eq!(stdout(&again), "", "{log} {command:?} {}", said(&again));
+        }
+    }
+    let other = xjobs(&place, &["--shell", "--joblog", "ours", "--resume", "printf '%s|'", ":::", "a b"], "");
+    assert_eq!(stdout(&other), "a b|", "another command is run");
+}
+
 #[test]
 fn results_stand_where_gnu_parallel_puts_them() {
     let place = Place::new();

@@ -8,7 +8,7 @@ use crate::failure::{Failure, with_causes};
 use crew::plan::Plan;
 use jobs::classes::Classes;
 use jobs::halt::Halt;
-use jobs::joblog::{self, Joblog, Opening};
+use jobs::joblog::{self, Commands, Joblog, Opening};
 use jobs::journal::{Done, Journal, Resume};
 use jobs::results::Layout;
 use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner, TimeLimit};
@@ -276,7 +276,8 @@ pub fn open_books(context: &Context, args: &XjobsArgs, template: &Template) -> R
             return Err(usage("--resume by --joblog cannot know jobs with {%} in their commands; by --journal it can"));
         }
         (Some(resume), None, Some((path, _))) => {
-            Some(joblog::read(path, resume).map_err(|error| failure("read the job log", path, &error))?)
+            let commands = if template.is_for_shell() { Commands::ForShell } else { Commands::Words };
+            Some(joblog::read(path, resume, commands).map_err(|error| failure("read the job log", path, &error))?)
         }
         (Some(_), None, None) => return Err(usage("--resume needs --journal or --joblog")),
     };

@@ -27,6 +27,15 @@ pub enum Opening {
     Append,
 }
 
+/// What the commands of a log are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commands {
+    /// Words, quoted: nothing in them is a shell's.
+    Words,
+    /// What a shell reads, known by its text.
+    ForShell,
+}
+
 /// A job log that is being written.
 #[derive(Debug)]
 pub struct Joblog {
@@ -65,7 +74,11 @@ impl Joblog {
             record.number, record.began_s, record.wall_s, record.sent_bytes, record.printed_bytes[0]
         )
         .into_bytes();
-        line.extend(shell_words::join(record.words.iter(), Controls::Escaped));
+        match record.text_for_shell {
+            // COMPAT: so a line stays one line.
+            Some(text) => line.extend(text.iter().map(|&byte| if byte == b'\n' { 0 } else { byte })),
+            None => line.extend(shell_words::join(record.words.iter(), Controls::Escaped)),
+        }
         line.push(b'\n');
         self.book.put(&line)
     }
@@ -77,16 +90,16 @@ impl Joblog {
 }
 
 /// What the log at `path` says has been done; one that is not there is an empty one.
-pub fn read(path: &Path, resume: Resume) -> io::Result<Done> {
+pub fn read(path: &Path, resume: Resume, commands: Commands) -> io::Result<Done> {
     match File::open(path) {
-        Ok(file) => read_from(BufReader::new(file), resume),
+        Ok(file) => read_from(BufReader::new(file), resume, commands),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Done::of_commands()),
         Err(error) => Err(error),
     }
 }
 
 /// The same from its lines.
-pub fn read_from(lines: impl BufRead, resume: Resume) -> io::Result<Done> {
+pub fn read_from(lines: impl BufRead, resume: Resume, commands: Commands) -> io::Result<Done> {
     let mut done = Done::of_commands();
     for line in lines.split(b'\n') {
         let line = line?;
@@ -94,8 +107,8 @@ pub fn read_from(lines: impl BufRead, resume: Resume) -> io::Result<Done> {
             continue;
         }
         match fields(&line) {
-            Some((true, command)) => done.add(key(command), Earlier::Succeeded),
-            Some((false, command)) if resume == Resume::Ended => done.add(key(command), Earlier::Failed),
+            Some((true, command)) => done.add(key(command, commands), Earlier::Succeeded),
+            Some((false, command)) if resume == Resume::Ended => done.add(key(command, commands), Earlier::Failed),
             Some(_) => {}
             None => done.lines_unread += 1,
         }
@@ -112,10 +125,12 @@ fn fields(line: &[u8]) -> Option<(bool, &[u8])> {
 }
 
 /// A command that cannot be divided into words is known by its text: then no job of ours has it.
-fn key(command: &[u8]) -> Key {
-    match shell_words::split(command) {
+fn key(command: &[u8], commands: Commands) -> Key {
+    // COMPAT: a NUL stands for a line end, and no word has one.
+    let command: Vec<u8> = command.iter().map(|&byte| if byte == 0 { b'\n' } else { byte }).collect();
+    match shell_words::split(&command).filter(|_| commands == Commands::Words) {
         Some(words) => Key::of_command(words.iter().map(Vec::as_slice)),
-        None => Key::of_command(std::iter::once(command)),
+        None => Key::of_command(std::iter::once(command.as_slice())),
     }
 }
 
@@ -137,6 +152,7 @@ mod tests {
             number,
             key: Key::of_command(words.iter()),
             words,
+            text_for_shell: None,
             spec,
             attempt: 1,
             began_s: 1_795_271_749.255,
@@ -174,12 +190,12 @@ mod tests {
         ];
         assert_eq!(text, expected.concat());
         let key = |words: &Words| Key::of_command(words.iter());
-        let mut done = read(&path, Resume::Ended).expect("readable");
+        let mut done = read(&path, Resume::Ended, Commands::Words).expect("readable");
         assert_eq!(
             [&good, &bad, &late].map(|words| done.takes_out(key(words))),
             [Some(Earlier::Succeeded), Some(Earlier::Failed), Some(Earlier::Failed)]
         );
-        let mut done = read(&path, Resume::Succeeded).expect("readable");
+        let mut done = read(&path, Resume::Succeeded, Commands::Words).expect("readable");
         assert_eq!(
             [&good, &good, &bad].map(|words| done.takes_out(key(words))),
             [Some(Earlier::Succeeded), None, None]
@@ -194,8 +210,26 @@ mod tests {
         let text = b"Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n\
             1\t:\t1795271752.709\t     0.000\t0\t4\t0\t0\techo 'a'\"'\"'b'\n\
             2\t:\t1795271752.709\t     0.0";
-        let mut done = read_from(&text[..], Resume::Ended).expect("readable");
+        let mut done = read_from(&text[..], Resume::Ended, Commands::Words).expect("readable");
         assert_eq!(done.lines_unread, 1);
         assert!(done.takes_out(Key::of_command([&b"echo"[..], b"a'b"].into_iter())).is_some());
+    }
+
+    #[test]
+    fn what_a_shell_reads_is_known_by_its_text_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let (spec, words, text) = (Spec::default(), words(&[b"/bin/sh", b"-c", b"x"]), b"echo $a |\nwc");
+        let mut log = Joblog::open(&path, Opening::Append).expect("it can be made");
+        let ended = record(1, &words, &spec, Outcome::Ok, Some(How::Exit(0)));
+        log.end(&Record { text_for_shell: Some(text), ..ended }).expect("written");
+        assert!(std::fs::read(&path).expect("it is there").ends_with(b"\t0\t0\techo $a |\0wc\n"));
+        let taken_out = |text: &[u8]| {
+            let mut done = read(&path, Resume::Ended, Commands::ForShell).expect("readable");
+            let key = done.key_of(ended.key, &words, Some(text));
+            done.takes_out(key)
+        };
+        assert_eq!(taken_out(text), Some(Earlier::Succeeded));
+        assert_eq!(taken_out(b"echo '$a' |\nwc"), None, "the same words, and another command");
     }
 }

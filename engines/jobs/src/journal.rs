@@ -43,6 +43,8 @@ pub struct Record<'a> {
     pub key: Key,
     /// The words that ran.
     pub words: &'a Words,
+    /// Its command as a job log has it, where a shell runs it.
+    pub text_for_shell: Option<&'a [u8]>,
     /// What it asked for.
     pub spec: &'a Spec,
     /// Which attempt this was, from 1.
@@ -399,11 +401,12 @@ impl Done {
         }
     }
 
-    /// What a job is known by here: by its key, or by the words that it runs.
-    pub(crate) fn key_of(&self, key: Key, words: &Words) -> Key {
-        match self.known_by {
-            KnownBy::Content => key,
-            KnownBy::Command => Key::of_command(words.iter()),
+    /// What a job is known by here: by its key, or by the words that it runs, or by their text where a shell reads it.
+    pub(crate) fn key_of(&self, key: Key, words: &Words, text_for_shell: Option<&[u8]>) -> Key {
+        match (self.known_by, text_for_shell) {
+            (KnownBy::Content, _) => key,
+            (KnownBy::Command, Some(text)) => Key::of_command(std::iter::once(text)),
+            (KnownBy::Command, None) => Key::of_command(words.iter()),
         }
     }
 
@@ -445,6 +448,7 @@ mod tests {
             number: spec.number,
             key: key(spec),
             words: &spec.words,
+            text_for_shell: None,
             spec,
             attempt: 1,
             began_s: 1.5,

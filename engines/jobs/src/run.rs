@@ -253,6 +253,8 @@ enum Stop {
 struct Running {
     pending: Pending,
     words: Arc<Words>,
+    /// Its command as a job log has it, where a shell runs it and there is one.
+    text_for_shell: Option<Vec<u8>>,
     key: Option<Key>,
     /// Its process, once it has begun.
     pid: Option<Pid>,

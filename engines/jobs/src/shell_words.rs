@@ -34,6 +34,18 @@ fn quoted(word: &[u8], controls: Controls) -> Vec<u8> {
     text
 }
 
+/// COMPAT: a word as GNU parallel quotes it for a shell, byte by byte.
+pub(crate) fn as_gnu_parallel(word: &[u8]) -> Vec<u8> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.+/".contains(byte);
+    if word.is_empty() || word.iter().all(is_plain) {
+        return if word.is_empty() { b"''".to_vec() } else { word.to_vec() };
+    }
+    let pieces: Vec<&[u8]> = word.split(|&byte| byte == b'\'').collect();
+    let text = [&b"'"[..], &pieces.join(&b"'\"'\"'"[..]), b"'"].concat();
+    let text = text.strip_prefix(b"''").unwrap_or(&text);
+    text.strip_suffix(b"''").unwrap_or(text).to_vec()
+}
+
 fn escaped(word: &[u8]) -> Vec<u8> {
     let mut text = b"$'".to_vec();
     for &byte in word {

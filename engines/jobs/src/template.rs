@@ -4,6 +4,7 @@
 
 mod script;
 
+use crate::shell_words;
 use script::Script;
 use sys::spawn::{HoldsNul, Words};
 
@@ -121,6 +122,42 @@ impl Template {
     /// Whether the words depend on the slot that a job runs in.
     pub fn names_slot(&self) -> bool {
         self.words.iter().flatten().any(|piece| matches!(piece, Piece::Slot))
+    }
+
+    /// Whether a shell runs all jobs.
+    pub fn is_for_shell(&self) -> bool {
+        self.shell == Shell::Sh
+    }
+
+    /// A shell's command as GNU parallel would put it together, values quoted amid its text: to be written and compared, never to be run. What
+    /// quotes of its own a script has around a value, GNU parallel does not see.
+    pub(crate) fn text_for_shell(&self, own: &Words, place: Place) -> Vec<u8> {
+        if self.words.is_empty() {
+            return own.iter().collect::<Vec<_>>().join(&b' ');
+        }
+        let all = |form| own.iter().map(|value| shell_words::as_gnu_parallel(part(value, form))).collect::<Vec<_>>();
+        let mut text = Vec::new();
+        for (index, pieces) in self.words.iter().enumerate() {
+            if index > 0 {
+                text.push(b' ');
+            }
+            for piece in pieces {
+                let is_missing = |number: usize| number > own.len();
+                match piece {
+                    Piece::Literal(literal) => text.extend_from_slice(literal),
+                    Piece::All(form) => text.extend(all(*form).join(&b' ')),
+                    Piece::Nth(number, _) | Piece::NthFromEnd(number, _) if is_missing(*number) => {}
+                    other => {
+                        let value = fill(std::slice::from_ref(other), own, place, &[]);
+                        text.extend(shell_words::as_gnu_parallel(&value));
+                    }
+                }
+            }
+        }
+        if !self.has_placeholders {
+            all(Form::Whole).iter().for_each(|value| text.extend([b" ", value.as_slice()].concat()));
+        }
+        text
     }
 
     /// What all jobs have in common: the utility and its arguments, placeholders as `{}`. None where each job names its own.
@@ -365,6 +402,21 @@ mod tests {
         assert_eq!(at(&["{/}", "{//}"], &["a//b/"]), ["", "a"]);
         assert_eq!(at(&["{#}:{%}", "{}"], &["a"]), ["12:3", "a"]);
         assert_eq!(at(&["{x}", "{", "}", "{0}", "{}"], &["a"]), ["{x}", "{", "}", "{0}", "a"]);
+    }
+
+    #[test]
+    fn a_shells_command_is_written_as_gnu_parallel_writes_it() {
+        let text = |utility: &[&str], own: &[&str]| {
+            let utility: Vec<Vec<u8>> = utility.iter().map(|word| word.as_bytes().to_vec()).collect();
+            let template = Template::with_placeholders(&utility, b"{}", Shell::Sh);
+            let text = template.text_for_shell(&words(own), Place { number: 12, slot: 3 });
+            String::from_utf8(text).expect("text")
+        };
+        assert_eq!(text(&["echo {} > {.}.o"], &["it's"]), "echo 'it'\"'\"'s' > 'it'\"'\"'s'.o");
+        assert_eq!(text(&["echo", "{}", "\"{}\""], &["a b", ""]), "echo 'a b' '' \"'a b' ''\"");
+        assert_eq!(text(&["echo  x", "y"], &["a'", "'", "%"]), "echo  x y 'a'\"'\" \"'\" '%'");
+        assert_eq!(text(&["echo {2} x{2}y {1}{#}"], &["a"]), "echo  xy a12");
+        assert_eq!(text(&[], &["  echo \"a  b\" | wc"]), "  echo \"a  b\" | wc");
     }
 
     #[test]

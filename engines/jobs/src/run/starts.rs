@@ -269,6 +269,7 @@ impl Runner<'_> {
         let words = self.options.template.compose(&spec.words, place, more.is_for_shell).map_err(nul)?;
         let mut running = Running::at_rest(words, self.class_of(pending), self.need_of(pending));
         running.key = self.key_of(spec, &running.words);
+        running.text_for_shell = self.text_for_shell(spec, place);
         if let Some(earlier) = self.is_left_out(&running, pending.failures) {
             return Ok((Preparation::LeftOut(earlier), running));
         }
@@ -330,15 +331,21 @@ impl Runner<'_> {
         Some(self.keys.of(spec, &words))
     }
 
+    /// How a job log names it, where there is one and a shell runs the jobs.
+    fn text_for_shell(&self, spec: &Spec, place: Place) -> Option<Vec<u8>> {
+        let is_needed = self.around.joblog.is_some() && self.options.template.is_for_shell();
+        is_needed.then(|| self.options.template.text_for_shell(&spec.words, place))
+    }
+
     /// Whether an earlier run did this job, which has failed so often in this one.
     fn is_left_out(&mut self, running: &Running, failures: u32) -> Option<Earlier> {
         let (Some(done), Some(key), 0) = (&mut self.around.done, running.key, failures) else { return None };
-        done.takes_out(done.key_of(key, &running.words))
+        done.takes_out(done.key_of(key, &running.words, running.text_for_shell.as_deref()))
     }
 
     fn tell_of_interruption(&mut self, running: &Running) {
         if let (Some(done), Some(key), 0) = (&mut self.around.done, running.key, running.pending.failures) {
-            let key = done.key_of(key, &running.words);
+            let key = done.key_of(key, &running.words, running.text_for_shell.as_deref());
             if done.was_interrupted(key) {
                 self.observer.tell(&Event::Interrupted(running.view()));
             }
@@ -477,10 +484,12 @@ impl Runner<'_> {
 
     fn write_not_started(&mut self, pending: &Pending, words: &Words) {
         let Some(key) = self.key_of(&pending.spec, words) else { return };
+        let text_for_shell = self.text_for_shell(&pending.spec, Place { number: pending.spec.number, slot: 1 });
         let record = Record {
             number: pending.spec.number,
             key,
             words,
+            text_for_shell: text_for_shell.as_deref(),
             spec: &pending.spec,
             attempt: pending.failures + 1,
             began_s: SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64()),
