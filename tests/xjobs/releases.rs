@@ -119,6 +119,15 @@ fn release_20060731_widths_may_be_multiples() {
     let place = Place::new();
     let plan = stdout(&xjobs(&place, &["-j", "2.5x", "--explain", "true"], ""));
     assert!(plan.contains("-j 2.5x of"), "{plan}");
+    let width = |option: &str| {
+        let plan = stdout(&xjobs(&place, &["-j", option, "--explain", "true"], ""));
+        let line = plan.lines().find_map(|line| line.trim_start().strip_prefix("jobs at once")).expect("it is there");
+        line.split_whitespace().next().expect("a number").to_owned()
+    };
+    // 20120412 itself refuses a plain x, and takes others.
+    assert_eq!(width("2.5X"), width("2.5x"));
+    assert_eq!(width("2.5 x"), width("2.5x"));
+    assert_eq!((width("2.1").as_str(), width("2.0").as_str(), width("0.3").as_str()), ("3", "2", "1"));
 }
 
 #[test]

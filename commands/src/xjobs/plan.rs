@@ -98,10 +98,10 @@ fn width(context: &Context, args: &XjobsArgs) -> Result<(usize, String), Failure
     };
     let refused = || usage(format!("-j {text} is not a number from 0 to {WIDTH_MAX}, 2.5x or 150%"));
     let factor = |number: &str| number.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
-    let (asked, why) = match (text.strip_suffix('x'), text.strip_suffix('%')) {
+    let (asked, why) = match (text.strip_suffix(['x', 'X']), text.strip_suffix('%')) {
         (Some(number), _) => {
-            let factor = factor(number).ok_or_else(refused)?;
-            ((allowed as f64 * factor) as usize, format!("-j {text} of {allowed} allowed CPUs"))
+            let factor = factor(number.trim_end()).ok_or_else(refused)?;
+            (rounded_up(allowed as f64 * factor), format!("-j {text} of {allowed} allowed CPUs"))
         }
         (_, Some(number)) => {
             let share = factor(number).ok_or_else(refused)?;
@@ -111,7 +111,10 @@ fn width(context: &Context, args: &XjobsArgs) -> Result<(usize, String), Failure
             let more: isize = text.parse().ok().ok_or_else(refused)?;
             (allowed.saturating_add_signed(more), format!("-j {text} to {allowed} allowed CPUs"))
         }
-        _ => (text.parse::<usize>().ok().ok_or_else(refused)?, "-j".to_owned()),
+        _ => {
+            let number = text.parse::<usize>().ok().or_else(|| factor(text).map(rounded_up));
+            (number.ok_or_else(refused)?, "-j".to_owned())
+        }
     };
     if asked > WIDTH_MAX { Err(refused()) } else { Ok((asked.max(1), why)) }
 }
@@ -119,6 +122,11 @@ fn width(context: &Context, args: &XjobsArgs) -> Result<(usize, String), Failure
 /// COMPAT: GNU parallel counts the first run, and 0 is without end.
 fn retries(args: &XjobsArgs) -> u32 {
     args.retries.map_or(0, |runs| runs.checked_sub(1).unwrap_or(u32::MAX))
+}
+
+/// COMPAT: xjobs rounds up. What is above a whole number by less than products of decimals err is that number.
+fn rounded_up(number: f64) -> usize {
+    (number - 1e-9).ceil() as usize
 }
 
 fn load(context: &Context, args: &XjobsArgs) -> Result<Option<f64>, Failure> {
