@@ -43,6 +43,15 @@ fn release_20110724_what_a_job_used_is_told_with_and_without_output() {
 }
 
 #[test]
+fn release_20100915_a_line_may_be_one_argument_ended_by_a_line_end_or_nul() {
+    let place = Place::new();
+    let words = "\"a  b\" > c\n# d\n";
+    assert_eq!(stdout(&xjobs(&place, &["-1", "-k", "printf", "[%s]"], words)), "[\"a  b\" > c][# d]");
+    assert_eq!(stdout(&xjobs(&place, &["-0", "-k", "printf", "[%s]"], "a\nb\0 c")), "[a\nb][ c]");
+    assert_eq!(stdout(&xjobs(&place, &["-1", "-l2", "-k", "printf", "[%s]"], "a b\nc\nd\n")), "[a b][c][d]");
+}
+
+#[test]
 fn release_20100203_a_command_of_any_length_can_be_told() {
     let place = Place::new();
     let (_, told) = as_xjobs(&place, "printf 'true %0100000d\\n' 0 | ./xjobs -j1; echo rc $? >&2");
@@ -100,6 +109,19 @@ fn release_20071122_a_program_that_is_not_there_is_a_failed_job() {
 }
 
 #[test]
+fn release_20070915_and_20070923_the_time_that_each_job_took_is_told() {
+    let place = Place::new();
+    for option in ["", "-r"] {
+        let (_, told) = as_xjobs(&place, &format!("printf 'true\\nfalse\\necho a\\n' | ./xjobs -j1 {option}"));
+        assert_eq!(told.matches(", real: 0:0.").count(), 3, "{option}: {told}");
+    }
+    let (_, told) = as_xjobs(&place, "printf 'sleep 0.2\\n' | ./xjobs");
+    let seconds = told.split_once(", real: 0:").and_then(|(_, rest)| rest.split_once(' ')).map(|(time, _)| time);
+    let seconds: f64 = seconds.and_then(|time| time.parse().ok()).unwrap_or_else(|| panic!("no time in {told}"));
+    assert!(seconds >= 0.2, "{told}");
+}
+
+#[test]
 fn release_20061008_inputs_are_not_made_and_appended_files_are() {
     let place = Place::new();
     let outcome = xjobs::<&str>(&place, &["-j1"], "cat < missing\necho a >> new\n");
@@ -146,10 +168,41 @@ fn release_20060720_an_output_that_cannot_be_written_ends_it_with_a_word() {
 }
 
 #[test]
+fn release_20060709_umlauts_are_letters_in_words_quotes_and_names_of_files() {
+    let place = Place::new();
+    let list = "printf %s| \u{fc}\u{e4}\u{f6} '\u{df} \u{e9}' \"\u{dc}\" > \u{d6}l\ncat < \u{d6}l\n".as_bytes();
+    // Those of Latin-1, as they were then, are no text.
+    let latin = b"printf %s| \xfc\xe4 '\xdf' \xff\n";
+    let outcome = xjobs::<&str>(&place, &["-j1"], [list, latin].concat());
+    let expected = ["\u{fc}\u{e4}\u{f6}|\u{df} \u{e9}|\u{dc}|".as_bytes(), b"\xfc\xe4|\xdf|\xff|"].concat();
+    assert_eq!((outcome.exit, outcome.stdout.clone()), (Exit::Code(0), expected), "{}", said(&outcome));
+}
+
+#[test]
 fn release_20060413_arguments_may_be_empty_and_letters_of_any_kind() {
     let place = Place::new();
     let outcome = xjobs(&place, &["-k", "printf", "[%s]"], "\"\" '' \u{fc}\n".as_bytes());
     assert_eq!(stdout(&outcome), "[][][\u{fc}]");
+}
+
+#[test]
+fn release_20060412_names_may_be_as_long_as_a_path_and_each_message_is_a_line() {
+    let place = Place::new();
+    place.shell("printf '#!/bin/sh\\necho ran\\n' > p; chmod +x p");
+    // With its NUL the first has PATH_MAX bytes.
+    let (longest, too_long) = (format!("{}p", "./".repeat(2047)), format!("{}p", "./".repeat(2048)));
+    let outcome = xjobs::<&str>(&place, &["-j1"], format!("{longest}\n{too_long}\necho after\n"));
+    assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(1), "ran\nafter\n"), "{}", said(&outcome));
+    let (_, told) = as_xjobs(&place, "printf 'true\\nfalse\\nno-such-program\\n' | ./xjobs -j1");
+    assert!(told.ends_with('\n') && told.lines().all(|line| line.matches("###").count() <= 1), "{told}");
+}
+
+#[test]
+fn release_20060411_a_list_that_goes_wrong_ends_when_its_jobs_have_ended() {
+    let place = Place::new();
+    let outcome = xjobs::<&str>(&place, &["-j2"], "sh -c 'sleep 0.5; echo done'\necho \"open\n");
+    assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(1), "done\n"), "{}", said(&outcome));
+    assert!(said(&outcome).contains("line 2"), "{}", said(&outcome));
 }
 
 #[test]
