@@ -34,11 +34,32 @@ fn write_all(folder: &Path) -> std::io::Result<()> {
     let (man, completions) = (folder.join("man"), folder.join("completions"));
     std::fs::create_dir_all(&man)?;
     std::fs::create_dir_all(&completions)?;
-    clap_mangen::generate_to(registry::program(), &man)?;
+    clap_mangen::generate_to(described(registry::program()), &man)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         generate_to(shell, &mut completed(), "mh", &completions)?;
     }
     Ok(())
+}
+
+/// The program as its pages describe it: all that `--help` says of an option, its other names too, which `clap_mangen` leaves out.
+fn described(command: Command) -> Command {
+    command.mut_subcommands(described).mut_args(|argument| {
+        let text = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
+        let names = other_names(&argument);
+        let text = if names.is_empty() { text } else { format!("{text} [also: {}]", names.join(", ")) };
+        match argument.is_hide_short_help_set() || argument.get_long_help().is_some() {
+            // Of what -h leaves out, pages have the long text alone.
+            true => argument.long_help(text),
+            false => argument.help(text),
+        }
+    })
+}
+
+fn other_names(argument: &Arg) -> Vec<String> {
+    let letters =
+        argument.get_visible_short_aliases().unwrap_or_default().into_iter().map(|letter| format!("-{letter}"));
+    let words = argument.get_visible_aliases().unwrap_or_default().into_iter().map(|name| format!("--{name}"));
+    letters.chain(words).collect()
 }
 
 /// The program as far as completions see it: bash's would offer hidden options too.
@@ -56,4 +77,24 @@ fn completed() -> Command {
         if whole.get_version().is_some() { command.version(env!("CARGO_PKG_VERSION")) } else { command }
     });
     Command::new("mh").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true).subcommands(commands)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_say_all_that_help_says() {
+        let described = described(registry::program());
+        let xjobs = described.find_subcommand("xjobs").expect("it is there");
+        let text = |letter: char| {
+            let option = xjobs.get_arguments().find(|option| option.get_short() == Some(letter)).expect("it is there");
+            option.get_long_help().or(option.get_help()).map(ToString::to_string).unwrap_or_default()
+        };
+        assert_eq!(text('u'), "Jobs write directly, mixed as it comes [also: -d]");
+        assert!(text('s').ends_with("[also: -a, --arg-file]"), "{}", text('s'));
+        for option in xjobs.get_arguments().filter(|option| option.is_hide_short_help_set()) {
+            assert!(option.get_long_help().is_some_and(|text| !text.to_string().is_empty()), "{option}");
+        }
+    }
 }

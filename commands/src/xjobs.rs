@@ -75,21 +75,20 @@ pub struct XjobsArgs {
     /// Run N jobs at once (default: the cores this process may use); 2.5x and 150% are multiples, +1 and -1 more and fewer
     #[arg(
         short = 'j',
-        short_alias = 'P',
+        visible_short_alias = 'P',
         long = "jobs",
-        visible_alias = "hands",
-        alias = "max-procs",
+        visible_aliases = ["hands", "max-procs"],
         value_name = "N",
         allow_hyphen_values = true
     )]
     pub jobs: Option<String>,
 
     /// Read jobs from FILE; a named pipe makes a server that any number of programs feed
-    #[arg(short = 's', short_alias = 'a', long = "script", visible_alias = "arg-file", value_name = "FILE")]
+    #[arg(short = 's', visible_short_alias = 'a', long = "script", visible_alias = "arg-file", value_name = "FILE")]
     pub script: Option<PathBuf>,
 
     /// Make one job of N lines (with --pipe: one block of N records, and so do -N N and -n N)
-    #[arg(short = 'l', long = "max-args", alias = "max-replace-args", value_name = "N", value_parser = parse_count, hide_short_help = true)]
+    #[arg(short = 'l', long = "max-args", visible_alias = "max-replace-args", value_name = "N", value_parser = parse_count, hide_short_help = true)]
     pub lines: Option<usize>,
 
     /// Each line is one argument, as it is
@@ -109,7 +108,7 @@ pub struct XjobsArgs {
     pub discard_all: bool,
 
     /// Jobs write directly, mixed as it comes
-    #[arg(short = 'u', short_alias = 'd', long = "ungroup", hide_short_help = true)]
+    #[arg(short = 'u', visible_short_alias = 'd', long = "ungroup", hide_short_help = true)]
     pub ungroup: bool,
 
     /// Read at most N jobs ahead
@@ -153,7 +152,7 @@ pub struct XjobsArgs {
     pub tag: bool,
 
     /// Keep outputs in DIR/1/VALUE/stdout and stderr, and print none (with placeholders: in NAME and NAME.err)
-    #[arg(long, alias = "res", value_name = "DIR", conflicts_with_all = ["tag", "line_buffer", "ungroup"], hide_short_help = true)]
+    #[arg(long, visible_alias = "res", value_name = "DIR", conflicts_with_all = ["tag", "line_buffer", "ungroup"], hide_short_help = true)]
     pub results: Option<OsString>,
 
     /// Append a JSON line about each job to FILE
@@ -181,7 +180,7 @@ pub struct XjobsArgs {
     pub term_seq: String,
 
     /// Stop early: now or soon, then fail, success or done, then =N or =N%
-    #[arg(long, alias = "halt-on-error", value_name = "RULE", hide_short_help = true)]
+    #[arg(long, visible_alias = "halt-on-error", value_name = "RULE", hide_short_help = true)]
     pub halt: Option<Halt>,
 
     /// Time between two starts
@@ -219,8 +218,7 @@ pub struct XjobsArgs {
     /// Show one line of progress on a terminal, without the jobs that run
     #[arg(
         long,
-        visible_alias = "eta",
-        alias = "progress",
+        visible_aliases = ["eta", "progress"],
         overrides_with = "bar",
         conflicts_with = "plain",
         hide_short_help = true

@@ -11,11 +11,11 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 pub struct ParallelArgs {
     /// Cut standard input, or -s FILE, into blocks at line ends; each is the standard input of a job. -l N: N records a block
-    #[arg(long, visible_alias = "pipe-part", aliases = ["spreadstdin", "pipepart"], hide_short_help = true)]
+    #[arg(long, visible_aliases = ["pipepart", "pipe-part", "spreadstdin"], hide_short_help = true)]
     pub pipe: bool,
 
     /// With --pipe: bytes of a block
-    #[arg(long, alias = "block-size", value_name = "SIZE", value_parser = super::parse_size, requires = "pipe", default_value = "1M", hide_short_help = true)]
+    #[arg(long, visible_alias = "block-size", value_name = "SIZE", value_parser = super::parse_size, requires = "pipe", default_value = "1M", hide_short_help = true)]
     pub block: u64,
 
     /// N lines make one job; with --pipe, one record
@@ -35,7 +35,7 @@ pub struct ParallelArgs {
     pub header: usize,
 
     /// Write GNU parallel's job log to FILE, a line with tabs a job; anew, unless +FILE or --resume adds to it
-    #[arg(long, alias = "jl", value_name = "FILE", hide_short_help = true)]
+    #[arg(long, visible_alias = "jl", value_name = "FILE", hide_short_help = true)]
     pub joblog: Option<OsString>,
 
     /// Put TEXT, filled in, before each line of output
@@ -43,7 +43,7 @@ pub struct ParallelArgs {
     pub tagstring: Option<OsString>,
 
     /// Take the values behind several ::: side by side, as :::+ does
-    #[arg(long, alias = "xapply", hide_short_help = true)]
+    #[arg(long, visible_alias = "xapply", hide_short_help = true)]
     pub link: bool,
 
     /// Lines end with TEXT, one byte

@@ -1025,7 +1025,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__xjobs)
-            opts="-j -s -l -1 -0 -n -N -u -q -p -e -t -r -v -V -k -I -C -X -L -h --hands --jobs --arg-file --script --max-args --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --results --journal --resume --resume-failed --retries --timeout --term-seq --halt --delay --load --memory --mem-free --memfree --shell --colsep --eta --bar --plain --dry-run --listen --until-idle --send --wait --finish --pipe-part --pipe --block --max-lines --recstart --recend --header --joblog --tagstring --link --delimiter --nice --priority --weight --jobserver --explain --report --help"
+            opts="-P -j -a -s -l -1 -0 -n -N -d -u -q -p -e -t -r -v -V -k -I -C -X -L -h --hands --max-procs --jobs --arg-file --script --max-replace-args --max-args --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --res --results --journal --resume --resume-failed --retries --timeout --term-seq --halt-on-error --halt --delay --load --memory --mem-free --memfree --shell --col-sep --colsep --eta --progress --bar --plain --dry-run --listen --until-idle --send --wait --finish --pipepart --pipe-part --spreadstdin --pipe --block-size --block --max-lines --recstart --recend --header --jl --joblog --tagstring --xapply --link --delimiter --nice --priority --weight --jobserver --explain --report --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1039,7 +1039,15 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --max-procs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1055,7 +1063,15 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -a)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max-args)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-replace-args)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1072,6 +1088,10 @@ _mh() {
                     return 0
                     ;;
                 --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --res)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1092,6 +1112,10 @@ _mh() {
                     return 0
                     ;;
                 --halt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --halt-on-error)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1123,6 +1147,10 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --col-sep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 -C)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1136,6 +1164,10 @@ _mh() {
                     return 0
                     ;;
                 --block)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --block-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1160,6 +1192,10 @@ _mh() {
                     return 0
                     ;;
                 --joblog)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jl)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -199,31 +199,31 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l show-transformed-names -d 
 complete -c mh -n "__fish_mh_using_subcommand tar" -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l explain -d 'Print the plan with its reasons and do nothing'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s j -l jobs -l hands -d 'Run N jobs at once (default: the cores this process may use); 2.5x and 150% are multiples, +1 and -1 more and fewer' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s s -l script -l arg-file -d 'Read jobs from FILE; a named pipe makes a server that any number of programs feed' -r -F
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s l -l max-args -d 'Make one job of N lines' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s j -s P -l jobs -l hands -l max-procs -d 'Run N jobs at once (default: the cores this process may use); 2.5x and 150% are multiples, +1 and -1 more and fewer' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s s -s a -l script -l arg-file -d 'Read jobs from FILE; a named pipe makes a server that any number of programs feed' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s l -l max-args -l max-replace-args -d 'Make one job of N lines (with --pipe: one block of N records, and so do -N N and -n N)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s q -d 'Read at most N jobs ahead' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s v -d 'Tell more: 0 nothing, 1 errors, 2 warnings, 3 each start and end, 4 details' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l results -d 'Keep outputs in DIR/1/VALUE/stdout and stderr, and print none (with placeholders: in NAME and NAME.err)' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l results -l res -d 'Keep outputs in DIR/1/VALUE/stdout and stderr, and print none (with placeholders: in NAME and NAME.err)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l journal -d 'Append a JSON line about each job to FILE' -r -F
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l retries -d 'Run a job that fails up to N times more' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l retries -d 'Run a job that fails again, N times in all at most (0: until it succeeds); in a record, "retries" are those after the first' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l timeout -d 'End jobs that take longer (90, 1.5m, 2h; 300% is of the median so far)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l term-seq -d 'How jobs are ended: signals and milliseconds between them' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l halt -d 'Stop early: now or soon, then fail, success or done, then =N or =N%' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l halt -l halt-on-error -d 'Stop early: now or soon, then fail, success or done, then =N or =N%' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l delay -d 'Time between two starts' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l load -d 'Start jobs only while fewer than N threads can run on the machine; 80% is of the cores' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memory -d 'Start jobs only while what they are expected to need fits into SIZE (default: most of what is available)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memfree -l mem-free -d 'Start jobs only while SIZE of memory is available' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s I -d 'Use TEXT in place of {}' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s C -l colsep -d 'Divide lines into arguments at TEXT; {1}, {2} are these' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s C -l colsep -l col-sep -d 'Divide lines into arguments at what REGEXP matches, blanks around them left out; {1}, {2} are these' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l listen -d 'Be a server: take jobs from all who connect to the Unix socket PATH' -r -F
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l send -d 'Send UTILITY, or the lines of standard input, to the server at PATH, a socket or a named pipe' -r -F
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l block -d 'With --pipe: bytes of a block' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l block -l block-size -d 'With --pipe: bytes of a block' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s L -l max-lines -d 'N lines make one job; with --pipe, one record' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l recstart -d 'With --pipe: what records begin with' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l recend -d 'With --pipe: what records end with, instead of a line end; with neither --recstart blocks are cut anywhere' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l header -d 'With --pipe: lines at the beginning that each block gets (: is 1)' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l joblog -d 'Write GNU parallel\'s job log to FILE, a line with tabs a job; anew, unless +FILE or --resume adds to it' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l joblog -l jl -d 'Write GNU parallel\'s job log to FILE, a line with tabs a job; anew, unless +FILE or --resume adds to it' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l tagstring -d 'Put TEXT, filled in, before each line of output' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l delimiter -d 'Lines end with TEXT, one byte' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l nice -d 'Lower the priority of all jobs by N' -r
@@ -241,7 +241,7 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -s 1 -d 'Each line is one a
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s 0 -l null -d 'The same, ended by NUL instead of line ends'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s n -d 'Throw standard output of jobs away'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s N -d 'Throw standard output and errors of jobs away'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s u -l ungroup -d 'Jobs write directly, mixed as it comes'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s u -s d -l ungroup -d 'Jobs write directly, mixed as it comes'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s p -l interactive -d 'Ask before each job, on the terminal'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s e -d 'Stop when a job fails, as --halt soon,fail=1'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s t -d 'Print the number of jobs and the total time at the end'
@@ -254,14 +254,14 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume -d 'Leave out job
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume-failed -d 'The same, but run those again that failed'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l shell -d 'A shell runs the jobs; values reach it as parameters and are never read as commands'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s X -d 'Put as many lines into one job as a command line holds'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l bar -l eta -d 'Show one line of progress on a terminal, without the jobs that run'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l bar -l eta -l progress -d 'Show one line of progress on a terminal, without the jobs that run'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l plain -d 'Show no progress on a terminal'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l dry-run -d 'Print the commands and run none'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l until-idle -d 'With --listen: end when there is nothing to do after the first job and nobody is connected'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l wait -d 'With --send: wait until the jobs have ended; exit code 1 when any failed'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l finish -d 'With --send: the server takes no more jobs and ends with those it has'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l pipe -l pipe-part -d 'Cut standard input, or -s FILE, into blocks at line ends; each is the standard input of a job. -l N: N records a block'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l link -d 'Take the values behind several ::: side by side, as :::+ does'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l pipe -l pipepart -l pipe-part -l spreadstdin -d 'Cut standard input, or -s FILE, into blocks at line ends; each is the standard input of a job. -l N: N records a block'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l link -l xapply -d 'Take the values behind several ::: side by side, as :::+ does'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l preserve -d 'Keep these: mode, ownership, timestamps, links, xattr, context, all' -r
