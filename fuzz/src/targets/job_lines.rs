@@ -1,6 +1,7 @@
 //! Any bytes as a job list, in one piece and in odd pieces: quotes, redirections, JSON records, raw lines, columns. The size of the
 //! pieces decides nothing; jobs are numbered without gaps; no word holds a NUL.
 
+use jobs::columns::Columns;
 use jobs::list::{Item, ListReader, Records, Syntax};
 use jobs::record::Utility;
 
@@ -23,18 +24,19 @@ pub fn run(input: &[u8]) {
 }
 
 fn syntax(choice: u8) -> Syntax {
-    let raw = |terminator, columns: Option<&[u8]>, bytes_per_job| Syntax::Raw {
+    let raw = |terminator, columns: Option<&str>, bytes_per_job| Syntax::Raw {
         terminator,
         words_per_job: 1 + usize::from(choice >> 6),
-        columns: columns.map(<[u8]>::to_vec),
+        columns: columns.map(|typed| Columns::parse(typed).expect("it is one")),
         bytes_per_job,
     };
-    match (choice >> 1) % 6 {
+    match (choice >> 1) % 7 {
         0 => Syntax::Words { lines_per_job: 1, records: Records::Read },
         1 => Syntax::Words { lines_per_job: 2, records: Records::Read },
         2 => Syntax::Words { lines_per_job: 1, records: Records::AreWords },
         3 => raw(b'\n', None, 0),
-        4 => raw(0, Some(b", "), 0),
+        4 => raw(0, Some(", "), 0),
+        5 => raw(b'\n', Some("(,)|x*;"), 0),
         _ => raw(b'\n', None, 64),
     }
 }
