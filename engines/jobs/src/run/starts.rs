@@ -264,6 +264,7 @@ impl Runner<'_> {
         let nul = |cause| StartFault::Words(io::Error::new(io::ErrorKind::InvalidInput, cause));
         let spec = &pending.spec;
         let place = Place { number: spec.number, slot: slot + 1 };
+        let attempt = pending.failures + 1;
         let no_more = More::default();
         let more = spec.more.as_deref().unwrap_or(&no_more);
         let words = self.options.template.compose(&spec.words, place, more.is_for_shell).map_err(nul)?;
@@ -274,8 +275,7 @@ impl Runner<'_> {
             return Ok((Preparation::LeftOut(earlier), running));
         }
         if self.options.asking == Asking::Always {
-            let job = JobView { number: spec.number, words: &running.words, attempt: pending.failures + 1 };
-            match self.permission(job) {
+            match self.permission(JobView { number: spec.number, words: &running.words, attempt }) {
                 Some(true) => {}
                 Some(false) => return Ok((Preparation::LeftOut(Earlier::Succeeded), running)),
                 None => return Ok((Preparation::Asked, running)),
@@ -290,6 +290,8 @@ impl Runner<'_> {
             running.files = Some(OutputFiles::prepare(layout, &spec.words, place)?);
         }
         let streams = self.streams(spec.number, more, &mut running)?;
+        // Before anybody can know that it has begun again: who is killed in between has told all the same.
+        self.tell_of_interruption(&running, JobView { number: spec.number, words: &running.words, attempt });
         if let (Some(key), Some(journal)) = (running.key, &mut self.around.journal)
             && let Err(error) = journal.begin(key, spec.number, running.made.iter().map(|made| made.mark))
         {
@@ -343,11 +345,11 @@ impl Runner<'_> {
         done.takes_out(done.key_of(key, &running.words, running.text_for_shell.as_deref()))
     }
 
-    fn tell_of_interruption(&mut self, running: &Running) {
-        if let (Some(done), Some(key), 0) = (&mut self.around.done, running.key, running.pending.failures) {
+    fn tell_of_interruption(&mut self, running: &Running, job: JobView<'_>) {
+        if let (Some(done), Some(key), 1) = (&mut self.around.done, running.key, job.attempt) {
             let key = done.key_of(key, &running.words, running.text_for_shell.as_deref());
             if done.was_interrupted(key) {
-                self.observer.tell(&Event::Interrupted(running.view()));
+                self.observer.tell(&Event::Interrupted(job));
             }
         }
     }
@@ -406,7 +408,6 @@ impl Runner<'_> {
         (self.shortages, self.short_failures) = (0, 0);
         running.pid = Some(pid);
         self.questions.forget(running.pending.spec.number);
-        self.tell_of_interruption(&running);
         let is_again = running.pending.failures > 0;
         let waits_for_others = is_again || running.chain.jobs > 0 || self.queue.barriers_passed() > 0;
         running.started_as = self.recollection.begin(running.crew.places(), waits_for_others);
