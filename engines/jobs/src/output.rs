@@ -2,9 +2,9 @@
 //! whole. Neither waiting for a slow reader nor a full disk loses a byte without saying so. Decides no order.
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, sendfile};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use rustix::time::Timespec;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -85,6 +85,11 @@ impl Capture {
 
     /// Takes in what is there. `tag` is put before each line. `folder` is where a large output goes meanwhile.
     pub fn take_in(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) -> Flow {
+        if tag.is_none()
+            && let Some(flow) = self.splice_in()
+        {
+            return flow;
+        }
         loop {
             match rustix::io::read(&self.pipe, &mut *scratch) {
                 Ok(0) => return Flow::Ended,
@@ -103,6 +108,21 @@ impl Capture {
                     return Flow::Ended;
                 }
             }
+        }
+    }
+
+    /// Has the kernel move what is there into the file; none where there is no file, or where reading and writing can do, or tell, more.
+    fn splice_in(&mut self) -> Option<Flow> {
+        let file = self.spill.as_ref().filter(|_| self.fault.is_none())?;
+        match splice(&self.pipe, None, file, None, LARGE_PIPE_BYTES, SpliceFlags::NONBLOCK) {
+            Ok(0) => Some(Flow::Ended),
+            Ok(count) => {
+                self.taken_bytes += count as u64;
+                self.spilled_bytes += count as u64;
+                Some(Flow::Open)
+            }
+            Err(Errno::INTR | Errno::AGAIN) => Some(Flow::Open),
+            Err(_) => None,
         }
     }
 
@@ -393,14 +413,11 @@ impl Outlet {
                     write_some(&self.descriptor, self.waiting, &bytes[*from..]).inspect(|count| *from += count)
                 }
                 Part::File { file, from, to } => {
-                    self.scratch.resize(PIECE_BYTES, 0);
                     let room = usize::try_from(*to - *from).unwrap_or(usize::MAX).min(PIECE_BYTES);
-                    match file.read_at(&mut self.scratch[..room], *from) {
-                        Ok(0) => Err(Refusal::Failed(io::ErrorKind::UnexpectedEof.into())),
-                        Ok(count) => write_some(&self.descriptor, self.waiting, &self.scratch[..count])
-                            .inspect(|&count| *from += count as u64),
-                        Err(error) => Err(Refusal::Failed(error)),
-                    }
+                    let sent =
+                        if self.waiting == Waiting::Polled { None } else { send(&self.descriptor, file, *from, room) };
+                    sent.unwrap_or_else(|| copy(&self.descriptor, self.waiting, file, *from, &mut self.scratch, room))
+                        .inspect(|&count| *from += count as u64)
                 }
             };
             match written {
@@ -423,6 +440,33 @@ enum Refusal {
     WouldWait,
     ReaderGone,
     Failed(io::Error),
+}
+
+/// Has the kernel move bytes from a file; none where it cannot, or where reading and writing tell more of what is wrong.
+fn send(to: &OwnedFd, file: &File, mut from: u64, room: usize) -> Option<Result<usize, Refusal>> {
+    match sendfile(to, file, Some(&mut from), room) {
+        Err(Errno::AGAIN) => Some(Err(Refusal::WouldWait)),
+        Err(Errno::PIPE) => Some(Err(Refusal::ReaderGone)),
+        Ok(count) if count > 0 => Some(Ok(count)),
+        // Files that are only added to take nothing so (`O_APPEND`), nor do some devices.
+        _ => None,
+    }
+}
+
+fn copy(
+    to: &OwnedFd,
+    waiting: Waiting,
+    file: &File,
+    from: u64,
+    scratch: &mut Vec<u8>,
+    room: usize,
+) -> Result<usize, Refusal> {
+    scratch.resize(PIECE_BYTES, 0);
+    match file.read_at(&mut scratch[..room], from) {
+        Ok(0) => Err(Refusal::Failed(io::ErrorKind::UnexpectedEof.into())),
+        Ok(count) => write_some(to, waiting, &scratch[..count]),
+        Err(error) => Err(Refusal::Failed(error)),
+    }
 }
 
 fn write_some(descriptor: &OwnedFd, waiting: Waiting, bytes: &[u8]) -> Result<usize, Refusal> {
