@@ -140,3 +140,20 @@ fn lines_in_the_lists_order_are_those_of_one_job_at_a_time() {
                   until grep -q a1 all; do sleep 0.02; done; echo > go; wait; grep -v '^[0-9]' all; grep -c '^[0-9]' all";
     assert_eq!(stdout(&place.shell(script)), "a1\nb1\na2\nb2\na3\nb3\n30000\n");
 }
+
+#[test]
+fn two_runs_that_share_an_output_file_lose_nothing() {
+    let place = Place::new();
+    let run = "\"$mh\" xjobs -j2 --shell 'head -c 10000000 /dev/zero; : {}' ::: 1 2 3 4";
+    place.shell(&format!("({run} & {run} & wait) > out"));
+    assert_eq!(place.read("out").len(), 80_000_000);
+}
+
+#[test]
+fn a_job_that_prints_faster_than_tags_are_put_is_ended_all_the_same() {
+    let place = Place::new();
+    let script = "\"$mh\" xjobs --tag --timeout 0.5 --shell yes ::: 1 > out; echo $?; \
+                  \"$mh\" xjobs --tag --shell 'timeout 60 yes & sleep 0.2; kill $!; echo end' ::: 1 | tail -n 1";
+    let outcome = place.shell(script);
+    assert_eq!(stdout(&outcome), "1\n1\tend 1\n", "{}", said(&outcome));
+}

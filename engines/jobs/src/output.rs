@@ -3,7 +3,7 @@
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, Mode, OFlags, sendfile};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use rustix::time::Timespec;
 use std::collections::VecDeque;
@@ -83,14 +83,15 @@ impl Capture {
         self.held_open.is_some()
     }
 
-    /// Takes in what is there. `tag` is put before each line. `folder` is where a large output goes meanwhile.
+    /// Takes in what is there, so much at most that others have their turn. `tag` is put before each line. `folder` is where a large output goes meanwhile.
     pub fn take_in(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) -> Flow {
         if tag.is_none()
             && let Some(flow) = self.splice_in()
         {
             return flow;
         }
-        loop {
+        let enough = self.taken_bytes + LARGE_PIPE_BYTES as u64;
+        while self.taken_bytes < enough {
             match rustix::io::read(&self.pipe, &mut *scratch) {
                 Ok(0) => return Flow::Ended,
                 Ok(count) => {
@@ -109,6 +110,7 @@ impl Capture {
                 }
             }
         }
+        Flow::Open
     }
 
     /// Has the kernel move what is there into the file; none where there is no file, or where reading and writing can do, or tell, more.
@@ -128,7 +130,8 @@ impl Capture {
 
     /// Takes in all that is there: after the job's end. What a process that it left behind prints later is not waited for.
     pub fn drain(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) {
-        loop {
+        let all = self.taken_bytes + ioctl_fionread(&self.pipe).unwrap_or(u64::MAX / 2);
+        while self.taken_bytes < all {
             let before = self.taken_bytes;
             if self.take_in(scratch, tag, folder) == Flow::Ended || self.taken_bytes == before {
                 return;
@@ -414,8 +417,9 @@ impl Outlet {
                 }
                 Part::File { file, from, to } => {
                     let room = usize::try_from(*to - *from).unwrap_or(usize::MAX).min(PIECE_BYTES);
-                    let sent =
-                        if self.waiting == Waiting::Polled { None } else { send(&self.descriptor, file, *from, room) };
+                    // Into a file at a place that others share, sendfile(2) would not wait for theirs, nor they for it.
+                    let is_our_pipe = self.waiting == Waiting::Refuses;
+                    let sent = if is_our_pipe { send(&self.descriptor, file, *from, room) } else { None };
                     sent.unwrap_or_else(|| copy(&self.descriptor, self.waiting, file, *from, &mut self.scratch, room))
                         .inspect(|&count| *from += count as u64)
                 }
@@ -442,13 +446,12 @@ enum Refusal {
     Failed(io::Error),
 }
 
-/// Has the kernel move bytes from a file; none where it cannot, or where reading and writing tell more of what is wrong.
+/// Has the kernel move bytes from a file into a pipe; none where it cannot, or where reading and writing tell more of what is wrong.
 fn send(to: &OwnedFd, file: &File, mut from: u64, room: usize) -> Option<Result<usize, Refusal>> {
     match sendfile(to, file, Some(&mut from), room) {
         Err(Errno::AGAIN) => Some(Err(Refusal::WouldWait)),
         Err(Errno::PIPE) => Some(Err(Refusal::ReaderGone)),
         Ok(count) if count > 0 => Some(Ok(count)),
-        // Files that are only added to take nothing so (`O_APPEND`), nor do some devices.
         _ => None,
     }
 }
