@@ -305,7 +305,10 @@ fn user_and_system_time_are_told_apart_by_calls() {
         let row = rows.iter().find(|row| row["pid"] == load.child.id()).expect("it has a row");
         row[mode].as_f64().expect("a number") / row["cores"].as_f64().expect("a number")
     };
-    assert!(share(&spinner, "user_cores") > 0.999, "{told}");
+    // The more switches a busy machine makes, the wider is the error that is printed; the truth is inside it.
+    let error = share(&spinner, "error_cores");
+    assert!(error < 0.02, "{told}");
+    assert!(share(&spinner, "user_cores") > 0.999 - error, "{told}");
     assert!(share(&copier, "system_cores") > 0.8, "{told}");
 }
 
