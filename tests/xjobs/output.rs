@@ -153,7 +153,20 @@ fn two_runs_that_share_an_output_file_lose_nothing() {
 fn a_job_that_prints_faster_than_tags_are_put_is_ended_all_the_same() {
     let place = Place::new();
     let script = "\"$mh\" xjobs --tag --timeout 0.5 --shell yes ::: 1 > out; echo $?; \
-                  \"$mh\" xjobs --tag --shell 'timeout 60 yes & sleep 0.2; kill $!; echo end' ::: 1 | tail -n 1";
+                  \"$mh\" xjobs --tag --shell 'yes & sleep 0.2; kill $!; wait; echo end' ::: 1 | tail -n 1";
     let outcome = place.shell(script);
     assert_eq!(stdout(&outcome), "1\n1\tend 1\n", "{}", said(&outcome));
+}
+
+#[test]
+fn a_job_that_prints_without_end_holds_up_nobody() {
+    let place = Place::new();
+    // Three end beside it where each short line is written by itself, under a lock that the loop takes back before anyone else.
+    let script = "(echo 'timeout 1.5 yes'; seq 20 | sed 's/^/true /') > list; \
+                  \"$mh\" xjobs -j2 --tag --journal journal -s list > /dev/null; \
+                  grep -n '\"yes\".*\"outcome\"' journal | cut -d: -f1; wc -l < journal";
+    let outcome = place.shell(script);
+    let printed = stdout(&outcome);
+    let lines: Vec<&str> = printed.split_whitespace().collect();
+    assert_eq!(lines, ["42", "42"], "its end is the last of all: {}", said(&outcome));
 }

@@ -3,7 +3,7 @@
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, Mode, OFlags, sendfile};
-use rustix::io::{Errno, ioctl_fionread};
+use rustix::io::{Errno, ioctl_fionread, retry_on_intr};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use rustix::time::Timespec;
 use std::collections::VecDeque;
@@ -22,6 +22,9 @@ const LARGE_PIPE_BYTES: usize = 1 << 20;
 
 /// Bytes moved at once from a temporary file.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// What is passed on in one turn, about 0.3 ms of copying. Larger: signals, deadlines and ends of jobs wait longer. Smaller: more turns.
+const PASSED_BYTES_MAX: u64 = 1 << 20;
 
 /// One stream of one job.
 #[derive(Debug)]
@@ -83,47 +86,39 @@ impl Capture {
         self.held_open.is_some()
     }
 
-    /// Takes in what is there, so much at most that others have their turn. `tag` is put before each line. `folder` is where a large output goes meanwhile.
+    /// Takes in some of what is there, so that others have their turn. `tag` is put before each line. `folder` is where a large output goes meanwhile.
     pub fn take_in(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) -> Flow {
         if tag.is_none()
             && let Some(flow) = self.splice_in()
         {
             return flow;
         }
-        let enough = self.taken_bytes + LARGE_PIPE_BYTES as u64;
-        while self.taken_bytes < enough {
-            match rustix::io::read(&self.pipe, &mut *scratch) {
-                Ok(0) => return Flow::Ended,
-                Ok(count) => {
-                    self.taken_bytes += count as u64;
-                    self.keep_tagged(&scratch[..count], tag, folder);
-                    if count < scratch.len() {
-                        // Whatever comes now wakes us again; asking once more would mostly be in vain.
-                        return Flow::Open;
-                    }
-                }
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Flow::Open,
-                Err(error) => {
-                    self.fault.get_or_insert(error.into());
-                    return Flow::Ended;
-                }
+        match retry_on_intr(|| rustix::io::read(&self.pipe, &mut *scratch)) {
+            Ok(0) => Flow::Ended,
+            Ok(count) => {
+                self.taken_bytes += count as u64;
+                self.keep_tagged(&scratch[..count], tag, folder);
+                Flow::Open
+            }
+            Err(Errno::AGAIN) => Flow::Open,
+            Err(error) => {
+                self.fault.get_or_insert(error.into());
+                Flow::Ended
             }
         }
-        Flow::Open
     }
 
     /// Has the kernel move what is there into the file; none where there is no file, or where reading and writing can do, or tell, more.
     fn splice_in(&mut self) -> Option<Flow> {
         let file = self.spill.as_ref().filter(|_| self.fault.is_none())?;
-        match splice(&self.pipe, None, file, None, LARGE_PIPE_BYTES, SpliceFlags::NONBLOCK) {
+        match retry_on_intr(|| splice(&self.pipe, None, file, None, LARGE_PIPE_BYTES, SpliceFlags::NONBLOCK)) {
             Ok(0) => Some(Flow::Ended),
             Ok(count) => {
                 self.taken_bytes += count as u64;
                 self.spilled_bytes += count as u64;
                 Some(Flow::Open)
             }
-            Err(Errno::INTR | Errno::AGAIN) => Some(Flow::Open),
+            Err(Errno::AGAIN) => Some(Flow::Open),
             Err(_) => None,
         }
     }
@@ -141,13 +136,20 @@ impl Capture {
 
     fn keep_tagged(&mut self, bytes: &[u8], tag: Option<&[u8]>, folder: &Path) {
         let Some(tag) = tag else { return self.keep(bytes, folder) };
+        // Put together first: a write for each short line costs more than all else.
+        let mut tagged = Vec::with_capacity(bytes.len() + tag.len());
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             if self.is_at_line_start {
-                self.keep(tag, folder);
+                tagged.extend_from_slice(tag);
             }
-            self.keep(line, folder);
+            tagged.extend_from_slice(line);
             self.is_at_line_start = line.ends_with(b"\n");
+            if tagged.len() > KEPT_BYTES_MAX {
+                self.keep(&tagged, folder);
+                tagged.clear();
+            }
         }
+        self.keep(&tagged, folder);
     }
 
     fn keep(&mut self, bytes: &[u8], folder: &Path) {
@@ -185,7 +187,7 @@ impl Capture {
     pub fn take_lines(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) -> (Flow, Vec<Part>) {
         // What fits behind the rest: no file is needed for lines that are short.
         let room = KEPT_BYTES_MAX.saturating_sub(self.kept.len()).max(PAGE_BYTES).min(scratch.len());
-        match rustix::io::read(&self.pipe, &mut scratch[..room]) {
+        match retry_on_intr(|| rustix::io::read(&self.pipe, &mut scratch[..room])) {
             Ok(0) => (Flow::Ended, Vec::new()),
             Ok(count) => {
                 self.taken_bytes += count as u64;
@@ -196,7 +198,7 @@ impl Capture {
                 self.keep_tagged(rest, tag, folder);
                 (Flow::Open, parts)
             }
-            Err(Errno::INTR | Errno::AGAIN) => (Flow::Open, Vec::new()),
+            Err(Errno::AGAIN) => (Flow::Open, Vec::new()),
             Err(error) => {
                 self.fault.get_or_insert(error.into());
                 (Flow::Ended, Vec::new())
@@ -314,7 +316,7 @@ enum Waiting {
 pub(crate) enum Passed {
     /// All is written.
     All,
-    /// The reader is slow; it is worth trying again when poll says so.
+    /// The reader is slow, or it was enough for one turn; it is worth trying again when poll says so, with a file at once.
     WouldWait,
     /// Nobody reads any more.
     ReaderGone,
@@ -408,8 +410,14 @@ impl Outlet {
         (self.fault, self.weight) = (Some(fault), Weight::default());
     }
 
-    /// Writes what can be written without waiting.
+    /// Whether it goes to a file, where a write is never refused for now, and which cannot be watched (epoll_ctl(2), EPERM).
+    pub fn never_waits(&self) -> bool {
+        self.waiting == Waiting::Never
+    }
+
+    /// Writes what can be written without waiting, so much at most that others have their turn.
     pub fn pass_on(&mut self) -> Passed {
+        let mut passed = 0;
         while let Some(part) = self.parts.front_mut() {
             let written = match part {
                 Part::Bytes { bytes, from } => {
@@ -425,12 +433,17 @@ impl Outlet {
                 }
             };
             match written {
-                Ok(_) if part.len() == 0 => {
-                    self.weight = self.weight.without(part.weight());
-                    self.passed += 1;
-                    self.parts.pop_front();
+                Ok(count) => {
+                    passed += count as u64;
+                    if part.len() == 0 {
+                        self.weight = self.weight.without(part.weight());
+                        self.passed += 1;
+                        self.parts.pop_front();
+                    }
+                    if passed >= PASSED_BYTES_MAX && !self.parts.is_empty() {
+                        return Passed::WouldWait;
+                    }
                 }
-                Ok(_) => {}
                 Err(Refusal::WouldWait) => return Passed::WouldWait,
                 Err(Refusal::ReaderGone) => return Passed::ReaderGone,
                 Err(Refusal::Failed(error)) => return Passed::Failed(error),
@@ -501,7 +514,7 @@ mod tests {
     fn filled(bytes: &[u8], tag: Option<&[u8]>) -> (Vec<Part>, u64, Option<io::Error>) {
         let folder = tempfile::tempdir().expect("a folder");
         let (mut capture, writer) = Capture::new().expect("a pipe");
-        let mut scratch = vec![0; 4096];
+        let mut scratch = vec![0; 8192];
         for piece in bytes.chunks(8192) {
             rustix::io::write(&writer, piece).expect("it fits");
             assert_eq!(capture.take_in(&mut scratch, tag, folder.path()), Flow::Open);
@@ -554,6 +567,26 @@ mod tests {
         let (parts, printed, fault) = capture.finish();
         assert_eq!((printed, fault.map(|error| error.kind())), (81_920, Some(io::ErrorKind::NotFound)));
         assert_eq!(through_a_pipe(parts).len(), KEPT_BYTES_MAX, "what was kept is passed on");
+    }
+
+    #[test]
+    fn a_turn_takes_in_one_reading_and_passes_on_a_mebibyte() {
+        let (mut capture, writer) = Capture::new().expect("a pipe");
+        rustix::io::write(&writer, &[b'\n'; 32 << 10]).expect("it fits");
+        capture.take_in(&mut [0; 4096], Some(b"tag"), Path::new("/nowhere"));
+        assert_eq!(capture.finish().1, 4096);
+
+        let (kept, written) = (tempfile::tempfile().expect("a file"), tempfile::tempfile().expect("a file"));
+        let length = 3 * PASSED_BYTES_MAX + 1;
+        kept.set_len(length).expect("room");
+        let mut outlet = Outlet::new(written.as_fd()).expect("fstat");
+        outlet.push(Part::File { file: kept, from: 0, to: length });
+        for turn in 1..=3 {
+            assert!(matches!(outlet.pass_on(), Passed::WouldWait));
+            assert_eq!(written.metadata().expect("it is open").len(), turn * PASSED_BYTES_MAX);
+        }
+        assert!(matches!(outlet.pass_on(), Passed::All));
+        assert!(outlet.never_waits(), "the loop goes on at once");
     }
 
     #[test]

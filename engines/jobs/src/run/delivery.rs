@@ -220,13 +220,17 @@ impl Runner<'_> {
         if self.outlet_is_watched[number] == wanted {
             return;
         }
+        self.outlet_is_watched[number] = wanted;
+        if self.outlets[number].never_waits() {
+            // The loop does not sleep (`next_deadline`).
+            return;
+        }
         let descriptor = self.outlets[number].descriptor();
         let data = epoll::EventData::new_u64(token::OUTLETS + number as u64);
         let _tried_again_at_the_next_event = match wanted {
             true => epoll::add(&self.epoll, descriptor, data, epoll::EventFlags::OUT),
             false => epoll::delete(&self.epoll, descriptor),
         };
-        self.outlet_is_watched[number] = wanted;
     }
 
     /// Writes down the ends of jobs whose outputs have been delivered, or never will be.

@@ -6,12 +6,13 @@ use super::streams::Stream;
 use super::{Options, Runner};
 use crate::staff::Ringer;
 use crate::start::{self, StartFault};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustix::process::Pid;
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::thread::{Builder, Scope};
 use std::time::Instant;
 use sys::reap::{Changed, wait_for_change};
@@ -179,18 +180,24 @@ impl Starters {
     /// Their threads make room for processes of jobs, which the loop starts from now on.
     pub fn retire(&mut self) {
         self.are_retired = true;
-        self.calls.iter().for_each(Condvar::notify_all);
+        self.wake_all();
+    }
+
+    fn wake_all(&self) {
+        self.calls.iter().for_each(|call| _ = call.notify_all());
     }
 
     /// Sends them home: no job starts any more.
     pub fn dismiss(&mut self) {
         self.are_dismissed = true;
-        self.calls.iter().for_each(Condvar::notify_all);
+        self.wake_all();
     }
 }
 
 /// A run that several threads move on, one at a time.
 pub(super) struct Shared<'a> {
+    /// Handed over to who waits longest every millisecond at the latest: the loop comes back at once as long as jobs print, and the
+    /// standard library's would let it in first, always.
     runner: Mutex<Runner<'a>>,
     calls: Arc<[Condvar]>,
     ringer: Ringer,
@@ -206,16 +213,16 @@ impl<'a> Shared<'a> {
     pub fn lock(&self) -> MutexGuard<'_, Runner<'a>> {
         for _ in 0..SPINS {
             match self.runner.try_lock() {
-                Ok(runner) => return runner,
-                Err(_) => std::hint::spin_loop(),
+                Some(runner) => return runner,
+                None => std::hint::spin_loop(),
             }
         }
-        self.runner.lock().expect("a thread that panicked ends the run")
+        self.runner.lock()
     }
 
     /// The run, when all other threads have ended.
     pub fn into_runner(self) -> Runner<'a> {
-        self.runner.into_inner().expect("a thread that panicked has ended the run")
+        self.runner.into_inner()
     }
 
     /// Gives starters their threads. Where there is none to be had the loop starts their jobs itself.
@@ -282,7 +289,7 @@ impl<'a> Shared<'a> {
                 return None;
             }
             runner.starters.rest(index);
-            runner = self.calls[index].wait(runner).expect("a thread that panicked ends the run");
+            self.calls[index].wait(&mut runner);
         }
     }
 

@@ -89,7 +89,7 @@ impl Runner<'_> {
         for event in events {
             self.take_event(event.data.u64());
         }
-        self.act_on_deadlines(now);
+        self.act_on_deadlines(Instant::now());
         Ok(())
     }
 
@@ -113,8 +113,7 @@ impl Runner<'_> {
     }
 
     /// When something is to be done even if nothing happens.
-    fn next_deadline(&self) -> Option<Instant> {
-        let now = Instant::now();
+    fn next_deadline(&self, now: Instant) -> Option<Instant> {
         // One that is being started is ended by whoever starts it, if it is late already.
         let can_be_ended =
             |running: &&Running| running.pid.is_some() || running.due.is_some_and(|(when, _)| when > now);
@@ -125,7 +124,8 @@ impl Runner<'_> {
         let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(is_to_come);
         let must_look = self.foreground.must_look() || self.foreground.is_free() && self.questions.must_look();
         let terminal = must_look.then(|| now + LOOK_AGAIN_AFTER);
-        due.chain(held).chain(terminal).min()
+        let goes_on = self.outlets.iter().any(|outlet| outlet.never_waits() && !outlet.is_empty());
+        due.chain(held).chain(terminal).chain(goes_on.then_some(now)).min()
     }
 
     /// Before the loop sleeps: for how long it may.
@@ -136,9 +136,13 @@ impl Runner<'_> {
             let data = epoll::EventData::new_u64(token::SIGNALS);
             epoll::modify(&self.epoll, self.around.signals.as_fd(), data, SIGNAL_FLAGS)?;
         }
-        let until = self.next_deadline().into_iter().chain(self.signals_rest_until).min();
+        let until = self.next_deadline(now).into_iter().chain(self.signals_rest_until).min();
         self.loop_is = LoopState::Asleep(until);
-        let time = until.map(|until| until.saturating_duration_since(now) + Duration::from_micros(1));
+        // Not a microsecond too early; but what is due already needs no sleep.
+        let time = until.map(|until| match until.saturating_duration_since(now) {
+            Duration::ZERO => Duration::ZERO,
+            time => time + Duration::from_micros(1),
+        });
         Ok(time.map(timespec))
     }
 
@@ -149,7 +153,7 @@ impl Runner<'_> {
         if self.is_done()
             || self.is_left_to_loop
             || self.rest_is_due && !self.is_starting()
-            || self.next_deadline().is_some_and(is_earlier)
+            || self.next_deadline(Instant::now()).is_some_and(is_earlier)
         {
             self.loop_is = LoopState::Awake;
             self.staff.ringer().ring();
