@@ -142,6 +142,15 @@ fn lines_in_the_lists_order_are_those_of_one_job_at_a_time() {
 }
 
 #[test]
+fn jobs_that_write_directly_to_a_reader_that_left_end_the_run() {
+    let place = Place::new();
+    let script = "(yes | head -n 100000 | \"$mh\" xjobs -u -j2 sh -c 'echo x || kill -PIPE $$' -; echo $? > code) | head -n 1; cat code";
+    let outcome = place.shell(script);
+    assert_eq!(stdout(&outcome), "x\n141\n", "{}", said(&outcome));
+    assert!(said(&outcome).lines().count() < 10, "{}", said(&outcome));
+}
+
+#[test]
 fn two_runs_that_share_an_output_file_lose_nothing() {
     let place = Place::new();
     let run = "\"$mh\" xjobs -j2 --shell 'head -c 10000000 /dev/zero; : {}' ::: 1 2 3 4";

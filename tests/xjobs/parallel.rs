@@ -73,6 +73,17 @@ const SAME: &[(&[&str], &str)] = &[
 ];
 
 #[test]
+fn a_number_behind_n_is_refused_since_outputs_would_be_lost() {
+    let place = Place::new();
+    for typed in ["-n1 echo ::: a", "-N1 echo ::: a", "-kn20 echo", "-N 2 echo"] {
+        let outcome = place.shell(&format!("\"$mh\" xjobs {typed} < /dev/null"));
+        assert_eq!(outcome.exit, Exit::Code(2), "{typed}");
+        assert!(said(&outcome).contains("take no number; -l N makes"), "{}", said(&outcome));
+    }
+    assert_eq!(stdout(&place.shell("echo 'a b' | ln -s \"$mh\" xjobs && echo a | ./xjobs -n1 echo; echo $?")), "0\n");
+}
+
+#[test]
 fn command_lines_that_mean_the_same_print_the_same() {
     let Some(theirs) = Program::find("parallel") else { return left_out("GNU parallel is not installed") };
     let place = Place::new();

@@ -196,6 +196,32 @@ fn the_file_of_all_jobs_is_added_to_by_the_run_that_resumes() {
 }
 
 #[test]
+fn a_file_that_is_no_journal_is_kept_as_it_is() {
+    let place = Place::new();
+    place.write("mine", b"my data\n");
+    for option in ["--journal mine", "--journal mine --resume", "--joblog +mine", "--joblog mine --resume"] {
+        let outcome = place.shell(&format!("\"$mh\" xjobs {option} echo ::: 1"));
+        assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(1), ""), "{option}: {}", said(&outcome));
+        assert!(
+            said(&outcome).contains("'mine': it holds something else, which is kept as it is"),
+            "{}",
+            said(&outcome)
+        );
+    }
+    assert_eq!(place.read("mine"), b"my data\n");
+}
+
+#[test]
+fn a_job_log_holds_no_job_that_was_not_started_but_for_want_of_its_program() {
+    let place = Place::new();
+    let run = "\"$mh\" xjobs -s list --joblog log";
+    place.write("list", b"cd later; touch made\nnosuchprogram 1\ntrue 2\n");
+    let outcome = place.shell(&format!("{run}; mkdir later; {run} --resume; cut -f 7,9 log; ls later"));
+    assert_eq!(stdout(&outcome), "Exitval\tCommand\n127\tnosuchprogram 1\n0\ttrue 2\n0\ttouch made\nmade\n");
+    assert!(said(&outcome).contains("cannot go to 'later': No such file or directory"), "{}", said(&outcome));
+}
+
+#[test]
 fn what_waits_for_a_job_that_failed_before_does_not_run() {
     let list = "{\"argv\":[\"false\"],\"id\":\"a\"}\n{\"argv\":[\"touch\",\"ran\"],\"after\":[\"a\"]}\n\
                 {\"argv\":[\"true\"],\"id\":\"b\"}\n{\"argv\":[\"echo\",\"b is done\"],\"after\":[\"b\"]}\n";

@@ -57,6 +57,10 @@ pub struct ParallelArgs {
     // COMPAT: habits that ask for what is so anyway.
     #[arg(long, hide = true, aliases = ["group", "quote", "no-run-if-empty", "no-notice", "gnu", "silent"], action = clap::ArgAction::Count)]
     will_cite: u8,
+
+    // What `-n1` and `-N1` become (`pipe_words`).
+    #[arg(long, hide = true)]
+    number_typed: Option<String>,
 }
 
 /// The server, and sending to it.
@@ -173,6 +177,11 @@ pub fn with_refused(command: Command) -> Command {
 
 /// Refuses them.
 pub fn refuse(matches: &ArgMatches) -> Result<(), Failure> {
+    if let Some(typed) = matches.get_one::<String>("number_typed") {
+        return Err(usage(format!(
+            "{typed}: -n and -N throw outputs away and take no number; -l N makes a job of N lines (-1 -l N of N that are one argument each), and -n -1 are xjobs' two letters"
+        )));
+    }
     for (names, instead) in REFUSED {
         let typed =
             names.iter().find(|name| matches.value_source(name) == Some(clap::parser::ValueSource::CommandLine));

@@ -1,5 +1,5 @@
-//! `--pipe -N 100` as GNU parallel means it: before clap reads the line, since `-N` and `-n` throw outputs away in every other one, and
-//! `-N100` is three letters there. Knows where options end; refuses nothing.
+//! `--pipe -N 100` as GNU parallel means it, and `-n1` and `-N1` elsewhere, which are not xargs' and GNU parallel's: before clap reads the line, since
+//! `-N` and `-n` throw outputs away, and `-N1` is two letters there. Knows where options end.
 
 use clap::{Arg, Command};
 use std::ffi::OsString;
@@ -7,18 +7,20 @@ use std::ffi::OsString;
 /// Letters that may stand before such a number in one word, and take no value.
 const BEFORE_NUMBER: &[u8] = b"ku01tXe";
 
-/// Turns `-N 100`, `-N100`, `-n100` and `-kN100` into `-l 100` where `--pipe` stands before the utility.
+/// Turns `-N 100`, `-N100`, `-n100` and `-kN100` into `-l 100` where `--pipe` stands before the utility, and elsewhere into what is refused: who
+/// means xargs' or GNU parallel's would lose all outputs without a word.
 pub fn rewrite(typed: Vec<OsString>) -> Vec<OsString> {
-    let is_long = |word: &OsString| word.as_encoded_bytes().starts_with(b"--");
+    let has_number = |(at, word): (usize, &OsString)| {
+        let next = typed.get(at + 1).map(|next| next.as_encoded_bytes());
+        word.as_encoded_bytes().starts_with(b"-") && number_of_records(word.as_encoded_bytes(), next).is_some()
+    };
     // The table of options costs more than all the rest of a start.
-    if !typed
-        .iter()
-        .any(|word| is_long(word) && word.as_encoded_bytes().windows(4).any(|part| part == b"pipe" || part == b"spre"))
-    {
+    if !typed.iter().enumerate().any(has_number) {
         return typed;
     }
     let command = super::command();
     let (mut words, mut has_pipe, mut rest) = (Vec::new(), false, typed.iter().cloned());
+    let mut number = None;
     while let Some(word) = rest.next() {
         let bytes = word.as_encoded_bytes();
         if bytes.len() < 2 || bytes[0] != b'-' || bytes == b"--" {
@@ -29,10 +31,13 @@ pub fn rewrite(typed: Vec<OsString>) -> Vec<OsString> {
         has_pipe |= option.is_some_and(|option| option.get_id() == "pipe");
         let next = rest.clone().next();
         match number_of_records(bytes, next.as_ref().map(|next| next.as_encoded_bytes())) {
-            Some(Number::Within(letters, number)) => words.push(as_lines(letters, number)),
-            Some(Number::Behind(letters, number)) => {
-                words.push(as_lines(letters, number));
-                rest.next();
+            Some(found) => {
+                let (letters, count) = found.parts();
+                words.push(as_lines(letters, count));
+                if let Number::Behind(..) = found {
+                    rest.next();
+                }
+                number = number.or(Some(word));
             }
             None => {
                 words.push(word);
@@ -41,13 +46,27 @@ pub fn rewrite(typed: Vec<OsString>) -> Vec<OsString> {
         }
     }
     words.extend(rest);
-    if has_pipe { words } else { typed }
+    match number {
+        Some(number) if !has_pipe => {
+            let mut refused = OsString::from("--number-typed=");
+            refused.push(number);
+            vec![refused]
+        }
+        _ => words,
+    }
 }
 
 /// Where a number of records was found, and the letters before its own.
 enum Number<'a> {
     Within(&'a [u8], &'a [u8]),
     Behind(&'a [u8], &'a [u8]),
+}
+
+impl<'a> Number<'a> {
+    fn parts(&self) -> (&'a [u8], &'a [u8]) {
+        let (Self::Within(letters, number) | Self::Behind(letters, number)) = *self;
+        (letters, number)
+    }
 }
 
 fn number_of_records<'a>(word: &'a [u8], next: Option<&'a [u8]>) -> Option<Number<'a>> {
@@ -118,9 +137,13 @@ mod tests {
             ("--pipepart -a -N1 -j2 wc", "--pipepart -a -N1 -j2 wc"),
             ("--pipe -j2 -N wc 1", "--pipe -j2 -N wc 1"),
             ("--pipe --recend -N1 wc", "--pipe --recend -N1 wc"),
-            ("-N1 echo --pipe", "-N1 echo --pipe"),
-            ("-N1 -I --pipe echo", "-N1 -I --pipe echo"),
-            ("-j2 -N1 -- wc --pipe", "-j2 -N1 -- wc --pipe"),
+            ("-N1 echo --pipe", "--number-typed=-N1"),
+            ("-N1 -I --pipe echo", "--number-typed=-N1"),
+            ("-j2 -kN1 -- wc --pipe", "--number-typed=-kN1"),
+            ("-n 20 gzip", "--number-typed=-n"),
+            ("-n -1 gzip", "-n -1 gzip"),
+            ("-N wc -N1", "-N wc -N1"),
+            ("--tagstring -n1 echo", "--tagstring -n1 echo"),
         ] {
             assert_eq!(rewritten(typed), expected);
         }

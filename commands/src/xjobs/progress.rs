@@ -64,6 +64,7 @@ struct Counts {
     ended: u64,
     failed: u64,
     running: u64,
+    waits_for_memory: bool,
     total: Option<u64>,
 }
 
@@ -73,7 +74,8 @@ impl Counts {
         let (ended, running) = (of(&tally.ended), of(&tally.running));
         // A list that has grown past its announced length has no known length.
         let total = total.filter(|total| ended + running <= *total);
-        Self { ended, failed: of(&tally.failed), running, total }
+        let waits_for_memory = tally.waits_for_memory.load(Ordering::Relaxed);
+        Self { ended, failed: of(&tally.failed), running, waits_for_memory, total }
     }
 }
 
@@ -92,6 +94,9 @@ fn counts_line(counts: &Counts, left: Option<Left>) -> String {
     parts.push(format!("{} running", counts.running));
     if counts.failed > 0 {
         parts.push(format!("{} failed", counts.failed));
+    }
+    if counts.waits_for_memory {
+        parts.push("the next waits for memory".to_owned());
     }
     let time = |seconds: f64| Duration::try_from_secs_f64(seconds).ok().map(terminal::duration_coarse);
     if let Some((seconds, error)) = left.and_then(|left| time(left.seconds).zip(time(left.error))) {

@@ -127,7 +127,7 @@ impl Teller {
             let why = rule.map(|rule| format!("--halt {rule} is met; ")).unwrap_or_default();
             let what = match now {
                 true => format!("{why}ending {jobs}"),
-                false => format!("{why}no more jobs start; {jobs} still running (interrupt again to end them)"),
+                false => format!("{why}no more jobs start; {jobs} still running (the next interrupt ends them)"),
             };
             self.messages.conclusion(NAME, &what);
         }

@@ -43,10 +43,11 @@ pub struct Joblog {
 }
 
 impl Joblog {
-    /// Opens `path` and writes the heading where it is empty; `WouldBlock` says that another run has it. A last line that a crash cut off is
-    /// ended first.
+    /// Opens `path` and writes the heading where it is empty; `WouldBlock` says that another run has it, `InvalidData` that what is to be added to is
+    /// no such log. A last line that a crash cut off is ended first.
     pub fn open(path: &Path, opening: Opening) -> io::Result<Self> {
-        let mut book = Book::open(path)?;
+        let beginning = if opening == Opening::Append { &HEADING[..4] } else { b"" };
+        let mut book = Book::open(path, beginning)?;
         if opening == Opening::Replace {
             book.clear()?;
         }
@@ -57,9 +58,15 @@ impl Joblog {
     }
 
     /// Notes how a job ended, with one write. COMPAT: a line a job, so attempts that are followed by others are left out, and so are jobs that
-    /// the run ended: whoever reads the log takes each line for a job that is done. Nor is one whose output is lost.
+    /// the run ended: whoever reads the log takes each line for a job that is done. Nor is one whose output is lost, or that did not come so far
+    /// as to look for its program.
     pub fn end(&mut self, record: &Record<'_>) -> io::Result<()> {
-        if record.is_tried_again || matches!(record.outcome, Outcome::Stopped | Outcome::OutputLost) {
+        let is_to_run = match record.outcome {
+            Outcome::Stopped | Outcome::OutputLost => true,
+            Outcome::NotStarted => !record.lacks_program,
+            _ => record.is_tried_again,
+        };
+        if is_to_run {
             return Ok(());
         }
         let (exit, signal) = match (record.outcome, record.how) {
@@ -166,6 +173,7 @@ mod tests {
             printed_bytes: [6, 4],
             sent_bytes: 2,
             is_tried_again: false,
+            lacks_program: false,
         }
     }
 

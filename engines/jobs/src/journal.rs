@@ -71,6 +71,8 @@ pub struct Record<'a> {
     pub sent_bytes: u64,
     /// Whether it is run again.
     pub is_tried_again: bool,
+    /// Whether all that it lacks to start is its program.
+    pub lacks_program: bool,
 }
 
 #[derive(Serialize)]
@@ -203,9 +205,10 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens `path` to add to it; `WouldBlock` says that another run has it. A last line that a crash cut off is ended first.
+    /// Opens `path` to add to it; `WouldBlock` says that another run has it, `InvalidData` that it is no journal. A last line that a crash cut off
+    /// is ended first.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { book: Book::open(path)? })
+        Ok(Self { book: Book::open(path, b"{\"")? })
     }
 
     /// Notes that a job is about to begin, and which files it has made.
@@ -462,6 +465,7 @@ mod tests {
             printed_bytes: [2, 1],
             sent_bytes: 0,
             is_tried_again: false,
+            lacks_program: false,
         }
     }
 

@@ -324,6 +324,8 @@ pub(crate) enum Passed {
     Failed(io::Error),
 }
 
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
 /// What a pipe takes without waiting when poll says that it takes anything (pipe(7)).
 const PAGE_BYTES: usize = 4096;
 
@@ -415,6 +417,12 @@ impl Outlet {
         self.waiting == Waiting::Never
     }
 
+    /// Whether nobody reads it any more: a pipe without a reader.
+    pub fn reader_has_left(&self) -> bool {
+        let mut watched = [PollFd::new(&self.descriptor, PollFlags::empty())];
+        poll(&mut watched, Some(&AT_ONCE)).is_ok() && watched[0].revents().contains(PollFlags::ERR)
+    }
+
     /// Writes what can be written without waiting, so much at most that others have their turn.
     pub fn pass_on(&mut self) -> Passed {
         let mut passed = 0;
@@ -488,9 +496,8 @@ fn copy(
 fn write_some(descriptor: &OwnedFd, waiting: Waiting, bytes: &[u8]) -> Result<usize, Refusal> {
     let mut room = bytes.len();
     if waiting == Waiting::Polled {
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut watched = [PollFd::new(descriptor, PollFlags::OUT)];
-        match poll(&mut watched, Some(&at_once)) {
+        match poll(&mut watched, Some(&AT_ONCE)) {
             Ok(0) | Err(Errno::INTR) => return Err(Refusal::WouldWait),
             _ => room = room.min(PAGE_BYTES),
         }

@@ -46,7 +46,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use sys::reap::Ended;
@@ -173,6 +173,8 @@ pub struct Tally {
     pub running: AtomicU64,
     /// Jobs that have been read.
     pub read: AtomicU64,
+    /// Whether the next one waits for memory.
+    pub waits_for_memory: AtomicBool,
 }
 
 /// What a run needs from outside.

@@ -31,8 +31,17 @@ pub enum StartFault {
     /// The program could not be run.
     #[error("cannot run {program}")]
     Run {
-        /// Its path in quotes, with the folder it was to run in where that may be what is missing.
+        /// Its path in quotes, with the folder it was to run in where it may be sought there.
         program: String,
+        /// What the kernel said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The folder that it was to run in is not there.
+    #[error("cannot go to '{folder}'")]
+    Folder {
+        /// Its path.
+        folder: String,
         /// What the kernel said.
         #[source]
         cause: io::Error,
@@ -64,6 +73,11 @@ impl StartFault {
     /// Whether there are too many processes, threads among them.
     pub(crate) fn is_for_want_of_processes(&self) -> bool {
         matches!(self, Self::Run { cause, .. } if cause.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// Whether a shell would have been tried and have said 127: the program is not there or cannot be run.
+    pub(crate) fn is_of_the_program(&self) -> bool {
+        matches!(self, Self::NotFound(_) | Self::Run { .. }) && !self.is_a_shortage()
     }
 
     /// Whether it may work once another job has ended: too many processes or files.

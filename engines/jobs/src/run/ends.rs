@@ -14,6 +14,7 @@ use crate::spec::Spec;
 use crate::staff::Crew;
 use crate::tree::Spent;
 use rustix::event::epoll;
+use rustix::process::Signal;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -116,6 +117,7 @@ impl Runner<'_> {
         }
         spent.usage.rss_peak_bytes = self.memory.own_mark.without(running.started, spent.usage.rss_peak_bytes);
         let (parts, printed_bytes, fault) = self.collect_output(&mut running);
+        self.notice_reader_gone(ended.how);
         let mut end = JobEnd {
             ended,
             spent,
@@ -146,6 +148,15 @@ impl Runner<'_> {
             return;
         }
         self.conclude(running, &end, parts);
+    }
+
+    /// Jobs that write directly hear that nobody reads any more; each of those that follow would die of it.
+    fn notice_reader_gone(&mut self, how: How) {
+        let died_of_it = how == How::Signal(Signal::PIPE.as_raw());
+        if died_of_it && self.options.output == OutputManner::Direct && self.outlets[0].reader_has_left() {
+            self.ran.reader_gone = true;
+            self.stop_jobs(Stop::Now);
+        }
     }
 
     fn conclude(&mut self, running: Running, end: &JobEnd, mut parts: [Vec<Part>; 2]) {
@@ -249,6 +260,7 @@ impl Runner<'_> {
             printed_bytes: end.printed_bytes,
             sent_bytes: running.sent_bytes,
             is_tried_again: end.is_tried_again,
+            lacks_program: false,
         };
         let failed = self.around.note_end(&record);
         self.books_failed(&failed);

@@ -7,6 +7,7 @@ use super::{Options, Runner};
 use crate::staff::Ringer;
 use crate::start::{self, StartFault};
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use rustix::fs::Access;
 use rustix::process::Pid;
 use std::collections::VecDeque;
 use std::ffi::CString;
@@ -51,12 +52,12 @@ impl Prepared {
 
     fn fault(&self, cause: io::Error) -> StartFault {
         let program = self.program.to_string_lossy();
-        let folder = self.folder.as_ref().filter(|_| cause.kind() == io::ErrorKind::NotFound);
-        let program = match folder {
-            None => format!("'{program}'"),
-            Some(folder) => format!("'{program}' in '{}'", start::text(folder.to_bytes())),
-        };
-        StartFault::Run { program, cause }
+        let Some(folder) = &self.folder else { return StartFault::Run { program: format!("'{program}'"), cause } };
+        let named = start::text(folder.to_bytes());
+        match rustix::fs::access(folder.as_c_str(), Access::EXEC_OK) {
+            Err(error) => StartFault::Folder { folder: named, cause: error.into() },
+            Ok(()) => StartFault::Run { program: format!("'{program}' in '{named}'"), cause },
+        }
     }
 }
 

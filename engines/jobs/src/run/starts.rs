@@ -474,7 +474,7 @@ impl Runner<'_> {
         let words = self.options.template.compose(&pending.spec.words, place, is_for_shell).unwrap_or_default();
         self.questions.forget(pending.spec.number);
         self.observer.tell(&Event::NotStarted(pending.spec.number, &words, fault));
-        self.write_not_started(&pending, &words);
+        self.write_not_started(&pending, &words, fault);
         self.ran.counts.failed += 1;
         self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
         self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
@@ -483,7 +483,7 @@ impl Runner<'_> {
         self.consider_halting();
     }
 
-    fn write_not_started(&mut self, pending: &Pending, words: &Words) {
+    fn write_not_started(&mut self, pending: &Pending, words: &Words, fault: &StartFault) {
         let Some(key) = self.key_of(&pending.spec, words) else { return };
         let text_for_shell = self.text_for_shell(&pending.spec, Place { number: pending.spec.number, slot: 1 });
         let record = Record {
@@ -504,6 +504,7 @@ impl Runner<'_> {
             printed_bytes: [0; 2],
             sent_bytes: 0,
             is_tried_again: false,
+            lacks_program: fault.is_of_the_program(),
         };
         let failed = self.around.note_end(&record);
         self.books_failed(&failed);

@@ -3,11 +3,12 @@
 
 use super::starters::{AbortsWhenPanicking, Mover, Prepared, Shared};
 use super::starts::LOOK_AGAIN_AFTER;
-use super::{Runner, Running, SetupFault, Stop, token};
+use super::{Cause, Runner, Running, SetupFault, Stop, token};
 use rustix::event::epoll;
 use rustix::time::Timespec;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Signals are told once, and again when the loop asks for them again.
@@ -110,6 +111,7 @@ impl Runner<'_> {
             }
         }
         self.cause = self.why_no_job_starts();
+        self.around.tally.waits_for_memory.store(self.cause == Cause::Memory, Ordering::Relaxed);
     }
 
     /// When something is to be done even if nothing happens.
