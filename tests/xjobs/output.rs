@@ -144,10 +144,35 @@ fn lines_in_the_lists_order_are_those_of_one_job_at_a_time() {
 #[test]
 fn jobs_that_write_directly_to_a_reader_that_left_end_the_run() {
     let place = Place::new();
-    let script = "(yes | head -n 100000 | \"$mh\" xjobs -u -j2 sh -c 'echo x || kill -PIPE $$' -; echo $? > code) | head -n 1; cat code";
+    let script = "(yes | head -n 100000 | \"$mh\" xjobs -u -j2 sh -c 'echo x || exit 3' -; echo $? > code) | head -n 1; cat code";
     let outcome = place.shell(script);
     assert_eq!(stdout(&outcome), "x\n141\n", "{}", said(&outcome));
     assert!(said(&outcome).lines().count() < 10, "{}", said(&outcome));
+}
+
+#[test]
+fn errors_and_messages_in_one_place_with_outputs_divide_no_line() {
+    let place = Place::new();
+    place.write("list", b"sh -c 'seq 1000000; echo of it >&2'\nfalse\n");
+    let run = "\"$mh\" xjobs -j1 -s list";
+    for script in [format!("{run} > out 2>&1"), format!("{run} 2>&1 | (sleep 0.2; cat) > out")] {
+        place.shell(&script);
+        let out = String::from_utf8(place.read("out")).expect("text");
+        let expected: Vec<String> = (1..=1_000_000).map(|number| number.to_string()).collect();
+        let lines: Vec<&str> = out.lines().collect();
+        assert!(lines[..1_000_000] == expected, "{script}");
+        let behind = ["of it", "mh xjobs: job 2 failed: false: exit code 1", "mh xjobs: 1 of 2 jobs failed"];
+        assert_eq!(lines[1_000_000..], behind, "{script}");
+    }
+}
+
+#[test]
+fn long_tags_before_short_lines_of_a_slow_reader_take_no_descriptors() {
+    let place = Place::new();
+    let script = "ulimit -n 110; \"$mh\" xjobs -j2 --line-buffer --tagstring $(printf %080d 0) --timeout 0.5 yes ::: 1 2 | (sleep 0.8; wc -c)";
+    let outcome = place.shell(script);
+    assert!(!said(&outcome).contains("could not keep"), "{}", said(&outcome));
+    assert!(stdout(&outcome).trim().parse::<u64>().expect("a number") > 1 << 20);
 }
 
 #[test]

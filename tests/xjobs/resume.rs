@@ -209,6 +209,11 @@ fn a_file_that_is_no_journal_is_kept_as_it_is() {
         );
     }
     assert_eq!(place.read("mine"), b"my data\n");
+    // A journal whose first line was torn, and lines that were taken out of a log.
+    let script = "printf '{' > j; \"$mh\" xjobs --journal j true ::: 1 && \"$mh\" xjobs --journal j --resume true ::: 1 && \
+                  \"$mh\" xjobs --joblog l echo ::: 1 && grep 1 l > taken && \"$mh\" xjobs --joblog taken --resume echo ::: 1 2";
+    let outcome = place.shell(script);
+    assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(0), "1\n2\n"), "{}", said(&outcome));
 }
 
 #[test]

@@ -48,8 +48,12 @@ fn what_goes_on_in_a_jobs_group_is_told_when_it_has_ended() {
 #[test]
 fn daemons_that_outlive_the_run_are_named() {
     let place = Place::new();
-    let daemon = "until [ -e daemon ]; do sleep 0.01; done";
-    run(&place, &format!("sleep 1000 &\nsetsid sh -c ': > daemon; exec sleep 1000' > /dev/null 2>&1 & {daemon}\n"));
+    // Until both have become what they are named by.
+    let become_it = |number: &str| format!("until [ \"$(cat /proc/{number}/comm)\" = sleep ]; do sleep 0.01; done");
+    let first = format!("sleep 1000 & {}", become_it("$!"));
+    let second =
+        "setsid sh -c 'echo $$ > daemon; exec sleep 1000' > /dev/null 2>&1 & until [ -s daemon ]; do sleep 0.01; done";
+    run(&place, &format!("{first}\n{second}; {}\n", become_it("$(cat daemon)")));
     let (late, strays) = (lines(&place, "late"), lines(&place, "strays"));
     for (line, job) in [(&late[0], Value::from(1)), (&strays[0], Value::Null)] {
         let survivor = &line["still_run"][0];

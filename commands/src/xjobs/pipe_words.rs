@@ -73,7 +73,9 @@ fn number_of_records<'a>(word: &'a [u8], next: Option<&'a [u8]>) -> Option<Numbe
     let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let at = word.iter().position(|letter| matches!(letter, b'N' | b'n'))?;
     let (letters, number) = (&word[1..at], &word[at + 1..]);
-    if word.starts_with(b"--") || !letters.iter().all(|letter| BEFORE_NUMBER.contains(letter)) {
+    // Of `find -print0`, with no output.
+    let is_null = word[at] == b'n' && number == b"0";
+    if is_null || word.starts_with(b"--") || !letters.iter().all(|letter| BEFORE_NUMBER.contains(letter)) {
         return None;
     }
     match next.filter(|next| number.is_empty() && is_number(next)) {
@@ -142,6 +144,7 @@ mod tests {
             ("-j2 -kN1 -- wc --pipe", "--number-typed=-kN1"),
             ("-n 20 gzip", "--number-typed=-n"),
             ("-n -1 gzip", "-n -1 gzip"),
+            ("-n0 gzip", "-n0 gzip"),
             ("-N wc -N1", "-N wc -N1"),
             ("--tagstring -n1 echo", "--tagstring -n1 echo"),
         ] {

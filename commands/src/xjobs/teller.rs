@@ -192,8 +192,14 @@ impl Observer for Teller {
     fn passes_output(&mut self, moment: Moment) {
         match moment {
             Moment::Before if self.shares_terminal => self.messages.make_room(),
-            Moment::After if self.shares_terminal => self.messages.take_room_back(),
-            _ => {}
+            Moment::Before => {}
+            Moment::Within => self.messages.hold(),
+            Moment::After => {
+                self.messages.release();
+                if self.shares_terminal {
+                    self.messages.take_room_back();
+                }
+            }
         }
     }
 

@@ -46,8 +46,9 @@ impl Joblog {
     /// Opens `path` and writes the heading where it is empty; `WouldBlock` says that another run has it, `InvalidData` that what is to be added to is
     /// no such log. A last line that a crash cut off is ended first.
     pub fn open(path: &Path, opening: Opening) -> io::Result<Self> {
-        let beginning = if opening == Opening::Append { &HEADING[..4] } else { b"" };
-        let mut book = Book::open(path, beginning)?;
+        let is_of_log =
+            |line: &[u8]| opening == Opening::Replace || HEADING.starts_with(line) || fields(line).is_some();
+        let mut book = Book::open(path, is_of_log)?;
         if opening == Opening::Replace {
             book.clear()?;
         }

@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// What one job may keep in memory. Larger: more memory with many jobs. Smaller: more temporary files.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 
+/// The same of whole lines with their tags, which are passed on at once.
+const LINES_BYTES_MAX: usize = 4 * KEPT_BYTES_MAX;
+
 /// A pipe's size once a job has shown that it prints much: fewer wake-ups of both sides.
 const LARGE_PIPE_BYTES: usize = 1 << 20;
 
@@ -97,7 +100,7 @@ impl Capture {
             Ok(0) => Flow::Ended,
             Ok(count) => {
                 self.taken_bytes += count as u64;
-                self.keep_tagged(&scratch[..count], tag, folder);
+                self.keep_tagged(&scratch[..count], tag, folder, KEPT_BYTES_MAX);
                 Flow::Open
             }
             Err(Errno::AGAIN) => Flow::Open,
@@ -134,8 +137,9 @@ impl Capture {
         }
     }
 
-    fn keep_tagged(&mut self, bytes: &[u8], tag: Option<&[u8]>, folder: &Path) {
-        let Some(tag) = tag else { return self.keep(bytes, folder) };
+    /// At most `most` bytes in memory.
+    fn keep_tagged(&mut self, bytes: &[u8], tag: Option<&[u8]>, folder: &Path, most: usize) {
+        let Some(tag) = tag else { return self.keep(bytes, folder, most) };
         // Put together first: a write for each short line costs more than all else.
         let mut tagged = Vec::with_capacity(bytes.len() + tag.len());
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -145,18 +149,18 @@ impl Capture {
             tagged.extend_from_slice(line);
             self.is_at_line_start = line.ends_with(b"\n");
             if tagged.len() > KEPT_BYTES_MAX {
-                self.keep(&tagged, folder);
+                self.keep(&tagged, folder, most);
                 tagged.clear();
             }
         }
-        self.keep(&tagged, folder);
+        self.keep(&tagged, folder, most);
     }
 
-    fn keep(&mut self, bytes: &[u8], folder: &Path) {
+    fn keep(&mut self, bytes: &[u8], folder: &Path, most: usize) {
         if self.fault.is_some() {
             return;
         }
-        if self.spill.is_none() && self.kept.len() + bytes.len() <= KEPT_BYTES_MAX {
+        if self.spill.is_none() && self.kept.len() + bytes.len() <= most {
             self.kept.extend_from_slice(bytes);
         } else if let Err(error) = self.put_into_file(bytes, folder) {
             self.fault = Some(error);
@@ -193,9 +197,9 @@ impl Capture {
                 self.taken_bytes += count as u64;
                 let end = scratch[..count].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
                 let (lines, rest) = scratch[..count].split_at(end);
-                self.keep_tagged(lines, tag, folder);
+                self.keep_tagged(lines, tag, folder, LINES_BYTES_MAX);
                 let parts = if lines.is_empty() { Vec::new() } else { self.take_out() };
-                self.keep_tagged(rest, tag, folder);
+                self.keep_tagged(rest, tag, folder, KEPT_BYTES_MAX);
                 (Flow::Open, parts)
             }
             Err(Errno::AGAIN) => (Flow::Open, Vec::new()),
@@ -292,6 +296,8 @@ pub(crate) struct Outlet {
     waiting: Waiting,
     parts: VecDeque<Part>,
     weight: Weight,
+    /// Of the first part some has been written.
+    is_within_part: bool,
     /// Parts that have been put in, and that have been written, since the beginning.
     pushed: u64,
     passed: u64,
@@ -353,6 +359,7 @@ impl Outlet {
             waiting,
             parts: VecDeque::new(),
             weight: Weight::default(),
+            is_within_part: false,
             pushed: 0,
             passed: 0,
             fault: None,
@@ -412,9 +419,14 @@ impl Outlet {
         (self.fault, self.weight) = (Some(fault), Weight::default());
     }
 
-    /// Whether it goes to a file, where a write is never refused for now, and which cannot be watched (epoll_ctl(2), EPERM).
+    /// Whether it goes to a file, where no reader makes it wait.
     pub fn never_waits(&self) -> bool {
         self.waiting == Waiting::Never
+    }
+
+    /// Whether some of a part has been written, and some has not.
+    pub fn is_within_part(&self) -> bool {
+        self.is_within_part && !self.parts.is_empty()
     }
 
     /// Whether nobody reads it any more: a pipe without a reader.
@@ -443,6 +455,7 @@ impl Outlet {
             match written {
                 Ok(count) => {
                     passed += count as u64;
+                    self.is_within_part = part.len() > 0;
                     if part.len() == 0 {
                         self.weight = self.weight.without(part.weight());
                         self.passed += 1;

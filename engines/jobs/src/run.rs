@@ -138,6 +138,8 @@ pub struct JobEnd {
 pub enum Moment {
     /// It is about to be.
     Before,
+    /// Some of a job's output has been, the rest follows: whatever else is written to the same place now stands in the midst of a line.
+    Within,
     /// It has been.
     After,
 }
@@ -340,6 +342,10 @@ struct Runner<'a> {
     rest_is_due: bool,
     outlets: [Outlet; 2],
     outlet_is_watched: [bool; 2],
+    /// It cannot be watched and need not be: a file, which the loop goes on with at once.
+    outlet_goes_on: [bool; 2],
+    /// Standard output and error are the same file, pipe or terminal.
+    streams_are_one: bool,
     delivery: delivery::Delivery,
     /// Files that attempts of jobs made which have not come to their end.
     made: HashMap<u64, Vec<Mark>>,
@@ -459,6 +465,12 @@ fn serve_slots(slots: &Arc<Server>, spawner: &mut Spawner) -> io::Result<JoinHan
     std::thread::Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(move || slots.serve())
 }
 
+/// Whether both are the same file, pipe or terminal.
+fn are_one(streams: &[Arc<OwnedFd>; 2]) -> rustix::io::Result<bool> {
+    let [output, errors] = [rustix::fs::fstat(&streams[0])?, rustix::fs::fstat(&streams[1])?];
+    Ok((output.st_dev, output.st_ino) == (errors.st_dev, errors.st_ino))
+}
+
 impl<'a> Runner<'a> {
     fn new(
         mut options: Options,
@@ -495,6 +507,8 @@ impl<'a> Runner<'a> {
             rest_is_due: false,
             queue: Queue::default(),
             outlet_is_watched: [false; 2],
+            outlet_goes_on: [false; 2],
+            streams_are_one: are_one(&around.streams)?,
             delivery: delivery::Delivery::default(),
             made: HashMap::new(),
             keys: Keys::new(&options.folder, &options.defaults),

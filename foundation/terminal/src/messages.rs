@@ -109,6 +109,16 @@ impl Messages {
         self.screen.write_above(&lines);
     }
 
+    /// Somebody else is within a line of what goes where messages go: they wait.
+    pub fn hold(&self) {
+        self.screen.hold();
+    }
+
+    /// The line has ended: what waited is said.
+    pub fn release(&self) {
+        self.screen.release();
+    }
+
     /// Somebody else begins to write to the terminal that progress is shown on.
     pub fn make_room(&self) {
         self.screen.give_way();

@@ -19,7 +19,12 @@ struct Surface {
     gives_way: bool,
     /// Somebody else has written to it: where the cursor stands is not known.
     is_astray: bool,
+    /// Text that waits until somebody else has ended a line.
+    held: Option<String>,
 }
+
+/// LIMIT: text that waits. What is said besides is written at once: a broken line is less bad than no bound.
+const HELD_BYTES_MAX: usize = 1 << 20;
 
 /// Where a progress line could be drawn.
 enum View {
@@ -42,7 +47,7 @@ impl Screen {
     }
 
     fn new(sink: Box<dyn Write + Send>, view: View) -> Self {
-        let surface = Surface { sink, line: String::new(), gives_way: false, is_astray: false };
+        let surface = Surface { sink, line: String::new(), gives_way: false, is_astray: false, held: None };
         Self { surface: Mutex::new(surface), view }
     }
 
@@ -64,6 +69,9 @@ impl Screen {
     /// Writes whole lines above the progress line.
     pub(crate) fn write_above(&self, text: &str) {
         let mut surface = self.lock();
+        if let Some(held) = surface.held.as_mut().filter(|held| held.len() + text.len() <= HELD_BYTES_MAX) {
+            return held.push_str(text);
+        }
         let text = match surface.line.as_str() {
             "" => text.to_owned(),
             line => format!("{}{text}{line}", erased(line)),
@@ -99,6 +107,19 @@ impl Screen {
     /// What is drawn next is drawn, below what was written meanwhile.
     pub(crate) fn come_back(&self) {
         self.lock().gives_way = false;
+    }
+
+    /// Keeps text until [`Screen::release`]: somebody else is within a line.
+    pub(crate) fn hold(&self) {
+        self.lock().held.get_or_insert_default();
+    }
+
+    /// Writes what was kept.
+    pub(crate) fn release(&self) {
+        let held = self.lock().held.take().unwrap_or_default();
+        if !held.is_empty() {
+            self.write_above(&held);
+        }
     }
 
     /// Removes the progress line.
@@ -191,6 +212,20 @@ pub(crate) mod fake {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_held_is_written_when_it_is_released() {
+        let (screen, written) = fake::screen(None);
+        screen.hold();
+        screen.write_above("one\n");
+        screen.hold();
+        screen.write_above("two\n");
+        assert_eq!(written.text(), "");
+        screen.release();
+        screen.release();
+        screen.write_above("three\n");
+        assert_eq!(written.text(), "one\ntwo\nthree\n");
+    }
 
     #[test]
     fn text_stands_above_the_line_which_is_drawn_again() {

@@ -61,7 +61,7 @@ impl Runner<'_> {
 
     /// Whoever reads them may never read on, and the run is to end.
     fn give_outputs_up(&mut self) {
-        for outlet in self.outlets.iter_mut().filter(|outlet| !outlet.is_empty()) {
+        for outlet in self.outlets.iter_mut().filter(|outlet| !outlet.is_empty() && !outlet.never_waits()) {
             outlet.give_up(io::ErrorKind::Interrupted.into());
         }
     }

@@ -5,6 +5,7 @@ use super::{Event, JobEnd, Moment, Order, Runner, Running, Stop, token};
 use crate::journal::Outcome;
 use crate::output::{Outlet, Part, Passed, Weight};
 use rustix::event::epoll;
+use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -183,10 +184,15 @@ impl Runner<'_> {
         if self.outlets.iter().all(Outlet::is_empty) {
             // Nothing to pass on, and nothing that is still watched.
             (0..self.outlets.len()).for_each(|number| self.watch_outlet(number, false));
+            if self.streams_are_one {
+                // What was passed on in part may have been given up.
+                self.observer.passes_output(Moment::After);
+            }
         } else {
             self.observer.passes_output(Moment::Before);
             self.pass_waiting_outputs_on();
-            self.observer.passes_output(Moment::After);
+            let is_within = self.streams_are_one && self.outlets[0].is_within_part();
+            self.observer.passes_output(if is_within { Moment::Within } else { Moment::After });
         }
         self.close_books();
     }
@@ -221,16 +227,13 @@ impl Runner<'_> {
             return;
         }
         self.outlet_is_watched[number] = wanted;
-        if self.outlets[number].never_waits() {
-            // The loop does not sleep (`next_deadline`).
-            return;
-        }
         let descriptor = self.outlets[number].descriptor();
         let data = epoll::EventData::new_u64(token::OUTLETS + number as u64);
-        let _tried_again_at_the_next_event = match wanted {
+        let done = match wanted {
             true => epoll::add(&self.epoll, descriptor, data, epoll::EventFlags::OUT),
             false => epoll::delete(&self.epoll, descriptor),
         };
+        self.outlet_goes_on[number] = wanted && done == Err(Errno::PERM);
     }
 
     /// Writes down the ends of jobs whose outputs have been delivered, or never will be.

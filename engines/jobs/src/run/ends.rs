@@ -14,7 +14,6 @@ use crate::spec::Spec;
 use crate::staff::Crew;
 use crate::tree::Spent;
 use rustix::event::epoll;
-use rustix::process::Signal;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -117,7 +116,6 @@ impl Runner<'_> {
         }
         spent.usage.rss_peak_bytes = self.memory.own_mark.without(running.started, spent.usage.rss_peak_bytes);
         let (parts, printed_bytes, fault) = self.collect_output(&mut running);
-        self.notice_reader_gone(ended.how);
         let mut end = JobEnd {
             ended,
             spent,
@@ -127,7 +125,8 @@ impl Runner<'_> {
             is_tried_again: false,
             printed_bytes,
         };
-        if let (Some(_), Outcome::Ok) = (&fault, end.outcome) {
+        let is_lost = fault.is_some() && end.outcome == Outcome::Ok;
+        if is_lost || is_failure(end.outcome) && self.notices_reader_gone() {
             end.outcome = Outcome::OutputLost;
         }
         let retries = running.pending.spec.more.as_ref().and_then(|more| more.retries).unwrap_or(self.options.retries);
@@ -150,13 +149,14 @@ impl Runner<'_> {
         self.conclude(running, &end, parts);
     }
 
-    /// Jobs that write directly hear that nobody reads any more; each of those that follow would die of it.
-    fn notice_reader_gone(&mut self, how: How) {
-        let died_of_it = how == How::Signal(Signal::PIPE.as_raw());
-        if died_of_it && self.options.output == OutputManner::Direct && self.outlets[0].reader_has_left() {
+    /// Jobs that write directly hear that nobody reads any more, and fail of it in their own ways, as each of those that follow would.
+    fn notices_reader_gone(&mut self) -> bool {
+        let has_left = self.options.output == OutputManner::Direct && self.outlets[0].reader_has_left();
+        if has_left {
             self.ran.reader_gone = true;
             self.stop_jobs(Stop::Now);
         }
+        has_left
     }
 
     fn conclude(&mut self, running: Running, end: &JobEnd, mut parts: [Vec<Part>; 2]) {
@@ -197,7 +197,7 @@ impl Runner<'_> {
 
     /// Where what a job prints to `stream` is passed on.
     pub(super) fn outlet_of(&self, stream: usize) -> usize {
-        if self.options.errors == Errors::WithOutput { 0 } else { stream }
+        if self.streams_are_one || self.options.errors == Errors::WithOutput { 0 } else { stream }
     }
 
     /// What it has printed, how much of it on each stream, and why not all of it could be kept.

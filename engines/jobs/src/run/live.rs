@@ -5,8 +5,9 @@ use super::{Order, OutputManner, Runner};
 use crate::output::Part;
 use rustix::event::epoll;
 
-/// LIMIT: bytes that wait for a slow reader before the pipes of those who print are left alone.
+/// LIMIT: bytes, and files of long lines, that wait for a slow reader before the pipes of those who print are left alone.
 const WAITING_BYTES_MAX: u64 = 4 << 20;
+const WAITING_FILES_MAX: usize = 8;
 
 impl Runner<'_> {
     /// Passes lines of a running job on; where many wait already its pipe is left alone.
@@ -17,7 +18,8 @@ impl Runner<'_> {
         let number = self.outlet_of(stream);
         let outlet = &mut self.outlets[number];
         lines.into_iter().for_each(|part| outlet.push(part));
-        if outlet.weight().bytes > WAITING_BYTES_MAX
+        let weight = outlet.weight();
+        if (weight.bytes > WAITING_BYTES_MAX || weight.files > WAITING_FILES_MAX)
             && let Some(running) = &mut self.slots[slot]
             && let Some(capture) = &mut running.captures[stream]
         {
@@ -30,8 +32,10 @@ impl Runner<'_> {
         if self.options.output != OutputManner::Lines {
             return;
         }
-        let has_room =
-            [0, 1].map(|stream| self.outlets[self.outlet_of(stream)].weight().bytes <= WAITING_BYTES_MAX / 2);
+        let has_room = [0, 1].map(|stream| {
+            let weight = self.outlets[self.outlet_of(stream)].weight();
+            weight.bytes <= WAITING_BYTES_MAX / 2 && weight.files <= WAITING_FILES_MAX / 2
+        });
         for (slot, running) in self.slots.iter_mut().enumerate() {
             let Some(running) = running else { continue };
             for (stream, capture) in running.captures.iter_mut().enumerate() {

@@ -7,7 +7,7 @@ use super::{Options, Runner};
 use crate::staff::Ringer;
 use crate::start::{self, StartFault};
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use rustix::fs::Access;
+use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::Pid;
 use std::collections::VecDeque;
 use std::ffi::CString;
@@ -54,7 +54,9 @@ impl Prepared {
         let program = self.program.to_string_lossy();
         let Some(folder) = &self.folder else { return StartFault::Run { program: format!("'{program}'"), cause } };
         let named = start::text(folder.to_bytes());
-        match rustix::fs::access(folder.as_c_str(), Access::EXEC_OK) {
+        let is_there =
+            rustix::fs::open(folder.as_c_str(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        match is_there.and_then(|_| rustix::fs::access(folder.as_c_str(), Access::EXEC_OK)) {
             Err(error) => StartFault::Folder { folder: named, cause: error.into() },
             Ok(()) => StartFault::Run { program: format!("'{program}' in '{named}'"), cause },
         }

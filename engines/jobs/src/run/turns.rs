@@ -126,8 +126,8 @@ impl Runner<'_> {
         let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(is_to_come);
         let must_look = self.foreground.must_look() || self.foreground.is_free() && self.questions.must_look();
         let terminal = must_look.then(|| now + LOOK_AGAIN_AFTER);
-        let goes_on = self.outlets.iter().any(|outlet| outlet.never_waits() && !outlet.is_empty());
-        due.chain(held).chain(terminal).chain(goes_on.then_some(now)).min()
+        let goes_on = self.outlet_goes_on.contains(&true).then_some(now);
+        due.chain(held).chain(terminal).chain(goes_on).min()
     }
 
     /// Before the loop sleeps: for how long it may.
