@@ -198,8 +198,10 @@ fn the_file_of_all_jobs_is_added_to_by_the_run_that_resumes() {
 #[test]
 fn a_file_that_is_no_journal_is_kept_as_it_is() {
     let place = Place::new();
-    place.write("mine", b"my data\n");
-    for option in ["--journal mine", "--journal mine --resume", "--joblog +mine", "--joblog mine --resume"] {
+    let options = ["--journal mine", "--journal mine --resume", "--joblog +mine", "--joblog mine --resume"];
+    let files = ["my data\n", "{\n  \"name\": 1\n}\n", "\nmy data\n", "S\nmy data\n"];
+    for (option, file) in options.iter().flat_map(|option| files.map(|file| (option, file))) {
+        place.write("mine", file.as_bytes());
         let outcome = place.shell(&format!("\"$mh\" xjobs {option} echo ::: 1"));
         assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(1), ""), "{option}: {}", said(&outcome));
         assert!(
@@ -207,8 +209,8 @@ fn a_file_that_is_no_journal_is_kept_as_it_is() {
             "{}",
             said(&outcome)
         );
+        assert_eq!(place.read("mine"), file.as_bytes());
     }
-    assert_eq!(place.read("mine"), b"my data\n");
     // A journal whose first line was torn, and lines that were taken out of a log.
     let script = "printf '{' > j; \"$mh\" xjobs --journal j true ::: 1 && \"$mh\" xjobs --journal j --resume true ::: 1 && \
                   \"$mh\" xjobs --joblog l echo ::: 1 && grep 1 l > taken && \"$mh\" xjobs --joblog taken --resume echo ::: 1 2";

@@ -25,16 +25,20 @@ pub(crate) struct Book {
 
 impl Book {
     /// Opens `path` to add to it, for this run alone; `WouldBlock` says that another has it, `InvalidData` that it is another's file, by its
-    /// first line (of which so much is shown as tells). A last line that a crash cut off is ended.
-    pub fn open(path: &Path, is_first_line: impl Fn(&[u8]) -> bool) -> io::Result<Self> {
+    /// first line (of which so much is shown as tells). A file that has no more than some of the `beginning` was torn, and begins anew. A last line that a crash cut off is ended.
+    pub fn open(path: &Path, beginning: &[u8], is_first_line: impl Fn(&[u8]) -> bool) -> io::Result<Self> {
         let file = File::options().create(true).append(true).read(true).open(path)?;
         let mut book = Self { is_file: file.metadata()?.is_file(), file };
         if book.is_file {
             book.lock()?;
-            let length = book.file.metadata()?.len();
+            let length = book.length()?;
             let mut first = vec![0; FIRST_LINE_SHOWN.min(length.try_into().unwrap_or(usize::MAX))];
             book.file.read_exact_at(&mut first, 0)?;
-            if !first.is_empty() && !first.split(|&byte| byte == b'\n').next().is_some_and(is_first_line) {
+            if beginning.starts_with(&first) {
+                book.clear()?;
+                return Ok(book);
+            }
+            if !first.split(|&byte| byte == b'\n').next().is_some_and(is_first_line) {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     "it holds something else, which is kept as it is",
@@ -90,11 +94,11 @@ mod tests {
     fn one_at_a_time_has_it_and_what_is_no_file_is_everybodys() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("book");
-        let first = Book::open(&path, |_| true).expect("it is new");
-        assert_eq!(Book::open(&path, |_| true).expect_err("the first has it").kind(), io::ErrorKind::WouldBlock);
+        let first = Book::open(&path, b"", |_| true).expect("it is new");
+        assert_eq!(Book::open(&path, b"", |_| true).expect_err("the first has it").kind(), io::ErrorKind::WouldBlock);
         drop(first);
-        drop(Book::open(&path, |_| true).expect("it is free"));
-        let null = || Book::open(Path::new("/dev/null"), |_| true).expect("Linux has it");
+        drop(Book::open(&path, b"", |_| true).expect("it is free"));
+        let null = || Book::open(Path::new("/dev/null"), b"", |_| true).expect("Linux has it");
         let (mut one, other) = (null(), null());
         one.clear().and_then(|()| one.put(b"x\n")).expect("written");
         assert!(one.finish().is_ok() && other.finish().is_ok());
@@ -105,9 +109,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("book");
         std::fs::write(&path, "one\ntw").expect("written");
-        Book::open(&path, |_| true).and_then(|mut book| book.put(b"three\n")).expect("it can be added to");
+        Book::open(&path, b"", |_| true).and_then(|mut book| book.put(b"three\n")).expect("it can be added to");
         assert_eq!(std::fs::read(&path).expect("it is there"), b"one\ntw\nthree\n");
-        let other = Book::open(&path, |line| line != b"one");
+        let other = Book::open(&path, b"on", |line| line != b"one");
         assert_eq!(other.expect_err("it is no such book").kind(), io::ErrorKind::InvalidData);
     }
 }

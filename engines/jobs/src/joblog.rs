@@ -46,9 +46,10 @@ impl Joblog {
     /// Opens `path` and writes the heading where it is empty; `WouldBlock` says that another run has it, `InvalidData` that what is to be added to is
     /// no such log. A last line that a crash cut off is ended first.
     pub fn open(path: &Path, opening: Opening) -> io::Result<Self> {
-        let is_of_log =
-            |line: &[u8]| opening == Opening::Replace || HEADING.starts_with(line) || fields(line).is_some();
-        let mut book = Book::open(path, is_of_log)?;
+        let is_of_log = |line: &[u8]| {
+            opening == Opening::Replace || HEADING.strip_suffix(b"\n") == Some(line) || fields(line).is_some()
+        };
+        let mut book = Book::open(path, &HEADING[..HEADING.len() - 1], is_of_log)?;
         if opening == Opening::Replace {
             book.clear()?;
         }

@@ -208,7 +208,7 @@ impl Journal {
     /// Opens `path` to add to it; `WouldBlock` says that another run has it, `InvalidData` that it is no journal. A last line that a crash cut off
     /// is ended first.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { book: Book::open(path, |line| line.starts_with(b"{\"") || b"{\"".starts_with(line))? })
+        Ok(Self { book: Book::open(path, b"{", |line| line.starts_with(b"{\""))? })
     }
 
     /// Notes that a job is about to begin, and which files it has made.

@@ -82,7 +82,11 @@ impl StartFault {
 
     /// Whether it may work once another job has ended: too many processes or files.
     pub(crate) fn is_a_shortage(&self) -> bool {
-        let (Self::Run { cause, .. } | Self::Pipe(cause) | Self::Open { cause, .. }) = self else { return false };
+        let (Self::Run { cause, .. } | Self::Folder { cause, .. } | Self::Pipe(cause) | Self::Open { cause, .. }) =
+            self
+        else {
+            return false;
+        };
         cause
             .raw_os_error()
             .map(Errno::from_raw_os_error)

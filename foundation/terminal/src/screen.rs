@@ -142,6 +142,12 @@ impl Screen {
     }
 }
 
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
 /// What removes a line or block from its last line's end: the cursor then stands where it began.
 fn erased(line: &str) -> String {
     match line.matches('\n').count() {

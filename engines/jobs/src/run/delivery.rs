@@ -1,7 +1,7 @@
 //! Delivery: outputs of jobs in their order, passed on as the reader takes them. A job's end is written down when all of its output has been
 //! passed on and not before: whatever kills this process, an output that nobody got is that of a job which `--resume` runs again.
 
-use super::{Event, JobEnd, Moment, Order, Runner, Running, Stop, token};
+use super::{Event, JobEnd, Moment, Order, OutputManner, Runner, Running, Stop, token};
 use crate::journal::Outcome;
 use crate::output::{Outlet, Part, Passed, Weight};
 use rustix::event::epoll;
@@ -38,6 +38,8 @@ pub(super) struct Owed {
     pub printed: [bool; 2],
     /// How far each outlet must have come for all of it to be passed on.
     marks: [u64; 2],
+    /// How far standard output had to come before it is its turn.
+    begin: u64,
 }
 
 impl Owed {
@@ -45,7 +47,7 @@ impl Owed {
         if let Some(more) = &mut running.pending.spec.more {
             more.block = None;
         }
-        Box::new(Self { running, end, parts, printed, marks: [0; 2] })
+        Box::new(Self { running, end, parts, printed, marks: [0; 2], begin: 0 })
     }
 
     /// What is known of it, besides its output.
@@ -162,6 +164,7 @@ impl Runner<'_> {
     }
 
     fn push(&mut self, mut owed: Box<Owed>) {
+        owed.begin = self.outlets[0].pushed();
         for (stream, outlet) in self.outlets.iter_mut().enumerate() {
             std::mem::take(&mut owed.parts[stream]).into_iter().for_each(|part| outlet.push(part));
             owed.marks[stream] = if owed.printed[stream] { outlet.pushed() } else { 0 };
@@ -191,10 +194,17 @@ impl Runner<'_> {
         } else {
             self.observer.passes_output(Moment::Before);
             self.pass_waiting_outputs_on();
-            let is_within = self.streams_are_one && self.outlets[0].is_within_part();
+            let is_within = self.streams_are_one && self.is_within_output();
             self.observer.passes_output(if is_within { Moment::Within } else { Moment::After });
         }
         self.close_books();
+    }
+
+    /// Whether some of a job's output has been passed on, and some has not.
+    fn is_within_output(&self) -> bool {
+        let passed = self.outlets[0].passed();
+        let next = self.delivery.under_way.iter().find(|owed| owed.marks[0] > passed);
+        self.outlets[0].is_within_part() || next.is_some_and(|owed| owed.begin < passed)
     }
 
     fn pass_waiting_outputs_on(&mut self) {
@@ -202,7 +212,7 @@ impl Runner<'_> {
             match self.outlets[number].pass_on() {
                 Passed::All => self.watch_outlet(number, false),
                 Passed::WouldWait => self.watch_outlet(number, true),
-                Passed::ReaderGone if number == 0 => {
+                Passed::ReaderGone if number == 0 && !self.only_errors_come() => {
                     self.outlets[number].give_up(io::ErrorKind::BrokenPipe.into());
                     self.ran.reader_gone = true;
                     self.stop_jobs(Stop::Now);
@@ -220,6 +230,11 @@ impl Runner<'_> {
             }
         }
         self.let_lines_come();
+    }
+
+    /// Outputs are thrown away, or go to files.
+    fn only_errors_come(&self) -> bool {
+        matches!(self.options.output, OutputManner::Discarded(_) | OutputManner::Files(_))
     }
 
     fn watch_outlet(&mut self, number: usize, wanted: bool) {

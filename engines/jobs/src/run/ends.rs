@@ -21,6 +21,8 @@ use std::time::Instant;
 use sys::reap::{Ended, How};
 use sys::spawn::Words;
 
+const SIGPIPE: i32 = rustix::process::Signal::PIPE.as_raw();
+
 impl Running {
     /// A job that is being prepared: what is not known yet is set before it counts as running.
     pub(super) fn at_rest(words: Words, class: Class, need: Need) -> Self {
@@ -126,7 +128,7 @@ impl Runner<'_> {
             printed_bytes,
         };
         let is_lost = fault.is_some() && end.outcome == Outcome::Ok;
-        if is_lost || is_failure(end.outcome) && self.notices_reader_gone() {
+        if is_lost || end.outcome == Outcome::Failed && self.notices_reader_gone(ended.how) {
             end.outcome = Outcome::OutputLost;
         }
         let retries = running.pending.spec.more.as_ref().and_then(|more| more.retries).unwrap_or(self.options.retries);
@@ -149,9 +151,10 @@ impl Runner<'_> {
         self.conclude(running, &end, parts);
     }
 
-    /// Jobs that write directly hear that nobody reads any more, and fail of it in their own ways, as each of those that follow would.
-    fn notices_reader_gone(&mut self) -> bool {
-        let has_left = self.options.output == OutputManner::Direct && self.outlets[0].reader_has_left();
+    /// Jobs that write directly hear that nobody reads any more, and die of it, in a shell or not, as each of those that follow would.
+    fn notices_reader_gone(&mut self, how: How) -> bool {
+        let died_of_it = [How::Signal(SIGPIPE), How::Exit(128 + SIGPIPE)].contains(&how);
+        let has_left = died_of_it && self.options.output == OutputManner::Direct && self.outlets[0].reader_has_left();
         if has_left {
             self.ran.reader_gone = true;
             self.stop_jobs(Stop::Now);
