@@ -330,11 +330,16 @@ fn a_job_wider_than_the_width_has_become_still_starts() {
 #[test]
 fn outputs_for_a_reader_that_never_reads_are_given_up_when_asked_again() {
     let place = Place::new();
-    place.write("list", "head -c 1000000 /dev/zero\n");
-    for signal in [Signal::INT, Signal::TERM] {
+    // With messages to tell in the end, which may go the same way.
+    place.write("list", "head -c 1000000 /dev/zero\nfalse\n");
+    for (signal, is_one_stream) in
+        [(Signal::INT, false), (Signal::TERM, false), (Signal::INT, true), (Signal::TERM, true)]
+    {
+        let (_never_read, writer) = std::io::pipe().expect("a pipe");
+        let errors = if is_one_stream { writer.try_clone().expect("a descriptor").into() } else { Stdio::null() };
         let mut command = Command::new("env");
         command.arg("--default-signal=INT,TERM").arg(binary()).args(["xjobs", "-s", "list"]);
-        command.current_dir(place.folder()).env("MH_CREW_DIR", "").stderr(Stdio::null()).stdout(Stdio::piped());
+        command.current_dir(place.folder()).env("MH_CREW_DIR", "").stderr(errors).stdout(writer);
         let mut running = Running { child: command.stdin(Stdio::null()).spawn().expect("the program starts") };
         let is_over = |running: &mut Running| running.child.try_wait().expect("it can be asked").is_some();
         wait_until("it has ended", || {

@@ -152,6 +152,16 @@ fn jobs_that_write_directly_to_a_reader_that_left_end_the_run() {
 }
 
 #[test]
+fn jobs_that_need_no_reader_go_on_without_one() {
+    let place = Place::new();
+    // One that fails for its own reasons, outputs that are thrown away: the pipe's reader is not what they are run for.
+    let direct = "(sleep 0.2; \"$mh\" xjobs -u -j1 sh -c ': > u$0; test $0 != 2' ::: 1 2 3; echo $? > code) | :";
+    let discarded = "\"$mh\" xjobs -n -j1 sh -c ': > n$0; echo error >&2; sleep 0.1' ::: 1 2 3 2>&1 | head -n 1";
+    let outcome = place.shell(&format!("{direct}; {discarded}; cat code; echo u? n?"));
+    assert_eq!(stdout(&outcome), "error\n1\nu1 u2 u3 n1 n2 n3\n", "{}", said(&outcome));
+}
+
+#[test]
 fn errors_and_messages_in_one_place_with_outputs_divide_no_line() {
     let place = Place::new();
     place.write("list", b"sh -c 'seq 1000000; echo of it >&2'\nfalse\n");

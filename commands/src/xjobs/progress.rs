@@ -145,6 +145,8 @@ mod tests {
         let line = counts_line(&counts(4, 2, Some(8)), left);
         assert_eq!(line, "4 of 8 jobs  2 running  1 failed  left 1 min 20 s ± 6 s");
         assert!(counts_line(&counts(4, 5, Some(8)), None).starts_with("4 jobs"), "the list has grown");
+        let waits = Counts { waits_for_memory: true, ..counts(0, 0, Some(2)) };
+        assert_eq!(counts_line(&waits, None), "0 of 2 jobs  0 running  the next waits for memory");
     }
 
     #[test]

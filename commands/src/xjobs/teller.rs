@@ -194,6 +194,7 @@ impl Observer for Teller {
             Moment::Before if self.shares_terminal => self.messages.make_room(),
             Moment::Before => {}
             Moment::Within => self.messages.hold(),
+            Moment::GivenUp => self.messages.give_up(),
             Moment::After => {
                 self.messages.release();
                 if self.shares_terminal {

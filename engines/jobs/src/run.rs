@@ -9,6 +9,7 @@ mod ends;
 mod foreground;
 mod live;
 mod memory;
+mod observer;
 mod options;
 mod questions;
 mod reaping;
@@ -24,17 +25,17 @@ use crate::admission::Need;
 use crate::classes::Class;
 use crate::halt::{Counts, Halt};
 use crate::joblog::Joblog;
-use crate::journal::{Done, Journal, Outcome};
+use crate::journal::{Done, Journal};
 use crate::key::{Key, Keys};
-use crate::list::{Item, ListFault};
+use crate::list::Item;
 use crate::made::{Made, Mark};
 use crate::measures::{Measures, WaitClocks};
 use crate::output::{Capture, Outlet};
 use crate::queue::{Pending, Queue};
 use crate::results::OutputFiles;
 use crate::staff::{Crew, Staff};
-use crate::start::{Programs, StartFault};
-use crate::tree::{Leftovers, Spent, Survivor};
+use crate::start::Programs;
+use crate::tree::{Leftovers, Spent};
 use crew::budget::Lease;
 use crew::jobserver::{Server, SlotBooks};
 use machine::Host;
@@ -48,121 +49,18 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-use sys::reap::Ended;
+use std::time::Instant;
 use sys::signals::SignalQueue;
 use sys::spawn::{Spawner, Words};
 use turns::{LoopState, SIGNAL_FLAGS, turn_until_done};
 
 pub use crate::source::Source;
 pub use foreground::Turn;
+pub use observer::{Event, JobEnd, JobView, Moment, Observer};
 pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
 pub use questions::Question;
 pub use recollection::{Seen, SeenJob, Watched};
 pub use typical::TimeLimit;
-
-/// What somebody who watches is told.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// A job has started.
-    Started(JobView<'a>, Pid),
-    /// A job has ended.
-    Ended(JobView<'a>, &'a JobEnd),
-    /// A job could not be started, and will not be.
-    NotStarted(u64, &'a Words, &'a StartFault),
-    /// A job's output could not be kept.
-    OutputLost(JobView<'a>, &'a io::Error),
-    /// A job has ended, and its output could not be passed on: it has failed.
-    NotDelivered(JobView<'a>, &'a io::Error),
-    /// A line cannot be read; none behind it will be.
-    BadLine(&'a ListFault),
-    /// The list cannot be read on.
-    BadInput(&'a io::Error),
-    /// Standard output or error cannot be written.
-    BadOutput(&'a io::Error),
-    /// The journal cannot be written; no more jobs start.
-    BadJournal(&'a io::Error),
-    /// An earlier run began this job, and nobody knows how it ended; it is run again.
-    Interrupted(JobView<'a>),
-    /// No more jobs start.
-    Stopping {
-        /// Jobs that run.
-        running: usize,
-        /// Jobs that were read and will not start.
-        dropped: usize,
-        /// Whether those that run are ended.
-        now: bool,
-        /// The rule that says so, if it is one.
-        rule: Option<Halt>,
-    },
-    /// A job was stopped, as it wants the terminal.
-    WantsTerminal(JobView<'a>, Turn),
-    /// The width has been changed by a signal.
-    Width(usize),
-    /// The run is over, and these processes of its jobs are not.
-    StillRun(&'a [Survivor]),
-}
-
-/// A job, as others see it.
-#[derive(Clone, Copy, Debug)]
-pub struct JobView<'a> {
-    /// Its number in the list.
-    pub number: u64,
-    /// The words that run.
-    pub words: &'a Words,
-    /// From 1.
-    pub attempt: u32,
-}
-
-/// How a job ended.
-#[derive(Clone, Copy, Debug)]
-pub struct JobEnd {
-    /// Its process.
-    pub ended: Ended,
-    /// What it and the orphans of its group used.
-    pub spent: Spent,
-    /// Whether processes of its group go on.
-    pub leaves_processes: bool,
-    /// What that means.
-    pub outcome: Outcome,
-    /// How long it took.
-    pub wall: Duration,
-    /// Whether it is run again.
-    pub is_tried_again: bool,
-    /// Bytes it printed through us: to standard output, to standard error.
-    pub printed_bytes: [u64; 2],
-}
-
-/// Around something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// It is about to be.
-    Before,
-    /// Some of a job's output has been, the rest follows: whatever else is written to the same place now stands in the midst of a line.
-    Within,
-    /// It has been.
-    After,
-}
-
-/// Somebody who watches a run.
-pub trait Observer: Send {
-    /// Something happened.
-    fn tell(&mut self, event: &Event<'_>);
-    /// Outputs of jobs are about to be passed on, or have been.
-    fn passes_output(&mut self, moment: Moment) {
-        let _nothing_to_do = moment;
-    }
-    /// The question whether the job may start, where that is wanted; none where nobody can be asked.
-    fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn Question>> {
-        let _nobody = job;
-        None
-    }
-    /// A line to be put before a job's output.
-    fn heading(&mut self, job: JobView<'_>, pid: Pid) -> Option<Vec<u8>> {
-        let _none = (job, pid);
-        None
-    }
-}
 
 /// How far a run is: read by other threads.
 #[derive(Debug, Default)]

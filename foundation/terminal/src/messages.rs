@@ -119,6 +119,11 @@ impl Messages {
         self.screen.release();
     }
 
+    /// Nobody reads them: nothing is said any more, and what waited is dropped. A write might wait for ever.
+    pub fn give_up(&self) {
+        self.screen.give_up();
+    }
+
     /// Somebody else begins to write to the terminal that progress is shown on.
     pub fn make_room(&self) {
         self.screen.give_way();

@@ -114,6 +114,12 @@ impl Screen {
         self.lock().held.get_or_insert_default();
     }
 
+    /// Writes nothing any more.
+    pub(crate) fn give_up(&self) {
+        let mut surface = self.lock();
+        (surface.held, surface.sink) = (None, Box::new(io::sink()));
+    }
+
     /// Writes what was kept.
     pub(crate) fn release(&self) {
         let held = self.lock().held.take().unwrap_or_default();
@@ -230,6 +236,12 @@ mod tests {
         screen.release();
         screen.release();
         screen.write_above("three\n");
+        assert_eq!(written.text(), "one\ntwo\nthree\n");
+        screen.hold();
+        screen.write_above("four\n");
+        screen.give_up();
+        screen.release();
+        screen.write_above("five\n");
         assert_eq!(written.text(), "one\ntwo\nthree\n");
     }
 

@@ -2,7 +2,8 @@
 //! Once interrupted no job starts, twice those that run are ended, three times at once.
 
 use super::starters::Mover;
-use super::{Event, Runner, Running, Stop};
+use super::{Event, Moment, Runner, Running, Stop};
+use crate::output::Outlet;
 use std::io;
 use std::time::{Duration, Instant};
 use sys::reap::signal_group;
@@ -61,7 +62,11 @@ impl Runner<'_> {
 
     /// Whoever reads them may never read on, and the run is to end.
     fn give_outputs_up(&mut self) {
-        for outlet in self.outlets.iter_mut().filter(|outlet| !outlet.is_empty() && !outlet.never_waits()) {
+        let waits = |outlet: &Outlet| !outlet.is_empty() && !outlet.never_waits();
+        if self.streams_are_one && waits(&self.outlets[0]) {
+            self.observer.passes_output(Moment::GivenUp);
+        }
+        for outlet in self.outlets.iter_mut().filter(|outlet| waits(outlet)) {
             outlet.give_up(io::ErrorKind::Interrupted.into());
         }
     }

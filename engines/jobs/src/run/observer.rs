@@ -1,0 +1,118 @@
+//! What those who watch a run are told, and how they answer.
+
+use super::{Question, Turn};
+use crate::halt::Halt;
+use crate::journal::Outcome;
+use crate::list::ListFault;
+use crate::start::StartFault;
+use crate::tree::{Spent, Survivor};
+use rustix::process::Pid;
+use std::io;
+use std::time::Duration;
+use sys::reap::Ended;
+use sys::spawn::Words;
+
+/// What somebody who watches is told.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A job has started.
+    Started(JobView<'a>, Pid),
+    /// A job has ended.
+    Ended(JobView<'a>, &'a JobEnd),
+    /// A job could not be started, and will not be.
+    NotStarted(u64, &'a Words, &'a StartFault),
+    /// A job's output could not be kept.
+    OutputLost(JobView<'a>, &'a io::Error),
+    /// A job has ended, and its output could not be passed on: it has failed.
+    NotDelivered(JobView<'a>, &'a io::Error),
+    /// A line cannot be read; none behind it will be.
+    BadLine(&'a ListFault),
+    /// The list cannot be read on.
+    BadInput(&'a io::Error),
+    /// Standard output or error cannot be written.
+    BadOutput(&'a io::Error),
+    /// The journal cannot be written; no more jobs start.
+    BadJournal(&'a io::Error),
+    /// An earlier run began this job, and nobody knows how it ended; it is run again.
+    Interrupted(JobView<'a>),
+    /// No more jobs start.
+    Stopping {
+        /// Jobs that run.
+        running: usize,
+        /// Jobs that were read and will not start.
+        dropped: usize,
+        /// Whether those that run are ended.
+        now: bool,
+        /// The rule that says so, if it is one.
+        rule: Option<Halt>,
+    },
+    /// A job was stopped, as it wants the terminal.
+    WantsTerminal(JobView<'a>, Turn),
+    /// The width has been changed by a signal.
+    Width(usize),
+    /// The run is over, and these processes of its jobs are not.
+    StillRun(&'a [Survivor]),
+}
+
+/// A job, as others see it.
+#[derive(Clone, Copy, Debug)]
+pub struct JobView<'a> {
+    /// Its number in the list.
+    pub number: u64,
+    /// The words that run.
+    pub words: &'a Words,
+    /// From 1.
+    pub attempt: u32,
+}
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug)]
+pub struct JobEnd {
+    /// Its process.
+    pub ended: Ended,
+    /// What it and the orphans of its group used.
+    pub spent: Spent,
+    /// Whether processes of its group go on.
+    pub leaves_processes: bool,
+    /// What that means.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub wall: Duration,
+    /// Whether it is run again.
+    pub is_tried_again: bool,
+    /// Bytes it printed through us: to standard output, to standard error.
+    pub printed_bytes: [u64; 2],
+}
+
+/// Around something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// It is about to be.
+    Before,
+    /// Some of a job's output has been, the rest follows: whatever else is written to the same place now stands in the midst of a line.
+    Within,
+    /// It has been.
+    After,
+    /// It never will be: nobody reads where it goes.
+    GivenUp,
+}
+
+/// Somebody who watches a run.
+pub trait Observer: Send {
+    /// Something happened.
+    fn tell(&mut self, event: &Event<'_>);
+    /// Outputs of jobs are about to be passed on, or have been.
+    fn passes_output(&mut self, moment: Moment) {
+        let _nothing_to_do = moment;
+    }
+    /// The question whether the job may start, where that is wanted; none where nobody can be asked.
+    fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn Question>> {
+        let _nobody = job;
+        None
+    }
+    /// A line to be put before a job's output.
+    fn heading(&mut self, job: JobView<'_>, pid: Pid) -> Option<Vec<u8>> {
+        let _none = (job, pid);
+        None
+    }
+}
