@@ -361,13 +361,20 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let look = progress::look(context, &job, args);
     let (progress, watched) = progress::start(context, &job, look, Arc::clone(&tally)).unzip();
     let mut teller = Teller::new(context, &job, args);
-    teller.shares_terminal = progress.is_some() && context.terminals.stdout;
+    teller.shares_terminal = [progress.is_some() && context.terminals.stdout, progress.is_some()];
     let source = job.source.take().expect("a plan has a source, and it is taken once").open()?;
     let plan::Books { journal, joblog, done } = books;
     let host = &context.host;
     let around = Surroundings { signals: &signals, host, streams, journal, joblog, done, total, tally, watched };
-    let ran =
-        run_jobs(job.options, source, lease, around, &mut teller).map_err(|fault| refused(&with_causes(&fault)))?;
+    let ran = run_jobs(job.options, source, lease, around, &mut teller);
+    // What is said from here on may wait for its reader: signals end that as they end any program.
+    signals.let_go(sys::signals::ENDING);
+    if let Ok(Ran { messages_given_up: true, stopped_by: Some(signal), .. }) = ran {
+        context.last_acts.perform();
+        sys::signals::die_by(signal);
+    }
+    teller.say_the_rest();
+    let ran = ran.map_err(|fault| refused(&with_causes(&fault)))?;
     let was_watched = look == progress::Look::Block && progress.is_some();
     drop(progress);
     // A hand that was asked for and not needed may still arrive.

@@ -2,7 +2,9 @@
 
 use super::{stdout, xjobs};
 use crate::place::{Place, Running, binary, child_of, said, wait_until};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use testkit::program::{Exit, Program, left_out};
@@ -327,20 +329,43 @@ fn a_job_wider_than_the_width_has_become_still_starts() {
     assert!(running.end().success() && place.has("wide"));
 }
 
+fn takes_more(pipe: &impl AsFd) -> bool {
+    let mut watched = [PollFd::new(pipe, PollFlags::OUT)];
+    poll(&mut watched, Some(&Timespec::default())).expect("it can be asked") > 0
+}
+
 #[test]
 fn outputs_for_a_reader_that_never_reads_are_given_up_when_asked_again() {
     let place = Place::new();
-    // With messages to tell in the end, which may go the same way.
-    place.write("list", "head -c 1000000 /dev/zero\nfalse\n");
-    for (signal, is_one_stream) in
-        [(Signal::INT, false), (Signal::TERM, false), (Signal::INT, true), (Signal::TERM, true)]
-    {
+    let signals = [Signal::INT, Signal::TERM];
+    let output = "head -c 1000000 /dev/zero\nfalse\n".to_owned();
+    let fills_pipe = "head -c 65536 /dev/zero\nfalse\n".to_owned();
+    let errors = "sh -c 'head -c 1000000 /dev/zero >&2'\nfalse\n".to_owned();
+    let messages = "false\n".repeat(2500);
+    // Which of both streams nobody reads; the run's last messages may go the same way.
+    let cases = [
+        (&output, [true, false]),
+        (&output, [true, true]),
+        (&fills_pipe, [true, true]),
+        (&errors, [false, true]),
+        (&messages, [false, true]),
+    ];
+    for ((list, is_piped), signal) in cases.into_iter().flat_map(|case| signals.map(|signal| (case, signal))) {
+        place.write("list", list);
         let (_never_read, writer) = std::io::pipe().expect("a pipe");
-        let errors = if is_one_stream { writer.try_clone().expect("a descriptor").into() } else { Stdio::null() };
+        let stream = |is_piped: bool| match is_piped {
+            true => writer.try_clone().expect("a descriptor").into(),
+            false => Stdio::null(),
+        };
         let mut command = Command::new("env");
-        command.arg("--default-signal=INT,TERM").arg(binary()).args(["xjobs", "-s", "list"]);
-        command.current_dir(place.folder()).env("MH_CREW_DIR", "").stderr(errors).stdout(writer);
+        command.arg("--default-signal=INT,TERM").arg(binary()).args(["xjobs", "-j1", "-s", "list"]);
+        command
+            .current_dir(place.folder())
+            .env("MH_CREW_DIR", "")
+            .stdout(stream(is_piped[0]))
+            .stderr(stream(is_piped[1]));
         let mut running = Running { child: command.stdin(Stdio::null()).spawn().expect("the program starts") };
+        wait_until("the pipe is full", || !takes_more(&writer));
         let is_over = |running: &mut Running| running.child.try_wait().expect("it can be asked").is_some();
         wait_until("it has ended", || {
             std::thread::sleep(std::time::Duration::from_millis(200));
@@ -348,6 +373,20 @@ fn outputs_for_a_reader_that_never_reads_are_given_up_when_asked_again() {
         });
         assert_eq!(running.end().signal(), Some(signal.as_raw()));
     }
+}
+
+#[test]
+fn messages_that_nobody_reads_hold_up_no_timeout() {
+    let place = Place::new();
+    let mark = format!("1240.{}", std::process::id());
+    place.write("list", format!("sleep {mark}\n{}", format!("false {}\n", "a".repeat(80)).repeat(800)));
+    let (_never_read, writer) = std::io::pipe().expect("a pipe");
+    let mut command = Command::new(binary());
+    command.args(["xjobs", "-j2", "--timeout", "3", "-s", "list"]).current_dir(place.folder()).env("MH_CREW_DIR", "");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer.try_clone().expect("a descriptor"));
+    let _running = Running { child: command.spawn().expect("the program starts") };
+    wait_until("nobody could be told more", || !takes_more(&writer));
+    wait_until("the job was ended in time", || marked(&mark).is_empty());
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn the_file_of_all_jobs_is_added_to_by_the_run_that_resumes() {
 fn a_file_that_is_no_journal_is_kept_as_it_is() {
     let place = Place::new();
     let options = ["--journal mine", "--journal mine --resume", "--joblog +mine", "--joblog mine --resume"];
-    let files = ["my data\n", "{\n  \"name\": 1\n}\n", "\nmy data\n", "S\nmy data\n"];
+    let files = ["my data\n", "{\n  \"name\": 1\n}\n", "{\"name\":1}\n", "\nmy data\n", "S\nmy data\n"];
     for (option, file) in options.iter().flat_map(|option| files.map(|file| (option, file))) {
         place.write("mine", file.as_bytes());
         let outcome = place.shell(&format!("\"$mh\" xjobs {option} echo ::: 1"));
@@ -212,7 +212,8 @@ fn a_file_that_is_no_journal_is_kept_as_it_is() {
         assert_eq!(place.read("mine"), file.as_bytes());
     }
     // A journal whose first line was torn, and lines that were taken out of a log.
-    let script = "printf '{' > j; \"$mh\" xjobs --journal j true ::: 1 && \"$mh\" xjobs --journal j --resume true ::: 1 && \
+    let script = "printf '{' > j; \"$mh\" xjobs --journal j true ::: 1 && grep -v begin j > k && \"$mh\" xjobs --journal k true ::: 1 && \
+                  printf '{\"beg' > t; \"$mh\" xjobs --journal t true ::: 1 && \"$mh\" xjobs --journal j --resume true ::: 1 && \
                   \"$mh\" xjobs --joblog l echo ::: 1 && grep 1 l > taken && \"$mh\" xjobs --joblog taken --resume echo ::: 1 2";
     let outcome = place.shell(script);
     assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(0), "1\n2\n"), "{}", said(&outcome));

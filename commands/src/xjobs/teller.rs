@@ -13,21 +13,25 @@ use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Question, Ran, Turn};
 use jobs::tree::Survivor;
 use rustix::process::Pid;
 use sys::reap::How;
-use terminal::{Messages, Verbosity};
+use terminal::{Kept, Messages, Verbosity};
 
 /// LIMIT: a command in a message; longer ones are cut.
 const COMMAND_LETTERS_MAX: usize = 100;
 
 /// Tells what happens.
 pub struct Teller {
+    /// Those of the run, which go where the errors of jobs go.
     messages: Messages,
+    kept: Kept,
+    /// Those on which progress is shown.
+    around: Messages,
     list_name: String,
     called: Called,
     level: u8,
     shows_usage: bool,
     shows_total: bool,
-    /// Outputs of jobs go to the terminal on which progress is shown.
-    pub shares_terminal: bool,
+    /// Which of both streams go to the terminal on which progress is shown.
+    pub shares_terminal: [bool; 2],
 }
 
 /// Whether the end has been told.
@@ -42,15 +46,23 @@ pub enum Told {
 impl Teller {
     /// At the level that was asked for: errors alone, unless called by the old name.
     pub fn new(context: &Context, job: &Job, args: &XjobsArgs) -> Self {
+        let (messages, kept) = context.messages.kept();
         Self {
-            messages: context.messages.clone(),
+            messages,
+            kept,
+            around: context.messages.clone(),
             list_name: job.list_name.clone(),
             called: job.called,
             level: args.verbosity.unwrap_or(1),
             shows_usage: !args.no_usage,
             shows_total: args.total_time,
-            shares_terminal: false,
+            shares_terminal: [false; 2],
         }
+    }
+
+    /// Says what the run has not come to say.
+    pub fn say_the_rest(&self) {
+        self.around.pass_on(&self.kept);
     }
 
     /// The end of a run.
@@ -58,7 +70,7 @@ impl Teller {
         if self.shows_total {
             let seconds = ran.measures.wall_ns as f64 / 1e9;
             let text = format!("{} jobs in {seconds:.3} sec.", ran.measures.starts);
-            self.messages.in_words_of_others(Verbosity::Quiet, &text);
+            self.around.in_words_of_others(Verbosity::Quiet, &text);
         }
         if self.called == Called::OldName { Told::InOldWords } else { Told::Nothing }
     }
@@ -189,19 +201,17 @@ impl Observer for Teller {
         }
     }
 
-    fn passes_output(&mut self, moment: Moment) {
+    fn passes_output(&mut self, moment: Moment, streams: [bool; 2]) {
+        let is_shared = (0..streams.len()).any(|stream| streams[stream] && self.shares_terminal[stream]);
         match moment {
-            Moment::Before if self.shares_terminal => self.messages.make_room(),
-            Moment::Before => {}
-            Moment::Within => self.messages.hold(),
-            Moment::GivenUp => self.messages.give_up(),
-            Moment::After => {
-                self.messages.release();
-                if self.shares_terminal {
-                    self.messages.take_room_back();
-                }
-            }
+            Moment::Before if is_shared => self.around.make_room(),
+            Moment::After if is_shared => self.around.take_room_back(),
+            Moment::Before | Moment::After => {}
         }
+    }
+
+    fn take_messages(&mut self) -> Vec<u8> {
+        self.kept.take()
     }
 
     fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn Question>> {

@@ -198,6 +198,15 @@ struct AnyLine {
     made: Vec<String>,
 }
 
+/// How the lines of a journal begin, each by what it tells; the user may have taken out the first ones.
+const BEGINNINGS: [&[u8]; 5] = [b"{\"begin\":", b"{\"made\":[", b"{\"job\":", b"{\"late\":", b"{\"strays\":"];
+
+/// Whether a line is one of a journal, as far as it goes: a crash may have cut it off.
+fn is_begun_as_ours(line: &[u8]) -> bool {
+    let is_cut_off = |beginning: &&[u8]| line.len() > 1 && beginning.starts_with(line);
+    BEGINNINGS.iter().any(|beginning| line.starts_with(beginning) || is_cut_off(beginning))
+}
+
 /// A journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
@@ -208,7 +217,7 @@ impl Journal {
     /// Opens `path` to add to it; `WouldBlock` says that another run has it, `InvalidData` that it is no journal. A last line that a crash cut off
     /// is ended first.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { book: Book::open(path, b"{", |line| line.starts_with(b"{\""))? })
+        Ok(Self { book: Book::open(path, b"{", is_begun_as_ours)? })
     }
 
     /// Notes that a job is about to begin, and which files it has made.

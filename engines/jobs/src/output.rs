@@ -243,8 +243,20 @@ fn named_and_unlinked(folder: &Path) -> io::Result<File> {
 /// Something to be written.
 #[derive(Debug)]
 pub(crate) enum Part {
-    Bytes { bytes: Vec<u8>, from: usize },
-    File { file: File, from: u64, to: u64 },
+    Bytes {
+        bytes: Vec<u8>,
+        from: usize,
+    },
+    /// No job's, but the run's own.
+    Message {
+        bytes: Vec<u8>,
+        from: usize,
+    },
+    File {
+        file: File,
+        from: u64,
+        to: u64,
+    },
 }
 
 impl Part {
@@ -252,17 +264,21 @@ impl Part {
         Self::Bytes { bytes: bytes.into(), from: 0 }
     }
 
+    pub fn message(bytes: Vec<u8>) -> Self {
+        Self::Message { bytes, from: 0 }
+    }
+
     /// What it takes for as long as any of it waits.
     pub fn weight(&self) -> Weight {
         match self {
-            Self::Bytes { bytes, .. } => Weight { bytes: bytes.len() as u64, files: 0 },
+            Self::Bytes { bytes, .. } | Self::Message { bytes, .. } => Weight { bytes: bytes.len() as u64, files: 0 },
             Self::File { .. } => Weight { bytes: 0, files: 1 },
         }
     }
 
     fn len(&self) -> u64 {
         match self {
-            Self::Bytes { bytes, from } => (bytes.len() - from) as u64,
+            Self::Bytes { bytes, from } | Self::Message { bytes, from } => (bytes.len() - from) as u64,
             Self::File { from, to, .. } => to - from,
         }
     }
@@ -296,8 +312,6 @@ pub(crate) struct Outlet {
     waiting: Waiting,
     parts: VecDeque<Part>,
     weight: Weight,
-    /// Of the first part some has been written.
-    is_within_part: bool,
     /// Parts that have been put in, and that have been written, since the beginning.
     pushed: u64,
     passed: u64,
@@ -359,7 +373,6 @@ impl Outlet {
             waiting,
             parts: VecDeque::new(),
             weight: Weight::default(),
-            is_within_part: false,
             pushed: 0,
             passed: 0,
             fault: None,
@@ -424,11 +437,6 @@ impl Outlet {
         self.waiting == Waiting::Never
     }
 
-    /// Whether some of a part has been written, and some has not.
-    pub fn is_within_part(&self) -> bool {
-        self.is_within_part && !self.parts.is_empty()
-    }
-
     /// Whether nobody reads it any more: a pipe without a reader.
     pub fn reader_has_left(&self) -> bool {
         let mut watched = [PollFd::new(&self.descriptor, PollFlags::empty())];
@@ -440,7 +448,7 @@ impl Outlet {
         let mut passed = 0;
         while let Some(part) = self.parts.front_mut() {
             let written = match part {
-                Part::Bytes { bytes, from } => {
+                Part::Bytes { bytes, from } | Part::Message { bytes, from } => {
                     write_some(&self.descriptor, self.waiting, &bytes[*from..]).inspect(|count| *from += count)
                 }
                 Part::File { file, from, to } => {
@@ -455,22 +463,29 @@ impl Outlet {
             match written {
                 Ok(count) => {
                     passed += count as u64;
-                    self.is_within_part = part.len() > 0;
                     if part.len() == 0 {
-                        self.weight = self.weight.without(part.weight());
-                        self.passed += 1;
-                        self.parts.pop_front();
+                        self.drop_first();
                     }
                     if passed >= PASSED_BYTES_MAX && !self.parts.is_empty() {
                         return Passed::WouldWait;
                     }
                 }
                 Err(Refusal::WouldWait) => return Passed::WouldWait,
+                // A place for messages that takes none is nobody's failure: there is no better one to say so.
+                Err(_) if matches!(part, Part::Message { .. }) => self.drop_first(),
                 Err(Refusal::ReaderGone) => return Passed::ReaderGone,
                 Err(Refusal::Failed(error)) => return Passed::Failed(error),
             }
         }
         Passed::All
+    }
+
+    /// The first part has been written, or need not be.
+    fn drop_first(&mut self) {
+        if let Some(part) = self.parts.pop_front() {
+            self.weight = self.weight.without(part.weight());
+            self.passed += 1;
+        }
     }
 }
 

@@ -112,6 +112,8 @@ pub struct Ran {
     pub stopped_by: Option<i32>,
     /// Whether nobody read the output any more.
     pub reader_gone: bool,
+    /// Nobody read what was said, and the run was ended all the same: what else there is to say would wait as well.
+    pub messages_given_up: bool,
     /// Whether the list, an output or the journal failed; it has been told.
     pub is_incomplete: bool,
     /// Jobs that ran when it was stopped, and were ended.
@@ -244,6 +246,8 @@ struct Runner<'a> {
     outlet_goes_on: [bool; 2],
     /// Standard output and error are the same file, pipe or terminal.
     streams_are_one: bool,
+    /// What would wait for its reader is lost: it may never read on, and the run is to end.
+    gives_outputs_up: bool,
     delivery: delivery::Delivery,
     /// Files that attempts of jobs made which have not come to their end.
     made: HashMap<u64, Vec<Mark>>,
@@ -407,6 +411,7 @@ impl<'a> Runner<'a> {
             outlet_is_watched: [false; 2],
             outlet_goes_on: [false; 2],
             streams_are_one: are_one(&around.streams)?,
+            gives_outputs_up: false,
             delivery: delivery::Delivery::default(),
             made: HashMap::new(),
             keys: Keys::new(&options.folder, &options.defaults),

@@ -164,6 +164,19 @@ impl SignalQueue {
         Ok(arrived.collect())
     }
 
+    /// Holds `members` back no more in the calling thread: one that has arrived meanwhile has its way now.
+    pub fn let_go(&self, members: &[i32]) {
+        // SAFETY: an all-zero sigset_t is a valid object for sigemptyset to fill; the numbers are valid constants.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut set);
+            for &signal in members {
+                libc::sigaddset(&mut set, signal);
+            }
+            libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
+        }
+    }
+
     /// Lets the signals through again.
     pub fn close(self) {
         // SAFETY: the mask was filled when the queue was opened; a null old set is allowed.

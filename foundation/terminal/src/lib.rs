@@ -12,7 +12,7 @@ mod screen;
 mod table;
 mod units;
 
-pub use messages::{Messages, Verbosity};
+pub use messages::{Kept, Messages, Verbosity};
 pub use output::{Colour, Delivery, Destination, Output, StandardOutput, standard_output_columns};
 pub use progress::{Progress, ProgressSample, render_line};
 pub use quote::{printable, quote, quote_text};

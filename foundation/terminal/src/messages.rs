@@ -4,7 +4,8 @@
 use crate::quote::printable;
 use crate::screen::Screen;
 use std::fmt;
-use std::sync::Arc;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +26,27 @@ pub enum Verbosity {
 pub struct Messages {
     verbosity: Verbosity,
     screen: Arc<Screen>,
+}
+
+/// What was said and has not been written.
+#[derive(Clone, Debug, Default)]
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    /// Takes it: whole lines.
+    pub fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// LIMIT: more hints than this are a manual page.
@@ -109,19 +131,15 @@ impl Messages {
         self.screen.write_above(&lines);
     }
 
-    /// Somebody else is within a line of what goes where messages go: they wait.
-    pub fn hold(&self) {
-        self.screen.hold();
+    /// Messages of the same verbosity that nobody writes: they are kept for who takes them, and writes when there is room.
+    pub fn kept(&self) -> (Self, Kept) {
+        let kept = Kept::default();
+        (Self { verbosity: self.verbosity, screen: Arc::new(Screen::into_writer(Box::new(kept.clone()))) }, kept)
     }
 
-    /// The line has ended: what waited is said.
-    pub fn release(&self) {
-        self.screen.release();
-    }
-
-    /// Nobody reads them: nothing is said any more, and what waited is dropped. A write might wait for ever.
-    pub fn give_up(&self) {
-        self.screen.give_up();
+    /// Writes what was kept.
+    pub fn pass_on(&self, kept: &Kept) {
+        self.screen.write_above(&String::from_utf8_lossy(&kept.take()));
     }
 
     /// Somebody else begins to write to the terminal that progress is shown on.
@@ -173,6 +191,20 @@ mod tests {
         let hints = ["first".to_owned(), "second".to_owned(), "third".to_owned()];
         let text = said(Verbosity::Normal, |messages| messages.error("mh tamp", "read 'a.gz': no such file", &hints));
         assert_eq!(text, "mh tamp: could not read 'a.gz': no such file\n  hint: first\n  hint: second\n");
+    }
+
+    #[test]
+    fn what_is_kept_is_written_by_who_takes_it_or_when_it_is_passed_on() {
+        let (screen, written) = fake::screen(None);
+        let messages = Messages::on(screen, Verbosity::Normal);
+        let (keeping, kept) = messages.kept();
+        keeping.note("mh", "one");
+        keeping.detail("mh", "not said");
+        assert_eq!((kept.take(), written.text().as_str()), (b"mh: one\n".to_vec(), ""));
+        keeping.note("mh", "two");
+        messages.pass_on(&kept);
+        messages.pass_on(&kept);
+        assert_eq!(written.text(), "mh: two\n");
     }
 
     #[test]

@@ -19,12 +19,7 @@ struct Surface {
     gives_way: bool,
     /// Somebody else has written to it: where the cursor stands is not known.
     is_astray: bool,
-    /// Text that waits until somebody else has ended a line.
-    held: Option<String>,
 }
-
-/// LIMIT: text that waits. What is said besides is written at once: a broken line is less bad than no bound.
-const HELD_BYTES_MAX: usize = 1 << 20;
 
 /// Where a progress line could be drawn.
 enum View {
@@ -46,8 +41,13 @@ impl Screen {
         Self::new(Box::new(io::stderr()), view)
     }
 
+    /// No terminal: what is written goes to `sink` as it is.
+    pub(crate) fn into_writer(sink: Box<dyn Write + Send>) -> Self {
+        Self::new(sink, View::None)
+    }
+
     fn new(sink: Box<dyn Write + Send>, view: View) -> Self {
-        let surface = Surface { sink, line: String::new(), gives_way: false, is_astray: false, held: None };
+        let surface = Surface { sink, line: String::new(), gives_way: false, is_astray: false };
         Self { surface: Mutex::new(surface), view }
     }
 
@@ -69,9 +69,6 @@ impl Screen {
     /// Writes whole lines above the progress line.
     pub(crate) fn write_above(&self, text: &str) {
         let mut surface = self.lock();
-        if let Some(held) = surface.held.as_mut().filter(|held| held.len() + text.len() <= HELD_BYTES_MAX) {
-            return held.push_str(text);
-        }
         let text = match surface.line.as_str() {
             "" => text.to_owned(),
             line => format!("{}{text}{line}", erased(line)),
@@ -109,25 +106,6 @@ impl Screen {
         self.lock().gives_way = false;
     }
 
-    /// Keeps text until [`Screen::release`]: somebody else is within a line.
-    pub(crate) fn hold(&self) {
-        self.lock().held.get_or_insert_default();
-    }
-
-    /// Writes nothing any more.
-    pub(crate) fn give_up(&self) {
-        let mut surface = self.lock();
-        (surface.held, surface.sink) = (None, Box::new(io::sink()));
-    }
-
-    /// Writes what was kept.
-    pub(crate) fn release(&self) {
-        let held = self.lock().held.take().unwrap_or_default();
-        if !held.is_empty() {
-            self.write_above(&held);
-        }
-    }
-
     /// Removes the progress line.
     pub(crate) fn clear(&self) {
         let mut surface = self.lock();
@@ -145,12 +123,6 @@ impl Screen {
 
     fn lock(&self) -> MutexGuard<'_, Surface> {
         self.surface.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        self.release();
     }
 }
 
@@ -224,26 +196,6 @@ pub(crate) mod fake {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_held_is_written_when_it_is_released() {
-        let (screen, written) = fake::screen(None);
-        screen.hold();
-        screen.write_above("one\n");
-        screen.hold();
-        screen.write_above("two\n");
-        assert_eq!(written.text(), "");
-        screen.release();
-        screen.release();
-        screen.write_above("three\n");
-        assert_eq!(written.text(), "one\ntwo\nthree\n");
-        screen.hold();
-        screen.write_above("four\n");
-        screen.give_up();
-        screen.release();
-        screen.write_above("five\n");
-        assert_eq!(written.text(), "one\ntwo\nthree\n");
-    }
 
     #[test]
     fn text_stands_above_the_line_which_is_drawn_again() {

@@ -2,9 +2,7 @@
 //! Once interrupted no job starts, twice those that run are ended, three times at once.
 
 use super::starters::Mover;
-use super::{Event, Moment, Runner, Running, Stop};
-use crate::output::Outlet;
-use std::io;
+use super::{Event, Runner, Running, Stop};
 use std::time::{Duration, Instant};
 use sys::reap::signal_group;
 use sys::signals::{number, stop_here};
@@ -29,7 +27,7 @@ impl Runner<'_> {
                 number::SIGTERM | number::SIGHUP | number::SIGQUIT => {
                     self.ran.stopped_by.get_or_insert(arrived.signal);
                     if self.stop == Stop::Now && self.running == 0 {
-                        self.give_outputs_up();
+                        self.gives_outputs_up = true;
                     }
                     self.stop_jobs(Stop::Now);
                 }
@@ -55,19 +53,8 @@ impl Runner<'_> {
             2 => self.stop_jobs(Stop::Now),
             _ => {
                 self.signal_jobs(number::SIGKILL);
-                self.give_outputs_up();
+                self.gives_outputs_up = true;
             }
-        }
-    }
-
-    /// Whoever reads them may never read on, and the run is to end.
-    fn give_outputs_up(&mut self) {
-        let waits = |outlet: &Outlet| !outlet.is_empty() && !outlet.never_waits();
-        if self.streams_are_one && waits(&self.outlets[0]) {
-            self.observer.passes_output(Moment::GivenUp);
-        }
-        for outlet in self.outlets.iter_mut().filter(|outlet| waits(outlet)) {
-            outlet.give_up(io::ErrorKind::Interrupted.into());
         }
     }
 

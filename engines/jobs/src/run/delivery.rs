@@ -38,8 +38,6 @@ pub(super) struct Owed {
     pub printed: [bool; 2],
     /// How far each outlet must have come for all of it to be passed on.
     marks: [u64; 2],
-    /// How far standard output had to come before it is its turn.
-    begin: u64,
 }
 
 impl Owed {
@@ -47,7 +45,7 @@ impl Owed {
         if let Some(more) = &mut running.pending.spec.more {
             more.block = None;
         }
-        Box::new(Self { running, end, parts, printed, marks: [0; 2], begin: 0 })
+        Box::new(Self { running, end, parts, printed, marks: [0; 2] })
     }
 
     /// What is known of it, besides its output.
@@ -164,7 +162,6 @@ impl Runner<'_> {
     }
 
     fn push(&mut self, mut owed: Box<Owed>) {
-        owed.begin = self.outlets[0].pushed();
         for (stream, outlet) in self.outlets.iter_mut().enumerate() {
             std::mem::take(&mut owed.parts[stream]).into_iter().for_each(|part| outlet.push(part));
             owed.marks[stream] = if owed.printed[stream] { outlet.pushed() } else { 0 };
@@ -174,8 +171,10 @@ impl Runner<'_> {
 
     /// Passes on what can be. What cannot be now is watched afterwards: also what was let go by a failure on the way.
     pub(super) fn pass_outputs_on(&mut self) {
+        self.queue_messages();
         loop {
             self.pass_once();
+            self.queue_messages();
             let is_forgotten = |number: usize| !self.outlets[number].is_empty() && !self.outlet_is_watched[number];
             if !(0..self.outlets.len()).any(is_forgotten) {
                 return;
@@ -184,33 +183,37 @@ impl Runner<'_> {
     }
 
     fn pass_once(&mut self) {
-        if self.outlets.iter().all(Outlet::is_empty) {
+        let waiting = self.outlets.each_ref().map(|outlet| !outlet.is_empty());
+        if waiting.contains(&true) {
+            self.observer.passes_output(Moment::Before, waiting);
+            self.pass_waiting_outputs_on();
+            self.observer.passes_output(Moment::After, waiting);
+        } else {
             // Nothing to pass on, and nothing that is still watched.
             (0..self.outlets.len()).for_each(|number| self.watch_outlet(number, false));
-            if self.streams_are_one {
-                // What was passed on in part may have been given up.
-                self.observer.passes_output(Moment::After);
-            }
-        } else {
-            self.observer.passes_output(Moment::Before);
-            self.pass_waiting_outputs_on();
-            let is_within = self.streams_are_one && self.is_within_output();
-            self.observer.passes_output(if is_within { Moment::Within } else { Moment::After });
         }
         self.close_books();
     }
 
-    /// Whether some of a job's output has been passed on, and some has not.
-    fn is_within_output(&self) -> bool {
-        let passed = self.outlets[0].passed();
-        let next = self.delivery.under_way.iter().find(|owed| owed.marks[0] > passed);
-        self.outlets[0].is_within_part() || next.is_some_and(|owed| owed.begin < passed)
+    /// What is said waits for a slow reader as outputs do, and holds up nobody; in the same place it stands between them.
+    fn queue_messages(&mut self) {
+        let text = self.observer.take_messages();
+        let outlet = self.outlet_of_messages();
+        self.outlets[outlet].push(Part::message(text));
+    }
+
+    fn outlet_of_messages(&self) -> usize {
+        if self.streams_are_one { 0 } else { 1 }
     }
 
     fn pass_waiting_outputs_on(&mut self) {
         for number in 0..self.outlets.len() {
             match self.outlets[number].pass_on() {
                 Passed::All => self.watch_outlet(number, false),
+                Passed::WouldWait if self.gives_outputs_up && !self.outlets[number].never_waits() => {
+                    self.outlets[number].give_up(io::ErrorKind::Interrupted.into());
+                    self.ran.messages_given_up |= number == self.outlet_of_messages();
+                }
                 Passed::WouldWait => self.watch_outlet(number, true),
                 Passed::ReaderGone if number == 0 && !self.only_errors_come() => {
                     self.outlets[number].give_up(io::ErrorKind::BrokenPipe.into());

@@ -89,21 +89,21 @@ pub struct JobEnd {
 pub enum Moment {
     /// It is about to be.
     Before,
-    /// Some of a job's output has been, the rest follows: whatever else is written to the same place now stands in the midst of a line.
-    Within,
     /// It has been.
     After,
-    /// It never will be: nobody reads where it goes.
-    GivenUp,
 }
 
 /// Somebody who watches a run.
 pub trait Observer: Send {
     /// Something happened.
     fn tell(&mut self, event: &Event<'_>);
-    /// Outputs of jobs are about to be passed on, or have been.
-    fn passes_output(&mut self, moment: Moment) {
-        let _nothing_to_do = moment;
+    /// Something is about to be written to standard output, to standard error, or has been.
+    fn passes_output(&mut self, moment: Moment, streams: [bool; 2]) {
+        let _nothing_to_do = (moment, streams);
+    }
+    /// Whole lines it has to say since it was asked last: they go to standard error in their turn, as outputs of jobs do.
+    fn take_messages(&mut self) -> Vec<u8> {
+        Vec::new()
     }
     /// The question whether the job may start, where that is wanted; none where nobody can be asked.
     fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn Question>> {
