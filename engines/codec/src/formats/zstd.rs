@@ -1,10 +1,13 @@
 //! Zstandard (RFC 8878): independent frames with a seek table behind them, or one frame by the library's own threads.
 //! Frames whose header tells a bearable size are decoded in parallel, whoever made them; larger ones as a stream.
 
+mod blocks;
 mod container;
 mod cut;
 mod decode;
 mod encode;
+mod kernel;
+mod own_frames;
 
 use super::skippable;
 use crate::error::CodecError;

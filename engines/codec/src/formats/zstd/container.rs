@@ -8,6 +8,9 @@ pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Longest frame header, magic included.
 pub(super) const HEADER_BYTES_MAX: usize = 18;
 
+/// Length of a block header (RFC 8878 section 3.1.1.2).
+pub(super) const BLOCK_HEADER_BYTES: usize = 3;
+
 /// No block decodes to more (RFC 8878 section 3.1.1.2.4).
 pub(super) const BLOCK_BYTES_MAX: u64 = 128 << 10;
 
@@ -75,7 +78,7 @@ pub(super) struct BlockHeader {
 }
 
 /// Reads a block header.
-pub(super) fn parse_block_header(bytes: [u8; 3]) -> Result<BlockHeader, Defect> {
+pub(super) fn parse_block_header(bytes: [u8; BLOCK_HEADER_BYTES]) -> Result<BlockHeader, Defect> {
     let [low, middle, high] = bytes;
     let word = u32::from_le_bytes([low, middle, high, 0]);
     let size = u64::from(word >> 3);

@@ -4,7 +4,9 @@
 //! The seek table itself is not used for this: hopping costs 0.3 us a block and cannot be lied to.
 //! Policy after the last frame: anything that is no frame is an error, as for the zstd tool.
 
-use super::container::{BLOCK_BYTES_MAX, FrameHeader, HEADER_BYTES_MAX, MAGIC, parse_block_header, parse_frame_header};
+use super::container::{
+    BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, FrameHeader, HEADER_BYTES_MAX, MAGIC, parse_block_header, parse_frame_header,
+};
 use super::decode::FrameStream;
 use crate::error::Defect;
 use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace, check_stream_bytes};
@@ -102,7 +104,7 @@ fn frame_length(input: &mut PackedReader, header: &FrameHeader, plain_bytes: u64
     let longest = plain_bytes + plain_bytes / 64 + blocks * 64 + (1 << 10);
     let mut length = header.bytes as u64;
     loop {
-        let mut bytes = [0; 3];
+        let mut bytes = [0; BLOCK_HEADER_BYTES];
         if length > longest || input.peek_at(length, &mut bytes)? < bytes.len() {
             return Ok(None);
         }

@@ -1,0 +1,136 @@
+//! The entropy coder: libzstd's, handed one block's sequences and literals at a time as a frame of its own.
+//! It finds no matches, and knows nothing of the frame that the block goes into.
+//! LIE: zstd.h says that sequences handed over use repeat codes only where the library looks for them, which is slow. In libzstd
+//! 1.5.7, the one that is linked, `ZSTD_compressSequencesAndLiterals` with `ZSTD_c_repcodeResolution` off adds 3 to each `offset`
+//! in 32 bits, looks at nothing, and writes the sum as Offset_Value (RFC 8878, 3.1.1.3.2.1.1). So a distance is handed over as it is
+//! and repeat code 1, 2 or 3 as code - 3, wrapping. What the library notes of repeat codes is for later blocks of a frame; here
+//! each block is its frame's only one. One that reads `offset` otherwise fails the tests of `own_frames`.
+#![expect(unsafe_code, reason = "the safe binding has no such call and does not lend its context")]
+// Invariants all blocks below rest on:
+//  1. `context` was made by `ZSTD_createCCtx`, is owned by this struct alone and freed once;
+//  2. a `Found` comes from the finder: its sequences have offsets that are a value less 3, matches of 4 bytes or more, a
+//     delimiter at the end and nowhere else; its literals are as many as they say, with more than 8 bytes of room behind them.
+
+use super::super::container::{BLOCK_HEADER_BYTES, HEADER_BYTES_MAX, parse_frame_header};
+use super::{BLOCK_BYTES_MAX, Found};
+use crate::error::CodecError;
+use std::ptr::NonNull;
+use zstd_safe::get_error_name;
+use zstd_safe::zstd_sys::{
+    ZSTD_CCtx, ZSTD_CCtx_reset, ZSTD_CCtx_setParameter, ZSTD_ParamSwitch_e, ZSTD_ResetDirective, ZSTD_SequenceFormat_e,
+    ZSTD_cParameter, ZSTD_compressSequencesAndLiterals, ZSTD_createCCtx, ZSTD_freeCCtx, ZSTD_isError,
+};
+
+/// Room for a packed block. Half as much again as it may have in the end: where the library's coder of literals cannot run out
+/// of room it does not look for the end.
+const ROOM_BYTES: usize = HEADER_BYTES_MAX + BLOCK_HEADER_BYTES + BLOCK_BYTES_MAX / 2 * 3;
+
+/// What the library's context holds (a test asks it), and the room.
+pub(super) const HELD_BYTES: usize = CONTEXT_BYTES + ROOM_BYTES;
+const CONTEXT_BYTES: usize = 640 << 10;
+
+/// A context of libzstd that packs blocks of level 3.
+pub struct EntropyCoder {
+    context: NonNull<ZSTD_CCtx>,
+    room: Box<[u8]>,
+}
+
+// SAFETY: a context belongs to no thread: it may go to another as long as one at a time uses it, which `&mut self` sees to.
+unsafe impl Send for EntropyCoder {}
+
+impl EntropyCoder {
+    /// A context with tables as small as they get: it is never asked to find a match.
+    ///
+    /// # Errors
+    ///
+    /// The library's, for want of memory.
+    pub fn new() -> Result<Self, CodecError> {
+        // SAFETY: no conditions.
+        let context = NonNull::new(unsafe { ZSTD_createCCtx() }).ok_or_else(no_context)?;
+        let mut coder = Self { context, room: vec![0; ROOM_BYTES].into_boxed_slice() };
+        coder.set(ZSTD_cParameter::ZSTD_c_compressionLevel, 3)?;
+        coder.set(ZSTD_cParameter::ZSTD_c_windowLog, BLOCK_BYTES_MAX.ilog2() as i32)?;
+        coder.set(ZSTD_cParameter::ZSTD_c_hashLog, 6)?;
+        coder.set(ZSTD_cParameter::ZSTD_c_chainLog, 6)?;
+        // Our shortest match: the library makes room for as many sequences as a block can have of those.
+        coder.set(ZSTD_cParameter::ZSTD_c_minMatch, 4)?;
+        // `ZSTD_c_stableInBuffer` and `ZSTD_c_stableOutBuffer` of its header: no streams, so no buffers for them.
+        coder.set(ZSTD_cParameter::ZSTD_c_experimentalParam9, 1)?;
+        coder.set(ZSTD_cParameter::ZSTD_c_experimentalParam10, 1)?;
+        // `ZSTD_c_blockDelimiters` and `ZSTD_c_repcodeResolution` of its header.
+        let explicit = ZSTD_SequenceFormat_e::ZSTD_sf_explicitBlockDelimiters;
+        coder.set(ZSTD_cParameter::ZSTD_c_experimentalParam11, explicit as i32)?;
+        coder.set(ZSTD_cParameter::ZSTD_c_experimentalParam19, ZSTD_ParamSwitch_e::ZSTD_ps_disable as i32)?;
+        Ok(coder)
+    }
+
+    fn set(&mut self, parameter: ZSTD_cParameter, value: i32) -> Result<(), CodecError> {
+        // SAFETY: invariant 1.
+        let code = unsafe { ZSTD_CCtx_setParameter(self.context.as_ptr(), parameter, value) };
+        if is_error(code) {
+            return Err(CodecError::Library { library: "zstd", message: get_error_name(code).to_owned() });
+        }
+        Ok(())
+    }
+
+    /// The content of a compressed block (RFC 8878, 3.1.1.3) that decodes to what was found. `None`: the library does not make
+    /// it smaller.
+    pub fn pack(&mut self, found: &Found) -> Option<&[u8]> {
+        let (sequences, (literals, literal_count)) = (found.sequences(), found.literals());
+        // SAFETY: invariants 1 and 2; the library writes no more than there is room.
+        let code = unsafe {
+            ZSTD_compressSequencesAndLiterals(
+                self.context.as_ptr(),
+                self.room.as_mut_ptr().cast(),
+                self.room.len(),
+                sequences.as_ptr(),
+                sequences.len(),
+                literals.as_ptr().cast(),
+                literal_count,
+                literals.len(),
+                found.block_bytes(),
+            )
+        };
+        if is_error(code) {
+            // SAFETY: invariant 1.
+            unsafe { ZSTD_CCtx_reset(self.context.as_ptr(), ZSTD_ResetDirective::ZSTD_reset_session_only) };
+            return None;
+        }
+        let frame = &self.room[..code];
+        let header = parse_frame_header(frame).ok().flatten()?;
+        frame.get(header.bytes + BLOCK_HEADER_BYTES..)
+    }
+}
+
+impl Drop for EntropyCoder {
+    fn drop(&mut self) {
+        // SAFETY: invariant 1.
+        unsafe { ZSTD_freeCCtx(self.context.as_ptr()) };
+    }
+}
+
+fn no_context() -> CodecError {
+    CodecError::Library { library: "zstd", message: "no memory for a context".to_owned() }
+}
+
+fn is_error(code: usize) -> bool {
+    // SAFETY: no conditions.
+    unsafe { ZSTD_isError(code) != 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Finder;
+    use super::*;
+
+    #[test]
+    fn a_context_holds_what_is_planned() {
+        let plain = testkit::data::mixed(BLOCK_BYTES_MAX, 1);
+        let (mut finder, mut found, mut coder) = (Finder::new(), Found::new(), EntropyCoder::new().expect("memory"));
+        finder.begin(&plain).next_block(plain.len(), &mut found);
+        assert!(coder.pack(&found).is_some());
+        // SAFETY: invariant 1.
+        let held = unsafe { zstd_safe::zstd_sys::ZSTD_sizeof_CCtx(coder.context.as_ptr()) };
+        assert!(held <= CONTEXT_BYTES && held > CONTEXT_BYTES / 2, "it holds {held} bytes");
+    }
+}
