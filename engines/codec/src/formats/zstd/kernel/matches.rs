@@ -14,9 +14,9 @@
 
 use super::{BLOCK_BYTES_MAX, FRAME_BYTES_MAX, ZSTD_Sequence};
 
-/// Entries of the tables: 512 KiB and 256 KiB. Half as many cost 0.4 to 0.7 % of size (docs/journal/0003-five-formats.md).
+/// Entries of the tables: 512 KiB and 128 KiB. What half as many cost stands in docs/journal/0003-five-formats.md.
 const LONG_LOG: u32 = 17;
-const SHORT_LOG: u32 = 16;
+const SHORT_LOG: u32 = 15;
 
 /// Bits of the hash in an entry beside the position.
 const TAG_BITS: u32 = 10;
@@ -285,8 +285,10 @@ impl Walk<'_> {
             if self.at > self.last {
                 break;
             }
-            self.note_long(found.seen + 2);
-            self.note_long(self.at - 2);
+            // Noting costs next to nothing beside a match. The match ends behind all of these.
+            for seen in [found.seen + 2, found.seen + 3, self.at - 4, self.at - 2, self.at - 1] {
+                self.note_long(seen);
+            }
             self.note_short(found.seen + 2);
             self.note_short(self.at - 1);
             self.repeats_of_second();
