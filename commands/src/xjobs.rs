@@ -367,18 +367,17 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let host = &context.host;
     let around = Surroundings { signals: &signals, host, streams, journal, joblog, done, total, tally, watched };
     let ran = run_jobs(job.options, source, lease, around, &mut teller);
+    // A hand that was asked for and not needed may still arrive.
+    context.last_acts.perform();
     // What is said from here on may wait for its reader: signals end that as they end any program.
     signals.let_go(sys::signals::ENDING);
     if let Ok(Ran { messages_given_up: true, stopped_by: Some(signal), .. }) = ran {
-        context.last_acts.perform();
         sys::signals::die_by(signal);
     }
     teller.say_the_rest();
     let ran = ran.map_err(|fault| refused(&with_causes(&fault)))?;
     let was_watched = look == progress::Look::Block && progress.is_some();
     drop(progress);
-    // A hand that was asked for and not needed may still arrive.
-    context.last_acts.perform();
     let told = teller.finish(&ran);
     match args.report {
         _ if ran.reader_gone => {}

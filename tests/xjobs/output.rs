@@ -1,7 +1,9 @@
 //! Outputs: never mixed, never lost without a word, bounded in memory; GNU parallel's MIX, STDERRMERGE, RAM and DISKFULL.
 
+use super::ends::start;
 use super::{stdout, xjobs};
-use crate::place::{Place, said};
+use crate::place::{Place, said, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use testkit::program::Exit;
@@ -149,6 +151,27 @@ fn jobs_that_write_directly_to_a_reader_that_left_end_the_run() {
     let outcome = place.shell(script);
     assert_eq!(stdout(&outcome), "1\n141\n", "{}", said(&outcome));
     assert!(said(&outcome).lines().count() < 10, "{}", said(&outcome));
+}
+
+#[test]
+fn starts_are_told_when_they_are_and_ends_behind_their_outputs() {
+    let place = Place::new();
+    let mark = format!("1241.{}", std::process::id());
+    let mut running = start(&place, &["-v", "3", "-j2", "sleep"], &format!("{mark}\n{mark}\n"));
+    let told = || String::from_utf8_lossy(&place.read("said")).matches("started job").count();
+    wait_until("both starts are told", || told() == 2);
+    kill_process(Pid::from_child(&running.child), Signal::TERM).expect("it has not been waited for");
+    running.end();
+    // Two that end in one turn.
+    let script = "\"$mh\" xjobs -j2 --shell 'until test -e go; do sleep 0.01; done; echo out {}; exit {}' ::: 1 2 > out 2>&1 & \
+                  sleep 0.3; : > go; wait";
+    place.shell(script);
+    let out = String::from_utf8(place.read("out")).expect("text");
+    let lines: Vec<&str> = out.lines().collect();
+    for job in ["1", "2"] {
+        let at = lines.iter().position(|line| *line == format!("out {job}")).expect("its output");
+        assert!(lines[at + 1].starts_with(&format!("mh xjobs: job {job} failed")), "{out}");
+    }
 }
 
 #[test]

@@ -205,8 +205,9 @@ impl Observer for Teller {
         let is_shared = (0..streams.len()).any(|stream| streams[stream] && self.shares_terminal[stream]);
         match moment {
             Moment::Before if is_shared => self.around.make_room(),
-            Moment::After if is_shared => self.around.take_room_back(),
-            Moment::Before | Moment::After => {}
+            Moment::Within if is_shared => self.around.take_room_back(),
+            Moment::After if is_shared => self.around.show_progress_again(),
+            _ => {}
         }
     }
 

@@ -336,8 +336,10 @@ enum Waiting {
 pub(crate) enum Passed {
     /// All is written.
     All,
-    /// The reader is slow, or it was enough for one turn; it is worth trying again when poll says so, with a file at once.
+    /// The reader is slow; it is worth trying again when poll says so.
     WouldWait,
+    /// It was enough for one turn; with a file it goes on at once.
+    Enough,
     /// Nobody reads any more.
     ReaderGone,
     /// It cannot be written: a full disk.
@@ -467,7 +469,7 @@ impl Outlet {
                         self.drop_first();
                     }
                     if passed >= PASSED_BYTES_MAX && !self.parts.is_empty() {
-                        return Passed::WouldWait;
+                        return Passed::Enough;
                     }
                 }
                 Err(Refusal::WouldWait) => return Passed::WouldWait,
@@ -617,7 +619,7 @@ mod tests {
         let mut outlet = Outlet::new(written.as_fd()).expect("fstat");
         outlet.push(Part::File { file: kept, from: 0, to: length });
         for turn in 1..=3 {
-            assert!(matches!(outlet.pass_on(), Passed::WouldWait));
+            assert!(matches!(outlet.pass_on(), Passed::Enough));
             assert_eq!(written.metadata().expect("it is open").len(), turn * PASSED_BYTES_MAX);
         }
         assert!(matches!(outlet.pass_on(), Passed::All));

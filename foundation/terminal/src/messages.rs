@@ -152,6 +152,12 @@ impl Messages {
         self.screen.come_back();
     }
 
+    /// Somebody else has written whole lines; progress is shown again, below them.
+    pub fn show_progress_again(&self) {
+        self.screen.come_back();
+        self.screen.draw_again();
+    }
+
     /// Whether progress can be seen, and is wanted.
     pub fn shows_progress(&self) -> bool {
         self.screen_for_progress().is_some()

@@ -15,6 +15,8 @@ struct Surface {
     sink: Box<dyn Write + Send>,
     /// The progress line or block that stands on the terminal now; empty when none does.
     line: String,
+    /// What stood there before it was removed for somebody else, or should stand there by now.
+    aside: String,
     /// Somebody else writes to the terminal: nothing is drawn.
     gives_way: bool,
     /// Somebody else has written to it: where the cursor stands is not known.
@@ -47,7 +49,7 @@ impl Screen {
     }
 
     fn new(sink: Box<dyn Write + Send>, view: View) -> Self {
-        let surface = Surface { sink, line: String::new(), gives_way: false, is_astray: false };
+        let surface = Surface { sink, line: String::new(), aside: String::new(), gives_way: false, is_astray: false };
         Self { surface: Mutex::new(surface), view }
     }
 
@@ -81,7 +83,7 @@ impl Screen {
         let columns = self.columns().unwrap_or(0);
         let mut surface = self.lock();
         if surface.gives_way {
-            return;
+            return line.clone_into(&mut surface.aside);
         }
         // A line of blanks goes on in the next line if, and only if, the cursor does not stand at the beginning.
         let found = if surface.is_astray { format!("{}\r", " ".repeat(columns)) } else { String::new() };
@@ -96,8 +98,11 @@ impl Screen {
 
     /// Removes the line or block until [`Screen::come_back`]: somebody else writes to the same terminal.
     pub(crate) fn give_way(&self) {
-        self.clear();
         let mut surface = self.lock();
+        if !surface.line.is_empty() {
+            let line = surface.remove_line();
+            surface.aside = line;
+        }
         (surface.gives_way, surface.is_astray) = (true, true);
     }
 
@@ -106,19 +111,28 @@ impl Screen {
         self.lock().gives_way = false;
     }
 
+    /// Draws at once what was removed for somebody else.
+    pub(crate) fn draw_again(&self) {
+        let line = std::mem::take(&mut self.lock().aside);
+        if !line.is_empty() {
+            self.draw(&line);
+        }
+    }
+
     /// Removes the progress line.
     pub(crate) fn clear(&self) {
         let mut surface = self.lock();
+        surface.aside.clear();
         if !surface.line.is_empty() {
-            let text = erased(&surface.line);
-            surface.put(&text);
-            surface.line.clear();
+            surface.remove_line();
         }
     }
 
     /// Leaves the progress line where it stands, as others now own the terminal.
     pub(crate) fn abandon(&self) {
-        self.lock().line.clear();
+        let mut surface = self.lock();
+        surface.line.clear();
+        surface.aside.clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, Surface> {
@@ -136,6 +150,13 @@ fn erased(line: &str) -> String {
 }
 
 impl Surface {
+    /// Removes the line, and says what it was.
+    fn remove_line(&mut self) -> String {
+        let text = erased(&self.line);
+        self.put(&text);
+        std::mem::take(&mut self.line)
+    }
+
     /// One write for all, so that other processes on the terminal cannot come between.
     fn put(&mut self, text: &str) {
         let _nowhere_to_complain = self.sink.write_all(text.as_bytes()).and_then(|()| self.sink.flush());
@@ -240,6 +261,27 @@ mod tests {
         screen.draw("c");
         screen.draw("d");
         assert_eq!(written.text(), "\ra\x1b[K\r\x1b[K    \r\rc\x1b[K\rd\x1b[K");
+    }
+
+    #[test]
+    fn what_was_removed_for_others_stands_below_their_lines_at_once() {
+        let (screen, written) = fake::screen(Some(4));
+        screen.draw("a");
+        for _ in 0..2 {
+            screen.give_way();
+            screen.come_back();
+            screen.draw_again();
+        }
+        screen.give_way();
+        screen.draw("b");
+        screen.come_back();
+        screen.draw_again();
+        let gap = "\r\x1b[K    \r\r";
+        assert_eq!(written.text(), format!("\ra\x1b[K{gap}a\x1b[K{gap}a\x1b[K{gap}b\x1b[K"));
+        screen.give_way();
+        screen.clear();
+        screen.draw_again();
+        assert!(written.text().ends_with("b\x1b[K\r\x1b[K"));
     }
 
     #[test]

@@ -187,7 +187,8 @@ impl Runner<'_> {
         if waiting.contains(&true) {
             self.observer.passes_output(Moment::Before, waiting);
             self.pass_waiting_outputs_on();
-            self.observer.passes_output(Moment::After, waiting);
+            let is_all = self.outlets.iter().all(Outlet::is_empty);
+            self.observer.passes_output(if is_all { Moment::After } else { Moment::Within }, waiting);
         } else {
             // Nothing to pass on, and nothing that is still watched.
             (0..self.outlets.len()).for_each(|number| self.watch_outlet(number, false));
@@ -195,11 +196,24 @@ impl Runner<'_> {
         self.close_books();
     }
 
-    /// What is said waits for a slow reader as outputs do, and holds up nobody; in the same place it stands between them.
-    fn queue_messages(&mut self) {
-        let text = self.observer.take_messages();
+    /// What is said waits for a slow reader as outputs do, and holds up nobody; in the same place it stands between them. Where nothing is
+    /// written any more it stays, for the end of the run. Says whether there was anything.
+    pub(super) fn queue_messages(&mut self) -> bool {
         let outlet = self.outlet_of_messages();
+        if self.outlets[outlet].fault().is_some() {
+            return false;
+        }
+        let text = self.observer.take_messages();
+        let is_anything = !text.is_empty();
         self.outlets[outlet].push(Part::message(text));
+        is_anything
+    }
+
+    /// What was said goes now: a thread is about to wait, a question to be put, or a job to have the terminal.
+    pub(super) fn pass_messages_on(&mut self) {
+        if self.queue_messages() {
+            self.pass_outputs_on();
+        }
     }
 
     fn outlet_of_messages(&self) -> usize {
@@ -214,7 +228,7 @@ impl Runner<'_> {
                     self.outlets[number].give_up(io::ErrorKind::Interrupted.into());
                     self.ran.messages_given_up |= number == self.outlet_of_messages();
                 }
-                Passed::WouldWait => self.watch_outlet(number, true),
+                Passed::WouldWait | Passed::Enough => self.watch_outlet(number, true),
                 Passed::ReaderGone if number == 0 && !self.only_errors_come() => {
                     self.outlets[number].give_up(io::ErrorKind::BrokenPipe.into());
                     self.ran.reader_gone = true;

@@ -195,6 +195,8 @@ impl Runner<'_> {
             None
         };
         self.deliver(number, owed);
+        // Its end stands behind its output, and before those of others.
+        self.queue_messages();
         self.consider_halting();
     }
 

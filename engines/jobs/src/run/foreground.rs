@@ -65,6 +65,7 @@ impl Runner<'_> {
             if !self.foreground.waiting.contains(&pid) {
                 self.foreground.waiting.push_back(pid);
                 self.tell_turn(pid);
+                self.pass_messages_on();
             }
             self.pass_terminal_on();
         }

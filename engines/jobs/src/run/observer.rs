@@ -89,6 +89,8 @@ pub struct JobEnd {
 pub enum Moment {
     /// It is about to be.
     Before,
+    /// Some of it has been, the rest follows.
+    Within,
     /// It has been.
     After,
 }

@@ -67,6 +67,7 @@ impl Runner<'_> {
         if !self.questions.must_look() || !self.may_read_terminal() {
             return;
         }
+        self.pass_messages_on();
         let Some(open) = &mut self.questions.open else { return };
         let data = epoll::EventData::new_u64(token::ANSWER);
         let watch = |open: &Open| epoll::add(&self.epoll, open.question.descriptor(), data, epoll::EventFlags::IN);

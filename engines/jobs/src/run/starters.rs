@@ -270,6 +270,7 @@ impl<'a> Shared<'a> {
             drop(prepared);
             let mut runner = self.lock();
             if let Some(pid) = runner.begin(slot, started) {
+                runner.pass_messages_on();
                 runner.call_loop_if_needed();
                 drop(runner);
                 runner = self.wait_for_end(pid);
@@ -304,6 +305,7 @@ impl<'a> Shared<'a> {
             match change {
                 Ok(Changed::Stopped(stopped)) => {
                     runner.note_stop(stopped);
+                    runner.pass_messages_on();
                     runner.call_loop_if_needed();
                 }
                 Ok(Changed::Ended(_)) | Err(_) => {

@@ -87,6 +87,7 @@ pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
 /// size (docs/journal/0003-five-formats.md). It knows no dictionaries, and one level.
 fn has_own_frames(options: &EncodeOptions) -> bool {
     options.level == own_frames::LEVEL
+        && own_frames::is_library_known()
         && options.layout == Layout::ParallelUnits
         && options.dictionary.is_none()
         && options.window_log.is_none()
@@ -116,8 +117,7 @@ impl Encoder for FrameEncoder {
                 Some(own) => own,
                 None => self.own.insert(OwnEncoder::new()?),
             };
-            own.encode(plain, packed);
-            return Ok(());
+            return own.encode(plain, packed);
         }
         let size = self.context.compress2(room, plain).map_err(library_error)?;
         packed.grow(size);
@@ -234,7 +234,7 @@ mod tests {
     fn level_3_has_frames_of_our_own_where_they_fit() {
         let plain = testkit::data::mixed(600_000, 1);
         let mut own = ByteBuffer::default();
-        OwnEncoder::new().expect("memory").encode(&plain, &mut own);
+        OwnEncoder::new().expect("memory").encode(&plain, &mut own).expect("there is memory");
         let options = EncodeOptions::new(3, Layout::ParallelUnits);
         let mut encoder = FrameEncoder::new(&options).expect("valid options");
         assert!(encode(&mut encoder, &plain) == own.content());

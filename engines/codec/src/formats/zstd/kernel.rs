@@ -1,5 +1,5 @@
 //! What packs level 3: a match finder of our own and libzstd's entropy coder behind it, one block at a time, on one core.
-//! It knows no headers, no checksums and no files; whoever calls it cuts the blocks and writes what stands around them.
+//! It writes no headers and no checksums, and knows no files; whoever calls it cuts the blocks and writes what stands around them.
 //! Parts: `matches` (the finder: the hot loop), `entropy` (the library's context). Both have `unsafe`, and say what it rests on.
 //! `Found` goes from one to the other; nobody else can make or change one, since the library trusts what it is handed.
 

@@ -15,6 +15,11 @@ pub(super) const LEVEL: i32 = 3;
 /// Lengths that are packed here. For shorter ones the library has smaller tables, which need not be emptied as long.
 pub(super) const LENGTHS: RangeInclusive<usize> = 256 << 10..=FRAME_BYTES_MAX;
 
+/// Whether the library is the one whose reading of repeat offsets is known: see `kernel::entropy`. A program may be linked with another.
+pub(super) fn is_library_known() -> bool {
+    zstd_safe::version_number() == 1_05_07
+}
+
 /// What an encoder holds.
 pub(super) const ENCODER_BYTES: u64 = HELD_BYTES as u64;
 
@@ -44,7 +49,11 @@ impl OwnEncoder {
     /// # Panics
     ///
     /// If it is longer than [`LENGTHS`] go.
-    pub fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) {
+    ///
+    /// # Errors
+    ///
+    /// The library's, for want of memory.
+    pub fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
         let content_bytes = u32::try_from(plain.len()).expect("the finder's limit is below");
         packed.append(&MAGIC);
         packed.append(&[DESCRIPTOR]);
@@ -61,12 +70,13 @@ impl OwnEncoder {
                 packed.append(&block_header(BlockKind::Repeated, block.len(), is_last));
                 packed.append(&block[..1]);
             } else {
-                append_block(&mut frame, block, is_last, &mut self.found, &mut self.coder, packed);
+                append_block(&mut frame, block, is_last, &mut self.found, &mut self.coder, packed)?;
             }
             is_first = false;
         }
         // Content_Checksum: the low half of the hash.
         packed.append(&(xxh64(plain, 0) as u32).to_le_bytes());
+        Ok(())
     }
 }
 
@@ -78,9 +88,9 @@ fn append_block(
     found: &mut Found,
     coder: &mut EntropyCoder,
     packed: &mut ByteBuffer,
-) {
+) -> Result<(), CodecError> {
     frame.next_block(block.len(), found);
-    match coder.pack(found).filter(|content| is_worth_it(content, block)) {
+    match coder.pack(found)?.filter(|content| is_worth_it(content, block)) {
         Some(content) => {
             packed.append(&block_header(BlockKind::Compressed, content.len(), is_last));
             packed.append(content);
@@ -91,6 +101,7 @@ fn append_block(
             packed.append(block);
         }
     }
+    Ok(())
 }
 
 /// Less than a 64th, and two bytes, is not worth the decoder's time.

@@ -17,8 +17,9 @@ use crate::error::CodecError;
 use std::ptr::NonNull;
 use zstd_safe::get_error_name;
 use zstd_safe::zstd_sys::{
-    ZSTD_CCtx, ZSTD_CCtx_reset, ZSTD_CCtx_setParameter, ZSTD_ParamSwitch_e, ZSTD_ResetDirective, ZSTD_SequenceFormat_e,
-    ZSTD_cParameter, ZSTD_compressSequencesAndLiterals, ZSTD_createCCtx, ZSTD_freeCCtx, ZSTD_isError,
+    ZSTD_CCtx, ZSTD_CCtx_reset, ZSTD_CCtx_setParameter, ZSTD_ErrorCode, ZSTD_ParamSwitch_e, ZSTD_ResetDirective,
+    ZSTD_SequenceFormat_e, ZSTD_cParameter, ZSTD_compressSequencesAndLiterals, ZSTD_createCCtx, ZSTD_freeCCtx,
+    ZSTD_getErrorCode, ZSTD_isError,
 };
 
 /// Room for a packed block. Half as much again as it may have in the end: where the library's coder of literals cannot run out
@@ -52,7 +53,8 @@ impl EntropyCoder {
         coder.set(ZSTD_cParameter::ZSTD_c_windowLog, BLOCK_BYTES_MAX.ilog2() as i32)?;
         coder.set(ZSTD_cParameter::ZSTD_c_hashLog, 6)?;
         coder.set(ZSTD_cParameter::ZSTD_c_chainLog, 6)?;
-        // Our shortest match: the library makes room for as many sequences as a block can have of those.
+        // Our shortest match: the library makes room for as many sequences as a block can have of those, less two. LIMIT: a block of such
+        // matches and nothing else is refused, and stored.
         coder.set(ZSTD_cParameter::ZSTD_c_minMatch, 4)?;
         // `ZSTD_c_stableInBuffer` and `ZSTD_c_stableOutBuffer` of its header: no streams, so no buffers for them.
         coder.set(ZSTD_cParameter::ZSTD_c_experimentalParam9, 1)?;
@@ -68,14 +70,18 @@ impl EntropyCoder {
         // SAFETY: invariant 1.
         let code = unsafe { ZSTD_CCtx_setParameter(self.context.as_ptr(), parameter, value) };
         if is_error(code) {
-            return Err(CodecError::Library { library: "zstd", message: get_error_name(code).to_owned() });
+            return Err(library_error(code));
         }
         Ok(())
     }
 
     /// The content of a compressed block (RFC 8878, 3.1.1.3) that decodes to what was found. `None`: the library does not make
     /// it smaller.
-    pub fn pack(&mut self, found: &Found) -> Option<&[u8]> {
+    ///
+    /// # Errors
+    ///
+    /// The library's, for want of memory.
+    pub fn pack(&mut self, found: &Found) -> Result<Option<&[u8]>, CodecError> {
         let (sequences, (literals, literal_count)) = (found.sequences(), found.literals());
         // SAFETY: invariants 1 and 2; the library writes no more than there is room.
         let code = unsafe {
@@ -94,11 +100,13 @@ impl EntropyCoder {
         if is_error(code) {
             // SAFETY: invariant 1.
             unsafe { ZSTD_CCtx_reset(self.context.as_ptr(), ZSTD_ResetDirective::ZSTD_reset_session_only) };
-            return None;
+            // SAFETY: no conditions.
+            let is_for_memory = unsafe { ZSTD_getErrorCode(code) } == ZSTD_ErrorCode::ZSTD_error_memory_allocation;
+            return if is_for_memory { Err(library_error(code)) } else { Ok(None) };
         }
         let frame = &self.room[..code];
-        let header = parse_frame_header(frame).ok().flatten()?;
-        frame.get(header.bytes + BLOCK_HEADER_BYTES..)
+        let header = parse_frame_header(frame).ok().flatten();
+        Ok(header.and_then(|header| frame.get(header.bytes + BLOCK_HEADER_BYTES..)))
     }
 }
 
@@ -107,6 +115,10 @@ impl Drop for EntropyCoder {
         // SAFETY: invariant 1.
         unsafe { ZSTD_freeCCtx(self.context.as_ptr()) };
     }
+}
+
+fn library_error(code: usize) -> CodecError {
+    CodecError::Library { library: "zstd", message: get_error_name(code).to_owned() }
 }
 
 fn no_context() -> CodecError {
@@ -128,7 +140,7 @@ mod tests {
         let plain = testkit::data::mixed(BLOCK_BYTES_MAX, 1);
         let (mut finder, mut found, mut coder) = (Finder::new(), Found::new(), EntropyCoder::new().expect("memory"));
         finder.begin(&plain).next_block(plain.len(), &mut found);
-        assert!(coder.pack(&found).is_some());
+        assert!(coder.pack(&found).expect("there is memory").is_some());
         // SAFETY: invariant 1.
         let held = unsafe { zstd_safe::zstd_sys::ZSTD_sizeof_CCtx(coder.context.as_ptr()) };
         assert!(held <= CONTEXT_BYTES && held > CONTEXT_BYTES / 2, "it holds {held} bytes");

@@ -10,7 +10,7 @@ use zstd_safe::{CCtx, CParameter};
 
 fn encode(encoder: &mut OwnEncoder, plain: &[u8]) -> Vec<u8> {
     let mut packed = ByteBuffer::default();
-    encoder.encode(plain, &mut packed);
+    encoder.encode(plain, &mut packed).expect("there is memory");
     packed.content().to_vec()
 }
 
