@@ -14,9 +14,9 @@
 
 use super::{BLOCK_BYTES_MAX, FRAME_BYTES_MAX, ZSTD_Sequence};
 
-/// Entries of the tables: 512 KiB and 128 KiB. What half as many cost stands in docs/journal/0003-five-formats.md.
+/// Entries of the tables: 512 KiB and 256 KiB. What half as many cost stands in docs/journal/0003-five-formats.md.
 const LONG_LOG: u32 = 17;
-const SHORT_LOG: u32 = 15;
+const SHORT_LOG: u32 = 16;
 
 /// Bits of the hash in an entry beside the position.
 const TAG_BITS: u32 = 10;
