@@ -56,17 +56,7 @@ impl SignalSet {
     /// A signal that the process was started with as ignored (`nohup`, a shell's background job) stays ignored and is
     /// left out of the set.
     pub fn hold_back(members: &'static [i32]) -> io::Result<Self> {
-        // SAFETY: an all-zero sigset_t is a valid object for sigemptyset to fill.
-        let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-        // SAFETY: `set` is a live, exclusively borrowed sigset_t; the signal numbers are valid constants.
-        unsafe {
-            libc::sigemptyset(&mut set);
-            for &signal in members {
-                if !is_ignored(signal) {
-                    libc::sigaddset(&mut set, signal);
-                }
-            }
-        }
+        let set = set_of_heeded(members);
         // SAFETY: an all-zero sigset_t is a valid object to be overwritten.
         let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
         // SAFETY: both pointers are to live objects.
@@ -120,20 +110,14 @@ impl SignalQueue {
         // SAFETY: all-zero sigset_t and sigaction are valid objects; all pointers are to live objects; the action is the
         // default one, so no code of ours ever runs in a signal's context.
         unsafe {
-            let mut set: libc::sigset_t = std::mem::zeroed();
-            let mut before: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&mut set);
-            for &signal in members {
-                if signal == libc::SIGCHLD {
-                    let mut action: libc::sigaction = std::mem::zeroed();
-                    action.sa_sigaction = libc::SIG_DFL;
-                    action.sa_flags = libc::SA_NOCLDSTOP;
-                    libc::sigaction(signal, &action, std::ptr::null_mut());
-                }
-                if !is_ignored(signal) {
-                    libc::sigaddset(&mut set, signal);
-                }
+            if members.contains(&libc::SIGCHLD) {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = libc::SIG_DFL;
+                action.sa_flags = libc::SA_NOCLDSTOP;
+                libc::sigaction(libc::SIGCHLD, &action, std::ptr::null_mut());
             }
+            let set = set_of_heeded(members);
+            let mut before: libc::sigset_t = std::mem::zeroed();
             let status = libc::pthread_sigmask(libc::SIG_BLOCK, &set, &mut before);
             if status != 0 {
                 return Err(io::Error::from_raw_os_error(status));
@@ -164,17 +148,11 @@ impl SignalQueue {
         Ok(arrived.collect())
     }
 
-    /// Holds `members` back no more in the calling thread: one that has arrived meanwhile has its way now.
+    /// Holds `members` back no more in the calling thread. Those that have arrived by now count as taken: what they were to end has ended.
     pub fn let_go(&self, members: &[i32]) {
-        // SAFETY: an all-zero sigset_t is a valid object for sigemptyset to fill; the numbers are valid constants.
-        unsafe {
-            let mut set: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&mut set);
-            for &signal in members {
-                libc::sigaddset(&mut set, signal);
-            }
-            libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
-        }
+        while self.take().is_ok_and(|arrived| !arrived.is_empty()) {}
+        // SAFETY: the set is filled; a null old set is allowed.
+        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &set_of_heeded(members), std::ptr::null_mut()) };
     }
 
     /// Lets the signals through again.
@@ -220,6 +198,19 @@ pub fn stop_here() {
         if libc::sigismember(&pending, libc::SIGCONT) == 0 {
             libc::raise(libc::SIGSTOP);
         }
+    }
+}
+
+/// Those of `members` that this process does not ignore.
+fn set_of_heeded(members: &[i32]) -> libc::sigset_t {
+    // SAFETY: an all-zero sigset_t is a valid object for sigemptyset to fill; the numbers are valid constants.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        for &signal in members.iter().filter(|signal| !is_ignored(**signal)) {
+            libc::sigaddset(&mut set, signal);
+        }
+        set
     }
 }
 
@@ -301,6 +292,15 @@ mod tests {
             u64::from_str_radix(line.rsplit('\t').next().unwrap_or(""), 16).expect("hexadecimal") & !0x1000
         };
         assert_eq!(theirs.iter().map(pipe).collect::<Vec<_>>(), before.iter().map(pipe).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_has_arrived_when_signals_are_let_go_ends_nobody() {
+        let queue = SignalQueue::open(&[libc::SIGVTALRM]).expect("a valid set");
+        // SAFETY: the signal is held back in this thread, to which alone it is sent.
+        unsafe { libc::raise(libc::SIGVTALRM) };
+        queue.let_go(&[libc::SIGVTALRM]);
+        assert!(queue.take().expect("it can be read").is_empty());
     }
 
     #[test]

@@ -83,8 +83,8 @@ pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
     threads * (tables + 2 * window) + 2 * (threads + 1) * 4 * window
 }
 
-/// Whether chunks of usual lengths are packed by our own match finder: in nine tenths of the library's time, for the same
-/// size (docs/journal/0003-five-formats.md). It knows no dictionaries, and one level.
+/// Whether chunks of usual lengths are packed by our own match finder: in less than the library's time, and
+/// smaller (docs/journal/0003-five-formats.md). It knows no dictionaries, and one level.
 fn has_own_frames(options: &EncodeOptions) -> bool {
     options.level == own_frames::LEVEL
         && own_frames::is_library_known()
