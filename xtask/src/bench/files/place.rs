@@ -13,19 +13,28 @@ pub struct Sizes {
     /// Files of the flat folder.
     flat_files: usize,
     pub large_bytes: u64,
+    /// What a run of the tree takes, at most.
+    run_bytes: u64,
     /// Of each of the eight.
     pub eighth_bytes: u64,
     disk_bytes: u64,
 }
 
 impl Sizes {
-    pub const WHOLE: Self =
-        Self { tree: "", flat_files: 100_000, large_bytes: 4 << 30, eighth_bytes: 128 << 20, disk_bytes: 12 << 30 };
+    pub const WHOLE: Self = Self {
+        tree: "",
+        flat_files: 100_000,
+        large_bytes: 4 << 30,
+        run_bytes: 1700 << 20,
+        eighth_bytes: 128 << 20,
+        disk_bytes: 12 << 30,
+    };
     /// To see whether it works.
     pub const QUICK: Self = Self {
         tree: "--wildcards '*/drivers/net/*'",
         flat_files: 5000,
         large_bytes: 256 << 20,
+        run_bytes: 256 << 20,
         eighth_bytes: 8 << 20,
         disk_bytes: 2 << 30,
     };
@@ -55,8 +64,13 @@ impl Place {
         let (above_tree, tree_name) = tree
             .and_then(|tree| Some((tree.parent()?.to_owned(), tree.file_name()?.to_str()?.to_owned())))
             .unwrap_or((folder.clone(), "linux".to_owned()));
-        let settle = touch_memory(&folder, sizes);
+        let settle = touch_memory(&folder, sizes.run_bytes);
         Self { name, folder, above_tree, tree_name, member: String::new(), sizes, settle }
+    }
+
+    /// A line of shell that has the kernel hold as much free memory as the large file takes.
+    pub fn touch_for_large(&self) -> String {
+        touch_memory(&self.folder, self.sizes.large_bytes)
     }
 
     pub fn tree(&self) -> PathBuf {
@@ -116,11 +130,11 @@ impl Place {
     }
 }
 
-/// A line of shell that has the kernel hold as much free memory as a run takes.
+/// A line of shell that has the kernel hold as many bytes of free memory.
 // LIE: a virtual machine's memory is given back to its host while it is free, and to touch it again costs several times what copying does.
-fn touch_memory(folder: &Path, sizes: Sizes) -> String {
+fn touch_memory(folder: &Path, bytes: u64) -> String {
     let touched = folder.join("touched");
-    format!("head -c {} /dev/zero > '{1}' && rm '{1}'", sizes.large_bytes, touched.display())
+    format!("head -c {} /dev/zero > '{1}' && rm '{1}'", bytes, touched.display())
 }
 
 /// 0 to 4 KiB each, the same ones every time.
@@ -160,7 +174,7 @@ impl Disk {
         let mut place = Place::named("ext4", &mount, None, sizes);
         place.tree_name.clone_from(&memory.tree_name);
         shell(&format!("cp -a '{}' '{}' {at}", memory.tree().display(), memory.text("flat")))?;
-        place.settle = format!("sync -f {at} && {}", touch_memory(&memory.folder, sizes));
+        place.settle = format!("sync -f {at} && {}", touch_memory(&memory.folder, sizes.run_bytes));
         shell(&place.settle)?;
         Ok(Self { place, _undo: undo })
     }

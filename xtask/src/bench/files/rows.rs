@@ -297,12 +297,13 @@ impl<'a> Rows<'a> {
         let bytes = self.place.sizes.large_bytes;
         let large = self.made("large", &format!("head -c {bytes} /dev/urandom"));
         let line = |program: &str| format!("{program} @HERE/large @OUT");
+        let before = self.place.touch_for_large();
         let rivals = vec![
-            self.rival(["cp", "cp", &line("cp")], "true", Target::must(1.0).aim(0.8)),
-            self.rival(["cpz", "cpz", &line("cpz")], "true", Target::none()),
-            self.rival(["xcp", "xcp", &line("xcp --no-progress")], "true", Target::none()),
+            self.rival(["cp", "cp", &line("cp")], &before, Target::must(1.0).aim(0.8)),
+            self.rival(["cpz", "cpz", &line("cpz")], &before, Target::none()),
+            self.rival(["xcp", "xcp", &line("xcp --no-progress")], &before, Target::none()),
         ];
-        let ours = self.tool("mh cp", "@MH", &line("@MH cp"), "true");
+        let ours = self.tool("mh cp", "@MH", &line("@MH cp"), &before);
         let verify = Verify::Plain(large.path.clone());
         self.add(&format!("cp of one file of {} MiB", bytes >> 20), ours, rivals, verify, vec![large]);
     }
