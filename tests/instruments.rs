@@ -326,12 +326,15 @@ fn what_an_instrument_starts_begins_with_the_signals_of_the_shell() {
     assert_eq!(of("$mh pstime --"), plain);
     assert_eq!(of("$mh systime --"), plain);
     // Who is told to end ends what it started, and says what that used.
-    let outcome = place.shell("timeout 1 $mh pstime -- sleep 60");
-    assert_eq!(outcome.exit, Exit::Code(124));
-    assert!(said(&outcome).contains("'sleep' and the children it waited for"), "{}", said(&outcome));
-    let outcome = place.shell("timeout 1 $mh systime -- sleep 60");
-    assert_eq!(outcome.exit, Exit::Code(124));
-    assert!(String::from_utf8_lossy(&outcome.stdout).contains("the command and its descendants"));
+    let told_to_end = |instrument: &str| {
+        let outcome = place.shell(&format!("$mh {instrument} -- sh -c 'kill -TERM $PPID; exec sleep 60'"));
+        assert_eq!(outcome.exit, Exit::Code(128 + 15), "{}", said(&outcome));
+        outcome
+    };
+    let outcome = told_to_end("pstime");
+    assert!(said(&outcome).contains("'sh' and the children it waited for"), "{}", said(&outcome));
+    let outcome = told_to_end("systime");
+    assert!(String::from_utf8_lossy(&outcome.stdout).contains("the command and its descendants"), "{}", said(&outcome));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 use sys::reap::How;
-use sys::signals::as_at_start;
+use sys::signals::{ENDING, SignalSet, as_at_start};
 
 /// The command, under way.
 pub struct Started {
@@ -113,7 +113,7 @@ impl Source {
         context
             .messages
             .note(NAME, &format!("stopping at every call: each takes about {slower} longer, measured here"));
-        let run = Traced::start(command(args)).map_err(|error| not_run(args, &error))?;
+        let run = Traced::start(command(args)?).map_err(|error| not_run(args, &error))?;
         Ok((Self::Traced { run, call_cost }, None))
     }
 
@@ -230,7 +230,12 @@ fn refused(error: &MeasureError) -> Failure {
 }
 
 /// Looked for in PATH here: the attempts of a child to execute it where it is not would be calls of the command's.
-fn command(args: &SystimeArgs) -> Command {
+/// From here on signals wait for whoever passes them on to it: none ends us between, and leaves it behind.
+fn command(args: &SystimeArgs) -> Result<Command, Failure> {
+    SignalSet::hold_back(ENDING).map_err(|error| Failure::Environment {
+        command: NAME,
+        message: format!("hold signals back: {}", with_causes(&error)),
+    })?;
     let (program, rest) = args.line.split_first().expect("a command has a name");
     let path = variable("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
     // What is in no folder is tried all the same: then the kernel's own words tell why not.
@@ -238,11 +243,11 @@ fn command(args: &SystimeArgs) -> Command {
     let mut command =
         Command::new(found.as_ref().map_or(program.as_os_str(), |path| OsStr::from_bytes(path.to_bytes())));
     as_at_start(command.arg0(program).args(rest));
-    command
+    Ok(command)
 }
 
 fn spawned(args: &SystimeArgs, spawn: impl FnOnce(&mut Command) -> io::Result<Child>) -> Result<Started, Failure> {
-    let mut command = command(args);
+    let mut command = command(args)?;
     let began = Instant::now();
     let process = spawn(&mut command).map_err(|error| not_run(args, &error))?;
     Ok(Started { process, began })
