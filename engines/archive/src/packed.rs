@@ -16,7 +16,7 @@ use crew::pipeline::Staffing;
 use crew::tally::Tally;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::staged_file::Unfinished;
 
@@ -105,7 +105,7 @@ fn is_too_much(plain_bytes: u64, packed_bytes: u64) -> bool {
 /// Blocks of an archive that is being decoded.
 pub struct Decoded {
     blocks: Receiver<Vec<u8>>,
-    emptied: SyncSender<Vec<u8>>,
+    emptied: Sender<Vec<u8>>,
     failed: Arc<Mutex<Option<CodecError>>>,
     growth: Growth,
     plain_bytes: u64,
@@ -115,8 +115,10 @@ pub struct Decoded {
 
 impl BlockFeed for Decoded {
     fn next_block(&mut self, emptied: Vec<u8>) -> io::Result<Vec<u8>> {
-        // Where nobody wants it any more it is memory to be freed.
-        let _kept_or_freed = self.emptied.try_send(emptied);
+        // All are kept, since memory that was freed costs a fault a page; there are no more of them than were ever in use at once.
+        if emptied.capacity() > 0 {
+            let _nobody_wants_it = self.emptied.send(emptied);
+        }
         if let Ok(block) = self.blocks.recv() {
             self.plain_bytes += block.len() as u64;
             if self.growth == Growth::Bounded && is_too_much(self.plain_bytes, self.packed.bytes_in()) {
@@ -134,7 +136,7 @@ impl BlockFeed for Decoded {
 /// Decodes while `read` reads, and says what the decoder measured. What `read` has left is not decoded to its end.
 pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) -> (T, Measures) {
     let (sender, blocks) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD);
-    let (emptied, recycled) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD);
+    let (emptied, recycled) = channel::<Vec<u8>>();
     let failed = Arc::new(Mutex::new(None));
     let packed = Arc::new(Tally::default());
     let decoded = Decoded {
@@ -196,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_small_block_in_a_large_buffer_leaves_that_where_it_is() {
-        let ((sender, blocks), (_emptied, recycled)) = (sync_channel(2), sync_channel(2));
+        let ((sender, blocks), (_emptied, recycled)) = (sync_channel(2), channel());
         let recycled = Mutex::new(recycled);
         let mut decoded = ByteBuffer::default();
         for room in [8 * BLOCK_TARGET_BYTES, 10] {

@@ -347,6 +347,17 @@ impl<S: Stages> Desk<S> {
         }
     }
 
+    /// Whether a thread that reads a lane would get something other than [`SlotAnswer::Wait`].
+    pub fn has_answer_for_readers(&self) -> bool {
+        !self.free.is_empty() || self.lanes.values().any(|lane| lane.reading == By::OwnThread && lane.cut_to_end)
+    }
+
+    /// Whether a thread that writes a lane would get something other than [`OutboxAnswer::Wait`].
+    pub fn has_answer_for_writers(&self) -> bool {
+        let has_ended = |lane: &Lane<S>| lane.writing == By::OwnThread && lane.cut_to_end && lane.held == 0;
+        self.in_outboxes > 0 || self.lanes.values().any(has_ended)
+    }
+
     /// The next piece for the thread that writes lane `number`.
     pub fn take_outbox(&mut self, number: usize) -> OutboxAnswer<S> {
         let lane = self.lanes.get_mut(&number).filter(|_| !self.alarm);

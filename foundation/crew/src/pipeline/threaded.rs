@@ -201,10 +201,10 @@ impl<S: Stages> Crew<'_, S> {
                 }
             }
         }
-        if floor.readers_waiting > 0 {
+        if floor.readers_waiting > 0 && floor.desk.has_answer_for_readers() {
             self.slot_waits.notify_all();
         }
-        if floor.writers_waiting > 0 {
+        if floor.writers_waiting > 0 && floor.desk.has_answer_for_writers() {
             self.outbox_waits.notify_all();
         }
     }
