@@ -130,11 +130,12 @@ impl Place {
     }
 }
 
-/// A line of shell that has the kernel hold as many bytes of free memory.
-// LIE: a virtual machine's memory is given back to its host while it is free, and to touch it again costs several times what copying does.
+/// A line of shell that has the kernel hold as many bytes of free memory, in pieces as `folder`'s file system takes for its files.
+// LIE: a virtual machine's memory is given back to its host while it is free, blocks of 2 MiB and more first, and to touch it again costs several times what
+// copying does. Where a file system takes large pieces for large writes (ext4 since Linux 6.16), memory that another's small ones have touched does not help.
 fn touch_memory(folder: &Path, bytes: u64) -> String {
-    let touched = folder.join("touched");
-    format!("head -c {} /dev/zero > '{1}' && rm '{1}'", bytes, touched.display())
+    let (touched, mebibytes) = (folder.join("touched"), bytes.div_ceil(1 << 20));
+    format!("dd if=/dev/zero of='{0}' bs=1M count={mebibytes} status=none && rm '{0}'", touched.display())
 }
 
 /// 0 to 4 KiB each, the same ones every time.
@@ -174,7 +175,7 @@ impl Disk {
         let mut place = Place::named("ext4", &mount, None, sizes);
         place.tree_name.clone_from(&memory.tree_name);
         shell(&format!("cp -a '{}' '{}' {at}", memory.tree().display(), memory.text("flat")))?;
-        place.settle = format!("sync -f {at} && {}", touch_memory(&memory.folder, sizes.run_bytes));
+        place.settle = format!("sync -f {at} && {}", touch_memory(&mount, sizes.run_bytes));
         shell(&place.settle)?;
         Ok(Self { place, _undo: undo })
     }
