@@ -326,14 +326,16 @@ fn what_an_instrument_starts_begins_with_the_signals_of_the_shell() {
     assert_eq!(of("$mh pstime --"), plain);
     assert_eq!(of("$mh systime --"), plain);
     // Who is told to end ends what it started, and says what that used.
-    let told_to_end = |instrument: &str| {
-        let outcome = place.shell(&format!("$mh {instrument} -- sh -c 'kill -TERM $PPID; exec sleep 60'"));
+    let told_to_end = |instrument: &str, after: &str| {
+        let outcome = place.shell(&format!("$mh {instrument} -- sh -c '{after}; kill -TERM $PPID; exec sleep 60'"));
         assert_eq!(outcome.exit, Exit::Code(128 + 15), "{}", said(&outcome));
         outcome
     };
-    let outcome = told_to_end("pstime");
+    let outcome = told_to_end("pstime", "true");
     assert!(said(&outcome).contains("'sh' and the children it waited for"), "{}", said(&outcome));
-    let outcome = told_to_end("systime");
+    told_to_end("systime", "true");
+    // Where threads are looked at from outside, it must have lived long enough to be seen.
+    let outcome = told_to_end("systime", "sleep 0.5");
     assert!(String::from_utf8_lossy(&outcome.stdout).contains("the command and its descendants"), "{}", said(&outcome));
 }
 

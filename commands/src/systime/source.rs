@@ -113,7 +113,8 @@ impl Source {
         context
             .messages
             .note(NAME, &format!("stopping at every call: each takes about {slower} longer, measured here"));
-        let run = Traced::start(command(args)?).map_err(|error| not_run(args, &error))?;
+        let (command, held_back) = command(args)?;
+        let run = Traced::start(command).map_err(|error| not_run(args, &held_back, &error))?;
         Ok((Self::Traced { run, call_cost }, None))
     }
 
@@ -231,28 +232,30 @@ fn refused(error: &MeasureError) -> Failure {
 
 /// Looked for in PATH here: the attempts of a child to execute it where it is not would be calls of the command's.
 /// From here on signals wait for whoever passes them on to it: none ends us between, and leaves it behind.
-fn command(args: &SystimeArgs) -> Result<Command, Failure> {
-    SignalSet::hold_back(ENDING).map_err(|error| Failure::Environment {
-        command: NAME,
-        message: format!("hold signals back: {}", with_causes(&error)),
-    })?;
+fn command(args: &SystimeArgs) -> Result<(Command, SignalSet), Failure> {
     let (program, rest) = args.line.split_first().expect("a command has a name");
     let path = variable("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
     // What is in no folder is tried all the same: then the kernel's own words tell why not.
     let found = Programs::new(path.as_bytes()).find(program.as_bytes()).ok();
     let mut command =
         Command::new(found.as_ref().map_or(program.as_os_str(), |path| OsStr::from_bytes(path.to_bytes())));
+    let held_back = SignalSet::hold_back(ENDING).map_err(|error| Failure::Environment {
+        command: NAME,
+        message: format!("hold signals back: {}", with_causes(&error)),
+    })?;
     as_at_start(command.arg0(program).args(rest));
-    Ok(command)
+    Ok((command, held_back))
 }
 
 fn spawned(args: &SystimeArgs, spawn: impl FnOnce(&mut Command) -> io::Result<Child>) -> Result<Started, Failure> {
-    let mut command = command(args)?;
+    let (mut command, held_back) = command(args)?;
     let began = Instant::now();
-    let process = spawn(&mut command).map_err(|error| not_run(args, &error))?;
+    let process = spawn(&mut command).map_err(|error| not_run(args, &held_back, &error))?;
     Ok(Started { process, began })
 }
 
-fn not_run(args: &SystimeArgs, error: &io::Error) -> Failure {
+/// There is nobody to pass signals on to: they have their way again.
+fn not_run(args: &SystimeArgs, held_back: &SignalSet, error: &io::Error) -> Failure {
+    held_back.let_go();
     program_not_run(NAME, args.line.first().map_or(OsStr::new(""), OsString::as_os_str), error)
 }
