@@ -336,7 +336,7 @@ fn what_an_instrument_starts_begins_with_the_signals_of_the_shell() {
     told_to_end("systime", "true");
     // Where threads are looked at from outside, it must have lived long enough to be seen.
     let outcome = told_to_end("systime", "sleep 0.5");
-    assert!(String::from_utf8_lossy(&outcome.stdout).contains("the command and its descendants"), "{}", said(&outcome));
+    assert!(String::from_utf8_lossy(&outcome.stdout).contains("the command and its descendants"), "{outcome:?}");
 }
 
 #[test]

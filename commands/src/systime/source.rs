@@ -231,7 +231,7 @@ fn refused(error: &MeasureError) -> Failure {
 }
 
 /// Looked for in PATH here: the attempts of a child to execute it where it is not would be calls of the command's.
-/// From here on signals wait for whoever passes them on to it: none ends us between, and leaves it behind.
+/// From here on signals are held back (the set is returned) for whoever passes them on to it: none ends us between, and leaves it behind.
 fn command(args: &SystimeArgs) -> Result<(Command, SignalSet), Failure> {
     let (program, rest) = args.line.split_first().expect("a command has a name");
     let path = variable("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
