@@ -49,7 +49,7 @@ pub struct BenchArguments {
     /// Where the data are made; a folder in memory
     #[arg(long, value_name = "DIR", default_value = "/dev/shm/mh-bench")]
     data: PathBuf,
-    /// A tree to work on instead of the Linux source (files)
+    /// A tree to work on instead of the Linux source (files, tamp)
     #[arg(long, value_name = "DIR")]
     tree: Option<PathBuf>,
     /// Keep the data for the next run
@@ -183,7 +183,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
 
 fn run_tamp(arguments: &BenchArguments) -> Result<(), String> {
     let program = arguments.program.clone().map_or_else(release_binary, Ok)?;
-    let mut data = Data::at(&arguments.data, arguments.quick, arguments.keep);
+    let mut data = Data::at(&arguments.data, arguments.quick, arguments.keep).of_tree(arguments.tree.as_deref());
     let cases = tamp::cases(&program, &data)?;
     let cases: Vec<Case> = cases.into_iter().filter(|case| arguments.wants(&case.name, case.corpus)).collect();
     let mut checks = tamp::forecasts(&program, &data)?;

@@ -21,6 +21,8 @@ pub struct Data {
     pub many: Files,
     /// A file of 1 KiB.
     pub tiny: PathBuf,
+    /// What source code is taken from instead of Linux.
+    tree: Option<PathBuf>,
     keep: bool,
     /// Removes the folder. Naming files is no reason to: they may have been kept by an earlier run.
     undo: Option<Undo>,
@@ -112,9 +114,15 @@ impl Data {
             many: files("many", counts.1, 64 << 10),
             tiny: folder.join(TINY),
             folder,
+            tree: None,
             keep,
             undo: None,
         }
+    }
+
+    /// The source of a tree, where one is named.
+    pub fn of_tree(self, tree: Option<&Path>) -> Self {
+        Self { tree: tree.map(Path::to_owned), ..self }
     }
 
     /// Makes what is not there yet; says what it is.
@@ -186,12 +194,14 @@ impl Data {
     }
 
     fn make_source(&self) -> Result<String, String> {
-        if !Path::new(LINUX).is_file() {
+        if self.tree.is_none() && !Path::new(LINUX).is_file() {
             let _stands_in_below = workspace::run("apt-get", &["install", "-y", "-qq", "linux-source-6.1"]);
         }
         let source = &self.source.whole;
         let mib = source.bytes / MIB;
-        let (script, described) = if Path::new(LINUX).is_file() {
+        let (script, described) = if let Some(tree) = &self.tree {
+            (format!("{TAR} '{}'", tree.display()), format!("the first {mib} MiB of a tar of {}", tree.display()))
+        } else if Path::new(LINUX).is_file() {
             (format!("xz -dc {LINUX}"), format!("the first {mib} MiB of linux-source-6.1.tar"))
         } else {
             let once = format!("{TAR} \"$(rustc --print sysroot)\" /usr/lib");

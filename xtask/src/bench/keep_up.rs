@@ -3,6 +3,7 @@
 
 use super::corpus::Data;
 use super::judge::median;
+use super::machine;
 use clap::{Args, ValueEnum};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
@@ -173,7 +174,7 @@ fn compare(source: &mut Pour, input: &mut impl Read) -> Result<(), String> {
 /// A row to be: who compresses what.
 pub struct Row {
     pub name: String,
-    pub tool: &'static str,
+    pub tool: String,
     produce: Vec<String>,
     pack: Vec<String>,
     unpack: &'static str,
@@ -203,6 +204,7 @@ pub fn rows(program: &Path, data: &Data, quick: bool) -> Result<Vec<Row>, String
     let (this, mh) = (this.display().to_string(), program.display().to_string());
     let seconds = if quick { 6 } else { 30 };
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let threads = format!("-T{}", machine::cores());
     let mut rows = Vec::new();
     for (pattern, rate) in Pattern::ALL.into_iter().flat_map(|pattern| RATES.map(|rate| (pattern, rate))) {
         let (rate_text, seconds_text) = (rate.to_string(), seconds.to_string());
@@ -210,9 +212,9 @@ pub fn rows(program: &Path, data: &Data, quick: bool) -> Result<Vec<Row>, String
         let pace = ["--rate", &rate_text, "--seconds", &seconds_text, "--pattern", pattern.name()];
         let produce = words(&[&[this.as_str(), "pour", "--file", &file, "--told", &told][..], &pace].concat());
         let tools = [
-            ("mh tamp --keep-up", words(&[&mh, "tamp", "-q", "--keep-up"]), "zstd"),
-            ("zstd --adapt -T2", words(&["zstd", "-q", "--adapt", "-T2"]), "zstd"),
-            ("mh tamp --keep-up -F gz", words(&[&mh, "tamp", "-q", "--keep-up", "-F", "gz"]), "gzip"),
+            ("mh tamp --keep-up".to_owned(), words(&[&mh, "tamp", "-q", "--keep-up"]), "zstd"),
+            (format!("zstd --adapt {threads}"), words(&["zstd", "-q", "--adapt", &threads]), "zstd"),
+            ("mh tamp --keep-up -F gz".to_owned(), words(&[&mh, "tamp", "-q", "--keep-up", "-F", "gz"]), "gzip"),
         ];
         for (tool, pack, unpack) in tools {
             let name = format!("{NAME}: {}, {} MB/s", pattern.name(), rate / 1_000_000);

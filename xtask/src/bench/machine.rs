@@ -5,8 +5,12 @@ use std::process::{Command, Stdio};
 
 /// `2cpu-epyc`.
 pub fn name() -> String {
-    let count = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{count}cpu-{}", family(&cpu_model()))
+    format!("{}cpu-{}", cores(), family(&cpu_model()))
+}
+
+/// What rivals that take a number of threads are given: all that this machine has.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn family(model: &str) -> &'static str {

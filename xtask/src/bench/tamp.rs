@@ -9,6 +9,7 @@ mod one_worker;
 use super::corpus::{Corpus, Data, Made};
 use super::forecast::Check;
 use super::judge::Target;
+use super::machine;
 use super::measure::{Tool, Verify};
 use super::{Case, Rival};
 use std::path::Path;
@@ -124,8 +125,10 @@ impl Suite<'_> {
             Case::new(name, SOURCE, ours, vec![informs(zstd)], Self::packed_as("zst", &plain))
         };
         let piped = |name: &str, arguments: &[&str]| Tool::new(name, arguments, &out).into_stdout();
+        let threads = format!("-T{}", machine::cores());
+        let zstd = format!("zstd {threads}");
         let both =
-            || [piped("mh tamp", &[mh, "tamp", "-q", "-3"]), piped("zstd -T2", &["zstd", "-q", "-c", "-T2", "-3"])];
+            || [piped("mh tamp", &[mh, "tamp", "-q", "-3"]), piped(&zstd, &["zstd", "-q", "-c", &threads, "-3"])];
         let rate = PRODUCER_RATE.to_string();
         let producer = words(&[&self.xtask, "produce", "--file", Self::text(&plain), "--rate", &rate]);
         let consumer = words(&[&self.xtask, "consume", "--rate", &CONSUMER_RATE.to_string()]);

@@ -3,6 +3,7 @@
 
 use super::corpus::Data;
 use super::judge::Target;
+use super::machine;
 use super::measure::{Tool, Verify};
 use super::undo::{Undo, shell};
 use super::{Case, Rival};
@@ -78,7 +79,8 @@ impl SlowDisk {
             tool
         };
         let ours = slowly("mh tamp", &[&mh, "tamp", "-q", "-k", "-f", "--format", "zst", "-3", &input, "-o", &output]);
-        let zstd = slowly("zstd -T2", &["zstd", "-q", "-f", "-T2", "-3", &input, "-o", &output]);
+        let threads = format!("-T{}", machine::cores());
+        let zstd = slowly(&format!("zstd {threads}"), &["zstd", "-q", "-f", &threads, "-3", &input, "-o", &output]);
         let verify = Verify::Packed { unpack: vec!["zstd".into(), "-qdc".into()], plain: self.plain.clone() };
         let rivals = vec![Rival { tool: zstd, target: Target::none() }];
         Case::new(NAME, CORPUS, ours, rivals, verify)

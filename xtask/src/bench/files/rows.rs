@@ -5,6 +5,7 @@ use super::place::Place;
 use super::same::{Kept, Same};
 use crate::bench::corpus::Made;
 use crate::bench::judge::Target;
+use crate::bench::machine::cores;
 use crate::bench::measure::{Tool, Verify};
 use crate::bench::{Case, Rival};
 use std::path::{Path, PathBuf};
@@ -33,10 +34,12 @@ impl<'a> Rows<'a> {
         rows.extract_plain();
         rows.under_mtwrite_tree();
         rows.create();
-        rows.packed("zst", "zstd", ["--zstd --level 3", "zstd -q -T2 -3", "zstd -T2"]);
+        let cores = cores();
+        let [zstd, xz] = ["zstd", "xz"].map(|program| format!("{program} -T{cores}"));
+        rows.packed("zst", "zstd", ["--zstd --level 3", &format!("{zstd} -q -3"), &zstd]);
         rows.packed("gz", "pigz", ["--gzip --level 6", "pigz -6", "pigz"]);
         // Level 1: what is decoded is what is measured, and level 6 takes ten minutes to make.
-        rows.packed("xz", "xz", ["--xz --level 1", "xz -T2 -1", "xz -T2"]);
+        rows.packed("xz", "xz", ["--xz --level 1", &format!("{xz} -1"), &xz]);
         rows.look_into("tar", "");
         rows.look_into("tar.zst", "--zstd");
         rows.look_into("tar.gz", "--gzip");
@@ -161,11 +164,13 @@ impl<'a> Rows<'a> {
 
     fn create(&mut self) {
         self.create_plain();
-        for (name, options, packer, line) in [
-            ("create .tar.zst -3", "--zstd --level 3", "zstd", "tar -C @ABOVE -c @NAME | zstd -q -T2 -3 > @OUT"),
-            ("create .tar.gz -6", "--gzip --level 6", "pigz", "tar -C @ABOVE -c @NAME | pigz -p 2 -6 > @OUT"),
+        let cores = cores();
+        for (name, options, packer, packing) in [
+            ("create .tar.zst -3", "--zstd --level 3", "zstd", format!("zstd -q -T{cores} -3")),
+            ("create .tar.gz -6", "--gzip --level 6", "pigz", format!("pigz -p {cores} -6")),
         ] {
-            let rival = self.rival([&format!("tar, {packer}"), packer, line], "true", Target::must(0.65).aim(0.5));
+            let line = format!("tar -C @ABOVE -c @NAME | {packing} > @OUT");
+            let rival = self.rival([&format!("tar, {packer}"), packer, &line], "true", Target::must(0.65).aim(0.5));
             let ours = self.tool("mh tar", "@MH", &format!("@MH tar {options} -cf @OUT -C @ABOVE @NAME"), "true");
             self.add(name, ours, vec![rival], self.is_archive(), Vec::new());
         }

@@ -1,8 +1,9 @@
-//! Rows of compression, by format and level: file to file, on two cores.
+//! Rows of compression, by format and level: file to file, on all cores.
 //! These are also the points of the chart of wall time against size.
 
 use super::super::corpus::{Corpora, Corpus};
 use super::super::judge::Target;
+use super::super::machine::cores;
 use super::super::measure::Tool;
 use super::super::{Case, Rival};
 use super::{Suite, informs, rival};
@@ -48,25 +49,31 @@ impl Suite<'_> {
 
 fn packers(format: &str, level: &str, plain: &Path, out: &Path) -> Vec<Rival> {
     let piping = |name: &str, words: &[&str]| Suite::piping(name, &[words, &[level, "-k", "-c"]].concat(), plain, out);
+    let cores = cores().to_string();
+    // Named and called as `pigz -p2`.
+    let with_threads = |program: &str, option: &str| {
+        let option = format!("{option}{cores}");
+        piping(&format!("{program} {option}"), &[program, &option])
+    };
+    let zstd = || {
+        let threads = format!("-T{cores}");
+        Suite::zstd(&format!("zstd {threads}"), &[&threads, level], plain, out)
+    };
     let pzstd = || -> Tool {
         let ends = [Suite::text(plain), "-o", Suite::text(out)];
-        Tool::new("pzstd -p 2", &[&["pzstd", "-q", "-f", "-p", "2", level], ends.as_slice()].concat(), out)
+        let words = ["pzstd", "-q", "-f", "-p", &cores, level];
+        Tool::new(&format!("pzstd -p {cores}"), &[&words, ends.as_slice()].concat(), out)
+    };
+    let pixz = || {
+        // Without -t it would look for a tar in it, and make an index of its files.
+        Suite::between(&format!("pixz -p {cores}"), &["pixz", "-t", "-p", &cores, level], plain, out)
     };
     match format {
-        "gz" => vec![rival(piping("pigz -p2", &["pigz", "-p2"]), GZ)],
-        "zst" => {
-            vec![rival(Suite::zstd("zstd -T2", &["-T2", level], plain, out), ZST), rival(pzstd(), ZST)]
-        }
+        "gz" => vec![rival(with_threads("pigz", "-p"), GZ)],
+        "zst" => vec![rival(zstd(), ZST), rival(pzstd(), ZST)],
         "lz4" => vec![rival(Suite::between("lz4", &["lz4", "-q", "-f", level], plain, out), LZ4)],
-        // Without -t it would look for a tar in it, and make an index of its files.
-        "xz" => vec![
-            rival(piping("xz -T2", &["xz", "-T2"]), XZ),
-            rival(Suite::between("pixz -p 2", &["pixz", "-t", "-p", "2", level], plain, out), XZ),
-        ],
-        "bz2" => vec![
-            rival(piping("lbzip2 -n2", &["lbzip2", "-n2"]), BZ2),
-            informs(piping("pbzip2 -p2", &["pbzip2", "-p2"])),
-        ],
+        "xz" => vec![rival(with_threads("xz", "-T"), XZ), rival(pixz(), XZ)],
+        "bz2" => vec![rival(with_threads("lbzip2", "-n"), BZ2), informs(with_threads("pbzip2", "-p"))],
         other => unreachable!("no suite has the format {other}"),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::super::corpus::{Corpora, Corpus, Made};
 use super::super::judge::Target;
+use super::super::machine::cores;
 use super::super::measure::{Tool, Verify};
 use super::super::{Case, Rival};
 use super::{Suite, informs, rival};
@@ -29,20 +30,23 @@ impl Suite<'_> {
 
     fn gunzip(&mut self, corpus: &Corpus) {
         let out = self.data.file("out");
-        let foreign = || self.packed(corpus, "pigz.gz", "pigz -p2 -6 -c");
+        let cores = cores();
+        let foreign = || self.packed(corpus, "pigz.gz", &format!("pigz -p{cores} -6 -c"));
         let own = self.own(corpus, "own.gz", "--format gz -6");
         let bgzf = self.own(corpus, "bgzf.gz", "--bgzf -6");
         let theirs = |name: &str, words: &[&str]| Self::piping(name, words, &foreign().path, &out);
         let pigz = theirs("pigz -d", &["pigz", "-dc"]);
+        let threads = cores.to_string();
         let foreign_rivals = vec![
             rival(pigz.clone(), Target::must(0.45)),
             rival(theirs("igzip -d", &["igzip", "-dc"]), Target::none().aim(1.0)),
-            informs(theirs("rapidgzip -P 2 -d", &["rapidgzip", "-P", "2", "-d", "-c"])),
-            informs(theirs("gzippy -p2 -d", &["gzippy", "-p2", "-d", "-c"])),
+            informs(theirs(&format!("rapidgzip -P {cores} -d"), &["rapidgzip", "-P", &threads, "-d", "-c"])),
+            informs(theirs(&format!("gzippy -p{cores} -d"), &["gzippy", &format!("-p{cores}"), "-d", "-c"])),
             informs(theirs("libdeflate -d", &["libdeflate-gzip", "-dc"])),
             informs(theirs("gzip -d", &["gzip", "-dc"])),
         ];
-        let bgzip = Self::piping("bgzip -@2 -d", &["bgzip", "-@2", "-dc"], &bgzf.path, &out);
+        let at_once = format!("-@{cores}");
+        let bgzip = Self::piping(&format!("bgzip {at_once} -d"), &["bgzip", &at_once, "-dc"], &bgzf.path, &out);
         let target = Target::must(0.45).aim(0.30);
         let rows = [
             ("gunzip, pigz's file", vec![foreign()], foreign_rivals),
@@ -81,20 +85,21 @@ impl Suite<'_> {
     fn bunzip2(&mut self, corpus: &Corpus) {
         let (packed, out) = (self.packed(corpus, "bzip2.bz2", "bzip2 -9 -c"), self.data.file("out"));
         let theirs = |name: &str, words: &[&str]| Self::piping(name, words, &packed.path, &out);
-        let rivals = vec![
-            rival(theirs("lbzip2 -n2 -d", &["lbzip2", "-n2", "-dc"]), Target::must(0.70).aim(0.50)),
-            informs(theirs("pbzip2 -p2 -d", &["pbzip2", "-p2", "-dc"])),
-        ];
+        let [of_lbzip2, of_pbzip2] = ["-n", "-p"].map(|option| format!("{option}{}", cores()));
+        let lbzip2 = theirs(&format!("lbzip2 {of_lbzip2} -d"), &["lbzip2", &of_lbzip2, "-dc"]);
+        let pbzip2 = theirs(&format!("pbzip2 {of_pbzip2} -d"), &["pbzip2", &of_pbzip2, "-dc"]);
+        let rivals = vec![rival(lbzip2, Target::must(0.70).aim(0.50)), informs(pbzip2)];
         self.unpacking("bunzip2, bzip2's file", corpus, vec![packed], rivals);
     }
 
     pub(super) fn unxz(&mut self, corpus: &Corpus) {
         let out = self.data.file("out");
-        let sized = self.packed(corpus, "blocks.xz", "xz -T2 -6 -c");
+        let threads = format!("-T{}", cores());
+        let sized = self.packed(corpus, "blocks.xz", &format!("xz {threads} -6 -c"));
         let plain = self.packed(corpus, "plain.xz", "xz -T1 -6 -c");
         let theirs = |name: &str, words: &[&str], made: &Made| -> Tool { Self::piping(name, words, &made.path, &out) };
         let rows = [
-            ("unxz, blocks with sizes", theirs("xz -T2 -d", &["xz", "-T2", "-dc"], &sized), sized),
+            ("unxz, blocks with sizes", theirs(&format!("xz {threads} -d"), &["xz", &threads, "-dc"], &sized), sized),
             ("unxz, one block", theirs("xz -d", &["xz", "-T1", "-dc"], &plain), plain),
         ];
         for (name, xz, made) in rows {

@@ -4,6 +4,7 @@
 use super::super::Case;
 use super::super::corpus::{Files, MIXED, TINY};
 use super::super::judge::Target;
+use super::super::machine::cores;
 use super::super::measure::{Tool, Verify};
 use super::{Suite, rival};
 use std::path::PathBuf;
@@ -18,11 +19,13 @@ impl Suite<'_> {
     pub(super) fn many_files(&mut self) {
         let (small, many) = (&self.data.small, &self.data.many);
         let mib = format!("zst -3, {} files of 1 MiB", small.paths.len());
-        let one_each = xargs("xargs -P2 -n1 zstd", small, "1", &["zstd", "-q", "-f", "-3"], ".zst");
+        let one_each = xargs(small, "1", &["zstd", "-q", "-f", "-3"], ".zst");
         let kib = |what: &str| format!("{what}, {} files of 64 KiB", many.paths.len());
-        let by_32 = xargs("xargs -P2 -n32 zstd", many, "32", &["zstd", "-q", "-f", "-3"], ".zst");
-        let gzip = xargs("xargs -P2 -n32 gzip", many, "32", &["gzip", "-q", "-f", "-k", "-6"], ".gz");
-        let pigz = given_all("pigz -p2, all files", many, &["pigz", "-q", "-f", "-k", "-p2", "-6"], ".gz");
+        let by_32 = xargs(many, "32", &["zstd", "-q", "-f", "-3"], ".zst");
+        let gzip = xargs(many, "32", &["gzip", "-q", "-f", "-k", "-6"], ".gz");
+        let threads = format!("-p{}", cores());
+        let pigz = ["pigz", "-q", "-f", "-k", &threads, "-6"];
+        let pigz = given_all(&format!("pigz {threads}, all files"), many, &pigz, ".gz");
         let rows = [
             (self.each(&mib, small, "zst", "-3"), vec![rival(one_each, MANY)]),
             // 32 files a start: what is left to win is the rival's writing and its waiting at the end of each 32.
@@ -80,10 +83,12 @@ fn given_all(name: &str, files: &Files, words: &[&str], suffix: &str) -> Tool {
     writing_beside(tool, files, suffix)
 }
 
-/// A tool of one core, two of it at a time, each given so many files.
-fn xargs(name: &str, files: &Files, count: &str, words: &[&str], suffix: &str) -> Tool {
-    let words = [&["xargs", "-P2", "-n", count], words].concat();
-    let mut tool = Tool::new(name, &words, &beside(&files.paths[0], suffix));
+/// A tool of one core, as many of it at a time as there are cores, each given so many files.
+fn xargs(files: &Files, count: &str, words: &[&str], suffix: &str) -> Tool {
+    let at_once = format!("-P{}", cores());
+    let name = format!("xargs {at_once} -n{count} {}", words[0]);
+    let words = [&["xargs", &at_once, "-n", count], words].concat();
+    let mut tool = Tool::new(&name, &words, &beside(&files.paths[0], suffix));
     tool.stdin = Some(files.list.clone());
     tool.program = words[4].to_owned();
     writing_beside(tool, files, suffix)
