@@ -52,7 +52,7 @@ pub struct BenchArguments {
     /// A tree to work on instead of the Linux source (files, tamp)
     #[arg(long, value_name = "DIR")]
     tree: Option<PathBuf>,
-    /// Keep the data for the next run
+    /// Keep the data for the next run; the tamp suite keeps none of a --tree
     #[arg(long)]
     keep: bool,
     /// Measure this program instead of building ours

@@ -120,9 +120,9 @@ impl Data {
         }
     }
 
-    /// The source of a tree, where one is named.
+    /// The source of a tree, where one is named: made anew, and not kept, since its files have the names that those of Linux have.
     pub fn of_tree(self, tree: Option<&Path>) -> Self {
-        Self { tree: tree.map(Path::to_owned), ..self }
+        Self { tree: tree.map(Path::to_owned), keep: self.keep && tree.is_none(), ..self }
     }
 
     /// Makes what is not there yet; says what it is.
@@ -131,8 +131,9 @@ impl Data {
             self.undo = Some(self.removal()?);
         }
         let failed = |error: std::io::Error| format!("could not make {}: {error}", self.folder.display());
-        // What a run that was killed has left: packed files belong to the plain ones that they were made of.
-        if ![&self.source, &self.mixed].iter().all(|corpora| corpora.whole.plain.is_file()) && self.folder.exists() {
+        // What a run that was killed has left, or one of another source: packed files belong to the plain ones that they were made of.
+        let is_ours = [&self.source, &self.mixed].iter().all(|corpora| corpora.whole.plain.is_file());
+        if (self.tree.is_some() || !is_ours) && self.folder.exists() {
             std::fs::remove_dir_all(&self.folder).map_err(failed)?;
         }
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
@@ -197,10 +198,13 @@ impl Data {
         if self.tree.is_none() && !Path::new(LINUX).is_file() {
             let _stands_in_below = workspace::run("apt-get", &["install", "-y", "-qq", "linux-source-6.1"]);
         }
+        if let Some(tree) = self.tree.as_ref().filter(|tree| !tree.is_dir()) {
+            return Err(format!("{} is no folder", tree.display()));
+        }
         let source = &self.source.whole;
         let mib = source.bytes / MIB;
         let (script, described) = if let Some(tree) = &self.tree {
-            (format!("{TAR} '{}'", tree.display()), format!("the first {mib} MiB of a tar of {}", tree.display()))
+            (format!("{TAR} '{}'", tree.display()), format!("at most {mib} MiB of a tar of {}", tree.display()))
         } else if Path::new(LINUX).is_file() {
             (format!("xz -dc {LINUX}"), format!("the first {mib} MiB of linux-source-6.1.tar"))
         } else {
@@ -316,6 +320,22 @@ mod tests {
             assert_eq!(made.exists(), stays, "made {is_made}");
         }
         assert!(theirs.is_file());
+    }
+
+    #[test]
+    fn the_source_of_a_tree_is_a_tar_of_it_and_not_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let tree = folder.path().join("tree");
+        let data = || Data::at(&folder.path().join("data"), true, true).of_tree(Some(&tree));
+        assert!(data().make_source_alone().expect_err("there is none").ends_with("tree is no folder"));
+        std::fs::create_dir(&tree).and_then(|()| std::fs::write(tree.join("inside"), "x")).expect("a tree");
+        let mut made = data();
+        assert!(made.make_source_alone().expect("tar is there").ends_with("/tree"));
+        let tar = std::fs::read(&made.source.whole.plain).expect("it is there");
+        assert!(tar.windows(11).any(|bytes| bytes == b"tree/inside"));
+        let plain = made.source.whole.plain.clone();
+        drop(made);
+        assert!(!plain.exists());
     }
 
     #[test]
