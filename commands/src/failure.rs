@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
-use std::process::ExitCode;
 use terminal::{Delivery, Messages, Output, Verbosity};
 
 /// How a command ended that did not fail as a whole.
@@ -60,25 +59,25 @@ pub enum Failure {
 
 impl Failure {
     /// Tells the user and turns into an exit code.
-    pub fn end(self) -> ExitCode {
+    pub fn end(self) -> u8 {
         match self {
             Self::CommandLine(error) if error.use_stderr() => {
                 let _unheard = error.print();
-                ExitCode::from(2)
+                2
             }
             Self::CommandLine(asked) => show(&asked),
             Self::Usage { command, message } => {
                 let messages = Messages::standard_error(Verbosity::Normal);
                 messages.conclusion(command, &format!("{message} ({command} -h shows the options)"));
-                ExitCode::from(2)
+                2
             }
             Self::InWordsOfOthers { text, code } => {
                 Messages::standard_error(Verbosity::Normal).in_words_of_others(Verbosity::Quiet, &text);
-                ExitCode::from(code)
+                code
             }
             Self::Environment { command, message } => {
                 Messages::standard_error(Verbosity::Normal).error(command, &message, &[]);
-                ExitCode::from(1)
+                1
             }
             Self::BrokenPipe => sys::signals::die_by(sys::signals::BROKEN_PIPE),
         }
@@ -86,7 +85,7 @@ impl Failure {
 }
 
 /// Help, or the version.
-fn show(asked: &clap::Error) -> ExitCode {
+fn show(asked: &clap::Error) -> u8 {
     let shown = if std::io::stdout().is_terminal() {
         asked.print().map(|()| Delivery::Taken)
     } else {
@@ -94,7 +93,7 @@ fn show(asked: &clap::Error) -> ExitCode {
         output.put(asked.render().to_string().as_bytes()).and_then(|_| output.finish())
     };
     match shown {
-        Ok(Delivery::Taken) => ExitCode::SUCCESS,
+        Ok(Delivery::Taken) => 0,
         Ok(Delivery::ReaderGone) => Failure::BrokenPipe.end(),
         Err(error) => {
             let message = format!("write to standard output: {}", with_causes(&error));

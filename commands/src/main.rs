@@ -1,5 +1,6 @@
 //! `mh`: looks up the command by name, runs it, ends with its exit code. Nothing else happens here.
 //! The commands are in `registry.rs`, one file each beside this one.
+#![no_main]
 
 mod ceiling;
 mod context;
@@ -29,14 +30,13 @@ mod trees;
 mod xjobs;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
-fn main() -> ExitCode {
-    // Without a null device it stays as it is, and what is written to it is lost.
-    let _stays = sys::standard_streams::bar_closed_output();
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    match registry::dispatch(arguments) {
-        Ok(outcome) => ExitCode::from(outcome.exit_code()),
+sys::begin_with!(run);
+
+fn run(arguments: Vec<OsString>) -> ! {
+    let code = match registry::dispatch(arguments) {
+        Ok(outcome) => outcome.exit_code(),
         Err(failure) => failure.end(),
-    }
+    };
+    std::process::exit(code.into())
 }

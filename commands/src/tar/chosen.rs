@@ -27,6 +27,8 @@ pub struct Chosen {
     /// Empty: all. Behind a lock, since the run keeps the chooser and the command asks in the end what was not found.
     pub wanted: Arc<Mutex<Vec<Wanted>>>,
     excluded: Vec<Pattern>,
+    /// Nothing is named and nothing left out: then nobody needs the lock.
+    means_all: bool,
     renames: Vec<Rename>,
     naming: Naming,
     owners: Owners,
@@ -67,9 +69,11 @@ impl Chosen {
     pub fn new(args: &TarArgs, names: &[Vec<u8>], top_level: Option<Vec<u8>>) -> Result<Self, Failure> {
         let manner = manner(args, Manner::MEMBERS);
         let wanted = names.iter().map(|name| Wanted { pattern: Pattern::new(name, manner), found: false }).collect();
+        let excluded = excluded(args)?;
         Ok(Self {
             wanted: Arc::new(Mutex::new(wanted)),
-            excluded: excluded(args)?,
+            means_all: names.is_empty() && excluded.is_empty(),
+            excluded,
             renames: renames(args)?,
             naming: Naming {
                 strip_components: args.strip_components,
@@ -87,6 +91,9 @@ impl Chosen {
 
     /// Whether a member is meant, by its name in the archive.
     pub fn means(&mut self, name: &[u8]) -> bool {
+        if self.means_all {
+            return true;
+        }
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         let mut any = wanted.is_empty();
         for wanted in wanted.iter_mut().filter(|wanted| wanted.pattern.matches(name)) {

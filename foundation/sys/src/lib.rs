@@ -27,6 +27,7 @@ pub mod signals;
 pub mod spawn;
 pub mod staged_file;
 pub mod standard_streams;
+pub mod start;
 pub mod straight;
 pub mod time_stamp;
 pub mod timed_wait;

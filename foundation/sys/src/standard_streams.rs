@@ -1,42 +1,33 @@
-//! Which of the three standard streams were closed when the process began.
-//!
-//! LIE: Rust's runtime opens the null device in place of a closed one before `main`, so that no file of ours gets its number.
-//! From then on it looks like any other null device, and what is written there would be lost without a word.
+//! Which of the three standard streams were closed when the process began. In place of those the null device is opened, so that no
+//! file of ours gets their numbers; from then on they look like any other null device.
 
-use rustix::fs::{Mode, OFlags};
-use std::io;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::process::abort;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A bit a stream, set by [`note`].
-static CLOSED: AtomicU8 = AtomicU8::new(0);
+static INPUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Called by the C runtime before Rust's begins (System V ABI, "Initialization and Termination Functions").
-// SAFETY: the section holds pointers to functions without arguments, and `note` is one. It touches nothing that has to be set
-// up before: one system call a stream, and an atomic.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static NOTE: extern "C" fn() = note;
-
-extern "C" fn note() {
+/// Opens the null device in place of each stream that is closed: an output that cannot be written to, for this process and those it
+/// starts, since what goes to a null device is lost without a word. Ends the process where there is none. Before any other file is opened.
+pub(crate) fn open_closed() {
     for stream in 0..3 {
         // SAFETY: fcntl(2) with F_GETFD takes any number and changes nothing.
-        let is_closed = unsafe { libc::fcntl(stream, libc::F_GETFD) } == -1;
-        // ORDER: Relaxed: no other thread exists yet.
-        CLOSED.fetch_or(u8::from(is_closed) << stream, Ordering::Relaxed);
+        let is_open = unsafe { libc::fcntl(stream, libc::F_GETFD) } != -1;
+        if is_open {
+            continue;
+        }
+        if stream == libc::STDIN_FILENO {
+            // ORDER: Relaxed: no other thread exists yet.
+            INPUT_WAS_CLOSED.store(true, Ordering::Relaxed);
+        }
+        let flags = if stream == libc::STDOUT_FILENO { libc::O_RDONLY } else { libc::O_RDWR };
+        // SAFETY: a path that ends in a zero byte. The lowest number that is free is this stream's.
+        if unsafe { libc::open(c"/dev/null".as_ptr(), flags) } != stream {
+            abort();
+        }
     }
-}
-
-/// Makes a standard output that was closed one that cannot be written to, for this process and those it starts, as it would be without Rust's
-/// runtime.
-pub fn bar_closed_output() -> io::Result<()> {
-    if CLOSED.load(Ordering::Relaxed) & 2 == 0 {
-        return Ok(());
-    }
-    let unwritable = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    Ok(rustix::stdio::dup2_stdout(unwritable)?)
 }
 
 /// Whether standard input was closed.
 pub fn input_was_closed() -> bool {
-    CLOSED.load(Ordering::Relaxed) & 1 != 0
+    INPUT_WAS_CLOSED.load(Ordering::Relaxed)
 }

@@ -2,7 +2,7 @@
 //! Not for file contents in bulk: those go through an engine's own sink.
 
 use std::ffi::OsStr;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// What became of something written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +17,14 @@ pub enum Delivery {
 /// Buffered output that knows a broken pipe. Dropping it instead of calling [`Output::finish`] loses errors.
 #[derive(Debug)]
 pub struct Output<Sink: Write> {
-    sink: BufWriter<Sink>,
+    sink: Sink,
+    /// What is to be written. It grows with what comes: most runs have little to say.
+    waiting: Vec<u8>,
     reader_is_gone: bool,
 }
 
-/// Larger saves no more system calls worth having, smaller makes long lists slow.
-const BUFFER_BYTES: usize = 64 << 10;
+/// LIMIT: bytes that wait to be written together. More saves no system calls worth having, fewer make long lists slow.
+const WAITING_BYTES: usize = 64 << 10;
 
 /// Standard output, unbuffered.
 ///
@@ -50,37 +52,30 @@ impl Output<StandardOutput> {
 impl<Sink: Write> Output<Sink> {
     /// Output to anything.
     pub fn to(sink: Sink) -> Self {
-        Self { sink: BufWriter::with_capacity(BUFFER_BYTES, sink), reader_is_gone: false }
+        Self { sink, waiting: Vec::new(), reader_is_gone: false }
     }
 
     /// Writes bytes as they are.
     pub fn put(&mut self, bytes: &[u8]) -> io::Result<Delivery> {
-        self.attempt(|sink| sink.write_all(bytes))
+        self.waiting.extend_from_slice(bytes);
+        self.put_off()
     }
 
     /// Writes a text and a line end.
     pub fn line(&mut self, text: impl AsRef<[u8]>) -> io::Result<Delivery> {
-        self.attempt(|sink| {
-            sink.write_all(text.as_ref())?;
-            sink.write_all(b"\n")
-        })
+        self.waiting.extend_from_slice(text.as_ref());
+        self.waiting.push(b'\n');
+        self.put_off()
     }
 
     /// Hands over what is buffered: after each record of a live list.
     pub fn flush(&mut self) -> io::Result<Delivery> {
-        self.attempt(Write::flush)
-    }
-
-    /// Hands over the rest.
-    pub fn finish(mut self) -> io::Result<Delivery> {
-        self.flush()
-    }
-
-    fn attempt(&mut self, write: impl FnOnce(&mut BufWriter<Sink>) -> io::Result<()>) -> io::Result<Delivery> {
         if self.reader_is_gone {
             return Ok(Delivery::ReaderGone);
         }
-        match write(&mut self.sink) {
+        let written = self.sink.write_all(&self.waiting).and_then(|()| self.sink.flush());
+        self.waiting.clear();
+        match written {
             Ok(()) => Ok(Delivery::Taken),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 self.reader_is_gone = true;
@@ -88,6 +83,25 @@ impl<Sink: Write> Output<Sink> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Hands over the rest.
+    pub fn finish(mut self) -> io::Result<Delivery> {
+        self.flush()
+    }
+
+    /// Writes what waits where that is enough.
+    fn put_off(&mut self) -> io::Result<Delivery> {
+        match self.waiting.len() {
+            bytes if bytes >= WAITING_BYTES || self.reader_is_gone => self.flush(),
+            _ => Ok(Delivery::Taken),
+        }
+    }
+}
+
+impl<Sink: Write> Drop for Output<Sink> {
+    fn drop(&mut self) {
+        let _nobody_to_tell = self.flush();
     }
 }
 

@@ -8,6 +8,7 @@ mod cut;
 mod decode;
 mod encode;
 mod index;
+mod kernel;
 
 use crate::error::CodecError;
 use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, StreamEncoder, Tail};
@@ -83,6 +84,6 @@ impl Format for Xz {
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
-        Box::new(decode::BlockDecoder)
+        Box::new(decode::BlockDecoder::new())
     }
 }

@@ -56,7 +56,20 @@ const SMALL_BYTES: u64 = 64 << 10;
 pub const STEP_BYTES: usize = 8 << 20;
 
 /// LIMIT: the buffer of a worker: fits into a core's second-level cache.
-pub const BUFFER_BYTES: usize = 128 << 10;
+const BUFFER_BYTES: usize = 128 << 10;
+
+/// What a worker reads into. Made when it is first asked for: most files are copied in the kernel, and a small run would take longer to
+/// clear it than for a file.
+#[derive(Debug, Default)]
+pub struct Buffer(Vec<u8>);
+
+impl Buffer {
+    /// Its bytes, whatever they are.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        self.0.resize(BUFFER_BYTES, 0);
+        &mut self.0
+    }
+}
 
 /// LIMIT: what `--sparse=always` looks at at once: a page.
 const HOLE_BYTES: usize = 4096;
@@ -182,7 +195,7 @@ impl Ways {
     }
 
     /// Copies a whole file from its beginning; `pause` is called between steps.
-    pub fn copy(&self, bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<Filled, Failed> {
+    pub fn copy(&self, bytes: &Bytes<'_>, buffer: &mut Buffer, mut pause: impl FnMut()) -> Result<Filled, Failed> {
         if self.share(bytes)? {
             return Ok(Filled { way: Way::Shared, bytes: bytes.status.bytes() });
         }
@@ -190,8 +203,8 @@ impl Ways {
         if bytes.is_file && (bytes.has_holes() || bytes.sparse == Sparse::Always) {
             // COMPAT: what comes through a pipe may have holes as well.
             let copied = match seek(bytes.source, SeekFrom::Current(0)) {
-                Ok(_) => self.copy_range(bytes, buffer, 0, u64::MAX, &mut pause)?,
-                Err(_) => with_holes(bytes, buffer, &mut pause)?,
+                Ok(_) => self.copy_range(bytes, buffer.bytes(), 0, u64::MAX, &mut pause)?,
+                Err(_) => with_holes(bytes, buffer.bytes(), &mut pause)?,
             };
             ftruncate(bytes.target, copied).map_err(writing)?;
             return Ok(Filled { way: Way::Sparse, bytes: copied });
@@ -201,10 +214,15 @@ impl Ways {
             return self.copy_in_kernel(bytes, buffer, pause);
         }
         // LIE: files of `/proc` and of some devices call themselves empty.
-        plain(bytes, buffer, length, pause).map(|bytes| Filled { way: Way::Small, bytes })
+        plain(bytes, buffer.bytes(), length, pause).map(|bytes| Filled { way: Way::Small, bytes })
     }
 
-    fn copy_in_kernel(&self, bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<Filled, Failed> {
+    fn copy_in_kernel(
+        &self,
+        bytes: &Bytes<'_>,
+        buffer: &mut Buffer,
+        mut pause: impl FnMut(),
+    ) -> Result<Filled, Failed> {
         let pair = bytes.pair();
         let mut way = match bytes.reflink {
             _ if self.apart.load(Ordering::Relaxed) == pair => Way::Spliced,
@@ -236,7 +254,7 @@ impl Ways {
                 }
                 // What is wrong shows itself, with its side, when it is read and written.
                 _ => {
-                    let bytes = copied + plain(bytes, buffer, 0, pause)?;
+                    let bytes = copied + plain(bytes, buffer.bytes(), 0, pause)?;
                     return Ok(Filled { way: Way::Plain, bytes });
                 }
             }

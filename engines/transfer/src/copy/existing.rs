@@ -189,9 +189,9 @@ impl Run<'_> {
         let flags = flags::O_RDONLY | flags::O_NONBLOCK | flags::O_NOCTTY;
         // What cannot be read cannot be the same.
         let Ok(other) = entry::open_at(item.target.as_fd(), item.target_name, flags, 0) else { return Ok(true) };
-        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
-        let same = is_same(source, other.as_fd(), how, &mut buffer, || branch.yield_point());
-        branch.scratch.bytes = buffer;
+        let mut buffer = std::mem::take(&mut branch.scratch.buffer);
+        let same = is_same(source, other.as_fd(), how, buffer.bytes(), || branch.yield_point());
+        branch.scratch.buffer = buffer;
         same.map(|same| !same).map_err(Complaint::Read)
     }
 }

@@ -450,9 +450,9 @@ impl Run<'_> {
         let (source, target) = (source.as_fd(), new.file.as_fd());
         let is_file = new.is_file;
         let bytes = Bytes { source, target, status, target_device, is_file, sparse, reflink };
-        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
+        let mut buffer = std::mem::take(&mut branch.scratch.buffer);
         let copied = self.ways.copy(&bytes, &mut buffer, || branch.yield_point());
-        branch.scratch.bytes = buffer;
+        branch.scratch.buffer = buffer;
         let filled = copied.map_err(|failed| {
             self.give_up(&Arc::clone(&branch.scratch.slot), branch);
             self.failed(item, failed)
@@ -515,9 +515,9 @@ impl Run<'_> {
         if entry::status_of(target.as_fd()).map_err(failed)?.kind() != Kind::File {
             return Ok(());
         }
-        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
-        let same = is_same(source, target.as_fd(), how, &mut buffer, || branch.yield_point());
-        branch.scratch.bytes = buffer;
+        let mut buffer = std::mem::take(&mut branch.scratch.buffer);
+        let same = is_same(source, target.as_fd(), how, buffer.bytes(), || branch.yield_point());
+        branch.scratch.buffer = buffer;
         if same.map_err(failed)? { Ok(()) } else { Err(Complaint::Differs(item.target_path(self))) }
     }
 

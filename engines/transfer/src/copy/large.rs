@@ -140,9 +140,9 @@ impl Large {
         }
         let from = number * PIECE_BYTES;
         let to = (from + PIECE_BYTES).min(self.status.bytes());
-        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
-        let copied = run.ways.copy_range(&self.bytes(run), &mut buffer, from, to, || branch.yield_point());
-        branch.scratch.bytes = buffer;
+        let mut buffer = std::mem::take(&mut branch.scratch.buffer);
+        let copied = run.ways.copy_range(&self.bytes(run), buffer.bytes(), from, to, || branch.yield_point());
+        branch.scratch.buffer = buffer;
         match copied {
             Ok(end) => branch.scratch.counts.bytes += end - from,
             Err(failed) => self.fail(run, failed, branch),
@@ -215,10 +215,11 @@ impl Large {
         // Through `/proc` the very file that was written is opened for reading, whatever has its name by now.
         let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.new.file));
         let path = std::ffi::CString::new(path).expect("a number has no zero byte");
-        let mut buffer = std::mem::take(&mut branch.scratch.bytes);
-        let same = entry::open_at(entry::here(), &path, flags::O_RDONLY, 0)
-            .and_then(|target| is_same(self.source.as_fd(), target.as_fd(), how, &mut buffer, || branch.yield_point()));
-        branch.scratch.bytes = buffer;
+        let mut buffer = std::mem::take(&mut branch.scratch.buffer);
+        let same = entry::open_at(entry::here(), &path, flags::O_RDONLY, 0).and_then(|target| {
+            is_same(self.source.as_fd(), target.as_fd(), how, buffer.bytes(), || branch.yield_point())
+        });
+        branch.scratch.buffer = buffer;
         match same {
             Ok(true) => Ok(()),
             Ok(false) => Err(Complaint::Differs(self.target_path.clone())),

@@ -1,7 +1,7 @@
 //! The tree of a copy: folders begun, listed, and finished with their metadata when all below them is done.
 //! One entry is `item`'s part.
 
-use super::data::{BUFFER_BYTES, WayCounts, Ways};
+use super::data::{Buffer, WayCounts, Ways};
 use super::existing::PutBack;
 use super::half::Slot;
 use super::item::{Dealt, Item};
@@ -95,7 +95,7 @@ pub enum Growth {
 /// What a worker keeps between tasks.
 pub struct Scratch {
     list: ListBuffer,
-    pub bytes: Vec<u8>,
+    pub buffer: Buffer,
     pub attributes: AttributeBuffers,
     pub slot: Arc<Slot>,
     /// The backup that was made of what had the entry's name.
@@ -139,7 +139,7 @@ impl Tree for Run<'_> {
     fn scratch(&self) -> Scratch {
         Scratch {
             list: list_buffer(),
-            bytes: vec![0; BUFFER_BYTES],
+            buffer: Buffer::default(),
             attributes: AttributeBuffers::default(),
             slot: self.copying.half_done.slot(),
             backup: None,
