@@ -33,6 +33,7 @@ use std::ffi::OsString;
 
 sys::begin_with!(run);
 
+#[expect(clippy::exit, reason = "it is what a return from Rust's own main comes to: standard output is written first")]
 fn run(arguments: Vec<OsString>) -> ! {
     let code = match registry::dispatch(arguments) {
         Ok(outcome) => outcome.exit_code(),
