@@ -6,9 +6,27 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use sys::civil_time;
 
-/// Nearly all names: nothing in them to escape. (Every byte is looked at: many at a time.)
+/// Nearly all names: nothing in them to escape.
 pub fn is_plain(name: &[u8]) -> bool {
-    name.iter().fold(true, |is_plain, &byte| is_plain & matches!(byte, b' '..=b'~') & (byte != b'\\'))
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'\\';
+    let Some(last) = name.last_chunk() else { return name.iter().all(|&byte| is_plain(byte)) };
+    // The last eight are looked at again with those before them: names are short, and single bytes at their end would take most of the time.
+    name.chunks_exact(EIGHT).all(|eight| eight_are_plain(eight.try_into().expect("eight"))) && eight_are_plain(*last)
+}
+
+const EIGHT: usize = size_of::<u64>();
+
+/// The same for eight bytes at once: a byte's highest bit is set where it is, or would become by what is added to it, too large, or is missing
+/// where it would become too small.
+fn eight_are_plain(bytes: [u8; EIGHT]) -> bool {
+    const EACH: u64 = u64::MAX / 0xff;
+    const HIGHEST: u64 = EACH * 0x80;
+    let bytes = u64::from_ne_bytes(bytes);
+    let low = bytes & !HIGHEST;
+    let is_from_blank = low + EACH * (0x80 - b' ' as u64);
+    let is_behind_tilde = low + EACH * (0x7f - b'~' as u64);
+    let is_no_backslash = (low ^ (EACH * b'\\' as u64)) + EACH * 0x7f;
+    ((bytes | is_behind_tilde) | !(is_from_blank & is_no_backslash)) & HIGHEST == 0
 }
 
 /// A name as lists show it: control bytes, backslashes and what is no text as escapes.
@@ -149,6 +167,19 @@ mod tests {
     fn names_cannot_steer_a_terminal() {
         assert_eq!(escaped(b"a\x1b[2J\n\\\xff"), "a\\033[2J\\n\\\\\\377");
         assert_eq!(escaped("ü".as_bytes()), "ü");
+    }
+
+    #[test]
+    fn what_is_to_be_escaped_is_found_wherever_it_stands() {
+        for length in 0..20 {
+            assert!(is_plain(&vec![b'a'; length]), "{length}");
+            for (at, byte) in (0..length).flat_map(|at| (0..=u8::MAX).map(move |byte| (at, byte))) {
+                let mut name = vec![b'~'; length];
+                name[at] = byte;
+                let is_shown_as_it_is = (b' '..=b'~').contains(&byte) && byte != b'\\';
+                assert_eq!(is_plain(&name), is_shown_as_it_is, "{byte} at {at} of {length}");
+            }
+        }
     }
 
     #[test]

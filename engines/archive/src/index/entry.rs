@@ -138,7 +138,19 @@ pub struct Broken;
 pub(super) struct Taker<'a>(pub &'a [u8]);
 
 impl<'a> Taker<'a> {
+    #[inline]
     pub fn number(&mut self) -> Result<u64, Broken> {
+        match self.0.split_first() {
+            // Most of them.
+            Some((&byte, rest)) if byte < 0x80 => {
+                self.0 = rest;
+                Ok(byte.into())
+            }
+            _ => self.long_number(),
+        }
+    }
+
+    fn long_number(&mut self) -> Result<u64, Broken> {
         let mut value: u64 = 0;
         for shift in (0..64).step_by(7) {
             let (&byte, rest) = self.0.split_first().ok_or(Broken)?;
