@@ -1,6 +1,7 @@
 //! `mh`: looks up the command by name, runs it, ends with its exit code. Nothing else happens here.
 //! The commands are in `registry.rs`, one file each beside this one.
-#![no_main]
+// The tests of this crate begin with their harness.
+#![cfg_attr(not(test), no_main)]
 
 mod ceiling;
 mod context;
@@ -31,8 +32,10 @@ mod xjobs;
 
 use std::ffi::OsString;
 
+#[cfg(not(test))]
 sys::begin_with!(run);
 
+#[cfg_attr(test, expect(dead_code, reason = "nothing but the beginning calls it"))]
 #[expect(clippy::exit, reason = "it is what a return from Rust's own main comes to: standard output is written first")]
 fn run(arguments: Vec<OsString>) -> ! {
     let code = match registry::dispatch(arguments) {
