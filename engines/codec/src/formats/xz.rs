@@ -8,7 +8,6 @@ mod cut;
 mod decode;
 mod encode;
 mod index;
-mod kernel;
 
 use crate::error::CodecError;
 use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, StreamEncoder, Tail};
@@ -84,6 +83,6 @@ impl Format for Xz {
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
-        Box::new(decode::BlockDecoder::new())
+        Box::new(decode::BlockDecoder)
     }
 }

@@ -176,10 +176,6 @@ fn dictionary_code(bytes: u32) -> u8 {
     (0..40).find(|&code| dictionary_size(code) >= u64::from(bytes)).unwrap_or(40)
 }
 
-fn useful_dictionary_code(plain_bytes_max: u64) -> u8 {
-    dictionary_code(u32::try_from(plain_bytes_max).unwrap_or(u32::MAX))
-}
-
 fn dictionary_size(code: u8) -> u64 {
     if code >= 40 { u64::from(u32::MAX) } else { (2 | u64::from(code & 1)) << (code / 2 + 11) }
 }
@@ -189,14 +185,6 @@ impl BlockHeader {
     pub fn dictionary_bytes(&self) -> u64 {
         let lzma2 = self.filters.iter().rev().find(|(id, _)| *id == LZMA2);
         lzma2.and_then(|(_, properties)| properties.first()).map_or(0, |&code| dictionary_size(code))
-    }
-
-    /// Bytes of the dictionary where LZMA2 is the only filter: as the header says, or what a block of no more than `plain_bytes_max` has use for.
-    pub fn lzma2_alone(&self, plain_bytes_max: u64) -> Option<u32> {
-        let [(LZMA2, properties)] = &self.filters[..] else { return None };
-        let &[code @ ..=40] = &properties[..] else { return None };
-        // The longest is one byte less than 4 GiB.
-        u32::try_from(dictionary_size(code.min(useful_dictionary_code(plain_bytes_max)))).ok()
     }
 
     /// The filter chain for liblzma; a dictionary larger than `plain_bytes_max` is no use to a block of no more.
@@ -215,7 +203,7 @@ impl BlockHeader {
                 0x0a => chain.arm64_properties(bytes),
                 0x0b => chain.riscv_properties(bytes),
                 &LZMA2 => {
-                    let most = useful_dictionary_code(plain_bytes_max);
+                    let most = dictionary_code(u32::try_from(plain_bytes_max).unwrap_or(u32::MAX));
                     let smaller: Vec<u8> =
                         bytes.iter().map(|&code| if code <= 40 { code.min(most) } else { code }).collect();
                     chain.lzma2_properties(&smaller)

@@ -3,7 +3,6 @@
 use super::check::{Check, CheckKind};
 use super::container::{BLOCK_HEADER_BYTES_MAX, BlockHeader, block_header_bytes, padding, parse_block_header};
 use super::index::{Records, record};
-use super::kernel::{Decoded, Lzma2Decoder};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
 use crate::format::{CutError, Decoder, Filled, StreamDecoder};
@@ -38,33 +37,7 @@ impl BlockUnit {
 }
 
 /// Decodes blocks whose sizes are known.
-pub(super) struct BlockDecoder {
-    lzma2: Lzma2Decoder,
-}
-
-impl BlockDecoder {
-    pub fn new() -> Self {
-        Self { lzma2: Lzma2Decoder::new() }
-    }
-
-    /// Decodes the data of a block of `plain_bytes`.
-    fn data(
-        &mut self,
-        header: &BlockHeader,
-        plain_bytes: u64,
-        packed: &[u8],
-        plain: &mut [u8],
-    ) -> Result<Decoded, Defect> {
-        if let Some(dictionary_bytes) = header.lzma2_alone(plain_bytes) {
-            return self.lzma2.decode(packed, dictionary_bytes, plain).map_err(Defect::Lzma);
-        }
-        let mut stream = Stream::new_raw_decoder(&header.filters(plain_bytes)?).map_err(Defect::Lzma)?;
-        let status = stream.process(packed, plain, Action::Finish).map_err(Defect::Lzma)?;
-        // Neither is more than its slice has.
-        let (consumed, produced) = (stream.total_in() as usize, stream.total_out() as usize);
-        Ok(Decoded { consumed, produced, has_ended: status == Status::StreamEnd })
-    }
-}
+pub(super) struct BlockDecoder;
 
 impl Decoder for BlockDecoder {
     fn decode(
@@ -83,17 +56,20 @@ impl Decoder for BlockDecoder {
             return Err(Defect::Length { stored: stored_bytes, actual: unit.uncompressed_bytes });
         }
         let wanted = usize::try_from(stored_bytes).expect("bounded by the limit");
+        let mut stream = Stream::new_raw_decoder(&header.filters(stored_bytes)?).map_err(Defect::Lzma)?;
         // One byte more than claimed may come out: enough to catch a size that is too small.
         let room = plain.room(wanted + 1);
-        let Decoded { consumed: data_end, produced, has_ended } = self.data(&header, stored_bytes, body, room)?;
-        if produced != wanted {
-            return Err(Defect::Length { stored: stored_bytes, actual: produced as u64 });
+        let status = stream.process(body, room, Action::Finish).map_err(Defect::Lzma)?;
+        let (consumed, produced) = (stream.total_in(), stream.total_out());
+        if produced != stored_bytes {
+            return Err(Defect::Length { stored: stored_bytes, actual: produced });
         }
-        if !has_ended {
+        if status != Status::StreamEnd {
             return Err(Defect::Truncated);
         }
-        let consumed = data_end as u64;
         check_compressed_bytes(&header, consumed)?;
+        // It fits into `packed`.
+        let data_end = consumed as usize;
         let (stored, rest) = check_field(&body[data_end..], consumed, unit.check)?;
         if !rest.is_empty() || padding(consumed) != unit.padding_bytes {
             let stored = packed.len() as u64 - unit.padding_bytes;
