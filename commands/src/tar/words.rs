@@ -9,16 +9,15 @@ use sys::civil_time;
 /// Nearly all names: nothing in them to escape.
 pub fn is_plain(name: &[u8]) -> bool {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'\\';
-    let Some(last) = name.last_chunk() else { return name.iter().all(|&byte| is_plain(byte)) };
+    let (eights, rest) = name.as_chunks();
+    let Some(last) = name.last_chunk() else { return rest.iter().all(|&byte| is_plain(byte)) };
     // The last eight are looked at again with those before them: names are short, and single bytes at their end would take most of the time.
-    name.chunks_exact(EIGHT).all(|eight| eight_are_plain(eight.try_into().expect("eight"))) && eight_are_plain(*last)
+    eights.iter().all(|&eight| eight_are_plain(eight)) && eight_are_plain(*last)
 }
-
-const EIGHT: usize = size_of::<u64>();
 
 /// The same for eight bytes at once: a byte's highest bit is set where it is, or would become by what is added to it, too large, or is missing
 /// where it would become too small.
-fn eight_are_plain(bytes: [u8; EIGHT]) -> bool {
+fn eight_are_plain(bytes: [u8; 8]) -> bool {
     const EACH: u64 = u64::MAX / 0xff;
     const HIGHEST: u64 = EACH * 0x80;
     let bytes = u64::from_ne_bytes(bytes);

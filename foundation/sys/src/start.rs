@@ -1,4 +1,4 @@
-//! Where a program begins, in place of Rust's own beginning (`std::rt`), which costs a small run a tenth of its time: that one reads
+//! Where a program begins, in place of Rust's own beginning (`std::rt`), which costs each start 0.1 ms: that one reads
 //! `/proc/self/maps` and makes a second stack, so that it can say in words that the first has overflowed. Here such a program ends by SIGSEGV.
 
 use crate::standard_streams;

@@ -57,15 +57,12 @@ impl<Sink: Write> Output<Sink> {
 
     /// Writes bytes as they are.
     pub fn put(&mut self, bytes: &[u8]) -> io::Result<Delivery> {
-        self.waiting.extend_from_slice(bytes);
-        self.put_off()
+        self.put_off(&[bytes])
     }
 
     /// Writes a text and a line end.
     pub fn line(&mut self, text: impl AsRef<[u8]>) -> io::Result<Delivery> {
-        self.waiting.extend_from_slice(text.as_ref());
-        self.waiting.push(b'\n');
-        self.put_off()
+        self.put_off(&[text.as_ref(), b"\n"])
     }
 
     /// Hands over what is buffered: after each record of a live list.
@@ -90,12 +87,14 @@ impl<Sink: Write> Output<Sink> {
         self.flush()
     }
 
-    /// Writes what waits where that is enough.
-    fn put_off(&mut self) -> io::Result<Delivery> {
-        match self.waiting.len() {
-            bytes if bytes >= WAITING_BYTES || self.reader_is_gone => self.flush(),
-            _ => Ok(Delivery::Taken),
+    /// Has more wait, and writes it all where that is enough. Nothing waits for a reader that is gone.
+    #[inline]
+    fn put_off(&mut self, parts: &[&[u8]]) -> io::Result<Delivery> {
+        if self.reader_is_gone {
+            return Ok(Delivery::ReaderGone);
         }
+        parts.iter().for_each(|part| self.waiting.extend_from_slice(part));
+        if self.waiting.len() < WAITING_BYTES { Ok(Delivery::Taken) } else { self.flush() }
     }
 }
 
@@ -170,6 +169,7 @@ mod tests {
         assert_eq!(output.line("buffered").expect("only buffered"), Delivery::Taken);
         assert_eq!(output.flush().expect("no error"), Delivery::ReaderGone);
         assert_eq!(output.line("more").expect("no error"), Delivery::ReaderGone);
+        assert!(output.waiting.is_empty(), "nothing is kept for nobody");
         assert_eq!(output.finish().expect("no error"), Delivery::ReaderGone);
     }
 
