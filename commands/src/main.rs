@@ -32,6 +32,9 @@ mod xjobs;
 
 use std::ffi::OsString;
 
+#[global_allocator]
+static ALLOCATOR: sys::allocator::LinedUp = sys::allocator::LinedUp;
+
 #[cfg(not(test))]
 sys::begin_with!(run);
 

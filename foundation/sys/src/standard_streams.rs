@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static INPUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Opens the null device in place of each stream that is closed: an output that cannot be written to, for this process and those it
-/// starts, since what goes to a null device is lost without a word. Ends the process where there is none. Before any other file is opened.
+/// Opens the null device in place of each stream that is closed. Standard output cannot be written to then, by this process and those it
+/// starts: what goes to a null device would be lost without a word. Ends the process where there is none. Before any other file is opened.
 pub(crate) fn open_closed() {
     for stream in 0..3 {
         // SAFETY: fcntl(2) with F_GETFD takes any number and changes nothing.

@@ -1,8 +1,10 @@
 //! Where a program begins, in place of Rust's own beginning (`std::rt`), which costs each start 0.1 ms: that one reads
-//! `/proc/self/maps` and makes a second stack, so that it can say in words that the first has overflowed. Here such a program ends by SIGSEGV.
+//! `/proc/self/maps` and makes a second stack, so that it can say in words that the first has overflowed. Here such a program ends by SIGSEGV,
+//! and the first thread has no name in what is said of a panic.
 
 use crate::standard_streams;
 use std::ffi::{CStr, OsString, c_char, c_int};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::panic::catch_unwind;
 
@@ -36,5 +38,6 @@ pub unsafe fn run(count: c_int, words: *const *const c_char, body: fn(Vec<OsStri
     let arguments = (0..usize::try_from(count).unwrap_or(0)).map(|at| OsString::from_vec(word(at).to_bytes().to_vec()));
     let arguments = arguments.collect();
     let _told_by_its_hook = catch_unwind(|| -> () { body(arguments) });
+    let _nobody_to_tell = io::stdout().flush();
     PANICKED
 }

@@ -20,10 +20,12 @@ pub struct Output<Sink: Write> {
     sink: Sink,
     /// What is to be written. It grows with what comes: most runs have little to say.
     waiting: Vec<u8>,
-    reader_is_gone: bool,
+    /// Why nothing is written any more.
+    refused: Option<io::ErrorKind>,
 }
 
-/// LIMIT: bytes that wait to be written together. More saves no system calls worth having, fewer make long lists slow.
+/// LIMIT: bytes that wait to be written together. More saves no system calls worth having, and does not go into an empty pipe at once;
+/// fewer make long lists slow.
 const WAITING_BYTES: usize = 64 << 10;
 
 /// Standard output, unbuffered.
@@ -52,7 +54,7 @@ impl Output<StandardOutput> {
 impl<Sink: Write> Output<Sink> {
     /// Output to anything.
     pub fn to(sink: Sink) -> Self {
-        Self { sink, waiting: Vec::new(), reader_is_gone: false }
+        Self { sink, waiting: Vec::new(), refused: None }
     }
 
     /// Writes bytes as they are.
@@ -65,21 +67,19 @@ impl<Sink: Write> Output<Sink> {
         self.put_off(&[text.as_ref(), b"\n"])
     }
 
-    /// Hands over what is buffered: after each record of a live list.
+    /// Hands over what is buffered: after each record of a live list. Nothing follows what was refused: there would be a hole before it.
     pub fn flush(&mut self) -> io::Result<Delivery> {
-        if self.reader_is_gone {
-            return Ok(Delivery::ReaderGone);
-        }
-        let written = self.sink.write_all(&self.waiting).and_then(|()| self.sink.flush());
-        self.waiting.clear();
-        match written {
-            Ok(()) => Ok(Delivery::Taken),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.reader_is_gone = true;
-                Ok(Delivery::ReaderGone)
+        if self.refused.is_none()
+            && let Err(error) = self.sink.write_all(&self.waiting).and_then(|()| self.sink.flush())
+        {
+            self.refused = Some(error.kind());
+            self.waiting = Vec::new();
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                return Err(error);
             }
-            Err(error) => Err(error),
         }
+        self.waiting.clear();
+        self.answer()
     }
 
     /// Hands over the rest.
@@ -87,14 +87,26 @@ impl<Sink: Write> Output<Sink> {
         self.flush()
     }
 
-    /// Has more wait, and writes it all where that is enough. Nothing waits for a reader that is gone.
+    /// Has more wait, behind what was written because both would be too much.
     #[inline]
     fn put_off(&mut self, parts: &[&[u8]]) -> io::Result<Delivery> {
-        if self.reader_is_gone {
-            return Ok(Delivery::ReaderGone);
+        let more: usize = parts.iter().map(|part| part.len()).sum();
+        if self.refused.is_some() || self.waiting.len() + more > WAITING_BYTES {
+            let delivery = self.flush()?;
+            if delivery == Delivery::ReaderGone {
+                return Ok(delivery);
+            }
         }
         parts.iter().for_each(|part| self.waiting.extend_from_slice(part));
-        if self.waiting.len() < WAITING_BYTES { Ok(Delivery::Taken) } else { self.flush() }
+        Ok(Delivery::Taken)
+    }
+
+    fn answer(&self) -> io::Result<Delivery> {
+        match self.refused {
+            None => Ok(Delivery::Taken),
+            Some(io::ErrorKind::BrokenPipe) => Ok(Delivery::ReaderGone),
+            Some(kind) => Err(kind.into()),
+        }
     }
 }
 
@@ -179,6 +191,42 @@ mod tests {
         let mut output = Output::to(full);
         assert_eq!(output.line("x").expect("only buffered"), Delivery::Taken);
         assert_eq!(output.finish().expect_err("no space").kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn nothing_follows_what_was_refused() {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has /dev/full");
+        let mut output = Output::to(full);
+        assert_eq!(output.line("lost").expect("only buffered"), Delivery::Taken);
+        assert_eq!(output.flush().expect_err("no space").raw_os_error(), Some(28));
+        assert_eq!(output.line("after it").expect_err("for good").kind(), io::ErrorKind::StorageFull);
+        assert!(output.waiting.is_empty());
+        assert_eq!(output.finish().expect_err("for good").kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn what_is_written_at_once_goes_into_an_empty_pipe() {
+        #[derive(Default)]
+        struct Sizes(Vec<usize>);
+        impl Write for Sizes {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.push(bytes.len());
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut output = Output::to(Sizes::default());
+        let line = "x".repeat(996);
+        for _ in 0..200 {
+            assert_eq!(output.line(&line).expect("written"), Delivery::Taken);
+        }
+        assert_eq!(output.flush().expect("written"), Delivery::Taken);
+        assert_eq!(output.sink.0, [65 * 997, 65 * 997, 65 * 997, 5 * 997]);
+        let long = "y".repeat(100_000);
+        assert_eq!(output.line(&long).and_then(|_| output.flush()).expect("written"), Delivery::Taken);
+        assert_eq!(output.sink.0[4..], [100_001], "one that is longer than all that may wait goes as a whole");
     }
 
     #[test]
