@@ -3,20 +3,59 @@
 
 use crate::source::Source;
 use std::io;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 /// Bytes of a block that is read from a pipe. Smaller costs hand-overs, larger leaves the second-level cache.
 pub const BLOCK_TARGET_BYTES: usize = 1 << 20;
 
+/// Bytes of an archive, alone in their memory or beside the blocks before and after them.
+#[derive(Debug, Default)]
+pub struct Block {
+    memory: Option<Arc<Vec<u8>>>,
+    range: Range<usize>,
+}
+
+impl Block {
+    /// All of `bytes` as blocks of at most `most`, each a part of the same memory.
+    pub fn parts(bytes: Vec<u8>, most: usize) -> impl Iterator<Item = Self> {
+        let (end, memory) = (bytes.len(), Arc::new(bytes));
+        (0..end).step_by(most).map(move |from| {
+            let range = from..end.min(from + most);
+            Self { memory: Some(Arc::clone(&memory)), range }
+        })
+    }
+
+    /// Its memory, to be used again; none where other blocks are in it still.
+    pub fn emptied(self) -> Vec<u8> {
+        self.memory.and_then(Arc::into_inner).unwrap_or_default()
+    }
+}
+
+impl From<Vec<u8>> for Block {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { range: 0..bytes.len(), memory: Some(Arc::new(bytes)) }
+    }
+}
+
+impl Deref for Block {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.memory.as_ref().map_or(&[], |bytes| &bytes[self.range.clone()])
+    }
+}
+
 /// Where blocks come from.
 pub trait BlockFeed: Send {
     /// The next block, in `emptied` if it likes; an empty one at the end.
-    fn next_block(&mut self, emptied: Vec<u8>) -> io::Result<Vec<u8>>;
+    fn next_block(&mut self, emptied: Vec<u8>) -> io::Result<Block>;
 }
 
 /// A block in memory: tests.
 impl BlockFeed for std::vec::IntoIter<Vec<u8>> {
-    fn next_block(&mut self, _emptied: Vec<u8>) -> io::Result<Vec<u8>> {
-        Ok(self.find(|block| !block.is_empty()).unwrap_or_default())
+    fn next_block(&mut self, _emptied: Vec<u8>) -> io::Result<Block> {
+        Ok(self.find(|block| !block.is_empty()).unwrap_or_default().into())
     }
 }
 
@@ -24,7 +63,7 @@ impl BlockFeed for std::vec::IntoIter<Vec<u8>> {
 pub struct Piped<R>(pub R);
 
 impl<R: io::Read + Send> BlockFeed for Piped<R> {
-    fn next_block(&mut self, mut emptied: Vec<u8>) -> io::Result<Vec<u8>> {
+    fn next_block(&mut self, mut emptied: Vec<u8>) -> io::Result<Block> {
         emptied.resize(BLOCK_TARGET_BYTES, 0);
         let mut filled = 0;
         while filled < emptied.len() {
@@ -36,27 +75,28 @@ impl<R: io::Read + Send> BlockFeed for Piped<R> {
             }
         }
         emptied.truncate(filled);
-        Ok(emptied)
+        Ok(emptied.into())
     }
 }
 
 /// Reads headers out of blocks, and hands on what lies between.
 pub struct BlockSource {
     feed: Box<dyn BlockFeed>,
-    block: Vec<u8>,
+    block: Block,
     at: usize,
     /// Where `block` begins in the archive.
     block_from: u64,
     /// The block that was left last, until somebody takes it.
-    left: Option<Vec<u8>>,
-    spare: Vec<u8>,
+    left: Option<Block>,
+    /// Memory of blocks that were read, for later ones: no more than was ever in use at once.
+    spare: Vec<Vec<u8>>,
     ended: bool,
 }
 
 impl BlockSource {
     /// Over all blocks of `feed`.
     pub fn new(feed: Box<dyn BlockFeed>) -> Self {
-        let (block, spare) = (Vec::new(), Vec::new());
+        let (block, spare) = (Block::default(), Vec::new());
         Self { feed, block, at: 0, block_from: 0, left: None, spare, ended: false }
     }
 
@@ -76,8 +116,8 @@ impl BlockSource {
     }
 
     /// The block that was left behind, else the one at hand, which then counts as read. `spare` is used for a later one.
-    pub fn take_block(&mut self, spare: Vec<u8>) -> Vec<u8> {
-        self.spare = spare;
+    pub fn take_block(&mut self, spare: Block) -> Block {
+        self.is_read(spare);
         if let Some(left) = self.left.take() {
             return left;
         }
@@ -87,8 +127,11 @@ impl BlockSource {
     }
 
     /// Takes a block back that nobody needs: it is used for a later one.
-    pub fn is_read(&mut self, block: Vec<u8>) {
-        self.spare = block;
+    pub fn is_read(&mut self, block: Block) {
+        let memory = block.emptied();
+        if memory.capacity() > 0 {
+            self.spare.push(memory);
+        }
     }
 
     /// Moves on inside the block.
@@ -105,7 +148,7 @@ impl BlockSource {
         if self.ended {
             return Ok(false);
         }
-        let next = self.feed.next_block(std::mem::take(&mut self.spare))?;
+        let next = self.feed.next_block(self.spare.pop().unwrap_or_default())?;
         self.ended = next.is_empty();
         let old = std::mem::replace(&mut self.block, next);
         self.block_from += old.len() as u64;
@@ -114,7 +157,7 @@ impl BlockSource {
         if self.left.is_none() && !old.is_empty() {
             self.left = Some(old);
         } else {
-            self.spare = old;
+            self.is_read(old);
         }
         Ok(!self.ended)
     }
@@ -152,5 +195,40 @@ impl Source for BlockSource {
             skipped += count;
         }
         Ok(skipped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Blocks of ten bytes, and what came back for each.
+    struct Counted(Arc<Mutex<Vec<bool>>>);
+
+    impl BlockFeed for Counted {
+        fn next_block(&mut self, emptied: Vec<u8>) -> io::Result<Block> {
+            self.0.lock().expect("no panic").push(emptied.capacity() > 0);
+            Ok(vec![7; 10].into())
+        }
+    }
+
+    #[test]
+    fn memory_of_every_block_comes_back_whether_or_not_headers_cross_their_borders() {
+        let came_back = Arc::new(Mutex::new(Vec::new()));
+        let mut source = BlockSource::new(Box::new(Counted(Arc::clone(&came_back))));
+        let mut chunk = Block::default();
+        for turn in 0..20 {
+            // What is read of every third block reaches into the next one.
+            let bytes = if turn % 3 == 0 { 15 } else { 5 };
+            assert_eq!(source.skip(bytes).expect("blocks without end"), bytes);
+            let rest = source.ahead().len();
+            if !source.has_left() {
+                source.advance(rest);
+            }
+            chunk = source.take_block(chunk);
+        }
+        let lent = came_back.lock().expect("no panic").iter().filter(|&&is_memory| !is_memory).count();
+        assert!(lent <= 3, "{lent} new blocks, where three are in use at once");
     }
 }

@@ -9,6 +9,7 @@ mod order;
 mod source;
 mod way;
 
+use crate::blocks::Block;
 use crate::member::{Kind, Member};
 use crate::place::in_progress::Unfinished;
 use crate::place::{Earlier, FoldersChanged, Manner, PlaceError, Placed, Placer, Root, could_not, restore_folder};
@@ -121,7 +122,7 @@ pub struct ExtractSink<'a> {
 pub struct ExtractChunk {
     entries: Mutex<Vec<Entry>>,
     /// Data of its members: a block of the stream, or a stretch of the file that is still to be read.
-    block: Vec<u8>,
+    block: Block,
     /// The stretch: where it begins, and how long it is.
     stretch: Option<(u64, usize)>,
     archive: Option<Arc<std::fs::File>>,
@@ -222,10 +223,12 @@ impl<'a> Stages for Extraction<'a> {
     fn fetch(&self, chunk: &mut ExtractChunk) -> Result<(), ReadError> {
         let (Some((offset, bytes)), Some(file)) = (chunk.stretch.take(), &chunk.archive) else { return Ok(()) };
         // Bytes of the chunk before are written over: nothing is cleared.
-        if chunk.block.len() < bytes {
-            chunk.block.resize(bytes, 0);
+        let mut block = std::mem::take(&mut chunk.block).emptied();
+        if block.len() < bytes {
+            block.resize(bytes, 0);
         }
-        let read = read_full_at(file, &mut chunk.block[..bytes], offset);
+        let read = read_full_at(file, &mut block[..bytes], offset);
+        chunk.block = block.into();
         match read.map_err(|cause| ReadError::Read { offset, cause })? {
             read if read < bytes => Err(ReadError::Truncated { offset }),
             _ => Ok(()),

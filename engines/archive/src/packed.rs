@@ -4,7 +4,7 @@ mod as_one;
 
 pub use as_one::as_one;
 
-use crate::blocks::{BLOCK_TARGET_BYTES, BlockFeed};
+use crate::blocks::{BLOCK_TARGET_BYTES, Block, BlockFeed};
 use codec::byte_buffer::ByteBuffer;
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
@@ -22,6 +22,9 @@ use sys::staged_file::Unfinished;
 
 /// LIMIT: decoded blocks that wait to be read. More would only be memory: the decoder has slots of its own.
 const BLOCKS_AHEAD: usize = 2;
+
+/// LIMIT: memory that blocks share. It is used again when all of them were read, and until then the decoder has other memory in its place.
+const SHARED_BYTES_MAX: usize = 8 << 20;
 
 /// A part of a run with books of its own: two pipelines work with the hands of one lease.
 pub struct LeaseShare<'a> {
@@ -104,7 +107,7 @@ fn is_too_much(plain_bytes: u64, packed_bytes: u64) -> bool {
 
 /// Blocks of an archive that is being decoded.
 pub struct Decoded {
-    blocks: Receiver<Vec<u8>>,
+    blocks: Receiver<Block>,
     emptied: Sender<Vec<u8>>,
     failed: Arc<Mutex<Option<CodecError>>>,
     growth: Growth,
@@ -114,7 +117,7 @@ pub struct Decoded {
 }
 
 impl BlockFeed for Decoded {
-    fn next_block(&mut self, emptied: Vec<u8>) -> io::Result<Vec<u8>> {
+    fn next_block(&mut self, emptied: Vec<u8>) -> io::Result<Block> {
         // All are kept, since memory that was freed costs a fault a page; there are no more of them than were ever in use at once.
         if emptied.capacity() > 0 {
             let _nobody_wants_it = self.emptied.send(emptied);
@@ -128,14 +131,14 @@ impl BlockFeed for Decoded {
         }
         match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(io::Error::other(error)),
-            None => Ok(Vec::new()),
+            None => Ok(Block::default()),
         }
     }
 }
 
 /// Decodes while `read` reads, and says what the decoder measured. What `read` has left is not decoded to its end.
 pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) -> (T, Measures) {
-    let (sender, blocks) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD);
+    let (sender, blocks) = sync_channel::<Block>(BLOCKS_AHEAD);
     let (emptied, recycled) = channel::<Vec<u8>>();
     let failed = Arc::new(Mutex::new(None));
     let packed = Arc::new(Tally::default());
@@ -168,26 +171,24 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
     })
 }
 
-/// Hands over a block as it was decoded, in exchange for one that was read; what is longer than blocks are, in parts.
-fn hand_over(
-    decoded: &mut ByteBuffer,
-    to: &SyncSender<Vec<u8>>,
-    recycled: &Mutex<Receiver<Vec<u8>>>,
-) -> io::Result<()> {
+/// Hands over what was decoded, in parts of the length of a block, in exchange for memory that was read. What is large, or takes much more room than it needs, is copied.
+fn hand_over(decoded: &mut ByteBuffer, to: &SyncSender<Block>, recycled: &Mutex<Receiver<Vec<u8>>>) -> io::Result<()> {
     let emptied = || recycled.lock().unwrap_or_else(PoisonError::into_inner).try_recv().unwrap_or_default();
     // Nobody reads any more: the decoder stops.
     let send = |block| Ok(to.send(block).ok().ok_or(io::ErrorKind::BrokenPipe)?);
-    // A buffer that has held more takes all of that along: what few bytes it has are copied.
-    let is_of_a_block =
-        (1..=BLOCK_TARGET_BYTES).contains(&decoded.len()) && decoded.capacity() <= 2 * BLOCK_TARGET_BYTES;
-    if is_of_a_block && !decoded.has_history() {
-        return send(decoded.exchange(emptied()));
+    if decoded.is_empty() {
+        return Ok(());
+    }
+    let fills_its_memory = decoded.capacity() <= 2 * decoded.len().max(BLOCK_TARGET_BYTES);
+    if fills_its_memory && decoded.capacity() <= SHARED_BYTES_MAX && !decoded.has_history() {
+        let whole = decoded.exchange(emptied());
+        return Block::parts(whole, BLOCK_TARGET_BYTES).try_for_each(send);
     }
     for part in decoded.content().chunks(BLOCK_TARGET_BYTES) {
         let mut block = emptied();
         block.clear();
         block.extend_from_slice(part);
-        send(block)?;
+        send(block.into())?;
     }
     Ok(())
 }
@@ -207,9 +208,32 @@ mod tests {
             decoded.grow(10);
             hand_over(&mut decoded, &sender, &recycled).expect("somebody reads");
             let block = blocks.recv().expect("sent");
-            assert_eq!(block, [7; 10]);
-            assert!(block.capacity() <= 2 * BLOCK_TARGET_BYTES, "{}", block.capacity());
+            assert_eq!(*block, [7; 10]);
+            let held_bytes = block.emptied().capacity();
+            assert!(held_bytes <= 2 * BLOCK_TARGET_BYTES, "{held_bytes}");
         }
+    }
+
+    #[test]
+    fn parts_of_a_unit_share_its_memory_which_comes_back_with_the_last() {
+        let ((sender, blocks), (emptied, recycled)) = (sync_channel(3), channel());
+        let recycled = Mutex::new(recycled);
+        let plain: Vec<u8> = (0..2 * BLOCK_TARGET_BYTES + 5).map(|at| (at % 251) as u8).collect();
+        emptied.send(Vec::with_capacity(plain.len())).expect("somebody takes it");
+        let mut decoded = ByteBuffer::default();
+        decoded.append(&plain);
+        let memory = decoded.content().as_ptr();
+        hand_over(&mut decoded, &sender, &recycled).expect("somebody reads");
+        assert!(decoded.is_empty() && decoded.capacity() >= plain.len(), "the decoder goes on in what came back");
+        let parts: Vec<Block> = blocks.try_iter().collect();
+        assert_eq!(
+            parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
+            [BLOCK_TARGET_BYTES, BLOCK_TARGET_BYTES, 5]
+        );
+        assert_eq!(parts.iter().flat_map(|part| part.iter().copied()).collect::<Vec<_>>(), plain);
+        let given_back: Vec<Vec<u8>> = parts.into_iter().map(Block::emptied).collect();
+        assert!(given_back[..2].iter().all(|memory| memory.capacity() == 0));
+        assert_eq!(given_back[2].as_ptr(), memory);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! nothing but chosen members.
 
 use super::entry::Spot;
-use crate::blocks::{BLOCK_TARGET_BYTES, BlockFeed};
+use crate::blocks::{BLOCK_TARGET_BYTES, Block, BlockFeed};
 use crate::member::BLOCK_BYTES;
 use crate::source::Source;
 use codec::byte_buffer::ByteBuffer;
@@ -160,7 +160,7 @@ impl ChosenMembers {
 }
 
 impl BlockFeed for ChosenMembers {
-    fn next_block(&mut self, mut block: Vec<u8>) -> io::Result<Vec<u8>> {
+    fn next_block(&mut self, mut block: Vec<u8>) -> io::Result<Block> {
         block.clear();
         while block.len() < BLOCK_TARGET_BYTES && !self.is_ended {
             if self.left == 0 {
@@ -186,6 +186,6 @@ impl BlockFeed for ChosenMembers {
             }
             self.left -= read as u64;
         }
-        Ok(block)
+        Ok(block.into())
     }
 }
