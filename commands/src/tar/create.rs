@@ -315,7 +315,14 @@ fn time(given: &std::ffi::OsStr) -> Result<Time, Failure> {
 /// Where the archive goes.
 enum Target {
     /// A file that appears whole or not at all.
-    Staged(StagedFile, HashSet<(u64, u64)>),
+    Staged {
+        /// Where it grows.
+        staged: StagedFile,
+        /// Whose place it takes.
+        there: Option<File>,
+        /// What never comes into it.
+        never: HashSet<(u64, u64)>,
+    },
     /// Standard output, a device, a pipe.
     Direct(File, By),
     /// Another program, whose output goes where one of the two above would.
@@ -352,15 +359,24 @@ impl Target {
                 return Ok(Self::Direct(file, By::OwnThread));
             }
         };
+        // What may not be written to is not replaced either.
+        let there = match File::options().write(true).open(&path) {
+            Ok(there) => Some(there),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(told(error)),
+        };
         let staged = StagedFile::create(&path, &context.unfinished).map_err(told)?;
-        let (there, ours) = (std::fs::metadata(&path).ok(), staged.file().metadata().map_err(told)?);
-        let never = there.iter().chain([&ours]).map(|file| (file.dev(), file.ino())).collect();
-        Ok(Self::Staged(staged, never))
+        let mut never = HashSet::new();
+        for file in there.iter().chain([staged.file()]) {
+            let metadata = file.metadata().map_err(told)?;
+            never.insert((metadata.dev(), metadata.ino()));
+        }
+        Ok(Self::Staged { staged, there, never })
     }
 
     fn never(&self) -> HashSet<(u64, u64)> {
         match self {
-            Self::Staged(_, never) => never.clone(),
+            Self::Staged { never, .. } => never.clone(),
             Self::Through(_, target) => target.never(),
             Self::Direct(..) | Self::Behind(..) => match self.file().0.metadata() {
                 Ok(metadata) if metadata.is_file() => HashSet::from([(metadata.dev(), metadata.ino())]),
@@ -372,7 +388,7 @@ impl Target {
     /// What the archive is called while it grows: nobody's file, of which nothing is to be said.
     fn growing_name(&self) -> Option<Vec<u8>> {
         match self {
-            Self::Staged(staged, _) => staged.path().file_name().map(|name| name.as_bytes().to_vec()),
+            Self::Staged { staged, .. } => staged.path().file_name().map(|name| name.as_bytes().to_vec()),
             Self::Through(_, target) => target.growing_name(),
             Self::Direct(..) | Self::Behind(..) => None,
         }
@@ -380,7 +396,7 @@ impl Target {
 
     fn file(&self) -> (&File, By) {
         match self {
-            Self::Staged(staged, _) => (staged.file(), By::Workers),
+            Self::Staged { staged, .. } => (staged.file(), By::Workers),
             Self::Direct(file, by) => (file, *by),
             Self::Through(packer, _) => (packer.input(), By::OwnThread),
             Self::Behind(file, _) => (file, By::Workers),
@@ -428,7 +444,7 @@ impl Target {
         match self {
             Self::Behind(file, base) => restore_end(&file, base),
             Self::Through(packer, _) => packer.stop(),
-            Self::Staged(..) | Self::Direct(..) => {}
+            Self::Staged { .. } | Self::Direct(..) => {}
         }
     }
 
@@ -436,8 +452,8 @@ impl Target {
     fn commit(self, args: &TarArgs, bytes: u64) -> Result<(), Failure> {
         let path = args.file.as_deref().unwrap_or(Path::new("-")).to_owned();
         let told = |error: std::io::Error| could_not("write", path.as_os_str(), &error);
-        let staged = match self {
-            Self::Staged(staged, _) => staged,
+        let (staged, there) = match self {
+            Self::Staged { staged, there, .. } => (staged, there),
             Self::Through(packer, target) => {
                 packer.finish(&terminal::quote(&path))?;
                 return target.commit(args, bytes);
@@ -453,7 +469,12 @@ impl Target {
             Self::Direct(..) => return Ok(()),
         };
         sys::at_offset::report_late_errors(staged.file()).map_err(told)?;
-        sys::metadata::give_default_mode(staged.file()).map_err(told)?;
+        match there {
+            Some(there) => {
+                let _what_a_user_cannot_carry = sys::metadata::carry_rights(there, staged.file()).map_err(told)?;
+            }
+            None => sys::metadata::give_default_mode(staged.file()).map_err(told)?,
+        }
         staged.commit(Replace::Yes).map_err(told)
     }
 }

@@ -246,7 +246,7 @@ impl Kept {
         end_archive(bytes, &mut mark);
         write_all_at(staged.file(), &mark, bytes)?;
         sys::at_offset::report_late_errors(staged.file())?;
-        let _what_a_user_cannot_carry = sys::metadata::carry_over(from, staged.file())?;
+        let _what_a_user_cannot_carry = sys::metadata::carry_rights(from, staged.file())?;
         staged.commit(Replace::Yes)
     }
 }

@@ -23,6 +23,18 @@ pub struct NotCarried {
 /// COMPAT: as for gzip and xz, a refused owner is no error (only root may give files away), set-id bits are not carried, and
 /// where the group is refused it gets no more rights than everybody has. Other refusals are returned.
 pub fn carry_over(from: impl AsFd, to: impl AsFd) -> io::Result<Vec<NotCarried>> {
+    let mut refused = carry_rights(&from, &to)?;
+    let status = fstat(&from)?;
+    let times = Timestamps {
+        last_access: Timespec { tv_sec: status.st_atime, tv_nsec: status.st_atime_nsec as _ },
+        last_modification: Timespec { tv_sec: status.st_mtime, tv_nsec: status.st_mtime_nsec as _ },
+    };
+    note(&mut refused, "times", futimens(&to, &times));
+    Ok(refused)
+}
+
+/// The same but for the times: for a file with other content that takes the place of `from`.
+pub fn carry_rights(from: impl AsFd, to: impl AsFd) -> io::Result<Vec<NotCarried>> {
     let status = fstat(&from)?;
     let mut refused = Vec::new();
     // Set-id bits are for the program that was there, not for what was made from it.
@@ -34,11 +46,6 @@ pub fn carry_over(from: impl AsFd, to: impl AsFd) -> io::Result<Vec<NotCarried>>
     }
     carry_attributes(&from, &to, &mut refused);
     note(&mut refused, "mode", fchmod(&to, mode));
-    let times = Timestamps {
-        last_access: Timespec { tv_sec: status.st_atime, tv_nsec: status.st_atime_nsec as _ },
-        last_modification: Timespec { tv_sec: status.st_mtime, tv_nsec: status.st_mtime_nsec as _ },
-    };
-    note(&mut refused, "times", futimens(&to, &times));
     Ok(refused)
 }
 

@@ -5,10 +5,19 @@ use crate::member::Kind;
 /// A rule for modes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModeRule {
-    /// All are this.
-    Digits(u32),
+    /// All are this. COMPAT: up to four digits leave the set-id bits that folders have.
+    Digits(u32, FolderBits),
     /// Changes, one after the other.
     Changes(Vec<Change>),
+}
+
+/// What becomes of a folder's set-id bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FolderBits {
+    /// They stay.
+    Kept,
+    /// They are what the digits say.
+    Given,
 }
 
 /// One change: `go-w`.
@@ -31,12 +40,15 @@ enum Sign {
 
 const EXECUTE: u32 = 0o111;
 const STICKY: u32 = 0o1000;
+const SET_ID: u32 = 0o6000;
 
 impl ModeRule {
     /// Reads a rule. Where it does not say whose bits are meant, those of all are that `umask` allows. None: it is no rule.
     pub fn parse(text: &str, umask: u32) -> Option<Self> {
         if text.starts_with(|letter: char| letter.is_ascii_digit()) {
-            return u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o7777).map(Self::Digits);
+            let bits = if text.len() > 4 { FolderBits::Given } else { FolderBits::Kept };
+            let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o7777);
+            return mode.map(|mode| Self::Digits(mode, bits));
         }
         let mut changes = Vec::new();
         for clause in text.split(',') {
@@ -49,7 +61,8 @@ impl ModeRule {
     pub fn apply(&self, mode: u32, kind: Kind) -> u32 {
         let is_folder = kind == Kind::Directory;
         let changes = match self {
-            Self::Digits(mode) => return *mode,
+            Self::Digits(digits, FolderBits::Kept) if is_folder => return *digits | mode & SET_ID,
+            Self::Digits(digits, _) => return *digits,
             Self::Changes(changes) => changes,
         };
         changes.iter().fold(mode, |mode, change| {
@@ -59,7 +72,7 @@ impl ModeRule {
                 Sign::Add => mode | bits,
                 Sign::Remove => mode & !bits,
                 // COMPAT: what is set for a folder leaves its set-id bits.
-                Sign::Set => mode & !(change.reach & if is_folder { !0o6000 } else { !0 }) | bits,
+                Sign::Set => mode & !(change.reach & if is_folder { !SET_ID } else { !0 }) | bits,
             }
         })
     }
