@@ -20,6 +20,6 @@ fn succeeds(place: &Place, script: &str) -> Outcome {
     outcome
 }
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

@@ -35,6 +35,8 @@ use crew::budget::{Lease, Request, Waiting};
 use crew::pipeline::Mode;
 use crew::tally::Tally;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -139,10 +141,19 @@ fn names(args: &TarArgs) -> Result<Vec<Vec<u8>>, Failure> {
     Ok(names)
 }
 
-fn names_in(path: &PathBuf, ends_in_nul: bool) -> Result<Vec<Vec<u8>>, Failure> {
-    let is_stdin = path.as_os_str() == "-";
-    let read = if is_stdin { std::fs::read("/dev/stdin") } else { std::fs::read(path) };
-    let bytes = read.map_err(|error| could_not("read", path.as_os_str(), &error))?;
+/// What `-T` or `-X` names: a file, or standard input.
+fn read_list(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = match path.as_os_str() == "-" {
+        true => io::stdin().read_to_end(&mut bytes),
+        false => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+    };
+    read.map_err(|error| could_not("read", path.as_os_str(), &error))?;
+    Ok(bytes)
+}
+
+fn names_in(path: &Path, ends_in_nul: bool) -> Result<Vec<Vec<u8>>, Failure> {
+    let bytes = read_list(path)?;
     // No name has such a byte in it: where one is, they all end in it.
     let border = if ends_in_nul || bytes.contains(&0) { 0 } else { b'\n' };
     Ok(bytes.split(|&byte| byte == border).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
@@ -244,7 +255,7 @@ fn lease(context: &Context, args: &TarArgs, width: usize, what: &str) -> (Shared
 fn enter_folders(args: &TarArgs) -> Result<(), Failure> {
     for folder in &args.directory {
         rustix::process::chdir(folder.as_path())
-            .map_err(|error| could_not("enter", folder.as_os_str(), &std::io::Error::from(error)))?;
+            .map_err(|error| could_not("enter", folder.as_os_str(), &io::Error::from(error)))?;
     }
     Ok(())
 }

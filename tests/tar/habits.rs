@@ -3,7 +3,8 @@
 
 use super::tools;
 use crate::place::{Place, said};
-use testkit::program::{Exit, Program};
+use crate::trees::is_root;
+use testkit::program::{Exit, Program, left_out};
 
 const BEFORE: &str = "umask 022; mkdir -p s/d x; echo a > s/a; echo b > s/b; echo c > s/d/c; ln s/a s/hard; ln -s s/a s/link
     ln -s ../d s/d/up; chmod 751 s/d; chmod 600 s/b; find s | xargs touch -h -d '2001-02-03 04:05:06.5'; export TZ=Asia/Tokyo";
@@ -247,6 +248,33 @@ fn an_archive_whose_name_is_a_link_stays_behind_it() {
     // GNU tar would cut off what stands there.
     let (exit, printed) = run("(tar cf /dev/stdout s/a; tar cvf /dev/stdout s/b) > out; tar tif out", "$mh tar");
     assert!(exit == Exit::Code(0) && printed.starts_with("s/a\ns/b\n."), "{printed}");
+}
+
+#[test]
+fn an_archive_that_is_made_anew_keeps_its_rights_and_is_a_change() {
+    if !tools(&["tar", "gzip"]) {
+        return;
+    }
+    for script in [
+        "install -m 600 /dev/null t.tar; tar cf t.tar s; stat -c '%a %s' t.tar; tar czf t.tar s; stat -c %a t.tar",
+        "tar cf t.tar s; stat -c %a t.tar; chmod 640 t.tar; tar -I gzip -cf t.tar s; stat -c %a t.tar",
+        "tar cf t.tar s; chmod 640 t.tar; touch -d @5 t.tar; tar --delete -f t.tar s/a; stat -c %a t.tar; find -newer s/b -name t.tar",
+        "printf 'a\\nhard\\n' | tar cf t.tar -X - s && tar tf t.tar",
+        "chmod 2775 s/d; tar cf t.tar --mode=0750 s && tar tvf t.tar; tar cf t.tar --mode=00750 s && tar tvf t.tar",
+    ] {
+        is_as_gnu(script);
+    }
+    if !is_root() || Program::find("setpriv").is_none() {
+        left_out("archives that a plain user may not write to: needs root and setpriv");
+        return;
+    }
+    let user = "setpriv --reuid 65534 --regid 65534 --clear-groups";
+    let script = format!(
+        "tar cf t.tar s/a; chown 1:1 t.tar; tar cf t.tar s/b; stat -c '%a %u %g' t.tar; chmod 444 t.tar; chmod 777 .; cp $mh own; chmod 755 own
+         {user} ./own tar cf t.tar s/a 2> /dev/null; code=$?; tar tf t.tar; rm own; (exit $code)"
+    );
+    let (exit, printed) = run(&script, "$mh tar");
+    assert!(exit == Exit::Code(2) && printed.starts_with("644 1 1\ns/b\n."), "{exit:?} {printed}");
 }
 
 #[test]

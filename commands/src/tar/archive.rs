@@ -237,9 +237,10 @@ struct Packed {
 fn decoded<T>(what: Packed, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> (T, Option<Measures>) {
     let (fitting, unit_bytes) = memory::decoding(what.room, width, what.facts);
     let (limits, input, growth) = (decode_limits(unit_bytes), what.input, what.growth);
+    let shared_bytes_max = memory::shared_bytes(what.room, width, what.facts) as usize;
     let memory::Fitting { width, slots, .. } = fitting;
     let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Mode::Threaded };
-    let decoding = Decoding { input, limits, staffing, lease, growth };
+    let decoding = Decoding { input, limits, staffing, lease, growth, shared_bytes_max };
     let (done, measures) = decode_beside(&decoding, |decoded| read(Feed::Blocks(BlockSource::new(Box::new(decoded)))));
     (done, Some(measures))
 }

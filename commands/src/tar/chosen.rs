@@ -236,12 +236,6 @@ fn manner(args: &TarArgs, usual: Manner) -> Manner {
     }
 }
 
-fn read_standard_input() -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes)?;
-    Ok(bytes)
-}
-
 /// What is left out. COMPAT: with all that is beneath, whatever is said of recursion behind it.
 pub fn excluded(args: &TarArgs) -> Result<Vec<Pattern>, Failure> {
     let manner = Manner {
@@ -252,8 +246,7 @@ pub fn excluded(args: &TarArgs) -> Result<Vec<Pattern>, Failure> {
     let manner = Manner { anchored: args.matching.anchored, wildcards: !args.matching.no_wildcards, ..manner };
     let mut texts: Vec<OsString> = args.choice.exclude.clone();
     for path in &args.choice.exclude_from {
-        let read = if path.as_os_str() == "-" { read_standard_input() } else { std::fs::read(path) };
-        let bytes = read.map_err(|error| super::could_not("read", path.as_os_str(), &error))?;
+        let bytes = super::read_list(path)?;
         let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         texts.extend(lines.map(|line| OsStr::from_bytes(line).to_owned()));
     }

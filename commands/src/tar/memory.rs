@@ -101,6 +101,16 @@ pub fn unit_held_bytes(unit_plain_bytes: u64) -> u64 {
 /// with folders by the thousand in one another, 64 hands take as much (docs/journal/0009-trees.md).
 const NAMES_A_HAND: u64 = 320 << 10;
 
+/// How large memory may be that a decoded unit shares with the blocks it is handed over in: until all of those were read, the decoder has other
+/// memory in its place. Besides blocks that are counted this holds two more units at most, the first and the last of those under way: what extraction leaves of its share. Hands that
+/// may decode units of xz that are large leave as much where they are small.
+pub fn shared_bytes(room: u64, width: usize, facts: &Facts) -> u64 {
+    if has_large_units(facts) {
+        return room / 24;
+    }
+    (room / 8).saturating_sub(extracting(room, width, Some(facts)).held_bytes) / 2
+}
+
 /// Of a decoder: how many hands, and how large a unit one of them may decode as a whole.
 pub fn decoding(room: u64, width: usize, facts: &Facts) -> (Fitting, u64) {
     // LIMIT: the blocks of `xz -6` have 24 MiB, our own units of other formats 1 to 16. Larger ones are decoded as a stream on one core.
@@ -141,7 +151,8 @@ mod tests {
                         assert!((1..=width).contains(&fitting.width) && fitting.slots.given >= 1);
                         assert!(fitting.held_bytes <= room || fitting.width == 1, "{room} {width} {fitting:?}");
                     }
-                    let held = decoding.held_bytes + extracting(room, width, Some(facts)).held_bytes;
+                    let shared = if facts.name == "xz" { 0 } else { 2 * shared_bytes(room, width, facts) };
+                    let held = decoding.held_bytes + extracting(room, width, Some(facts)).held_bytes + shared;
                     assert!(held <= room || decoding.width == 1, "{room} {width} {}", facts.name);
                     assert!(unit >= 2 << 20);
                 }
@@ -153,6 +164,7 @@ mod tests {
             assert_eq!((fitting.width, unit), (2, 24 << 20), "two hands decode what xz -T2 writes");
         }
         assert_eq!(extracting(USUAL_BYTES, 2, Some(zst)).slots.given, 6);
+        assert_eq!(shared_bytes(USUAL_BYTES, 2, zst), 4 << 20, "frames of our own, of any level");
         assert_eq!(creating(USUAL_BYTES, 64, None).width, 64);
         // A third of them: see `decoding`.
         assert!(decoding(USUAL_BYTES, 64, zst).0.width > 64 / 3);

@@ -23,9 +23,6 @@ use sys::staged_file::Unfinished;
 /// LIMIT: decoded blocks that wait to be read. More would only be memory: the decoder has slots of its own.
 const BLOCKS_AHEAD: usize = 2;
 
-/// LIMIT: memory that blocks share. It is used again when all of them were read, and until then the decoder has other memory in its place.
-const SHARED_BYTES_MAX: usize = 8 << 20;
-
 /// A part of a run with books of its own: two pipelines work with the hands of one lease.
 pub struct LeaseShare<'a> {
     lease: &'a dyn Lease,
@@ -85,6 +82,8 @@ pub struct Decoding<'a> {
     pub lease: &'a dyn Lease,
     /// How much may come of it.
     pub growth: Growth,
+    /// How large memory may be that several blocks share. It is used again when all of them were read.
+    pub shared_bytes_max: usize,
 }
 
 /// How much plain may come of packed bytes.
@@ -150,8 +149,8 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
         plain_bytes: 0,
         packed: Arc::clone(&packed),
     };
-    let recycled = Mutex::new(recycled);
-    let taker = Taker(Arc::new(move |buffer: &mut ByteBuffer| hand_over(buffer, &sender, &recycled)));
+    let (recycled, shared_bytes_max) = (Mutex::new(recycled), what.shared_bytes_max);
+    let taker = Taker(Arc::new(move |buffer: &mut ByteBuffer| hand_over(buffer, shared_bytes_max, &sender, &recycled)));
     let lane =
         Lane { input: what.input.clone(), output: Output::Handed(taker), source: Source::Keep, care: Care::default() };
     let share = LeaseShare::of(what.lease);
@@ -172,7 +171,12 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
 }
 
 /// Hands over what was decoded, in parts of the length of a block, in exchange for memory that was read. What is large, or takes much more room than it needs, is copied.
-fn hand_over(decoded: &mut ByteBuffer, to: &SyncSender<Block>, recycled: &Mutex<Receiver<Vec<u8>>>) -> io::Result<()> {
+fn hand_over(
+    decoded: &mut ByteBuffer,
+    shared_bytes_max: usize,
+    to: &SyncSender<Block>,
+    recycled: &Mutex<Receiver<Vec<u8>>>,
+) -> io::Result<()> {
     let emptied = || recycled.lock().unwrap_or_else(PoisonError::into_inner).try_recv().unwrap_or_default();
     // Nobody reads any more: the decoder stops.
     let send = |block| Ok(to.send(block).ok().ok_or(io::ErrorKind::BrokenPipe)?);
@@ -180,7 +184,9 @@ fn hand_over(decoded: &mut ByteBuffer, to: &SyncSender<Block>, recycled: &Mutex<
         return Ok(());
     }
     let fills_its_memory = decoded.capacity() <= 2 * decoded.len().max(BLOCK_TARGET_BYTES);
-    if fills_its_memory && decoded.capacity() <= SHARED_BYTES_MAX && !decoded.has_history() {
+    let is_of_a_block = decoded.len() <= BLOCK_TARGET_BYTES;
+    let may_be_kept = is_of_a_block || decoded.capacity() <= shared_bytes_max;
+    if fills_its_memory && may_be_kept && !decoded.has_history() {
         let whole = decoded.exchange(emptied());
         return Block::parts(whole, BLOCK_TARGET_BYTES).try_for_each(send);
     }
@@ -206,7 +212,7 @@ mod tests {
             decoded.clear();
             decoded.room(room)[..10].fill(7);
             decoded.grow(10);
-            hand_over(&mut decoded, &sender, &recycled).expect("somebody reads");
+            hand_over(&mut decoded, 8 * BLOCK_TARGET_BYTES, &sender, &recycled).expect("somebody reads");
             let block = blocks.recv().expect("sent");
             assert_eq!(*block, [7; 10]);
             let held_bytes = block.emptied().capacity();
@@ -223,7 +229,7 @@ mod tests {
         let mut decoded = ByteBuffer::default();
         decoded.append(&plain);
         let memory = decoded.content().as_ptr();
-        hand_over(&mut decoded, &sender, &recycled).expect("somebody reads");
+        hand_over(&mut decoded, 8 * BLOCK_TARGET_BYTES, &sender, &recycled).expect("somebody reads");
         assert!(decoded.is_empty() && decoded.capacity() >= plain.len(), "the decoder goes on in what came back");
         let parts: Vec<Block> = blocks.try_iter().collect();
         assert_eq!(

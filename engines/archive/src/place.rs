@@ -341,13 +341,11 @@ impl<'a> Placer<'a> {
             io::ErrorKind::NotFound => could_not("link it")(error.cause),
             _ => error,
         })?;
-        let there = tree_calls::status_at(from.as_fd(), old);
-        // Before anything makes room for it: whether the folder is there yet, too, must not decide what happens to an old file.
-        if let Err(error) = there.as_ref()
-            && error.kind() == io::ErrorKind::NotFound
-        {
-            return Err(could_not("link it")(rustix::io::Errno::NOENT.into()));
-        }
+        let there = match tree_calls::status_at(from.as_fd(), old) {
+            // As where its folder is missing, too: before anything makes room for it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(could_not("link it")(error)),
+            there => there,
+        };
         // COMPAT: a link to itself, as GNU tar has it, changes nothing.
         if let (Ok(one), Ok(other)) = (&there, tree_calls::status_at(to.as_fd(), name))
             && (one.dev, one.ino) == (other.dev, other.ino)

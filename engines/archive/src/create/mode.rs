@@ -128,6 +128,10 @@ mod tests {
         let (file, folder) = (Kind::Regular, Kind::Directory);
         for (rule, mode, kind, expected) in [
             ("640", 0o755, file, 0o640),
+            ("640", 0o2755, file, 0o640),
+            ("0750", 0o2775, folder, 0o2750),
+            ("4750", 0o2775, folder, 0o6750),
+            ("00750", 0o2775, folder, 0o750),
             ("go-rwx", 0o755, folder, 0o700),
             ("u+w,go=rX", 0o457, file, 0o655),
             ("u+w,go=rX", 0o400, file, 0o644),
