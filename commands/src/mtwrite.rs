@@ -202,7 +202,7 @@ impl Told {
         Some(match self.processes {
             0 => format!("nothing was queued: {program} did not load the library; is it static, or set-user-ID?"),
             _ => format!(
-                "nothing was queued: {program} has made no file by write(2); stdio and other ways are not seen by it"
+                "nothing was queued: {program} made no file by open(2) and write(2); stdio, dup2 and other ways are not seen"
             ),
         })
     }

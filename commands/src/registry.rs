@@ -7,6 +7,7 @@ use crate::report::print;
 use crate::{
     ceiling, cp, crew, fit, generate, links, mtwrite, mv, pstime, rm, systime, tamp, tar, timers, tour, xjobs,
 };
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -118,10 +119,22 @@ fn in_words_of(entry: &Entry, error: clap::Error) -> Failure {
     let said = said.strip_prefix("error: ").unwrap_or(&said);
     let code = match name {
         "cp" | "mv" | "rm" => 1,
-        "tar" => 64,
+        "tar" if is_refused_by_argp(&error) => 64,
         _ => 2,
     };
     Failure::InWordsOfOthers { text: format!("{name}: {said}\nTry '{name} --help' for more information."), code }
+}
+
+/// COMPAT: what the parser of GNU tar's options refuses: options that there are not, values that are missing or one too many. What else
+/// is wrong the program finds itself.
+fn is_refused_by_argp(error: &clap::Error) -> bool {
+    match error.kind() {
+        ErrorKind::ArgumentConflict | ErrorKind::MissingRequiredArgument | ErrorKind::ValueValidation => false,
+        ErrorKind::InvalidValue => {
+            matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty())
+        }
+        _ => true,
+    }
 }
 
 fn find(name: &OsStr) -> Option<&'static Entry> {

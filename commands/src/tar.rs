@@ -90,6 +90,21 @@ fn could_not(operation: &str, object: &OsStr, cause: &dyn std::error::Error) -> 
 }
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    match carry_out(context, matches) {
+        // COMPAT: whatever ends tar ends it with 2, in the name that it was called by.
+        Err(Failure::Environment { message, .. }) => {
+            context.messages.error(&context.program, &message, &[]);
+            Ok(FAILED)
+        }
+        Err(Failure::Usage { command, message }) if context.program != command => {
+            let text = format!("{0}: {message}\nTry '{0} --help' for more information.", context.program);
+            Err(Failure::InWordsOfOthers { text, code: 2 })
+        }
+        outcome => outcome,
+    }
+}
+
+fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let mut args = TarArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     args.shared.settle(&context.settings.crew);
     if let Some(file) = &args.listed_incremental {
@@ -103,6 +118,11 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if reads && is_stdin && context.terminals.stdin && !args.shared.explain {
         return Err(usage("an archive is not read from a terminal: -f names one".to_owned()));
     }
+    let writes = args.operation.create || args.operation.append || args.operation.update;
+    if writes && args.metadata.as_theirs {
+        return Err(usage("-o makes archives of the v7 format, which are not written here: --format=ustar".to_owned()));
+    }
+    args.metadata.no_same_owner |= args.metadata.as_theirs;
     if args.operation.create && args.file.as_deref().is_some_and(destination::is_stdout) {
         args.file = None;
     }
@@ -112,23 +132,13 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         signals.attend().map_err(signal_failure)?;
     }
     sys::allocator::keep_large_buffers_apart();
-    let outcome = match () {
+    match () {
         () if args.operation.list => list::run(context, &args),
         () if args.operation.extract => extract::run(context, &args),
         () if args.operation.diff => compare::run(context, &args),
-        () if args.operation.create || args.operation.append || args.operation.update => {
-            create::run(context, &args, matches)
-        }
+        () if writes => create::run(context, &args, matches),
         () if args.operation.concatenate => edit::concatenate(context, &args),
         () => edit::delete(context, &args),
-    };
-    // COMPAT: whatever ends tar ends it with 2.
-    match outcome {
-        Err(Failure::Environment { command, message }) => {
-            context.messages.error(command, &message, &[]);
-            Ok(FAILED)
-        }
-        outcome => outcome,
     }
 }
 
@@ -239,7 +249,7 @@ fn lease(context: &Context, args: &TarArgs, width: usize, what: &str) -> (Shared
     if steps > 0
         && let Err(error) = sys::scheduling::be_nicer(steps)
     {
-        context.messages.warning(NAME, &format!("could not lower its priority: {error}"), &[]);
+        context.messages.warning(&context.program, &format!("could not lower its priority: {error}"), &[]);
     }
     let shared = if args.is_small { Shared::alone(width) } else { sharing::budget(context, width, priority.class()) };
     let lease = shared.budget.lease(Request {

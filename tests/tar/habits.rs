@@ -328,6 +328,9 @@ fn what_would_be_misunderstood_is_refused() {
         "tar --lzma -cf t.tar s",
         "tar -cf t.tar --mode=zz s",
         "tar -cf t.tar --mtime=yesterday s",
+        "tar -cf t.tar -N '2 days ago' s",
+        "tar -cof t.tar s",
+        "tar czf t.tgz s/a; tar rf t.tgz s/b",
     ] {
         let (exit, printed) = run(script, "$mh tar");
         assert_eq!(exit, Exit::Code(2), "{script}: {printed}");
@@ -351,6 +354,24 @@ fn what_would_be_misunderstood_is_refused() {
 }
 
 #[test]
+fn archives_begin_and_end_as_gnu_tar_has_them() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    for script in [
+        "tar cf t.tar s/a; tar Af new.tar t.tar; tar tf new.tar",
+        "timeout 60 tar tf /dev/zero; timeout 60 tar xf /dev/zero -C x; timeout 60 tar -tf - < /dev/zero",
+        "head -c 512 /dev/zero | tar tf - 2>&1 | grep -c 'lone zero'; tar cf t.tar s/a; head -c 1536 t.tar | tar tf - 2>&1 | grep -c 'lone zero'",
+        "tar cf t.tar s/a; tar xof t.tar -C x; ls x/s",
+        "mkdir s/k; echo 'Signature: 8a477f597d28d172789f06886806bc55' > s/k/CACHEDIR.TAG; echo > s/k/y; { tar cf t.tar --exclude-caches s; } 2>&1; tar tf t.tar",
+    ] {
+        is_as_gnu(script);
+    }
+    let (exit, printed) = run("tar cf t.tar s/a; tar Af new.tar t.tar none", "$mh tar");
+    assert!(exit == Exit::Code(2) && !printed.contains("new.tar\n"), "{printed}");
+}
+
+#[test]
 fn a_wrong_command_line_is_told_in_the_old_name_s_words() {
     for (name, code) in [("cp", 1), ("mv", 1), ("rm", 1), ("tar", 64)] {
         let place = Place::new();
@@ -361,4 +382,27 @@ fn a_wrong_command_line_is_told_in_the_old_name_s_words() {
         assert!(told.starts_with(&format!("{name}: unexpected argument '--nonsense'")), "{told}");
         assert!(told.ends_with(&format!("Try '{name} --help' for more information.\n")), "{told}");
     }
+    if !tools(&["tar"]) {
+        return;
+    }
+    for line in [
+        "",
+        "-cf",
+        "-xtf a",
+        "-czjf a .",
+        "-x --strip-components=x -f a",
+        "-cf a --sort=foo .",
+        "-cf a --format=foo .",
+        "--strip-components",
+        "-cy",
+        "--list=x",
+        "--ex",
+    ] {
+        let script = format!("ln -sf \"$(readlink -f \"$(command -v $mh)\")\" tar; tar {line}");
+        let (ours, theirs) = (run(&script, "./tar").0, run(&script, "command tar").0);
+        assert_eq!(ours, theirs, "{line}");
+    }
+    let (_, printed) =
+        run("ln -s \"$(readlink -f \"$(command -v $mh)\")\" tar; ./tar tf none; ./tar -cf a --mode=zz s", "$mh tar");
+    assert!(printed.contains("tar: could not") && !printed.contains("mh tar: "), "{printed}");
 }

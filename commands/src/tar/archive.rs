@@ -19,6 +19,7 @@ use crew::pipeline::{Mode, Staffing};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
@@ -173,7 +174,12 @@ impl Opened {
         let growth = self.growth;
         match self.way {
             Way::AtOffsets(file, from) => Ok((read(Feed::File(FileSource::new(file, from).map_err(told)?)), None)),
-            Way::InOrder(head, file) => Ok((read(piped(io::Cursor::new(head).chain(file))), None)),
+            Way::InOrder(head, file) => {
+                let kind = file.metadata().map_err(told)?.file_type();
+                let source = piped(io::Cursor::new(head).chain(file));
+                let is_pipe = kind.is_fifo() || kind.is_socket();
+                Ok((read(Feed::Blocks(if is_pipe { source } else { source.endless() })), None))
+            }
             Way::Packed { input, facts, .. } => Ok(decoded(Packed { input, facts, room, growth }, lease, width, read)),
             Way::Chosen(units, spots) => {
                 Ok((read(Feed::Blocks(BlockSource::new(Box::new(ChosenMembers::new(*units, spots))))), None))
@@ -190,7 +196,7 @@ impl Opened {
             }
             Way::Program(mut child, program) => {
                 let output = child.stdout.take().expect("it was piped");
-                let done = read(piped(output));
+                let done = read(Feed::Blocks(piped(output)));
                 let status = child.wait().map_err(told)?;
                 if !status.success() && status.code().is_some() {
                     let message = format!("unpack {}: {program} ended with {status}", self.name);
@@ -207,8 +213,8 @@ fn forward(head: &[u8], mut file: File, mut pipe: impl Write) {
     let _reader_has_left = pipe.write_all(head).and_then(|()| io::copy(&mut file, &mut pipe));
 }
 
-fn piped(reader: impl Read + Send + 'static) -> Feed {
-    Feed::Blocks(BlockSource::new(Box::new(Piped(reader))))
+fn piped(reader: impl Read + Send + 'static) -> BlockSource {
+    BlockSource::new(Box::new(Piped(reader)))
 }
 
 /// LIMIT: windows of `zstd --long` and dictionaries of `xz -9`.

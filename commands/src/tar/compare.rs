@@ -7,7 +7,7 @@ use super::index;
 use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::words::LongLines;
-use super::{DIFFERENT, FAILED, NAME, TarArgs, could_not, totals};
+use super::{DIFFERENT, FAILED, TarArgs, could_not, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use ::archive::extract::{Choice, Chooser, Event, Feed};
@@ -40,7 +40,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
         compared.map_err(|error| could_not("compare", Path::new(&name).as_os_str(), &error))?;
     for name in not_found(&chosen.wanted) {
         failed += 1;
-        context.messages.error(NAME, &format!("find {} in the archive", quoted(&name)), &[]);
+        context.messages.error(&context.program, &format!("find {} in the archive", quoted(&name)), &[]);
     }
     lines.finish()?;
     Ok(match (failed, differing) {
@@ -98,7 +98,7 @@ fn compare(
             Err(error) => {
                 counted.differing += 1;
                 let path = quoted(name);
-                context.messages.error(NAME, &format!("compare {path}: {}", words(&error)), &[]);
+                context.messages.error(&context.program, &format!("compare {path}: {}", words(&error)), &[]);
                 continue;
             }
         };
@@ -116,11 +116,11 @@ fn compare(
 fn tell(context: &Context, event: Event) -> bool {
     match event {
         Event::Refused { name, why } => {
-            context.messages.error(NAME, &format!("compare {}: {why}", quoted(&name)), &[]);
+            context.messages.error(&context.program, &format!("compare {}: {why}", quoted(&name)), &[]);
             true
         }
         Event::MadeRelative { removed } => {
-            context.messages.note(NAME, &format!("{} is taken off the front of names", quoted(&removed)));
+            context.messages.note(&context.program, &format!("{} is taken off the front of names", quoted(&removed)));
             false
         }
         // Nothing is placed.

@@ -8,7 +8,7 @@ use super::moment;
 use super::packer::Packer;
 use super::warnings::warn;
 use super::words::{LongLines, escaped, with_slash};
-use super::{DIFFERENT, FAILED, NAME, TarArgs, Workers, chosen, could_not, totals, usage};
+use super::{DIFFERENT, FAILED, TarArgs, Workers, chosen, could_not, totals, usage};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished, counted};
@@ -308,7 +308,12 @@ fn time(given: &std::ffi::OsStr) -> Result<Time, Failure> {
     if let Some(time) = given.to_str().and_then(moment::parse) {
         return Ok(time);
     }
-    let metadata = std::fs::metadata(given).map_err(|error| could_not("take the time of", given, &error))?;
+    let metadata = std::fs::metadata(given).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            usage(format!("{} is no date (@SECONDS or YYYY-MM-DD [HH:MM[:SS]]) and no file", terminal::quote(given)))
+        }
+        _ => could_not("take the time of", given, &error),
+    })?;
     Ok(Time { seconds: metadata.mtime(), nanoseconds: metadata.mtime_nsec() as u32 })
 }
 
@@ -421,6 +426,7 @@ impl Target {
         if !found.is_file() {
             return Err(usage("-r and -u need an archive in a regular file".to_owned()));
         }
+        super::edit::refuse_packed(args)?;
         let mut source = FileSource::new(Arc::clone(&file), 0).map_err(told)?;
         let mut reader = Reader::new(rules(args), &source);
         // COMPAT: to a file without a byte, which is no archive, members can be added all the same.
@@ -531,11 +537,11 @@ impl Told {
             Event::NotArchived { path, operation, cause } => {
                 self.failed += u64::from(!args.ignore_failed_read);
                 let message = format!("archive {}: cannot {operation}: {}", quoted(&path), with_causes(&cause));
-                messages.error(NAME, &message, &[]);
+                messages.error(&context.program, &message, &[]);
             }
             Event::Unfit { path, cause } => {
                 self.failed += 1;
-                messages.error(NAME, &format!("archive {}: {cause}", quoted(&path)), &[]);
+                messages.error(&context.program, &format!("archive {}: {cause}", quoted(&path)), &[]);
             }
             Event::Vanished { path } => {
                 self.changed += 1;
@@ -565,11 +571,14 @@ impl Told {
                     Keeps::Folder => "only the folder is archived",
                     Keeps::Nothing => "left out",
                 };
-                let text = format!("{} holds {}: {kept}", quoted(&path), quoted(&tag));
-                warn(context, args, "cachedir", &text);
+                // COMPAT: it was asked for; only who wants to hear of every member hears of it.
+                if args.verbose > 0 {
+                    let text = format!("{} holds {}: {kept}", quoted(&path), quoted(&tag));
+                    warn(context, args, "cachedir", &text);
+                }
             }
             Event::MadeRelative { removed } => {
-                messages.note(NAME, &format!("{} is taken off the front of names", quoted(&removed)));
+                messages.note(&context.program, &format!("{} is taken off the front of names", quoted(&removed)));
             }
         }
     }
@@ -583,7 +592,7 @@ impl Told {
         if let Some(every) = args.checkpoint.filter(|&every| every > 0)
             && self.members.is_multiple_of(every)
         {
-            context.messages.note(NAME, &format!("{} members", terminal::integer(self.members)));
+            context.messages.note(&context.program, &format!("{} members", terminal::integer(self.members)));
         }
         if args.verbose == 0 {
             return;
@@ -676,7 +685,7 @@ impl Run<'_> {
         totals::show(context, self.args, "written", bytes_in);
         if told.failed > 0 && told.members > 1 {
             let failed = counted(told.failed, "file");
-            context.messages.conclusion(NAME, &format!("{failed} not archived"));
+            context.messages.conclusion(&context.program, &format!("{failed} not archived"));
         }
         told.lines.finish()?;
         Ok(match (told.failed, told.changed) {

@@ -7,14 +7,14 @@ use super::create::restore_end;
 use super::destination::{self, Destination};
 use super::extract::tell_note;
 use super::list::{quoted, rules};
-use super::{FAILED, NAME, TarArgs, could_not, usage};
+use super::{FAILED, TarArgs, could_not, usage};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use ::archive::extract::Feed;
 use ::archive::read::{ReadError, Reader, Step};
 use ::archive::source::{FileSource, Source};
 use ::archive::write::end_archive;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -23,28 +23,36 @@ use std::sync::Arc;
 use sys::at_offset::write_all_at;
 use sys::staged_file::{Replace, StagedFile};
 
-/// The archive that is changed: a plain one in a regular file.
-fn target(args: &TarArgs, option: &str) -> Result<(PathBuf, Arc<File>), Failure> {
+/// The archive that is changed: a plain one in a regular file, opened by `how` besides reading and writing.
+fn target(args: &TarArgs, option: &str, how: &mut OpenOptions) -> Result<(PathBuf, Arc<File>), Failure> {
     let Some(path) = args.file.clone().filter(|path| path != Path::new("-")) else {
         return Err(usage(format!("{option} needs an archive in a file: -f")));
     };
     let told = |error: io::Error| could_not("open", path.as_os_str(), &error);
-    let file = File::options().read(true).write(true).open(&path).map_err(told)?;
+    let file = how.read(true).write(true).open(&path).map_err(told)?;
     if !file.metadata().map_err(told)?.is_file() {
         return Err(usage(format!("{option} needs an archive in a regular file")));
     }
-    let is_packed = matches!(archive::open(args)?.way, Way::Packed { .. });
-    if is_packed || args.packing.use_compress_program.is_some() {
-        return Err(usage("a packed archive cannot be changed".to_owned()));
-    }
+    refuse_packed(args)?;
     Ok((path, Arc::new(file)))
+}
+
+/// Only a plain archive can be changed.
+pub fn refuse_packed(args: &TarArgs) -> Result<(), Failure> {
+    let is_packed =
+        args.packing.use_compress_program.is_some() || matches!(archive::open(args)?.way, Way::Packed { .. });
+    if is_packed { Err(usage("a packed archive cannot be changed".to_owned())) } else { Ok(()) }
 }
 
 /// `-A`: what the named archives have, packed or not, behind what this one has.
 pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let names = super::names(args)?;
-    let (path, file) = target(args, "-A")?;
+    // COMPAT: one that is not there is made.
+    let is_new = args.file.as_deref().is_some_and(|path| !path.exists());
+    let (path, file) = target(args, "-A", File::options().create(true).truncate(false))?;
     let told = |error: &dyn std::error::Error| could_not("add to", path.as_os_str(), error);
+    // `-C` leads elsewhere before it may be removed.
+    let made = if is_new { Some(std::path::absolute(&path).map_err(|error| told(&error))?) } else { None };
     let mut failed = false;
     let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
     let mut reader = Reader::new(rules(args), &source);
@@ -57,12 +65,18 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
         }
     }
     let base = reader.end_offset();
-    let at_signals = Arc::clone(&file);
-    context.last_acts.add(move || restore_end(&at_signals, base));
+    let undo = {
+        let file = Arc::clone(&file);
+        move || match &made {
+            Some(path) => drop(std::fs::remove_file(path)),
+            None => restore_end(&file, base),
+        }
+    };
+    context.last_acts.add(undo.clone());
     let width = super::width(context, args);
     let (_shared, lease) = super::lease(context, args, width, "concatenate");
     let mut end = base;
-    super::enter_folders(args)?;
+    super::enter_folders(args).inspect_err(|_| undo())?;
     for name in names {
         let other = PathBuf::from(std::ffi::OsStr::from_bytes(&name));
         let is_itself = is_same(&other, &file);
@@ -81,7 +95,7 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
                 failed |= copied.failed;
             }
             Err(failure) => {
-                restore_end(&file, base);
+                undo();
                 return Err(failure);
             }
         }
@@ -91,7 +105,7 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
     let written = write_all_at(&file, &mark, end).and_then(|()| file.set_len(end + mark.len() as u64));
     let written = written.and_then(|()| sys::at_offset::report_late_errors(&file));
     if let Err(error) = written {
-        restore_end(&file, base);
+        undo();
         return Err(could_not("write", path.as_os_str(), &error));
     }
     Ok(if failed { FAILED } else { Outcome::Done })
@@ -173,7 +187,7 @@ pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
     if names.is_empty() {
         return Err(usage("--delete needs the names of members".to_owned()));
     }
-    let (path, file) = target(args, "--delete")?;
+    let (path, file) = target(args, "--delete", &mut File::options())?;
     let told = |error: &dyn std::error::Error| could_not("delete from", path.as_os_str(), error);
     let mut chosen = Chosen::new(args, &names, None)?;
     let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
@@ -198,7 +212,7 @@ pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
     kept.keep_up_to(end);
     let missing = not_found(&chosen.wanted);
     for name in &missing {
-        context.messages.error(NAME, &format!("find {} in the archive", quoted(name)), &[]);
+        context.messages.error(&context.program, &format!("find {} in the archive", quoted(name)), &[]);
     }
     if missing.len() < names.len() {
         kept.write(context, &path, &file).map_err(|error| could_not("write", path.as_os_str(), &error))?;

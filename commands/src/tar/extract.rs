@@ -7,7 +7,7 @@ use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::warnings::warn;
 use super::words::{LongLines, escaped, with_slash};
-use super::{FAILED, NAME, TarArgs, Workers, could_not, memory, show_progress, totals};
+use super::{FAILED, TarArgs, Workers, could_not, memory, show_progress, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished};
@@ -168,15 +168,17 @@ impl<'a> Teller<'a> {
                 told.failed += 1;
                 let to = link.map_or(String::new(), |link| format!(" as a link to {}", quoted(&link)));
                 let message = format!("extract {}{to}: {}", quoted(&name), why(&error, self.args));
-                self.context.messages.error(NAME, &message, &[]);
+                self.context.messages.error(&self.context.program, &message, &[]);
             }
             Event::Refused { name, why } => {
                 told.failed += 1;
-                self.context.messages.error(NAME, &format!("extract {}: {why}", quoted(&name)), &[]);
+                self.context.messages.error(&self.context.program, &format!("extract {}: {why}", quoted(&name)), &[]);
             }
             Event::MadeRelative { removed } => {
                 let removed = quoted(&removed);
-                self.context.messages.note(NAME, &format!("{removed} is taken off the front of names"));
+                self.context
+                    .messages
+                    .note(&self.context.program, &format!("{removed} is taken off the front of names"));
             }
         }
     }
@@ -188,7 +190,7 @@ impl Told {
         if let Some(every) = args.checkpoint.filter(|&every| every > 0)
             && self.members.is_multiple_of(every)
         {
-            context.messages.note(NAME, &format!("{} members", terminal::integer(self.members)));
+            context.messages.note(&context.program, &format!("{} members", terminal::integer(self.members)));
         }
         if args.verbose == 0 {
             return;
@@ -222,13 +224,13 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
             let keyword = if matches!(defect, Defect::Ambiguous(_)) { "it is ambiguous" } else { "it is damaged" };
             let at = terminal::integer(*offset);
             let message = format!("read member {} at byte {at}: {keyword}: {defect}", quoted(path));
-            context.messages.error(NAME, &message, &[]);
+            context.messages.error(&context.program, &message, &[]);
             true
         }
         Note::Resynchronised { offset } => {
             let message =
                 format!("read a header at byte {}: what stands there is none; passed over", terminal::integer(*offset));
-            context.messages.error(NAME, &message, &[]);
+            context.messages.error(&context.program, &message, &[]);
             true
         }
         Note::LoneZeroBlock { offset } => {
@@ -369,11 +371,11 @@ impl Ended {
         }
         totals::show(context, args, "read", self.read_bytes);
         for name in &not_found {
-            context.messages.error(NAME, &format!("find {} in the archive", quoted(name)), &[]);
+            context.messages.error(&context.program, &format!("find {} in the archive", quoted(name)), &[]);
         }
         if self.failed > 0 && self.members > 1 {
             let (failed, members) = (report::counted(self.failed, "failure"), report::counted(self.members, "member"));
-            context.messages.conclusion(NAME, &format!("{failed} at {members}"));
+            context.messages.conclusion(&context.program, &format!("{failed} at {members}"));
         }
         if let Some(error) = self.error {
             return Err(could_not("read", Path::new(&self.name).as_os_str(), &error));
@@ -405,7 +407,7 @@ fn to_stdout(
     };
     for name in not_found(&chosen.wanted) {
         failed = true;
-        context.messages.error(NAME, &format!("find {} in the archive", quoted(&name)), &[]);
+        context.messages.error(&context.program, &format!("find {} in the archive", quoted(&name)), &[]);
     }
     Ok(if failed { FAILED } else { Outcome::Done })
 }

@@ -5,7 +5,7 @@ use super::chosen::{Chosen, not_found};
 use super::extract::{self, tell_note};
 use super::index;
 use super::words::{LongLines, escaped, is_plain, with_slash};
-use super::{FAILED, NAME, TarArgs, could_not, totals};
+use super::{FAILED, TarArgs, could_not, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::{self, Finished, seconds_text};
@@ -64,7 +64,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     };
     for name in not_found(&chosen.wanted) {
         failed = true;
-        context.messages.error(NAME, &format!("find {} in the archive", quoted(&name)), &[]);
+        context.messages.error(&context.program, &format!("find {} in the archive", quoted(&name)), &[]);
     }
     report(context, args, &name, began.elapsed(), &way);
     Ok(if failed { FAILED } else { Outcome::Done })

@@ -1,6 +1,6 @@
 //! `--warning`: GNU tar's keywords, and which warnings are wanted by them.
 
-use super::{NAME, TarArgs};
+use super::TarArgs;
 use crate::context::Context;
 
 /// COMPAT: all keywords of GNU tar, so that its scripts run, and `ambiguous`, which is our own. `docs/commands/tar.md` says which of them
@@ -74,7 +74,7 @@ fn wants(wishes: &[Wish], keyword: &str) -> bool {
 /// Tells of what does not count as a failure, if it is wanted.
 pub fn warn(context: &Context, args: &TarArgs, keyword: &str, text: &str) {
     if wants(&args.warning, keyword) {
-        context.messages.warning(NAME, text, &[]);
+        context.messages.warning(&context.program, text, &[]);
     }
 }
 

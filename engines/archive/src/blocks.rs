@@ -91,13 +91,19 @@ pub struct BlockSource {
     /// Memory of blocks that were read, for later ones: no more than was ever in use at once.
     spare: Vec<Vec<u8>>,
     ended: bool,
+    is_endless: bool,
 }
 
 impl BlockSource {
     /// Over all blocks of `feed`.
     pub fn new(feed: Box<dyn BlockFeed>) -> Self {
         let (block, spare) = (Block::default(), Vec::new());
-        Self { feed, block, at: 0, block_from: 0, left: None, spare, ended: false }
+        Self { feed, block, at: 0, block_from: 0, left: None, spare, ended: false, is_endless: false }
+    }
+
+    /// Over a device: what stands behind the archive is not the archive's, and may have no end.
+    pub fn endless(self) -> Self {
+        Self { is_endless: true, ..self }
     }
 
     /// Bytes of the block that are still ahead.
@@ -164,7 +170,7 @@ impl BlockSource {
 
     /// Reads to the end, a block that was left behind stays: what a decoder finds there, it must be asked for.
     pub fn drain(&mut self) -> io::Result<()> {
-        while self.fill()? {
+        while !self.is_endless && self.fill()? {
             self.at = self.block.len();
         }
         Ok(())

@@ -99,7 +99,7 @@ pub enum Note {
         /// Where they begin.
         offset: u64,
     },
-    /// One zero block where two end an archive: everything behind it is left.
+    /// One zero block where two end an archive: what may stand behind it is left.
     LoneZeroBlock {
         /// Where.
         offset: u64,
@@ -326,7 +326,7 @@ impl Reader {
                 Checked::Zeros if self.rules.zeros == Zeros::Ignored => self.next_header += BLOCK_BYTES as u64,
                 Checked::Zeros => {
                     let second = self.block(source, offset + BLOCK_BYTES as u64)?;
-                    if second.is_some_and(|block| HeaderBlock(&block).check() != Checked::Zeros) {
+                    if second.is_none_or(|block| HeaderBlock(&block).check() != Checked::Zeros) {
                         self.notes.push_back(Note::LoneZeroBlock { offset });
                     }
                     return self.end(front, wrong_since);
