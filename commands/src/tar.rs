@@ -118,11 +118,7 @@ fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Fai
     if reads && is_stdin && context.terminals.stdin && !args.shared.explain {
         return Err(usage("an archive is not read from a terminal: -f names one".to_owned()));
     }
-    let writes = args.operation.create || args.operation.append || args.operation.update;
-    if writes && args.metadata.as_theirs {
-        return Err(usage("-o makes archives of the v7 format, which are not written here: --format=ustar".to_owned()));
-    }
-    args.metadata.no_same_owner |= args.metadata.as_theirs;
+    args.metadata.no_same_owner |= args.metadata.old;
     if args.operation.create && args.file.as_deref().is_some_and(destination::is_stdout) {
         args.file = None;
     }
@@ -136,7 +132,9 @@ fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Fai
         () if args.operation.list => list::run(context, &args),
         () if args.operation.extract => extract::run(context, &args),
         () if args.operation.diff => compare::run(context, &args),
-        () if writes => create::run(context, &args, matches),
+        () if args.operation.create || args.operation.append || args.operation.update => {
+            create::run(context, &args, matches)
+        }
         () if args.operation.concatenate => edit::concatenate(context, &args),
         () => edit::delete(context, &args),
     }

@@ -40,6 +40,8 @@ pub enum Way {
     AtOffsets(Arc<File>, u64),
     /// It comes in order; what was read to look at it comes first.
     InOrder(Vec<u8>, File),
+    /// The same of a device, which may go on for ever behind the archive.
+    Device(Vec<u8>, File),
     /// It is decoded; the file at hand, where an index may be at its end.
     Packed { input: Input, facts: &'static Facts, file: Option<Arc<File>> },
     /// A few members of it are.
@@ -71,6 +73,7 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
     if metadata.is_dir() {
         return Err(told(io::ErrorKind::IsADirectory.into()));
     }
+    let kind = metadata.file_type();
     let total_bytes = metadata.is_file().then_some(metadata.len());
     if let Some(program) = &args.packing.use_compress_program {
         return Ok(Opened { name, total_bytes, way: with_program(program, file)?, growth });
@@ -102,7 +105,8 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
                 Some(facts) => Way::Packed { input, facts, file: (from == 0).then_some(file) },
             }
         }
-        (None, None) => Way::InOrder(head, file),
+        (None, None) if kind.is_fifo() || kind.is_socket() => Way::InOrder(head, file),
+        (None, None) => Way::Device(head, file),
         (None, Some(facts)) => Way::PackedInOrder(head, file, facts),
     };
     Ok(Opened { name, total_bytes, way, growth })
@@ -136,6 +140,7 @@ impl Opened {
                 ("in each worker, at offsets".into(), "a plain file: only headers are read in order".into())
             }
             Way::InOrder(..) => ("in order".into(), "a pipe gives its bytes in one order only".into()),
+            Way::Device(..) => ("in order".into(), "a device is read as far as the archive goes".into()),
             Way::Packed { facts, .. } => (format!("out of a decoder of {}", facts.name), "its content says so".into()),
             Way::Chosen(..) => ("where its index leads".into(), "few members are wanted".into()),
             Way::PackedInOrder(_, _, facts) => (format!("out of a decoder of {}", facts.name), "a packed pipe".into()),
@@ -148,6 +153,7 @@ impl Opened {
         match &self.way {
             Way::AtOffsets(..) | Way::Chosen(..) => "each says where the next one stands".to_owned(),
             Way::InOrder(..) => "what comes through a pipe is read to its end".to_owned(),
+            Way::Device(..) => "a device is read as far as the archive goes".to_owned(),
             Way::Packed { facts, .. } | Way::PackedInOrder(_, _, facts) => format!("{} is unpacked", facts.name),
             Way::Program(_, program) => format!("{program} unpacks it, and all of that is read"),
         }
@@ -174,11 +180,9 @@ impl Opened {
         let growth = self.growth;
         match self.way {
             Way::AtOffsets(file, from) => Ok((read(Feed::File(FileSource::new(file, from).map_err(told)?)), None)),
-            Way::InOrder(head, file) => {
-                let kind = file.metadata().map_err(told)?.file_type();
-                let source = piped(io::Cursor::new(head).chain(file));
-                let is_pipe = kind.is_fifo() || kind.is_socket();
-                Ok((read(Feed::Blocks(if is_pipe { source } else { source.endless() })), None))
+            Way::InOrder(head, file) => Ok((read(Feed::Blocks(piped(io::Cursor::new(head).chain(file)))), None)),
+            Way::Device(head, file) => {
+                Ok((read(Feed::Blocks(piped(io::Cursor::new(head).chain(file)).endless())), None))
             }
             Way::Packed { input, facts, .. } => Ok(decoded(Packed { input, facts, room, growth }, lease, width, read)),
             Way::Chosen(units, spots) => {

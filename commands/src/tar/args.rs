@@ -413,16 +413,16 @@ pub struct WalkArgs {
 #[group(skip)]
 pub struct MetadataArgs {
     /// Restore owners; as root the default
-    #[arg(long, overrides_with_all = ["no_same_owner", "as_theirs"], hide_short_help = true)]
+    #[arg(long, overrides_with = "no_same_owner", hide_short_help = true)]
     pub same_owner: bool,
 
     /// What is extracted is ours
     #[arg(long, overrides_with = "same_owner", hide_short_help = true)]
     pub no_same_owner: bool,
 
-    /// The same; while archives are made it means the v7 format, and is refused
-    #[arg(short = 'o', overrides_with = "same_owner", hide_short_help = true)]
-    pub as_theirs: bool,
+    /// Extracting, the same; while archives are made, --format=ustar
+    #[arg(short = 'o', hide_short_help = true)]
+    pub old: bool,
 
     /// Owners by number, not by name
     #[arg(long, hide_short_help = true)]

@@ -162,6 +162,8 @@ fn archive_format(args: &TarArgs, matches: &ArgMatches) -> Result<Format, Failur
     let format = match args.format.as_deref() {
         Some("gnu") => Format::Gnu,
         Some("ustar") => Format::Ustar,
+        // COMPAT: GNU tar's is v7; every reader of that reads this, and `tar chof -` is how sources have been packed for decades.
+        None if args.metadata.old => Format::Ustar,
         _ => return Ok(Format::Pax),
     };
     let last_of = |id: &str| matches.indices_of(id).and_then(Iterator::max);

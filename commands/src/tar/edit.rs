@@ -10,11 +10,14 @@ use super::list::{quoted, rules};
 use super::{FAILED, TarArgs, could_not, usage};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
+use crate::report::{self, counted};
 use ::archive::extract::Feed;
 use ::archive::read::{ReadError, Reader, Step};
 use ::archive::source::{FileSource, Source};
 use ::archive::write::end_archive;
-use std::fs::{File, OpenOptions};
+use crew::plan::Plan;
+use rustix::io::Errno;
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -23,69 +26,120 @@ use std::sync::Arc;
 use sys::at_offset::write_all_at;
 use sys::staged_file::{Replace, StagedFile};
 
-/// The archive that is changed: a plain one in a regular file, opened by `how` besides reading and writing.
-fn target(args: &TarArgs, option: &str, how: &mut OpenOptions) -> Result<(PathBuf, Arc<File>), Failure> {
+/// The archive that is changed: a plain one in a regular file; none where nothing has its name.
+fn target(args: &TarArgs, option: &str) -> Result<(PathBuf, Option<Arc<File>>), Failure> {
     let Some(path) = args.file.clone().filter(|path| path != Path::new("-")) else {
         return Err(usage(format!("{option} needs an archive in a file: -f")));
     };
+    if args.packing.use_compress_program.is_some() || archive::said(args).is_some() {
+        return Err(is_packed());
+    }
     let told = |error: io::Error| could_not("open", path.as_os_str(), &error);
-    let file = how.read(true).write(true).open(&path).map_err(told)?;
+    let file = match File::options().read(true).write(true).open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((path, None)),
+        opened => opened.map_err(told)?,
+    };
     if !file.metadata().map_err(told)?.is_file() {
         return Err(usage(format!("{option} needs an archive in a regular file")));
     }
     refuse_packed(args)?;
-    Ok((path, Arc::new(file)))
+    Ok((path, Some(Arc::new(file))))
 }
 
 /// Only a plain archive can be changed.
 pub fn refuse_packed(args: &TarArgs) -> Result<(), Failure> {
-    let is_packed =
-        args.packing.use_compress_program.is_some() || matches!(archive::open(args)?.way, Way::Packed { .. });
-    if is_packed { Err(usage("a packed archive cannot be changed".to_owned())) } else { Ok(()) }
+    if matches!(archive::open(args)?.way, Way::Packed { .. }) { Err(is_packed()) } else { Ok(()) }
+}
+
+fn is_packed() -> Failure {
+    usage("a packed archive cannot be changed".to_owned())
+}
+
+/// What other archives are added to.
+enum Grown {
+    /// What is there; where adding fails it ends again where it did.
+    There(Arc<File>),
+    /// An archive that gets its name when it is complete.
+    New(StagedFile, Replace),
+}
+
+impl Grown {
+    /// COMPAT: an archive that is not there is made; where its name is a link, what that leads to.
+    fn new(context: &Context, path: &Path) -> io::Result<Self> {
+        // A link has made the file that it leads to.
+        let replace = if path.is_symlink() { Replace::Yes } else { Replace::Never };
+        let Destination::Beside(path) = destination::of(path)? else {
+            return Err(io::Error::other("it has no name that an archive could get"));
+        };
+        // `-C` leads elsewhere before it gets its name.
+        Ok(Self::New(StagedFile::create(&std::path::absolute(path)?, &context.unfinished)?, replace))
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            Self::There(file) => file,
+            Self::New(staged, _) => staged.file(),
+        }
+    }
+
+    fn put_back(&self, base: u64) {
+        if let Self::There(file) = self {
+            restore_end(file, base);
+        }
+    }
+
+    fn commit(self) -> io::Result<()> {
+        let Self::New(staged, replace) = self else { return Ok(()) };
+        sys::metadata::give_default_mode(staged.file())?;
+        staged.commit(replace)
+    }
 }
 
 /// `-A`: what the named archives have, packed or not, behind what this one has.
 pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let names = super::names(args)?;
-    // COMPAT: one that is not there is made.
-    let is_new = args.file.as_deref().is_some_and(|path| !path.exists());
-    let (path, file) = target(args, "-A", File::options().create(true).truncate(false))?;
-    let told = |error: &dyn std::error::Error| could_not("add to", path.as_os_str(), error);
-    // `-C` leads elsewhere before it may be removed.
-    let made = if is_new { Some(std::path::absolute(&path).map_err(|error| told(&error))?) } else { None };
-    let mut failed = false;
-    let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
-    let mut reader = Reader::new(rules(args), &source);
-    // COMPAT: to a file without a byte, which is no archive, others can be added all the same.
-    while file.metadata().is_ok_and(|metadata| metadata.len() > 0) {
-        match reader.next(&mut source).map_err(|error| told(&error))? {
-            Step::Member(_) => {}
-            Step::Note(note) => failed |= tell_note(context, args, &note),
-            Step::End => break,
-        }
+    let (path, there) = target(args, "-A")?;
+    if args.shared.explain {
+        let mut plan =
+            Plan::new(format!("add {} to {}", counted(names.len() as u64, "archive"), terminal::quote(&path)));
+        plan.choose("copy", "one after the other", "members are moved as they are");
+        report::show_plan(context, &plan, args.shared.report)?;
+        return Ok(Outcome::Done);
     }
-    let base = reader.end_offset();
-    let undo = {
-        let file = Arc::clone(&file);
-        move || match &made {
-            Some(path) => drop(std::fs::remove_file(path)),
-            None => restore_end(&file, base),
+    let told = |error: &dyn std::error::Error| could_not("add to", path.as_os_str(), error);
+    let (mut failed, mut base) = (false, 0);
+    if let Some(file) = &there {
+        let mut source = FileSource::new(Arc::clone(file), 0).map_err(|error| told(&error))?;
+        let mut reader = Reader::new(rules(args), &source);
+        // COMPAT: to a file without a byte, which is no archive, others can be added all the same.
+        while file.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+            match reader.next(&mut source).map_err(|error| told(&error))? {
+                Step::Member(_) => {}
+                Step::Note(note) => failed |= tell_note(context, args, &note),
+                Step::End => break,
+            }
         }
+        base = reader.end_offset();
+        let at_signals = Arc::clone(file);
+        context.last_acts.add(move || restore_end(&at_signals, base));
+    }
+    let grown = match there {
+        Some(file) => Grown::There(file),
+        None => Grown::new(context, &path).map_err(|error| could_not("create", path.as_os_str(), &error))?,
     };
-    context.last_acts.add(undo.clone());
     let width = super::width(context, args);
     let (_shared, lease) = super::lease(context, args, width, "concatenate");
     let mut end = base;
-    super::enter_folders(args).inspect_err(|_| undo())?;
+    super::enter_folders(args)?;
     for name in names {
         let other = PathBuf::from(std::ffi::OsStr::from_bytes(&name));
-        let is_itself = is_same(&other, &file);
+        let is_itself = is_same(&other, grown.file());
         let copied = archive::open_at(args, Some(other)).and_then(|opened: Opened| {
             // Its end would move away as fast as it is read.
             if is_itself {
                 return Err(usage(format!("{} cannot be added to itself", quoted(&name))));
             }
-            let copy = |feed| copy_members(context, args, feed, &file, end);
+            let copy = |feed| copy_members(context, args, feed, grown.file(), end);
             opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, copy).map(|(copied, _)| copied)
         });
         let copied = copied.and_then(|copied| copied.map_err(|error| could_not("add", quoted(&name).as_ref(), &error)));
@@ -95,19 +149,20 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
                 failed |= copied.failed;
             }
             Err(failure) => {
-                undo();
+                grown.put_back(base);
                 return Err(failure);
             }
         }
     }
     let mut mark = Vec::new();
     end_archive(end, &mut mark);
-    let written = write_all_at(&file, &mark, end).and_then(|()| file.set_len(end + mark.len() as u64));
-    let written = written.and_then(|()| sys::at_offset::report_late_errors(&file));
-    if let Err(error) = written {
-        undo();
-        return Err(could_not("write", path.as_os_str(), &error));
+    let file = grown.file();
+    let written = write_all_at(file, &mark, end).and_then(|()| file.set_len(end + mark.len() as u64));
+    let written = written.and_then(|()| sys::at_offset::report_late_errors(file));
+    if written.is_err() {
+        grown.put_back(base);
     }
+    written.and_then(|()| grown.commit()).map_err(|error| could_not("write", path.as_os_str(), &error))?;
     Ok(if failed { FAILED } else { Outcome::Done })
 }
 
@@ -187,7 +242,16 @@ pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
     if names.is_empty() {
         return Err(usage("--delete needs the names of members".to_owned()));
     }
-    let (path, file) = target(args, "--delete", &mut File::options())?;
+    let (path, file) = target(args, "--delete")?;
+    let Some(file) = file else {
+        return Err(could_not("open", path.as_os_str(), &io::Error::from(Errno::NOENT)));
+    };
+    if args.shared.explain {
+        let mut plan = Plan::new(format!("delete from {}", terminal::quote(&path)));
+        plan.choose("copy", "what stays, beside it", "the old archive stays until the new one is whole");
+        report::show_plan(context, &plan, args.shared.report)?;
+        return Ok(Outcome::Done);
+    }
     let told = |error: &dyn std::error::Error| could_not("delete from", path.as_os_str(), error);
     let mut chosen = Chosen::new(args, &names, None)?;
     let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;

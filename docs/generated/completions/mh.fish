@@ -179,7 +179,7 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -s P -l absolute-names -d 'Ta
 complete -c mh -n "__fish_mh_using_subcommand tar" -s m -l touch -d 'Times of extraction, not of the archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l same-owner -d 'Restore owners; as root the default'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-same-owner -d 'What is extracted is ours'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s o -d 'The same; while archives are made it means the v7 format, and is refused'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s o -d 'Extracting, the same; while archives are made, --format=ustar'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l numeric-owner -d 'Owners by number, not by name'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l clamp-mtime -d 'The time of --mtime only for files that are newer'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs -d 'Keep, or restore, extended attributes'
