@@ -245,7 +245,7 @@ mod tests {
     fn nothing_queued_has_a_reason() {
         let of = |text: &str, code| Told::from_text(text).nothing("'tar'", &Outcome::Code(code)).unwrap_or_default();
         assert!(of("", 0).contains("did not load"));
-        assert!(of("loaded\ndone files=0\n", 0).contains("no file by write(2)"));
+        assert!(of("loaded\ndone files=0\n", 0).contains("no file by open(2) and write(2)"));
         assert_eq!(of("", 127), "", "it was not there: that was said");
     }
 }
