@@ -14,6 +14,7 @@ mod list;
 mod member_lines;
 mod memory;
 mod moment;
+mod old_end;
 mod old_style;
 mod packer;
 mod small;

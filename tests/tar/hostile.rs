@@ -286,3 +286,19 @@ fn a_full_disk_is_told_and_half_a_file_does_not_stay() {
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "2 1\n".repeat(8), "{}", said(&ran));
     assert!(said(&ran).contains("No space left on device"), "{}", said(&ran));
 }
+
+#[test]
+fn what_cannot_be_added_leaves_the_archive_as_it_was() {
+    let place = Place::new();
+    let made = place.shell("mkdir m t; mount -t tmpfs -o size=2m none m 2> /dev/null && echo mounted");
+    if made.stdout != b"mounted\n" {
+        return testkit::program::left_out("no right to mount a small file system");
+    }
+    let script = "head -c 1500000 /dev/zero > t/a; $mh tar cf t.tar -C t a; $mh tar cf m/g.tar -C t --no-recursion .; cp m/g.tar g.tar; : > m/e.tar
+        for a in g e; do $mh tar -Af m/$a.tar t.tar t.tar; echo $?; $mh tar -rf m/$a.tar t/a t/a; echo $?; done
+        cmp m/g.tar g.tar && wc -c < m/e.tar; umount m";
+    let ran = place.shell(script);
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "2\n2\n2\n2\n0\n", "{}", said(&ran));
+    let full = said(&ran).matches("No space left on device").count();
+    assert!(full == 4 && !said(&ran).contains("cannot read"), "{}", said(&ran));
+}

@@ -5,6 +5,7 @@ use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::memory::{self, Fitting};
 use super::moment;
+use super::old_end::OldEnd;
 use super::packer::Packer;
 use super::warnings::warn;
 use super::words::{LongLines, escaped, with_slash};
@@ -20,7 +21,7 @@ use archive::create::{
 use archive::member::{Member, Time};
 use archive::read::{Reader, Step};
 use archive::source::FileSource;
-use archive::write::{Format, OtherTimes, Style, end_archive};
+use archive::write::{Format, OtherTimes, Style};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use codec::format::{EncodeOptions, Layout};
@@ -335,7 +336,7 @@ enum Target {
     /// Another program, whose output goes where one of the two above would.
     Through(Packer, Box<Target>),
     /// Behind what is in an archive already, from this byte on.
-    Behind(Arc<File>, u64),
+    Behind(OldEnd),
 }
 
 impl Target {
@@ -406,12 +407,12 @@ impl Target {
             Self::Staged { staged, .. } => (staged.file(), By::Workers),
             Self::Direct(file, by) => (file, *by),
             Self::Through(packer, _) => (packer.input(), By::OwnThread),
-            Self::Behind(file, _) => (file, By::Workers),
+            Self::Behind(end) => (end.file(), By::Workers),
         }
     }
 
     fn base(&self) -> u64 {
-        if let Self::Behind(_, base) = self { *base } else { 0 }
+        if let Self::Behind(end) = self { end.base } else { 0 }
     }
 
     /// Finds the end of an archive. Where the run fails or is ended, the archive becomes again what it was.
@@ -442,15 +443,13 @@ impl Target {
                 Step::End => break,
             }
         }
-        let (base, at_signals) = (reader.end_offset(), Arc::clone(&file));
-        context.last_acts.add(move || restore_end(&at_signals, base));
-        Ok(Self::Behind(file, base))
+        Ok(Self::Behind(OldEnd::note(context, file, reader.end_offset()).map_err(told)?))
     }
 
     /// The run has failed.
     fn abandon(self) {
         match self {
-            Self::Behind(file, base) => restore_end(&file, base),
+            Self::Behind(end) => end.put_back(),
             Self::Through(packer, _) => packer.stop(),
             Self::Staged { .. } | Self::Direct(..) => {}
         }
@@ -466,14 +465,7 @@ impl Target {
                 packer.finish(&terminal::quote(&path))?;
                 return target.commit(args, bytes);
             }
-            // What stood behind the old end mark is no part of it.
-            Self::Behind(file, base) => {
-                let ended = file.set_len(base + bytes).and_then(|()| sys::at_offset::report_late_errors(&file));
-                if ended.is_err() {
-                    restore_end(&file, base);
-                }
-                return ended.map_err(told);
-            }
+            Self::Behind(end) => return end.leave(bytes).map_err(told),
             Self::Direct(..) => return Ok(()),
         };
         sys::at_offset::report_late_errors(staged.file()).map_err(told)?;
@@ -485,13 +477,6 @@ impl Target {
         }
         staged.commit(Replace::Yes).map_err(told)
     }
-}
-
-/// An end mark where the archive ended before; what was written behind it goes.
-pub fn restore_end(file: &File, base: u64) {
-    let mut mark = Vec::new();
-    end_archive(base, &mut mark);
-    let _told_by_the_failure = file.set_len(base).and_then(|()| sys::at_offset::write_all_at(file, &mark, base));
 }
 
 /// A run that is decided.

@@ -3,10 +3,10 @@
 
 use super::archive::{self, Opened, Way};
 use super::chosen::{Chosen, not_found};
-use super::create::restore_end;
 use super::destination::{self, Destination};
 use super::extract::tell_note;
 use super::list::{quoted, rules};
+use super::old_end::OldEnd;
 use super::{FAILED, TarArgs, could_not, usage};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -57,8 +57,8 @@ fn is_packed() -> Failure {
 
 /// What other archives are added to.
 enum Grown {
-    /// What is there; where adding fails it ends again where it did.
-    There(Arc<File>),
+    /// What is there.
+    There(OldEnd),
     /// An archive that gets its name when it is complete.
     New(StagedFile, Replace),
 }
@@ -77,19 +77,27 @@ impl Grown {
 
     fn file(&self) -> &File {
         match self {
-            Self::There(file) => file,
+            Self::There(end) => end.file(),
             Self::New(staged, _) => staged.file(),
         }
     }
 
-    fn put_back(&self, base: u64) {
-        if let Self::There(file) = self {
-            restore_end(file, base);
+    fn base(&self) -> u64 {
+        if let Self::There(end) = self { end.base } else { 0 }
+    }
+
+    fn put_back(&self) {
+        if let Self::There(end) = self {
+            end.put_back();
         }
     }
 
-    fn commit(self) -> io::Result<()> {
-        let Self::New(staged, replace) = self else { return Ok(()) };
+    fn commit(self, bytes: u64) -> io::Result<()> {
+        let (staged, replace) = match self {
+            Self::There(end) => return end.leave(bytes),
+            Self::New(staged, replace) => (staged, replace),
+        };
+        sys::at_offset::report_late_errors(staged.file())?;
         sys::metadata::give_default_mode(staged.file())?;
         staged.commit(replace)
     }
@@ -107,9 +115,9 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
         return Ok(Outcome::Done);
     }
     let told = |error: &dyn std::error::Error| could_not("add to", path.as_os_str(), error);
-    let (mut failed, mut base) = (false, 0);
-    if let Some(file) = &there {
-        let mut source = FileSource::new(Arc::clone(file), 0).map_err(|error| told(&error))?;
+    let mut failed = false;
+    let grown = if let Some(file) = there {
+        let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
         let mut reader = Reader::new(rules(args), &source);
         // COMPAT: to a file without a byte, which is no archive, others can be added all the same.
         while file.metadata().is_ok_and(|metadata| metadata.len() > 0) {
@@ -119,17 +127,13 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
                 Step::End => break,
             }
         }
-        base = reader.end_offset();
-        let at_signals = Arc::clone(file);
-        context.last_acts.add(move || restore_end(&at_signals, base));
-    }
-    let grown = match there {
-        Some(file) => Grown::There(file),
-        None => Grown::new(context, &path).map_err(|error| could_not("create", path.as_os_str(), &error))?,
+        Grown::There(OldEnd::note(context, file, reader.end_offset()).map_err(|error| told(&error))?)
+    } else {
+        Grown::new(context, &path).map_err(|error| could_not("create", path.as_os_str(), &error))?
     };
     let width = super::width(context, args);
     let (_shared, lease) = super::lease(context, args, width, "concatenate");
-    let mut end = base;
+    let mut end = grown.base();
     super::enter_folders(args)?;
     for name in names {
         let other = PathBuf::from(std::ffi::OsStr::from_bytes(&name));
@@ -142,27 +146,31 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
             let copy = |feed| copy_members(context, args, feed, grown.file(), end);
             opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, copy).map(|(copied, _)| copied)
         });
-        let copied = copied.and_then(|copied| copied.map_err(|error| could_not("add", quoted(&name).as_ref(), &error)));
+        let copied = copied.and_then(|copied| {
+            copied.map_err(|refused| match refused {
+                Refused::Reading(error) => could_not("add", quoted(&name).as_ref(), &error),
+                Refused::Writing(error) => could_not("write", path.as_os_str(), &error),
+            })
+        });
         match copied {
             Ok(copied) => {
                 end += copied.bytes;
                 failed |= copied.failed;
             }
             Err(failure) => {
-                grown.put_back(base);
+                grown.put_back();
                 return Err(failure);
             }
         }
     }
     let mut mark = Vec::new();
     end_archive(end, &mut mark);
-    let file = grown.file();
-    let written = write_all_at(file, &mark, end).and_then(|()| file.set_len(end + mark.len() as u64));
-    let written = written.and_then(|()| sys::at_offset::report_late_errors(file));
+    let written = write_all_at(grown.file(), &mark, end);
     if written.is_err() {
-        grown.put_back(base);
+        grown.put_back();
     }
-    written.and_then(|()| grown.commit()).map_err(|error| could_not("write", path.as_os_str(), &error))?;
+    let bytes = end + mark.len() as u64 - grown.base();
+    written.and_then(|()| grown.commit(bytes)).map_err(|error| could_not("write", path.as_os_str(), &error))?;
     Ok(if failed { FAILED } else { Outcome::Done })
 }
 
@@ -177,18 +185,28 @@ struct Copied {
     failed: bool,
 }
 
+/// Why members were not copied.
+enum Refused {
+    Reading(ReadError),
+    Writing(io::Error),
+}
+
 /// Copies everything up to the end mark.
-fn copy_members(context: &Context, args: &TarArgs, feed: Feed, to: &File, at: u64) -> Result<Copied, ReadError> {
-    let mut source = Copying { feed, to, at, begin: 0 };
+fn copy_members(context: &Context, args: &TarArgs, feed: Feed, to: &File, at: u64) -> Result<Copied, Refused> {
+    let mut source = Copying { feed, to, at, begin: 0, write_error: None };
     source.begin = source.feed.position();
     let mut reader = Reader::new(rules(args), &source);
     let mut failed = false;
     loop {
-        match reader.next(&mut source)? {
+        let step = reader.next(&mut source);
+        if let Some(error) = source.write_error.take() {
+            return Err(Refused::Writing(error));
+        }
+        match step.map_err(Refused::Reading)? {
             Step::Member(_) => {}
             Step::Note(note) => failed |= tell_note(context, args, &note),
             Step::End => {
-                source.feed.drain()?;
+                source.feed.drain().map_err(Refused::Reading)?;
                 return Ok(Copied { bytes: reader.end_offset() - source.begin, failed });
             }
         }
@@ -201,12 +219,8 @@ struct Copying<'a> {
     to: &'a File,
     at: u64,
     begin: u64,
-}
-
-impl Copying<'_> {
-    fn write(&self, bytes: &[u8], position: u64) -> io::Result<()> {
-        write_all_at(self.to, bytes, self.at + (position - self.begin))
-    }
+    /// What was read could not be written: the reader of the archive is told of an error of its source.
+    write_error: Option<io::Error>,
 }
 
 impl Source for Copying<'_> {
@@ -217,7 +231,11 @@ impl Source for Copying<'_> {
     fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
         let position = self.feed.position();
         let read = self.feed.read(target)?;
-        self.write(&target[..read], position)?;
+        write_all_at(self.to, &target[..read], self.at + (position - self.begin)).map_err(|error| {
+            let kind = error.kind();
+            self.write_error = Some(error);
+            io::Error::from(kind)
+        })?;
         Ok(read)
     }
 
