@@ -6,7 +6,6 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use sys::entry::{self, flags};
-use sys::own_table::HandedFd;
 
 /// Where an operand's name stands.
 #[derive(Clone, Debug)]
@@ -14,7 +13,7 @@ pub enum Parent {
     /// In the working folder.
     Here,
     /// In this one.
-    Folder(Arc<HandedFd>),
+    Folder(Arc<OwnedFd>),
 }
 
 impl AsFd for Parent {
@@ -49,7 +48,7 @@ impl Operand {
             Parent::Here
         } else {
             let above = CString::new(above).map_err(io::Error::from)?;
-            Parent::Folder(Arc::new(open_folder(&above)?.into()))
+            Parent::Folder(Arc::new(open_folder(&above)?))
         };
         Ok(Self { parent, name, has_slash })
     }

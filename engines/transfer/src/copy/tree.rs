@@ -24,9 +24,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use std::thread::ThreadId;
 use sys::entry::{self, Follow, Identity, Kind, Status, Target, flags};
-use sys::own_table::{HandedFd, Kept, tidy};
 
 /// A run of `copy`.
 pub struct Run<'a> {
@@ -40,9 +38,7 @@ pub struct Run<'a> {
     /// The folder that each job's copy is, or, where that is a file, stands in.
     pub folders: Vec<OnceLock<Parent>>,
     incomplete: Vec<AtomicBool>,
-    roots: Mutex<Vec<OwnedFd>>,
-    /// The first worker's thread, and what all others keep open in tables of their own, where they have any.
-    own_tables: Option<(ThreadId, Kept)>,
+    roots: Mutex<Vec<Arc<OwnedFd>>>,
 }
 
 /// A task.
@@ -89,7 +85,7 @@ pub type AKnot = Arc<Knot<Node>>;
 /// Where growth is.
 pub enum Growth {
     /// In a folder's list.
-    List { source: Arc<HandedFd>, target: Option<Arc<HandedFd>> },
+    List { source: Arc<OwnedFd>, target: Option<Arc<OwnedFd>> },
     /// At this piece.
     Pieces(u64),
     /// Nowhere: what stands in the folder is not copied.
@@ -141,11 +137,6 @@ impl Tree for Run<'_> {
     type Report = Finding<Complaint>;
 
     fn scratch(&self) -> Scratch {
-        if let Some((first, kept)) = &self.own_tables
-            && *first != std::thread::current().id()
-        {
-            kept.begin_own();
-        }
         Scratch {
             list: list_buffer(),
             buffer: Buffer::default(),
@@ -175,7 +166,7 @@ impl Tree for Run<'_> {
             },
             (_, None) => unreachable!("only jobs begin a run"),
         };
-        self.end_step(&mut branch.scratch);
+        self.add_counts(&mut branch.scratch);
         begun
     }
 
@@ -199,7 +190,7 @@ impl Tree for Run<'_> {
                 folder.target.as_ref().inspect(|target| target.close(&self.targets));
             }
         }
-        self.end_step(&mut branch.scratch);
+        self.add_counts(&mut branch.scratch);
     }
 
     fn tell(&self, reports: Vec<Finding<Complaint>>) {
@@ -208,11 +199,7 @@ impl Tree for Run<'_> {
 }
 
 impl<'a> Run<'a> {
-    pub fn new(copying: &'a Copying<'a>, workers: usize) -> Self {
-        let manner = copying.manner;
-        let is_wide = manner.recursive && workers >= OWN_TABLES_FROM;
-        // A root that is kept is to outlive the thread that opened it.
-        let own_tables = if is_wide && !manner.keeps_roots { Kept::now().ok() } else { None };
+    pub fn new(copying: &'a Copying<'a>) -> Self {
         Self {
             copying,
             ways: Ways::default(),
@@ -223,33 +210,27 @@ impl<'a> Run<'a> {
             folders: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
             incomplete: copying.jobs.iter().map(|_| AtomicBool::new(false)).collect(),
             roots: Mutex::default(),
-            own_tables: own_tables.map(|kept| (std::thread::current().id(), kept)),
         }
     }
 
     pub fn finished(self, measured: Scattered) -> Copied {
-        tidy();
         let roots = self.roots.into_inner().unwrap_or_else(PoisonError::into_inner);
         let is_complete = self.incomplete.iter().map(|incomplete| !incomplete.load(Ordering::Acquire)).collect();
         Copied { measured, ways: self.ways.lines(), roots, is_complete }
     }
 
-    /// Tells all what a worker counted in one step, and closes what others let go of meanwhile.
-    fn end_step(&self, scratch: &mut Scratch) {
+    /// Tells all what a worker counted in one step.
+    fn add_counts(&self, scratch: &mut Scratch) {
         self.copying.tally.add(std::mem::take(&mut scratch.counts));
         self.ways.add(&mut scratch.ways);
-        tidy();
     }
 
-    fn sides(&self, knot: &AKnot) -> io::Result<(Arc<HandedFd>, Option<Arc<HandedFd>>)> {
+    fn sides(&self, knot: &AKnot) -> io::Result<(Arc<OwnedFd>, Option<Arc<OwnedFd>>)> {
         let source = descriptor(knot, source_of, &self.sources)?;
         let target = match self.copying.manner.pretends {
             true => None,
             false => Some(descriptor(knot, target_of, &self.targets)?),
         };
-        // Where another worker opened them this one needs copies, and says why there are none.
-        source.reach()?;
-        target.as_ref().map_or(Ok(0), |target| target.reach())?;
         Ok((source, target))
     }
 
@@ -321,11 +302,10 @@ impl<'a> Run<'a> {
     fn note_to_sync(&self, open: impl FnOnce() -> io::Result<OwnedFd>) {
         let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
         // LIMIT: more places than this are not asked for one by one; what is on the same disk is brought there with them.
-        if self.copying.manner.keeps_roots
-            && roots.len() < 64
+        if roots.len() < 64
             && let Ok(root) = open()
         {
-            roots.push(root);
+            roots.push(Arc::new(root));
         }
     }
 
@@ -333,8 +313,8 @@ impl<'a> Run<'a> {
         &self,
         seed: Seed,
         above: &AKnot,
-        source: &Arc<HandedFd>,
-        target: Option<&Arc<HandedFd>>,
+        source: &Arc<OwnedFd>,
+        target: Option<&Arc<OwnedFd>>,
         branch: &mut Branch<'_, Self>,
     ) -> Begun<Node, Growth> {
         let place = Place::In(above);
@@ -490,8 +470,8 @@ impl<'a> Run<'a> {
     fn grow_folder(
         &self,
         knot: &AKnot,
-        source: &Arc<HandedFd>,
-        target: Option<&Arc<HandedFd>>,
+        source: &Arc<OwnedFd>,
+        target: Option<&Arc<OwnedFd>>,
         branch: &mut Branch<'_, Self>,
     ) -> Grown {
         make_room(knot, source_of, &self.sources);
@@ -532,7 +512,7 @@ impl<'a> Run<'a> {
         if !handed_over.is_empty() {
             branch.plant(Seed::Entries(handed_over));
         }
-        self.end_step(&mut branch.scratch);
+        self.add_counts(&mut branch.scratch);
         match listed {
             Ok(true) => Grown::Done,
             Ok(false) => Grown::More,
@@ -620,9 +600,6 @@ impl<'a> Run<'a> {
         branch.report(finding);
     }
 }
-
-/// LIMIT: workers from which on each gets a table of descriptors of its own: two and three hardly meet at the lock of one.
-const OWN_TABLES_FROM: usize = 4;
 
 /// LIMIT: entries of one buffer full of a list that its own worker copies before it hands the rest over: a folder of fewer is not worth dividing.
 const KEPT_ENTRIES: usize = 64;
