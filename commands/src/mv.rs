@@ -214,6 +214,7 @@ struct Batch {
 /// Copies what cannot be renamed, and removes each source whose copy is complete.
 fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: Elsewhere) -> Result<Batch, Failure> {
     let manner = Manner {
+        keeps_roots: false,
         recursive: true,
         follow: FollowLinks::Never,
         make: Make::Copies,

@@ -61,6 +61,7 @@ pub fn of(context: &Context, args: &CpArgs, matches: &ArgMatches) -> Result<Mann
     let same = |how: &String| if how == "blake3" { Same::Digest } else { Same::Usual };
     let keep = keep(context, args, matches)?;
     Ok(Manner {
+        keeps_roots: args.fsync,
         recursive,
         follow,
         make,

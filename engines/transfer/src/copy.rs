@@ -91,6 +91,8 @@ pub struct Manner {
     pub tells_ways: bool,
     /// Changes nothing and tells what would be copied.
     pub pretends: bool,
+    /// Keeps the folders that the targets stand in open, to be brought to the disk afterwards.
+    pub keeps_roots: bool,
 }
 
 /// Which links are followed.
@@ -304,7 +306,7 @@ pub struct Copied {
     pub measured: Scattered,
     /// Ways and how often each was taken.
     pub ways: Vec<(String, u64)>,
-    /// Folders that the targets stand in, to be brought to the disk as a whole.
+    /// Folders that the targets stand in, where they were to be kept: to be brought to the disk as a whole.
     pub roots: Vec<Arc<OwnedFd>>,
     /// Which jobs are complete: nothing in them was complained about.
     pub is_complete: Vec<bool>,

@@ -300,6 +300,9 @@ impl<'a> Run<'a> {
     }
 
     fn note_to_sync(&self, open: impl FnOnce() -> io::Result<OwnedFd>) {
+        if !self.copying.manner.keeps_roots {
+            return;
+        }
         let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
         // LIMIT: more places than this are not asked for one by one; what is on the same disk is brought there with them.
         if roots.len() < 64
