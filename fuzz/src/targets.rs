@@ -11,6 +11,7 @@ pub mod job_template;
 pub mod kernel_text;
 pub mod kernel_types;
 pub mod lz4_container;
+pub mod lzma2;
 pub mod lzma_container;
 pub mod memory_map;
 pub mod round_trip_bz2;
@@ -49,6 +50,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "kernel_types", run: kernel_types::run, seeds: kernel_types::seeds },
     Target { name: "memory_map", run: memory_map::run, seeds: seeds::memory_maps },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
+    Target { name: "lzma2", run: lzma2::run, seeds: lzma2::seeds },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "job_lines", run: job_lines::run, seeds: job_seeds::lines },
     Target { name: "job_books", run: job_books::run, seeds: job_seeds::books },

@@ -2,6 +2,7 @@
 //! Texts are fragments that read after `could not compress 'x':`; the name and the operation are the caller's to add.
 
 use crate::formats::gzip::kernel::InflateError;
+use crate::formats::xz::kernel::Lzma2Error;
 use crate::registry;
 use std::fmt;
 use std::io;
@@ -211,7 +212,10 @@ pub enum Defect {
         /// As the data say.
         computed: Vec<u8>,
     },
-    /// The LZMA2 data are broken, or liblzma refuses them.
+    /// The LZMA2 data are broken.
+    #[error("its LZMA data are broken: {0}")]
+    Lzma2(#[source] Lzma2Error),
+    /// The LZMA data are broken, or liblzma refuses them.
     #[error("its LZMA data are broken: {0}")]
     Lzma(#[source] liblzma::stream::Error),
     /// The LZ4 data are broken.

@@ -15,11 +15,14 @@ const HEADER_LINES: std::ops::RangeInclusive<usize> = 1..=12;
 const LONGER_FILES: &[(&str, &str)] = &[];
 
 /// Functions that are longer: path, name, reason.
-const LONGER_FUNCTIONS: &[(&str, &str, &str)] = &[(
-    "engines/codec/src/formats/gzip/kernel/fast.rs",
-    "turns",
-    "the decoder's inner loop: taking it apart costs the registers that make it fast",
-)];
+const LONGER_FUNCTIONS: &[(&str, &str, &str)] = &[
+    (
+        "engines/codec/src/formats/gzip/kernel/fast.rs",
+        "turns",
+        "the decoder's inner loop: taking it apart costs the registers that make it fast",
+    ),
+    ("engines/codec/src/formats/xz/kernel/fast.rs", "symbols", "the same"),
+];
 
 /// Names that say nothing.
 const EMPTY_NAMES: &[&str] =

@@ -1,6 +1,7 @@
 //! xz (The .xz File Format, version 1.2.1): one stream of blocks whose headers tell both sizes, so that they are found and
 //! decoded in parallel, from files and pipes. Blocks of other tools without sizes are found through a file's Index; in a
-//! pipe they are decoded as a stream. The container is read and written here; liblzma does LZMA2 and the filters.
+//! pipe they are decoded as a stream. The container is read and written here; liblzma packs LZMA2, decodes it as a
+//! stream and does the filters; whole blocks of LZMA2 alone are decoded by `kernel`.
 
 mod check;
 mod container;
@@ -8,6 +9,7 @@ mod cut;
 mod decode;
 mod encode;
 mod index;
+pub mod kernel;
 
 use crate::error::CodecError;
 use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, StreamEncoder, Tail};
@@ -83,6 +85,6 @@ impl Format for Xz {
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
-        Box::new(decode::BlockDecoder)
+        Box::new(decode::BlockDecoder::new())
     }
 }

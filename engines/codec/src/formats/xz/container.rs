@@ -181,6 +181,11 @@ fn dictionary_size(code: u8) -> u64 {
 }
 
 impl BlockHeader {
+    /// Whether the block is LZMA2 with nothing before it, and has a dictionary of a size that there is.
+    pub fn is_plain(&self) -> bool {
+        matches!(&self.filters[..], [(LZMA2, properties)] if matches!(properties[..], [0..=40]))
+    }
+
     /// Bytes of the dictionary that decoding needs.
     pub fn dictionary_bytes(&self) -> u64 {
         let lzma2 = self.filters.iter().rev().find(|(id, _)| *id == LZMA2);

@@ -1,8 +1,10 @@
-//! Decodes xz blocks: whole ones for a worker, others as a stream. liblzma decodes; container and checks are compared here.
+//! Decodes xz blocks: whole ones for a worker, others as a stream. The kernel and liblzma decode; container and checks are
+//! compared here.
 
 use super::check::{Check, CheckKind};
 use super::container::{BLOCK_HEADER_BYTES_MAX, BlockHeader, block_header_bytes, padding, parse_block_header};
 use super::index::{Records, record};
+use super::kernel::{self, Decoded, Lzma2Error};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
 use crate::format::{CutError, Decoder, Filled, StreamDecoder};
@@ -37,7 +39,34 @@ impl BlockUnit {
 }
 
 /// Decodes blocks whose sizes are known.
-pub(super) struct BlockDecoder;
+pub(super) struct BlockDecoder {
+    kernel: Box<kernel::Decoder>,
+}
+
+impl BlockDecoder {
+    pub fn new() -> Self {
+        Self { kernel: kernel::Decoder::boxed() }
+    }
+
+    /// Decodes the data of a block into `room`, which is one byte more than they claim to be: enough to catch a claim that is too small.
+    fn data(&mut self, header: &BlockHeader, body: &[u8], room: &mut [u8]) -> Result<Decoded, Defect> {
+        if header.is_plain() {
+            return self.kernel.decode(body, header.dictionary_bytes(), room).map_err(|error| match error {
+                Lzma2Error::TooLong { room } => Defect::Length { stored: room as u64 - 1, actual: room as u64 },
+                Lzma2Error::Truncated => Defect::Truncated,
+                error => Defect::Lzma2(error),
+            });
+        }
+        let mut stream = Stream::new_raw_decoder(&header.filters(room.len() as u64 - 1)?).map_err(Defect::Lzma)?;
+        let status = stream.process(body, room, Action::Finish).map_err(Defect::Lzma)?;
+        // Both are offsets into slices.
+        let decoded = Decoded { consumed: stream.total_in() as usize, produced: stream.total_out() as usize };
+        if status != Status::StreamEnd && decoded.produced < room.len() {
+            return Err(Defect::Truncated);
+        }
+        Ok(decoded)
+    }
+}
 
 impl Decoder for BlockDecoder {
     fn decode(
@@ -56,20 +85,13 @@ impl Decoder for BlockDecoder {
             return Err(Defect::Length { stored: stored_bytes, actual: unit.uncompressed_bytes });
         }
         let wanted = usize::try_from(stored_bytes).expect("bounded by the limit");
-        let mut stream = Stream::new_raw_decoder(&header.filters(stored_bytes)?).map_err(Defect::Lzma)?;
-        // One byte more than claimed may come out: enough to catch a size that is too small.
         let room = plain.room(wanted + 1);
-        let status = stream.process(body, room, Action::Finish).map_err(Defect::Lzma)?;
-        let (consumed, produced) = (stream.total_in(), stream.total_out());
-        if produced != stored_bytes {
-            return Err(Defect::Length { stored: stored_bytes, actual: produced });
+        let Decoded { consumed: data_end, produced } = self.data(&header, body, room)?;
+        if produced != wanted {
+            return Err(Defect::Length { stored: stored_bytes, actual: produced as u64 });
         }
-        if status != Status::StreamEnd {
-            return Err(Defect::Truncated);
-        }
+        let consumed = data_end as u64;
         check_compressed_bytes(&header, consumed)?;
-        // It fits into `packed`.
-        let data_end = consumed as usize;
         let (stored, rest) = check_field(&body[data_end..], consumed, unit.check)?;
         if !rest.is_empty() || padding(consumed) != unit.padding_bytes {
             let stored = packed.len() as u64 - unit.padding_bytes;

@@ -8,7 +8,8 @@ mod careful;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod fast;
 mod model;
-
+#[cfg(test)]
+mod tests;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod trees;
 
@@ -96,6 +97,7 @@ pub fn decode(packed: &[u8], dictionary_bytes: u64, plain: &mut [u8]) -> Result<
 pub struct Decoder {
     model: Model,
     /// Whether symbols are left to `careful` even where `fast` could take them.
+    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), expect(dead_code, reason = "there is no other loop"))]
     is_careful: bool,
 }
 

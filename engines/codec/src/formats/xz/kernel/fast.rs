@@ -119,24 +119,28 @@ pub(super) fn symbols(
         let row = (state as usize) * 16 + position_state;
         let is_match = branch!(coder, probabilities, IS_MATCH + row, false, true);
         if !is_match {
-            if pending != 0 {
-                flush!();
-                pending = 0;
-                // SAFETY: invariant 3.
-                before = u32::from(unsafe { *base.add(at - 1) } >> 4);
-            }
-            let context = (at & literal_mask) << context_bits | ((before & 15) >> context_shift) as usize;
-            // SAFETY: invariants 1 to 4: the row is one of 16.
-            unsafe {
-                let tree = probabilities.add(LITERALS + context * LITERAL_ROW);
-                let (byte, high) = if state < LITERAL_STATES {
-                    tree_of_8(&mut coder, tree)
-                } else {
-                    matched_tree(&mut coder, tree, *base.add(at - distance as usize - 1))
-                };
-                *base.add(at) = byte as u8;
-                before = high;
-            }
+            let position_context = (at & literal_mask) << context_bits;
+            let row_of = |before: u32| {
+                let context = position_context | ((before & 15) >> context_shift) as usize;
+                // SAFETY: the row is one of 16 by invariant 4.
+                unsafe { probabilities.add(LITERALS + context * LITERAL_ROW) }
+            };
+            let (byte, high) = if state < LITERAL_STATES {
+                // SAFETY: invariant 1.
+                unsafe { tree_of_8(&mut coder, row_of(before)) }
+            } else {
+                if pending != 0 {
+                    flush!();
+                    pending = 0;
+                    // SAFETY: invariant 3.
+                    before = u32::from(unsafe { *base.add(at - 1) } >> 4);
+                }
+                // SAFETY: invariants 1 and 3.
+                unsafe { matched_tree(&mut coder, row_of(before), *base.add(at - distance as usize - 1)) }
+            };
+            // SAFETY: invariant 2.
+            unsafe { *base.add(at) = byte as u8 };
+            before = high;
             at += 1;
             state = after_literal(state);
             continue;
@@ -186,24 +190,31 @@ pub(super) fn symbols(
             state = after_match(state);
             lengths = MATCH_LENGTHS;
         }
-        // SAFETY: the trees are inside the array, by their offsets and invariant 4; bytes are there by invariant 1.
-        let length = unsafe {
+        // The trees stand inside the branches: chosen first and decoded behind them, they were slower.
+        let length = branch!(
+            coder,
+            probabilities,
+            lengths + LENGTH_IS_NOT_LOW,
+            {
+                let offset = lengths + LENGTH_LOW + 8 * position_state;
+                // SAFETY: the tree is inside the array, by its offset and invariant 4; bytes are there by invariant 1.
+                unsafe { tree_of_3(&mut coder, probabilities.add(offset)) - 8 + MATCH_BYTES_MIN }
+            },
             branch!(
                 coder,
                 probabilities,
-                lengths + LENGTH_IS_NOT_LOW,
-                tree_of_3(&mut coder, probabilities.add(lengths + LENGTH_LOW + 8 * position_state))
-                    .wrapping_add(MATCH_BYTES_MIN.wrapping_sub(8)),
-                branch!(
-                    coder,
-                    probabilities,
-                    lengths + LENGTH_IS_HIGH,
-                    tree_of_3(&mut coder, probabilities.add(lengths + LENGTH_MIDDLE + 8 * position_state))
-                        + MATCH_BYTES_MIN,
+                lengths + LENGTH_IS_HIGH,
+                {
+                    let offset = lengths + LENGTH_MIDDLE + 8 * position_state;
+                    // SAFETY: as above.
+                    unsafe { tree_of_3(&mut coder, probabilities.add(offset)) + MATCH_BYTES_MIN }
+                },
+                // SAFETY: as above.
+                unsafe {
                     tree_of_8(&mut coder, probabilities.add(lengths + LENGTH_HIGH)).0 - 256 + MATCH_BYTES_MIN + 16
-                )
+                }
             )
-        } as usize;
+        ) as usize;
         if !is_repeat {
             // SAFETY: as above; the trees of slots below 14 lie inside of NEAR's 128.
             distance = unsafe {
@@ -234,9 +245,8 @@ pub(super) fn symbols(
         if length > chunk_end - at {
             break Err(Lzma2Error::MatchTooLong);
         }
-        if pending != 0 {
-            flush!();
-        }
+        // Whether or not there is one: a branch would cost more.
+        flush!();
         pending_distance = distance as usize + 1;
         pending = length;
         let from = base.wrapping_add(at - pending_distance);

@@ -19,8 +19,10 @@ pub(super) const POSITION_STATES: usize = 16;
 /// Probabilities of one literal context: a plain tree, and one each for a match byte's bit of 0 and of 1.
 pub(super) const LITERAL_ROW: usize = 0x300;
 
-/// The shortest match, and the longest.
+/// The shortest match.
 pub(super) const MATCH_BYTES_MIN: u32 = 2;
+/// The longest.
+#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), expect(dead_code, reason = "only the hot loop asks"))]
 pub(super) const MATCH_BYTES_MAX: usize = 273;
 
 /// Distance slots below are distances themselves.

@@ -223,37 +223,26 @@ pub(super) unsafe fn tree_of(coder: &mut Coder, tree: *mut u16, count: u32) -> u
     )
 }
 
-/// What each step of a matched literal adds to the address of the next probability, by the match byte: eight times what it is
-/// for a 0, then eight times for a 1, while all bits agreed. A table, since what is computed comes too late for the first steps.
-static MATCHED_OFFSETS: [[u16; 16]; 256] = {
-    let mut offsets = [[0; 16]; 256];
-    let mut matched = 0;
-    while matched < 256 {
-        let mut index = 0;
-        while index < 7 {
-            let bit = matched >> (7 - index) & 1;
-            let next_bit = matched >> (6 - index) & 1;
-            offsets[matched][8 * bit + index] = 0x200 << next_bit;
-            index += 1;
-        }
-        matched += 1;
-    }
-    offsets
-};
+/// What a matched literal's step adds to the address of the next probability: by the bit, and only while all agreed.
+#[repr(C, align(16))]
+struct Offsets {
+    if_0: [u32; 8],
+    if_1: [u32; 8],
+}
 
 /// A bit of a matched literal; `agrees` is all ones while the bits were those of the match byte, `row` the tree's offset.
 macro_rules! matched_step {
     ($index:literal, $now:literal, $after:literal) => {
         concat!(
-            "movzx {if_0:e}, word ptr [{offsets} + 2*",
+            "mov {if_0:e}, {agrees:e}
+            mov {if_1:e}, {agrees:e}
+            lea {old}, [{tree} + {node:r}*4]
+            and {if_0:e}, dword ptr [{offsets} + 4*",
             $index,
             "]
-            movzx {if_1:e}, word ptr [{offsets} + 2*",
+            and {if_1:e}, dword ptr [{offsets} + 4*",
             $index,
-            " + 16]
-            lea {old}, [{tree} + {node:r}*4]
-            and {if_0:e}, {agrees:e}
-            and {if_1:e}, {agrees:e}
+            " + 32]
             movzx {",
             $after,
             ":e}, word ptr [{old} + {if_0:r}]
@@ -299,6 +288,27 @@ macro_rules! matched_step {
 /// Eight bytes are readable at `next`, and `tree` is a row of 0x300 probabilities that may be written.
 #[inline(always)]
 pub(super) unsafe fn matched_tree(coder: &mut Coder, tree: *mut u16, matched: u8) -> (u32, u32) {
+    use std::arch::x86_64::{
+        _mm_add_epi32, _mm_and_si128, _mm_andnot_si128, _mm_cmpeq_epi32, _mm_set1_epi32, _mm_setr_epi32,
+        _mm_store_si128,
+    };
+    let mut offsets = Offsets { if_0: [0; 8], if_1: [0; 8] };
+    // SAFETY: SSE2 is part of x86-64; the arrays are aligned to 16 bytes and each half has that many.
+    unsafe {
+        let all = _mm_set1_epi32(i32::from(matched));
+        let row = _mm_set1_epi32(0x200);
+        let halves = [
+            (0, _mm_setr_epi32(0x80, 0x40, 0x20, 0x10), _mm_setr_epi32(0x40, 0x20, 0x10, 0x08)),
+            (4, _mm_setr_epi32(0x08, 0x04, 0x02, 0x01), _mm_setr_epi32(0x04, 0x02, 0x01, 0x00)),
+        ];
+        for (at, bits, next_bits) in halves {
+            let is_1 = _mm_cmpeq_epi32(_mm_and_si128(all, bits), bits);
+            let next_is_1 = _mm_cmpeq_epi32(_mm_and_si128(all, next_bits), next_bits);
+            let next_row = _mm_add_epi32(row, _mm_and_si128(next_is_1, row));
+            _mm_store_si128((&raw mut offsets.if_0[at]).cast(), _mm_andnot_si128(is_1, next_row));
+            _mm_store_si128((&raw mut offsets.if_1[at]).cast(), _mm_and_si128(is_1, next_row));
+        }
+    }
     let first_row = 0x200 + (usize::from(matched >> 7) << 9);
     let node: u64;
     // SAFETY: as the caller promises; the offsets lead to one of the row's three trees.
@@ -339,7 +349,7 @@ pub(super) unsafe fn matched_tree(coder: &mut Coder, tree: *mut u16, matched: u8
             if_1 = out(reg) _,
             agrees = out(reg) _,
             child = out(reg) _,
-            offsets = in(reg) &raw const MATCHED_OFFSETS[usize::from(matched)],
+            offsets = in(reg) &raw const offsets,
             inout("r8d") coder.range,
             inout("r9d") coder.code,
             inout("r10") coder.next,
@@ -360,14 +370,13 @@ pub(super) unsafe fn direct(coder: &mut Coder, value: u32, count: u32) -> u32 {
         // SAFETY: as the caller promises.
         let ahead = unsafe { coder.next.cast::<u32>().read_unaligned() }.swap_bytes();
         let mut code = u64::from(coder.code) << 32 | u64::from(ahead);
+        let zeros = coder.range.leading_zeros() as i32;
         let range: u64;
         let mut bits = value;
         // SAFETY: registers only.
         unsafe {
             asm!(
-                "bsr {cut:e}, {range:e}
-                sub {cut:e}, 23
-                shl {range}, 32
+                "shl {range}, 32
                 mov {ones}, -1
                 mov {mask:e}, {ones:e}
                 shl {mask}, 32
@@ -389,7 +398,7 @@ pub(super) unsafe fn direct(coder: &mut Coder, value: u32, count: u32) -> u32 {
                 code = inout(reg) code,
                 value = inout(reg) bits,
                 count = inout(reg) count => _,
-                cut = out(reg) _,
+                cut = inout(reg) 8 - zeros => _,
                 ones = out(reg) _,
                 mask = out(reg) _,
                 old = out(reg) _,
@@ -398,7 +407,7 @@ pub(super) unsafe fn direct(coder: &mut Coder, value: u32, count: u32) -> u32 {
             );
         }
         if code < range {
-            let zeros = range.leading_zeros();
+            let zeros = zeros as u32 + count;
             let shift = 32 - (zeros & 0x38);
             coder.range = (range >> shift) as u32;
             coder.code = (code >> shift) as u32;
@@ -414,6 +423,9 @@ pub(super) unsafe fn direct(coder: &mut Coder, value: u32, count: u32) -> u32 {
 }
 
 /// The same where the code is not below the range, as in broken data, or for distances beyond what is common.
+///
+/// # Safety
+/// As many bytes are readable at `next` as the bits may take: a byte for eight of them, and one more.
 #[cold]
 #[inline(never)]
 unsafe fn direct_one_by_one(mut coder: Coder, mut value: u32, count: u32) -> (Coder, u32) {
