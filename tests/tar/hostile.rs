@@ -272,13 +272,20 @@ fn what_holds_too_much_is_told_once_and_read_no_further() {
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "2 first 1 1\n".repeat(12), "{}", said(&ran));
 }
 
-#[test]
-fn a_full_disk_is_told_and_half_a_file_does_not_stay() {
+/// A place with a folder `t`, and a file system of 2 MiB at `m`, which the script is to take away again.
+fn beside_a_small_disk() -> Option<Place> {
     let place = Place::new();
     let made = place.shell("mkdir m t; mount -t tmpfs -o size=2m none m 2> /dev/null && echo mounted");
     if made.stdout != b"mounted\n" {
-        return testkit::program::left_out("no right to mount a small file system");
+        testkit::program::left_out("no right to mount a small file system");
+        return None;
     }
+    Some(place)
+}
+
+#[test]
+fn a_full_disk_is_told_and_half_a_file_does_not_stay() {
+    let Some(place) = beside_a_small_disk() else { return };
     // Two hands fill the disk with two halves: whichever then ends leaves room for the other.
     let script = "head -c 1500000 /dev/zero > t/a; head -c 1500000 /dev/zero > t/b; $mh tar cf t.tar -C t a b
         for i in 1 2 3 4 5 6 7 8; do $mh tar xf t.tar -C m; echo $? $(ls m | wc -l); rm m/*; done; umount m";
@@ -289,11 +296,7 @@ fn a_full_disk_is_told_and_half_a_file_does_not_stay() {
 
 #[test]
 fn what_cannot_be_added_leaves_the_archive_as_it_was() {
-    let place = Place::new();
-    let made = place.shell("mkdir m t; mount -t tmpfs -o size=2m none m 2> /dev/null && echo mounted");
-    if made.stdout != b"mounted\n" {
-        return testkit::program::left_out("no right to mount a small file system");
-    }
+    let Some(place) = beside_a_small_disk() else { return };
     let script = "head -c 1500000 /dev/zero > t/a; $mh tar cf t.tar -C t a; $mh tar cf m/g.tar -C t --no-recursion .; cp m/g.tar g.tar; : > m/e.tar
         for a in g e; do $mh tar -Af m/$a.tar t.tar t.tar; echo $?; $mh tar -rf m/$a.tar t/a t/a; echo $?; done
         cmp m/g.tar g.tar && wc -c < m/e.tar; umount m";

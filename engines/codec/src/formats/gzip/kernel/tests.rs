@@ -2,24 +2,9 @@
 
 use super::{Broken, InflateError, Inflater, SLACK_BYTES, Status};
 use proptest::prelude::*;
+use testkit::random::Random;
 
 const WINDOW: usize = 32 << 10;
-
-/// xorshift: reproducible noise.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        ((self.next() >> 33) as usize) % limit
-    }
-}
 
 /// How the input is shown and the output asked for.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +26,7 @@ fn inflate_cut(packed: &[u8], cuts: Cuts) -> Result<(Vec<u8>, usize), InflateErr
     // What an earlier stream left behind must not matter.
     let _ = inflater.inflate(&[0xed, 0xff, 0xff], true, &mut [0; SLACK_BYTES + 9], 0, 9);
     inflater.reset();
-    let mut noise = Noise(cuts.seed | 1);
+    let mut noise = Random::seeded(cuts.seed);
     let (mut plain, mut consumed, mut shown_end) = (Vec::new(), 0, 0);
     let mut buffer = vec![0xa5; cuts.foreign];
     let mut filled = cuts.foreign;
@@ -121,16 +106,16 @@ const WORDS: [&str; 12] =
     ["static ", "int ", "return ", "void ", "struct ", "\t", "\n", "(", ");\n", "->next", "kernel_", "if ("];
 
 /// Appends `count` bytes of some kind of data.
-fn append(plain: &mut Vec<u8>, kind: usize, count: usize, noise: &mut Noise) {
+fn append(plain: &mut Vec<u8>, kind: usize, count: usize, noise: &mut Random) {
     let end = plain.len() + count;
     while plain.len() < end {
         match kind {
             0 => plain.push(0),
-            1 => plain.push(noise.next() as u8),
+            1 => plain.push(noise.next_u64() as u8),
             2 => plain.extend_from_slice(WORDS[noise.below(WORDS.len())].as_bytes()),
             3 => plain.push(b'a' + noise.below(3) as u8),
             // Skewed: short codes for few bytes, long ones for the rest.
-            4 => plain.push((noise.next().trailing_zeros() * 7 + noise.below(2) as u32) as u8),
+            4 => plain.push((noise.next_u64().trailing_zeros() * 7 + noise.below(2) as u32) as u8),
             // A repeat from some distance.
             _ => {
                 let back = match noise.below(4) {
@@ -145,7 +130,7 @@ fn append(plain: &mut Vec<u8>, kind: usize, count: usize, noise: &mut Noise) {
                     for _ in 0..3 + noise.below(400) {
                         plain.push(plain[plain.len() - back]);
                     }
-                    plain.push(noise.next() as u8);
+                    plain.push(noise.next_u64() as u8);
                 }
             }
         }
@@ -164,14 +149,14 @@ fn check_round_trip(plain: &[u8], level: u32, cuts: Cuts) {
 
 #[test]
 fn every_kind_of_data_comes_back_from_every_compressor() {
-    let mut noise = Noise(42);
+    let mut noise = Random::seeded(42);
     for level in LEVELS {
         for kind in 0..6 {
             for count in [0, 1, 2, 3, 100, 5_000, 70_000, 300_000] {
                 let mut plain = Vec::new();
                 append(&mut plain, kind, count, &mut noise);
                 check_round_trip(&plain, level, WHOLE);
-                let cuts = Cuts { input_step: 700, output_step: 9_000, foreign: 50_000, seed: noise.next() };
+                let cuts = Cuts { input_step: 700, output_step: 9_000, foreign: 50_000, seed: noise.next_u64() };
                 check_round_trip(&plain, level, cuts);
             }
         }
@@ -180,21 +165,21 @@ fn every_kind_of_data_comes_back_from_every_compressor() {
 
 #[test]
 fn cuts_at_every_byte_change_nothing() {
-    let mut noise = Noise(43);
+    let mut noise = Random::seeded(43);
     let mut plain = Vec::new();
     for kind in [2, 1, 5, 0, 4, 5] {
         append(&mut plain, kind, 700, &mut noise);
     }
     for level in LEVELS {
         for (input_step, output_step) in [(1, 1), (1, 1 << 20), (1 << 20, 1), (2, 3), (17, 300)] {
-            check_round_trip(&plain, level, Cuts { input_step, output_step, foreign: 33_000, seed: noise.next() });
+            check_round_trip(&plain, level, Cuts { input_step, output_step, foreign: 33_000, seed: noise.next_u64() });
         }
     }
 }
 
 #[test]
 fn all_short_and_the_longest_distances_are_right() {
-    let mut noise = Noise(44);
+    let mut noise = Random::seeded(44);
     for distance in (1..=80).chain(WINDOW - 40..=WINDOW) {
         let mut plain = Vec::new();
         append(&mut plain, 1, distance, &mut noise);
@@ -202,11 +187,15 @@ fn all_short_and_the_longest_distances_are_right() {
             for _ in 0..length {
                 plain.push(plain[plain.len() - distance]);
             }
-            plain.push(noise.next() as u8);
+            plain.push(noise.next_u64() as u8);
         }
         for level in [1, 9, 22] {
             check_round_trip(&plain, level, WHOLE);
-            check_round_trip(&plain, level, Cuts { input_step: 90, output_step: 500, foreign: 9, seed: noise.next() });
+            check_round_trip(
+                &plain,
+                level,
+                Cuts { input_step: 90, output_step: 500, foreign: 9, seed: noise.next_u64() },
+            );
         }
     }
 }
@@ -223,7 +212,7 @@ proptest! {
         foreign in 0usize..40_000,
         seed in any::<u64>(),
     ) {
-        let mut noise = Noise(seed | 1);
+        let mut noise = Random::seeded(seed);
         let mut plain = Vec::new();
         for (kind, count) in segments {
             append(&mut plain, kind, count, &mut noise);
@@ -252,7 +241,7 @@ fn agree(packed: &[u8], cuts: Cuts) -> bool {
 }
 
 /// Small streams of all kinds of blocks.
-fn small_streams(noise: &mut Noise) -> Vec<Vec<u8>> {
+fn small_streams(noise: &mut Random) -> Vec<Vec<u8>> {
     let mut streams = Vec::new();
     for level in LEVELS {
         for kinds in [&[2][..], &[1], &[4, 2], &[5, 2, 0], &[3, 1, 5]] {
@@ -269,7 +258,7 @@ fn small_streams(noise: &mut Noise) -> Vec<Vec<u8>> {
 
 #[test]
 fn mutated_streams_are_judged_as_zlib_judges_them() {
-    let mut noise = Noise(45);
+    let mut noise = Random::seeded(45);
     let streams = small_streams(&mut noise);
     let (mut accepted, mut tried) = (0, 0);
     while tried < 60_000 {
@@ -280,13 +269,14 @@ fn mutated_streams_are_judged_as_zlib_judges_them() {
                 let reach = if noise.below(2) == 0 { packed.len().min(90) } else { packed.len() };
                 let at = noise.below(reach);
                 match noise.below(4) {
-                    0 => packed[at] = noise.next() as u8,
+                    0 => packed[at] = noise.next_u64() as u8,
                     1 if packed.len() > 1 => drop(packed.remove(at)),
-                    2 => packed.insert(at, noise.next() as u8),
+                    2 => packed.insert(at, noise.next_u64() as u8),
                     _ => packed[at] ^= 1 << noise.below(8),
                 }
             }
-            let cuts = Cuts { input_step: 1 + noise.below(300), output_step: 2_000, foreign: 400, seed: noise.next() };
+            let cuts =
+                Cuts { input_step: 1 + noise.below(300), output_step: 2_000, foreign: 400, seed: noise.next_u64() };
             accepted += usize::from(agree(&packed, if tried % 4 == 0 { cuts } else { WHOLE }));
             tried += 1;
         }
@@ -296,7 +286,7 @@ fn mutated_streams_are_judged_as_zlib_judges_them() {
 
 #[test]
 fn every_truncation_is_an_error() {
-    let mut noise = Noise(46);
+    let mut noise = Random::seeded(46);
     for stream in small_streams(&mut noise) {
         for end in 0..stream.len() {
             assert_eq!(inflate(&stream[..end]), Err(InflateError::Truncated), "{end} of {}", stream.len());
@@ -471,7 +461,7 @@ fn the_byte_with_the_last_bits_is_consumed_and_no_other() {
 #[test]
 fn random_codes_decode_as_in_zlib() {
     // Complete codes of every shape: a code is split at random until it has as many symbols as wanted.
-    let mut noise = Noise(47);
+    let mut noise = Random::seeded(47);
     for _ in 0..3_000 {
         let mut sides = Vec::new();
         for (alphabet, least) in [(286, 2), (30, 1)] {
@@ -504,7 +494,7 @@ fn random_codes_decode_as_in_zlib() {
         }
         let mut packed = Bits::default().dynamic(&sides, 286);
         for _ in 0..60 {
-            packed = packed.number(noise.next(), 32);
+            packed = packed.number(noise.next_u64(), 32);
         }
         agree(&packed.bytes, WHOLE);
     }

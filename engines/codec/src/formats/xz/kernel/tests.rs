@@ -2,25 +2,13 @@
 
 use super::{Decoded, Decoder, Lzma2Error, decode};
 use liblzma::stream::{Action, Filters, LzmaOptions, Mode, Status, Stream};
+use testkit::data::random;
+use testkit::random::Random;
 
-/// xorshift: reproducible noise.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        ((self.next() >> 33) as usize) % limit
-    }
-
-    fn bytes(&mut self, length: usize) -> Vec<u8> {
-        (0..length).map(|_| (self.next() >> 56) as u8).collect()
-    }
+fn bytes(noise: &mut Random, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    noise.fill(&mut bytes);
+    bytes
 }
 
 /// Packs as one raw LZMA2 stream.
@@ -91,11 +79,11 @@ impl Both {
 
 /// Data of many kinds.
 fn samples(length: usize) -> Vec<(&'static str, Vec<u8>)> {
-    let mut noise = Noise(0x9e37_79b9);
+    let mut noise = Random::seeded(0x9e37_79b9);
     let words: Vec<Vec<u8>> = (0..400)
         .map(|_| {
             let length = 1 + noise.below(9);
-            noise.bytes(length).iter().map(|byte| b'a' + byte % 26).collect()
+            bytes(&mut noise, length).iter().map(|byte| b'a' + byte % 26).collect()
         })
         .collect();
     let mut text = Vec::new();
@@ -116,11 +104,11 @@ fn samples(length: usize) -> Vec<(&'static str, Vec<u8>)> {
     let mut periods = Vec::new();
     while periods.len() < length {
         let pattern_length = 1 + noise.below(40);
-        let pattern = noise.bytes(pattern_length);
+        let pattern = bytes(&mut noise, pattern_length);
         let repeats = 1 + noise.below(60);
         periods.extend(pattern.repeat(repeats));
     }
-    let mut mixed = noise.bytes(length / 4);
+    let mut mixed = bytes(&mut noise, length / 4);
     mixed.extend_from_slice(&text[..length / 4]);
     mixed.extend(vec![0; length / 4]);
     mixed.extend_from_slice(&binary[..length / 4]);
@@ -130,7 +118,7 @@ fn samples(length: usize) -> Vec<(&'static str, Vec<u8>)> {
         ("periods", periods),
         ("mixed", mixed),
         ("zeros", vec![0; length]),
-        ("noise", noise.bytes(length)),
+        ("noise", bytes(&mut noise, length)),
         ("empty", Vec::new()),
         ("one byte", vec![b'x']),
         ("two bytes", vec![b'x', b'x']),
@@ -204,7 +192,7 @@ fn large_data_come_back() {
 
 #[test]
 fn distances_of_more_than_64_mib_come_back() {
-    let front = Noise(3).bytes(4096);
+    let front = random(4096, 3);
     let plain = [&front[..], &vec![0; 70 << 20], &front].concat();
     let mut options = options(0);
     options.dict_size(96 << 20);
@@ -232,7 +220,7 @@ fn streams_one_after_another_come_back() {
 }
 
 /// One change of a kind that real damage and ill will are made of.
-fn damage(packed: &mut Vec<u8>, noise: &mut Noise) {
+fn damage(packed: &mut Vec<u8>, noise: &mut Random) {
     let at = if noise.below(3) == 0 { noise.below(packed.len().min(16)) } else { noise.below(packed.len()) };
     match noise.below(7) {
         0 => packed[at] ^= 1 << noise.below(8),
@@ -255,7 +243,7 @@ fn damage(packed: &mut Vec<u8>, noise: &mut Noise) {
 
 fn damaged_streams(rounds: usize, seed: u64) -> (usize, usize) {
     let mut both = Both::new();
-    let mut noise = Noise(seed);
+    let mut noise = Random::seeded(seed);
     let mut sources = Vec::new();
     for length in [40, 1_000, 6_000] {
         for (name, plain) in samples(length) {
@@ -299,10 +287,10 @@ fn damage_is_seen_as_liblzma_sees_it() {
 #[test]
 fn noise_is_seen_as_liblzma_sees_it() {
     let mut both = Both::new();
-    let mut noise = Noise(77);
+    let mut noise = Random::seeded(77);
     for round in 0..6_000 {
         let length = 6 + noise.below(400);
-        let mut body = noise.bytes(length);
+        let mut body = bytes(&mut noise, length);
         body[0] = 0;
         if round % 3 == 0 {
             body[1..5].fill(0xff);
