@@ -92,11 +92,13 @@ impl Grown {
         }
     }
 
+    /// `bytes` were added, and nothing that was read behind the end of the last archive stays.
     fn commit(self, bytes: u64) -> io::Result<()> {
         let (staged, replace) = match self {
             Self::There(end) => return end.leave(bytes),
             Self::New(staged, replace) => (staged, replace),
         };
+        staged.file().set_len(bytes)?;
         sys::at_offset::report_late_errors(staged.file())?;
         sys::metadata::give_default_mode(staged.file())?;
         staged.commit(replace)
