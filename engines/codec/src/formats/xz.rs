@@ -56,7 +56,7 @@ impl Format for Xz {
     }
 
     fn decoder_bytes(&self, unit_plain_bytes: u64) -> u64 {
-        // The dictionary of a block is not longer than the block.
+        // The dictionary of a block is not longer than the block; the kernel needs none.
         unit_plain_bytes + (256 << 10)
     }
 

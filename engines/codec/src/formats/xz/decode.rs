@@ -50,7 +50,7 @@ impl BlockDecoder {
 
     /// Decodes the data of a block into `room`, which is one byte more than they claim to be: enough to catch a claim that is too small.
     fn data(&mut self, header: &BlockHeader, body: &[u8], room: &mut [u8]) -> Result<Decoded, Defect> {
-        // Without the kernel's hot loop the library is quicker.
+        // For other processors the kernel has no hot loop.
         if cfg!(target_arch = "x86_64") && header.is_plain() {
             return self.kernel.decode(body, header.dictionary_bytes(), room).map_err(|error| match error {
                 Lzma2Error::TooLong { room } => Defect::Length { stored: room as u64 - 1, actual: room as u64 },
