@@ -246,7 +246,7 @@ pub struct Finished {
     /// For `--report`.
     pub report: TreeReport,
     /// Folders that the targets stand in.
-    pub roots: Vec<Arc<std::os::fd::OwnedFd>>,
+    pub roots: Vec<std::os::fd::OwnedFd>,
     /// Which jobs are complete.
     pub is_complete: Vec<bool>,
 }
@@ -344,7 +344,7 @@ fn what(args: &CpArgs, jobs: &[Job]) -> String {
 }
 
 /// Brings the file systems of the targets to the disk. Failures.
-fn bring_to_disk(words: &Words, roots: &[Arc<std::os::fd::OwnedFd>]) -> usize {
+fn bring_to_disk(words: &Words, roots: &[std::os::fd::OwnedFd]) -> usize {
     let failed = roots.iter().filter_map(|root| rustix::fs::syncfs(root.as_fd()).err());
     failed.inspect(|error| words.say(&format!("cannot bring the copies to the disk: {error}"))).count()
 }

@@ -23,7 +23,6 @@ use crew::budget::Lease;
 use crew::scatter::{self, Scattered, Width};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use sys::entry::{Kind, Status};
 
 /// From where to where, as paths that messages show.
@@ -307,7 +306,7 @@ pub struct Copied {
     /// Ways and how often each was taken.
     pub ways: Vec<(String, u64)>,
     /// Folders that the targets stand in, where they were to be kept: to be brought to the disk as a whole.
-    pub roots: Vec<Arc<OwnedFd>>,
+    pub roots: Vec<OwnedFd>,
     /// Which jobs are complete: nothing in them was complained about.
     pub is_complete: Vec<bool>,
 }
@@ -316,7 +315,7 @@ pub struct Copied {
 pub fn copy(copying: &Copying<'_>, width: usize, lease: &dyn Lease) -> Copied {
     // Questions come one after the other, in an order that a person can follow.
     let workers = if copying.manner.existing == Existing::Ask { 1 } else { width };
-    let run = tree::Run::new(copying);
+    let run = tree::Run::new(copying, workers);
     let seeds = (0..copying.jobs.len()).map(tree::Seed::Job).collect();
     let measured = scatter::run(&run, seeds, Width { workers }, lease);
     run.finished(measured)

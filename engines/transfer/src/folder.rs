@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use sys::entry::{self, Identity, flags};
+use sys::own_table::HandedFd;
 
 /// Folders are opened to be read, and never through a link. A FIFO or a device put in a folder's place does not make it wait.
 pub const OPEN_FOLDER: i32 = flags::O_RDONLY | flags::O_DIRECTORY | flags::O_NOFOLLOW | flags::O_NONBLOCK;
@@ -40,7 +41,7 @@ impl Descriptors {
 #[derive(Debug)]
 pub struct Folder {
     name: CString,
-    descriptor: Mutex<Option<Arc<OwnedFd>>>,
+    descriptor: Mutex<Option<Arc<HandedFd>>>,
     identity: OnceLock<Identity>,
 }
 
@@ -48,7 +49,7 @@ impl Folder {
     /// An open folder; `name` is what it is called in the folder above.
     pub fn new(name: CString, descriptor: OwnedFd, descriptors: &Descriptors) -> Self {
         descriptors.open.fetch_add(1, Ordering::Relaxed);
-        Self { name, descriptor: Mutex::new(Some(Arc::new(descriptor))), identity: OnceLock::new() }
+        Self { name, descriptor: Mutex::new(Some(Arc::new(descriptor.into()))), identity: OnceLock::new() }
     }
 
     /// The same, where its identity has been asked for already.
@@ -64,7 +65,7 @@ impl Folder {
     }
 
     /// Its descriptor, if it is open.
-    pub fn open(&self) -> Option<Arc<OwnedFd>> {
+    pub fn open(&self) -> Option<Arc<HandedFd>> {
         self.lock().clone()
     }
 
@@ -88,20 +89,20 @@ impl Folder {
     }
 
     /// Takes `found` as this folder's descriptor if it is this folder.
-    fn is_back(&self, found: OwnedFd, descriptors: &Descriptors) -> io::Result<Arc<OwnedFd>> {
+    fn is_back(&self, found: OwnedFd, descriptors: &Descriptors) -> io::Result<Arc<HandedFd>> {
         let expected = self.identity.get().copied();
         let status = entry::status_of(found.as_fd())?;
         if expected != Some(status.identity()) {
             return Err(io::Error::other("the folder was moved meanwhile"));
         }
-        let found = Arc::new(found);
+        let found = Arc::new(HandedFd::from(found));
         if self.lock().replace(Arc::clone(&found)).is_none() {
             descriptors.open.fetch_add(1, Ordering::Relaxed);
         }
         Ok(found)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<OwnedFd>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<HandedFd>>> {
         self.descriptor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -111,7 +112,7 @@ pub fn descriptor<Node>(
     knot: &Arc<Knot<Node>>,
     folder: impl Fn(&Node) -> &Folder,
     descriptors: &Descriptors,
-) -> io::Result<Arc<OwnedFd>> {
+) -> io::Result<Arc<HandedFd>> {
     if let Some(open) = folder(&knot.node).open() {
         return Ok(open);
     }

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use sys::entry::{self, flags};
+use sys::own_table::HandedFd;
 
 /// Where an operand's name stands.
 #[derive(Clone, Debug)]
@@ -13,7 +14,7 @@ pub enum Parent {
     /// In the working folder.
     Here,
     /// In this one.
-    Folder(Arc<OwnedFd>),
+    Folder(Arc<HandedFd>),
 }
 
 impl AsFd for Parent {
@@ -48,7 +49,7 @@ impl Operand {
             Parent::Here
         } else {
             let above = CString::new(above).map_err(io::Error::from)?;
-            Parent::Folder(Arc::new(open_folder(&above)?))
+            Parent::Folder(Arc::new(open_folder(&above)?.into()))
         };
         Ok(Self { parent, name, has_slash })
     }

@@ -13,10 +13,11 @@ use crew::scatter::{self, Begun, Branch, Grown, Knot, Scattered, Tree, Width};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use sys::entry::{self, Follow, Kind};
+use sys::own_table::HandedFd;
 use sys::straight;
 
 /// What is to be removed, and how.
@@ -151,7 +152,7 @@ struct Scratch {
 
 /// The list of a folder, as far as it was read.
 struct Growth {
-    list: Arc<OwnedFd>,
+    list: Arc<HandedFd>,
     /// Its path, where anything may have to be said about its entries.
     path: Option<Vec<u8>>,
 }

@@ -365,7 +365,7 @@ fn proc_path(folder: BorrowedFd<'_>, name: &CStr) -> CString {
     if folder.as_raw_fd() == here().as_raw_fd() {
         return name.to_owned();
     }
-    let mut path = format!("/proc/self/fd/{}/", folder.as_raw_fd()).into_bytes();
+    let mut path = format!("/proc/thread-self/fd/{}/", folder.as_raw_fd()).into_bytes();
     path.extend_from_slice(name.to_bytes());
     CString::new(path).expect("neither part has a zero byte inside")
 }

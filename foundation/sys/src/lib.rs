@@ -17,6 +17,7 @@ pub mod guard;
 pub mod metadata;
 pub mod names;
 pub mod null_call;
+pub mod own_table;
 pub mod pipe_end;
 pub mod process_tree;
 pub mod reap;

@@ -155,7 +155,7 @@ pub fn open_shut_folder(folder: BorrowedFd<'_>, name: &[u8]) -> io::Result<Owned
     let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     // SAFETY: the name is NUL-terminated and lives through the call; the descriptor is fresh.
     let place = with_name(name, |name| opened(unsafe { libc::openat(folder.as_raw_fd(), name, flags) }))?;
-    let path = format!("/proc/self/fd/{}", place.as_raw_fd());
+    let path = format!("/proc/thread-self/fd/{}", place.as_raw_fd());
     // SAFETY: the path is NUL-terminated and lives through the call.
     with_name(path.as_bytes(), |path| done(unsafe { libc::chmod(path, 0o700) }))?;
     open_at(place.as_fd(), b".", Open::Folder)

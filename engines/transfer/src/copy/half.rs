@@ -122,12 +122,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::OwnedFd;
     use sys::entry::{Follow, flags};
 
     #[test]
     fn what_is_under_way_goes_and_what_is_complete_stays() {
         let folder = tempfile::tempdir().expect("a folder");
-        let parent = Parent::Folder(Arc::new(std::fs::File::open(folder.path()).expect("open").into()));
+        let parent = Parent::Folder(Arc::new(OwnedFd::from(std::fs::File::open(folder.path()).expect("open")).into()));
         let half_done = HalfDone::default();
         let make = |name: &CStr| {
             let slot = half_done.slot();

@@ -10,11 +10,12 @@ use super::tree::{Run, Seed};
 use super::{Complaint, Make, Sparse};
 use crate::finding::Finding;
 use crew::scatter::{Branch, Grown};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use sys::at_offset::report_late_errors;
 use sys::entry::{self, Follow, Kind, Status, Target, flags};
+use sys::own_table::HandedFd;
 
 /// LIMIT: shorter files are not divided: the pieces of less than a few milliseconds each would not meet.
 const LARGE_BYTES: u64 = 64 << 20;
@@ -27,14 +28,18 @@ const PIECES_PLANTED: u64 = 256;
 
 /// A large file under way.
 pub struct Large {
-    source: OwnedFd,
-    new: New,
+    source: HandedFd,
+    target: HandedFd,
     status: Status,
     job: usize,
     source_path: Vec<u8>,
     target_path: Vec<u8>,
     target_device: u64,
     has_lists: bool,
+    owner_now: Option<(u32, u32)>,
+    mode_now: Option<u32>,
+    /// The mode that it gets at the end.
+    mode: Option<u32>,
     slot: Arc<Slot>,
     backup: Option<PutBack>,
     has_failed: AtomicBool,
@@ -86,14 +91,17 @@ impl Large {
     ) -> Self {
         let folder = item.place.folder();
         Self {
-            source,
+            source: source.into(),
+            target: new.file.into(),
             job: item.place.job(),
             source_path: item.source_path(run),
             target_path: item.target_path(run),
             target_device: folder.map_or(0, |folder| folder.target_device),
             has_lists: !new.is_new || folder.is_none_or(|folder| folder.inherits),
+            owner_now: new.owner_now,
+            mode_now: new.mode_now,
+            mode: run.copying.manner.keep.mode.then_some(status.mode()).or(new.mode_later),
             status,
-            new,
             slot,
             backup,
             has_failed: AtomicBool::new(false),
@@ -103,7 +111,7 @@ impl Large {
     fn bytes<'a>(&'a self, run: &Run<'_>) -> Bytes<'a> {
         Bytes {
             source: self.source.as_fd(),
-            target: self.new.file.as_fd(),
+            target: self.target.as_fd(),
             status: &self.status,
             target_device: self.target_device,
             // Nothing else is divided.
@@ -190,11 +198,11 @@ impl Large {
             }
             let carried = Carried {
                 from: Target::Open(self.source.as_fd()),
-                to: Target::Open(self.new.file.as_fd()),
+                to: Target::Open(self.target.as_fd()),
                 status: &self.status,
-                owner_now: self.new.owner_now,
-                mode_now: self.new.mode_now,
-                mode: run.copying.manner.keep.mode.then_some(self.status.mode()).or(self.new.mode_later),
+                owner_now: self.owner_now,
+                mode_now: self.mode_now,
+                mode: self.mode,
                 has_lists: self.has_lists,
                 is_link: false,
             };
@@ -202,7 +210,7 @@ impl Large {
                 let complaint = Complaint::Keep(refused.what, self.target_path.clone(), refused.cause);
                 self.complain(run, complaint, branch);
             }
-            if let Err(error) = report_late_errors(&self.new.file) {
+            if let Err(error) = report_late_errors(&self.target) {
                 self.give_up(run, branch);
                 self.complain(run, Complaint::Write(self.target_path.clone(), error), branch);
             }
@@ -213,7 +221,7 @@ impl Large {
     fn verify<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) -> Result<(), Complaint> {
         let Some(how) = run.copying.manner.verify else { return Ok(()) };
         // Through `/proc` the very file that was written is opened for reading, whatever has its name by now.
-        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.new.file));
+        let path = format!("/proc/thread-self/fd/{}", self.target.as_fd().as_raw_fd());
         let path = std::ffi::CString::new(path).expect("a number has no zero byte");
         let mut buffer = std::mem::take(&mut branch.scratch.buffer);
         let same = entry::open_at(entry::here(), &path, flags::O_RDONLY, 0).and_then(|target| {

@@ -24,7 +24,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::thread::ThreadId;
 use sys::entry::{self, Follow, Identity, Kind, Status, Target, flags};
+use sys::own_table::{HandedFd, Kept, tidy};
 
 /// A run of `copy`.
 pub struct Run<'a> {
@@ -38,7 +40,10 @@ pub struct Run<'a> {
     /// The folder that each job's copy is, or, where that is a file, stands in.
     pub folders: Vec<OnceLock<Parent>>,
     incomplete: Vec<AtomicBool>,
-    roots: Mutex<Vec<Arc<OwnedFd>>>,
+    roots: Mutex<Vec<OwnedFd>>,
+    /// The first worker's thread, and what all others keep open in tables of their own: found out when the first of them comes, and none where
+    /// they have to share.
+    own_tables: Option<(ThreadId, OnceLock<Option<Kept>>)>,
 }
 
 /// A task.
@@ -85,7 +90,7 @@ pub type AKnot = Arc<Knot<Node>>;
 /// Where growth is.
 pub enum Growth {
     /// In a folder's list.
-    List { source: Arc<OwnedFd>, target: Option<Arc<OwnedFd>> },
+    List { source: Arc<HandedFd>, target: Option<Arc<HandedFd>> },
     /// At this piece.
     Pieces(u64),
     /// Nowhere: what stands in the folder is not copied.
@@ -137,6 +142,12 @@ impl Tree for Run<'_> {
     type Report = Finding<Complaint>;
 
     fn scratch(&self) -> Scratch {
+        if let Some((first, kept)) = &self.own_tables
+            && *first != std::thread::current().id()
+            && let Some(kept) = kept.get_or_init(|| Kept::now().ok())
+        {
+            kept.begin_own();
+        }
         Scratch {
             list: list_buffer(),
             buffer: Buffer::default(),
@@ -166,7 +177,7 @@ impl Tree for Run<'_> {
             },
             (_, None) => unreachable!("only jobs begin a run"),
         };
-        self.add_counts(&mut branch.scratch);
+        self.end_step(&mut branch.scratch);
         begun
     }
 
@@ -190,7 +201,7 @@ impl Tree for Run<'_> {
                 folder.target.as_ref().inspect(|target| target.close(&self.targets));
             }
         }
-        self.add_counts(&mut branch.scratch);
+        self.end_step(&mut branch.scratch);
     }
 
     fn tell(&self, reports: Vec<Finding<Complaint>>) {
@@ -199,7 +210,11 @@ impl Tree for Run<'_> {
 }
 
 impl<'a> Run<'a> {
-    pub fn new(copying: &'a Copying<'a>) -> Self {
+    pub fn new(copying: &'a Copying<'a>, workers: usize) -> Self {
+        let manner = copying.manner;
+        let is_wide = manner.recursive && workers >= OWN_TABLES_FROM;
+        // A root that is kept is to outlive the thread that opened it.
+        let has_own_tables = is_wide && !manner.keeps_roots;
         Self {
             copying,
             ways: Ways::default(),
@@ -210,27 +225,33 @@ impl<'a> Run<'a> {
             folders: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
             incomplete: copying.jobs.iter().map(|_| AtomicBool::new(false)).collect(),
             roots: Mutex::default(),
+            own_tables: has_own_tables.then(|| (std::thread::current().id(), OnceLock::new())),
         }
     }
 
     pub fn finished(self, measured: Scattered) -> Copied {
+        tidy();
         let roots = self.roots.into_inner().unwrap_or_else(PoisonError::into_inner);
         let is_complete = self.incomplete.iter().map(|incomplete| !incomplete.load(Ordering::Acquire)).collect();
         Copied { measured, ways: self.ways.lines(), roots, is_complete }
     }
 
-    /// Tells all what a worker counted in one step.
-    fn add_counts(&self, scratch: &mut Scratch) {
+    /// Tells all what a worker counted in one step, and closes what others let go of meanwhile.
+    fn end_step(&self, scratch: &mut Scratch) {
         self.copying.tally.add(std::mem::take(&mut scratch.counts));
         self.ways.add(&mut scratch.ways);
+        tidy();
     }
 
-    fn sides(&self, knot: &AKnot) -> io::Result<(Arc<OwnedFd>, Option<Arc<OwnedFd>>)> {
+    fn sides(&self, knot: &AKnot) -> io::Result<(Arc<HandedFd>, Option<Arc<HandedFd>>)> {
         let source = descriptor(knot, source_of, &self.sources)?;
         let target = match self.copying.manner.pretends {
             true => None,
             false => Some(descriptor(knot, target_of, &self.targets)?),
         };
+        // Where another worker opened them this one needs copies, and says why there are none.
+        source.reach()?;
+        target.as_ref().map_or(Ok(0), |target| target.reach())?;
         Ok((source, target))
     }
 
@@ -305,10 +326,11 @@ impl<'a> Run<'a> {
         }
         let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
         // LIMIT: more places than this are not asked for one by one; what is on the same disk is brought there with them.
-        if roots.len() < 64
+        if self.copying.manner.keeps_roots
+            && roots.len() < 64
             && let Ok(root) = open()
         {
-            roots.push(Arc::new(root));
+            roots.push(root);
         }
     }
 
@@ -316,8 +338,8 @@ impl<'a> Run<'a> {
         &self,
         seed: Seed,
         above: &AKnot,
-        source: &Arc<OwnedFd>,
-        target: Option<&Arc<OwnedFd>>,
+        source: &Arc<HandedFd>,
+        target: Option<&Arc<HandedFd>>,
         branch: &mut Branch<'_, Self>,
     ) -> Begun<Node, Growth> {
         let place = Place::In(above);
@@ -473,8 +495,8 @@ impl<'a> Run<'a> {
     fn grow_folder(
         &self,
         knot: &AKnot,
-        source: &Arc<OwnedFd>,
-        target: Option<&Arc<OwnedFd>>,
+        source: &Arc<HandedFd>,
+        target: Option<&Arc<HandedFd>>,
         branch: &mut Branch<'_, Self>,
     ) -> Grown {
         make_room(knot, source_of, &self.sources);
@@ -515,7 +537,7 @@ impl<'a> Run<'a> {
         if !handed_over.is_empty() {
             branch.plant(Seed::Entries(handed_over));
         }
-        self.add_counts(&mut branch.scratch);
+        self.end_step(&mut branch.scratch);
         match listed {
             Ok(true) => Grown::Done,
             Ok(false) => Grown::More,
@@ -603,6 +625,9 @@ impl<'a> Run<'a> {
         branch.report(finding);
     }
 }
+
+/// LIMIT: workers from which on each gets a table of descriptors of its own: two and three hardly meet at the lock of one.
+const OWN_TABLES_FROM: usize = 4;
 
 /// LIMIT: entries of one buffer full of a list that its own worker copies before it hands the rest over: a folder of fewer is not worth dividing.
 const KEPT_ENTRIES: usize = 64;

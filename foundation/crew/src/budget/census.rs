@@ -12,6 +12,7 @@ use super::{Priority, Weight};
 use machine::Host;
 use serde::Serialize;
 use std::fs::File;
+use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use sys::robust_mark::OWNER_DIED;
 
@@ -121,7 +122,7 @@ fn tend_the_dead(table: &Table, locks: &File, namespace: Option<u64>) {
     let is_dead = |seen: &RowSeen| life(table, locks, namespace, seen) == Life::Gone;
     let rows = row::present(table.words()).filter_map(|row| row::read(table.words(), row));
     let dead: Vec<usize> = rows.filter(is_dead).map(|seen| seen.row).collect();
-    let witness = KernelWitness::new(table, locks, namespace);
+    let witness = KernelWitness::new(table, locks.as_fd(), namespace);
     dead.iter().for_each(|&row| {
         hands::tend(table.words(), &witness, row);
     });

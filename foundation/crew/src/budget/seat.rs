@@ -12,17 +12,19 @@ use super::table::{FileNumber, Marking, Table, TableError};
 use super::view::{SLICE_MS, View};
 use super::{Company, Priority, row::Identity};
 use machine::{Host, Topology, process_facts};
-use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use sys::byte_lock;
+use sys::own_table::HandedFd;
 use sys::robust_mark::{MarkKeeper, OWNER_DIED};
 
 /// A row and everything that belongs to it.
 pub(super) struct Seat {
     table: Arc<Table>,
-    locks: File,
+    /// Threads with tables of descriptors of their own ask through it too.
+    locks: HandedFd,
     row: usize,
     entry: Entry,
     keeper: Option<MarkKeeper>,
@@ -51,10 +53,11 @@ pub(super) fn now_ms() -> u64 {
 }
 
 impl Seat {
-    /// Claims a row of `table`, signs it with `entry` and has it marked.
+    /// Claims a row of `table`, signs it with `entry` and has it marked. To be called by a thread that shares the process's table of
+    /// descriptors: the row's lock ends with the one that it was opened in.
     pub(super) fn claim(table: Arc<Table>, entry: Entry, marking: Marking) -> Result<Self, TableError> {
-        let locks = table.open_for_locks()?;
-        let witness = KernelWitness::new(&table, &locks, Some(entry.identity.namespace));
+        let locks = HandedFd::from(OwnedFd::from(table.open_for_locks()?));
+        let witness = KernelWitness::new(&table, locks.as_fd(), Some(entry.identity.namespace));
         let Some(row) = hands::claim_row(table.words(), &witness) else {
             return Err(TableError::Full { path: table.path().to_owned() });
         };
@@ -83,7 +86,7 @@ impl Seat {
     }
 
     fn witness(&self) -> KernelWitness<'_> {
-        KernelWitness::new(&self.table, &self.locks, Some(self.entry.identity.namespace))
+        KernelWitness::new(&self.table, self.locks.as_fd(), Some(self.entry.identity.namespace))
     }
 
     pub(super) fn is_table_still_there(&self) -> bool {
@@ -429,13 +432,13 @@ impl Drop for Seat {
 /// What the kernel tells about other runs: their locks, their marks, their processes.
 pub(super) struct KernelWitness<'a> {
     table: &'a Table,
-    locks: &'a File,
+    locks: BorrowedFd<'a>,
     namespace: Option<u64>,
 }
 
 impl<'a> KernelWitness<'a> {
     /// Locks are asked for through `locks`; `namespace` is the asker's own, where it is known.
-    pub(super) fn new(table: &'a Table, locks: &'a File, namespace: Option<u64>) -> Self {
+    pub(super) fn new(table: &'a Table, locks: BorrowedFd<'a>, namespace: Option<u64>) -> Self {
         Self { table, locks, namespace }
     }
 }

@@ -8,10 +8,10 @@ use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use sys::own_table::HandedFd;
 
 /// How long a slot is kept before it is offered to the others, who cannot say that they wait. Shorter costs two system calls each
 /// time; longer keeps a compiler of the same `make` waiting.
@@ -31,12 +31,12 @@ struct Shared {
 }
 
 /// The pool, through descriptions of our own: theirs are shared with every other program, and O_NONBLOCK on them would break
-/// those that rely on a read that waits.
+/// those that rely on a read that waits. Threads with tables of descriptors of their own use them too.
 struct Pipe {
-    read: OwnedFd,
-    write: OwnedFd,
+    read: HandedFd,
+    write: HandedFd,
     /// Wakes the thread that sleeps on the pipe for all.
-    bell: OwnedFd,
+    bell: HandedFd,
 }
 
 #[derive(Default)]
@@ -242,7 +242,7 @@ impl Pipe {
         let read = open(&from, OFlags::RDONLY)?;
         let write = open(&to, OFlags::WRONLY)?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(system)?;
-        Ok(Self { read, write, bell })
+        Ok(Self { read: read.into(), write: write.into(), bell: bell.into() })
     }
 
     /// A slot, if one is free.
