@@ -13,12 +13,16 @@ fn source(name: &str) -> PathBuf {
 
 /// The example, built into `place`.
 fn build(place: &Place) -> PathBuf {
+    build_of(place, &source("examples/share.c"))
+}
+
+fn build_of(place: &Place, text: &Path) -> PathBuf {
     let library = binary().with_file_name("libmanyhands.a");
     assert!(library.exists(), "there is no {library:?}: run `cargo build --release --package manyhands-c`");
     let program = place.path("share");
     let mut compiler = Command::new("cc");
     compiler.args(["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]).arg(source("include"));
-    compiler.arg("-o").arg(&program).arg(source("examples/share.c")).arg(library).args(["-lpthread", "-ldl", "-lm"]);
+    compiler.arg("-o").arg(&program).arg(text).arg(library).args(["-lpthread", "-ldl", "-lm"]);
     assert!(compiler.status().expect("a C compiler is needed to build anyway").success());
     program
 }
@@ -75,6 +79,23 @@ fn a_program_in_c_shares_with_mh() {
     wait_until("it goes on", || has(counting_id, "share"));
     drop(counting);
     wait_until("it is gone once it was killed, and mh works on", || !has(counting_id, "share") && has(tamp, "tamp"));
+}
+
+#[test]
+fn a_lease_may_be_closed_while_the_program_exits() {
+    let place = Place::new();
+    let text = "#include <manyhands.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+        static mh_crew *crew; static mh_lease *lease;\n\
+        static void leave(void) { mh_lease_close(lease); mh_crew_close(crew); puts(\"left\"); }\n\
+        int main(void) {\n\
+            if (mh_crew_open(NULL, &crew) || mh_lease_open(crew, MH_NORMAL, 100, 2, \"a test\", &lease)) return 1;\n\
+            return atexit(leave);\n\
+        }\n";
+    place.write("leave.c", text);
+    let program = build_of(&place, &place.path("leave.c"));
+    let outcome = Program::at(&program).with_variable("MH_CREW_DIR", place.path("crew")).run([""; 0], b"");
+    assert_eq!(outcome.expect("it starts").stdout_of_success(), b"left\n");
+    assert!(runs(&place).is_empty(), "it has left the table");
 }
 
 #[test]

@@ -31,8 +31,13 @@ pub trait Tree: Sync {
     /// What is to be told at the end, in an order that does not depend on who found it when.
     type Report: Ord + Send;
 
-    /// Makes what one worker keeps between tasks.
-    fn scratch(&self) -> Self::Scratch;
+    /// Whether a worker that is hired between two tasks [settles](Origin::Settling) first.
+    fn settles(&self) -> bool {
+        false
+    }
+
+    /// Makes what one worker keeps between tasks. It is dropped in that worker's thread, before whoever waits for the run goes on.
+    fn scratch(&self, origin: Origin) -> Self::Scratch;
     /// Begins a seed below `above`; none for the seeds that the run began with.
     fn begin(
         &self,
@@ -46,6 +51,15 @@ pub trait Tree: Sync {
     fn leave(&self, knot: &Knot<Self::Node>, above: Option<&Arc<Knot<Self::Node>>>, branch: &mut Branch<'_, Self>);
     /// Takes reports, sorted: all of them at the end of the run, unless a worker found more than it may hold.
     fn tell(&self, reports: Vec<Self::Report>);
+}
+
+/// How a worker came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It is the thread that runs it all, or was hired by it, maybe within a task.
+    Outset,
+    /// Whoever hired it stands between two tasks, and waits until its scratch is made.
+    Settling,
 }
 
 /// What became of a seed.

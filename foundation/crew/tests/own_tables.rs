@@ -1,5 +1,6 @@
 //! Workers with tables of descriptors of their own: the numbers of what a lease has open are other files there.
 
+use crew::budget::census::{State, census};
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::{Budget, CrewFolder, HandBooks, MachineWide, Priority, Request, Surroundings, Weight};
 use crew::jobserver::{Auth, Jobserver};
@@ -9,7 +10,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use sys::own_table::Kept;
+use sys::own_table::{Kept, OwnTable};
 
 /// What is open so far, without which there are no such tables here.
 fn kept() -> Option<Kept> {
@@ -17,9 +18,9 @@ fn kept() -> Option<Kept> {
 }
 
 /// Begins a table of its own, in which every number that anything else has lies open as an empty file.
-fn begin_own(kept: &Kept) -> Vec<File> {
-    kept.begin_own();
-    (0..64).map(|_| tempfile::tempfile().expect("a file")).collect()
+fn begin_own(kept: &Kept) -> (OwnTable, Vec<File>) {
+    let own = kept.begin_own();
+    (own, (0..64).map(|_| tempfile::tempfile().expect("a file")).collect())
 }
 
 fn request(useful_width: usize) -> Request {
@@ -52,7 +53,7 @@ fn who_waits_for_a_hand_asks_after_the_others_and_harms_none() {
     let is_given_back = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| {
-            let files = begin_own(&kept);
+            let (_own, files) = begin_own(&kept);
             let hand = ours.take();
             assert!(is_given_back.load(Ordering::Acquire), "it took what another run holds");
             assert!(!is_any_locked(&files));
@@ -70,27 +71,43 @@ fn who_waits_for_a_hand_asks_after_the_others_and_harms_none() {
 }
 
 #[test]
-fn a_removed_table_is_left_for_the_next_by_who_shares_the_processs() {
+fn a_removed_table_is_left_for_the_next_and_the_row_there_outlives_who_took_it() {
     let Some(kept) = kept() else { return };
     let parent = tempfile::tempdir().expect("a folder");
     let folder = CrewFolder::of_user_in(parent.path());
-    let lease = budget(&folder).lease(request(1));
+    let lease = budget(&folder).lease(request(2));
     let hand = lease.take();
     std::fs::remove_dir_all(folder.path()).expect("removed");
     // Longer than it takes until somebody looks whether it is there still.
     std::thread::sleep(Duration::from_millis(1100));
     std::thread::scope(|scope| {
-        let other = || {
-            let _files = begin_own(&kept);
-            assert!(!lease.must_return(&hand), "it goes on where it is");
+        let mover = || {
+            let _own = begin_own(&kept);
+            assert!(lease.must_return(&hand), "the hand is one of the table before");
         };
-        scope.spawn(other).join().expect("no panic");
+        scope.spawn(mover).join().expect("no panic");
     });
-    assert!(lease.must_return(&hand), "the hand is one of the table before");
     lease.give_back(hand);
     let next = lease.take();
-    assert_eq!(crew::budget::census::census(&folder).expect("the next one").runs.len(), 1);
-    lease.give_back(next);
+    let others = budget(&folder).lease(request(2));
+    let runs = || census(&folder).expect("the next one").runs;
+    assert_eq!(runs().iter().filter(|run| run.state != State::Dead).count(), 2);
+    // Whoever waits looks after the others, and would free what the dead hold.
+    let (theirs, is_given_back) = (others.take(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let hand = others.take();
+            assert!(is_given_back.load(Ordering::Acquire), "it took what another run holds");
+            others.give_back(hand);
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        is_given_back.store(true, Ordering::Release);
+        lease.give_back(next);
+        waiter.join().expect("no panic");
+    });
+    others.give_back(theirs);
+    drop(lease);
+    assert_eq!(runs().len(), 1, "the row is free at the end");
 }
 
 #[test]
@@ -106,7 +123,7 @@ fn slots_of_make_are_taken_and_come_back() {
     let first = lease.take();
     std::thread::scope(|scope| {
         let other = || {
-            let files = begin_own(&kept);
+            let (_own, files) = begin_own(&kept);
             let hands = [(); 3].map(|()| lease.try_take().expect("a slot"));
             assert_eq!(rustix::io::ioctl_fionread(&read), Ok(0), "they are the pool's");
             hands.into_iter().for_each(|hand| lease.give_back(hand));

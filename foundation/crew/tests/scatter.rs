@@ -2,7 +2,7 @@
 //! reports come sorted whoever found them, memory stays bounded, and no task is lost however threads meet.
 
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
-use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, Tree, Width, run};
+use crew::scatter::{Begun, Branch, Grown, Knot, Origin, Scattered, Tree, Width, run};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,7 +73,7 @@ impl Tree for MadeUp<'_> {
     type Scratch = ();
     type Report = Vec<u32>;
 
-    fn scratch(&self) {}
+    fn scratch(&self, _origin: Origin) {}
 
     fn begin(
         &self,
@@ -236,7 +236,7 @@ fn a_panic_ends_the_run_and_reaches_the_caller() {
         type Growth = ();
         type Scratch = ();
         type Report = ();
-        fn scratch(&self) {}
+        fn scratch(&self, _origin: Origin) {}
         fn begin(&self, seed: u32, _above: Option<&Arc<Knot<()>>>, _branch: &mut Branch<'_, Self>) -> Begun<(), ()> {
             assert_ne!(seed, 77, "expected by the test");
             if seed == TOP { Begun::Node((), ()) } else { Begun::Done }

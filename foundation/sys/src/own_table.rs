@@ -5,20 +5,21 @@
 //! whose it is: another thread fetches a copy of its own (`pidfd_open(2)` of a thread, `pidfd_getfd(2)`: the same open file, its position
 //! included). A thread closes only what is in its own table, so what others let go of waits until it tidies up.
 
-use rustix::fs::{CWD, Dir, DirEntry, Mode, OFlags, openat};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
-use std::cell::OnceCell;
+use std::cell::Cell;
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-/// A table.
+/// A table. LIMIT: one for each thread that ever had its own is kept to the end of the process, a hundred bytes: whoever holds a descriptor
+/// refers to it, also when the thread is gone.
 #[derive(Debug)]
 struct Table {
-    /// A thread whose table it is.
-    thread: Pid,
-    /// Whether that thread is there still: its number may be another's afterwards. Held while a copy is fetched.
+    /// The thread whose table it is; none: the process's first.
+    thread: Option<Pid>,
+    /// Whether that thread uses it still: its number may be another's afterwards. Held while a copy is fetched.
     is_there: RwLock<bool>,
     /// Numbers that threads with other tables have let go of.
     let_go: Mutex<Vec<RawFd>>,
@@ -27,35 +28,25 @@ struct Table {
 }
 
 /// The table that threads have unless they have begun one of their own.
-static SHARED: LazyLock<Arc<Table>> = LazyLock::new(|| Table::of(rustix::process::getpid()));
-
-/// A thread's own table, which ends with it.
-struct Own(OnceCell<Arc<Table>>);
+static SHARED: Table = Table::of(None);
 
 thread_local! {
-    static OWN: Own = const { Own(OnceCell::new()) };
-}
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        if let Some(table) = self.0.get() {
-            *table.is_there.write().unwrap_or_else(PoisonError::into_inner) = false;
-        }
-    }
+    /// The calling thread's own table. Needs no destructor, so it is there as long as the thread runs anything at all.
+    static OWN: Cell<Option<&'static Table>> = const { Cell::new(None) };
 }
 
 impl Table {
-    fn of(thread: Pid) -> Arc<Self> {
-        let (let_go, is_untidy) = (Mutex::default(), AtomicBool::new(false));
-        Arc::new(Self { thread, is_there: RwLock::new(true), let_go, is_untidy })
+    const fn of(thread: Option<Pid>) -> Self {
+        Self { thread, is_there: RwLock::new(true), let_go: Mutex::new(Vec::new()), is_untidy: AtomicBool::new(false) }
     }
 
-    /// Calls `with` with the calling thread's.
-    ///
-    /// # Panics
-    /// In a thread that is ending: what it keeps for itself alone is gone.
-    fn here<T>(with: impl FnOnce(&Arc<Self>) -> T) -> T {
-        OWN.with(|own| with(own.0.get().unwrap_or_else(|| &SHARED)))
+    /// The calling thread's.
+    fn here() -> &'static Self {
+        OWN.get().unwrap_or(&SHARED)
+    }
+
+    fn is_here(&self) -> bool {
+        std::ptr::eq(self, Self::here())
     }
 
     /// The calling thread's own copy of what has `number` here.
@@ -64,18 +55,18 @@ impl Table {
         if !*is_there {
             return Err(io::Error::other("the thread that opened it has ended"));
         }
-        let thread = pidfd_open(self.thread, OF_A_THREAD)?;
+        let thread = pidfd_open(self.thread.unwrap_or_else(rustix::process::getpid), OF_A_THREAD)?;
         Ok(pidfd_getfd(thread, number, PidfdGetfdFlags::empty())?)
     }
 
-    /// Closes `number`, now or when one of this table's threads tidies up.
-    fn let_go(self: &Arc<Self>, number: RawFd) {
-        if Self::here(|here| Arc::ptr_eq(here, self)) {
-            close(number);
-        } else {
+    /// Closes `number`, now or when this table's thread tidies up.
+    fn let_go(&self, number: RawFd) {
+        if !self.is_here() {
             lock(&self.let_go).push(number);
             // ORDER: with the list's lock, which whoever reads it takes afterwards.
             self.is_untidy.store(true, Ordering::Release);
+        } else if *self.is_there.read().unwrap_or_else(PoisonError::into_inner) {
+            close(number);
         }
     }
 }
@@ -94,68 +85,93 @@ fn close(number: RawFd) {
 
 /// Closes what other threads have let go of: to be called now and then by every thread that opens what is handed on.
 pub fn tidy() {
-    Table::here(|here| {
-        if here.is_untidy.swap(false, Ordering::AcqRel) {
-            let let_go = std::mem::take(&mut *lock(&here.let_go));
-            let_go.into_iter().for_each(close);
-        }
-    });
-}
-
-/// Whether the calling thread has the table that threads share: what it opens outlives it.
-pub fn is_shared() -> bool {
-    Table::here(|here| Arc::ptr_eq(here, &SHARED))
+    let here = Table::here();
+    if here.is_untidy.swap(false, Ordering::AcqRel) {
+        let let_go = std::mem::take(&mut *lock(&here.let_go));
+        let_go.into_iter().for_each(close);
+    }
 }
 
 /// What a process has open before its threads get tables of their own, and keeps in each of them, by the same numbers: the standard streams, and
 /// what libraries loaded into it (`LD_PRELOAD`) use by number in any thread.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Kept {
     /// Ascending.
-    numbers: Vec<u32>,
+    numbers: Arc<[u32]>,
 }
 
+/// LIMIT: numbers from here on are kept in the shared table alone.
+const KEPT_BELOW: i32 = 256;
+
 impl Kept {
-    /// All that is open now. Fails where descriptors cannot be handed from thread to thread: on kernels before 6.9, in sandboxes, without `/proc`.
+    /// What is open now. Fails where descriptors cannot be handed from thread to thread: on kernels before 6.9, in sandboxes; and where a
+    /// process may have fewer than 256.
     pub fn now() -> io::Result<Self> {
         let own = pidfd_open(rustix::thread::gettid(), OF_A_THREAD)?;
         drop(pidfd_getfd(&own, own.as_raw_fd(), PidfdGetfdFlags::empty())?);
         drop(own);
-        let list =
-            openat(CWD, "/proc/thread-self/fd", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        let of_the_list = list.as_raw_fd().unsigned_abs();
-        let number = |entry: DirEntry| entry.file_name().to_str().ok().and_then(|name| name.parse().ok());
-        let listed = Dir::new(list)?.filter_map(|entry| number(entry.ok()?));
-        let mut numbers: Vec<u32> = listed.filter(|number| *number != of_the_list).collect();
-        numbers.sort_unstable();
-        Ok(Self { numbers })
+        let mut asked: Vec<libc::pollfd> =
+            (0..KEPT_BELOW).map(|fd| libc::pollfd { fd, events: 0, revents: 0 }).collect();
+        // SAFETY: the array lives through the call and is as long as it is told to be. It waits for nothing.
+        if unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, 0) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let open = asked.iter().filter(|asked| asked.revents & libc::POLLNVAL == 0);
+        Ok(Self { numbers: open.map(|asked| asked.fd.unsigned_abs()).collect() })
     }
 
-    /// Gives the calling thread a table of its own with what is kept, for good. What was opened since is not in it.
+    /// Gives the calling thread a table of its own with what is kept, until what is returned is dropped; then the thread opens nothing any more.
+    ///
+    /// The kernel makes it as a copy of the table that the thread has so far, and then closes what is not kept: whoever shares that one should have
+    /// no file under way.
     ///
     /// Whatever the kernel answers, the thread counts as one with its own table from here on: then what it opens is right in the table that it
     /// has, be it another's.
-    pub fn begin_own(&self) {
+    pub fn begin_own(&self) -> OwnTable {
         let behind = self.numbers.last().map_or(0, |last| last + 1);
-        if close_range(behind, u32::MAX, libc::CLOSE_RANGE_UNSHARE) {
-            let mut next = 0;
-            for &number in &self.numbers {
-                if next < number {
-                    close_range(next, number - 1, 0);
-                }
-                next = number + 1;
+        let is_divided = close_range(behind, u32::MAX, libc::CLOSE_RANGE_UNSHARE);
+        let kept = is_divided.then(|| self.clone());
+        kept.iter().for_each(Self::close_others);
+        let table: &'static Table = Box::leak(Box::new(Table::of(Some(rustix::thread::gettid()))));
+        OWN.set(Some(table));
+        OwnTable { table, kept, of_this_thread: PhantomData }
+    }
+
+    /// Closes all but what is kept.
+    fn close_others(&self) {
+        let mut next = 0;
+        for &number in self.numbers.iter() {
+            if next < number {
+                close_range(next, number - 1, 0);
             }
+            next = number + 1;
         }
-        OWN.with(|own| {
-            own.0.get_or_init(|| Table::of(rustix::thread::gettid()));
-        });
+        close_range(next, u32::MAX, 0);
+    }
+}
+
+/// The calling thread's own table, while it is used.
+#[derive(Debug)]
+pub struct OwnTable {
+    table: &'static Table,
+    /// None: the kernel gave none, and it is another thread's.
+    kept: Option<Kept>,
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for OwnTable {
+    /// Closes what is left in it, all copies of others' descriptors: the kernel would do so when the thread is gone, which is later than whoever
+    /// waits for its work is told.
+    fn drop(&mut self) {
+        *self.table.is_there.write().unwrap_or_else(PoisonError::into_inner) = false;
+        self.kept.iter().for_each(Kept::close_others);
     }
 }
 
 /// Closes a range of numbers in the calling thread's table, both ends included; with `CLOSE_RANGE_UNSHARE` in a copy of the table, which it
 /// then has to itself.
 fn close_range(first: u32, last: u32, flags: libc::c_uint) -> bool {
-    // SAFETY: the call takes three numbers. What it closes belongs to other threads, which keep it in their tables.
+    // SAFETY: the call takes three numbers. What it closes belongs to other threads, which keep it in their tables, or to nobody any more.
     unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) == 0 }
 }
 
@@ -163,35 +179,33 @@ fn close_range(first: u32, last: u32, flags: libc::c_uint) -> bool {
 #[derive(Debug)]
 pub struct HandedFd {
     /// Where it was opened.
-    table: Arc<Table>,
+    table: &'static Table,
     /// What it is called there.
     number: RawFd,
     /// And elsewhere.
-    copies: Mutex<Vec<(Arc<Table>, RawFd)>>,
+    copies: Mutex<Vec<(&'static Table, RawFd)>>,
 }
 
 impl HandedFd {
     /// Makes sure that the calling thread has it. What [`AsFd`] gives is no open file where this fails.
     pub fn reach(&self) -> io::Result<RawFd> {
-        Table::here(|here| {
-            if Arc::ptr_eq(here, &self.table) {
-                return Ok(self.number);
-            }
-            let mut copies = lock(&self.copies);
-            if let Some((_, number)) = copies.iter().find(|(table, _)| Arc::ptr_eq(here, table)) {
-                return Ok(*number);
-            }
-            let number = self.table.fetch(self.number)?.into_raw_fd();
-            copies.push((Arc::clone(here), number));
-            Ok(number)
-        })
+        if self.table.is_here() {
+            return Ok(self.number);
+        }
+        let mut copies = lock(&self.copies);
+        if let Some((_, number)) = copies.iter().find(|(table, _)| table.is_here()) {
+            return Ok(*number);
+        }
+        let number = self.table.fetch(self.number)?.into_raw_fd();
+        copies.push((Table::here(), number));
+        Ok(number)
     }
 }
 
 impl From<OwnedFd> for HandedFd {
     /// Of a descriptor that the calling thread has opened.
     fn from(opened: OwnedFd) -> Self {
-        Self { table: Table::here(Arc::clone), number: opened.into_raw_fd(), copies: Mutex::default() }
+        Self { table: Table::here(), number: opened.into_raw_fd(), copies: Mutex::default() }
     }
 }
 
@@ -224,6 +238,7 @@ mod tests {
     use std::io::{Read, Seek, Write};
     use std::path::PathBuf;
     use std::sync::mpsc;
+    use std::time::Duration;
 
     fn file(text: &str) -> HandedFd {
         let mut file = tempfile::tempfile().expect("a file");
@@ -256,12 +271,12 @@ mod tests {
         let (mine, kept) = (&mine, &kept);
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                kept.begin_own();
+                let _own = kept.begin_own();
                 let before = open_here();
                 assert_eq!(text(mine), "mine");
                 // Their numbers are, in the shared table, other files, or none.
                 hand.send((0..20).map(|number| file(&format!("file {number}"))).collect::<Vec<_>>()).expect("taken");
-                is_let_go.recv().expect("told");
+                is_let_go.recv_timeout(Duration::from_secs(60)).expect("told");
                 assert_eq!(open_here().len(), before.len() + 21, "nobody else closes in this thread's table");
                 tidy();
                 assert_eq!(open_here().len(), before.len() + 1);
@@ -283,14 +298,17 @@ mod tests {
     #[test]
     fn what_a_thread_has_opened_goes_with_it() {
         let Ok(kept) = Kept::now() else { return };
-        let own = move || {
-            kept.begin_own();
-            file("gone")
-        };
-        // Joined to its very end: a scope would go on before the thread's own table is gone.
-        let gone = std::thread::spawn(own).join().expect("no panic");
+        let (path, gone) = std::thread::scope(|scope| {
+            let own = || {
+                let _own = kept.begin_own();
+                let gone = file("gone");
+                (read_link(format!("/proc/thread-self/fd/{}", gone.as_fd().as_raw_fd())).expect("open"), gone)
+            };
+            scope.spawn(own).join().expect("no panic")
+        });
         assert!(gone.reach().is_err());
         let answer = rustix::fs::fstat(&gone).expect_err("it is no file");
         assert_eq!(answer, rustix::io::Errno::BADF);
+        assert!(!open_here().contains(&path));
     }
 }

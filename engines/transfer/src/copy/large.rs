@@ -146,6 +146,9 @@ impl Large {
         if self.has_failed() {
             return;
         }
+        if let Err(failed) = self.reach() {
+            return self.fail(run, failed, branch);
+        }
         let from = number * PIECE_BYTES;
         let to = (from + PIECE_BYTES).min(self.status.bytes());
         let mut buffer = std::mem::take(&mut branch.scratch.buffer);
@@ -155,6 +158,12 @@ impl Large {
             Ok(end) => branch.scratch.counts.bytes += end - from,
             Err(failed) => self.fail(run, failed, branch),
         }
+    }
+
+    /// Makes sure that this thread has both files.
+    fn reach(&self) -> Result<(), Failed> {
+        self.source.reach().map_err(Failed::Reading)?;
+        self.target.reach().map(drop).map_err(Failed::Writing)
     }
 
     /// Whether anything went wrong with its bytes.
@@ -188,6 +197,9 @@ impl Large {
 
     /// All pieces are there.
     pub fn finish<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
+        if let Err(failed) = self.reach() {
+            self.fail(run, failed, branch);
+        }
         if self.has_failed() {
             self.give_up(run, branch);
         } else {

@@ -16,7 +16,7 @@ use crate::folder::{
 };
 use crate::operand::{Operand, Parent};
 use crate::tally::Counts;
-use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, Tree};
+use crew::scatter::{Begun, Branch, Grown, Knot, Origin, Scattered, Tree};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -24,9 +24,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use std::thread::ThreadId;
 use sys::entry::{self, Follow, Identity, Kind, Status, Target, flags};
-use sys::own_table::{HandedFd, Kept, tidy};
+use sys::own_table::{HandedFd, Kept, OwnTable, tidy};
 
 /// A run of `copy`.
 pub struct Run<'a> {
@@ -41,9 +40,8 @@ pub struct Run<'a> {
     pub folders: Vec<OnceLock<Parent>>,
     incomplete: Vec<AtomicBool>,
     roots: Mutex<Vec<OwnedFd>>,
-    /// The first worker's thread, and what all others keep open in tables of their own: found out when the first of them comes, and none where
-    /// they have to share.
-    own_tables: Option<(ThreadId, OnceLock<Option<Kept>>)>,
+    /// What hired workers keep open in tables of descriptors of their own; none where they share one.
+    kept: Option<Kept>,
 }
 
 /// A task.
@@ -107,6 +105,8 @@ pub struct Scratch {
     pub backup: Option<PutBack>,
     pub counts: Counts,
     pub ways: WayCounts,
+    /// Where it has one: a worker that is hired within a task shares the first one's.
+    _own_table: Option<OwnTable>,
 }
 
 impl Node {
@@ -141,13 +141,13 @@ impl Tree for Run<'_> {
     type Scratch = Scratch;
     type Report = Finding<Complaint>;
 
-    fn scratch(&self) -> Scratch {
-        if let Some((first, kept)) = &self.own_tables
-            && *first != std::thread::current().id()
-            && let Some(kept) = kept.get_or_init(|| Kept::now().ok())
-        {
-            kept.begin_own();
-        }
+    /// A table of descriptors is copied from the hirer's, which has no file open for writing then.
+    fn settles(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    fn scratch(&self, origin: Origin) -> Scratch {
+        let own_table = self.kept.as_ref().filter(|_| origin == Origin::Settling).map(Kept::begin_own);
         Scratch {
             list: list_buffer(),
             buffer: Buffer::default(),
@@ -156,6 +156,7 @@ impl Tree for Run<'_> {
             backup: None,
             counts: Counts::default(),
             ways: WayCounts::default(),
+            _own_table: own_table,
         }
     }
 
@@ -212,7 +213,7 @@ impl Tree for Run<'_> {
 impl<'a> Run<'a> {
     pub fn new(copying: &'a Copying<'a>, workers: usize) -> Self {
         let manner = copying.manner;
-        let is_wide = manner.recursive && workers >= OWN_TABLES_FROM;
+        let is_wide = manner.recursive && workers >= OWN_TABLES_FROM && copying.descriptors >= OWN_TABLES_DESCRIPTORS;
         // A root that is kept is to outlive the thread that opened it.
         let has_own_tables = is_wide && !manner.keeps_roots;
         Self {
@@ -225,7 +226,7 @@ impl<'a> Run<'a> {
             folders: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
             incomplete: copying.jobs.iter().map(|_| AtomicBool::new(false)).collect(),
             roots: Mutex::default(),
-            own_tables: has_own_tables.then(|| (std::thread::current().id(), OnceLock::new())),
+            kept: has_own_tables.then(|| Kept::now().ok()).flatten(),
         }
     }
 
@@ -628,6 +629,9 @@ impl<'a> Run<'a> {
 
 /// LIMIT: workers from which on each gets a table of descriptors of its own: two and three hardly meet at the lock of one.
 const OWN_TABLES_FROM: usize = 4;
+
+/// LIMIT: folders that may be open on each side for that: with fewer, copies of what others opened could be those that are too many.
+const OWN_TABLES_DESCRIPTORS: usize = 256;
 
 /// LIMIT: entries of one buffer full of a list that its own worker copies before it hands the rest over: a folder of fewer is not worth dividing.
 const KEPT_ENTRIES: usize = 64;

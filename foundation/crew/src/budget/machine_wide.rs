@@ -21,7 +21,6 @@ use std::error::Error;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use sys::own_table;
 
 /// Tables that a lease lives through. LIMIT: one is left for the next only when somebody removes it under a running program;
 /// after the eighth the run goes on alone.
@@ -445,10 +444,6 @@ impl Member {
             && seat.is_table_still_there()
         {
             self.look_for_strangers(seat);
-        } else if !own_table::is_shared() {
-            // A row is claimed by a thread whose descriptors outlive it: by the next one that looks.
-            // ORDER: Relaxed: as above.
-            self.next_check_ms.store(now_ms, Ordering::Relaxed);
         } else if let Some((number, _)) = self.seat() {
             self.move_on(number);
         }

@@ -19,12 +19,15 @@ use std::time::Duration;
 use sys::byte_lock;
 use sys::own_table::HandedFd;
 use sys::robust_mark::{MarkKeeper, OWNER_DIED};
+use sys::shared_words::SharedWords;
 
 /// A row and everything that belongs to it.
 pub(super) struct Seat {
     table: Arc<Table>,
     /// Threads with tables of descriptors of their own ask through it too.
     locks: HandedFd,
+    /// A word mapped through the same description: the lock outlives the thread that claimed the row, and its descriptor with it.
+    _lifeline: SharedWords,
     row: usize,
     entry: Entry,
     keeper: Option<MarkKeeper>,
@@ -53,10 +56,15 @@ pub(super) fn now_ms() -> u64 {
 }
 
 impl Seat {
-    /// Claims a row of `table`, signs it with `entry` and has it marked. To be called by a thread that shares the process's table of
-    /// descriptors: the row's lock ends with the one that it was opened in.
+    /// Claims a row of `table`, signs it with `entry` and has it marked.
     pub(super) fn claim(table: Arc<Table>, entry: Entry, marking: Marking) -> Result<Self, TableError> {
-        let locks = HandedFd::from(OwnedFd::from(table.open_for_locks()?));
+        let locks = table.open_for_locks()?;
+        let lifeline = SharedWords::map(&locks, 1).map_err(|cause| TableError::System {
+            operation: "map",
+            path: table.path().to_owned(),
+            cause,
+        })?;
+        let locks = HandedFd::from(OwnedFd::from(locks));
         let witness = KernelWitness::new(&table, locks.as_fd(), Some(entry.identity.namespace));
         let Some(row) = hands::claim_row(table.words(), &witness) else {
             return Err(TableError::Full { path: table.path().to_owned() });
@@ -68,7 +76,17 @@ impl Seat {
         // Behind it, so that whoever is rung for finds the row of the mark.
         let keeper = table.keep_mark(row, marking);
         let is_unbound = entry.quota.is_none_or(|quota| quota.hands() >= entry.cpus.count() as u64);
-        Ok(Self { table, locks, row, entry, keeper, is_unbound, uneven: None, left_out: AtomicUsize::new(0) })
+        Ok(Self {
+            table,
+            locks,
+            _lifeline: lifeline,
+            row,
+            entry,
+            keeper,
+            is_unbound,
+            uneven: None,
+            left_out: AtomicUsize::new(0),
+        })
     }
 
     /// Takes CPUs in the order that `topology` says, where it says any.
@@ -424,7 +442,7 @@ impl Drop for Seat {
         self.table.tell_watchers();
         tell_listeners(&self.table, self.row);
         self.pass_on();
-        // A failure leaves the lock to the closing of the file, which follows at once.
+        // A failure (the thread that claimed the row is gone) leaves the lock to the end of the mapping, which follows at once.
         let _closing_unlocks = byte_lock::unlock(&self.locks, self.row as u64);
     }
 }

@@ -212,7 +212,7 @@ impl Table {
         std::fs::symlink_metadata(&self.path).is_ok_and(|status| FileNumber::of(&status) == self.number)
     }
 
-    /// A second open file description of the same file, for locks alone. Nothing is ever mapped through it.
+    /// A second open file description of the same file, for locks alone: what is mapped through it keeps them.
     pub fn open_for_locks(&self) -> Result<File, TableError> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(openat(CWD, &self.path, flags, Mode::empty()).map_err(failed("open", &self.path))?);

@@ -17,6 +17,9 @@ use sys::own_table::HandedFd;
 /// time; longer keeps a compiler of the same `make` waiting.
 const SLICE: Duration = Duration::from_secs(1);
 
+/// How long a thread that cannot sleep on the pipe waits for a slot before it looks.
+const PATIENCE: Duration = Duration::from_millis(10);
+
 /// A pool of job slots as a budget.
 pub struct Jobserver {
     shared: Arc<Shared>,
@@ -248,6 +251,8 @@ impl Pipe {
     /// A slot, if one is free.
     fn take(&self) -> Option<u8> {
         let mut byte = [0];
+        // Where a thread with a table of its own could not give it back it takes none.
+        self.write.reach().ok()?;
         loop {
             match rustix::io::read(&self.read, &mut byte) {
                 Ok(1) => return Some(byte[0]),
@@ -273,6 +278,11 @@ impl Pipe {
 
     /// Sleeps until a slot is free or the bell rings. Others may be faster.
     fn sleep(&self) {
+        if self.read.reach().and_then(|_| self.bell.reach()).is_err() {
+            // LIMIT: a thread whose own table of descriptors is full looks again and again.
+            std::thread::sleep(PATIENCE);
+            return;
+        }
         let mut both = [PollFd::new(&self.read, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN)];
         let _or_interrupted = poll(&mut both, None);
         let _it_may_be_silent = rustix::io::read(&self.bell, &mut [0_u8; 8]);

@@ -1,8 +1,8 @@
 //! Where workers are hired, rest, wake and steal. Nothing here is locked while there is work for everybody: a deque a worker, and a lock
 //! that only those touch who have no task, or see that somebody has none.
 
-use super::Tree;
 use super::worker::{Branch, Task};
+use super::{Origin, Tree};
 use crate::budget::Lease;
 use crate::clocks::{OffCpu, RunDelay, StageClock, nanoseconds, timed};
 use crate::sync::{Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
@@ -26,6 +26,8 @@ pub(super) struct Floor<'a, T: Tree + ?Sized> {
     takers: AtomicUsize,
     staff: Mutex<Staff>,
     work_waits: Condvar,
+    /// Whoever is hired has settled.
+    has_settled: Condvar,
 }
 
 /// Under the lock.
@@ -35,6 +37,8 @@ struct Staff {
     resting: usize,
     /// Hired or woken, and without a hand so far: while there is one no other is called.
     seeking: usize,
+    /// Whether somebody was hired who has yet to settle: one at most, since it seeks.
+    is_settling: bool,
     at_work_most: usize,
     clock: StageClock,
     tasks: u64,
@@ -67,9 +71,10 @@ pub(super) fn run<T: Tree>(tree: &T, seeds: Vec<T::Seed>, width: usize, lease: &
         takers: AtomicUsize::new(0),
         staff: Mutex::new(Staff { workers: 1, seeking: 1, ..Staff::default() }),
         work_waits: Condvar::new(),
+        has_settled: Condvar::new(),
     };
     let reports = Mutex::new(Vec::new());
-    scope(|scope| floor.work(scope, &reports));
+    scope(|scope| floor.work(Origin::Outset, scope, &reports));
     let mut reports = std::mem::take(&mut *lock(&reports));
     reports.sort();
     if !reports.is_empty() {
@@ -92,14 +97,23 @@ impl<T: Tree> Drop for Alarm<'_, '_, T> {
 
 impl<T: Tree> Floor<'_, T> {
     /// A worker's life: a hand, a task, the next one; rest without a hand when there is none to be found.
-    fn work<'scope, 'env>(&'env self, scope: &'scope Scope<'scope, 'env>, reports: &'env Mutex<Vec<T::Report>>)
-    where
+    fn work<'scope, 'env>(
+        &'env self,
+        origin: Origin,
+        scope: &'scope Scope<'scope, 'env>,
+        reports: &'env Mutex<Vec<T::Report>>,
+    ) where
         'env: 'scope,
     {
         let (_alarm, begin) = (Alarm(self), Instant::now());
         let (number, deque) = lock(&self.unused).pop().expect("no more workers are hired than there are deques");
-        let mut branch = Branch::new(self, number, deque, Box::new(move || self.hire(scope, reports)));
-        lock(&self.staff).seeking -= 1;
+        let mut branch =
+            Branch::new(self, number, deque, origin, Box::new(move |origin| self.hire(origin, scope, reports)));
+        let mut staff = lock(&self.staff);
+        staff.seeking -= 1;
+        staff.is_settling = false;
+        drop(staff);
+        self.has_settled.notify_all();
         while !self.is_finished() {
             if branch.hand.held.is_none() {
                 if !self.has_task(&branch) {
@@ -243,8 +257,12 @@ impl<T: Tree> Floor<'_, T> {
     }
 
     /// Hires one more, where somebody would have a task for it and no one rests or waits for a hand.
-    fn hire<'scope, 'env>(&'env self, scope: &'scope Scope<'scope, 'env>, reports: &'env Mutex<Vec<T::Report>>)
-    where
+    fn hire<'scope, 'env>(
+        &'env self,
+        origin: Origin,
+        scope: &'scope Scope<'scope, 'env>,
+        reports: &'env Mutex<Vec<T::Report>>,
+    ) where
         'env: 'scope,
     {
         let is_wanted = |staff: &Staff| staff.seeking == 0 && staff.resting == 0 && staff.workers < self.width;
@@ -261,13 +279,19 @@ impl<T: Tree> Floor<'_, T> {
         }
         staff.workers += 1;
         staff.seeking += 1;
+        staff.is_settling = origin == Origin::Settling;
         self.note_takers(&staff);
         drop(staff);
-        // Where the system gives no more threads, those there are do the work.
-        if spawn(scope, move || self.work(scope, reports)).is_err() {
-            let mut staff = lock(&self.staff);
+        let hired = spawn(scope, move || self.work(origin, scope, reports));
+        let mut staff = lock(&self.staff);
+        if hired.is_err() {
+            // Where the system gives no more threads, those there are do the work.
             staff.workers -= 1;
             staff.seeking -= 1;
+            staff.is_settling = false;
+        }
+        while staff.is_settling && origin == Origin::Settling && !self.is_finished() {
+            staff = wait(&self.has_settled, staff);
         }
     }
 
@@ -288,5 +312,6 @@ impl<T: Tree> Floor<'_, T> {
         // Under the lock: nobody is between its last look and its sleep.
         let _staff = lock(&self.staff);
         self.work_waits.notify_all();
+        self.has_settled.notify_all();
     }
 }

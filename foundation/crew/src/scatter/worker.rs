@@ -2,7 +2,7 @@
 //! Does not sleep, hire or wake; `floor` does.
 
 use super::floor::Floor;
-use super::{Begun, Grown, Knot, Tree};
+use super::{Begun, Grown, Knot, Origin, Tree};
 use crate::clocks::StageClock;
 use crate::sync::Arc;
 use crossbeam_deque::Worker as Deque;
@@ -28,7 +28,7 @@ pub struct Branch<'a, T: Tree + ?Sized> {
     pub(super) floor: &'a Floor<'a, T>,
     pub(super) hand: floor_hand::Hand<'a>,
     /// Hires one more worker, where there is work for it and it is not too early.
-    hires: Box<dyn Fn() + 'a>,
+    hires: Box<dyn Fn(Origin) + 'a>,
     pub(super) number: usize,
     pub(super) clock: StageClock,
     /// Time within a task that does not count as the task's.
@@ -71,10 +71,11 @@ impl<'a, T: Tree> Branch<'a, T> {
         floor: &'a Floor<'a, T>,
         number: usize,
         deque: Deque<Task<T>>,
-        hires: Box<dyn Fn() + 'a>,
+        origin: Origin,
+        hires: Box<dyn Fn(Origin) + 'a>,
     ) -> Self {
         let hand = floor_hand::Hand { lease: floor.lease, held: None };
-        let (scratch, clock) = (floor.tree.scratch(), StageClock::default());
+        let (scratch, clock) = (floor.tree.scratch(origin), StageClock::default());
         let (reports, planted) = (Vec::new(), Vec::new());
         Self { scratch, deque, floor, hand, hires, number, clock, away_ns: 0, tasks: 0, stolen: 0, reports, planted }
     }
@@ -116,14 +117,16 @@ impl<'a, T: Tree> Branch<'a, T> {
         if self.hand.must_return() {
             self.hand.give_back();
             self.away_ns += self.floor.wait_for_a_hand(self);
-            // A run that was brief until now goes on with company.
-            self.hire();
+            // A run that was brief until now goes on with company. It began with one worker, the first.
+            if self.number == 0 || !self.floor.tree.settles() {
+                (self.hires)(Origin::Outset);
+            }
         }
     }
 
-    /// Hires one more worker, where that is worth it.
+    /// Hires one more worker, where that is worth it, between two tasks.
     pub(super) fn hire(&self) {
-        (self.hires)();
+        (self.hires)(if self.floor.tree.settles() { Origin::Settling } else { Origin::Outset });
     }
 
     /// Carries out one task, and whatever it completes.
