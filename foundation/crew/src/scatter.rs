@@ -56,9 +56,9 @@ pub trait Tree: Sync {
 /// How a worker came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It is the thread that runs it all, or was hired by it, maybe within a task.
+    /// It is the thread that runs it all, or shares with that one what threads share: it was hired within a task, maybe while a file is open.
     Outset,
-    /// Whoever hired it stands between two tasks, and waits until its scratch is made.
+    /// Whoever hired it stands between two tasks and waits until its scratch is made, and has what threads share to itself.
     Settling,
 }
 

@@ -18,9 +18,10 @@ fn kept() -> Option<Kept> {
 }
 
 /// Begins a table of its own, in which every number that anything else has lies open as an empty file.
-fn begin_own(kept: &Kept) -> (OwnTable, Vec<File>) {
+fn begin_own(kept: &Kept) -> (Vec<File>, OwnTable) {
     let own = kept.begin_own();
-    (own, (0..64).map(|_| tempfile::tempfile().expect("a file")).collect())
+    // The files come first, so that they are closed before the table ends.
+    ((0..64).map(|_| tempfile::tempfile().expect("a file")).collect(), own)
 }
 
 fn request(useful_width: usize) -> Request {
@@ -53,10 +54,11 @@ fn who_waits_for_a_hand_asks_after_the_others_and_harms_none() {
     let is_given_back = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| {
-            let (_own, files) = begin_own(&kept);
+            let own = begin_own(&kept);
+            let files = &own.0;
             let hand = ours.take();
             assert!(is_given_back.load(Ordering::Acquire), "it took what another run holds");
-            assert!(!is_any_locked(&files));
+            assert!(!is_any_locked(files));
             ours.give_back(hand);
         });
         // It looks after the others after ten milliseconds, and then less and less often.
@@ -123,7 +125,8 @@ fn slots_of_make_are_taken_and_come_back() {
     let first = lease.take();
     std::thread::scope(|scope| {
         let other = || {
-            let (_own, files) = begin_own(&kept);
+            let own = begin_own(&kept);
+            let files = &own.0;
             let hands = [(); 3].map(|()| lease.try_take().expect("a slot"));
             assert_eq!(rustix::io::ioctl_fionread(&read), Ok(0), "they are the pool's");
             hands.into_iter().for_each(|hand| lease.give_back(hand));

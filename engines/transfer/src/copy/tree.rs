@@ -213,7 +213,7 @@ impl Tree for Run<'_> {
 impl<'a> Run<'a> {
     pub fn new(copying: &'a Copying<'a>, workers: usize) -> Self {
         let manner = copying.manner;
-        let is_wide = manner.recursive && workers >= OWN_TABLES_FROM && copying.descriptors >= OWN_TABLES_DESCRIPTORS;
+        let is_wide = manner.recursive && workers > 1 && copying.descriptors >= OWN_TABLES_DESCRIPTORS;
         // A root that is kept is to outlive the thread that opened it.
         let has_own_tables = is_wide && !manner.keeps_roots;
         Self {
@@ -627,10 +627,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// LIMIT: workers from which on each gets a table of descriptors of its own: two and three hardly meet at the lock of one.
-const OWN_TABLES_FROM: usize = 4;
-
-/// LIMIT: folders that may be open on each side for that: with fewer, copies of what others opened could be those that are too many.
+/// LIMIT: folders that may be open on each side where workers have tables of descriptors of their own: with fewer, copies of what others opened could be those that are too many.
 const OWN_TABLES_DESCRIPTORS: usize = 256;
 
 /// LIMIT: entries of one buffer full of a list that its own worker copies before it hands the rest over: a folder of fewer is not worth dividing.

@@ -26,6 +26,8 @@ pub(super) struct Floor<'a, T: Tree + ?Sized> {
     takers: AtomicUsize,
     staff: Mutex<Staff>,
     work_waits: Condvar,
+    /// Whether nobody shares what the first worker has.
+    is_first_alone: AtomicBool,
     /// Whoever is hired has settled.
     has_settled: Condvar,
 }
@@ -71,6 +73,7 @@ pub(super) fn run<T: Tree>(tree: &T, seeds: Vec<T::Seed>, width: usize, lease: &
         takers: AtomicUsize::new(0),
         staff: Mutex::new(Staff { workers: 1, seeking: 1, ..Staff::default() }),
         work_waits: Condvar::new(),
+        is_first_alone: AtomicBool::new(true),
         has_settled: Condvar::new(),
     };
     let reports = Mutex::new(Vec::new());
@@ -280,6 +283,10 @@ impl<T: Tree> Floor<'_, T> {
         staff.workers += 1;
         staff.seeking += 1;
         staff.is_settling = origin == Origin::Settling;
+        if origin == Origin::Outset {
+            // ORDER: Relaxed: read by those who share with the first worker: itself, and whom it or one of them starts from here on.
+            self.is_first_alone.store(false, Ordering::Relaxed);
+        }
         self.note_takers(&staff);
         drop(staff);
         let hired = spawn(scope, move || self.work(origin, scope, reports));
@@ -293,6 +300,11 @@ impl<T: Tree> Floor<'_, T> {
         while staff.is_settling && origin == Origin::Settling && !self.is_finished() {
             staff = wait(&self.has_settled, staff);
         }
+    }
+
+    /// Whether no other worker shares what the first one has.
+    pub(super) fn is_first_alone(&self) -> bool {
+        self.is_first_alone.load(Ordering::Relaxed)
     }
 
     /// One of the run's own seeds is done, with all that grew from it.

@@ -30,6 +30,7 @@ pub struct Branch<'a, T: Tree + ?Sized> {
     /// Hires one more worker, where there is work for it and it is not too early.
     hires: Box<dyn Fn(Origin) + 'a>,
     pub(super) number: usize,
+    origin: Origin,
     pub(super) clock: StageClock,
     /// Time within a task that does not count as the task's.
     pub(super) away_ns: u64,
@@ -77,7 +78,8 @@ impl<'a, T: Tree> Branch<'a, T> {
         let hand = floor_hand::Hand { lease: floor.lease, held: None };
         let (scratch, clock) = (floor.tree.scratch(origin), StageClock::default());
         let (reports, planted) = (Vec::new(), Vec::new());
-        Self { scratch, deque, floor, hand, hires, number, clock, away_ns: 0, tasks: 0, stolen: 0, reports, planted }
+        let (away_ns, tasks, stolen) = (0, 0, 0);
+        Self { scratch, deque, floor, hand, hires, number, origin, clock, away_ns, tasks, stolen, reports, planted }
     }
 
     /// Plants a seed below the node that is growing. Seeds of one step are begun in the order in which they were planted, unless
@@ -117,8 +119,8 @@ impl<'a, T: Tree> Branch<'a, T> {
         if self.hand.must_return() {
             self.hand.give_back();
             self.away_ns += self.floor.wait_for_a_hand(self);
-            // A run that was brief until now goes on with company. It began with one worker, the first.
-            if self.number == 0 || !self.floor.tree.settles() {
+            // A run that was brief until now goes on with company.
+            if self.origin == Origin::Outset {
                 (self.hires)(Origin::Outset);
             }
         }
@@ -126,7 +128,9 @@ impl<'a, T: Tree> Branch<'a, T> {
 
     /// Hires one more worker, where that is worth it, between two tasks.
     pub(super) fn hire(&self) {
-        (self.hires)(if self.floor.tree.settles() { Origin::Settling } else { Origin::Outset });
+        let shares_with_none = self.origin == Origin::Settling || self.floor.is_first_alone();
+        let settles = self.floor.tree.settles() && shares_with_none;
+        (self.hires)(if settles { Origin::Settling } else { Origin::Outset });
     }
 
     /// Carries out one task, and whatever it completes.
