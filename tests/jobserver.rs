@@ -43,19 +43,6 @@ fn under_make_its_hands_are_makes_slots_and_all_go_back() {
 }
 
 #[test]
-fn copies_whose_workers_have_descriptors_of_their_own_give_all_slots_back() {
-    let place = Place::new();
-    for (folder, file) in (0..40).flat_map(|folder| (0..50).map(move |file| (folder, file))) {
-        place.write(format!("tree/{folder}/{file}"), format!("{folder} {file}"));
-    }
-    // One slot is left for both.
-    let line = "\t+@for n in 1 2 3 4 5; do $$mh cp -r -j 8 tree $@ && diff -r tree $@ && rm -r $@ || exit 1; done\n";
-    let Some(outcome) = make(&place, &format!("all: a b\na b:\n{line}")) else { return };
-    assert_pool_is_whole(&outcome);
-    outcome.stdout_of_success();
-}
-
-#[test]
 fn a_signal_puts_its_slots_back_before_it_dies() {
     let place = place();
     std::fs::File::create(place.path("endless")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
