@@ -231,6 +231,8 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: E
         one_file_system: false,
         contents: false,
         tells_all: args.verbose,
+        // COMPAT: with mv what is told as removed is the source.
+        tells_removed: false,
         tells_ways: false,
         pretends: false,
     };

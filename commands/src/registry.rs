@@ -8,7 +8,7 @@ use crate::{
     ceiling, cp, crew, fit, generate, links, mtwrite, mv, pstime, rm, systime, tamp, tar, timers, tour, xjobs,
 };
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -93,7 +93,13 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
     };
     let mut typed = vec![OsString::from(format!("mh {}", entry.name))];
     typed.extend((entry.rewrite)(rest));
-    let command = (entry.command)().bin_name(format!("mh {}", entry.name));
+    let mut command = (entry.command)().bin_name(format!("mh {}", entry.name));
+    if linked.is_some() && matches!(entry.name, "cp" | "mv" | "rm") {
+        // COMPAT: no short options ask for help or the version, so none does among others (`rm -rh`).
+        let [help, version] = ["help", "version"].map(|name| Arg::new(name).long(name));
+        command = command.disable_help_flag(true).disable_version_flag(true);
+        command = command.args([help.action(ArgAction::HelpLong), version.action(ArgAction::Version)]);
+    }
     let matches = command.try_get_matches_from(typed).map_err(|error| match linked {
         Some(entry) => in_words_of(entry, error),
         None => Failure::CommandLine(error),

@@ -96,7 +96,7 @@ impl Words {
         let mut answer = String::new();
         let answered = asked.and_then(|()| io::stdin().lock().read_line(&mut answer));
         self.messages.take_room_back();
-        answered.is_ok() && answer.trim_start().starts_with(['y', 'Y'])
+        answered.is_ok() && answer.starts_with(['y', 'Y'])
     }
 
     /// A line on standard output. What comes of it is told by [`Words::finish`].

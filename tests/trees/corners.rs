@@ -145,6 +145,16 @@ fn nothing_is_lost_where_gnu_loses_nothing() {
         "{ head -c 100k /dev/zero; echo x; head -c 100k /dev/zero; } | cp --sparse=always /dev/stdin t/out; chmod 644 t/out",
         "chmod 2775 t; mkdir z; chmod 555 z; cp -r z t",
         "chmod 2775 t; mkdir z; chmod 1777 z; cp -r z t",
+        // What had to go for a copy is told.
+        "cp -v --remove-destination a b > t/told",
+        "ln -s nowhere l; cp -rvf l b > t/told; cp -dvf linka l > t/told2",
+        "cp -lvf a b > t/told; cp -lv --remove-destination d/f b > t/told2; cp -svf $PWD/d/f b > /dev/null",
+        // Folders above a copy, and their own rights.
+        "chmod 555 d; cp --parents d/f t; chmod 755 d",
+        "chmod 2750 d; cp -a --no-preserve=timestamps --parents d/e/g t",
+        // Only what begins with it is a yes.
+        "echo ' y' | cp -i a b",
+        "echo Yes | cp -i a b",
         // What only looks like a folder, or like its own name.
         "mv a nowhere/",
         "mv a b/",
@@ -200,6 +210,9 @@ fn links_and_modes_are_those_of_gnu() {
         "setfacl -m u:12:rwx b; setfacl -m u:13:r a; cp -a --no-preserve=timestamps a b",
         "mkdir t/e; setfacl -m u:12:rwx t/e; cp -a --no-preserve=timestamps d/. t",
         "setfacl -d -m u:12:rwx d/e; cp -a --no-preserve=timestamps d t",
+        "setfacl -m u:13:rwx d; setfacl -d -m u:14:rx d/e; setfacl -d -m u:12:rwx t; cp -a --no-preserve=timestamps --parents d/e/g t",
+        "setfacl -m u:13:rwx d; setfattr -n user.colour -v blue d; cp -p --no-preserve=timestamps --parents d/e/g t",
+        "setfacl -m u:13:rwx d; setfacl -d -m u:12:rwx t; cp --parents d/e/g t",
     ] {
         is_as_gnu(script);
     }

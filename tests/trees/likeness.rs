@@ -84,6 +84,22 @@ fn an_archive_copy_is_the_one_that_cp_makes() {
 }
 
 #[test]
+fn special_files_have_their_own_modes_whoever_makes_them() {
+    let place = Place::new();
+    let script = "mkdir src; for i in $(seq 40); do mkdir -m 750 src/d$i; for j in 1 2 3; do mkfifo -m 666 src/d$i/p$j; echo x > src/d$i/f$j; \
+        mkdir src/d$i/d$j; mkfifo -m 6613 src/d$i/d$j/p; done; done; cp -a src expected; cp -a src before";
+    succeeds(&place, script);
+    for width in ["2", "4", "16", "64"] {
+        for move_there in [false, true] {
+            succeeds(&place, &format!("$mh cp -a -j {width} src found"));
+            assert_same(&place.path("expected"), &place.path("found"), &format!("at {width} hands"));
+            assert_same(&place.path("before"), &place.path("src"), "the source is as it was");
+            succeeds(&place, if move_there { "$mh rm -rf src; $mh mv found src" } else { "$mh rm -rf found" });
+        }
+    }
+}
+
+#[test]
 fn other_copies_are_those_that_cp_makes() {
     let place = Place::new();
     everything(&place);

@@ -85,6 +85,7 @@ pub fn of(context: &Context, args: &CpArgs, matches: &ArgMatches) -> Result<Mann
         },
         one_file_system: args.one_file_system,
         contents: args.copy_contents,
+        tells_removed: args.verbose || args.debug,
         tells_all: args.verbose || args.dry_run || args.debug,
         tells_ways: args.debug,
         pretends: args.dry_run,

@@ -1,11 +1,12 @@
 //! `--parents`: the folders above a copy are made as those above its source are, and get their metadata when all is copied.
 
+use super::words::not_kept;
 use crate::trees::{Words, cause, shown};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::AsFd;
 use sys::entry::{self, Follow, Kind, Target, flags};
-use transfer::copy::{Job, Manner};
+use transfer::copy::{Attribute, AttributeBuffers, Carried, Job, Keep, Manner, NotKept, carry};
 
 /// A folder that was made, and the one that it is made after.
 pub struct Made {
@@ -61,27 +62,49 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, made: &mut Vec<Made>) -
 /// Gives the folders their metadata, the deepest first. Failures.
 pub fn finish(words: &Words, made: &[Made], manner: &Manner) -> usize {
     let mut failed = 0;
-    for Made { source, target } in made.iter().rev() {
-        if let Err(error) = finish_one(source, target, manner) {
-            words.say(&format!("failed to preserve attributes for {}: {}", shown(target.as_bytes()), cause(&error)));
-            failed += 1;
+    for folder in made.iter().rev() {
+        let path = folder.target.as_bytes();
+        match finish_one(folder, manner) {
+            Ok(refused) => {
+                failed += refused.len();
+                let source = shown(folder.source.as_bytes());
+                refused.iter().for_each(|refused| words.say(&not_kept(refused.what, &source, path, &refused.cause)));
+            }
+            Err(error) => {
+                words.say(&format!("failed to preserve attributes for {}: {}", shown(path), cause(&error)));
+                failed += 1;
+            }
         }
     }
     failed
 }
 
-fn finish_one(source: &CString, target: &CString, manner: &Manner) -> io::Result<()> {
+/// What could not be kept of one.
+fn finish_one(Made { source, target }: &Made, manner: &Manner) -> io::Result<Vec<NotKept>> {
     let status = entry::status_at(entry::here(), source, Follow::Yes)?;
     let folder = entry::open_at(entry::here(), target, flags::O_RDONLY | flags::O_DIRECTORY | flags::O_NOFOLLOW, 0)?;
-    let open = Target::Open(folder.as_fd());
-    if manner.keep.owner {
-        let _only_root_gives_away = entry::set_owner(open, status.user(), status.group());
-    }
-    if manner.keep.mode {
-        entry::set_mode(open, status.mode())?;
-    }
-    if manner.keep.times {
-        entry::set_times(open, status.read_at(), status.changed_at())?;
-    }
-    Ok(())
+    let open_source = entry::open_at(entry::here(), source, flags::O_RDONLY | flags::O_DIRECTORY, 0);
+    // What may be passed through but not be listed has its attributes told by its name.
+    let from = open_source.as_ref().map_or(Target::Named(entry::here(), source), |open| Target::Open(open.as_fd()));
+    let mode = match manner.keep.mode {
+        true => Some(status.mode()),
+        // Its owner's rights, which it had to have while it was filled.
+        false if status.mode() & 0o700 != 0o700 => {
+            Some(entry::status_of(folder.as_fd())?.mode() & !(!status.mode() & 0o700))
+        }
+        false => None,
+    };
+    let carried = Carried {
+        from,
+        to: Target::Open(folder.as_fd()),
+        status: &status,
+        owner_now: None,
+        mode_now: None,
+        mode,
+        has_lists: true,
+        is_link: false,
+    };
+    // COMPAT: access lists, and no other attributes.
+    let keep = Keep { attributes: Attribute::Leave, ..manner.keep };
+    Ok(carry(&carried, &keep, &mut AttributeBuffers::default()))
 }

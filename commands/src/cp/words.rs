@@ -1,6 +1,7 @@
 //! GNU's words for what happens to a copy. For `mh cp` and `mh mv`.
 
 use crate::trees::{Words, cause, shown};
+use std::io;
 use transfer::copy::{Complaint, Listener, MakeWhat, What};
 use transfer::finding::Finding;
 
@@ -19,6 +20,10 @@ impl Listener for Told<'_> {
         let backup = backup.map(|path| format!(" (backup: {})", shown(path))).unwrap_or_default();
         let way = way.map(|way| format!(" ({way})")).unwrap_or_default();
         self.words.shows(&format!("{} -> {}{backup}{way}", shown(source), shown(target)));
+    }
+
+    fn removed(&self, target: &[u8]) {
+        self.words.shows(&format!("removed {}", shown(target)));
     }
 
     fn complain(&self, findings: Vec<Finding<Complaint>>) {
@@ -53,10 +58,7 @@ fn text(finding: &Finding<Complaint>) -> String {
         Complaint::BackupIsSource(target) => {
             format!("backing up {} might destroy source;  {source} not copied", shown(target))
         }
-        Complaint::Keep(what, target, error) => {
-            let (failed, path) = kept_words(*what, &source, target);
-            format!("{failed} {path}: {}", cause(error))
-        }
+        Complaint::Keep(what, target, error) => not_kept(*what, &source, target, error),
         Complaint::IsFolder => format!("-r not specified; omitting directory {source}"),
         Complaint::FolderOverOther(target) => {
             format!("cannot overwrite non-directory {} with directory {source}", shown(target))
@@ -88,13 +90,14 @@ fn made_name(what: MakeWhat) -> &'static str {
     }
 }
 
-/// What failed, and the path that it is told of.
-fn kept_words(what: What, source: &str, target: &[u8]) -> (&'static str, String) {
-    match what {
+/// What could not be kept, with the path that it is told of.
+pub fn not_kept(what: What, source: &str, target: &[u8], error: &io::Error) -> String {
+    let (failed, path) = match what {
         What::Owner => ("failed to preserve ownership for", shown(target)),
         What::Mode => ("preserving permissions for", shown(target)),
         What::Times => ("preserving times for", shown(target)),
         What::Attributes => ("setting attributes for", shown(target)),
         What::Listing => ("listing attributes of", source.to_owned()),
-    }
+    };
+    format!("{failed} {path}: {}", cause(error))
 }

@@ -325,7 +325,11 @@ impl Reader {
                 }
                 Checked::Zeros if self.rules.zeros == Zeros::Ignored => self.next_header += BLOCK_BYTES as u64,
                 Checked::Zeros => {
-                    let second = self.block(source, offset + BLOCK_BYTES as u64)?;
+                    let second = match self.block(source, offset + BLOCK_BYTES as u64) {
+                        // COMPAT: a part of a block is no block here.
+                        Err(ReadError::NoArchive | ReadError::Truncated { .. }) => None,
+                        second => second?,
+                    };
                     if second.is_none_or(|block| HeaderBlock(&block).check() != Checked::Zeros) {
                         self.notes.push_back(Note::LoneZeroBlock { offset });
                     }

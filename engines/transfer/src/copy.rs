@@ -15,7 +15,7 @@ mod tree;
 
 pub use existing::back_up;
 pub use half::HalfDone;
-pub use metadata::What;
+pub use metadata::{AttributeBuffers, Carried, NotKept, What, carry};
 
 use crate::finding::Finding;
 use crate::tally::Tally;
@@ -86,6 +86,8 @@ pub struct Manner {
     pub contents: bool,
     /// The listener hears of every copy.
     pub tells_all: bool,
+    /// And of what had to go for one.
+    pub tells_removed: bool,
     /// And of the way that each file's bytes went: then it hears of a file when its bytes are there.
     pub tells_ways: bool,
     /// Changes nothing and tells what would be copied.
@@ -295,6 +297,8 @@ pub trait Listener: Sync {
     fn agrees(&self, target: &[u8]) -> bool;
     /// Something was copied, or would have been; where a backup was made, its path; where it is wanted, which way bytes went and why.
     fn copied(&self, source: &[u8], target: &[u8], backup: Option<&[u8]>, way: Option<&str>);
+    /// What had the name `target` was removed, so that a copy could be made.
+    fn removed(&self, target: &[u8]);
     /// What was not done, in order.
     fn complain(&self, findings: Vec<Finding<Complaint>>);
 }

@@ -9,7 +9,7 @@ use crate::folder::{
 use crate::operand::{Operand, Parent, trimmed};
 use crate::tally::{Counts, Tally};
 use crew::budget::Lease;
-use crew::scatter::{self, Begun, Branch, Grown, Knot, Origin, Scattered, Tree, Width};
+use crew::scatter::{self, Begun, Branch, Grown, Knot, Scattered, Tree, Width};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::io;
@@ -164,7 +164,7 @@ impl Tree for Run<'_> {
     type Scratch = Scratch;
     type Report = Finding<Complaint>;
 
-    fn scratch(&self, _origin: Origin) -> Scratch {
+    fn scratch(&self, _worker: usize) -> Scratch {
         Scratch { buffer: list_buffer() }
     }
 

@@ -31,13 +31,9 @@ pub trait Tree: Sync {
     /// What is to be told at the end, in an order that does not depend on who found it when.
     type Report: Ord + Send;
 
-    /// Whether a worker that is hired between two tasks [settles](Origin::Settling) first.
-    fn settles(&self) -> bool {
-        false
-    }
-
-    /// Makes what one worker keeps between tasks. It is dropped in that worker's thread, before whoever waits for the run goes on.
-    fn scratch(&self, origin: Origin) -> Self::Scratch;
+    /// Makes what a worker keeps between tasks, in its thread: 0 is the one that called [`run`], others are hired. It is dropped there too, before
+    /// whoever waits for the run goes on.
+    fn scratch(&self, worker: usize) -> Self::Scratch;
     /// Begins a seed below `above`; none for the seeds that the run began with.
     fn begin(
         &self,
@@ -51,15 +47,6 @@ pub trait Tree: Sync {
     fn leave(&self, knot: &Knot<Self::Node>, above: Option<&Arc<Knot<Self::Node>>>, branch: &mut Branch<'_, Self>);
     /// Takes reports, sorted: all of them at the end of the run, unless a worker found more than it may hold.
     fn tell(&self, reports: Vec<Self::Report>);
-}
-
-/// How a worker came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// It is the thread that runs it all, or shares with that one what threads share: it was hired within a task, maybe while a file is open.
-    Outset,
-    /// Whoever hired it stands between two tasks and waits until its scratch is made, and has what threads share to itself.
-    Settling,
 }
 
 /// What became of a seed.

@@ -1,8 +1,8 @@
 //! Properties of scatter over random trees and widths: every seed is begun once, every node left once and after all below it,
 //! reports come sorted whoever found them, memory stays bounded, and no task is lost however threads meet.
 
-use crew::budget::{Brief, Budget, InProcess, Joined, Priority, Request, Weight};
-use crew::scatter::{Begun, Branch, Grown, Knot, Origin, Scattered, Tree, Width, run};
+use crew::budget::{Budget, InProcess, Priority, Request, Weight};
+use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, Tree, Width, run};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -66,82 +66,6 @@ fn key(name: &[u32]) -> u64 {
     name.iter().fold(7, |sum, &part| (sum ^ u64::from(part)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17))
 }
 
-/// A file that lasts, begun by the first worker, and others.
-struct Settling {
-    origins: Mutex<Vec<Origin>>,
-    under_way: AtomicUsize,
-    /// Tasks that were under way when a worker settled.
-    beside: AtomicUsize,
-    /// Whether tasks have yield points.
-    yields: bool,
-}
-
-impl Tree for Settling {
-    type Seed = ();
-    type Node = ();
-    type Growth = ();
-    type Scratch = ();
-    type Report = ();
-
-    fn settles(&self) -> bool {
-        true
-    }
-
-    fn scratch(&self, origin: Origin) {
-        if origin == Origin::Settling {
-            self.beside.fetch_add(self.under_way.load(Ordering::SeqCst), Ordering::SeqCst);
-        }
-        self.origins.lock().expect("no test panics inside").push(origin);
-    }
-
-    fn begin(&self, (): (), _above: Option<&Arc<Knot<()>>>, branch: &mut Branch<'_, Self>) -> Begun<(), ()> {
-        self.under_way.fetch_add(1, Ordering::SeqCst);
-        for _ in 0..4 {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-            if self.yields {
-                branch.yield_point();
-            }
-        }
-        self.under_way.fetch_sub(1, Ordering::SeqCst);
-        Begun::Done
-    }
-
-    fn grow(&self, _knot: &Arc<Knot<()>>, (): &mut (), _branch: &mut Branch<'_, Self>) -> Grown {
-        Grown::Done
-    }
-
-    fn leave(&self, _knot: &Knot<()>, _above: Option<&Arc<Knot<()>>>, _branch: &mut Branch<'_, Self>) {}
-
-    fn tell(&self, _reports: Vec<()>) {}
-}
-
-/// Runs it with a lease that begins with one hand, and has more when the run has lasted.
-fn settled(width: usize, yields: bool) -> (Vec<Origin>, usize) {
-    let (origins, under_way, beside) = (Mutex::default(), AtomicUsize::new(0), AtomicUsize::new(0));
-    let tree = Settling { origins, under_way, beside, yields };
-    let (priority, weight, what) = (Priority::Normal, Weight::default(), String::new());
-    let brief = Brief::new(|| {
-        let request = Request { priority, weight, useful_width: width, what: what.clone() };
-        Joined { lease: InProcess::new(width).lease(request), may_grow: true }
-    });
-    run(&tree, vec![(); 40], Width { workers: width }, &brief);
-    (tree.origins.into_inner().expect("no test panics inside"), tree.beside.into_inner())
-}
-
-#[test]
-fn who_is_hired_between_tasks_settles_while_its_hirer_waits() {
-    let (origins, beside) = settled(2, false);
-    assert_eq!((origins, beside), (vec![Origin::Outset, Origin::Settling], 0));
-}
-
-#[test]
-fn who_is_hired_within_a_task_and_all_that_come_from_there_do_not() {
-    let (origins, _) = settled(4, true);
-    // On a slow machine the run has lasted before its first task, and hires there.
-    let has_lasted = origins.get(1) != Some(&Origin::Outset);
-    assert!(has_lasted || origins.iter().all(|origin| *origin == Origin::Outset), "{origins:?}");
-}
-
 impl Tree for MadeUp<'_> {
     type Seed = (Vec<u32>, Child);
     type Node = Node;
@@ -149,7 +73,7 @@ impl Tree for MadeUp<'_> {
     type Scratch = ();
     type Report = Vec<u32>;
 
-    fn scratch(&self, _origin: Origin) {}
+    fn scratch(&self, _worker: usize) {}
 
     fn begin(
         &self,
@@ -312,7 +236,7 @@ fn a_panic_ends_the_run_and_reaches_the_caller() {
         type Growth = ();
         type Scratch = ();
         type Report = ();
-        fn scratch(&self, _origin: Origin) {}
+        fn scratch(&self, _worker: usize) {}
         fn begin(&self, seed: u32, _above: Option<&Arc<Knot<()>>>, _branch: &mut Branch<'_, Self>) -> Begun<(), ()> {
             assert_ne!(seed, 77, "expected by the test");
             if seed == TOP { Begun::Node((), ()) } else { Begun::Done }

@@ -2,7 +2,8 @@
 //! file description locks, Linux 3.15). Never waits.
 //!
 //! LIE: the lock does not end with the process that took it but with the last copy of the descriptor, or of a mapping made
-//! through it, in any process. Open a file for locks alone, with O_CLOEXEC, and map it through another.
+//! through it, in any process. Open a file for locks alone, with O_CLOEXEC, and map it through another, unless the lock is to last as long as a
+//! mapping does.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
 /// What an entry is, as `stat(2)` tells.
 #[derive(Clone, Copy)]
@@ -332,17 +332,22 @@ pub fn set_owner(target: Target<'_>, user: u32, group: u32) -> io::Result<()> {
     })
 }
 
-/// Sets the permission bits. Not for the name of a symbolic link: LIE: with a name alone an old C library follows it.
+/// Sets the permission bits. For a name it needs `/proc`; for that of a symbolic link it answers EOPNOTSUPP.
 pub fn set_mode(target: Target<'_>, mode: u32) -> io::Result<()> {
-    // SAFETY: descriptors and texts are live for the call.
-    outcome(unsafe {
-        match target {
-            Target::Open(file) => libc::fchmod(file.as_raw_fd(), mode),
-            Target::Named(folder, name) => {
-                libc::fchmodat(folder.as_raw_fd(), name.as_ptr(), mode, libc::AT_SYMLINK_NOFOLLOW)
-            }
-        }
-    })
+    let (folder, name) = match target {
+        // SAFETY: only numbers are passed.
+        Target::Open(file) => return outcome(unsafe { libc::fchmod(file.as_raw_fd(), mode) }),
+        Target::Named(folder, name) => (folder, name),
+    };
+    // LIE: `fchmodat` that follows no links goes, in a C library without `fchmodat2`, through `/proc/self/fd`: what the first thread of the
+    // process has open by that number, which is another file, or none, where the calling thread has a table of its own.
+    let place = open_at(folder, name, flags::O_PATH | flags::O_NOFOLLOW, 0)?;
+    if status_of(place.as_fd())?.kind() == Kind::Link {
+        return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+    }
+    let path = CString::new(format!("/proc/thread-self/fd/{}", place.as_raw_fd())).map_err(io::Error::other)?;
+    // SAFETY: the path ends in a zero byte and lives through the call.
+    outcome(unsafe { libc::chmod(path.as_ptr(), mode) })
 }
 
 /// Sets the times of the last reading and the last change.
@@ -514,5 +519,33 @@ mod tests {
             remove_attribute(Target::Named(at, &file), &text("user.a")).expect("removexattr");
             assert!(attribute(Target::Named(at, &file), &text("user.a"), &mut value).is_err());
         }
+    }
+
+    #[test]
+    fn modes_of_names_are_set_in_every_thread_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mode = |name: &str| {
+            let open = std::fs::File::open(folder.path()).expect("open");
+            status_at(open.as_fd(), &text(name), Follow::Yes).expect("stat").mode() & 0o7777
+        };
+        let kept = crate::own_table::Kept::now().ok();
+        // By the numbers that the thread below uses its first descriptors have other files in the table of this one.
+        let others: Vec<_> = (0..100).map(|_| tempfile::tempfile().expect("a file")).collect();
+        let modes = || -> Vec<_> { others.iter().map(|file| status_of(file.as_fd()).expect("stat").mode()).collect() };
+        let before = modes();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _own = kept.as_ref().map(crate::own_table::Kept::begin_own);
+                let open = std::fs::File::open(folder.path()).expect("open");
+                let at = open.as_fd();
+                make_node_at(at, &text("p"), libc::S_IFIFO | 0o600, 0).expect("mkfifo");
+                make_link_at(&text("p"), at, &text("l")).expect("symlink");
+                set_mode(Target::Named(at, &text("p")), 0o666).expect("chmod");
+                let refused = set_mode(Target::Named(at, &text("l")), 0o640).expect_err("a link has no mode");
+                assert_eq!(refused.raw_os_error(), Some(libc::EOPNOTSUPP));
+            });
+        });
+        assert_eq!(mode("p"), 0o666);
+        assert_eq!(modes(), before);
     }
 }

@@ -5,13 +5,14 @@
 //! whose it is: another thread fetches a copy of its own (`pidfd_open(2)` of a thread, `pidfd_getfd(2)`: the same open file, its position
 //! included). A thread closes only what is in its own table, so what others let go of waits until it tidies up.
 
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use std::cell::Cell;
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A table. LIMIT: one for each thread that ever had its own is kept to the end of the process, a hundred bytes: whoever holds a descriptor
 /// refers to it, also when the thread is gone.
@@ -92,16 +93,21 @@ pub fn tidy() {
     }
 }
 
-/// What a process has open before its threads get tables of their own, and keeps in each of them, by the same numbers: the standard streams, and
-/// what libraries loaded into it (`LD_PRELOAD`) use by number in any thread.
-#[derive(Clone, Debug)]
+/// What is the same in all tables of a process: the files that it has open by the lowest numbers before its threads get tables of their own.
+/// Those are the standard streams, and what libraries loaded into it (`LD_PRELOAD`) use by number in any thread.
+#[derive(Debug)]
 pub struct Kept {
-    /// Ascending.
-    numbers: Arc<[u32]>,
+    /// The first number that is not kept.
+    behind: u32,
+    /// What has the lower numbers that were free, so that whatever is opened from here on has a higher one.
+    _fillers: Vec<OwnedFd>,
 }
 
 /// LIMIT: numbers from here on are kept in the shared table alone.
 const KEPT_BELOW: i32 = 256;
+
+/// What the kernel copies of a table is a multiple of this, the bits of a word.
+const COPIED_TOGETHER: usize = 64;
 
 impl Kept {
     /// What is open now. Fails where descriptors cannot be handed from thread to thread: on kernels before 6.9, in sandboxes; and where a
@@ -109,44 +115,43 @@ impl Kept {
     pub fn now() -> io::Result<Self> {
         let own = pidfd_open(rustix::thread::gettid(), OF_A_THREAD)?;
         drop(pidfd_getfd(&own, own.as_raw_fd(), PidfdGetfdFlags::empty())?);
-        drop(own);
+        // No table is that large: it is asked whether the call is there.
+        if !close_range(u32::MAX, u32::MAX, 0) {
+            return Err(io::Error::last_os_error());
+        }
         let mut asked: Vec<libc::pollfd> =
             (0..KEPT_BELOW).map(|fd| libc::pollfd { fd, events: 0, revents: 0 }).collect();
         // SAFETY: the array lives through the call and is as long as it is told to be. It waits for nothing.
         if unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, 0) } < 0 {
             return Err(io::Error::last_os_error());
         }
-        let open = asked.iter().filter(|asked| asked.revents & libc::POLLNVAL == 0);
-        Ok(Self { numbers: open.map(|asked| asked.fd.unsigned_abs()).collect() })
+        let open = asked.iter().rposition(|asked| asked.revents & libc::POLLNVAL == 0).map_or(0, |last| last + 1);
+        let behind = open.next_multiple_of(COPIED_TOGETHER) as u32;
+        let mut fillers = Vec::with_capacity(COPIED_TOGETHER);
+        loop {
+            let filler = fcntl_dupfd_cloexec(&own, 0)?;
+            if filler.as_raw_fd().unsigned_abs() >= behind {
+                break;
+            }
+            fillers.push(filler);
+        }
+        fillers.push(own);
+        Ok(Self { behind, _fillers: fillers })
     }
 
     /// Gives the calling thread a table of its own with what is kept, until what is returned is dropped; then the thread opens nothing any more.
     ///
-    /// The kernel makes it as a copy of the table that the thread has so far, and then closes what is not kept: whoever shares that one should have
-    /// no file under way.
+    /// The kernel makes it as a copy of the lowest words of the table that the thread has so far, which hold what is kept and nothing else: no file
+    /// under way is in two tables, nor is one closed in the new one. To NFS, SMB and FUSE that would be a `close` as any other, which
+    /// takes the error that its owner was to see.
     ///
     /// Whatever the kernel answers, the thread counts as one with its own table from here on: then what it opens is right in the table that it
     /// has, be it another's.
     pub fn begin_own(&self) -> OwnTable {
-        let behind = self.numbers.last().map_or(0, |last| last + 1);
-        let is_divided = close_range(behind, u32::MAX, libc::CLOSE_RANGE_UNSHARE);
-        let kept = is_divided.then(|| self.clone());
-        kept.iter().for_each(Self::close_others);
+        let behind = close_range(self.behind, u32::MAX, libc::CLOSE_RANGE_UNSHARE).then_some(self.behind);
         let table: &'static Table = Box::leak(Box::new(Table::of(Some(rustix::thread::gettid()))));
         OWN.set(Some(table));
-        OwnTable { table, kept, of_this_thread: PhantomData }
-    }
-
-    /// Closes all but what is kept.
-    fn close_others(&self) {
-        let mut next = 0;
-        for &number in self.numbers.iter() {
-            if next < number {
-                close_range(next, number - 1, 0);
-            }
-            next = number + 1;
-        }
-        close_range(next, u32::MAX, 0);
+        OwnTable { table, behind, of_this_thread: PhantomData }
     }
 }
 
@@ -154,8 +159,8 @@ impl Kept {
 #[derive(Debug)]
 pub struct OwnTable {
     table: &'static Table,
-    /// None: the kernel gave none, and it is another thread's.
-    kept: Option<Kept>,
+    /// The first number that is not kept. None: the kernel gave no table, and it is another thread's.
+    behind: Option<u32>,
     of_this_thread: PhantomData<*const ()>,
 }
 
@@ -164,7 +169,7 @@ impl Drop for OwnTable {
     /// waits for its work is told.
     fn drop(&mut self) {
         *self.table.is_there.write().unwrap_or_else(PoisonError::into_inner) = false;
-        self.kept.iter().for_each(Kept::close_others);
+        self.behind.into_iter().for_each(|behind| _ = close_range(behind, u32::MAX, 0));
     }
 }
 
@@ -259,12 +264,42 @@ mod tests {
         listed.filter_map(|entry| read_link(entry.expect("an entry").path()).ok()).collect()
     }
 
+    fn kept() -> Option<Kept> {
+        Kept::now().inspect_err(|error| println!("skipped: descriptors cannot be handed on here: {error}")).ok()
+    }
+
+    fn path_of(file: &HandedFd) -> PathBuf {
+        read_link(format!("/proc/thread-self/fd/{}", file.as_fd().as_raw_fd())).expect("open")
+    }
+
+    #[test]
+    fn what_is_under_way_is_in_no_second_table_and_what_was_there_before_is() {
+        let before = file("before");
+        let Some(kept) = kept() else { return };
+        // Tests beside this one may have left a low number free meanwhile; nobody opens as many as this.
+        let under_way: Vec<HandedFd> = (0..100).map(|number| file(&format!("file {number}"))).collect();
+        let (first, last) = (path_of(&before), path_of(&under_way[99]));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _own = kept.begin_own();
+                assert!(open_here().contains(&first));
+                assert!(!open_here().contains(&last));
+                let second = file("of the second");
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        let second = path_of(&second);
+                        let _own = kept.begin_own();
+                        assert!(open_here().contains(&first));
+                        assert!(!open_here().contains(&second));
+                    });
+                });
+            });
+        });
+    }
+
     #[test]
     fn a_descriptor_is_the_same_file_in_every_thread_and_is_closed_in_each() {
-        let kept = match Kept::now() {
-            Ok(kept) => kept,
-            Err(error) => return println!("skipped: descriptors cannot be handed on here: {error}"),
-        };
+        let Some(kept) = kept() else { return };
         let mine = file("mine");
         let (hand, taken) = mpsc::sync_channel(1);
         let (let_go, is_let_go) = mpsc::sync_channel(1);
@@ -285,8 +320,7 @@ mod tests {
             for (number, file) in theirs.iter().enumerate() {
                 assert_eq!(text(file), format!("file {number}"));
             }
-            let path = |file: &HandedFd| read_link(format!("/proc/thread-self/fd/{}", file.as_fd().as_raw_fd()));
-            let paths: Vec<_> = theirs.iter().map(|file| path(file).expect("open")).collect();
+            let paths: Vec<_> = theirs.iter().map(path_of).collect();
             assert!(paths.iter().all(|path| open_here().contains(path)));
             drop(theirs);
             assert!(!paths.iter().any(|path| open_here().contains(path)), "this thread's copies are closed");
@@ -297,12 +331,12 @@ mod tests {
 
     #[test]
     fn what_a_thread_has_opened_goes_with_it() {
-        let Ok(kept) = Kept::now() else { return };
+        let Some(kept) = kept() else { return };
         let (path, gone) = std::thread::scope(|scope| {
             let own = || {
                 let _own = kept.begin_own();
                 let gone = file("gone");
-                (read_link(format!("/proc/thread-self/fd/{}", gone.as_fd().as_raw_fd())).expect("open"), gone)
+                (path_of(&gone), gone)
             };
             scope.spawn(own).join().expect("no panic")
         });

@@ -1,8 +1,8 @@
 //! The calls that make, change and look at files of a tree, each relative to a directory's descriptor, none following a link at
 //! the end of a name. They go through the C library, not past it, so that programs like fakeroot see them.
 
-use crate::entry::in_words_of_the_c_library;
-use std::ffi::CStr;
+use crate::entry::{self, in_words_of_the_c_library};
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -318,10 +318,10 @@ pub fn set_mode(file: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
     done(unsafe { libc::fchmod(file.as_raw_fd(), mode) })
 }
 
-/// Sets the permission bits of a device or named pipe that we have just made. Not for links, which it would follow.
-pub fn set_mode_of_node(folder: BorrowedFd<'_>, name: &[u8], mode: u32) -> io::Result<()> {
-    // SAFETY: the name is NUL-terminated and lives through the call.
-    with_name(name, |name| done(unsafe { libc::fchmodat(folder.as_raw_fd(), name, mode, libc::AT_SYMLINK_NOFOLLOW) }))
+/// Sets the permission bits of what is at a name and no link, as [`entry::set_mode`] does.
+pub fn set_mode_at(folder: BorrowedFd<'_>, name: &[u8], mode: u32) -> io::Result<()> {
+    let name = CString::new(name).map_err(io::Error::other)?;
+    entry::set_mode(entry::Target::Named(folder, &name), mode)
 }
 
 /// A time to set; none leaves it as it is.

@@ -115,7 +115,7 @@ pub fn restore_unopened(
     // Set-id bits are for the owner that it could not get; the others it has since it was made.
     let mode = restore.mode_of(member, umask);
     let moded = match member.kind != Kind::Symlink && mode & 0o7000 != 0 && owned.is_ok() {
-        true => tree_calls::set_mode_of_node(folder.as_fd(), name, mode).map_err(could_not("set its mode")),
+        true => tree_calls::set_mode_at(folder.as_fd(), name, mode).map_err(could_not("set its mode")),
         false => Ok(()),
     };
     let timed = match restore.times.is_wanted() {

@@ -101,6 +101,11 @@ fn an_archive_may_end_without_its_mark_but_not_inside_a_member() {
 fn a_lone_zero_block_is_told() {
     let archive = [file("a", b"1"), vec![0; 512], file("b", b"")].concat();
     assert_eq!(lenient(&archive), ["Regular a 1", "LoneZeroBlock"]);
+    // What is left behind it is no block.
+    for zeros in [512, 513, 1023] {
+        assert_eq!(lenient(&[file("a", b"1"), vec![0; zeros]].concat()), ["Regular a 1", "LoneZeroBlock"]);
+        assert_eq!(lenient(&vec![0; zeros]), ["LoneZeroBlock"]);
+    }
 }
 
 #[test]

@@ -114,10 +114,26 @@ impl Run<'_> {
             && has_bytes
             && matches!(meant.kind(), Kind::File | Kind::CharacterDevice | Kind::BlockDevice | Kind::Fifo);
         if is_renewed || !(is_plain || is_through) {
-            entry::unlink_at(parent, item.target_name).map_err(|error| Complaint::Remove(path(), error))?;
+            self.displace(item)?;
+            // COMPAT: the same in one step with a link that is forced to be there is not told.
+            if manner.remove_first || matches!(manner.make, Make::Copies | Make::Attributes) {
+                self.tell_removed(item);
+            }
             return Ok(Decision::IsGone(None));
         }
         Ok(Decision::WriteOver(if is_plain { Over::File } else { Over::Through }))
+    }
+
+    /// Removes what has the copy's name.
+    pub fn displace(&self, item: &Item<'_>) -> Result<(), Complaint> {
+        entry::unlink_at(item.target.as_fd(), item.target_name)
+            .map_err(|error| Complaint::Remove(item.target_path(self), error))
+    }
+
+    pub fn tell_removed(&self, item: &Item<'_>) {
+        if self.copying.manner.tells_removed {
+            self.copying.listener.removed(&item.target_path(self));
+        }
     }
 
     /// Gives what is there its backup's name.

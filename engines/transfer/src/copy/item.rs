@@ -331,9 +331,7 @@ impl Run<'_> {
                             return Ok(None);
                         }
                         Decision::IsGone(path) => backup = path,
-                        Decision::WriteOver(_) => {
-                            entry::unlink_at(item.target.as_fd(), item.target_name).map_err(refused)?;
-                        }
+                        Decision::WriteOver(_) => self.displace(item)?,
                     }
                 }
                 other => return other.map(|()| Some(backup)).map_err(refused),
@@ -414,8 +412,10 @@ impl Run<'_> {
                             backup,
                         }));
                     }
-                    Err(_) if self.copying.manner.force => entry::unlink_at(parent, item.target_name)
-                        .map_err(|error| Complaint::Remove(item.target_path(self), error))?,
+                    Err(_) if self.copying.manner.force => {
+                        self.displace(item)?;
+                        self.tell_removed(item);
+                    }
                     Err(error) => return Err(refused(error)),
                 },
             }
@@ -596,8 +596,7 @@ impl Run<'_> {
                     return Ok(None);
                 }
                 Decision::IsGone(path) => backup = path,
-                Decision::WriteOver(_) => entry::unlink_at(item.target.as_fd(), item.target_name)
-                    .map_err(|error| Complaint::Remove(item.target_path(self), error))?,
+                Decision::WriteOver(_) => self.displace(item)?,
             }
         }
         Err(Complaint::Make(what, item.target_path(self), io::ErrorKind::AlreadyExists.into()))

@@ -16,7 +16,7 @@ use crate::folder::{
 };
 use crate::operand::{Operand, Parent};
 use crate::tally::Counts;
-use crew::scatter::{Begun, Branch, Grown, Knot, Origin, Scattered, Tree};
+use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, Tree};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -41,7 +41,7 @@ pub struct Run<'a> {
     incomplete: Vec<AtomicBool>,
     roots: Mutex<Vec<OwnedFd>>,
     /// What hired workers keep open in tables of descriptors of their own; none where they share one.
-    kept: Option<Kept>,
+    kept: Option<&'static Kept>,
 }
 
 /// A task.
@@ -105,7 +105,7 @@ pub struct Scratch {
     pub backup: Option<PutBack>,
     pub counts: Counts,
     pub ways: WayCounts,
-    /// Where it has one: a worker that is hired within a task shares the first one's.
+    /// Where it has one: the first worker keeps the one that all others of the process share.
     _own_table: Option<OwnTable>,
 }
 
@@ -141,13 +141,8 @@ impl Tree for Run<'_> {
     type Scratch = Scratch;
     type Report = Finding<Complaint>;
 
-    /// A table of descriptors is copied from the hirer's, which has no file open for writing then.
-    fn settles(&self) -> bool {
-        self.kept.is_some()
-    }
-
-    fn scratch(&self, origin: Origin) -> Scratch {
-        let own_table = self.kept.as_ref().filter(|_| origin == Origin::Settling).map(Kept::begin_own);
+    fn scratch(&self, worker: usize) -> Scratch {
+        let own_table = self.kept.filter(|_| worker > 0).map(Kept::begin_own);
         Scratch {
             list: list_buffer(),
             buffer: Buffer::default(),
@@ -226,7 +221,7 @@ impl<'a> Run<'a> {
             folders: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
             incomplete: copying.jobs.iter().map(|_| AtomicBool::new(false)).collect(),
             roots: Mutex::default(),
-            kept: has_own_tables.then(|| Kept::now().ok()).flatten(),
+            kept: has_own_tables.then(kept).flatten(),
         }
     }
 
@@ -625,6 +620,12 @@ impl<'a> Run<'a> {
         branch.scratch.counts.failed += 1;
         branch.report(finding);
     }
+}
+
+/// What was open when the first run began that could have such tables: the numbers that it takes are taken once, until the process ends.
+fn kept() -> Option<&'static Kept> {
+    static KEPT: OnceLock<Option<Kept>> = OnceLock::new();
+    KEPT.get_or_init(|| Kept::now().ok()).as_ref()
 }
 
 /// LIMIT: folders that may be open on each side where workers have tables of descriptors of their own: with fewer, copies of what others opened could be those that are too many.

@@ -5,7 +5,7 @@ use super::{Auth, JobserverFault};
 use crate::budget::machine_wide::ShownRow;
 use crate::budget::{Budget, Hand, HandBooks, Lease, MachineWide, Place, Request};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,9 @@ const SLICE: Duration = Duration::from_secs(1);
 
 /// How long a thread that cannot sleep on the pipe waits for a slot before it looks.
 const PATIENCE: Duration = Duration::from_millis(10);
+
+/// How long one sleeps there that nobody wakes.
+const LONGEST_SLEEP: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// A pool of job slots as a budget.
 pub struct Jobserver {
@@ -284,7 +287,8 @@ impl Pipe {
             return;
         }
         let mut both = [PollFd::new(&self.read, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN)];
-        let _or_interrupted = poll(&mut both, None);
+        // LIMIT: not for ever: a thread whose own table of descriptors is full cannot ring.
+        let _or_interrupted = poll(&mut both, Some(&LONGEST_SLEEP));
         let _it_may_be_silent = rustix::io::read(&self.bell, &mut [0_u8; 8]);
     }
 

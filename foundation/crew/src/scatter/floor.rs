@@ -1,8 +1,8 @@
 //! Where workers are hired, rest, wake and steal. Nothing here is locked while there is work for everybody: a deque a worker, and a lock
 //! that only those touch who have no task, or see that somebody has none.
 
+use super::Tree;
 use super::worker::{Branch, Task};
-use super::{Origin, Tree};
 use crate::budget::Lease;
 use crate::clocks::{OffCpu, RunDelay, StageClock, nanoseconds, timed};
 use crate::sync::{Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
@@ -26,10 +26,6 @@ pub(super) struct Floor<'a, T: Tree + ?Sized> {
     takers: AtomicUsize,
     staff: Mutex<Staff>,
     work_waits: Condvar,
-    /// Whether nobody shares what the first worker has.
-    is_first_alone: AtomicBool,
-    /// Whoever is hired has settled.
-    has_settled: Condvar,
 }
 
 /// Under the lock.
@@ -39,8 +35,6 @@ struct Staff {
     resting: usize,
     /// Hired or woken, and without a hand so far: while there is one no other is called.
     seeking: usize,
-    /// Whether somebody was hired who has yet to settle: one at most, since it seeks.
-    is_settling: bool,
     at_work_most: usize,
     clock: StageClock,
     tasks: u64,
@@ -73,11 +67,9 @@ pub(super) fn run<T: Tree>(tree: &T, seeds: Vec<T::Seed>, width: usize, lease: &
         takers: AtomicUsize::new(0),
         staff: Mutex::new(Staff { workers: 1, seeking: 1, ..Staff::default() }),
         work_waits: Condvar::new(),
-        is_first_alone: AtomicBool::new(true),
-        has_settled: Condvar::new(),
     };
     let reports = Mutex::new(Vec::new());
-    scope(|scope| floor.work(Origin::Outset, scope, &reports));
+    scope(|scope| floor.work(scope, &reports));
     let mut reports = std::mem::take(&mut *lock(&reports));
     reports.sort();
     if !reports.is_empty() {
@@ -100,23 +92,14 @@ impl<T: Tree> Drop for Alarm<'_, '_, T> {
 
 impl<T: Tree> Floor<'_, T> {
     /// A worker's life: a hand, a task, the next one; rest without a hand when there is none to be found.
-    fn work<'scope, 'env>(
-        &'env self,
-        origin: Origin,
-        scope: &'scope Scope<'scope, 'env>,
-        reports: &'env Mutex<Vec<T::Report>>,
-    ) where
+    fn work<'scope, 'env>(&'env self, scope: &'scope Scope<'scope, 'env>, reports: &'env Mutex<Vec<T::Report>>)
+    where
         'env: 'scope,
     {
         let (_alarm, begin) = (Alarm(self), Instant::now());
         let (number, deque) = lock(&self.unused).pop().expect("no more workers are hired than there are deques");
-        let mut branch =
-            Branch::new(self, number, deque, origin, Box::new(move |origin| self.hire(origin, scope, reports)));
-        let mut staff = lock(&self.staff);
-        staff.seeking -= 1;
-        staff.is_settling = false;
-        drop(staff);
-        self.has_settled.notify_all();
+        let mut branch = Branch::new(self, number, deque, Box::new(move || self.hire(scope, reports)));
+        lock(&self.staff).seeking -= 1;
         while !self.is_finished() {
             if branch.hand.held.is_none() {
                 if !self.has_task(&branch) {
@@ -153,7 +136,7 @@ impl<T: Tree> Floor<'_, T> {
     fn spell(&self, branch: &mut Branch<'_, T>) {
         while !self.is_finished() {
             let Some(task) = self.find(branch) else { return };
-            branch.hire();
+            (branch.hire)();
             branch.carry_out(task);
             if branch.hand.must_return() {
                 branch.hand.give_back();
@@ -211,6 +194,9 @@ impl<T: Tree> Floor<'_, T> {
         let at_work = staff.workers - staff.resting - staff.seeking;
         staff.at_work_most = staff.at_work_most.max(at_work);
         self.note_takers(&staff);
+        drop(staff);
+        // Nobody was called while this one waited, whatever was planted.
+        self.call();
     }
 
     /// Sleeps without a hand until somebody calls.
@@ -260,12 +246,8 @@ impl<T: Tree> Floor<'_, T> {
     }
 
     /// Hires one more, where somebody would have a task for it and no one rests or waits for a hand.
-    fn hire<'scope, 'env>(
-        &'env self,
-        origin: Origin,
-        scope: &'scope Scope<'scope, 'env>,
-        reports: &'env Mutex<Vec<T::Report>>,
-    ) where
+    fn hire<'scope, 'env>(&'env self, scope: &'scope Scope<'scope, 'env>, reports: &'env Mutex<Vec<T::Report>>)
+    where
         'env: 'scope,
     {
         let is_wanted = |staff: &Staff| staff.seeking == 0 && staff.resting == 0 && staff.workers < self.width;
@@ -282,29 +264,21 @@ impl<T: Tree> Floor<'_, T> {
         }
         staff.workers += 1;
         staff.seeking += 1;
-        staff.is_settling = origin == Origin::Settling;
-        if origin == Origin::Outset {
-            // ORDER: Relaxed: read by those who share with the first worker: itself, and whom it or one of them starts from here on.
-            self.is_first_alone.store(false, Ordering::Relaxed);
-        }
         self.note_takers(&staff);
         drop(staff);
-        let hired = spawn(scope, move || self.work(origin, scope, reports));
-        let mut staff = lock(&self.staff);
+        let hired = spawn(scope, move || self.work(scope, reports));
         if hired.is_err() {
             // Where the system gives no more threads, those there are do the work.
+            let mut staff = lock(&self.staff);
             staff.workers -= 1;
             staff.seeking -= 1;
-            staff.is_settling = false;
+            // Who went to rest meanwhile was not called. If nobody did nothing is noted, so that not every task tries to hire again.
+            if staff.resting > 0 {
+                self.note_takers(&staff);
+                drop(staff);
+                self.call();
+            }
         }
-        while staff.is_settling && origin == Origin::Settling && !self.is_finished() {
-            staff = wait(&self.has_settled, staff);
-        }
-    }
-
-    /// Whether no other worker shares what the first one has.
-    pub(super) fn is_first_alone(&self) -> bool {
-        self.is_first_alone.load(Ordering::Relaxed)
     }
 
     /// One of the run's own seeds is done, with all that grew from it.
@@ -324,6 +298,5 @@ impl<T: Tree> Floor<'_, T> {
         // Under the lock: nobody is between its last look and its sleep.
         let _staff = lock(&self.staff);
         self.work_waits.notify_all();
-        self.has_settled.notify_all();
     }
 }

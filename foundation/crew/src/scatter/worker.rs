@@ -2,7 +2,7 @@
 //! Does not sleep, hire or wake; `floor` does.
 
 use super::floor::Floor;
-use super::{Begun, Grown, Knot, Origin, Tree};
+use super::{Begun, Grown, Knot, Tree};
 use crate::clocks::StageClock;
 use crate::sync::Arc;
 use crossbeam_deque::Worker as Deque;
@@ -22,15 +22,15 @@ pub(super) enum Task<T: Tree + ?Sized> {
 
 /// A worker while it carries out tasks, as the engine sees it.
 pub struct Branch<'a, T: Tree + ?Sized> {
+    // Fields are dropped in this order: a hand may need descriptors that end with the scratch.
+    pub(super) hand: floor_hand::Hand<'a>,
     /// What the engine keeps between tasks.
     pub scratch: T::Scratch,
     pub(super) deque: Deque<Task<T>>,
     pub(super) floor: &'a Floor<'a, T>,
-    pub(super) hand: floor_hand::Hand<'a>,
     /// Hires one more worker, where there is work for it and it is not too early.
-    hires: Box<dyn Fn(Origin) + 'a>,
+    pub(super) hire: Box<dyn Fn() + 'a>,
     pub(super) number: usize,
-    origin: Origin,
     pub(super) clock: StageClock,
     /// Time within a task that does not count as the task's.
     pub(super) away_ns: u64,
@@ -68,18 +68,12 @@ pub(super) mod floor_hand {
 }
 
 impl<'a, T: Tree> Branch<'a, T> {
-    pub(super) fn new(
-        floor: &'a Floor<'a, T>,
-        number: usize,
-        deque: Deque<Task<T>>,
-        origin: Origin,
-        hires: Box<dyn Fn(Origin) + 'a>,
-    ) -> Self {
+    pub(super) fn new(floor: &'a Floor<'a, T>, number: usize, deque: Deque<Task<T>>, hire: Box<dyn Fn() + 'a>) -> Self {
         let hand = floor_hand::Hand { lease: floor.lease, held: None };
-        let (scratch, clock) = (floor.tree.scratch(origin), StageClock::default());
+        let (scratch, clock) = (floor.tree.scratch(number), StageClock::default());
         let (reports, planted) = (Vec::new(), Vec::new());
         let (away_ns, tasks, stolen) = (0, 0, 0);
-        Self { scratch, deque, floor, hand, hires, number, origin, clock, away_ns, tasks, stolen, reports, planted }
+        Self { hand, scratch, deque, floor, hire, number, clock, away_ns, tasks, stolen, reports, planted }
     }
 
     /// Plants a seed below the node that is growing. Seeds of one step are begun in the order in which they were planted, unless
@@ -120,17 +114,8 @@ impl<'a, T: Tree> Branch<'a, T> {
             self.hand.give_back();
             self.away_ns += self.floor.wait_for_a_hand(self);
             // A run that was brief until now goes on with company.
-            if self.origin == Origin::Outset {
-                (self.hires)(Origin::Outset);
-            }
+            (self.hire)();
         }
-    }
-
-    /// Hires one more worker, where that is worth it, between two tasks.
-    pub(super) fn hire(&self) {
-        let shares_with_none = self.origin == Origin::Settling || self.floor.is_first_alone();
-        let settles = self.floor.tree.settles() && shares_with_none;
-        (self.hires)(if settles { Origin::Settling } else { Origin::Outset });
     }
 
     /// Carries out one task, and whatever it completes.
