@@ -222,7 +222,8 @@ fn a_million_children_are_not_held_at_once() {
         let ran = drive(&tree, 1, width, width);
         assert_eq!(ran.tasks, 1_000_001);
         let most = tree.outstanding_most.load(Ordering::SeqCst);
-        assert!(most <= 4096, "{most} seeds were waiting at once");
+        // What one worker keeps, and one step more; whoever steals the growth while its worker sleeps keeps as much again.
+        assert!(most <= width * (2048 + 512), "{most} seeds were waiting at once");
     }
 }
 

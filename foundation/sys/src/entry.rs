@@ -530,7 +530,7 @@ mod tests {
         };
         let kept = crate::own_table::Kept::now().ok();
         // By the numbers that the thread below uses its first descriptors have other files in the table of this one.
-        let others: Vec<_> = (0..100).map(|_| tempfile::tempfile().expect("a file")).collect();
+        let others: Vec<_> = (0..20).map(|_| tempfile::tempfile().expect("a file")).collect();
         let modes = || -> Vec<_> { others.iter().map(|file| status_of(file.as_fd()).expect("stat").mode()).collect() };
         let before = modes();
         std::thread::scope(|scope| {

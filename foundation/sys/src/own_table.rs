@@ -239,17 +239,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{MemfdFlags, memfd_create};
     use std::fs::{File, read_dir, read_link};
     use std::io::{Read, Seek, Write};
     use std::path::PathBuf;
     use std::sync::mpsc;
     use std::time::Duration;
 
+    /// A file whose path has `text` in it: no file of another test has the same.
     fn file(text: &str) -> HandedFd {
-        let mut file = tempfile::tempfile().expect("a file");
+        let mut file = File::from(memfd_create(text, MemfdFlags::CLOEXEC).expect("a file"));
         file.write_all(text.as_bytes()).expect("written");
         HandedFd::from(OwnedFd::from(file))
     }
+
+    /// Whoever holds it is the only one here who opens many: below 256 all is kept.
+    static TURN: Mutex<()> = Mutex::new(());
 
     fn text(handed: &HandedFd) -> String {
         let (mut text, mut file) = (String::new(), File::from(handed.as_fd().try_clone_to_owned().expect("open")));
@@ -274,11 +279,12 @@ mod tests {
 
     #[test]
     fn what_is_under_way_is_in_no_second_table_and_what_was_there_before_is() {
+        let _turn = lock(&TURN);
         let before = file("before");
         let Some(kept) = kept() else { return };
         // Tests beside this one may have left a low number free meanwhile; nobody opens as many as this.
-        let under_way: Vec<HandedFd> = (0..100).map(|number| file(&format!("file {number}"))).collect();
-        let (first, last) = (path_of(&before), path_of(&under_way[99]));
+        let under_way: Vec<HandedFd> = (0..40).map(|number| file(&format!("under way {number}"))).collect();
+        let (first, last) = (path_of(&before), path_of(&under_way[39]));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let _own = kept.begin_own();
@@ -299,6 +305,7 @@ mod tests {
 
     #[test]
     fn a_descriptor_is_the_same_file_in_every_thread_and_is_closed_in_each() {
+        let _turn = lock(&TURN);
         let Some(kept) = kept() else { return };
         let mine = file("mine");
         let (hand, taken) = mpsc::sync_channel(1);
@@ -331,6 +338,7 @@ mod tests {
 
     #[test]
     fn what_a_thread_has_opened_goes_with_it() {
+        let _turn = lock(&TURN);
         let Some(kept) = kept() else { return };
         let (path, gone) = std::thread::scope(|scope| {
             let own = || {
