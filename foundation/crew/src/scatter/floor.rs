@@ -33,6 +33,8 @@ pub(super) struct Floor<'a, T: Tree + ?Sized> {
 struct Staff {
     workers: usize,
     resting: usize,
+    /// Of those who rest: called, and not awake so far. Waking takes long enough for many others to plant something.
+    called: usize,
     /// Hired or woken, and without a hand so far: while there is one no other is called.
     seeking: usize,
     at_work_most: usize,
@@ -210,7 +212,10 @@ impl<T: Tree> Floor<'_, T> {
         fence(Ordering::SeqCst);
         if !self.has_task(branch) && !self.is_finished() {
             let since = Instant::now();
-            staff = wait(&self.work_waits, staff);
+            while staff.called == 0 && !self.is_finished() {
+                staff = wait(&self.work_waits, staff);
+            }
+            staff.called = staff.called.saturating_sub(1);
             branch.clock.starved_ns += nanoseconds(since.elapsed());
         }
         staff.resting -= 1;
@@ -218,7 +223,7 @@ impl<T: Tree> Floor<'_, T> {
     }
 
     fn note_takers(&self, staff: &MutexGuard<'_, Staff>) {
-        let takers = if staff.seeking > 0 { 0 } else { staff.resting + self.width - staff.workers };
+        let takers = if staff.seeking > 0 { 0 } else { staff.resting - staff.called + self.width - staff.workers };
         // ORDER: read without the lock; see `rest`.
         self.takers.store(takers, Ordering::SeqCst);
     }
@@ -238,8 +243,12 @@ impl<T: Tree> Floor<'_, T> {
     pub(super) fn call(&self) {
         fence(Ordering::SeqCst);
         if self.takers.load(Ordering::SeqCst) > 0 {
-            let staff = lock(&self.staff);
-            if staff.resting > 0 {
+            let mut staff = lock(&self.staff);
+            if staff.resting > staff.called {
+                staff.called += 1;
+                self.note_takers(&staff);
+                // Not under the lock, which the one who wakes needs first.
+                drop(staff);
                 self.work_waits.notify_one();
             }
         }
