@@ -88,6 +88,7 @@ impl Context {
     /// files, which its children would inherit.
     pub fn with_own_signals() -> Result<Self, Failure> {
         sys::signals::file_size_limit_is_an_error();
+        sys::own_table::make_room();
         let host = Host::real();
         let on_the_host = host.clone();
         let machine: Box<dyn FnOnce() -> Machine + Send> = Box::new(move || Machine::look(&on_the_host));

@@ -96,7 +96,8 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
     let mut command = (entry.command)().bin_name(format!("mh {}", entry.name));
     if linked.is_some() && matches!(entry.name, "cp" | "mv" | "rm") {
         // COMPAT: no short options ask for help or the version, so none does among others (`rm -rh`).
-        let [help, version] = ["help", "version"].map(|name| Arg::new(name).long(name));
+        let [help, version] =
+            ["help", "version"].map(|name| Arg::new(name).long(name).help(format!("Print {name}")).help_heading(None));
         command = command.disable_help_flag(true).disable_version_flag(true);
         command = command.args([help.action(ArgAction::HelpLong), version.action(ArgAction::Version)]);
     }

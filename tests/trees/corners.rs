@@ -151,6 +151,9 @@ fn nothing_is_lost_where_gnu_loses_nothing() {
         "cp -lvf a b > t/told; cp -lv --remove-destination d/f b > t/told2; cp -svf $PWD/d/f b > /dev/null",
         // Folders above a copy, and their own rights.
         "chmod 555 d; cp --parents d/f t; chmod 755 d",
+        "chmod 555 d; cp --parents --no-preserve=mode d/f t; chmod 755 d",
+        "chmod 1700 d; umask 027; cp --parents d/f t; cp --parents --no-preserve=mode d/e/g .",
+        "mkdir t/d; chmod 700 d; touch -d @5 d; cp -p --parents d/e/g t; mkdir -p t2/d/e; cp -p --parents d/e/g t2; chmod 700 t2/d t2/d/e",
         "chmod 2750 d; cp -a --no-preserve=timestamps --parents d/e/g t",
         // Only what begins with it is a yes.
         "echo ' y' | cp -i a b",

@@ -8,10 +8,12 @@ use std::os::fd::AsFd;
 use sys::entry::{self, Follow, Kind, Target, flags};
 use transfer::copy::{Attribute, AttributeBuffers, Carried, Job, Keep, Manner, NotKept, carry};
 
-/// A folder that was made, and the one that it is made after.
+/// A folder above a copy, and the one that it is made after.
 pub struct Made {
     source: CString,
     target: CString,
+    /// It was not there before.
+    is_new: bool,
 }
 
 /// Makes the folders above every target; jobs for which that fails are left out, told and counted.
@@ -32,25 +34,32 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, made: &mut Vec<Made>) -
     let start = job.source.iter().position(|&byte| byte != b'/').unwrap_or(0);
     let relative = transfer::operand::trimmed(&job.source[start..]);
     let base = &job.target[..job.target.len() - relative.len()];
+    // COMPAT: where one is missing all get what is kept, also those that are there; else none.
+    let lowest = relative.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+    let lowest = CString::new([base, &relative[..lowest]].concat());
+    let is_there = lowest.is_ok_and(|path| entry::status_at(entry::here(), &path, Follow::Yes).is_ok());
     for (slash, _) in relative.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
         let path = [base, &relative[..slash]].concat();
         let failed = |error: io::Error| (path.clone(), error);
         let target = CString::new(path.clone()).map_err(|error| failed(error.into()))?;
         let source = CString::new(&job.source[..start + slash]).map_err(|error| failed(error.into()))?;
         let status = entry::status_at(entry::here(), &source, Follow::Yes).map_err(failed)?;
-        let mode = if manner.keep.mode { 0o700 } else { status.mode() & 0o777 | 0o700 };
+        let mode = if manner.keep.mode { 0o700 } else { manner.keep.mode_of(&status) & 0o1777 | 0o700 };
         match entry::make_folder_at(entry::here(), &target, mode) {
             Ok(()) => {
                 if manner.tells_all {
                     let source = String::from_utf8_lossy(source.as_bytes()).into_owned();
                     words.shows(&format!("{source} -> {}", String::from_utf8_lossy(target.as_bytes())));
                 }
-                made.push(Made { source, target });
+                made.push(Made { source, target, is_new: true });
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let there = entry::status_at(entry::here(), &target, Follow::Yes).map_err(failed)?;
                 if there.kind() != Kind::Folder {
                     return Err(failed(rustix::io::Errno::NOTDIR.into()));
+                }
+                if !is_there {
+                    made.push(Made { source, target, is_new: false });
                 }
             }
             Err(error) => return Err(failed(error)),
@@ -80,7 +89,7 @@ pub fn finish(words: &Words, made: &[Made], manner: &Manner) -> usize {
 }
 
 /// What could not be kept of one.
-fn finish_one(Made { source, target }: &Made, manner: &Manner) -> io::Result<Vec<NotKept>> {
+fn finish_one(Made { source, target, is_new }: &Made, manner: &Manner) -> io::Result<Vec<NotKept>> {
     let status = entry::status_at(entry::here(), source, Follow::Yes)?;
     let folder = entry::open_at(entry::here(), target, flags::O_RDONLY | flags::O_DIRECTORY | flags::O_NOFOLLOW, 0)?;
     let open_source = entry::open_at(entry::here(), source, flags::O_RDONLY | flags::O_DIRECTORY, 0);
@@ -88,11 +97,11 @@ fn finish_one(Made { source, target }: &Made, manner: &Manner) -> io::Result<Vec
     let from = open_source.as_ref().map_or(Target::Named(entry::here(), source), |open| Target::Open(open.as_fd()));
     let mode = match manner.keep.mode {
         true => Some(status.mode()),
-        // Its owner's rights, which it had to have while it was filled.
-        false if status.mode() & 0o700 != 0o700 => {
-            Some(entry::status_of(folder.as_fd())?.mode() & !(!status.mode() & 0o700))
+        // Without the rights of its owner that it had to have while it was filled.
+        false => {
+            let lent = 0o700 & !manner.keep.mode_of(&status);
+            (*is_new && lent != 0).then_some(entry::status_of(folder.as_fd())?.mode() & !lent)
         }
-        false => None,
     };
     let carried = Carried {
         from,

@@ -141,7 +141,7 @@ pub struct Keep {
 
 impl Keep {
     /// The mode that a copy is made from, before the mask.
-    fn mode_of(&self, status: &Status) -> u32 {
+    pub fn mode_of(&self, status: &Status) -> u32 {
         match status.kind() {
             _ if !self.forgets_mode => status.mode(),
             Kind::Folder => 0o777 | status.mode() & 0o1000,

@@ -332,7 +332,8 @@ pub fn set_owner(target: Target<'_>, user: u32, group: u32) -> io::Result<()> {
     })
 }
 
-/// Sets the permission bits. For a name it needs `/proc`; for that of a symbolic link it answers EOPNOTSUPP.
+/// Sets the permission bits. For a name it needs `/proc`, or a kernel and a C library with `fchmodat2`; for that of a symbolic link it answers
+/// EOPNOTSUPP.
 pub fn set_mode(target: Target<'_>, mode: u32) -> io::Result<()> {
     let (folder, name) = match target {
         // SAFETY: only numbers are passed.
@@ -347,7 +348,14 @@ pub fn set_mode(target: Target<'_>, mode: u32) -> io::Result<()> {
     }
     let path = CString::new(format!("/proc/thread-self/fd/{}", place.as_raw_fd())).map_err(io::Error::other)?;
     // SAFETY: the path ends in a zero byte and lives through the call.
-    outcome(unsafe { libc::chmod(path.as_ptr(), mode) })
+    match outcome(unsafe { libc::chmod(path.as_ptr(), mode) }) {
+        // Where no `/proc` is, `fchmodat` cannot go through it.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => {
+            // SAFETY: the name ends in a zero byte and lives through the call.
+            outcome(unsafe { libc::fchmodat(folder.as_raw_fd(), name.as_ptr(), mode, libc::AT_SYMLINK_NOFOLLOW) })
+        }
+        done => done,
+    }
 }
 
 /// Sets the times of the last reading and the last change.

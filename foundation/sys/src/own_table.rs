@@ -5,6 +5,7 @@
 //! whose it is: another thread fetches a copy of its own (`pidfd_open(2)` of a thread, `pidfd_getfd(2)`: the same open file, its position
 //! included). A thread closes only what is in its own table, so what others let go of waits until it tidies up.
 
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use std::cell::Cell;
@@ -141,18 +142,33 @@ impl Kept {
 
     /// Gives the calling thread a table of its own with what is kept, until what is returned is dropped; then the thread opens nothing any more.
     ///
-    /// The kernel makes it as a copy of the lowest words of the table that the thread has so far, which hold what is kept and nothing else: no file
-    /// under way is in two tables, nor is one closed in the new one. To NFS, SMB and FUSE that would be a `close` as any other, which
-    /// takes the error that its owner was to see.
+    /// The kernel makes it as a copy of the lowest words of the table that the thread has so far, which hold what is kept: no file that was opened
+    /// since is in two tables, nor is one closed in the new one, unless it took the number of something kept that was closed. To NFS, SMB and
+    /// FUSE that would be a `close` as any other, which takes the error that its owner was to see.
     ///
     /// Whatever the kernel answers, the thread counts as one with its own table from here on: then what it opens is right in the table that it
     /// has, be it another's.
     pub fn begin_own(&self) -> OwnTable {
         let behind = close_range(self.behind, u32::MAX, libc::CLOSE_RANGE_UNSHARE).then_some(self.behind);
+        // While the thread has the table to itself: it may hire others, who are born into it.
+        make_room();
         let table: &'static Table = Box::leak(Box::new(Table::of(Some(rustix::thread::gettid()))));
         OWN.set(Some(table));
         OwnTable { table, behind, of_this_thread: PhantomData }
     }
+}
+
+/// LIMIT: numbers that a table has room for from its beginning, 8 KiB. Beyond, what `make_room` is for happens once for each doubling.
+const ROOM: RawFd = 1024;
+
+/// Makes room in the calling thread's table for what will be opened in it. Where that fails there is no harm.
+///
+/// LIE: `open(2)` does not tell that it may sleep for 5 to 30 ms: where a table must grow that several threads share, the kernel waits until no
+/// CPU reads the old one any more (`expand_fdtable`, `synchronize_rcu`), and whoever opens something meanwhile waits too. To be called while
+/// one thread has the table.
+pub fn make_room() {
+    let closed_again = eventfd(0, EventfdFlags::CLOEXEC);
+    let _closed_again = closed_again.and_then(|open| fcntl_dupfd_cloexec(&open, ROOM - 1));
 }
 
 /// The calling thread's own table, while it is used.

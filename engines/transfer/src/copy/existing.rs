@@ -115,8 +115,8 @@ impl Run<'_> {
             && matches!(meant.kind(), Kind::File | Kind::CharacterDevice | Kind::BlockDevice | Kind::Fifo);
         if is_renewed || !(is_plain || is_through) {
             self.displace(item)?;
-            // COMPAT: the same in one step with a link that is forced to be there is not told.
-            if manner.remove_first || matches!(manner.make, Make::Copies | Make::Attributes) {
+            // COMPAT: a link that is forced to be there takes its place in one step, and that is not told.
+            if is_renewed || manner.make == Make::Copies {
                 self.tell_removed(item);
             }
             return Ok(Decision::IsGone(None));
