@@ -228,13 +228,13 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     }
     let mut refused = found.refused;
     let mut jobs = found.jobs;
-    let made = if args.parents && !args.dry_run {
+    let above = if args.parents && !args.dry_run {
         parents::make(&words, &mut jobs, &manner, &mut refused)
     } else {
         Vec::new()
     };
     let finished = copy_all(context, &args.shared, &words, &manner, &jobs, what(&args, &jobs))?;
-    refused += parents::finish(&words, &made, &manner);
+    refused += parents::finish(&words, &above, &manner);
     refused += if args.fsync { bring_to_disk(&words, &finished.roots) } else { 0 };
     trees::report(context, &args.shared, &finished.report);
     words.finish()?;

@@ -4,22 +4,22 @@ use super::words::not_kept;
 use crate::trees::{Words, cause, shown};
 use std::ffi::CString;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use sys::entry::{self, Follow, Kind, Target, flags};
 use transfer::copy::{Attribute, AttributeBuffers, Carried, Job, Keep, Manner, NotKept, carry};
 
 /// A folder above a copy, and the one that it is made after.
-pub struct Made {
+pub struct Above {
     source: CString,
     target: CString,
     /// It was not there before.
     is_new: bool,
 }
 
-/// Makes the folders above every target; jobs for which that fails are left out, told and counted.
-pub fn make(words: &Words, jobs: &mut Vec<Job>, manner: &Manner, refused: &mut usize) -> Vec<Made> {
-    let mut made = Vec::new();
-    jobs.retain(|job| match make_above(words, job, manner, &mut made) {
+/// Makes the folders above every target, and tells which of them get metadata; jobs for which that fails are left out, told and counted.
+pub fn make(words: &Words, jobs: &mut Vec<Job>, manner: &Manner, refused: &mut usize) -> Vec<Above> {
+    let mut above = Vec::new();
+    jobs.retain(|job| match make_above(words, job, manner, &mut above) {
         Ok(()) => true,
         Err((path, error)) => {
             words.say(&format!("cannot make directory {}: {}", shown(&path), cause(&error)));
@@ -27,10 +27,10 @@ pub fn make(words: &Words, jobs: &mut Vec<Job>, manner: &Manner, refused: &mut u
             false
         }
     });
-    made
+    above
 }
 
-fn make_above(words: &Words, job: &Job, manner: &Manner, made: &mut Vec<Made>) -> Result<(), (Vec<u8>, io::Error)> {
+fn make_above(words: &Words, job: &Job, manner: &Manner, above: &mut Vec<Above>) -> Result<(), (Vec<u8>, io::Error)> {
     let start = job.source.iter().position(|&byte| byte != b'/').unwrap_or(0);
     let relative = transfer::operand::trimmed(&job.source[start..]);
     let base = &job.target[..job.target.len() - relative.len()];
@@ -38,6 +38,7 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, made: &mut Vec<Made>) -
     let lowest = relative.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
     let lowest = CString::new([base, &relative[..lowest]].concat());
     let is_there = lowest.is_ok_and(|path| entry::status_at(entry::here(), &path, Follow::Yes).is_ok());
+    let keeps_some = manner.keep.owner || manner.keep.mode || manner.keep.times;
     for (slash, _) in relative.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
         let path = [base, &relative[..slash]].concat();
         let failed = |error: io::Error| (path.clone(), error);
@@ -51,15 +52,15 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, made: &mut Vec<Made>) -
                     let source = String::from_utf8_lossy(source.as_bytes()).into_owned();
                     words.shows(&format!("{source} -> {}", String::from_utf8_lossy(target.as_bytes())));
                 }
-                made.push(Made { source, target, is_new: true });
+                above.push(Above { source, target, is_new: true });
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let there = entry::status_at(entry::here(), &target, Follow::Yes).map_err(failed)?;
                 if there.kind() != Kind::Folder {
                     return Err(failed(rustix::io::Errno::NOTDIR.into()));
                 }
-                if !is_there {
-                    made.push(Made { source, target, is_new: false });
+                if keeps_some && !is_there {
+                    above.push(Above { source, target, is_new: false });
                 }
             }
             Err(error) => return Err(failed(error)),
@@ -69,9 +70,9 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, made: &mut Vec<Made>) -
 }
 
 /// Gives the folders their metadata, the deepest first. Failures.
-pub fn finish(words: &Words, made: &[Made], manner: &Manner) -> usize {
+pub fn finish(words: &Words, above: &[Above], manner: &Manner) -> usize {
     let mut failed = 0;
-    for folder in made.iter().rev() {
+    for folder in above.iter().rev() {
         let path = folder.target.as_bytes();
         match finish_one(folder, manner) {
             Ok(refused) => {
@@ -89,23 +90,24 @@ pub fn finish(words: &Words, made: &[Made], manner: &Manner) -> usize {
 }
 
 /// What could not be kept of one.
-fn finish_one(Made { source, target, is_new }: &Made, manner: &Manner) -> io::Result<Vec<NotKept>> {
+fn finish_one(Above { source, target, is_new }: &Above, manner: &Manner) -> io::Result<Vec<NotKept>> {
     let status = entry::status_at(entry::here(), source, Follow::Yes)?;
-    let folder = entry::open_at(entry::here(), target, flags::O_RDONLY | flags::O_DIRECTORY | flags::O_NOFOLLOW, 0)?;
-    let open_source = entry::open_at(entry::here(), source, flags::O_RDONLY | flags::O_DIRECTORY, 0);
-    // What may be passed through but not be listed has its attributes told by its name.
-    let from = open_source.as_ref().map_or(Target::Named(entry::here(), source), |open| Target::Open(open.as_fd()));
-    let mode = match manner.keep.mode {
-        true => Some(status.mode()),
+    let nofollow = if *is_new { flags::O_NOFOLLOW } else { 0 };
+    let open = |path, more| entry::open_at(entry::here(), path, flags::O_RDONLY | flags::O_DIRECTORY | more, 0);
+    let (open_source, open_target) = (open(source, 0), open(target, nofollow));
+    let mode = if manner.keep.mode {
+        Some(status.mode())
+    } else if *is_new {
         // Without the rights of its owner that it had to have while it was filled.
-        false => {
-            let lent = 0o700 & !manner.keep.mode_of(&status);
-            (*is_new && lent != 0).then_some(entry::status_of(folder.as_fd())?.mode() & !lent)
-        }
+        let lent = 0o700 & !manner.keep.mode_of(&status);
+        let now = entry::status_at(entry::here(), target, Follow::No)?.mode();
+        (lent != 0).then_some(now & !lent)
+    } else {
+        None
     };
     let carried = Carried {
-        from,
-        to: Target::Open(folder.as_fd()),
+        from: open_or_named(&open_source, source),
+        to: open_or_named(&open_target, target),
         status: &status,
         owner_now: None,
         mode_now: None,
@@ -116,4 +118,9 @@ fn finish_one(Made { source, target, is_new }: &Made, manner: &Manner) -> io::Re
     // COMPAT: access lists, and no other attributes.
     let keep = Keep { attributes: Attribute::Leave, ..manner.keep };
     Ok(carry(&carried, &keep, &mut AttributeBuffers::default()))
+}
+
+/// A folder that may be passed through but not be listed is meant by its path.
+fn open_or_named<'a>(open: &'a io::Result<OwnedFd>, path: &'a CString) -> Target<'a> {
+    open.as_ref().map_or(Target::Named(entry::here(), path), |open| Target::Open(open.as_fd()))
 }
