@@ -6,9 +6,12 @@ use clap::Parser;
 use fuzz::mutate::mutated;
 use fuzz::seeds::files_in;
 use fuzz::targets::{TARGETS, Target};
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 use testkit::random::Random;
 
@@ -34,14 +37,30 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let mut is_sound = true;
-    for target in TARGETS.iter().filter(|target| arguments.all || arguments.target.as_deref() == Some(target.name)) {
-        is_sound &= match &arguments.one {
-            Some(file) => run_one(target, file),
-            None => run(target, Duration::from_secs(arguments.seconds), arguments.seed),
-        };
-    }
+    let is_sound = match (arguments.target.as_deref().and_then(find), &arguments.one) {
+        (Some(target), Some(file)) => run_one(target, file),
+        (Some(target), None) => run(target, &arguments),
+        (None, _) => run_all(&arguments),
+    };
     if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn find(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+/// A target a core at a time.
+fn run_all(arguments: &Arguments) -> bool {
+    let (next, is_sound) = (AtomicUsize::new(0), AtomicBool::new(true));
+    let work = || {
+        while let Some(target) = TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
+            is_sound.fetch_and(run(target, arguments), Ordering::Relaxed);
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..available_parallelism().map_or(1, NonZero::get)).for_each(|_| drop(scope.spawn(work)));
+    });
+    is_sound.into_inner()
 }
 
 /// One input, without a net: the panic is what one wants to see.
@@ -60,10 +79,10 @@ fn run_one(target: &Target, file: &Path) -> bool {
 }
 
 /// All seeds as they are, then mutations until the time is up or something panics.
-fn run(target: &Target, time: Duration, seed: u64) -> bool {
+fn run(target: &Target, arguments: &Arguments) -> bool {
     let mut seeds = (target.seeds)();
     seeds.extend(files_in(&folder().join("corpus").join(target.name), None));
-    let mut random = Random::seeded(seed);
+    let mut random = Random::seeded(arguments.seed);
     let (begin, mut executions) = (Instant::now(), 0_u64);
     for input in &seeds {
         executions += 1;
@@ -71,7 +90,7 @@ fn run(target: &Target, time: Duration, seed: u64) -> bool {
             return false;
         }
     }
-    while begin.elapsed() < time {
+    while begin.elapsed() < Duration::from_secs(arguments.seconds) {
         executions += 1;
         let input = mutated(&seeds, &mut random);
         if !is_handled(target, &input) {

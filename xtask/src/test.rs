@@ -3,6 +3,7 @@
 
 use crate::workspace::{self, Packaged, has_program, release_binary, root};
 use clap::Args;
+use rustix::fs::StatVfsMountFlags;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -51,6 +52,36 @@ const PACKAGES: &[Packaged] = &[
 /// Schedules of each model in the second tier.
 const MODEL_ITERATIONS_LONG: &str = "100000";
 
+/// `TMPFS_MAGIC` of statfs(2).
+const TMPFS: rustix::fs::FsWord = 0x0102_1994;
+
+/// Where tests make their files, if it is a file system in memory with room: on a disk they take up to three times as long.
+const IN_MEMORY: &str = "/dev/shm";
+
+/// LIMIT: tests hold 1.7 GB of files at once; the rest is for what they run.
+const IN_MEMORY_MIN_BYTES: u64 = 6 << 30;
+
+/// The step whose files may be in memory.
+const TESTS: &str = "tests";
+
+/// Those that ask a file system what it can do, or compare what others make on it: on the disk, too.
+const ON_DISK: &[&str] = &[
+    "test",
+    "--workspace",
+    "--test",
+    "acceptance",
+    "--",
+    "trees::likeness",
+    "trees::corners",
+    "tar::habits",
+    "tar::corners",
+    "tar::itself",
+    "mtwrite::alike",
+    "faults::metadata",
+    "faults::outputs",
+    "survive::changing",
+];
+
 /// One step: a heading and a program.
 struct Step {
     heading: &'static str,
@@ -96,6 +127,9 @@ pub fn run(arguments: &TestArguments) -> Result<(), String> {
     let notes = tempfile::NamedTempFile::new().map_err(|error| format!("could not make a file: {error}"))?;
     let mut steps = steps(arguments.long, tools);
     set_environment(&mut steps, arguments.long, &release_binary()?, notes.path());
+    if std::env::var_os("TMPDIR").is_none() && is_roomy(Path::new(IN_MEMORY)) {
+        move_into_memory(&mut steps);
+    }
     let mut totals = Totals::default();
     let outcome = run_all(&steps, &mut totals);
     left_out.extend(std::fs::read_to_string(notes.path()).unwrap_or_default().lines().map(told));
@@ -186,7 +220,7 @@ fn steps(long: bool, tools: Tools) -> Vec<Step> {
     }
     cargo("the program", workspace::RELEASE);
     // The documents' examples are among them: cargo runs those of all libraries unless targets are named.
-    cargo("tests", &["test", "--workspace"]);
+    cargo(TESTS, &["test", "--workspace"]);
     // On its own, or the other tests would be built with the model's locks: features unify within one call of cargo.
     cargo("models", &["test", "--package", "crew", "--features", "model", "--release", "--test", "model"]);
     let seconds = if long { "60" } else { "2" };
@@ -205,6 +239,34 @@ fn set_environment(steps: &mut [Step], long: bool, binary: &Path, notes: &Path) 
             step.environment.push(("MH_MODEL_ITERATIONS", MODEL_ITERATIONS_LONG.to_owned()));
         }
     }
+}
+
+/// Files are made, and programs run, in `folder`, and there is memory for them.
+fn is_roomy(folder: &Path) -> bool {
+    let is_in_memory = rustix::fs::statfs(folder).is_ok_and(|answer| answer.f_type == TMPFS);
+    let is_fit = rustix::fs::statvfs(folder).is_ok_and(|answer| {
+        !answer.f_flag.intersects(StatVfsMountFlags::NOEXEC | StatVfsMountFlags::RDONLY)
+            && answer.f_bavail.saturating_mul(answer.f_frsize) >= IN_MEMORY_MIN_BYTES
+    });
+    is_in_memory && is_fit && memory_at_hand_bytes() >= IN_MEMORY_MIN_BYTES
+}
+
+/// None where the kernel does not tell.
+fn memory_at_hand_bytes() -> u64 {
+    let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) << 10
+}
+
+/// Tests make their files there; those to whom the file system matters run on the disk besides.
+fn move_into_memory(steps: &mut Vec<Step>) {
+    let Some(at) = steps.iter().position(|step| step.heading == TESTS) else { return };
+    let environment = steps[at].environment.clone();
+    steps[at].environment.push(("TMPDIR", IN_MEMORY.to_owned()));
+    steps.insert(
+        at + 1,
+        Step { heading: "tests on the disk", program: "cargo", arguments: ON_DISK.to_vec(), environment },
+    );
 }
 
 /// Runs a step, passing its output on line by line and adding up what test runners say.
@@ -307,6 +369,20 @@ mod tests {
         for expected in [("MH_BINARY", "/b/mh"), ("MH_LEFT_OUT", "/notes"), ("MH_MODEL_ITERATIONS", "100000")] {
             assert!(environment.iter().any(|(name, value)| (*name, value.as_str()) == expected), "{expected:?}");
         }
+    }
+
+    #[test]
+    fn in_memory_what_asks_the_file_system_runs_on_the_disk_too() {
+        let mut steps = steps(false, NONE);
+        set_environment(&mut steps, false, Path::new("/b/mh"), Path::new("/notes"));
+        move_into_memory(&mut steps);
+        let places: Vec<_> = steps
+            .iter()
+            .map(|step| (step.heading, step.environment.iter().any(|(name, _)| *name == "TMPDIR")))
+            .filter(|(heading, _)| heading.starts_with(TESTS))
+            .collect();
+        assert_eq!(places, [("tests", true), ("tests on the disk", false)]);
+        assert!(steps[2].environment.iter().any(|(name, _)| *name == "MH_BINARY"));
     }
 
     #[test]
