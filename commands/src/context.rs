@@ -81,14 +81,19 @@ impl Context {
     /// For a command that has nothing to tidy up for a while: signals end it as they end any program, until it holds them.
     pub fn with_later_signals() -> Result<Self, Failure> {
         raise_the_limit_of_open_files();
-        Self::with_own_signals()
+        Self::alone()
     }
 
     /// For a command that reads signals itself: without the thread that tidies up, and without a higher limit of open
     /// files, which its children would inherit.
     pub fn with_own_signals() -> Result<Self, Failure> {
-        sys::signals::file_size_limit_is_an_error();
         sys::own_table::make_room();
+        Self::alone()
+    }
+
+    /// Before there is room in the table of descriptors for other threads' files: it takes a hundredth of the time of what is over sooner.
+    fn alone() -> Result<Self, Failure> {
+        sys::signals::file_size_limit_is_an_error();
         let host = Host::real();
         let on_the_host = host.clone();
         let machine: Box<dyn FnOnce() -> Machine + Send> = Box::new(move || Machine::look(&on_the_host));
@@ -167,6 +172,8 @@ impl HeldSignals {
             return Ok(());
         }
         let (signals, unfinished, last_acts) = (self.signals, self.unfinished.clone(), self.last_acts.clone());
+        // From here on threads share it.
+        sys::own_table::make_room();
         let (tell, told) = std::sync::mpsc::sync_channel(1);
         let _it_waits_until_this_thread_does = Unhurried::begin();
         let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {

@@ -40,8 +40,8 @@ pub struct Run<'a> {
     pub folders: Vec<OnceLock<Parent>>,
     incomplete: Vec<AtomicBool>,
     roots: Mutex<Vec<OwnedFd>>,
-    /// What hired workers keep open in tables of descriptors of their own; none where they share one.
-    kept: Option<&'static Kept>,
+    /// What hired workers keep open in tables of descriptors of their own, from when there is work for two; none where they share one.
+    kept: OnceLock<Option<&'static Kept>>,
 }
 
 /// A task.
@@ -142,7 +142,7 @@ impl Tree for Run<'_> {
     type Report = Finding<Complaint>;
 
     fn scratch(&self, worker: usize) -> Scratch {
-        let own_table = self.kept.filter(|_| worker > 0).map(Kept::begin_own);
+        let own_table = self.kept.get().copied().flatten().filter(|_| worker > 0).map(Kept::begin_own);
         Scratch {
             list: list_buffer(),
             buffer: Buffer::default(),
@@ -211,7 +211,7 @@ impl<'a> Run<'a> {
         let is_wide = manner.recursive && workers > 1 && copying.descriptors >= OWN_TABLES_DESCRIPTORS;
         // A root that is kept is to outlive the thread that opened it.
         let has_own_tables = is_wide && !manner.keeps_roots;
-        Self {
+        let run = Self {
             copying,
             ways: Ways::default(),
             links: Links::new(),
@@ -221,8 +221,23 @@ impl<'a> Run<'a> {
             folders: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
             incomplete: copying.jobs.iter().map(|_| AtomicBool::new(false)).collect(),
             roots: Mutex::default(),
-            kept: has_own_tables.then(kept).flatten(),
+            kept: if has_own_tables { OnceLock::new() } else { OnceLock::from(None) },
+        };
+        if copying.jobs.len() > 1 {
+            run.prepare_for_others();
         }
+        run
+    }
+
+    /// Before there is work for two, and no file is under way that could be in two tables. It takes as long as copying three small files, so not before.
+    fn prepare_for_others(&self) {
+        self.kept.get_or_init(kept);
+    }
+
+    /// Leaves `seed` to whoever has time.
+    fn plant(&self, seed: Seed, branch: &mut Branch<'_, Self>) {
+        self.prepare_for_others();
+        branch.plant(seed);
     }
 
     pub fn finished(self, measured: Scattered) -> Copied {
@@ -523,20 +538,23 @@ impl<'a> Run<'a> {
                 }
             }
             match if listed == Listed::Folder { Dealt::IsFolder } else { self.deal(&item, branch) } {
-                Dealt::IsFolder => branch.plant(Seed::Folder(name.to_owned())),
-                Dealt::IsLarge => branch.plant(Seed::Large(name.to_owned())),
+                Dealt::IsFolder => self.plant(Seed::Folder(name.to_owned()), branch),
+                Dealt::IsLarge => self.plant(Seed::Large(name.to_owned()), branch),
                 Dealt::Done => {}
                 Dealt::Node(_) => unreachable!("a large file in a list is a task of its own"),
             }
         });
         branch.scratch.list = list;
         if !handed_over.is_empty() {
-            branch.plant(Seed::Entries(handed_over));
+            self.plant(Seed::Entries(handed_over), branch);
         }
         self.end_step(&mut branch.scratch);
         match listed {
             Ok(true) => Grown::Done,
-            Ok(false) => Grown::More,
+            Ok(false) => {
+                self.prepare_for_others();
+                Grown::More
+            }
             Err(error) => {
                 self.complain(&place, c"", Complaint::List(error), branch);
                 Grown::Done
