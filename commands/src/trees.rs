@@ -267,6 +267,10 @@ pub fn hands_for_descriptors() -> usize {
 /// A line that counts entries while the run goes.
 pub fn progress(messages: &Messages, verb: &'static str, tally: &Arc<Tally>) -> Progress {
     let tally = Arc::clone(tally);
+    if messages.shows_progress() {
+        // From here on threads share it.
+        sys::own_table::make_room();
+    }
     Progress::start_lines(messages, move |elapsed| {
         let Counts { entries, bytes, .. } = tally.counts();
         let rate = entries as f64 / elapsed.as_secs_f64().max(1e-3);

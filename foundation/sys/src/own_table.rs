@@ -181,8 +181,8 @@ pub struct OwnTable {
 }
 
 impl Drop for OwnTable {
-    /// Closes what is left in it, all copies of others' descriptors: the kernel would do so when the thread is gone, which is later than whoever
-    /// waits for its work is told.
+    /// Closes what is left in it behind what is kept, all copies of others' descriptors: the kernel would do so when the thread is gone, which is
+    /// later than whoever waits for its work is told. With what is kept it does.
     fn drop(&mut self) {
         *self.table.is_there.write().unwrap_or_else(PoisonError::into_inner) = false;
         self.behind.into_iter().for_each(|behind| _ = close_range(behind, u32::MAX, 0));

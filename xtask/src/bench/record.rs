@@ -243,8 +243,9 @@ pub const HOW_FILES: &str = "Every run is in raw.csv. Wall times are medians (mi
 fresh processes, each a line of shell, ours and the rivals' in turn, another one first in each round, after a round that is not counted; a row whose rounds take longer than
 fifteen seconds has fewer of them, three at least. What a run has made is removed before the next, and what it needs (a tree to be removed; memory that was touched) is made before it, not timed; all data are in memory
 (warm), on ext4 written back before each run. CPU seconds and peak memory (MB, the largest process) from time(1). Before timing every tool's result, and ours again after it, is compared
-with the tree: names, kinds, bytes and links; modes for `cp -r`, owners and times besides for archives and `cp -a`; an archive by GNU tar's `-d`. Ratios are our wall
-time to the rival's: of the medians, and the median over rounds. A target is met only where both ratios meet it and an archive of ours is at most 1 % larger.
+with the tree: names, kinds, bytes and links; modes for `cp -r`, owners and times besides for archives and `cp -a`; an archive by GNU tar's `-d`. Each program's file, ours and the rivals', is dropped
+from memory and read again in one go at the beginning. Ratios are our wall time to the rival's: of the medians, and the median over rounds. A target is met only where both ratios meet it and an
+archive of ours is at most 1 % larger.
 ";
 
 pub const HOW_TAMP: &str = "Every run is in raw.csv. Wall times are medians (min-max) in seconds of

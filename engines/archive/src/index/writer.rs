@@ -10,8 +10,10 @@ use std::cmp::Ordering;
 
 /// Plain bytes of a block: what one search has to read. Smaller makes the root longer.
 const BLOCK_BYTES: usize = 64 << 10;
-/// Entries of a block, for the same reason.
-const BLOCK_ENTRIES: u64 = 512;
+/// Entries of a block, for the same reason. Fewer are decoded in twice the time: each block has its own tables.
+const BLOCK_ENTRIES: u64 = 1024;
+/// What blocks are packed with: decoding takes half as long as of level 3, which a list consists of for a third; that makes the Linux tree's archive 0.05 % longer.
+const BLOCK_LEVEL: i32 = -1;
 /// LIMIT: wrapped blocks that wait in memory; more are written between two units.
 const WAITING_BYTES: usize = 4 << 20;
 /// Units of an archive that is not worth an index: it is decoded before an eye has moved.
@@ -82,7 +84,7 @@ impl Writer {
     pub fn new(format: &'static dyn Format) -> Option<Self> {
         format.aside(&MAGIC)?;
         let packs = codec::registry::formats()[0];
-        let options = EncodeOptions::new(3, Layout::ParallelUnits);
+        let options = EncodeOptions::new(BLOCK_LEVEL, Layout::ParallelUnits);
         Some(Self {
             format,
             encoder: packs.encoder(&options).ok()?,

@@ -41,7 +41,7 @@ pub struct Run<'a> {
     incomplete: Vec<AtomicBool>,
     roots: Mutex<Vec<OwnedFd>>,
     /// What hired workers keep open in tables of descriptors of their own, from when there is work for two; none where they share one.
-    kept: OnceLock<Option<&'static Kept>>,
+    kept: OnceLock<Option<Kept>>,
 }
 
 /// A task.
@@ -142,7 +142,7 @@ impl Tree for Run<'_> {
     type Report = Finding<Complaint>;
 
     fn scratch(&self, worker: usize) -> Scratch {
-        let own_table = self.kept.get().copied().flatten().filter(|_| worker > 0).map(Kept::begin_own);
+        let own_table = self.kept.get().and_then(Option::as_ref).filter(|_| worker > 0).map(Kept::begin_own);
         Scratch {
             list: list_buffer(),
             buffer: Buffer::default(),
@@ -231,7 +231,7 @@ impl<'a> Run<'a> {
 
     /// Before there is work for two, and no file is under way that could be in two tables. It takes as long as copying three small files, so not before.
     fn prepare_for_others(&self) {
-        self.kept.get_or_init(kept);
+        self.kept.get_or_init(|| Kept::now().ok());
     }
 
     /// Leaves `seed` to whoever has time.
@@ -638,12 +638,6 @@ impl<'a> Run<'a> {
         branch.scratch.counts.failed += 1;
         branch.report(finding);
     }
-}
-
-/// What was open when the first run began that could have such tables: the numbers that it takes are taken once, until the process ends.
-fn kept() -> Option<&'static Kept> {
-    static KEPT: OnceLock<Option<Kept>> = OnceLock::new();
-    KEPT.get_or_init(|| Kept::now().ok()).as_ref()
 }
 
 /// LIMIT: folders that may be open on each side where workers have tables of descriptors of their own: with fewer, copies of what others opened could be those that are too many.
