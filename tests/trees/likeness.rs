@@ -48,6 +48,22 @@ pub fn elsewhere(place: &Place) -> Option<&'static Path> {
 }
 
 #[test]
+fn a_large_file_that_is_cut_off_meanwhile_is_copied_up_to_somewhere() {
+    let place = Place::new();
+    let Some(elsewhere) = elsewhere(&place) else {
+        left_out("a large file to another file system: there is only one");
+        return;
+    };
+    let script = format!(
+        "there=$(mktemp -d -p {}); trap 'rm -rf $there' EXIT; yes 0123456789 | head -c 300000000 > whole; cp whole large; \
+         $mh cp -j 2 large $there/copy & while [ ! -s $there/copy ]; do :; done; truncate -s 1000 large; wait $! && \
+         cmp -n $(stat -c %s $there/copy) whole $there/copy",
+        elsewhere.display()
+    );
+    succeeds(&place, &script);
+}
+
+#[test]
 fn a_large_file_comes_whole_to_another_file_system() {
     let place = Place::new();
     let Some(elsewhere) = elsewhere(&place) else {

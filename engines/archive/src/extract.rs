@@ -12,7 +12,9 @@ mod way;
 use crate::blocks::Block;
 use crate::member::{Kind, Member};
 use crate::place::in_progress::Unfinished;
-use crate::place::{Earlier, FoldersChanged, Manner, PlaceError, Placed, Placer, Root, could_not, restore_folder};
+use crate::place::{
+    Earlier, FoldersChanged, Manner, PlaceError, Placed, Placer, Reach, Root, could_not, restore_folder,
+};
 use crate::read::{Note, ReadError, Rules};
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -20,7 +22,7 @@ use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 use later::{Again, LaterFolders};
 use name::Name;
-use order::When;
+use order::{IsLink, Order, When};
 pub use source::Feed;
 use source::{Carry, Slicer};
 use std::io;
@@ -112,6 +114,7 @@ pub struct ExtractSink<'a> {
     /// Places what must wait for its turn.
     placer: Mutex<Placer<'a>>,
     folders: Mutex<LaterFolders>,
+    order: Arc<Mutex<Order<'a>>>,
     /// Chunks that are done with: everything in them is on the disk.
     done: Arc<AtomicU64>,
     archive: Option<Arc<std::fs::File>>,
@@ -173,6 +176,18 @@ impl Item {
     }
 }
 
+impl Item {
+    /// Gives it the path that leads to its place through no link: what is made there is known by that to whoever comes later, and of two
+    /// names of one folder the last one's metadata are in force.
+    fn goes_where_links_lead(&mut self, placer: &mut Placer<'_>, sink: &ExtractSink<'_>) {
+        let Some(path) = placer.path_without_links(&self.member.path) else { return };
+        self.name = Name::new(&self.name(), &path);
+        self.member = Arc::new(Member { path, ..(*self.member).clone() });
+        let mut order = sink.order.lock().unwrap_or_else(PoisonError::into_inner);
+        order.is_in(&self.member, sink.done.load(Ordering::Relaxed), When::InTurn);
+    }
+}
+
 impl<'a> Stages for Extraction<'a> {
     type Source = Slicer<'a>;
     type Sink = ExtractSink<'a>;
@@ -201,13 +216,16 @@ impl<'a> Stages for Extraction<'a> {
         let feed = take(&self.feed).expect("a lane is opened once");
         let chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner).take();
         let archive = feed.file().cloned();
+        let order = Arc::new(Mutex::new(Order::new(self.links_there_before())));
         let done = Arc::new(AtomicU64::new(0));
+        let chooser = chooser.expect("a lane is opened once");
         let reading = if archive.is_some() { By::Workers } else { By::OwnThread };
         Ok(OpenLane {
-            source: Slicer::new(feed, self.rules, chooser.expect("a lane is opened once"), Arc::clone(&done)),
+            source: Slicer::new(feed, self.rules, chooser, Arc::clone(&order), Arc::clone(&done)),
             sink: ExtractSink {
                 placer: Mutex::new(self.placer(Earlier::IsThere)),
                 folders: Mutex::default(),
+                order,
                 done,
                 archive,
             },
@@ -265,6 +283,7 @@ impl<'a> Stages for Extraction<'a> {
                 Entry::Item(item) => {
                     if item.when == When::InTurn {
                         let mut placer = sink.placer.lock().unwrap_or_else(PoisonError::into_inner);
+                        item.goes_where_links_lead(&mut placer, sink);
                         item.outcome = place(&mut placer, item, &chunk.block, sink.archive.as_deref());
                     }
                     bytes += item.carry.bytes(&item.member);
@@ -298,6 +317,13 @@ impl<'a> Stages for Extraction<'a> {
 }
 
 impl<'a> Extraction<'a> {
+    /// None where there cannot be any: the folder that everything goes to is empty.
+    fn links_there_before(&self) -> Option<IsLink<'a>> {
+        let root = self.root;
+        (root.reach() == Reach::Anywhere || !root.is_empty())
+            .then(|| Box::new(|path: &[u8]| root.has_link(path)) as IsLink<'a>)
+    }
+
     fn placer(&self, earlier: Earlier) -> Placer<'a> {
         Placer::new(self.root, self.changed, self.manner, self.unfinished, earlier)
     }

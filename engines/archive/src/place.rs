@@ -140,9 +140,7 @@ impl<'a> Placer<'a> {
         unfinished: &'a Unfinished,
         earlier: Earlier,
     ) -> Self {
-        // Links that stay may be followed at any time.
-        let may_go = earlier == Earlier::MayBeUnderWay && manner.folder_links == FolderLinks::Replace;
-        let links = if may_go { Links::Refuse } else { Links::FollowBeneath };
+        let links = if earlier == Earlier::MayBeUnderWay { Links::Refuse } else { Links::FollowBeneath };
         let (folders, noted) = (Folders::new(root, changed, manner, links), unfinished.of_a_worker());
         Self { folders, earlier, manner, noted, may_be_plain: plain::may_be_plain(manner), name: Vec::new() }
     }
@@ -156,6 +154,18 @@ impl<'a> Placer<'a> {
     fn parent<'p>(&mut self, path: &'p [u8]) -> Result<(Arc<Folder>, &'p [u8]), PlaceError> {
         let (parent, name) = split(path);
         Ok((self.folders.folder(parent)?, name))
+    }
+
+    /// The path that leads to where `path` does through no link, where links are followed on that.
+    pub fn path_without_links(&mut self, path: &[u8]) -> Option<Vec<u8>> {
+        let (folder, name) = self.parent(path).ok()?;
+        if path.is_empty() || !self.folders.have_followed_links() {
+            return None;
+        }
+        let real = self.folders.path_of(&folder, path.starts_with(b"/"))?;
+        let slash: &[u8] = if real.is_empty() || real == b"/" { b"" } else { b"/" };
+        let real = [&real, slash, name].concat();
+        (real != path).then_some(real)
     }
 
     /// Of what went: paths may have led through it.

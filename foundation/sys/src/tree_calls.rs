@@ -245,6 +245,11 @@ pub fn read_link(folder: BorrowedFd<'_>, name: &[u8]) -> io::Result<Vec<u8>> {
     Ok(target)
 }
 
+/// Where an open file or folder lies now, from the root of everything. Needs `/proc`. `(deleted)` stands behind what has gone.
+pub fn path_of(file: BorrowedFd<'_>) -> io::Result<Vec<u8>> {
+    read_link(rustix::fs::CWD, format!("/proc/thread-self/fd/{}", file.as_raw_fd()).as_bytes())
+}
+
 /// Makes a device or a named pipe; `mode` has the type.
 pub fn make_node(folder: BorrowedFd<'_>, name: &[u8], mode: u32, device: (u32, u32)) -> io::Result<()> {
     let device = libc::makedev(device.0, device.1);

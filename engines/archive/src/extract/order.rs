@@ -32,11 +32,24 @@ enum What {
 }
 
 /// LIMIT: paths that are remembered; what is on the disk already is forgotten then. Less than 2 MiB; what is under way at a time is a tenth of it.
+/// Links are not forgotten, so that many of them make it more: 48 MB a million.
 const SEEN_MAX: usize = 1 << 15;
 
+/// The ticket of what is never done: a way through a link leads elsewhere for good.
+const FOR_EVER: u64 = u64::MAX;
+
+/// Whether a link stands at a path on the disk, links on the way to it followed.
+pub type IsLink<'a> = Box<dyn Fn(&[u8]) -> bool + Send + 'a>;
+
 /// The paths of members that may be under way.
-pub struct Order {
+pub struct Order<'a> {
+    /// Asked of each folder that is gone into; none where no links were there before.
+    is_link: Option<IsLink<'a>>,
     seen: HashMap<u64, Seen, BuildNothing>,
+    /// How many of them are looked through for what can be forgotten.
+    seen_enough: usize,
+    /// The last chunk with a member whose way is not what its name says: while it is under way nobody knows which paths are the same as others.
+    led_astray: Option<u64>,
     /// Hashes that nobody can choose names for.
     keys: RandomState,
     /// The folders on the way to the member before, by hash. They are used by what is under way as long as they are here.
@@ -47,25 +60,37 @@ pub struct Order {
     sure: usize,
 }
 
-impl Default for Order {
-    fn default() -> Self {
+impl<'a> Order<'a> {
+    /// Of nothing yet.
+    pub fn new(is_link: Option<IsLink<'a>>) -> Self {
         let (seen, keys) = (HashMap::default(), RandomState::new());
-        Self { seen, keys, way: Way::default(), way_ticket: 0, sure: 0 }
+        Self {
+            is_link,
+            seen,
+            seen_enough: SEEN_MAX,
+            led_astray: None,
+            keys,
+            way: Way::default(),
+            way_ticket: 0,
+            sure: 0,
+        }
     }
-}
 
-impl Order {
     /// When `member`, of chunk `ticket`, is placed. Everything below ticket `done` is on the disk.
     pub fn when(&mut self, member: &Member, ticket: u64, done: u64) -> When {
-        if self.seen.len() > SEEN_MAX {
+        if self.seen.len() > self.seen_enough {
             self.seen.retain(|_, seen| seen.ticket >= done);
+            self.seen_enough = SEEN_MAX.max(2 * self.seen.len());
         }
         let what = if member.kind == Kind::Directory { What::Folder } else { What::NoFolder };
         let path = self.go_to(&member.path);
         let own = self.under_way(path, done).is_some_and(|seen| seen.max(what) > What::Folder);
         let way = self.way_is_unsure(done);
         let source = member.kind == Kind::HardLink && self.is_to_be_waited_for(&member.link, done);
-        let in_turn = own || way || source;
+        if way {
+            self.led_astray = Some(ticket);
+        }
+        let in_turn = own || way || source || self.led_astray.is_some_and(|ticket| ticket >= done);
         let when = if in_turn { When::InTurn } else { When::AtOnce };
         self.is_in(member, ticket, when);
         when
@@ -79,8 +104,8 @@ impl Order {
             (When::AtOnce, _) => What::NoFolder,
         };
         let path = self.go_to(&member.path);
-        self.way_ticket = ticket;
-        note(&mut self.seen, path, ticket, what);
+        self.way_ticket = self.way_ticket.max(ticket);
+        note(&mut self.seen, path, if member.kind == Kind::Symlink { FOR_EVER } else { ticket }, what);
         if member.kind == Kind::HardLink {
             // Whoever changes what it leads to, or the way to that, must wait for it.
             let mut hashes = way_to(&self.keys, &member.link).peekable();
@@ -95,15 +120,21 @@ impl Order {
 
     /// Goes to `path` and returns its hash. Folders that are left were used up to the chunk that used the way last.
     fn go_to(&mut self, path: &[u8]) -> u64 {
-        let Self { seen, way, way_ticket, keys, sure } = self;
+        let Self { seen, way, way_ticket, keys, sure, is_link, .. } = self;
         let ahead = way.leave_for(path, |folder| note(seen, folder, *way_ticket, What::Folder));
         *sure = way.depth().min(*sure);
         let mut hash = way.last().copied().unwrap_or_default();
+        let mut end = path.len() - ahead.len();
         let mut names = ahead.split(|&byte| byte == b'/').peekable();
         while let Some(name) = names.next() {
             hash = keys.hash_one((hash, name));
+            end += name.len();
             if names.peek().is_some() {
+                if is_link.as_ref().is_some_and(|is_link| is_link(&path[..end])) {
+                    note(seen, hash, FOR_EVER, What::NoFolder);
+                }
                 way.enter(name, hash);
+                end += 1;
             }
         }
         hash
@@ -145,7 +176,7 @@ fn way_to(keys: &RandomState, path: &[u8]) -> impl Iterator<Item = u64> {
 
 fn note(seen: &mut HashMap<u64, Seen, BuildNothing>, path: u64, ticket: u64, what: What) {
     let seen = seen.entry(path).or_insert(Seen { ticket, what });
-    *seen = Seen { ticket, what: seen.what.max(what) };
+    *seen = Seen { ticket: seen.ticket.max(ticket), what: seen.what.max(what) };
 }
 
 /// The keys are hashes already.
@@ -186,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_name_of_any_depth_costs_its_length() {
-        let mut order = Order::default();
+        let mut order = Order::new(None);
         let path = "d/".repeat(500_000);
         let deep = member(&format!("{path}x"), Kind::Regular);
         let ways = [b"a/b".as_slice(), b"a"].map(|path| way_to(&order.keys, path).collect::<Vec<_>>());
@@ -224,7 +255,7 @@ mod tests {
         let mut numbers = testkit::random::Random::seeded(5);
         let (mut waited, mut at_once) = (0, 0);
         for _ in 0..300 {
-            let (mut order, mut under_way, mut done) = (Order::default(), Vec::new(), 0);
+            let (mut order, mut under_way, mut done) = (Order::new(None), Vec::new(), 0);
             for ticket in 0..30_u64 {
                 let mut path = || {
                     let depth = 1 + numbers.below(3);
@@ -251,7 +282,7 @@ mod tests {
 
     #[test]
     fn members_that_have_nothing_to_do_with_each_other_go_at_once() {
-        let mut order = Order::default();
+        let mut order = Order::new(None);
         for (path, kind) in
             [("d", Kind::Directory), ("d/a", Kind::Regular), ("d/b", Kind::Symlink), ("e/f/g", Kind::Regular)]
         {
@@ -270,18 +301,23 @@ mod tests {
             (member("a", Kind::Symlink), member("a/b/c", Kind::Regular)),
             (member("a/b/c", Kind::Regular), member("a", Kind::Symlink)),
         ] {
-            let mut order = Order::default();
+            let mut order = Order::new(None);
             assert_eq!(order.when(&first, 1, 0), When::AtOnce);
             assert_eq!(order.when(&then, 2, 0), When::InTurn, "{first:?} {then:?}");
-            let mut order = Order::default();
+            let mut order = Order::new(None);
             assert_eq!(order.when(&first, 1, 0), When::AtOnce);
-            assert_eq!(order.when(&then, 3, 2), When::AtOnce, "what is on the disk need not be waited for");
+            let when = if first.kind == Kind::Symlink { When::InTurn } else { When::AtOnce };
+            assert_eq!(
+                order.when(&then, 3, 2),
+                when,
+                "what is on the disk need not be waited for, but links lead elsewhere for good"
+            );
         }
     }
 
     #[test]
     fn what_goes_in_turn_makes_what_depends_on_it_go_in_turn() {
-        let mut order = Order::default();
+        let mut order = Order::new(None);
         order.when(&member("d", Kind::Regular), 1, 0);
         assert_eq!(order.when(&member("d", Kind::Directory), 2, 0), When::InTurn);
         assert_eq!(order.when(&member("d/x", Kind::Regular), 3, 0), When::InTurn);
@@ -290,12 +326,25 @@ mod tests {
 
     #[test]
     fn a_hard_link_waits_for_what_it_leads_to_and_is_waited_for() {
-        let mut order = Order::default();
+        let mut order = Order::new(None);
         let link = Member { link: b"a".to_vec(), ..member("b", Kind::HardLink) };
         order.when(&member("a", Kind::Regular), 1, 0);
         assert_eq!(order.when(&link, 1, 0), When::InTurn);
-        let mut order = Order::default();
+        let mut order = Order::new(None);
         assert_eq!(order.when(&link, 1, 0), When::AtOnce, "it is on the disk, or will never be");
         assert_eq!(order.when(&member("a", Kind::Regular), 2, 0), When::InTurn);
+    }
+
+    #[test]
+    fn nobody_overtakes_what_goes_through_a_link() {
+        let mut order = Order::new(Some(Box::new(|path| path == b"there/before")));
+        order.when(&member("link", Kind::Symlink), 1, 0);
+        assert_eq!(order.when(&member("d/x", Kind::Regular), 2, 0), When::AtOnce);
+        // Long after it was made.
+        assert_eq!(order.when(&member("link/x", Kind::Regular), 9, 8), When::InTurn);
+        assert_eq!(order.when(&member("d/x", Kind::Regular), 10, 9), When::InTurn, "it may be the same");
+        assert_eq!(order.when(&member("d/y", Kind::Regular), 11, 10), When::AtOnce, "what is the same is there");
+        assert_eq!(order.when(&member("there/before/x", Kind::Regular), 12, 11), When::InTurn);
+        assert_eq!(order.when(&member("e", Kind::Regular), 12, 11), When::InTurn);
     }
 }

@@ -13,7 +13,7 @@ use crate::source::{FileSource, Source};
 use crew::pipeline::Cut;
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of data that one chunk takes out of a file: what stays in the second-level cache between being read and written.
 const STRETCH_BYTES: u64 = 512 << 10;
@@ -153,7 +153,7 @@ pub struct Slicer<'a> {
     feed: Feed,
     reader: Reader,
     chooser: Box<dyn Chooser + 'a>,
-    order: Order,
+    order: Arc<Mutex<Order<'a>>>,
     ticket: u64,
     done: Arc<AtomicU64>,
     /// A member that did not fit into the chunk before, or whose data go on.
@@ -165,9 +165,14 @@ pub struct Slicer<'a> {
 
 impl<'a> Slicer<'a> {
     /// From the beginning of an archive on.
-    pub fn new(feed: Feed, rules: Rules, chooser: Box<dyn Chooser + 'a>, done: Arc<AtomicU64>) -> Self {
+    pub fn new(
+        feed: Feed,
+        rules: Rules,
+        chooser: Box<dyn Chooser + 'a>,
+        order: Arc<Mutex<Order<'a>>>,
+        done: Arc<AtomicU64>,
+    ) -> Self {
         let reader = Reader::new(rules, &feed);
-        let order = Order::default();
         Self { feed, reader, chooser, order, ticket: 0, done, current: None, ended: false, failed: None }
     }
 
@@ -229,7 +234,8 @@ impl<'a> Slicer<'a> {
         if let Some(mut current) = self.current.take() {
             if current.ticket != self.ticket {
                 current.ticket = self.ticket;
-                self.order.is_in(&current.member, self.ticket, current.when);
+                let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+                order.is_in(&current.member, self.ticket, current.when);
             }
             return Ok(Some(current));
         }
@@ -269,7 +275,8 @@ impl<'a> Slicer<'a> {
                 }
             }
             // ORDER: Acquire pairs with the Release of whoever has placed what this says is there.
-            let when = self.order.when(&member, self.ticket, self.done.load(Ordering::Acquire));
+            let done = self.done.load(Ordering::Acquire);
+            let when = self.order.lock().unwrap_or_else(PoisonError::into_inner).when(&member, self.ticket, done);
             let name = Name::new(&name, &member.path);
             return Ok(Some(Current {
                 member: Arc::new(member),

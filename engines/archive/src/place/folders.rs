@@ -143,6 +143,11 @@ impl<'a> Folders<'a> {
         self.root.has_followed_links()
     }
 
+    /// Where an open folder lies ([`Root::path_of`]).
+    pub fn path_of(&self, folder: &Folder, is_absolute: bool) -> Option<Vec<u8>> {
+        self.root.path_of(folder.as_fd(), is_absolute)
+    }
+
     /// The folder at `path`; it and those above are made where they are missing.
     pub fn folder(&mut self, path: &[u8]) -> Result<Arc<Folder>, PlaceError> {
         self.find(path, Missing::Make)

@@ -60,6 +60,34 @@ impl Root {
         self.followed.load(Ordering::Relaxed)
     }
 
+    /// Whether nothing is in it, as far as can be seen.
+    pub fn is_empty(&self) -> bool {
+        let is_a_folders_own = |name: &std::ffi::CStr| matches!(name.to_bytes(), b"." | b"..");
+        let listed = rustix::fs::Dir::read_from(&self.folder);
+        listed
+            .is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(|entry| is_a_folders_own(entry.file_name()))))
+    }
+
+    /// Whether a link stands at `path`.
+    pub fn has_link(&self, path: &[u8]) -> bool {
+        tree_calls::status_at(self.folder.as_fd(), path).is_ok_and(|there| there.is_symlink())
+    }
+
+    /// Where an open folder lies, from the root of everything or from this one: a path through no link. None where `/proc` does not tell, or it was moved.
+    pub fn path_of(&self, folder: BorrowedFd<'_>, is_absolute: bool) -> Option<Vec<u8>> {
+        let whole = tree_calls::path_of(folder).ok()?;
+        let path = if is_absolute {
+            whole
+        } else {
+            let root = tree_calls::path_of(self.folder.as_fd()).ok()?;
+            let below = if root == b"/" { whole.as_slice() } else { whole.strip_prefix(root.as_slice())? };
+            if below.is_empty() { Vec::new() } else { below.strip_prefix(b"/")?.to_vec() }
+        };
+        let there = self.open_folder(&path, Links::Refuse).ok()?;
+        let [one, other] = [there.as_fd(), folder].map(tree_calls::status_of);
+        matches!((one, other), (Ok(one), Ok(other)) if (one.dev, one.ino) == (other.dev, other.ino)).then_some(path)
+    }
+
     /// The directory once more.
     pub fn again(&self) -> io::Result<OwnedFd> {
         self.folder.try_clone()

@@ -273,11 +273,11 @@ impl Ways {
         mut pause: impl FnMut(),
     ) -> Result<u64, Failed> {
         let mut at = from;
-        let length = bytes.status.bytes();
         while at < to {
             let (data, hole) = match segment(bytes, at) {
                 Segment::Data { from, to: end } => (from, end.min(to)),
-                Segment::Nothing => return Ok(length.max(at).min(to)),
+                // The rest is a hole, unless somebody has cut it off meanwhile.
+                Segment::Nothing => return Ok(length_of(bytes.source)?.max(at).min(to)),
                 Segment::Unknown => (at, to),
             };
             at = data;
@@ -299,6 +299,10 @@ impl Ways {
         }
         Ok(at)
     }
+}
+
+fn length_of(source: BorrowedFd<'_>) -> Result<u64, Failed> {
+    sys::entry::status_of(source).map(|status| status.bytes()).map_err(Failed::Reading)
 }
 
 enum Segment {

@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crew::scatter::{Branch, Grown};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sys::at_offset::report_late_errors;
 use sys::entry::{self, Follow, Kind, Status, Target, flags};
 use sys::own_table::HandedFd;
@@ -43,6 +43,8 @@ pub struct Large {
     slot: Arc<Slot>,
     backup: Option<PutBack>,
     has_failed: AtomicBool,
+    /// Where the source ended, if that was before it was to: somebody has made it shorter meanwhile.
+    ended_at: AtomicU64,
 }
 
 /// Whether a file may be copied in pieces.
@@ -105,6 +107,7 @@ impl Large {
             slot,
             backup,
             has_failed: AtomicBool::new(false),
+            ended_at: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -155,7 +158,12 @@ impl Large {
         let copied = run.ways.copy_range(&self.bytes(run), buffer.bytes(), from, to, || branch.yield_point());
         branch.scratch.buffer = buffer;
         match copied {
-            Ok(end) => branch.scratch.counts.bytes += end - from,
+            Ok(end) => {
+                branch.scratch.counts.bytes += end - from;
+                if end < to {
+                    self.ended_at.fetch_min(end, Ordering::AcqRel);
+                }
+            }
             Err(failed) => self.fail(run, failed, branch),
         }
     }
@@ -164,6 +172,14 @@ impl Large {
     fn reach(&self) -> Result<(), Failed> {
         self.source.reach().map_err(Failed::Reading)?;
         self.target.reach().map(drop).map_err(Failed::Writing)
+    }
+
+    /// COMPAT: what was cut off while it was copied is copied up to there, as by one hand that comes to the end.
+    fn end_where_the_source_ended(&self) -> Result<(), Failed> {
+        match self.ended_at.load(Ordering::Acquire) {
+            u64::MAX => Ok(()),
+            end => rustix::fs::ftruncate(&self.target, end).map_err(|error| Failed::Writing(error.into())),
+        }
     }
 
     /// Whether anything went wrong with its bytes.
@@ -197,7 +213,7 @@ impl Large {
 
     /// All pieces are there.
     pub fn finish<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) {
-        if let Err(failed) = self.reach() {
+        if let Err(failed) = self.reach().and_then(|()| self.end_where_the_source_ended()) {
             self.fail(run, failed, branch);
         }
         if self.has_failed() {
