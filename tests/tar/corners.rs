@@ -131,3 +131,17 @@ fn a_packed_pipe_is_planned_for_what_the_option_says() {
         assert!(shown.contains(&format!("out of a decoder of {name}")), "{shown}");
     }
 }
+
+#[test]
+fn a_signal_while_members_are_added_leaves_the_archive_as_it_was() {
+    let place = Place::new();
+    let script = "mkdir t; for i in 1 2 3 4 5 6 7 8; do head -c 5000000 /dev/urandom > t/$i; done; $mh tar -cf old.tar t/1; size=$(stat -c %s old.tar)
+        for hands in 1 2 64; do for signal in TERM HUP; do
+            cp old.tar a.tar; $mh tar --hands $hands -rf a.tar t & while [ $(stat -c %s a.tar) = $size ]; do :; done; kill -$signal $!; wait $!
+            [ $? -gt 128 ] || echo too late; cmp -s old.tar a.tar || echo changed
+        done; done";
+    let ran = place.shell(script);
+    let (out, told) = (String::from_utf8_lossy(&ran.stdout).into_owned(), said(&ran));
+    let late = out.matches("too late").count();
+    assert!(late < 6 && out.matches("changed").count() <= late && !told.contains("File too large"), "{out}{told}");
+}

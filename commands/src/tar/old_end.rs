@@ -2,10 +2,10 @@
 
 use crate::context::Context;
 use ::archive::write::end_archive;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The end of what was there.
 #[derive(Clone)]
@@ -15,7 +15,8 @@ pub struct OldEnd {
     pub base: u64,
     /// A file without a byte is no archive, but others can be added to it.
     was_empty: bool,
-    is_left: Arc<AtomicBool>,
+    /// Whether it is the archive's end no more. Held by whoever decides that.
+    is_left: Arc<Mutex<bool>>,
 }
 
 impl OldEnd {
@@ -24,7 +25,7 @@ impl OldEnd {
         let was_empty = file.metadata()?.len() == 0;
         let noted = Self { file, base, was_empty, is_left: Arc::default() };
         let at_signals = noted.clone();
-        context.last_acts.add(move || at_signals.put_back());
+        context.last_acts.add(move || at_signals.put_back_for_good());
         Ok(noted)
     }
 
@@ -35,25 +36,50 @@ impl OldEnd {
 
     /// What was written behind it goes.
     pub fn put_back(&self) {
-        if self.is_left.load(Ordering::Acquire) {
+        self.cut(*self.is_left());
+    }
+
+    /// As above, for a process that ends: what other threads still write comes no more, and none of them goes on from here. The kernel looks at the
+    /// limit with the file's lock held, which cutting it off takes as well.
+    fn put_back_for_good(&self) {
+        let is_left = self.is_left();
+        let limit = getrlimit(Resource::Fsize);
+        let end = self.base + self.end_mark().len() as u64;
+        if !*is_left && limit.current.is_none_or(|current| current > end) {
+            let _else_they_go_on = setrlimit(Resource::Fsize, Rlimit { current: Some(end), ..limit });
+        }
+        self.cut(*is_left);
+        std::mem::forget(is_left);
+    }
+
+    fn cut(&self, is_left: bool) {
+        if is_left {
             return;
         }
+        let cut = self.file.set_len(self.base);
+        let _told_by_the_failure =
+            cut.and_then(|()| sys::at_offset::write_all_at(&self.file, &self.end_mark(), self.base));
+    }
+
+    fn is_left(&self) -> MutexGuard<'_, bool> {
+        self.is_left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end_mark(&self) -> Vec<u8> {
         let mut mark = Vec::new();
         if !self.was_empty {
             end_archive(self.base, &mut mark);
         }
-        let cut = self.file.set_len(self.base);
-        let _told_by_the_failure = cut.and_then(|()| sys::at_offset::write_all_at(&self.file, &mark, self.base));
+        mark
     }
 
     /// The archive is complete with `bytes` behind the old end, and ends there.
     pub fn leave(&self, bytes: u64) -> io::Result<()> {
+        let mut is_left = self.is_left();
         // What stood behind the old end mark is no part of it.
         let ended = self.file.set_len(self.base + bytes).and_then(|()| sys::at_offset::report_late_errors(&*self.file));
-        match &ended {
-            Ok(()) => self.is_left.store(true, Ordering::Release),
-            Err(_) => self.put_back(),
-        }
+        *is_left = ended.is_ok();
+        self.cut(*is_left);
         ended
     }
 }
