@@ -106,7 +106,7 @@ pub struct CpArgs {
 
     /// Copy into this folder
     #[arg(short = 't', long, value_name = "DIR", conflicts_with = "no_target_directory", hide_short_help = true)]
-    target_directory: Option<OsString>,
+    target_directory: Vec<OsString>,
 
     /// The target is the copy's own name, also if it is a folder
     #[arg(short = 'T', long, hide_short_help = true)]
@@ -329,7 +329,7 @@ fn names(args: &CpArgs) -> jobs::Names {
     };
     jobs::Names {
         files: args.files.iter().map(strip).collect(),
-        folder: args.target_directory.as_ref().map(|folder| folder.clone().into_vec()),
+        folders: args.target_directory.iter().map(|folder| folder.clone().into_vec()).collect(),
         target: if args.no_target_directory { jobs::TargetIs::OwnName } else { jobs::TargetIs::AsFound },
         layout: if args.parents { jobs::Layout::WholePaths } else { jobs::Layout::LastParts },
         repeats: jobs::Repeats::Refused,

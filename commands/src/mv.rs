@@ -59,7 +59,7 @@ struct MvArgs {
 
     /// Move into this folder
     #[arg(short = 't', long, value_name = "DIR", conflicts_with = "no_target_directory")]
-    target_directory: Option<OsString>,
+    target_directory: Vec<OsString>,
 
     /// The target is the new name itself, also if it is a folder
     #[arg(short = 'T', long)]
@@ -164,7 +164,7 @@ fn names(args: &MvArgs) -> Names {
     };
     Names {
         files: args.files.iter().map(strip).collect(),
-        folder: args.target_directory.as_ref().map(|folder| folder.clone().into_vec()),
+        folders: args.target_directory.iter().map(|folder| folder.clone().into_vec()).collect(),
         target: if args.no_target_directory { TargetIs::OwnName } else { TargetIs::AsFound },
         layout: Layout::LastParts,
         // Each is moved after the one before it, as it is then.

@@ -16,8 +16,8 @@ use transfer::operand::{folder_of, last_part, trimmed};
 pub struct Names {
     /// All arguments.
     pub files: Vec<Vec<u8>>,
-    /// `-t`.
-    pub folder: Option<Vec<u8>>,
+    /// What `-t` named, each time that it was there.
+    pub folders: Vec<Vec<u8>>,
     /// What the last argument is.
     pub target: TargetIs,
     /// What copies in a folder are called.
@@ -64,14 +64,15 @@ pub struct Found {
 /// Finds the jobs.
 pub fn find(context: &Context, words: &Words, names: &Names) -> Result<Found, Failure> {
     let mut files = names.files.clone();
-    let folder = match &names.folder {
-        Some(folder) => {
+    let folder = match names.folders.as_slice() {
+        [_, _, ..] => return Err(refuse(words, "multiple target directories specified")),
+        [folder] => {
             is_folder(folder).map_err(|error| {
                 refuse(words, &format!("target directory {}: {}", shown(folder), trees::cause(&error)))
             })?;
             Some(folder.clone())
         }
-        None => last_as_folder(context, words, names, &mut files)?,
+        [] => last_as_folder(context, words, names, &mut files)?,
     };
     if files.is_empty() {
         return Err(trees::usage(context, "missing file operand"));
