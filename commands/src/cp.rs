@@ -12,8 +12,8 @@ use crate::registry::{Entry, Group, Signals};
 use crate::report::show_plan;
 use crate::shared_args::SharedArgs;
 use crate::trees::width::{self, Bound};
-use crate::trees::{self, Outset, TreeReport, Words};
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use crate::trees::{self, Outset, TreeReport, Words, choices};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::plan::Plan;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
@@ -129,13 +129,13 @@ pub struct CpArgs {
     copy_contents: bool,
 
     /// Share blocks: auto, always or never
-    #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always",
+    #[arg(long, value_parser = choices::shown(&manner::REFLINK), value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always",
           hide_short_help = true)]
-    reflink: Option<When>,
+    reflink: Option<String>,
 
     /// Make holes: auto (where there were some), always (for zeros) or never
-    #[arg(long, value_enum, value_name = "WHEN", hide_short_help = true)]
-    sparse: Option<When>,
+    #[arg(long, value_parser = choices::shown(&manner::SPARSE), value_name = "WHEN", hide_short_help = true)]
+    sparse: Option<String>,
 
     /// Put the whole path of each FILE below the target folder
     #[arg(long, hide_short_help = true)]
@@ -190,17 +190,6 @@ pub struct CpArgs {
     /// Hands, priority, plan and report.
     #[command(flatten)]
     shared: SharedArgs,
-}
-
-/// When, or where that can be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum When {
-    /// Where it pays
-    Auto,
-    /// In any case
-    Always,
-    /// Not at all
-    Never,
 }
 
 fn command() -> Command {

@@ -1,6 +1,7 @@
 //! What `mh cp`, `mh rm` and `mh mv` have in common: hands, progress, lines in GNU's words, questions, the report.
 //! Knows no option of any of them.
 
+pub mod choices;
 pub mod width;
 
 use crate::context::{Context, HeldSignals, signal_failure};

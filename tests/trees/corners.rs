@@ -171,6 +171,10 @@ fn nothing_is_lost_where_gnu_loses_nothing() {
         "ln -s t linkt; cp -r d linkt",
         "cp -b -n a b",
         "mv -b -n a b",
+        // What the environment says may be cut short, too.
+        "export VERSION_CONTROL=num; cp -b a b",
+        "export VERSION_CONTROL=n; cp -b a b",
+        "export VERSION_CONTROL=foo; mv -b a b",
         "rm -r d/f d",
         "rm -r d/e/g d/e d",
         "rm -r nowhere d",

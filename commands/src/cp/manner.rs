@@ -1,9 +1,9 @@
 //! What the options of `mh cp` ask for together, as the engine takes it.
 
-use super::{CpArgs, When};
+use super::CpArgs;
 use crate::context::{Context, variable};
 use crate::failure::Failure;
-use crate::trees;
+use crate::trees::{self, choices};
 use clap::ArgMatches;
 use std::os::unix::ffi::OsStringExt;
 use transfer::copy::{
@@ -30,6 +30,47 @@ const KEEP_NOTHING: Keep = Keep {
     attributes: Attribute::Leave,
     context: false,
 };
+
+/// `--sparse`.
+pub const SPARSE: [(&str, Sparse); 3] = [("never", Sparse::Never), ("auto", Sparse::Auto), ("always", Sparse::Always)];
+
+/// `--reflink`.
+pub const REFLINK: [(&str, Reflink); 3] =
+    [("auto", Reflink::Auto), ("always", Reflink::Always), ("never", Reflink::Never)];
+
+/// What `--preserve` and `--no-preserve` name.
+const PARTS: [(&str, Part); 7] = [
+    ("mode", Part::Mode),
+    ("timestamps", Part::Times),
+    ("ownership", Part::Owner),
+    ("links", Part::Links),
+    ("context", Part::Context),
+    ("xattr", Part::Attributes),
+    ("all", Part::All),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Mode,
+    Times,
+    Owner,
+    Links,
+    Context,
+    Attributes,
+    All,
+}
+
+/// `--backup`; none make no backups.
+const BACKUPS: [(&str, Option<BackupNames>); 8] = [
+    ("none", None),
+    ("off", None),
+    ("simple", Some(BackupNames::Simple)),
+    ("never", Some(BackupNames::Simple)),
+    ("existing", Some(BackupNames::AsBefore)),
+    ("nil", Some(BackupNames::AsBefore)),
+    ("numbered", Some(BackupNames::Numbered)),
+    ("t", Some(BackupNames::Numbered)),
+];
 
 /// What `args` ask for.
 pub fn of(context: &Context, args: &CpArgs, matches: &ArgMatches) -> Result<Manner, Failure> {
@@ -73,15 +114,13 @@ pub fn of(context: &Context, args: &CpArgs, matches: &ArgMatches) -> Result<Mann
         backup: backup(context, backup_wanted, args.suffix.as_ref())?,
         skip_same: if args.resume { Some(Same::Usual) } else { args.skip_same.as_ref().map(same) },
         verify: args.verify.as_ref().map(same),
-        sparse: match args.sparse {
-            None | Some(When::Auto) => Sparse::Auto,
-            Some(When::Always) => Sparse::Always,
-            Some(When::Never) => Sparse::Never,
+        sparse: match &args.sparse {
+            None => Sparse::Auto,
+            Some(when) => choices::choose(context, when, "--sparse", &SPARSE)?,
         },
-        reflink: match args.reflink {
-            None | Some(When::Auto) => Reflink::Auto,
-            Some(When::Always) => Reflink::Always,
-            Some(When::Never) => Reflink::Never,
+        reflink: match &args.reflink {
+            None => Reflink::Auto,
+            Some(when) => choices::choose(context, when, "--reflink", &REFLINK)?,
         },
         one_file_system: args.one_file_system,
         contents: args.copy_contents,
@@ -121,23 +160,19 @@ fn set(context: &Context, keep: &mut Keep, list: &str, option: &str) -> Result<(
     let value = option == "--preserve";
     let attributes = |wanted| if value { wanted } else { Attribute::Leave };
     for word in list.split(',') {
-        match word {
-            "mode" => (keep.mode, keep.forgets_mode) = (value, !value),
-            "ownership" => keep.owner = value,
-            "timestamps" => keep.times = value,
-            "links" => keep.links = value,
-            "context" => keep.context = value,
-            "xattr" => keep.attributes = attributes(Attribute::Require),
+        match choices::choose(context, word, option, &PARTS)? {
+            Part::Mode => (keep.mode, keep.forgets_mode) = (value, !value),
+            Part::Owner => keep.owner = value,
+            Part::Times => keep.times = value,
+            Part::Links => keep.links = value,
+            Part::Context => keep.context = value,
+            Part::Attributes => keep.attributes = attributes(Attribute::Require),
             // Attributes that were named before are still told of.
-            "all" if value && keep.attributes == Attribute::Require => {
+            Part::All if value && keep.attributes == Attribute::Require => {
                 *keep = Keep { attributes: Attribute::Require, ..KEEP_ALL }
             }
-            "all" if value => *keep = KEEP_ALL,
-            "all" => *keep = Keep { forgets_mode: true, ..KEEP_NOTHING },
-            _ => {
-                let message = format!("invalid argument {} for '{option}'", trees::shown(word.as_bytes()));
-                return Err(trees::usage(context, &message));
-            }
+            Part::All if value => *keep = KEEP_ALL,
+            Part::All => *keep = Keep { forgets_mode: true, ..KEEP_NOTHING },
         }
     }
     Ok(())
@@ -161,20 +196,16 @@ pub fn backup(
     if how.is_none() && suffix.is_none() {
         return Ok(None);
     }
-    let control = match how {
-        Some(how) if !how.is_empty() => how.to_owned(),
-        _ => variable("VERSION_CONTROL").and_then(|value| value.into_string().ok()).unwrap_or_default(),
+    let environment = variable("VERSION_CONTROL").and_then(|value| value.into_string().ok());
+    let (control, option) = match how {
+        Some(how) if !how.is_empty() => (how.to_owned(), "backup type"),
+        _ => (environment.unwrap_or_default(), "$VERSION_CONTROL"),
     };
     let names = match control.as_str() {
-        "none" | "off" => return Ok(None),
-        "numbered" | "t" => BackupNames::Numbered,
-        "" | "existing" | "nil" => BackupNames::AsBefore,
-        "simple" | "never" => BackupNames::Simple,
-        _ => {
-            let message = format!("invalid argument {} for 'backup type'", trees::shown(control.as_bytes()));
-            return Err(trees::usage(context, &message));
-        }
+        "" => Some(BackupNames::AsBefore),
+        control => choices::choose(context, control, option, &BACKUPS)?,
     };
+    let Some(names) = names else { return Ok(None) };
     let suffix = suffix.cloned().or_else(|| variable("SIMPLE_BACKUP_SUFFIX")).map(OsStringExt::into_vec);
     let suffix = suffix.filter(|suffix| !suffix.is_empty() && !suffix.contains(&b'/')).unwrap_or_else(|| b"~".to_vec());
     Ok(Some(Backup { names, suffix }))

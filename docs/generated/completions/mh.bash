@@ -156,7 +156,7 @@ _mh() {
                     return 0
                     ;;
                 --sparse)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "never auto always" -- "${cur}"))
                     return 0
                     ;;
                 --backup)

@@ -268,12 +268,12 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -s h -l help -d 'Print help
 complete -c mh -n "__fish_mh_using_subcommand cp" -l preserve -d 'Keep these: mode, ownership, timestamps, links, xattr, context, all' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -l no-preserve -d 'Do not keep these' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -s t -l target-directory -d 'Copy into this folder' -r
-complete -c mh -n "__fish_mh_using_subcommand cp" -l reflink -d 'Share blocks: auto, always or never' -r -f -a "auto\t'Where it pays'
-always\t'In any case'
-never\t'Not at all'"
-complete -c mh -n "__fish_mh_using_subcommand cp" -l sparse -d 'Make holes: auto (where there were some), always (for zeros) or never' -r -f -a "auto\t'Where it pays'
-always\t'In any case'
-never\t'Not at all'"
+complete -c mh -n "__fish_mh_using_subcommand cp" -l reflink -d 'Share blocks: auto, always or never' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c mh -n "__fish_mh_using_subcommand cp" -l sparse -d 'Make holes: auto (where there were some), always (for zeros) or never' -r -f -a "never\t''
+auto\t''
+always\t''"
 complete -c mh -n "__fish_mh_using_subcommand cp" -l backup -d 'Keep files that would be written over: none, numbered, existing or simple' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -s S -l suffix -d 'Put this behind the names of backups' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -l verify -d 'Read back what was written and compare: byte by byte, or by BLAKE3' -r -f -a "bytes\t''
