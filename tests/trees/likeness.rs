@@ -289,12 +289,55 @@ fn complaints_and_exit_codes_are_gnu_s() {
         "rm -f a/",
         "rm -di d < /dev/null",
         "rm -di e < /dev/null",
+        "cp -T a linkd",
+        "cp -fT a linkd",
+        "cp -nT a linkd",
+        "cp -iT a linkd < /dev/null",
+        "cp -bT a linkd",
+        "cp -lT a linkd",
+        "cp -lfT a linkd",
+        "cp -T --remove-destination a linkd",
+        "cp -T --attributes-only a linkd",
+        "cp -dT dangling linkd",
+        "cp a loop",
+        "cp -n a loop",
+        "cp -u a loop",
+        "cp -d a loop",
+        "cp -f a loop",
+        "cp -fn a loop",
+        "cp -b a loop",
+        "cp --remove-destination a loop",
+        "cp -t d -t e a",
+        "cp -t nowhere -t e a",
+        "mv -t d -t e a",
+        "cp -r --attributes-only fifo a",
+        "cp --backup=num a b",
+        "cp --backup=o a b",
+        "cp --backup=ni a b",
+        "cp --backup=n a b",
+        "cp --backup=foo a b",
+        "mv --backup=num a b",
+        "mv --backup=n a b",
+        "cp --preserve=mo,ti a b",
+        "cp --preserve=own a b",
+        "cp --preserve=x a b",
+        "cp --preserve=foo a b",
+        "cp --preserve= a b",
+        "cp --no-preserve=m a b",
+        "cp --no-preserve=mode, a b",
+        "cp --sparse=al a b",
+        "cp --sparse=n a b",
+        "cp --sparse=a a b",
+        "cp --reflink=au a b",
+        "cp --reflink=nev a b",
+        "cp --reflink=a a b",
+        "cp --reflink=foo a b",
     ];
     for case in cases {
         let ends = ["", "$mh "].map(|program| {
             let place = Place::new();
             place.write("a", "one").write("b", "two").write("d/f", "x").write("d/g/h", "y").write("d2/a/z", "z");
-            succeeds(&place, "mkdir e; ln -s nowhere2 dangling; ln a hard; ln -s d linkd; touch -d '2001-01-01' a");
+            succeeds(&place, "mkdir e; ln -s nowhere2 dangling; ln a hard; ln -s d linkd; ln -s loop loop; mkfifo fifo; touch -d '2001-01-01' a");
             let outcome = place.shell(&format!("{program}{case}"));
             let text = said(&outcome).replace("mh cp", "cp").replace("mh rm", "rm").replace("mh mv", "mv");
             let mut tree: Vec<_> = super::described::describe(place.folder()).into_keys().collect();

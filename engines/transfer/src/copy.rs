@@ -291,6 +291,17 @@ pub enum MakeWhat {
     Special,
 }
 
+impl MakeWhat {
+    /// What is made by name of something of this kind.
+    fn by_name(kind: Kind) -> Self {
+        match kind {
+            Kind::File | Kind::Link => Self::Link,
+            Kind::Fifo => Self::Fifo,
+            _ => Self::Special,
+        }
+    }
+}
+
 /// Who is asked and told. Called from many threads.
 pub trait Listener: Sync {
     /// Whether the existing `target` may be written over.

@@ -3,6 +3,7 @@
 use super::item::{Item, is_same};
 use super::tree::{Place, Run};
 use super::{Backup, BackupNames, Complaint, Existing, FollowLinks, Make, MakeWhat, Same};
+use crate::finding::number;
 use crate::folder::{Listed, list_buffer, list_some};
 use crate::operand::Parent;
 use crew::scatter::Branch;
@@ -64,7 +65,18 @@ impl Run<'_> {
             Err(error) => return Err(Complaint::Stat(error)),
         };
         let path = || item.target_path(self);
-        if self.copying.manner.existing == Existing::Stays {
+        let manner = self.copying.manner;
+        let is_named = matches!(item.place, Place::Top(_));
+        let has_bytes = source.is_some() || (manner.make == Make::Attributes && status.kind() == Kind::File);
+        let meant = if there.kind() == Kind::Link && is_named && has_bytes && !manner.remove_first {
+            match self.leads_to(item, &there)? {
+                Some(meant) => meant,
+                None => return Ok(Decision::IsGone(None)),
+            }
+        } else {
+            there
+        };
+        if manner.existing == Existing::Stays {
             return Ok(Decision::Skip);
         }
         if there.kind() == Kind::Folder {
@@ -73,21 +85,9 @@ impl Run<'_> {
             }
             return Err(Complaint::OtherOverFolder(path()));
         }
-        let manner = self.copying.manner;
-        let is_named = matches!(item.place, Place::Top(_));
-        let has_bytes = source.is_some() || (manner.make == Make::Attributes && status.kind() == Kind::File);
-        let mut meant = there;
-        if there.kind() == Kind::Link && is_named && has_bytes && !manner.remove_first {
-            // COMPAT: a target that was typed is followed, unless it leads nowhere; then it may become a backup.
-            meant = match entry::status_at(parent, item.target_name, Follow::Yes) {
-                Ok(meant) => meant,
-                Err(_) if manner.backup.is_some() => there,
-                Err(_) => return Err(Complaint::Dangling(path())),
-            };
-        }
         if meant.identity() == status.identity() || there.identity() == status.identity() {
             // COMPAT: another name of the same file may go, where the target's name is to be made anew.
-            let is_renewed = self.copying.manner.remove_first || self.copying.manner.backup.is_some();
+            let is_renewed = manner.remove_first || manner.backup.is_some();
             if !is_renewed || is_same_name(item) {
                 return Err(Complaint::SameFile(path()));
             }
@@ -104,10 +104,14 @@ impl Run<'_> {
         if let Some(backup) = &manner.backup {
             return self.make_way(item, status, backup, branch);
         }
+        if meant.kind() == Kind::Folder {
+            return Err(Complaint::OtherOverFolder(path()));
+        }
         let is_renewed = manner.remove_first || self.must_go(status, &meant);
         if manner.make != Make::Copies && !has_bytes && !is_renewed && !manner.force {
             // COMPAT: where no bytes are copied, nothing takes the place of something else unless that was asked for.
-            return Err(Complaint::Make(MakeWhat::Link, path(), Errno::EXIST.into()));
+            let what = MakeWhat::by_name(status.kind());
+            return Err(Complaint::Make(what, path(), Errno::EXIST.into()));
         }
         let is_plain = there.kind() == Kind::File && has_bytes;
         let is_through = is_named
@@ -122,6 +126,29 @@ impl Run<'_> {
             return Ok(Decision::IsGone(None));
         }
         Ok(Decision::WriteOver(if is_plain { Over::File } else { Over::Through }))
+    }
+
+    /// COMPAT: a target that was typed is followed, unless it leads nowhere; then it may become a backup. None where it had to go.
+    fn leads_to(&self, item: &Item<'_>, link: &Status) -> Result<Option<Status>, Complaint> {
+        let manner = self.copying.manner;
+        let error = match entry::status_at(item.target.as_fd(), item.target_name, Follow::Yes) {
+            Ok(meant) => return Ok(Some(meant)),
+            Err(error) => error,
+        };
+        let is_dangling = error.kind() == io::ErrorKind::NotFound;
+        if manner.backup.is_some() || (is_dangling && manner.existing == Existing::Stays) {
+            return Ok(Some(*link));
+        }
+        if is_dangling {
+            return Err(Complaint::Dangling(item.target_path(self)));
+        }
+        // COMPAT: a link that leads round in a circle goes if it may, whatever else is asked for.
+        if !manner.force || number(&error) != Errno::LOOP.raw_os_error() {
+            return Err(Complaint::StatTarget(item.target_path(self), error));
+        }
+        self.displace(item)?;
+        self.tell_removed(item);
+        Ok(None)
     }
 
     /// Removes what has the copy's name.

@@ -542,18 +542,18 @@ impl Run<'_> {
 
     fn make_by_name(&self, item: &Item<'_>, status: &Status, branch: &mut Branch<'_, Self>) -> Result<bool, Complaint> {
         let parent = item.target.as_fd();
-        let (what, make): (MakeWhat, Box<dyn Fn() -> io::Result<()>>) = match status.kind() {
+        let make: Box<dyn Fn() -> io::Result<()>> = match status.kind() {
             Kind::Link => {
                 let leads_to = entry::read_link_at(item.source, item.name).map_err(Complaint::Read)?;
-                (MakeWhat::Link, Box::new(move || entry::make_link_at(&leads_to, parent, item.target_name)))
+                Box::new(move || entry::make_link_at(&leads_to, parent, item.target_name))
             }
-            kind => {
+            _ => {
                 let mode = status.whole_mode() & !0o7777 | self.copying.manner.keep.mode_of(status) & 0o700;
                 let device = status.special_device();
-                let what = if kind == Kind::Fifo { MakeWhat::Fifo } else { MakeWhat::Special };
-                (what, Box::new(move || entry::make_node_at(parent, item.target_name, mode, device)))
+                Box::new(move || entry::make_node_at(parent, item.target_name, mode, device))
             }
         };
+        let what = MakeWhat::by_name(status.kind());
         let Some(backup) = self.make_over(item, status, what, &make, branch)? else { return Ok(false) };
         self.tell(item, backup.as_deref());
         let carried = Carried {
