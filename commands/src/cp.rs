@@ -217,11 +217,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     }
     let mut refused = found.refused;
     let mut jobs = found.jobs;
-    let above = if args.parents && !args.dry_run {
-        parents::make(&words, &mut jobs, &manner, &mut refused)
-    } else {
-        Vec::new()
-    };
+    let above = if args.parents { parents::make(&words, &mut jobs, &manner, &mut refused) } else { Vec::new() };
     let finished = copy_all(context, &args.shared, &words, &manner, &jobs, what(&args, &jobs))?;
     refused += parents::finish(&words, &above, &manner);
     refused += if args.fsync { bring_to_disk(&words, &finished.roots) } else { 0 };

@@ -235,6 +235,7 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: E
         tells_removed: false,
         tells_ways: false,
         pretends: false,
+        makes_parents: false,
     };
     let (jobs, kept): (Vec<Job>, Vec<_>) = elsewhere.into_jobs().unzip();
     let what = format!("mv of {} arguments", jobs.len());

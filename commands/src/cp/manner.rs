@@ -128,6 +128,7 @@ pub fn of(context: &Context, args: &CpArgs, matches: &ArgMatches) -> Result<Mann
         tells_all: args.verbose || args.dry_run || args.debug,
         tells_ways: args.debug,
         pretends: args.dry_run,
+        makes_parents: args.parents,
     })
 }
 

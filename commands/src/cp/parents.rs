@@ -46,7 +46,14 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, above: &mut Vec<Above>)
         let source = CString::new(&job.source[..start + slash]).map_err(|error| failed(error.into()))?;
         let status = entry::status_at(entry::here(), &source, Follow::Yes).map_err(failed)?;
         let mode = if manner.keep.mode { 0o700 } else { manner.keep.mode_of(&status) & 0o1777 | 0o700 };
-        match entry::make_folder_at(entry::here(), &target, mode) {
+        if manner.pretends && above.iter().any(|made| made.target == target) {
+            continue;
+        }
+        let made = match manner.pretends {
+            true => would_be_made(&target),
+            false => entry::make_folder_at(entry::here(), &target, mode),
+        };
+        match made {
             Ok(()) => {
                 if manner.tells_all {
                     let source = String::from_utf8_lossy(source.as_bytes()).into_owned();
@@ -69,10 +76,19 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, above: &mut Vec<Above>)
     Ok(())
 }
 
+/// What making a folder would come to, while nothing is to be made.
+fn would_be_made(path: &CString) -> io::Result<()> {
+    match entry::status_at(entry::here(), path, Follow::No) {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Gives the folders their metadata, the deepest first. Failures.
 pub fn finish(words: &Words, above: &[Above], manner: &Manner) -> usize {
     let mut failed = 0;
-    for folder in above.iter().rev() {
+    for folder in above.iter().rev().filter(|_| !manner.pretends) {
         let path = folder.target.as_bytes();
         match finish_one(folder, manner) {
             Ok(refused) => {

@@ -52,6 +52,13 @@ pub struct Copying<'a> {
     pub half_done: &'a HalfDone,
 }
 
+impl Copying<'_> {
+    /// Whether a target's folder is missing only because nothing is made.
+    fn is_to_have_parents(&self, error: &io::Error) -> bool {
+        self.manner.pretends && self.manner.makes_parents && error.kind() == io::ErrorKind::NotFound
+    }
+}
+
 /// How files and folders are copied.
 pub struct Manner {
     /// Goes into folders.
@@ -92,6 +99,8 @@ pub struct Manner {
     pub tells_ways: bool,
     /// Changes nothing and tells what would be copied.
     pub pretends: bool,
+    /// Whoever asks makes the folders above the targets: while it only pretends they may be missing.
+    pub makes_parents: bool,
     /// Keeps the folders that the targets stand in open, to be brought to the disk afterwards.
     pub keeps_roots: bool,
 }

@@ -513,9 +513,9 @@ impl Run<'_> {
     }
 
     fn remove_empty(&self, name: &CStr, place: &Place<'_>, branch: &mut Branch<'_, Self>) {
-        // COMPAT: what is not empty is not asked about.
-        let is_asked = self.removal.caution != Caution::Never;
-        if is_asked && matches!(self.is_empty(name, place, branch), Ok(false)) {
+        // COMPAT: what is not empty is not asked about. Nor would it be removed.
+        let is_looked_at = self.removal.caution != Caution::Never || self.removal.pretends;
+        if is_looked_at && matches!(self.is_empty(name, place, branch), Ok(false)) {
             self.complain(place, c"", Errno::NOTEMPTY.into(), branch);
             return;
         }

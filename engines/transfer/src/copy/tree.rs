@@ -288,6 +288,7 @@ impl<'a> Run<'a> {
         }
         let target = match Operand::open(&job.target) {
             Ok(target) => target,
+            Err(error) if self.copying.is_to_have_parents(&error) => Operand { parent: Parent::Here, ..source.clone() },
             Err(error) => {
                 let what = if is_folder { MakeWhat::Folder } else { MakeWhat::File };
                 return self.refuse(&place, Complaint::Make(what, job.target.clone(), error), branch);
