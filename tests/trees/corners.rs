@@ -220,6 +220,11 @@ fn links_and_modes_are_those_of_gnu() {
         "setfacl -m u:13:rwx d; setfacl -d -m u:14:rx d/e; setfacl -d -m u:12:rwx t; cp -a --no-preserve=timestamps --parents d/e/g t",
         "setfacl -m u:13:rwx d; setfattr -n user.colour -v blue d; cp -p --no-preserve=timestamps --parents d/e/g t",
         "setfacl -m u:13:rwx d; setfacl -d -m u:12:rwx t; cp --parents d/e/g t",
+        // Whose mode is forgotten has the mask's alone.
+        "setfacl -d -m u:12:rwx t; cp --no-preserve=mode a t; setfacl -m u:13:rwx b; cp --no-preserve=mode a b",
+        "setfacl -d -m u:12:rwx t; chmod 2775 t; chmod 1777 d/e; mkfifo d/p; cp -r --no-preserve=mode d t; cp --parents --no-preserve=mode d/f t/d",
+        "setfacl -d -m u:12:rwx t; cp -a --no-preserve=mode,timestamps d t; chown 12:34 a; cp --preserve=ownership --no-preserve=mode a t",
+        "setfacl -d -m u:12:rwx t; mkfifo p; cp -a --no-preserve=timestamps p t",
     ] {
         is_as_gnu(script);
     }

@@ -128,7 +128,8 @@ fn finish_one(Above { source, target, is_new }: &Above, manner: &Manner) -> io::
         owner_now: None,
         mode_now: None,
         mode,
-        has_lists: true,
+        // COMPAT: those above a copy keep what they inherited.
+        has_lists: manner.keep.mode,
         is_link: false,
     };
     // COMPAT: access lists, and no other attributes.

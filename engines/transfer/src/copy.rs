@@ -149,11 +149,17 @@ pub struct Keep {
 }
 
 impl Keep {
+    /// Whether access lists that a copy inherited go.
+    pub fn clears_lists(&self) -> bool {
+        self.mode || self.forgets_mode
+    }
+
     /// The mode that a copy is made from, before the mask.
     pub fn mode_of(&self, status: &Status) -> u32 {
         match status.kind() {
             _ if !self.forgets_mode => status.mode(),
             Kind::Folder => 0o777 | status.mode() & 0o1000,
+            Kind::Socket => 0o777,
             _ => 0o666,
         }
     }

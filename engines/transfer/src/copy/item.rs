@@ -57,7 +57,7 @@ pub struct New {
     is_file: bool,
     pub mode_now: Option<u32>,
     pub owner_now: Option<(u32, u32)>,
-    /// The mode that it gets with its owner, where modes are not kept and it was made for nobody else to open.
+    /// The mode that it gets with its owner, where modes are not kept: it was made for nobody else to open, or may have inherited another.
     pub mode_later: Option<u32>,
     backup: Option<Vec<u8>>,
 }
@@ -75,6 +75,11 @@ impl Item<'_> {
 
     pub fn target_path(&self, run: &Run<'_>) -> Vec<u8> {
         run.target_path(self.place, self.target_name)
+    }
+
+    /// Whether a new file may get access lists from the folder that it is made in.
+    fn may_inherit_lists(&self) -> bool {
+        self.place.folder().is_none_or(|folder| folder.inherits)
     }
 
     /// Whether the target is a folder to copy into, not the copy's own name.
@@ -375,6 +380,8 @@ impl Run<'_> {
         // Before it has its owner nobody else may open it.
         let mode = keep.mode_of(status);
         let first_mode = if is_owner_right { mode & 0o777 } else { mode & 0o700 };
+        let may_lose_lists = keep.forgets_mode && item.may_inherit_lists();
+        let has_mode_later = !keep.mode && (!is_owner_right || may_lose_lists);
         let mut backup = None;
         for _ in 0..TRIES {
             match slot
@@ -383,7 +390,7 @@ impl Run<'_> {
                 Ok((file, number)) => {
                     let owner_now = if keep.owner { owner_of_new(item, file.as_fd(), newborn) } else { None };
                     let mode_now = keep.mode.then_some(first_mode);
-                    let mode_later = (!is_owner_right && !keep.mode).then_some(mode & 0o777 & !self.copying.umask);
+                    let mode_later = has_mode_later.then_some(mode & 0o777 & !self.copying.umask);
                     let (is_new, is_file) = (true, true);
                     return Ok(Some(New { file, number, is_new, is_file, mode_now, owner_now, mode_later, backup }));
                 }
@@ -494,7 +501,7 @@ impl Run<'_> {
             owner_now: new.owner_now,
             mode_now: new.mode_now,
             mode: self.copying.manner.keep.mode.then_some(status.mode()).or(new.mode_later),
-            has_lists: !new.is_new || item.place.folder().is_none_or(|folder| folder.inherits),
+            has_lists: !new.is_new || item.may_inherit_lists(),
             is_link: false,
         };
         self.carry_all(item, &carried, &self.copying.manner.keep, branch);
@@ -567,7 +574,7 @@ impl Run<'_> {
                 _ if self.copying.manner.keep.mode => Some(status.mode()),
                 _ => Some(self.copying.manner.keep.mode_of(status) & !self.copying.umask),
             },
-            has_lists: false,
+            has_lists: item.may_inherit_lists(),
             is_link: status.kind() == Kind::Link,
         };
         self.carry_all(item, &carried, &self.copying.manner.keep, branch);

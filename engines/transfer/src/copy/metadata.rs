@@ -78,9 +78,11 @@ pub fn carry(carried: &Carried<'_>, keep: &Keep, buffers: &mut AttributeBuffers)
         // A change of owner may have changed it.
         mode_now = mode_now.filter(|mode| mode & 0o7000 == 0);
     }
-    if carried.has_lists && keep.mode && !carried.is_link {
+    // COMPAT: where modes are forgotten, what is new has its mode alone; but a folder goes on handing down what it inherited.
+    let loses_lists = keep.mode || (keep.forgets_mode && mode.is_some());
+    if carried.has_lists && loses_lists && !carried.is_link {
         let _has_none = entry::remove_attribute(carried.to, ACCESS_LIST);
-        if carried.status.kind() == Kind::Folder {
+        if keep.mode && carried.status.kind() == Kind::Folder {
             let _has_none = entry::remove_attribute(carried.to, DEFAULT_LIST);
         }
         mode_now = None;

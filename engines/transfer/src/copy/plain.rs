@@ -56,7 +56,7 @@ impl Run<'_> {
         if !is_plain || !self.ways.is_in_kernel(&status, folder.target_device) {
             return Plain::No;
         }
-        if (keep.mode && folder.inherits) || (keeps_attributes(keep) && straight::has_attributes(source.as_fd())) {
+        if folder.inherits || (keeps_attributes(keep) && straight::has_attributes(source.as_fd())) {
             return Plain::NorOthers;
         }
         let is_owner_right = !keep.owner || newborn == Some(&(status.user(), status.group()));

@@ -490,7 +490,7 @@ impl<'a> Run<'a> {
         }
         node.made = is_new.then_some((status.user(), status.group()));
         node.target_device = status.identity().device;
-        node.inherits = self.copying.manner.keep.mode
+        node.inherits = self.copying.manner.keep.clears_lists()
             && entry::attribute(Target::Open(folder.as_fd()), DEFAULT_LIST, &mut Vec::new()).is_ok();
         let folder = Folder::known(name.to_owned(), folder, status.identity(), &self.targets);
         if let Place::Top(job) = item.place {
@@ -589,11 +589,12 @@ impl<'a> Run<'a> {
         };
         let keep = &self.copying.manner.keep;
         let mode_made = (keep.mode_of(&folder.status) & 0o777 | 0o700) & !self.copying.umask;
+        let is_as_made = |mode| mode == mode_made && !folder.inherits;
         let mode = match folder.made {
             _ if keep.mode => Some(folder.status.mode()),
             // COMPAT: a new folder is sticky as its source is, but gives nobody's rights on; what it has of the folder that it stands in stays.
             Some(_) => Some(keep.mode_of(&folder.status) & 0o1777 & !self.copying.umask)
-                .map(|mode| if mode == mode_made { mode } else { mode | set_group_bit(target.as_fd()) }),
+                .map(|mode| if is_as_made(mode) { mode } else { mode | set_group_bit(target.as_fd()) }),
             None => None,
         };
         let carried = Carried {
