@@ -1,6 +1,7 @@
 //! Copying trees: every folder is a task, its entries are copied below two descriptors, and its own metadata come when all below it is
 //! done. What is to be copied and how stands here; `tree` does it, `item` does one entry. Asks and tells through a listener.
 
+mod comparing;
 mod data;
 mod existing;
 mod half;

@@ -213,7 +213,7 @@ pub fn list_some(
     }
 }
 
-/// Begins a list anew.
-pub fn rewind(folder: BorrowedFd<'_>) -> io::Result<()> {
-    Ok(rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0)).map(drop)?)
+/// Begins a list, or a file, anew.
+pub fn rewind(from: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(rustix::fs::seek(from, rustix::fs::SeekFrom::Start(0)).map(drop)?)
 }

@@ -401,7 +401,7 @@ fn plain(bytes: &Bytes<'_>, buffer: &mut [u8], expected: u64, mut pause: impl Fn
     }
 }
 
-fn retried<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+pub fn retried<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match call() {
             Err(Errno::INTR) => {}
@@ -416,61 +416,4 @@ fn reading(error: Errno) -> Failed {
 
 fn writing(error: Errno) -> Failed {
     Failed::Writing(error.into())
-}
-
-/// What a file holds, as 256 bits.
-pub fn digest(file: BorrowedFd<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> io::Result<blake3::Hash> {
-    let (mut hasher, mut at, mut step) = (blake3::Hasher::new(), 0, 0);
-    loop {
-        match retried(|| pread(file, &mut *buffer, at))? {
-            0 => return Ok(hasher.finalize()),
-            found => {
-                hasher.update(&buffer[..found]);
-                at += found as u64;
-                step += found;
-            }
-        }
-        if step >= STEP_BYTES {
-            step = 0;
-            pause();
-        }
-    }
-}
-
-/// Whether two files hold the same, byte by byte.
-pub fn are_equal(
-    one: BorrowedFd<'_>,
-    other: BorrowedFd<'_>,
-    buffer: &mut [u8],
-    mut pause: impl FnMut(),
-) -> io::Result<bool> {
-    let (mine, theirs) = buffer.split_at_mut(buffer.len() / 2);
-    let (mut at, mut step) = (0, 0);
-    loop {
-        let (found, twin) = (full(one, mine, at)?, full(other, theirs, at)?);
-        if mine[..found] != theirs[..twin] {
-            return Ok(false);
-        }
-        if found == 0 {
-            return Ok(true);
-        }
-        at += found as u64;
-        step += found;
-        if step >= STEP_BYTES {
-            step = 0;
-            pause();
-        }
-    }
-}
-
-/// Reads until the buffer is full or the file ends.
-fn full(file: BorrowedFd<'_>, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match retried(|| pread(file, &mut buffer[filled..], at + filled as u64))? {
-            0 => break,
-            found => filled += found,
-        }
-    }
-    Ok(filled)
 }

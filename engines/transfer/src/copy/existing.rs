@@ -1,6 +1,7 @@
 //! What becomes of something that has the target's name already: it stays, it is written over, or it goes.
 
-use super::item::{Item, is_same};
+use super::comparing::is_same;
+use super::item::Item;
 use super::tree::{Place, Run};
 use super::{Backup, BackupNames, Complaint, Existing, FollowLinks, Make, MakeWhat, Same};
 use crate::finding::number;

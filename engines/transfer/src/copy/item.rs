@@ -1,14 +1,15 @@
 //! One entry that is no folder: a file with its bytes, a link, a special file, or another name for a file that is copied already.
 //! What becomes of a file that has the name is `existing`'s part.
 
-use super::data::{self, Bytes, Failed, Way};
+pub use super::comparing::is_same;
+use super::data::{Bytes, Failed, Way};
 use super::existing::{Decision, Over};
 use super::half::{Linked, Slot};
 use super::large::{Divide, Large};
 use super::links::{First, Made};
 use super::metadata::{Carried, carry};
 use super::tree::{Place, Run, named, named_in};
-use super::{Complaint, Existing, Keep, Make, MakeWhat, Same};
+use super::{Complaint, Existing, Keep, Make, MakeWhat};
 use crate::finding::{Finding, joined};
 use crate::folder::Listed;
 use crate::operand::{Parent, last_part, trimmed};
@@ -641,20 +642,6 @@ impl Run<'_> {
 
 /// A number that no file under way has.
 const COMPLETE: u64 = 0;
-
-/// Whether two files hold the same.
-pub fn is_same(
-    one: BorrowedFd<'_>,
-    other: BorrowedFd<'_>,
-    how: Same,
-    buffer: &mut [u8],
-    mut pause: impl FnMut(),
-) -> io::Result<bool> {
-    match how {
-        Same::Usual => data::are_equal(one, other, buffer, pause),
-        Same::Digest => Ok(data::digest(one, buffer, &mut pause)? == data::digest(other, buffer, &mut pause)?),
-    }
-}
 
 /// Owner and group that a new file has: asked once a folder, since all new files in it get the same.
 fn owner_of_new(item: &Item<'_>, file: BorrowedFd<'_>, newborn: Option<(u32, u32)>) -> Option<(u32, u32)> {
