@@ -194,9 +194,10 @@ impl Told {
         self.counts.get(name).copied().unwrap_or(0)
     }
 
-    /// Why the program was no faster, if nothing was queued at all. One that was not started, or failed, has said so.
+    /// Why the program was no faster, if nothing was queued at all. That one was not started has been said, by its exit code too.
     fn nothing(&self, program: &str, outcome: &Outcome) -> Option<String> {
-        if !matches!(outcome, Outcome::Code(0)) || self.count("files") > 0 {
+        let may_have_run = matches!(outcome, Outcome::Code(code) if ![126, 127].contains(code));
+        if !may_have_run || self.count("files") > 0 {
             return None;
         }
         Some(match self.processes {
@@ -246,6 +247,7 @@ mod tests {
         let of = |text: &str, code| Told::from_text(text).nothing("'tar'", &Outcome::Code(code)).unwrap_or_default();
         assert!(of("", 0).contains("did not load"));
         assert!(of("loaded\ndone files=0\n", 0).contains("no file by open(2) and write(2)"));
+        assert!(of("", 2).contains("did not load"), "it failed, and gained nothing");
         assert_eq!(of("", 127), "", "it was not there: that was said");
     }
 }

@@ -348,8 +348,17 @@ fn a_program_that_becomes_another_has_queued_something() {
     let place = Place::new();
     build(&place, "careless", "-Wno-unused-result", CARELESS);
     let outcome = succeeds(&place, "$mh mtwrite --report -- ./careless execl");
-    let said = said(&outcome);
-    assert!(said.contains("queued: 1 file,") && !said.contains("nothing was queued"), "{said}");
+    let told = said(&outcome);
+    assert!(told.contains("queued: 1 file,") && !told.contains("nothing was queued"), "{told}");
+    // It says so, too, where a program that queued nothing has failed, but not where none was started.
+    for (program, code, says_so) in [("false", 1, true), ("./nowhere", 127, false)] {
+        let outcome = run(&place, &format!("$mh mtwrite -- {program}"));
+        assert_eq!(
+            (outcome.exit, said(&outcome).contains("nothing was queued")),
+            (Exit::Code(code), says_so),
+            "{program}"
+        );
+    }
     let explained = succeeds(&place, "$mh mtwrite --memory 1000 --explain -- true").stdout;
     let explained = String::from_utf8_lossy(&explained);
     assert!(explained.contains("1.05 MB"), "{explained}");
