@@ -249,15 +249,21 @@ pub fn outset<'a>(paths: impl ExactSizeIterator<Item = &'a [u8]>) -> Outset {
     if is_brief { Outset::MayBeBrief } else { Outset::Lasts }
 }
 
-/// Descriptors that folders may take.
+/// LIMIT: descriptors that folders leave to everything else: streams, signals, the budget, the files under way.
+const OTHERS_OPEN: usize = 16;
+
+/// Descriptors that folders may take: half of what is not needed otherwise.
 pub fn folder_descriptors() -> usize {
-    half_of_descriptors().min(FOLDERS_OPEN)
+    (descriptors_allowed().saturating_sub(OTHERS_OPEN) / 2).clamp(1, FOLDERS_OPEN)
 }
 
 /// Half of what is allowed: for folders, or for files.
 pub fn half_of_descriptors() -> usize {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(limit / 2).unwrap_or(usize::MAX).max(1)
+    (descriptors_allowed() / 2).max(1)
+}
+
+fn descriptors_allowed() -> usize {
+    getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
 }
 
 /// The most hands that descriptors are enough for.

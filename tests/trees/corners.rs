@@ -185,6 +185,47 @@ fn nothing_is_lost_where_gnu_loses_nothing() {
 }
 
 #[test]
+fn what_is_only_said_is_what_would_be_done() {
+    for command in [
+        "cp --parents d/e/g a t",
+        "cp -r --parents d/e a t",
+        "mkdir u; : > u/d; cp --parents d/e/g u",
+        "cp a nowhere/x",
+        "cp -r d t",
+        "rm -d d",
+        "rm -d t d",
+        "mv a t",
+    ] {
+        let (before, last) = command.rsplit_once("; ").unwrap_or(("true", command));
+        let script = format!(
+            "{BEFORE}\n{before}; there=$(find .); told=$($mh {last} -j 1 --dry-run); would=$?; test \"$(find .)\" = \"$there\" || exit 9
+            done=$($mh {last} -j 1 -v); code=$?; test $would = $code || exit 8; test $code != 0 || test \"$told\" = \"$done\""
+        );
+        let outcome = Place::new().shell(&script);
+        assert_eq!(outcome.exit, Exit::Code(0), "{command}: {}", said(&outcome));
+    }
+}
+
+#[test]
+fn few_descriptors_are_enough() {
+    let place = Place::new();
+    let script = "p=d; for i in 1 2 3 4 5 6 7 8 9 10; do mkdir -p $p/a $p/z; echo $i > $p/a/f; echo $i > $p/z/f; p=$p/next; done; \
+        ulimit -n 16; for j in 1 2; do $mh cp -r -j $j d d2 && diff -r d d2 && $mh rm -r -j $j d2 || exit 1; done";
+    let outcome = place.shell(script);
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+}
+
+#[test]
+fn holes_are_not_read_back() {
+    let place = Place::new();
+    // To read so much takes minutes.
+    let script = "truncate -s 200G sparse && echo x >> sparse || exit 0; for how in '' =blake3; do timeout 20 $mh cp --verify$how sparse copy && \
+        timeout 20 $mh cp --skip-same=blake3 -v sparse copy || exit 1; done; test $(stat -c %s copy) = $(stat -c %s sparse)";
+    let outcome = place.shell(script);
+    assert_eq!((outcome.exit, outcome.stdout.as_slice()), (Exit::Code(0), b"".as_slice()), "{}", said(&outcome));
+}
+
+#[test]
 fn links_and_modes_are_those_of_gnu() {
     for script in
         ["cp -l linka new", "cp -rl d new", "cp -rlP d new", "cp -al d new", "cp -r --preserve=timestamps d new"]

@@ -15,7 +15,7 @@ use sys::own_table::HandedFd;
 /// Folders are opened to be read, and never through a link. A FIFO or a device put in a folder's place does not make it wait.
 pub const OPEN_FOLDER: i32 = flags::O_RDONLY | flags::O_DIRECTORY | flags::O_NOFOLLOW | flags::O_NONBLOCK;
 
-/// LIMIT: the lowest levels of a chain keep their descriptors: siblings there are worked on next.
+/// LIMIT: the lowest levels of a chain keep their descriptors, where there are some for twice as many: siblings there are worked on next.
 const LEVELS_KEPT: usize = 8;
 
 /// How many descriptors of folders a run may hold.
@@ -23,12 +23,13 @@ const LEVELS_KEPT: usize = 8;
 pub struct Descriptors {
     open: AtomicUsize,
     most: usize,
+    levels_kept: usize,
 }
 
 impl Descriptors {
     /// A budget of `most`. LIMIT: it is a wish: a run whose workers are all at different places holds some a worker beyond it.
     pub fn new(most: usize) -> Self {
-        Self { open: AtomicUsize::new(0), most: most.max(1) }
+        Self { open: AtomicUsize::new(0), most: most.max(1), levels_kept: (most / 2).clamp(1, LEVELS_KEPT) }
     }
 
     fn are_short(&self) -> bool {
@@ -134,11 +135,11 @@ pub fn descriptor<Node>(
 
 /// After `knot` was opened: closes a folder some levels above where descriptors are short.
 pub fn make_room<Node>(knot: &Arc<Knot<Node>>, folder: impl Fn(&Node) -> &Folder, descriptors: &Descriptors) {
-    if !descriptors.are_short() || knot.depth <= LEVELS_KEPT {
+    if !descriptors.are_short() || knot.depth <= descriptors.levels_kept {
         return;
     }
     let mut level = Arc::clone(knot);
-    for _ in 0..LEVELS_KEPT {
+    for _ in 0..descriptors.levels_kept {
         let Some(above) = level.above() else { return };
         level = above;
     }
