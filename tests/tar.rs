@@ -1,6 +1,7 @@
 //! `mh tar` against GNU tar and bsdtar: the same trees out of anybody's archives, the same bytes where the same is asked, the same
 //! exit class for what is damaged or hostile. A tool that is not installed is named as left out.
 
+mod compared;
 mod corners;
 mod entangled;
 mod generated;

@@ -18,6 +18,7 @@ mod old_end;
 mod old_style;
 mod packer;
 mod small;
+mod there;
 mod totals;
 mod warnings;
 mod words;

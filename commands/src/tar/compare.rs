@@ -6,12 +6,13 @@ use super::extract::tell_note;
 use super::index;
 use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
+use super::there::There;
 use super::words::LongLines;
 use super::{DIFFERENT, FAILED, TarArgs, could_not, totals};
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use ::archive::extract::{Choice, Chooser, Event, Feed};
-use ::archive::member::{Extent, Kind, Member};
+use ::archive::member::{Extent, Kind, Member, Time};
 use ::archive::read::{ReadError, Reader, Step};
 use ::archive::source::Source;
 use std::fs::File;
@@ -66,6 +67,7 @@ fn compare(
     let mut reader = Reader::new(rules(args), &feed);
     let mut counted = Counted::default();
     let mut long = LongLines::new(args);
+    let mut there = There::default();
     loop {
         let mut member = match reader.next(&mut feed)? {
             Step::Member(member) => member,
@@ -93,18 +95,19 @@ fn compare(
         }
         let name = chosen.told(&name, &member);
         let name = name.strip_suffix(b"/").filter(|name| !name.is_empty()).unwrap_or(&name);
-        let found = match differences(&member, &mut feed)? {
-            Ok(found) => found,
-            Err(error) => {
-                counted.differing += 1;
-                let path = quoted(name);
-                context.messages.error(&context.program, &format!("compare {path}: {}", words(&error)), &[]);
-                continue;
-            }
-        };
-        for difference in found {
+        let what = Compared { member: &member, is_extended: reader.is_extended() };
+        let Found { differences, not_compared } = what.with_files(&mut there, &mut feed)?;
+        for difference in differences {
             counted.differing += 1;
             lines.line(&format!("{}: {difference}", super::words::escaped(name)));
+        }
+        if let Some(error) = not_compared {
+            // COMPAT: what is not there differs; what cannot be looked at may be the same.
+            match error.kind() {
+                io::ErrorKind::NotFound => counted.differing += 1,
+                _ => counted.failed += 1,
+            }
+            context.messages.error(&context.program, &format!("compare {}: {}", quoted(name), words(&error)), &[]);
         }
     }
     totals::show_read(context, args, &reader, &feed);
@@ -128,52 +131,103 @@ fn tell(context: &Context, event: Event) -> bool {
     }
 }
 
-/// What is different of one member; the inner error is that it cannot be looked at.
-fn differences(member: &Member, feed: &mut Feed) -> Result<io::Result<Vec<String>>, ReadError> {
-    let here = rustix::fs::CWD;
-    let path: &[u8] = if member.path.is_empty() { b"." } else { &member.path };
-    let status = match tree_calls::status_at(here, path) {
-        Ok(status) => status,
-        Err(error) => return Ok(Err(error)),
-    };
-    let mut found = Vec::new();
-    if member.kind == Kind::HardLink {
-        let same = tree_calls::status_at(here, &member.link)
-            .is_ok_and(|other| (other.dev, other.ino) == (status.dev, status.ino));
-        if !same {
-            found.push(format!("Not linked to {}", super::words::escaped(&member.link)));
+/// What came of comparing a member.
+#[derive(Default)]
+struct Found {
+    differences: Vec<String>,
+    /// Why it, or a part of it, could not be.
+    not_compared: Option<io::Error>,
+}
+
+/// What is compared.
+struct Compared<'a> {
+    member: &'a Member,
+    /// Whether an extended header stood in front of it.
+    is_extended: bool,
+}
+
+impl Compared<'_> {
+    fn with_files(&self, there: &mut There, feed: &mut Feed) -> Result<Found, ReadError> {
+        let mut found = Found::default();
+        if let Err(failed) = self.differences(there, feed, &mut found.differences) {
+            match failed {
+                Failed::Archive(error) => return Err(error),
+                Failed::File(error) => found.not_compared = Some(error),
+            }
         }
-        return Ok(Ok(found));
+        Ok(found)
     }
-    if !is_kind(member.kind, &status) {
-        found.push("File type differs".to_owned());
-        return Ok(Ok(found));
-    }
-    let is_link = member.kind == Kind::Symlink;
-    for (differs, words) in [
-        (!is_link && status.mode & 0o7777 != member.mode, "Mode differs"),
-        (u64::from(status.uid) != member.uid, "Uid differs"),
-        (u64::from(status.gid) != member.gid, "Gid differs"),
-        (!is_link && member.kind != Kind::Directory && status.mtime.0 != member.mtime.seconds, "Mod time differs"),
-        (member.kind == Kind::Regular && status.size != member.size, "Size differs"),
-        (is_link && !tree_calls::read_link(here, path).is_ok_and(|to| to == member.link), "Symlink differs"),
-        (
-            is_device(member.kind) && status.device != (member.device.major, member.device.minor),
-            "Device number differs",
-        ),
-    ] {
-        if differs {
-            found.push(words.to_owned());
+
+    fn differences(&self, there: &mut There, feed: &mut Feed, found: &mut Vec<String>) -> Result<(), Failed> {
+        let member = self.member;
+        let path: &[u8] = if member.path.is_empty() { b"." } else { &member.path };
+        let (folder, name) = there.reach(path)?;
+        let status = tree_calls::status_at(folder, name)?;
+        if member.kind == Kind::HardLink {
+            let (folder, name) = there.reach(&member.link)?;
+            let other = tree_calls::status_at(folder, name)?;
+            if (other.dev, other.ino) != (status.dev, status.ino) {
+                found.push(format!("Not linked to {}", super::words::escaped(&member.link)));
+            }
+            return Ok(());
         }
-    }
-    if member.kind == Kind::Regular && status.size == member.size {
-        match tree_calls::open_at(here, path, Open::File).map(File::from) {
-            Ok(file) if !is_same(member, feed, &file)? => found.push("Contents differ".to_owned()),
-            Ok(_) => {}
-            Err(error) => found.push(format!("Cannot open: {}", words(&error))),
+        if !is_kind(member.kind, &status) {
+            found.push("File type differs".to_owned());
+            return Ok(());
         }
+        let is_link = member.kind == Kind::Symlink;
+        let has_time = !is_link && member.kind != Kind::Directory;
+        for (differs, words) in [
+            (!is_link && status.mode & 0o7777 != member.mode, "Mode differs"),
+            (u64::from(status.uid) != member.uid, "Uid differs"),
+            (u64::from(status.gid) != member.gid, "Gid differs"),
+            (has_time && self.has_other_time(&status), "Mod time differs"),
+            (member.kind == Kind::Regular && status.size != member.size, "Size differs"),
+            (
+                is_device(member.kind) && status.device != (member.device.major, member.device.minor),
+                "Device number differs",
+            ),
+        ] {
+            if differs {
+                found.push(words.to_owned());
+            }
+        }
+        if is_link && tree_calls::read_link(folder, name)? != member.link {
+            found.push("Symlink differs".to_owned());
+        }
+        if member.kind == Kind::Regular && status.size == member.size {
+            let file = File::from(tree_calls::open_at(folder, name, Open::File)?);
+            if !is_same(member, feed, &file)? {
+                found.push("Contents differ".to_owned());
+            }
+        }
+        Ok(())
     }
-    Ok(Ok(found))
+
+    /// COMPAT: parts of seconds count where an extended header could have told them.
+    fn has_other_time(&self, status: &Status) -> bool {
+        let (seconds, nanoseconds) = status.mtime;
+        let Time { seconds: ours, nanoseconds: our_parts } = self.member.mtime;
+        seconds != ours || self.is_extended && nanoseconds != our_parts
+    }
+}
+
+/// Ends a comparison: of all that follows, or of the member at hand.
+enum Failed {
+    Archive(ReadError),
+    File(io::Error),
+}
+
+impl From<ReadError> for Failed {
+    fn from(error: ReadError) -> Self {
+        Self::Archive(error)
+    }
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::File(error)
+    }
 }
 
 /// As lists show it.
@@ -203,13 +257,13 @@ fn is_kind(kind: Kind, status: &Status) -> bool {
 }
 
 /// Whether the stored bytes are those of the file, and zeros what the archive has as holes.
-fn is_same(member: &Member, feed: &mut Feed, file: &File) -> Result<bool, ReadError> {
+fn is_same(member: &Member, feed: &mut Feed, file: &File) -> Result<bool, Failed> {
     let whole = [Extent { offset: 0, bytes: member.stored_bytes }];
     let mut ours = vec![0; 64 << 10];
     let mut theirs = vec![0; 64 << 10];
     let mut behind = 0;
     for extent in member.sparse.as_deref().unwrap_or(&whole) {
-        if !is_zeros(file, behind, extent.offset, &mut theirs) {
+        if !is_zeros(file, behind, extent.offset, &mut theirs)? {
             return Ok(false);
         }
         behind = extent.offset + extent.bytes;
@@ -219,34 +273,34 @@ fn is_same(member: &Member, feed: &mut Feed, file: &File) -> Result<bool, ReadEr
             let offset = feed.position();
             let read = feed.read(&mut ours[..count]).map_err(|cause| ReadError::Read { offset, cause })?;
             if read < count {
-                return Err(ReadError::Truncated { offset: member.header_offset });
+                return Err(ReadError::Truncated { offset: member.header_offset }.into());
             }
-            let there = read_full_at(file, &mut theirs[..count], extent.offset + done);
-            if !there.is_ok_and(|there| there == count) || ours[..count] != theirs[..count] {
+            let there = read_full_at(file, &mut theirs[..count], extent.offset + done)?;
+            if there != count || ours[..count] != theirs[..count] {
                 return Ok(false);
             }
             done += count as u64;
         }
     }
-    Ok(is_zeros(file, behind, member.size, &mut theirs))
+    Ok(is_zeros(file, behind, member.size, &mut theirs)?)
 }
 
 /// Whether a file has nothing but zeros in a stretch. Its holes are stepped over.
-fn is_zeros(file: &File, mut from: u64, to: u64, buffer: &mut [u8]) -> bool {
+fn is_zeros(file: &File, mut from: u64, to: u64, buffer: &mut [u8]) -> io::Result<bool> {
     while from < to {
         match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(from)) {
             Ok(data) if data > from => from = data,
-            Err(rustix::io::Errno::NXIO) => return true,
+            Err(rustix::io::Errno::NXIO) => return Ok(true),
             // A file system that knows no holes has them read.
             Ok(_) | Err(_) => {
                 let count = (to - from).min(buffer.len() as u64) as usize;
-                let read = read_full_at(file, &mut buffer[..count], from);
-                if !read.is_ok_and(|read| read == count) || buffer[..count].iter().any(|&byte| byte != 0) {
-                    return false;
+                let read = read_full_at(file, &mut buffer[..count], from)?;
+                if read != count || buffer[..count].iter().any(|&byte| byte != 0) {
+                    return Ok(false);
                 }
                 from += count as u64;
             }
         }
     }
-    true
+    Ok(true)
 }

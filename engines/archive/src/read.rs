@@ -216,6 +216,8 @@ pub struct Reader {
     any_header: bool,
     /// Where the global headers stand that came with the last step, neighbours as one.
     globals: Vec<(u64, u64)>,
+    /// Whether an extended header stood in front of the last member.
+    is_extended: bool,
     /// Told at the next step.
     notes: std::collections::VecDeque<Note>,
     ended: bool,
@@ -252,6 +254,11 @@ impl Reader {
     /// Where the global headers stand that came with the last step: they are about what follows, too.
     pub fn globals(&self) -> &[(u64, u64)] {
         &self.globals
+    }
+
+    /// Whether an extended header of pax stood in front of the member that came last: its times have parts of seconds, if only zeros.
+    pub fn is_extended(&self) -> bool {
+        self.is_extended
     }
 
     /// Goes on to the next member, past whatever is left of the last one's data.
@@ -433,6 +440,7 @@ impl Reader {
         front: Front,
     ) -> Result<Option<Member>, ReadError> {
         let offset = self.next_header;
+        self.is_extended = front.said.is_some();
         let said = front.said.as_ref().unwrap_or(&self.global);
         let path = said.path.clone().unwrap_or_else(|| header.path(header.dialect()));
         // Without a size, nothing that follows can be found but by looking for it: as behind a wrong checksum.
