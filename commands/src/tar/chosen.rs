@@ -1,11 +1,11 @@
 //! Which members are taken and what they are called: names, patterns, renaming, owners of this machine, and what `--untrusted`
 //! refuses.
 
-use super::{TarArgs, totals};
+use super::{TarArgs, create, totals};
 use crate::failure::Failure;
 use archive::create::{LeavesAttribute, Renamed};
 use archive::extract::{Choice, Chooser, Event};
-use archive::member::{AttributeName, Kind, Member};
+use archive::member::{AttributeName, Kind, Member, Time};
 use archive::pattern::{Manner, Pattern};
 use archive::place::MAY_LEAD_OUTSIDE;
 use archive::select::{Absolute, Named, Naming, may_lead_outside};
@@ -29,6 +29,8 @@ pub struct Chosen {
     excluded: Vec<Pattern>,
     /// Nothing is named and nothing left out: then nobody needs the lock.
     means_all: bool,
+    /// What was changed before is left out, folders too.
+    since: Option<Time>,
     renames: Vec<Rename>,
     naming: Naming,
     owners: Owners,
@@ -70,10 +72,12 @@ impl Chosen {
         let manner = manner(args, Manner::MEMBERS);
         let wanted = names.iter().map(|name| Wanted { pattern: Pattern::new(name, manner), found: false }).collect();
         let excluded = excluded(args)?;
+        let since = args.choice.newer.as_ref().or(args.choice.newer_mtime.as_ref());
         Ok(Self {
             wanted: Arc::new(Mutex::new(wanted)),
             means_all: names.is_empty() && excluded.is_empty(),
             excluded,
+            since: since.map(|since| create::time(since)).transpose()?,
             renames: renames(args)?,
             naming: Naming {
                 strip_components: args.strip_components,
@@ -102,6 +106,11 @@ impl Chosen {
         }
         // COMPAT: what is left out was found.
         any && !self.excluded.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// Whether a member is meant, by its name and its time. COMPAT: one that is too old was found all the same.
+    pub fn takes(&mut self, member: &Member) -> bool {
+        self.means(&member.path) && self.since.is_none_or(|since| member.mtime >= since)
     }
 
     /// As [`Chosen::means`], but does not count as having been found.
@@ -260,7 +269,7 @@ impl Chooser for Chosen {
     fn choose(&mut self, member: &mut Member, tell: &mut dyn FnMut(Event)) -> Choice {
         // ORDER: a count that is read when all threads are home.
         self.end.store(totals::end_of(member), Ordering::Relaxed);
-        if matches!(member.kind, Kind::VolumeLabel | Kind::Continuation) || !self.means(&member.path) {
+        if matches!(member.kind, Kind::VolumeLabel | Kind::Continuation) || !self.takes(member) {
             return Choice::PassOver;
         }
         let name = member.path.clone();

@@ -307,7 +307,7 @@ fn instead(args: &TarArgs) -> Result<Instead, Failure> {
 }
 
 /// A moment, or that of a file.
-fn time(given: &std::ffi::OsStr) -> Result<Time, Failure> {
+pub fn time(given: &std::ffi::OsStr) -> Result<Time, Failure> {
     if let Some(time) = given.to_str().and_then(moment::parse) {
         return Ok(time);
     }

@@ -37,6 +37,8 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let name = opened.name.clone();
     let how_headers_are_found = opened.how_headers_are_found();
     let mut chosen = Chosen::new(args, &names, extract::top_level(args)?)?;
+    // COMPAT: nothing is looked for there, but it must be one.
+    super::enter_folders(args)?;
     let mut lines = Lines::new(args);
     let began = Instant::now();
     let mut way = Way::Index;
@@ -149,7 +151,7 @@ impl<'a> Lines<'a> {
 
     /// The line of a member, if it is meant.
     fn line(&mut self, member: &Member, chosen: &mut Chosen) -> io::Result<Delivery> {
-        if !chosen.means(&member.path) {
+        if !chosen.takes(member) {
             return Ok(Delivery::Taken);
         }
         let shown = self.args.lists.show_transformed_names.then(|| chosen.shown(member));
