@@ -89,14 +89,26 @@ pub fn to_text(value: &[u8]) -> Option<Vec<u8>> {
             OTHERS => ("other", Vec::new()),
             _ => return None,
         };
-        text.extend_from_slice(who.as_bytes());
-        text.push(b':');
-        text.extend_from_slice(&name);
-        let rights = number(2);
-        let sign = |bit: u16, sign: u8| if rights & bit != 0 { sign } else { b'-' };
-        text.extend_from_slice(&[b':', sign(4, b'r'), sign(2, b'w'), sign(1, b'x'), b'\n']);
+        put_line(who, &name, number(2).into(), &mut text);
     }
     Some(text)
+}
+
+/// The text of the list that says what permission bits say.
+pub fn of_mode(mode: u32) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (who, rights) in [("user", mode >> 6), ("group", mode >> 3), ("other", mode)] {
+        put_line(who, b"", rights, &mut text);
+    }
+    text
+}
+
+fn put_line(who: &str, name: &[u8], rights: u32, text: &mut Vec<u8>) {
+    text.extend_from_slice(who.as_bytes());
+    text.push(b':');
+    text.extend_from_slice(name);
+    let sign = |bit: u32, sign: u8| if rights & bit != 0 { sign } else { b'-' };
+    text.extend_from_slice(&[b':', sign(4, b'r'), sign(2, b'w'), sign(1, b'x'), b'\n']);
 }
 
 #[cfg(test)]
@@ -110,6 +122,11 @@ mod tests {
         assert_eq!(value.len(), 4 + 5 * 8);
         assert_eq!(to_text(&value).as_deref(), Some(&text[..]));
         assert_eq!(from_text(b"u::rw-,u:12345:r--:12345,g::r-x #effective,m::r-x,o::---"), Some(value));
+    }
+
+    #[test]
+    fn a_mode_is_a_list() {
+        assert_eq!(of_mode(0o2754), b"user::rwx\ngroup::r-x\nother::r--\n");
     }
 
     #[test]

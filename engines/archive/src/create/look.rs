@@ -8,7 +8,7 @@ use super::data::Counted;
 use super::tags::{Keeps, Tag};
 use crate::access_list;
 use crate::member::{Attribute, AttributeName, Extent, Kind};
-use rustix::fs::{FileType, RawDir, SeekFrom, fgetxattr, flistxattr, seek};
+use rustix::fs::{RawDir, SeekFrom, fgetxattr, flistxattr, seek};
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -27,6 +27,12 @@ const NAMES_AHEAD_MAX: usize = 16 << 10;
 
 /// LIMIT: what is read of a folder at a time, as the C library does.
 const LIST_BYTES: usize = 32 << 10;
+
+const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+const DEFAULT_LIST: &[u8] = b"system.posix_acl_default";
+const LABEL: &[u8] = b"security.selinux";
+/// In the order in which they are written.
+const LISTS_AND_LABEL: [&[u8]; 3] = [ACCESS_LIST, DEFAULT_LIST, LABEL];
 
 /// What was tried, and why it failed.
 pub(super) type Failed = (&'static str, io::Error);
@@ -183,10 +189,11 @@ impl Look<'_> {
         if self.choice.never.contains(&(status.dev, status.ino)) {
             return Some(Seen::TheArchive);
         }
-        let Some(kind) = kind(&status) else { return Some(Seen::Socket) };
-        if kind != Kind::Directory && self.choice.newer.is_some_and(|newer| newer.leaves(&status)) {
+        let kind = kind(&status);
+        if kind != Some(Kind::Directory) && self.choice.newer.is_some_and(|newer| newer.leaves(&status)) {
             return None;
         }
+        let Some(kind) = kind else { return Some(Seen::Socket) };
         let mut attributes = Vec::new();
         let inside = match kind {
             Kind::Symlink => self.link(at),
@@ -218,7 +225,7 @@ impl Look<'_> {
         attributes: &mut Vec<Attribute>,
     ) -> Result<Inside, Failed> {
         let file = file.map_or_else(|| self.open(at, status), Ok)?;
-        *attributes = self.attributes(file.as_fd());
+        *attributes = self.attributes(file.as_fd(), status.mode);
         let has_holes = self.choice.finds_holes && status.blocks < status.size.div_ceil(512);
         let extents = has_holes.then(|| extents(&file, status.size)).transpose();
         let extents = extents.map_err(|cause| ("look for its holes", cause))?;
@@ -260,7 +267,7 @@ impl Look<'_> {
         };
         let folder = Arc::new(opened.map_err(|cause| ("open it", cause))?);
         let status = tree_calls::status_of(folder.as_fd()).map_err(|cause| ("look at it", cause))?;
-        *attributes = self.attributes(folder.as_fd());
+        *attributes = self.attributes(folder.as_fd(), status.mode);
         let is_elsewhere =
             self.choice.folders.stays_on_device && at.place.device.is_some_and(|device| device != status.dev);
         if stays_out || is_elsewhere {
@@ -289,7 +296,7 @@ impl Look<'_> {
         while let Some(entry) = list.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            if !matches!(name, b"." | b"..") && entry.file_type() != FileType::Socket && is_wanted(name) {
+            if !matches!(name, b"." | b"..") && is_wanted(name) {
                 names.push(name, entry.ino(), entry.file_type()).map_err(io::Error::other)?;
             }
             if names.len() > max {
@@ -301,7 +308,7 @@ impl Look<'_> {
     }
 
     /// What cannot be read of them is not there for us.
-    fn attributes(&self, file: BorrowedFd<'_>) -> Vec<Attribute> {
+    fn attributes(&self, file: BorrowedFd<'_>, mode: u32) -> Vec<Attribute> {
         let choice = self.choice;
         if !choice.looks_into_files() {
             return Vec::new();
@@ -310,20 +317,24 @@ impl Look<'_> {
         let mut list = vec![0_u8; 64 << 10];
         let Ok(length) = flistxattr(file, &mut list) else { return Vec::new() };
         let mut names: Vec<&[u8]> = list[..length].split(|&byte| byte == 0).filter(|name| !name.is_empty()).collect();
-        names.sort_unstable();
+        // COMPAT: lists stand first, then the label.
+        names.sort_unstable_by_key(|&name| {
+            (LISTS_AND_LABEL.iter().position(|first| *first == name).unwrap_or(usize::MAX), name)
+        });
         let mut value = vec![0_u8; 64 << 10];
         let mut attributes = Vec::new();
+        let has = |name: &[u8]| names.contains(&name);
+        if choice.lists && has(DEFAULT_LIST) && !has(ACCESS_LIST) {
+            // COMPAT: what the mode says is written as a list where only what is made in the folder has one.
+            attributes.push(Attribute { name: AttributeName::AccessList, value: access_list::of_mode(mode) });
+        }
         for name in names {
             let Ok(length) = fgetxattr(file, name, value.as_mut_slice()) else { continue };
             let value = value[..length].to_vec();
             let attribute = match name {
-                b"system.posix_acl_access" => {
-                    choice.lists.then_some(AttributeName::AccessList).zip(access_list::to_text(&value))
-                }
-                b"system.posix_acl_default" => {
-                    choice.lists.then_some(AttributeName::DefaultList).zip(access_list::to_text(&value))
-                }
-                b"security.selinux" => choice.labels.then_some((AttributeName::Selinux, value)),
+                ACCESS_LIST => choice.lists.then_some(AttributeName::AccessList).zip(access_list::to_text(&value)),
+                DEFAULT_LIST => choice.lists.then_some(AttributeName::DefaultList).zip(access_list::to_text(&value)),
+                LABEL => choice.labels.then_some((AttributeName::Selinux, value)),
                 name if choice.leaves_attribute.as_ref().is_some_and(|leaves| leaves(name)) => None,
                 name => choice.attributes.then(|| (AttributeName::Extended(name.to_vec()), value)),
             };
