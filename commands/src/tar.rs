@@ -17,6 +17,7 @@ mod moment;
 mod old_end;
 mod old_style;
 mod packer;
+mod pax_options;
 mod small;
 mod there;
 mod totals;

@@ -94,7 +94,7 @@ pub struct TarArgs {
     #[arg(short = 'H', long, value_name = "FORMAT", value_parser = ["pax", "posix", "gnu", "ustar"], hide_short_help = true)]
     pub format: Option<String>,
 
-    /// Pax keys to leave out: delete=PATTERN[,delete=PATTERN]
+    /// Of extended headers: delete=PATTERN, exthdr.name=TEXT, KEY=VALUE of all members, KEY:=VALUE of each; commas between them
     #[arg(long, value_name = "OPTIONS", hide_short_help = true)]
     pub pax_option: Vec<String>,
 

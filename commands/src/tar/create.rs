@@ -7,6 +7,7 @@ use super::memory::{self, Fitting};
 use super::moment;
 use super::old_end::OldEnd;
 use super::packer::Packer;
+use super::pax_options;
 use super::warnings::warn;
 use super::words::{LongLines, escaped, with_slash};
 use super::{DIFFERENT, FAILED, TarArgs, Workers, chosen, could_not, totals, usage};
@@ -148,14 +149,8 @@ const NOT_MADE: [&str; 8] = [".Z", ".taZ", ".lz", ".tlz", ".lzma", ".lzo", ".tzo
 
 fn style(args: &TarArgs, matches: &ArgMatches) -> Result<Style, Failure> {
     let format = archive_format(args, matches)?;
-    let mut left_out = Vec::new();
-    for option in args.pax_option.iter().flat_map(|options| options.split(',')) {
-        match option.strip_prefix("delete=") {
-            Some(key) => left_out.push(key.as_bytes().to_vec()),
-            None => return Err(usage(format!("--pax-option knows delete=KEY here, not '{option}'"))),
-        }
-    }
-    Ok(Style { format, other_times: OtherTimes::LeftOut, left_out, is_numeric: args.metadata.numeric_owner })
+    let extended = pax_options::extended(args)?;
+    Ok(Style { format, other_times: OtherTimes::LeftOut, extended, is_numeric: args.metadata.numeric_owner })
 }
 
 /// The format to write. COMPAT: what only pax can hold makes it pax where it stands behind `--format`, and is refused before another one.

@@ -116,7 +116,7 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -s H -l format -d 'Format to 
 posix\t''
 gnu\t''
 ustar\t''"
-complete -c mh -n "__fish_mh_using_subcommand tar" -l pax-option -d 'Pax keys to leave out: delete=PATTERN[,delete=PATTERN]' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l pax-option -d 'Of extended headers: delete=PATTERN, exthdr.name=TEXT, KEY=VALUE of all members, KEY:=VALUE of each; commas between them' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l one-top-level -d 'Extract into a folder of the archive\'s name, or DIR' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs-include -d 'Of the extended attributes, these (all where it is not given)' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs-exclude -d 'Of the extended attributes, not these' -r

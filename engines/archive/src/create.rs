@@ -15,7 +15,7 @@ use crate::index::writer::{Begun, Writer};
 use crate::member::{Member, padded};
 use crate::read::{Reader, Rules, Step};
 use crate::source::MemorySource;
-use crate::write::{Style, Unfit, begin_member, end_archive};
+use crate::write::{Style, Unfit, begin_archive, begin_member, end_archive};
 use ahead::Ahead;
 pub use choice::{
     Choice, Folders, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, Rename, Renamed, Sort,
@@ -315,22 +315,24 @@ impl<'a> Stages for Creating<'a> {
     fn open(&self, _lane: usize) -> Result<OpenLane<Self>, CreateError> {
         let operands = std::mem::take(&mut *self.what.operands.lock().unwrap_or_else(PoisonError::into_inner));
         let tail = self.what.packing.map(|packing| packing.format.tail(&packing.options));
-        let index = self
-            .what
-            .packing
-            .filter(|_| self.what.index == Index::Kept)
-            .and_then(|packing| Writer::new(packing.format));
+        // Whoever reads a member by its index does not see what stands in front of all.
+        let mut front = Vec::new();
+        begin_archive(self.what.style, &mut front);
+        let is_indexed = self.what.index == Index::Kept && front.is_empty();
+        let index = self.what.packing.filter(|_| is_indexed).and_then(|packing| Writer::new(packing.format));
+        let mut source = Layout {
+            walk: Walk::new(self.what.choice, self.ahead, operands),
+            ahead: Default::default(),
+            ahead_bytes: 0,
+            laid_out: self.what.base,
+            ended: false,
+            any_chunk: false,
+            is_indexed: index.is_some(),
+            begun: Default::default(),
+        };
+        source.put(Segment::Bytes(front));
         Ok(OpenLane {
-            source: Layout {
-                walk: Walk::new(self.what.choice, self.ahead, operands),
-                ahead: Default::default(),
-                ahead_bytes: 0,
-                laid_out: self.what.base,
-                ended: false,
-                any_chunk: false,
-                is_indexed: index.is_some(),
-                begun: Default::default(),
-            },
+            source,
             sink: ArchiveEnd { fold: Mutex::new(Fold { offset: self.what.base, tail, index }) },
             reading: By::Workers,
             writing: self.what.writing,

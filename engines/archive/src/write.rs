@@ -1,10 +1,12 @@
 //! Writes headers: pax (what we write unless asked otherwise), GNU's own format, ustar; byte for byte as GNU tar 1.34 writes them.
 //! Knows no files: a [`Member`] goes in, blocks come out. Data and what fills their last block are the caller's.
 
+pub mod extended;
 mod fields;
 
 use crate::member::{AttributeName, BLOCK_BYTES, Extent, Kind, Member, Time, padded};
 use crate::read::pax::add_record;
+use extended::Extended;
 use fields::{Fields, octal_fits};
 
 /// Which dialect is written.
@@ -26,8 +28,8 @@ pub struct Style {
     pub format: Format,
     /// Whether pax members tell when they were last read and when their inode was changed.
     pub other_times: OtherTimes,
-    /// Pax keys that are left out: exact names, or beginnings that end in `*`.
-    pub left_out: Vec<Vec<u8>>,
+    /// What is wanted of extended headers.
+    pub extended: Extended,
     /// Whether owners have no names anywhere: `--numeric-owner`.
     pub is_numeric: bool,
 }
@@ -51,6 +53,13 @@ pub enum Unfit {
     /// No format of ours can say it.
     #[error("a {0} cannot be written")]
     Kind(&'static str),
+}
+
+/// Appends what stands in front of the first member.
+pub fn begin_archive(style: &Style, target: &mut Vec<u8>) {
+    if style.format == Format::Pax {
+        style.extended.begin(target);
+    }
 }
 
 /// Appends everything that stands in front of a member's data: extended headers, its header, the map of a sparse file.
@@ -223,16 +232,7 @@ fn pax(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit
         header_member.path = beside(&member.path, b"GNUSparseFile.0");
     }
     if !records.is_empty() {
-        let mut fields = Fields::new(POSIX_MAGIC, b'x');
-        fields.text(0, 100, &beside(&member.path, b"PaxHeaders"));
-        fields.octal(100, 8, 0o644);
-        let seconds = u64::try_from(member.mtime.seconds).unwrap_or(0).min(0o77_777_777_777);
-        for (from, bytes, number) in [(108, 8, 0), (116, 8, 0), (124, 12, records.len() as u64), (136, 12, seconds)] {
-            fields.octal(from, bytes, number);
-        }
-        target.extend_from_slice(&fields.finish());
-        target.extend_from_slice(&records);
-        fill_block(target, records.len(), 0);
+        style.extended.put(&records, &member.path, member.mtime.seconds, target);
     }
     let mut fields = common(&header_member, POSIX_MAGIC, type_flag(member.kind)?);
     let stored_bytes = member.stored_bytes + map.as_ref().map_or(0, Vec::len) as u64;
@@ -252,14 +252,13 @@ fn pax(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit
 
 /// What has no room in the header, in the order of GNU tar.
 fn pax_records(member: &Member, style: &Style, records: &mut Vec<u8>) {
-    let is_left_out = |key: &[u8]| {
-        style.left_out.iter().any(|pattern| match pattern.strip_suffix(b"*") {
-            Some(beginning) => key.starts_with(beginning),
-            None => key == pattern,
-        })
-    };
+    let mut is_there = false;
     let mut add = |key: &[u8], value: &[u8]| {
-        if !is_left_out(key) {
+        if style.extended.leaves_out(key) {
+            return;
+        }
+        is_there = true;
+        if !style.extended.has_instead_of(key) {
             add_record(records, key, value);
         }
     };
@@ -306,6 +305,7 @@ fn pax_records(member: &Member, style: &Style, records: &mut Vec<u8>) {
             AttributeName::Extended(name) => add(&[b"SCHILY.xattr.", name.as_slice()].concat(), &attribute.value),
         }
     }
+    style.extended.add_to(records, is_there);
 }
 
 /// Seconds with as many decimals as they have.
@@ -323,12 +323,17 @@ fn time_text(time: Time) -> String {
 
 /// `a/b` as `a/FOLDER/b`: the name of what comes with a member.
 fn beside(path: &[u8], folder: &[u8]) -> Vec<u8> {
-    let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
-    let (parent, name) = match path[..end].iter().rposition(|&byte| byte == b'/') {
-        Some(slash) => (&path[..slash], &path[slash + 1..end]),
-        None => (&b"."[..], &path[..end]),
-    };
+    let (parent, name) = parted(path);
     [parent, folder, name].join(&b'/')
+}
+
+/// The folder that a path lies in, and its name there.
+fn parted(path: &[u8]) -> (&[u8], &[u8]) {
+    let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
+    match path[..end].iter().rposition(|&byte| byte == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..end]),
+        None => (b".", &path[..end]),
+    }
 }
 
 /// The map in front of the data, filled up to whole blocks.
