@@ -91,6 +91,14 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
             None => return overview(arguments),
         },
     };
+    if entry.name == "tar"
+        && let Some(letter) = tar::old_option_without_value(&rest)
+    {
+        // COMPAT: what GNU tar's parser never sees ends with tar's own code, not with the parser's.
+        let said = format!("Old option '{letter}' requires an argument.");
+        let text = format!("{program}: {said}\nTry '{program} --help' for more information.");
+        return Err(Failure::InWordsOfOthers { text, code: 2 });
+    }
     let mut typed = vec![OsString::from(format!("mh {}", entry.name))];
     typed.extend((entry.rewrite)(rest));
     let mut command = (entry.command)().bin_name(format!("mh {}", entry.name));

@@ -45,6 +45,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use terminal::{Progress, ProgressSample, quote};
 
+pub use old_style::without_value as old_option_without_value;
+
 /// How messages begin.
 const NAME: &str = "mh tar";
 

@@ -4,6 +4,7 @@
 use super::tools;
 use crate::place::{Place, said};
 use crate::trees::is_root;
+use std::os::unix::net::UnixListener;
 use testkit::program::{Exit, Program, left_out};
 
 const BEFORE: &str = "umask 022; mkdir -p s/d x; echo a > s/a; echo b > s/b; echo c > s/d/c; ln s/a s/hard; ln -s s/a s/link
@@ -58,6 +59,10 @@ fn archives_are_made_as_gnu_tar_makes_them() {
         "cd s; tar cf t.tar . 2>/dev/null && tar tf t.tar",
         "tar cf t.tar --warning=all --warning=no-file-c --warning=xdev --warning=none --warning=no-failed-read s && tar tf t.tar",
         "tar --create --file t.tar --numeric s; tar --list --file t.tar --full",
+        "chmod 4751 s/a; for mode in g=u u=g o=g+w g-o =u =r +w a=o; do tar cf t.tar --mode=$mode s && tar tvf t.tar; done",
+        "tar rf t.tar && tar tf t.tar; tar uf u.tar && cmp t.tar u.tar; tar cf t.tar s; cp t.tar u.tar; tar rf u.tar; tar uf u.tar; cmp t.tar u.tar",
+        "tar cf t.tar --owner=:0 --group=:0 s && tar tvf t.tar",
+        "tar cf t.tar --clamp-mtime --mtime=@1000000000.5 s; cksum t.tar; tar cf t.tar --clamp-mtime --mtime=@900000000 s; cksum t.tar",
         "tar --force-local -n -B -b 20 --posix --no-acls --no-xattrs --no-selinux -cf t.tar s && tar tf t.tar --seek -s s/a",
     ] {
         is_as_gnu(script);
@@ -90,6 +95,78 @@ fn archives_are_made_as_gnu_tar_makes_them() {
     }
 }
 
+/// Byte for byte.
+#[test]
+fn extended_headers_are_what_pax_options_say() {
+    if !tools(&["tar", "cksum"]) {
+        return;
+    }
+    for options in [
+        "exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime",
+        "exthdr.name=%d/%%/%n/%q/X%f//,exthdr.mtime=5",
+        "exthdr.name=%f.x%",
+        "delete=*time",
+        "delete=?tim[a-f]",
+        "delete:=m*,comment:=hello,uname := joe",
+        "mtime:=55,path:=  foo,mtime:=56",
+        "a=b,c=d,globexthdr.mtime=7",
+        "a=,globexthdr.name=g%n%d%f%%/,globexthdr.mtime=7,b:=c",
+    ] {
+        is_as_gnu(&format!("tar cf t.tar --pax-option='{options},delete=atime,delete=ctime' s; cksum t.tar"));
+    }
+    for options in
+        ["delete=*", "delete=GNU.sparse.n*", "GNU.sparse.name:=x", "foo", "=x", "exthdr.mtime=@5", "exthdr.mtime=1.5"]
+    {
+        is_as_gnu(&format!("tar cf t.tar --pax-option='{options}' s 2> /dev/null; code=$?; rm -f t.tar; (exit $code)"));
+    }
+    is_as_gnu("tar cf t.tar s; tar rf t.tar --pax-option=a=b s/a 2> /dev/null; code=$?; tar tf t.tar; (exit $code)");
+    // What every member is said to have, all of them have, though no time asks for a header.
+    let (exit, printed) = run("tar cf t.tar --pax-option=comment:=hello s/a s/b; grep -ac hello t.tar", "$mh tar");
+    assert!(exit == Exit::Code(0) && printed.starts_with("2\n"), "{printed}");
+    // What stands in front of all members is read by whoever lists them.
+    let (exit, printed) = run(
+        "tar cf t.tar.gz -z --pax-option=uname=somebody --numeric-owner s/a; tar tvf t.tar.gz | cut -d/ -f 1",
+        "$mh tar",
+    );
+    assert!(exit == Exit::Code(0) && printed.contains(" somebody\n"), "{printed}");
+}
+
+#[test]
+fn older_members_are_passed_over_as_by_gnu_tar() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    for since in
+        ["-N 2001-01-01", "-N 2100-01-01", "--after-date=@981147846", "--newer-mtime=./s/b", "-N 2010-01-01 s/a s/link"]
+    {
+        for read in ["tvf t.tar", "xvf t.tar -C x", "dvf t.tar", "tvf t.tar.gz", "xvf t.tar.gz -C x", "xOf t.tar"] {
+            is_as_gnu(&format!(
+                "touch -d 2020-01-01 s/d/c; touch -d 2011-01-01 s/a s/b s/d; tar cf t.tar s; tar czf t.tar.gz s; tar {read} {since} 2> /dev/null"
+            ));
+        }
+    }
+    // Out of an index, too.
+    let script =
+        "head -c 9000000 /dev/urandom > s/large; touch -d 2020-01-01 s/d/c; touch -d 2001-01-01 s/* s; tar cf t.tar -z s
+        tar tf t.tar -N 2010-01-01 --report 2> report; grep -q 'index: used' report";
+    let (exit, printed) = run(script, "$mh tar");
+    assert!(exit == Exit::Code(0) && printed.starts_with("s/d/c\n."), "{printed}");
+}
+
+#[test]
+fn a_socket_is_told_as_by_gnu_tar() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    let place = Place::new();
+    let _listener = UnixListener::bind(place.path("sock")).expect("a socket");
+    let script = "mkdir in out; mv sock in; command tar cf g.tar in 2> told; test $(wc -l < told) = 1
+        for hands in 1 8; do $mh tar cf m.tar in --hands $hands 2> said; grep -qx \".*'in/sock' is a socket: left out\" said; test $(wc -l < said) = 1; done
+        $mh tar tf m.tar | grep -qx in/; $mh tar cf m.tar in/sock 2> said; grep -q socket said
+        for quiet in --warning=no-file-ignored --exclude=sock '-N 2100-01-01'; do $mh tar cf m.tar $quiet in 2> said; test ! -s said; done";
+    super::expect_same(&place, script);
+}
+
 #[test]
 fn archives_are_read_as_gnu_tar_reads_them() {
     if !tools(&["tar"]) {
@@ -110,6 +187,7 @@ fn archives_are_read_as_gnu_tar_reads_them() {
         "mkdir -p x/s/d; echo kept > x/s/b; echo > x/s/a; touch -d @5 x/s/a; tar xf t.tar -C x --keep-newer-files 2> /dev/null; cat x/s/?",
         "touch s/d/f; tar rf t.tar s/d; tar xf t.tar -C x -U 2> /dev/null; ls x/s/d; stat -c %Y x/s/link",
         "tar tvf t.tar --full-time --utc s/a",
+        "tar tf t.tar -C x -C .. s/a; tar tf t.tar -C none 2> /dev/null",
         "tar xf t.tar -C x --transform='s,^s/,n/,' && ls -lR x | cut -d' ' -f 1 && readlink x/n/link",
         "tar xf t.tar -C x --strip 1",
         "tar xvOf t.tar s/a s/d/c 2>&1",
@@ -409,6 +487,9 @@ fn a_wrong_command_line_is_told_in_the_old_name_s_words() {
         "-cy",
         "--list=x",
         "--ex",
+        "cf",
+        "xzb",
+        "cbf 20",
     ] {
         let script = format!("ln -sf \"$(readlink -f \"$(command -v $mh)\")\" tar; tar {line}");
         let (ours, theirs) = (run(&script, "./tar").0, run(&script, "command tar").0);

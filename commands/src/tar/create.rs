@@ -67,7 +67,8 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
         return Ok(Outcome::Done);
     }
     let operands = operands(args, matches)?;
-    if operands.is_empty() && args.choice.files_from.is_empty() {
+    // COMPAT: nothing is added, and nobody is the worse for it.
+    if operands.is_empty() && args.choice.files_from.is_empty() && args.operation.create {
         return Err(usage("an empty archive is not made by mistake: name files, or -T /dev/null".to_owned()));
     }
     let mut choice = choice(args)?;
@@ -280,9 +281,11 @@ fn instead(args: &TarArgs) -> Result<Instead, Failure> {
         let Some(text) = text else { return Ok(None) };
         let refused = || usage(format!("there is no '{text}' here; NAME:NUMBER names any"));
         match text.split_once(':') {
-            Some((name, number)) => Ok(Some((number.parse().ok().ok_or_else(refused)?, name.into()))),
-            // COMPAT: a number's name is written, too, where it has one here.
-            None => match text.parse::<u32>() {
+            Some((name, number)) if !name.is_empty() => {
+                Ok(Some((number.parse().ok().ok_or_else(refused)?, name.into())))
+            }
+            // COMPAT: a number's name is written, too, where it has one here; a colon in front of it changes nothing.
+            _ => match text.trim_start_matches(':').parse::<u32>() {
                 Ok(number) => Ok(Some((number.into(), name_of(number).unwrap_or_default()))),
                 Err(_) => Ok(Some((number_of(text.as_bytes()).ok_or_else(refused)?.into(), text.as_bytes().to_vec()))),
             },

@@ -7,12 +7,22 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 /// Letters that take a value.
 const WITH_VALUE: &[u8] = b"bfgCFHIKLNTVX";
 
+/// The letters of a bunch, if what was typed begins with one.
+fn bunch(typed: &[OsString]) -> Option<&[u8]> {
+    let first = typed.first()?.as_bytes();
+    let is_bunch = first.first().is_some_and(|&first| first != b'-') && first.iter().all(u8::is_ascii_alphanumeric);
+    is_bunch.then_some(first)
+}
+
+/// The first letter of a bunch for which no value is left.
+pub fn without_value(typed: &[OsString]) -> Option<char> {
+    let with_value = bunch(typed)?.iter().filter(|letter| WITH_VALUE.contains(letter));
+    with_value.copied().nth(typed.len() - 1).map(char::from)
+}
+
 /// Gives a bunch its dashes.
 pub fn rewrite(typed: Vec<OsString>) -> Vec<OsString> {
-    let Some(bunch) = typed.first().map(|first| first.as_bytes().to_vec()) else { return typed };
-    if bunch.first().is_none_or(|&first| first == b'-') || !bunch.iter().all(u8::is_ascii_alphanumeric) {
-        return typed;
-    }
+    let Some(bunch) = bunch(&typed).map(<[u8]>::to_vec) else { return typed };
     let mut rest = typed.into_iter().skip(1);
     let mut written = Vec::new();
     for letter in bunch {
@@ -41,5 +51,14 @@ mod tests {
         assert_eq!(rewritten("cbf 20 a.tar x"), "-c -b 20 -f a.tar x");
         assert_eq!(rewritten("-xf a.tar"), "-xf a.tar");
         assert_eq!(rewritten("--list -f a.tar"), "--list -f a.tar");
+    }
+    #[test]
+    fn a_letter_without_its_value_is_known() {
+        let found = |typed: &str| without_value(&typed.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(
+            (found("cf"), found("xzb"), found("cbf 20"), found("cbf 20 a.tar")),
+            (Some('f'), Some('b'), Some('f'), None)
+        );
+        assert_eq!((found("-cf"), found("x"), found("t a.tar"), without_value(&[])), (None, None, None, None));
     }
 }

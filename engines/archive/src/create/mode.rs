@@ -25,10 +25,14 @@ pub enum FolderBits {
 pub struct Change {
     /// Bits that it may touch.
     reach: u32,
+    /// Bits that `=` clears: without a class those that the umask holds back, too.
+    cleared: u32,
     sign: Sign,
     bits: u32,
     /// `X`: execution for folders, and for files that somebody may execute.
     executable_where_it_is: bool,
+    /// `g=u`: the bits of these, by the mask of their class; 0 where none are meant.
+    copied: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,12 +71,14 @@ impl ModeRule {
         };
         changes.iter().fold(mode, |mode, change| {
             let executable = change.executable_where_it_is && (is_folder || mode & EXECUTE != 0);
-            let bits = (change.bits | if executable { EXECUTE } else { 0 }) & change.reach;
+            let copied = [0o444, 0o222, EXECUTE].into_iter().filter(|bits| mode & change.copied & bits != 0);
+            let bits = change.bits | if executable { EXECUTE } else { 0 } | copied.fold(0, |all, bits| all | bits);
+            let bits = bits & change.reach;
             match change.sign {
                 Sign::Add => mode | bits,
                 Sign::Remove => mode & !bits,
                 // COMPAT: what is set for a folder leaves its set-id bits.
-                Sign::Set => mode & !(change.reach & if is_folder { !SET_ID } else { !0 }) | bits,
+                Sign::Set => mode & !(change.cleared & if is_folder { !SET_ID } else { !0 }) | bits,
             }
         })
     }
@@ -92,7 +98,7 @@ fn changes_of(clause: &str, umask: u32, changes: &mut Vec<Change>) -> Option<()>
             _ => return None,
         };
     }
-    let reach = if first == 0 { 0o7777 & !umask } else { reach };
+    let (reach, cleared) = if first == 0 { (0o7777 & !umask, 0o7777) } else { (reach, reach) };
     let mut rest = &clause[first..];
     while let Some(sign) = rest.chars().next() {
         let sign = match sign {
@@ -102,7 +108,14 @@ fn changes_of(clause: &str, umask: u32, changes: &mut Vec<Change>) -> Option<()>
         };
         let end = rest[1..].find(signs).map_or(rest.len(), |at| at + 1);
         let (mut bits, mut executable_where_it_is) = (0, false);
-        for letter in rest[1..end].chars() {
+        // One class stands alone.
+        let copied = match &rest[1..end] {
+            "u" => 0o700,
+            "g" => 0o070,
+            "o" => 0o007,
+            _ => 0,
+        };
+        for letter in rest[1..end].chars().filter(|_| copied == 0) {
             match letter {
                 'r' => bits |= 0o444,
                 'w' => bits |= 0o222,
@@ -113,7 +126,7 @@ fn changes_of(clause: &str, umask: u32, changes: &mut Vec<Change>) -> Option<()>
                 _ => return None,
             }
         }
-        changes.push(Change { reach, sign, bits, executable_where_it_is });
+        changes.push(Change { reach, cleared, sign, bits, executable_where_it_is, copied });
         rest = &rest[end..];
     }
     Some(())
@@ -142,16 +155,24 @@ mod tests {
             ("u=rwx+s", 0o600, file, 0o4700),
             ("g-s", 0o2755, file, 0o755),
             ("=", 0o755, file, 0),
+            ("=r", 0o666, file, 0o444),
+            ("=w", 0o666, file, 0o200),
             ("+t", 0o755, folder, 0o1755),
             ("u=rw", 0o4755, folder, 0o4655),
             ("u=rw", 0o1755, folder, 0o1655),
             ("o+t", 0o644, file, 0o1644),
             ("u+t", 0o644, file, 0o644),
+            ("g=u", 0o751, folder, 0o771),
+            ("u=g", 0o751, file, 0o551),
+            ("g-o", 0o751, file, 0o741),
+            ("g=o+x", 0o754, file, 0o754),
+            ("=u", 0o751, file, 0o755),
+            ("o+g", 0o4750, file, 0o4755),
         ] {
             let found = ModeRule::parse(rule, 0o022).expect("a rule").apply(mode, kind);
             assert_eq!(format!("{found:o}"), format!("{expected:o}"), "{rule} on {mode:o}");
         }
-        for text in ["", "8", "17777", "u", "z+x", "u+q", "u+r,", "go-rwx,x"] {
+        for text in ["", "8", "17777", "u", "z+x", "u+q", "u+r,", "go-rwx,x", "o=ug", "g=uw", "u=rwg"] {
             assert_eq!(ModeRule::parse(text, 0o022), None, "{text}");
         }
     }
