@@ -112,7 +112,10 @@ fn extended_headers_are_what_pax_options_say() {
         "a=b,c=d,globexthdr.mtime=7",
         "a=,globexthdr.name=g%n%d%f%%/,globexthdr.mtime=7,b:=c",
     ] {
-        is_as_gnu(&format!("tar cf t.tar --pax-option='{options},delete=atime,delete=ctime' s; cksum t.tar"));
+        // COMPAT: not where GNU tar would put files for a while.
+        is_as_gnu(&format!(
+            "unset TMPDIR; tar cf t.tar --pax-option='{options},delete=atime,delete=ctime' s; cksum t.tar"
+        ));
     }
     for options in
         ["delete=*", "delete=GNU.sparse.n*", "GNU.sparse.name:=x", "foo", "=x", "exthdr.mtime=@5", "exthdr.mtime=1.5"]
