@@ -320,8 +320,13 @@ impl<'a> Extraction<'a> {
     /// None where there cannot be any: the folder that everything goes to is empty.
     fn links_there_before(&self) -> Option<IsLink<'a>> {
         let root = self.root;
-        (root.reach() == Reach::Anywhere || !root.is_empty())
-            .then(|| Box::new(|path: &[u8]| root.has_link(path)) as IsLink<'a>)
+        let may_be_some = match root.reach() {
+            Reach::Anywhere => true,
+            Reach::Beneath => !root.is_empty(),
+            // What lies behind one is refused.
+            Reach::BeneathWithoutLinks => false,
+        };
+        may_be_some.then(|| Box::new(|path: &[u8]| root.has_link(path)) as IsLink<'a>)
     }
 
     fn placer(&self, earlier: Earlier) -> Placer<'a> {

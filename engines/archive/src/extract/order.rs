@@ -32,8 +32,10 @@ enum What {
 }
 
 /// LIMIT: paths that are remembered; what is on the disk already is forgotten then. Less than 2 MiB; what is under way at a time is a tenth of it.
-/// Links are not forgotten, so that many of them make it more: 48 MB a million.
 const SEEN_MAX: usize = 1 << 15;
+
+/// LIMIT: links that are remembered besides, for good: 50 MB. Behind more of them everything goes in turn.
+const LINKS_MAX: usize = 1 << 20;
 
 /// The ticket of what is never done: a way through a link leads elsewhere for good.
 const FOR_EVER: u64 = u64::MAX;
@@ -48,8 +50,7 @@ pub struct Order<'a> {
     seen: HashMap<u64, Seen, BuildNothing>,
     /// How many of them are looked through for what can be forgotten.
     seen_enough: usize,
-    /// The last chunk with a member whose way is not what its name says: while it is under way nobody knows which paths are the same as others.
-    led_astray: Option<u64>,
+    links: Links,
     /// Hashes that nobody can choose names for.
     keys: RandomState,
     /// The folders on the way to the member before, by hash. They are used by what is under way as long as they are here.
@@ -68,7 +69,7 @@ impl<'a> Order<'a> {
             is_link,
             seen,
             seen_enough: SEEN_MAX,
-            led_astray: None,
+            links: Links::default(),
             keys,
             way: Way::default(),
             way_ticket: 0,
@@ -88,9 +89,9 @@ impl<'a> Order<'a> {
         let way = self.way_is_unsure(done);
         let source = member.kind == Kind::HardLink && self.is_to_be_waited_for(&member.link, done);
         if way {
-            self.led_astray = Some(ticket);
+            self.links.lead_astray(ticket);
         }
-        let in_turn = own || way || source || self.led_astray.is_some_and(|ticket| ticket >= done);
+        let in_turn = own || way || source || self.links.led_astray.is_some_and(|ticket| ticket >= done);
         let when = if in_turn { When::InTurn } else { When::AtOnce };
         self.is_in(member, ticket, when);
         when
@@ -105,7 +106,8 @@ impl<'a> Order<'a> {
         };
         let path = self.go_to(&member.path);
         self.way_ticket = self.way_ticket.max(ticket);
-        note(&mut self.seen, path, if member.kind == Kind::Symlink { FOR_EVER } else { ticket }, what);
+        let till = if member.kind == Kind::Symlink { self.links.one_more(ticket) } else { ticket };
+        note(&mut self.seen, path, till, what);
         if member.kind == Kind::HardLink {
             // Whoever changes what it leads to, or the way to that, must wait for it.
             let mut hashes = way_to(&self.keys, &member.link).peekable();
@@ -120,7 +122,7 @@ impl<'a> Order<'a> {
 
     /// Goes to `path` and returns its hash. Folders that are left were used up to the chunk that used the way last.
     fn go_to(&mut self, path: &[u8]) -> u64 {
-        let Self { seen, way, way_ticket, keys, sure, is_link, .. } = self;
+        let Self { seen, way, way_ticket, keys, sure, is_link, links, .. } = self;
         let ahead = way.leave_for(path, |folder| note(seen, folder, *way_ticket, What::Folder));
         *sure = way.depth().min(*sure);
         let mut hash = way.last().copied().unwrap_or_default();
@@ -131,7 +133,7 @@ impl<'a> Order<'a> {
             end += name.len();
             if names.peek().is_some() {
                 if is_link.as_ref().is_some_and(|is_link| is_link(&path[..end])) {
-                    note(seen, hash, FOR_EVER, What::NoFolder);
+                    note(seen, hash, links.one_more(*way_ticket), What::NoFolder);
                 }
                 way.enter(name, hash);
                 end += 1;
@@ -163,6 +165,31 @@ impl<'a> Order<'a> {
             }
         }
         self.way.is_through(link)
+    }
+}
+
+/// What links do to the order.
+#[derive(Default)]
+struct Links {
+    /// How many are remembered.
+    count: usize,
+    /// The last chunk with a member whose way is not what its name says: while it is under way nobody knows which paths are the same as others.
+    led_astray: Option<u64>,
+}
+
+impl Links {
+    /// Until when one is remembered that chunk `ticket` has met.
+    fn one_more(&mut self, ticket: u64) -> u64 {
+        self.count += 1;
+        if self.count <= LINKS_MAX {
+            return FOR_EVER;
+        }
+        self.lead_astray(FOR_EVER);
+        ticket
+    }
+
+    fn lead_astray(&mut self, ticket: u64) {
+        self.led_astray = self.led_astray.max(Some(ticket));
     }
 }
 
@@ -346,5 +373,16 @@ mod tests {
         assert_eq!(order.when(&member("d/y", Kind::Regular), 11, 10), When::AtOnce, "what is the same is there");
         assert_eq!(order.when(&member("there/before/x", Kind::Regular), 12, 11), When::InTurn);
         assert_eq!(order.when(&member("e", Kind::Regular), 12, 11), When::InTurn);
+    }
+
+    #[test]
+    fn more_links_than_are_remembered_make_everything_wait_and_take_no_more_room() {
+        let mut order = Order::new(None);
+        for number in 0..LINKS_MAX as u64 + 1000 {
+            order.is_in(&member(&number.to_string(), Kind::Symlink), number, When::AtOnce);
+        }
+        let done = LINKS_MAX as u64 + 2000;
+        assert_eq!(order.when(&member("d/x", Kind::Regular), done, done), When::InTurn);
+        assert!(order.seen.len() < LINKS_MAX + 10, "{}", order.seen.len());
     }
 }

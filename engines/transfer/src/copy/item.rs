@@ -1,7 +1,7 @@
 //! One entry that is no folder: a file with its bytes, a link, a special file, or another name for a file that is copied already.
 //! What becomes of a file that has the name is `existing`'s part.
 
-pub use super::comparing::is_same;
+use super::comparing::is_same;
 use super::data::{Bytes, Failed, Way};
 use super::existing::{Decision, Over};
 use super::half::{Linked, Slot};

@@ -1,10 +1,11 @@
 //! A file that is large enough to be copied in pieces by several hands: each reads while another writes, since the kernel lets only one
 //! at a time write to a file.
 
+use super::comparing::is_same;
 use super::data::{Bytes, Failed};
 use super::existing::PutBack;
 use super::half::Slot;
-use super::item::{Item, New, is_same};
+use super::item::{Item, New};
 use super::metadata::{Carried, carry};
 use super::tree::{Run, Seed};
 use super::{Complaint, Make, Sparse};
