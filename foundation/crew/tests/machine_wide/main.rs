@@ -375,6 +375,13 @@ fn kill(mut child: Child) {
     assert_eq!(status.signal(), Some(9), "nothing but the kill ended it");
 }
 
+/// Its row is marked by a thread that nobody waits for, which then sleeps. Whoever dies before is noticed by those who sleep on the table alone.
+fn keeps_its_mark(child: &Child) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", child.id())).expect("it lives").flatten();
+    let mut stats = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
+    stats.any(|stat| stat.contains("(mark) S "))
+}
+
 fn holds(folder: &CrewFolder, child: &Child) -> u32 {
     let runs = census(folder).expect("a table").runs;
     runs.iter().filter(|run| run.pid == child.id()).map(|run| run.holds).sum()
@@ -476,6 +483,7 @@ fn the_wishes_of_the_dead_do_not_count() {
     // It gets its first hand above capacity, and waits for more: hungry for ever, as far as its row says.
     let child = start_member(&folder, May::BeStopped);
     until(|| census(&folder).expect("a table").runs.iter().any(|run| run.pid == child.id() && run.wants > 1));
+    until(|| keeps_its_mark(&child));
     let pid = child.id();
     kill(child);
     until(|| !first.must_return(&hands[0]));
