@@ -7,7 +7,7 @@
 //! each block is its frame's only one. One that reads `offset` otherwise fails the tests of `own_frames`.
 #![expect(unsafe_code, reason = "the safe binding has no such call and does not lend its context")]
 // Invariants all blocks below rest on:
-//  1. `context` was made by `ZSTD_createCCtx`, is owned by this struct alone and freed once;
+//  1. `context` was made by `ZSTD_initStaticCCtx` in `_memory`, which stays where it is until this struct ends and is nobody else's;
 //  2. a `Found` comes from the finder: its sequences have offsets that are a value less 3, matches of 4 bytes or more, a
 //     delimiter at the end and nowhere else; its literals are as many as they say, with more than 8 bytes of room behind them.
 
@@ -18,21 +18,26 @@ use std::ptr::NonNull;
 use zstd_safe::get_error_name;
 use zstd_safe::zstd_sys::{
     ZSTD_CCtx, ZSTD_CCtx_reset, ZSTD_CCtx_setParameter, ZSTD_ErrorCode, ZSTD_ParamSwitch_e, ZSTD_ResetDirective,
-    ZSTD_SequenceFormat_e, ZSTD_cParameter, ZSTD_compressSequencesAndLiterals, ZSTD_createCCtx, ZSTD_freeCCtx,
-    ZSTD_getErrorCode, ZSTD_isError,
+    ZSTD_SequenceFormat_e, ZSTD_cParameter, ZSTD_compressSequencesAndLiterals, ZSTD_getErrorCode, ZSTD_initStaticCCtx,
+    ZSTD_isError,
 };
 
 /// Room for a packed block. Half as much again as it may have in the end: where the library's coder of literals cannot run out
 /// of room it does not look for the end.
 const ROOM_BYTES: usize = HEADER_BYTES_MAX + BLOCK_HEADER_BYTES + BLOCK_BYTES_MAX / 2 * 3;
 
-/// What the library's context holds (a test asks it), and the room.
+/// Memory of the context and the room.
 pub(super) const HELD_BYTES: usize = CONTEXT_BYTES + ROOM_BYTES;
-const CONTEXT_BYTES: usize = 640 << 10;
+
+/// The library's context for the largest block (a test finds that it is enough). One that manages its own memory takes it anew when a long block
+/// follows short ones.
+const CONTEXT_BYTES: usize = 512 << 10;
 
 /// A context of libzstd that packs blocks of level 3.
 pub struct EntropyCoder {
     context: NonNull<ZSTD_CCtx>,
+    /// Words, as the library wants it aligned.
+    _memory: Box<[u64]>,
     room: Box<[u8]>,
 }
 
@@ -46,9 +51,15 @@ impl EntropyCoder {
     ///
     /// The library's, for want of memory.
     pub fn new() -> Result<Self, CodecError> {
-        // SAFETY: no conditions.
-        let context = NonNull::new(unsafe { ZSTD_createCCtx() }).ok_or_else(no_context)?;
-        let mut coder = Self { context, room: vec![0; ROOM_BYTES].into_boxed_slice() };
+        Self::within(CONTEXT_BYTES)
+    }
+
+    fn within(bytes: usize) -> Result<Self, CodecError> {
+        let mut memory = vec![0; bytes / size_of::<u64>()].into_boxed_slice();
+        // SAFETY: as many bytes are there, aligned to eight.
+        let context = unsafe { ZSTD_initStaticCCtx(memory.as_mut_ptr().cast(), size_of_val(&*memory)) };
+        let context = NonNull::new(context).ok_or_else(no_context)?;
+        let mut coder = Self { context, _memory: memory, room: vec![0; ROOM_BYTES].into_boxed_slice() };
         coder.set(ZSTD_cParameter::ZSTD_c_compressionLevel, 3)?;
         coder.set(ZSTD_cParameter::ZSTD_c_windowLog, BLOCK_BYTES_MAX.ilog2() as i32)?;
         coder.set(ZSTD_cParameter::ZSTD_c_hashLog, 6)?;
@@ -110,13 +121,6 @@ impl EntropyCoder {
     }
 }
 
-impl Drop for EntropyCoder {
-    fn drop(&mut self) {
-        // SAFETY: invariant 1.
-        unsafe { ZSTD_freeCCtx(self.context.as_ptr()) };
-    }
-}
-
 fn library_error(code: usize) -> CodecError {
     CodecError::Library { library: "zstd", message: get_error_name(code).to_owned() }
 }
@@ -136,13 +140,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_context_holds_what_is_planned() {
+    fn the_memory_of_a_context_is_enough_and_no_waste() {
         let plain = testkit::data::mixed(BLOCK_BYTES_MAX, 1);
-        let (mut finder, mut found, mut coder) = (Finder::new(), Found::new(), EntropyCoder::new().expect("memory"));
+        let (mut finder, mut found) = (Finder::new(), Found::new());
         finder.begin(&plain).next_block(plain.len(), &mut found);
-        assert!(coder.pack(&found).expect("there is memory").is_some());
-        // SAFETY: invariant 1.
-        let held = unsafe { zstd_safe::zstd_sys::ZSTD_sizeof_CCtx(coder.context.as_ptr()) };
-        assert!(held <= CONTEXT_BYTES && held > CONTEXT_BYTES / 2, "it holds {held} bytes");
+        let has_room = |bytes| EntropyCoder::within(bytes).and_then(|mut coder| Ok(coder.pack(&found)?.is_some()));
+        assert!(has_room(CONTEXT_BYTES).expect("there is memory"));
+        assert!(has_room(CONTEXT_BYTES / 10 * 9).is_err());
     }
 }

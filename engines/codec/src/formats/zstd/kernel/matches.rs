@@ -440,12 +440,12 @@ impl Walk<'_> {
     #[inline(always)]
     fn length(&self, at: usize, from: usize, known: usize) -> usize {
         let (mut length, room) = (known, self.end - at);
-        while length + 8 <= room {
-            let difference = self.eight_at(at + length) ^ self.eight_at(from + length);
+        while length + 16 <= room {
+            let difference = self.sixteen_at(at + length) ^ self.sixteen_at(from + length);
             if difference != 0 {
                 return length + (difference.trailing_zeros() / 8) as usize;
             }
-            length += 8;
+            length += 16;
         }
         while length < room && self.byte_at(at + length) == self.byte_at(from + length) {
             length += 1;
@@ -492,6 +492,13 @@ impl Walk<'_> {
     fn eight_at(&self, at: usize) -> u64 {
         // SAFETY: invariants 2 and 3; `length` asks within the block. Unaligned reads are asked for as such.
         u64::from_le(unsafe { self.base.add(at).cast::<u64>().read_unaligned() })
+    }
+
+    /// Little-endian.
+    #[inline(always)]
+    fn sixteen_at(&self, at: usize) -> u128 {
+        // SAFETY: invariant 2: asked within the block. Unaligned reads are asked for as such.
+        u128::from_le(unsafe { self.base.add(at).cast::<u128>().read_unaligned() })
     }
 }
 
