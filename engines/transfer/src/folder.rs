@@ -109,6 +109,7 @@ impl Folder {
 }
 
 /// A knot's folder, opened again where it had been closed: by name from the nearest open folder above, and only if it is the same one still.
+/// Those on the way are closed again where descriptors are short.
 pub fn descriptor<Node>(
     knot: &Arc<Knot<Node>>,
     folder: impl Fn(&Node) -> &Folder,
@@ -129,6 +130,7 @@ pub fn descriptor<Node>(
     while let Some(knot) = closed.pop() {
         let found = entry::open_at(at.as_fd(), folder(&knot.node).name(), OPEN_FOLDER, 0)?;
         at = folder(&knot.node).is_back(found, descriptors)?;
+        make_room(&knot, &folder, descriptors);
     }
     Ok(at)
 }
@@ -217,4 +219,82 @@ pub fn list_some(
 /// Begins a list, or a file, anew.
 pub fn rewind(from: BorrowedFd<'_>) -> io::Result<()> {
     Ok(rustix::fs::seek(from, rustix::fs::SeekFrom::Start(0)).map(drop)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crew::budget::{Budget, InProcess, Priority, Request, Weight};
+    use crew::scatter::{Begun, Branch, Grown, Tree, Width};
+
+    const LEVELS: usize = 200;
+    const MOST: usize = 20;
+
+    /// A chain of folders called `d`.
+    struct Chain {
+        descriptors: Descriptors,
+        most_open: AtomicUsize,
+    }
+
+    impl Tree for Chain {
+        type Seed = OwnedFd;
+        type Node = Folder;
+        type Growth = ();
+        type Scratch = ();
+        type Report = ();
+
+        fn scratch(&self, _worker: usize) {}
+
+        fn begin(
+            &self,
+            folder: OwnedFd,
+            _above: Option<&Arc<Knot<Folder>>>,
+            _: &mut Branch<'_, Self>,
+        ) -> Begun<Folder, ()> {
+            Begun::Node(Folder::new(c"d".to_owned(), folder, &self.descriptors), ())
+        }
+
+        fn grow(&self, knot: &Arc<Knot<Folder>>, _: &mut (), branch: &mut Branch<'_, Self>) -> Grown {
+            make_room(knot, |folder| folder, &self.descriptors);
+            let open = knot.node.open().expect("it was just opened");
+            if knot.depth < LEVELS {
+                branch.plant(entry::open_at(open.as_fd(), c"d", OPEN_FOLDER, 0).expect("the next one"));
+                return Grown::Done;
+            }
+            // As if another worker had come back to the top meanwhile.
+            let mut above = knot.above();
+            while let Some(level) = above.filter(|level| level.depth > 0) {
+                level.node.close_for_now(&self.descriptors);
+                above = level.above();
+            }
+            knot.node.close_for_now(&self.descriptors);
+            let found = descriptor(knot, |folder| folder, &self.descriptors).expect("it is still there");
+            assert_eq!(
+                entry::status_of(found.as_fd()).ok().map(|status| status.identity()),
+                knot.node.identity.get().copied()
+            );
+            self.most_open.store(self.descriptors.open.load(Ordering::Relaxed), Ordering::Relaxed);
+            Grown::Done
+        }
+
+        fn leave(&self, knot: &Knot<Folder>, _: Option<&Arc<Knot<Folder>>>, _: &mut Branch<'_, Self>) {
+            knot.node.close(&self.descriptors);
+        }
+
+        fn tell(&self, _: Vec<()>) {}
+    }
+
+    #[test]
+    fn a_chain_that_is_opened_again_keeps_no_more_descriptors_than_there_are() {
+        let top = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir_all(top.path().join(vec!["d"; LEVELS].join("/"))).expect("folders");
+        let chain = Chain { descriptors: Descriptors::new(MOST), most_open: AtomicUsize::new(0) };
+        let top = OwnedFd::from(std::fs::File::open(top.path()).expect("the top"));
+        let request =
+            Request { priority: Priority::Normal, weight: Weight::default(), useful_width: 1, what: String::new() };
+        crew::scatter::run(&chain, vec![top], Width { workers: 1 }, InProcess::new(1).lease(request).as_ref());
+        let open = chain.most_open.load(Ordering::Relaxed);
+        assert!((LEVELS_KEPT..=MOST + 1).contains(&open), "{open} are open");
+        assert_eq!(chain.descriptors.open.load(Ordering::Relaxed), 0);
+    }
 }
