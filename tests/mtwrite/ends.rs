@@ -105,6 +105,114 @@ fn a_signal_reaches_the_program_and_its_end_is_ours() {
     assert_eq!(outcome.exit, Exit::Code(137), "{}", said(&outcome));
 }
 
+/// Writes files of 8 kB until a timer of so many microseconds ends it. With a second argument no other thread than the first gets memory of the
+/// program's allocator meanwhile: as when the signal comes in the midst of that.
+const IS_ENDED: &str = r#"
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+extern void __libc_free(void *);
+static volatile int is_held;
+static __thread int is_first;
+static void wait_for_it(void) { while (is_held && !is_first) sched_yield(); }
+void *malloc(size_t size) { wait_for_it(); return __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { wait_for_it(); return __libc_calloc(count, size); }
+void *realloc(void *block, size_t size) { wait_for_it(); return __libc_realloc(block, size); }
+void free(void *block) { wait_for_it(); __libc_free(block); }
+int main(int count, char **words) {
+    static char block[8000];
+    struct itimerval once = {{0, 0}, {0, atoi(words[1])}};
+    is_first = 1;
+    for (int i = 0;; i++) {
+        char name[20];
+        sprintf(name, "f%d", i);
+        int file = open(name, O_WRONLY | O_CREAT, 0644);
+        write(file, block, sizeof block);
+        close(file);
+        if (i == 0) {
+            /* Threads take a little memory when they begin. */
+            usleep(5000);
+            is_held = count > 2;
+            setitimer(ITIMER_REAL, &once, 0);
+        }
+        if (i == 400) pause();
+    }
+}
+"#;
+
+#[test]
+fn a_signal_at_any_moment_waits_for_what_was_closed_and_for_nothing_else() {
+    let place = Place::new();
+    build(&place, "is_ended", "-Wno-unused-result", IS_ENDED);
+    place.write("to/.keep", "");
+    for (held, step) in [("", 150), ("held", 2000)] {
+        let script = format!(
+            "cd to; for us in $(seq 300 {step} 10000); do rm -f f*; \
+            MH_MTWRITE_HANDS=2 timeout -s KILL 20 env LD_PRELOAD=$lib ../is_ended $us {held}; \
+            echo $us $? $(find . -name 'f*' ! -size 8000c | wc -l); done | grep -v ' 142 [01]$'"
+        );
+        let outcome = run(&place, &script);
+        assert_eq!(String::from_utf8_lossy(&outcome.stdout), "", "{held}: {}", said(&outcome));
+    }
+}
+
+#[test]
+fn what_was_queued_is_told_where_a_signal_ends_the_program() {
+    let place = Place::new();
+    build(&place, "ends", "-Wno-unused-result", ENDS);
+    for how in ["term", "abort", "alarm"] {
+        let outcome = run(&place, &format!("$mh mtwrite --report -- ./ends {how}"));
+        assert!(said(&outcome).contains("queued: 100 files, 2 MB"), "{how}: {}", said(&outcome));
+    }
+}
+
+#[test]
+fn a_program_gets_all_numbers_of_descriptors_that_it_may_have() {
+    let place = Place::new();
+    build(&place, "opens", "-Wno-unused-result", OPENS);
+    for most in [9, 20, 64, 300, 1024, 1500, 4096] {
+        for how in ["open", "fopen", "dup", "pipe", "read"] {
+            let script = |lib| format!("rm -f f*; ulimit -n {most}; {lib} ./opens {how}");
+            let plain = succeeds(&place, &script("")).stdout;
+            let found = succeeds(&place, &script("MH_MTWRITE_HANDS=2 LD_PRELOAD=$lib")).stdout;
+            assert_eq!(String::from_utf8_lossy(&found), String::from_utf8_lossy(&plain), "{how}, {most}");
+        }
+    }
+}
+
+/// Writes to as many files as it can have open, every third descriptor being one of the kind that its argument names; then says how many it had.
+const OPENS: &str = r#"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    static char block[3000];
+    const char *how = words[1];
+    int made = 0, pair[2];
+    (void)count;
+    for (;; made++) {
+        char name[20];
+        sprintf(name, "f%d", made);
+        if (made % 3 == 2) {
+            if (!strcmp(how, "fopen") && !fopen("/dev/null", "r")) break;
+            if (!strcmp(how, "dup") && dup(0) < 0) break;
+            if (!strcmp(how, "pipe") && pipe(pair)) break;
+            if (!strcmp(how, "read") && open("/dev/null", O_RDONLY) < 0) break;
+        }
+        int file = open(name, O_WRONLY | O_CREAT, 0644);
+        if (file < 0) break;
+        if (write(file, block, sizeof block) != sizeof block) return 1;
+    }
+    printf("%d\n", made);
+    return 0;
+}
+"#;
+
 #[test]
 fn where_nothing_is_queued_it_says_so() {
     let place = Place::new();

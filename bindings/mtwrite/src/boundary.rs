@@ -14,6 +14,7 @@ pub mod start;
 
 use crate::end;
 use crate::numbers::{self, Meaning};
+use crate::statistics::Line;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{Mode, OFlags, Stat, Timestamps, XattrFlags};
 use rustix::io::Errno;
@@ -27,7 +28,14 @@ use std::thread::JoinHandle;
 /// LIMIT: our descriptors have numbers from here, or from the half of what the process may have. A program with more files open
 /// gets numbers beyond ours.
 const FIRST_PRIVATE: i32 = 1024;
-static FROM: OnceLock<i32> = OnceLock::new();
+
+/// So many numbers, beyond those that the program has open now, are its own to take at any time: no further file is queued where there would be fewer.
+const LEFT_TO_PROGRAM: i32 = 16;
+
+/// Most numbers that this process may have, when it was first asked.
+static MOST: OnceLock<i32> = OnceLock::new();
+/// Numbers that are ours at present.
+static OURS: AtomicI32 = AtomicI32::new(0);
 
 /// Our number of standard error as it was when the first file was queued: programs close its stream at their end, to hear of errors.
 static STANDARD_ERROR: AtomicI32 = AtomicI32::new(NOT_KEPT);
@@ -74,11 +82,10 @@ impl Descriptor {
 
     /// A second descriptor of the same, with a number that is out of the program's way.
     pub fn keep(self) -> Option<Self> {
-        let half =
-            || getrlimit(Resource::Nofile).current.map_or(i32::MAX, |most| i32::try_from(most / 2).unwrap_or(i32::MAX));
-        let from = *FROM.get_or_init(|| FIRST_PRIVATE.min(half()));
+        let from = FIRST_PRIVATE.min(most_numbers() / 2);
         let kept = self.with(|descriptor| rustix::io::fcntl_dupfd_cloexec(descriptor, from)).ok()?;
         let kept = Self(std::os::fd::IntoRawFd::into_raw_fd(kept));
+        OURS.fetch_add(1, Ordering::Relaxed);
         if numbers::set(kept.0, Meaning::Private) {
             return Some(kept);
         }
@@ -89,6 +96,7 @@ impl Descriptor {
     /// Closes one that was kept.
     pub fn close(self) -> rustix::io::Result<()> {
         numbers::set(self.0, Meaning::Unknown);
+        OURS.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: it came from `keep`, and who kept it has given it up. LIE: EINTR of close(2) does not mean that it is open.
         unsafe { rustix::io::try_close(self.0) }.or_else(|error| if error == Errno::INTR { Ok(()) } else { Err(error) })
     }
@@ -121,6 +129,25 @@ impl Descriptor {
         let flags = XattrFlags::from_bits_retain(flags.cast_unsigned());
         self.with(|descriptor| rustix::fs::fsetxattr(descriptor, name, value, flags))
     }
+}
+
+fn most_numbers() -> i32 {
+    *MOST.get_or_init(|| {
+        getrlimit(Resource::Nofile).current.map_or(i32::MAX, |most| i32::try_from(most).unwrap_or(i32::MAX))
+    })
+}
+
+/// Whether the program, whose lowest free number was `number` a moment ago, would soon miss those that are ours.
+pub fn are_numbers_scarce(number: i32) -> bool {
+    most_numbers() - LEFT_TO_PROGRAM <= number.saturating_add(OURS.load(Ordering::Relaxed))
+}
+
+/// Gives up all numbers that are ours: the program has found none. Whether there were any.
+pub fn leave_numbers() -> bool {
+    let are_any = OURS.load(Ordering::Relaxed) > 0;
+    end::release_all();
+    standard_error_ends(true);
+    are_any
 }
 
 /// Writes all of it, at the file's offset or at a place.
@@ -192,7 +219,7 @@ pub fn say(text: &str) {
     }
 }
 
-/// Tells whoever asked at the start what was done.
-pub fn report(line: &str) {
-    start::tell(&format!("done {line}\n"));
+/// Tells whoever asked at the start what was done. Takes no lock and no memory.
+pub fn report(done: &Line) {
+    start::tell(done.as_str());
 }

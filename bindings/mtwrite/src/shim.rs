@@ -183,6 +183,13 @@ fn kind_of_attribute(identity: Identity, name: &[u8]) -> u64 {
     folded.rotate_left(32) ^ identity.device
 }
 
+/// A call that only looks at a file, or moves within it: it must be as the program believes it to be. What failed is not this call's to tell.
+pub fn before_look(number: i32) {
+    if let Some((index, identity)) = queued(number) {
+        file::at(index).drain(index, identity);
+    }
+}
+
 /// A call on a descriptor whose file must be as the program believes it to be. The answer is never that it was queued.
 pub fn settle(number: i32) -> Answer {
     let Some((index, identity)) = queued(number) else { return Answer::Pass };
@@ -439,6 +446,10 @@ fn adopt(number: i32, descriptor: Descriptor, status: &Stat) -> Option<usize> {
         || is_standard(identity)
         || !stores(descriptor, identity.device)
     {
+        return None;
+    }
+    if boundary::are_numbers_scarce(number) {
+        end::release_all();
         return None;
     }
     boundary::keep_standard_error();

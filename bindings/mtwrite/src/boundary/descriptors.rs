@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a boundary: functions that the program calls instead of libc's, with its pointers")]
 
 use crate::boundary;
-use crate::boundary::next::{fail, hook, inside};
+use crate::boundary::next::{fail, hook, inside, making_number};
 use crate::file::Call;
 use crate::shim::{self, Answer};
 use crate::{end, numbers};
@@ -187,9 +187,9 @@ fn replaced(number: c_int) {
 }
 
 /// A second number for the same.
-fn doubled(number: c_int, next: impl FnOnce() -> c_int) -> c_int {
+fn doubled(number: c_int, next: impl Fn() -> c_int) -> c_int {
     settled_for_good(number, || {
-        let double = next();
+        let double = making_number(next);
         if double >= 0 && double != number {
             inside((), || shim::doubled(number, double));
         }
@@ -197,7 +197,7 @@ fn doubled(number: c_int, next: impl FnOnce() -> c_int) -> c_int {
     })
 }
 
-fn doubled_onto(number: c_int, wanted: c_int, next: impl FnOnce() -> c_int) -> c_int {
+fn doubled_onto(number: c_int, wanted: c_int, next: impl Fn() -> c_int) -> c_int {
     doubled(number, || {
         if wanted != number {
             replaced(wanted);
@@ -232,16 +232,20 @@ hook! {
     fn fremovexattr(number: c_int, name: *const c_char) -> c_int, next => settled(number, next);
     fn futimes(number: c_int, times: *const timeval) -> c_int, next => settled(number, next);
     fn fgetxattr(number: c_int, name: *const c_char, value: *mut c_void, count: size_t) -> ssize_t, next => {
-        bytes_told(inside(Answer::Pass, || shim::settle(number)), 0, next)
+        inside((), || shim::before_look(number));
+        next()
     };
     fn flistxattr(number: c_int, names: *mut c_char, count: size_t) -> ssize_t, next => {
-        bytes_told(inside(Answer::Pass, || shim::settle(number)), 0, next)
+        inside((), || shim::before_look(number));
+        next()
     };
     fn lseek(number: c_int, offset: off_t, whence: c_int) -> off_t, next => {
-        bytes_told(inside(Answer::Pass, || shim::settle(number)), 0, || next() as ssize_t) as off_t
+        inside((), || shim::before_look(number));
+        next()
     };
     fn lseek64(number: c_int, offset: off64_t, whence: c_int) -> off64_t, next => {
-        bytes_told(inside(Answer::Pass, || shim::settle(number)), 0, || next() as ssize_t) as off64_t
+        inside((), || shim::before_look(number));
+        next()
     };
     fn dup(number: c_int) -> c_int, next => doubled(number, next);
     fn dup2(number: c_int, wanted: c_int) -> c_int, next => doubled_onto(number, wanted, next);
@@ -271,6 +275,16 @@ hook! {
         inside((), end::release_all);
         next()
     };
+    fn pipe(both: *mut c_int) -> c_int, next => making_number(next);
+    fn pipe2(both: *mut c_int, flags: c_int) -> c_int, next => making_number(next);
+    fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int, next => making_number(next);
+    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, both: *mut c_int) -> c_int, next => making_number(next);
+    fn accept(number: c_int, from: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int, next => making_number(next);
+    fn accept4(number: c_int, from: *mut libc::sockaddr, length: *mut libc::socklen_t, flags: c_int) -> c_int, next => making_number(next);
+    fn memfd_create(name: *const c_char, flags: c_uint) -> c_int, next => making_number(next);
+    fn epoll_create(count: c_int) -> c_int, next => making_number(next);
+    fn epoll_create1(flags: c_int) -> c_int, next => making_number(next);
+    fn eventfd(count: c_uint, flags: c_int) -> c_int, next => making_number(next);
     fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int, next => {
         inside((), || forget_from(first));
         next()
@@ -323,7 +337,7 @@ fn told_by_socket(next: impl FnOnce() -> ssize_t) -> ssize_t {
 }
 
 /// What only looks at the number itself is no business of the file's.
-fn control(number: c_int, command: c_int, next: impl FnOnce() -> c_int) -> c_int {
+fn control(number: c_int, command: c_int, next: impl Fn() -> c_int) -> c_int {
     match command {
         libc::F_GETFD | libc::F_SETFD | libc::F_GETFL => next(),
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => doubled(number, next),

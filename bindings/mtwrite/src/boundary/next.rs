@@ -1,7 +1,7 @@
 //! The functions that would have been called without us, and the macros that make those that are called instead.
 #![expect(unsafe_code, reason = "a boundary: looks functions up by name and calls them")]
 
-use crate::boundary::signals;
+use crate::boundary::{self, signals};
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
@@ -66,6 +66,19 @@ pub fn inside<Outcome>(otherwise: Outcome, act: impl FnOnce() -> Outcome) -> Out
         Some(_inside) => act(),
         None => otherwise,
     }
+}
+
+/// A call that makes a descriptor: where there is no number for one, ours are given up, and it is made once more.
+pub fn making<Outcome>(has_failed: impl FnOnce(&Outcome) -> bool, next: impl Fn() -> Outcome) -> Outcome {
+    let outcome = next();
+    // SAFETY: the thread's own errno.
+    let is_short = has_failed(&outcome) && unsafe { *libc::__errno_location() } == libc::EMFILE;
+    if is_short && inside(false, boundary::leave_numbers) { next() } else { outcome }
+}
+
+/// The same, for one that answers with the number.
+pub fn making_number(next: impl Fn() -> c_int) -> c_int {
+    making(|number| *number < 0, next)
 }
 
 /// Sets errno.

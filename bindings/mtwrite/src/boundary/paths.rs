@@ -1,11 +1,13 @@
 //! The functions with a path: what it leads to may be a file that is queued.
 #![expect(unsafe_code, reason = "a boundary: functions that the program calls instead of libc's, with its pointers")]
 
-use crate::boundary::next::{hook, inside};
+use crate::boundary::next::{hook, inside, making, making_number};
 use crate::end;
 use crate::identities::{self, Identity};
 use crate::shim::{self, Care};
-use libc::{AT_FDCWD, AT_SYMLINK_NOFOLLOW, FILE, dev_t, mode_t, off_t, off64_t, size_t, ssize_t, timeval, utimbuf};
+use libc::{
+    AT_FDCWD, AT_SYMLINK_NOFOLLOW, DIR, FILE, dev_t, mode_t, off_t, off64_t, size_t, ssize_t, timeval, utimbuf,
+};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, OFlags, Stat};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -57,10 +59,10 @@ fn behind_file<Outcome>(path: *const c_char, next: impl FnOnce() -> Outcome) -> 
 }
 
 /// For a call that opens it, unseen by us.
-fn behind_stream<Outcome>(path: *const c_char, next: impl FnOnce() -> Outcome) -> Outcome {
+fn behind_stream(path: *const c_char, next: impl Fn() -> *mut FILE) -> *mut FILE {
     // SAFETY: the program promises its function a path.
     unsafe { before_path(AT_FDCWD, path, 0, Care::ForGood) };
-    next()
+    making(|stream| stream.is_null(), next)
 }
 
 /// For a call that is not followed any further.
@@ -105,7 +107,8 @@ hook! {
         let is_followed = flags & libc::AT_SYMLINK_FOLLOW != 0;
         behind(from, old, if is_followed { 0 } else { AT_SYMLINK_NOFOLLOW }, next)
     };
-    fn open_by_handle_at(mount: c_int, handle: *mut c_void, flags: c_int) -> c_int, next => behind_all(next);
+    fn open_by_handle_at(mount: c_int, handle: *mut c_void, flags: c_int) -> c_int, next => behind_all(|| making_number(next));
+    fn opendir(path: *const c_char) -> *mut DIR, next => making(|folder| folder.is_null(), next);
 }
 
 /// Opens; before, where that empties a file, and after, where it may lead to one that is queued: whoever may open that was waiting, too,
@@ -119,7 +122,7 @@ fn opening(folder: c_int, path: *const c_char, flags: c_int, next: impl Fn() -> 
     }
     let finished = identities::finished();
     let opened = || {
-        let number = next();
+        let number = making_number(&next);
         (number, number >= 0 && inside(false, || shim::opened(number, open_flags, finished)))
     };
     let (number, is_early) = opened();

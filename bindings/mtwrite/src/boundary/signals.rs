@@ -3,10 +3,10 @@
 #![expect(unsafe_code, reason = "a boundary: actions of signals, and the functions that set them")]
 
 use crate::boundary::next::{Inside, hook};
-use crate::file;
+use crate::{boundary, file, statistics};
 use libc::{SIG_DFL, sighandler_t};
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering, compiler_fence};
 use std::time::Duration;
 
 /// Those that end a process by default and leave it able to wait a moment.
@@ -29,7 +29,11 @@ const PATIENCE_ROUNDS: usize = 5000;
 const ROUND: Duration = Duration::from_millis(1);
 
 static ARE_HELD: AtomicBool = AtomicBool::new(false);
-static PENDING: AtomicI32 = AtomicI32::new(0);
+
+thread_local! {
+    /// The signal that came to this thread in the middle of a function of ours. No other thread may act on it: a worker would wait for itself.
+    static PENDING: AtomicI32 = const { AtomicI32::new(0) };
+}
 
 /// From now on such a signal waits for what waits.
 pub fn hold() {
@@ -64,23 +68,24 @@ fn is_ours(handler: sighandler_t) -> bool {
 /// The handler. In a function of ours this thread may hold a lock that the workers need: then it ends at the end of that.
 extern "C" fn end_by(signal: c_int) {
     if Inside::is_inside() {
-        PENDING.store(signal, Ordering::SeqCst);
+        PENDING.with(|pending| pending.store(signal, Ordering::Relaxed));
     } else {
         end(signal);
     }
 }
 
-/// Ends the process by the signal that came in the middle of a function of ours.
+/// Ends the process by the signal that came to this thread in the middle of a function of ours. The thread is out of that.
 pub fn act_on_pending() {
-    if PENDING.load(Ordering::Relaxed) != 0 {
-        let signal = PENDING.swap(0, Ordering::SeqCst);
-        if signal != 0 {
-            end(signal);
-        }
+    // ORDER: for the handler, which runs in this thread: what comes from here on finds it outside.
+    compiler_fence(Ordering::SeqCst);
+    let signal = PENDING.with(|pending| pending.load(Ordering::Relaxed));
+    if signal != 0 {
+        PENDING.with(|pending| pending.store(0, Ordering::Relaxed));
+        end(signal);
     }
 }
 
-/// Waits for the workers, as long as they get on, and lets the signal have its way. Takes no lock and no memory.
+/// Waits for the workers, as long as they get on, tells what was done, and lets the signal have its way. Takes no lock and no memory.
 fn end(signal: c_int) {
     let (mut owed, mut rounds) = (file::owed(), 0);
     while owed > 0 && rounds < PATIENCE_ROUNDS {
@@ -89,6 +94,7 @@ fn end(signal: c_int) {
         rounds = if now < owed { 0 } else { rounds + 1 };
         owed = now;
     }
+    boundary::report(&statistics::take());
     let mut default = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: zeroes are the default action with an empty set; the signal is let through and sent to this thread.
     unsafe {

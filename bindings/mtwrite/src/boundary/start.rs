@@ -4,7 +4,9 @@
 use crate::boundary::next::{Next, inside};
 use crate::boundary::{Descriptor, ending, keep_standard_error, say, write_all};
 use crate::file::BUFFERS;
+use crate::statistics::Line;
 use crate::{end, shim, workers};
+use dlmalloc::GlobalDlmalloc;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsString, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -19,6 +21,11 @@ const MEMORY: &str = "MH_MTWRITE_MEMORY";
 const TELL: &str = "MH_MTWRITE_TELL";
 
 const STANDARD_ERROR: &str = "-";
+
+/// Our memory does not come from the program's allocator: a signal may end the program in the midst of that, while its end waits for our
+/// threads, which would wait for the allocator's lock.
+#[global_allocator]
+static ALLOCATOR: GlobalDlmalloc = GlobalDlmalloc;
 
 static TOLD: OnceLock<OsString> = OnceLock::new();
 
@@ -35,6 +42,8 @@ pub static START: extern "C" fn() = start;
 
 extern "C" fn start() {
     inside((), || {
+        // SAFETY: nothing of ours has run before. Our own acts at a fork are registered behind it, and so come before it.
+        unsafe { dlmalloc::enable_alloc_after_fork() };
         let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
         let hands = number(HANDS).or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
         workers::lock().limit_to(hands.saturating_sub(1));
@@ -76,13 +85,15 @@ fn is_libcs_own(name: &'static std::ffi::CStr) -> bool {
     object(name) == object(c"gnu_get_libc_version")
 }
 
-/// Tells whoever asked.
-pub fn tell(line: &str) {
+/// Tells whoever asked. Takes no lock and no memory.
+pub fn tell(text: &str) {
     let Some(told) = TOLD.get() else { return };
     if told == STANDARD_ERROR {
-        say(&format!("mh mtwrite: {line}"));
+        let mut line = Line::new();
+        line.add(format_args!("mh mtwrite: {text}"));
+        say(line.as_str());
     } else if let Ok(file) = rustix::fs::open(told, OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC, Mode::empty()) {
-        let _nobody_listens = write_all(Descriptor::of_program(file.as_raw_fd()), line.as_bytes(), None);
+        let _nobody_listens = write_all(Descriptor::of_program(file.as_raw_fd()), text.as_bytes(), None);
     }
 }
 
