@@ -7,7 +7,7 @@ use super::kernel::{EntropyCoder, FRAME_BYTES_MAX, Finder, Found, FrameFinder, H
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use std::ops::RangeInclusive;
-use xxhash_rust::xxh64::xxh64;
+use xxhash_rust::xxh64::Xxh64;
 
 /// The one level.
 pub(super) const LEVEL: i32 = 3;
@@ -59,11 +59,13 @@ impl OwnEncoder {
         packed.append(&[DESCRIPTOR]);
         packed.append(&content_bytes.to_le_bytes());
         let mut frame = self.finder.begin(plain);
-        let mut is_first = true;
+        let (mut checksum, mut is_first) = (Xxh64::new(0), true);
         while is_first || !frame.rest().is_empty() {
             let rest = frame.rest();
             let block = &rest[..next_block_bytes(rest)];
             let is_last = block.len() == rest.len();
+            // Here, since the finder wants the block in the caches next.
+            checksum.update(block);
             // COMPAT: decoders before libzstd 1.4.4 do not take a repeated byte for a frame's first block.
             if !is_first && is_one_byte(block) {
                 frame.step_over(block.len());
@@ -75,7 +77,7 @@ impl OwnEncoder {
             is_first = false;
         }
         // Content_Checksum: the low half of the hash.
-        packed.append(&(xxh64(plain, 0) as u32).to_le_bytes());
+        packed.append(&(checksum.digest() as u32).to_le_bytes());
         Ok(())
     }
 }
