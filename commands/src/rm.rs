@@ -122,6 +122,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         return Ok(Outcome::Done);
     }
     if is_asked_once(&args) && !agrees_once(&words, &args) {
+        words.finish()?;
         return Ok(Outcome::Done);
     }
     let all: HashSet<&[u8]> = typed.iter().map(|path| operand::trimmed(path)).collect();

@@ -4,7 +4,7 @@
 pub mod choices;
 pub mod width;
 
-use crate::context::{Context, HeldSignals, signal_failure};
+use crate::context::{Context, HeldSignals, LastActs, signal_failure};
 use crate::failure::{Failure, with_causes};
 use crate::report::{bound_sentence, counted, forecast_sentence, hint, seconds_text};
 use crate::shared_args::{ReportFormat, SharedArgs};
@@ -22,8 +22,11 @@ use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use sys::signals::{BROKEN_PIPE, die_by};
+use sys::staged_file::Unfinished;
 use terminal::{
-    Align, Delivery, Destination, Messages, Output, Progress, StandardOutput, Table, Verbosity, printable, quote,
+    Align, Delivery, Destination, Messages, Output, Progress, StandardError, StandardOutput, Table, Verbosity,
+    printable, quote,
 };
 use transfer::tally::{Counts, Tally};
 use width::Bound;
@@ -55,6 +58,8 @@ pub struct Words {
     messages: Messages,
     /// One line of output, or one question with its answer, at a time.
     turn: Mutex<Said>,
+    unfinished: Unfinished,
+    last_acts: LastActs,
 }
 
 /// What is said on standard output.
@@ -66,12 +71,14 @@ struct Said {
 }
 
 impl Said {
-    fn line(&mut self, text: &str) {
-        let written = self
-            .output
-            .line(text)
-            .and_then(|_gone| if self.is_watched { self.output.flush() } else { Ok(Delivery::Taken) });
-        self.failure = self.failure.take().or(written.err());
+    /// Whether somebody still reads, as far as is known.
+    fn line(&mut self, text: &str) -> Delivery {
+        let flushed = |said: &mut Self, delivery| if said.is_watched { said.output.flush() } else { Ok(delivery) };
+        let written = self.output.line(text).and_then(|delivery| flushed(self, delivery));
+        written.unwrap_or_else(|error| {
+            self.failure.get_or_insert(error);
+            Delivery::Taken
+        })
     }
 }
 
@@ -80,7 +87,13 @@ impl Words {
     pub fn new(context: &Context) -> Self {
         let is_watched = Destination::of(&io::stdout()) == Destination::Terminal;
         let said = Said { output: Output::standard(), is_watched, failure: None };
-        Self { program: context.program.clone(), messages: context.messages.clone(), turn: Mutex::new(said) }
+        Self {
+            program: context.program.clone(),
+            messages: context.messages.clone(),
+            turn: Mutex::new(said),
+            unfinished: context.unfinished.clone(),
+            last_acts: context.last_acts.clone(),
+        }
     }
 
     /// A line on standard error.
@@ -88,21 +101,33 @@ impl Words {
         self.messages.in_words_of_others(Verbosity::Silent, &format!("{}: {text}", self.program));
     }
 
-    /// Asks on standard error and reads the answer from standard input. No answer is no.
+    /// Asks on standard error and reads the answer from standard input. No answer is no; that nothing could be asked is told by [`Words::finish`].
     pub fn asks(&self, text: &str) -> bool {
-        let _turn = self.turn();
+        let mut turn = self.turn();
         self.messages.make_room();
-        let mut stream = io::stderr().lock();
-        let asked = write!(stream, "{}: {}? ", self.program, printable(text)).and_then(|()| stream.flush());
+        let question = format!("{}: {}? ", self.program, printable(text));
+        let asked = StandardError.write_all(question.as_bytes());
         let mut answer = String::new();
-        let answered = asked.and_then(|()| io::stdin().lock().read_line(&mut answer));
+        let answered = match asked {
+            Ok(()) => io::stdin().lock().read_line(&mut answer).is_ok(),
+            Err(error) => {
+                turn.failure.get_or_insert(error);
+                false
+            }
+        };
         self.messages.take_room_back();
-        answered.is_ok() && answer.starts_with(['y', 'Y'])
+        answered && answer.starts_with(['y', 'Y'])
     }
 
-    /// A line on standard output. What comes of it is told by [`Words::finish`].
+    /// A line on standard output. Where nobody reads any more the process ends, as a signal would end it; what else comes of it is told by
+    /// [`Words::finish`].
     pub fn shows(&self, text: &str) {
-        self.turn().line(&printable(text));
+        let delivery = self.turn().line(&printable(text));
+        if delivery == Delivery::ReaderGone {
+            let _no_new_ones = self.unfinished.remove_all_and_hold();
+            self.last_acts.perform();
+            die_by(BROKEN_PIPE);
+        }
     }
 
     /// The end of everything said on standard output.

@@ -106,3 +106,34 @@ fn a_copy_that_differs_from_its_source_does_not_stay() {
     // A device is not removed, and has nothing to be compared with.
     succeeds(&place, &format!("$mh cp --verify {changing} /dev/null && test -c /dev/null"));
 }
+
+#[test]
+fn where_nobody_reads_any_more_it_ends_and_leaves_no_half_file() {
+    let place = Place::new();
+    for index in 0..5000 {
+        place.write(format!("src/{index:0100}"), vec![1; 100]);
+    }
+    for (command, made) in [("rm -rv src", "src"), ("cp -rv kept to", "to")] {
+        let script = format!(
+            "cp -r src kept; {{ $mh {command}; echo $? > code; }} | head -n 1 > line; cat code; wc -l < line; \
+            ls {made} | wc -l; find {made} -type f ! -size 100c"
+        );
+        let said = String::from_utf8_lossy(&place.shell(&script).stdout).into_owned();
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!((lines.len(), lines[0], lines[1]), (3, "141", "1"), "{command}: {said}");
+        assert!((1..5000).contains(&lines[2].trim().parse().unwrap_or(0)), "{command}: {said}");
+        place.shell("rm -rf src && mv kept src");
+    }
+}
+
+#[test]
+fn a_question_that_cannot_be_asked_is_an_error() {
+    let place = Place::new();
+    place.write("a", b"a".to_vec());
+    place.write("b", b"b".to_vec());
+    for command in ["rm -i a", "mv -i a b", "rm -I -r a b"] {
+        let outcome = place.shell(&format!("$mh {command} 2>/dev/full < /dev/null"));
+        assert_eq!(outcome.exit, Exit::Code(1), "{command}");
+    }
+    assert!(place.has("a") && place.has("b"));
+}

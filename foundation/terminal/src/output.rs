@@ -44,6 +44,20 @@ impl Write for StandardOutput {
     }
 }
 
+/// Standard error. What is said of standard output goes for it, too.
+#[derive(Clone, Copy, Debug)]
+pub struct StandardError;
+
+impl Write for StandardError {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(rustix::stdio::stderr(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Output<StandardOutput> {
     /// Standard output.
     pub fn standard() -> Self {
