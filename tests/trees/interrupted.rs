@@ -129,8 +129,8 @@ fn where_nobody_reads_any_more_it_ends_and_leaves_no_half_file() {
 #[test]
 fn a_question_that_cannot_be_asked_is_an_error() {
     let place = Place::new();
-    place.write("a", b"a".to_vec());
-    place.write("b", b"b".to_vec());
+    place.write("a", "a");
+    place.write("b", "b");
     for command in ["rm -i a", "mv -i a b", "rm -I -r a b"] {
         let outcome = place.shell(&format!("$mh {command} 2>/dev/full < /dev/null"));
         assert_eq!(outcome.exit, Exit::Code(1), "{command}");
