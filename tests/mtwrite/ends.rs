@@ -95,6 +95,29 @@ fn a_limit_of_file_size_is_an_error_of_the_write() {
 }
 
 #[test]
+fn a_failed_write_is_not_told_by_a_call_that_only_moves() {
+    const MOVES: &str = r#"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+int main(void) {
+    static char block[65536];
+    signal(SIGXFSZ, SIG_IGN);
+    int file = open("made", O_WRONLY | O_CREAT, 0644);
+    for (int i = 0; i < 20; i++) write(file, block, sizeof block);
+    if (fsync(file) == 0 || errno != EFBIG) return 1;
+    if (lseek(file, 0, SEEK_SET) != 0) return 2;
+    if (write(file, block, 1) != -1 || errno != EFBIG) return 3;
+    return 0;
+}
+"#;
+    let place = Place::new();
+    build(&place, "moves", "-Wno-unused-result", MOVES);
+    succeeds(&place, "ulimit -f 100; MH_MTWRITE_HANDS=2 LD_PRELOAD=$lib ./moves");
+}
+
+#[test]
 fn a_signal_reaches_the_program_and_its_end_is_ours() {
     let place = Place::new();
     // The shell prints its own process number; the program that it becomes is ended by it.
