@@ -14,9 +14,17 @@
 
 use super::{BLOCK_BYTES_MAX, FRAME_BYTES_MAX, ZSTD_Sequence};
 
-/// Entries of the tables: 512 KiB and 256 KiB. What half as many cost stands in docs/journal/0003-five-formats.md.
+/// Entries of the tables: 512 KiB and 256 KiB, of the second half in text. What fewer cost stands in
+/// docs/journal/0003-five-formats.md.
 const LONG_LOG: u32 = 17;
 const SHORT_LOG: u32 = 16;
+const TEXT_SHORT_LOG: u32 = 15;
+
+/// Every so many bytes of a frame one is looked at: a prime, so that records of any length are met at all their places.
+const SAMPLE_STRIDE_BYTES: usize = 1021;
+
+/// Of so many bytes of text fewer than one are no letters, signs and ends of lines of ASCII.
+const TEXT_BYTES_TO_ONE_OTHER: usize = 32;
 
 /// Bits of the hash in an entry beside the position.
 const TAG_BITS: u32 = 10;
@@ -111,14 +119,26 @@ impl Finder {
         self.long.fill(Entry(0));
         self.short.fill(Entry(0));
         let recent = Recent([1, 4, 8]);
-        FrameFinder { tables: self, frame, done: 0, recent, recent_before: recent }
+        FrameFinder { tables: self, frame, is_text: is_text(frame), done: 0, recent, recent_before: recent }
     }
+}
+
+/// Whether a frame is text, by a sample of its bytes: the short matches of text lie nearer, and half a table finds nearly all.
+/// Zeros do not count: headers and the ends of records are full of them.
+fn is_text(frame: &[u8]) -> bool {
+    let (mut bytes, mut others) = (0, 0);
+    for byte in frame.iter().step_by(SAMPLE_STRIDE_BYTES).filter(|byte| **byte != 0) {
+        bytes += 1;
+        others += usize::from(!matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r'));
+    }
+    others * TEXT_BYTES_TO_ONE_OTHER < bytes
 }
 
 /// A finder in a frame, between two blocks.
 pub struct FrameFinder<'a> {
     tables: &'a mut Finder,
     frame: &'a [u8],
+    is_text: bool,
     /// Bytes before the next block.
     done: usize,
     recent: Recent,
@@ -136,13 +156,21 @@ impl<'a> FrameFinder<'a> {
     /// # Panics
     ///
     /// If there are fewer, or more than [`BLOCK_BYTES_MAX`].
+    pub fn next_block(&mut self, bytes: usize, found: &mut Found) {
+        if self.is_text {
+            self.walk::<TEXT_SHORT_LOG>(bytes, found);
+        } else {
+            self.walk::<SHORT_LOG>(bytes, found);
+        }
+    }
+
     // Never inlined: in a larger function the loops below have fewer registers, which cost 3 % of the time.
     #[inline(never)]
-    pub fn next_block(&mut self, bytes: usize, found: &mut Found) {
+    fn walk<const SHORT: u32>(&mut self, bytes: usize, found: &mut Found) {
         assert!(bytes <= BLOCK_BYTES_MAX && bytes <= self.rest().len(), "a block of the frame");
         let (start, end) = (self.done, self.done + bytes);
         (self.done, self.recent_before) = (end, self.recent);
-        let mut walk = Walk {
+        let mut walk = Walk::<SHORT> {
             base: self.frame.as_ptr(),
             copy_end: self.frame.len().saturating_sub(COPY_OVERSHOOT),
             long: &mut self.tables.long,
@@ -192,8 +220,8 @@ impl Key {
     }
 
     #[inline(always)]
-    fn of_five(word: u64) -> Self {
-        Self(((word << 24).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SHORT_LOG - TAG_BITS)) as u32)
+    fn of_five<const SHORT: u32>(word: u64) -> Self {
+        Self(((word << 24).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SHORT - TAG_BITS)) as u32)
     }
 
     #[inline(always)]
@@ -256,8 +284,8 @@ struct Match {
     value: u32,
 }
 
-/// The state within a block.
-struct Walk<'a> {
+/// The state within a block. `SHORT`: the entries of the table of five bytes that are used, as a power of two.
+struct Walk<'a, const SHORT: u32> {
     base: *const u8,
     /// From before here on copies may read too much.
     copy_end: usize,
@@ -276,7 +304,7 @@ struct Walk<'a> {
     literal: *mut u8,
 }
 
-impl Walk<'_> {
+impl<const SHORT: u32> Walk<'_, SHORT> {
     /// All matches of the block.
     #[inline(always)]
     fn matches(&mut self) {
@@ -472,7 +500,7 @@ impl Walk<'_> {
 
     #[inline(always)]
     fn short_key(&self, at: usize) -> Key {
-        Key::of_five(self.eight_at(at))
+        Key::of_five::<SHORT>(self.eight_at(at))
     }
 
     #[inline(always)]
@@ -511,4 +539,27 @@ impl Walk<'_> {
 unsafe fn copy_16(from: *const u8, to: *mut u8) {
     // SAFETY: as the caller promises; unaligned accesses are asked for as such.
     unsafe { to.cast::<u128>().write_unaligned(from.cast::<u128>().read_unaligned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::data::{log_lines, random, text, zeros};
+
+    #[test]
+    fn text_is_told_from_what_is_none() {
+        let bytes = 1 << 20;
+        assert!(is_text(&text(bytes, 1)) && is_text(&log_lines(bytes, 2)));
+        assert!(is_text(
+            "A café in a line of words, as they are in most of Europe, is still text. ".repeat(9999).as_bytes()
+        ));
+        assert!(!is_text(&random(bytes, 3)) && !is_text("читать ".repeat(99_999).as_bytes()));
+        assert!(
+            !is_text(b"") && !is_text(&zeros(bytes)) && !is_text(&[1, 0, 0, 0].repeat(bytes)),
+            "nothing, and numbers"
+        );
+        let with_program = [text(bytes, 4), random(bytes / 8, 5)].concat();
+        assert!(!is_text(&with_program), "a ninth of it is none");
+        assert!(is_text(&[text(bytes, 6), zeros(bytes)].concat()), "headers and the ends of records are zeros");
+    }
 }
