@@ -225,16 +225,15 @@ fn fill_block(target: &mut Vec<u8>, bytes: usize, least: usize) {
 
 fn pax(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit> {
     let mut records = Vec::new();
-    let mut header_member = member.clone();
     let map = member.sparse.as_ref().map(|extents| map_in_data(extents));
     pax_records(member, style, &mut records);
-    if member.sparse.is_some() {
-        header_member.path = beside(&member.path, b"GNUSparseFile.0");
-    }
     if !records.is_empty() {
         style.extended.put(&records, &member.path, member.mtime.seconds, target);
     }
-    let mut fields = common(&header_member, POSIX_MAGIC, type_flag(member.kind)?);
+    let mut fields = common(member, POSIX_MAGIC, type_flag(member.kind)?);
+    if member.sparse.is_some() {
+        fields.text(0, 100, &beside(&member.path, b"GNUSparseFile.0"));
+    }
     let stored_bytes = member.stored_bytes + map.as_ref().map_or(0, Vec::len) as u64;
     // What does not fit stands in the records.
     let in_field = |number: u64, bytes| if octal_fits(number, bytes) { number } else { 0 };
@@ -242,9 +241,13 @@ fn pax(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit
     fields.octal(116, 8, in_field(member.gid, 8));
     fields.octal(124, 12, in_field(stored_bytes, 12));
     fields.octal(136, 12, in_field(u64::try_from(member.mtime.seconds).unwrap_or(0), 12));
-    header_member.owner.retain(u8::is_ascii);
-    header_member.group.retain(u8::is_ascii);
-    posix_tail(&mut fields, &header_member);
+    posix_tail(&mut fields, member);
+    // COMPAT: GNU tar leaves out what is not ASCII.
+    for (from, name) in [(265, &member.owner), (297, &member.group)] {
+        if !name.is_ascii() {
+            fields.text_ended(from, 32, &name.iter().copied().filter(u8::is_ascii).collect::<Vec<_>>());
+        }
+    }
     target.extend_from_slice(&fields.finish());
     target.extend_from_slice(&map.unwrap_or_default());
     Ok(())

@@ -14,6 +14,7 @@ pub mod ended_tasks;
 pub mod entry;
 pub mod futex;
 pub mod guard;
+pub mod huge_page;
 pub mod metadata;
 pub mod names;
 pub mod null_call;

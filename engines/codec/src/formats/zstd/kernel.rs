@@ -7,7 +7,8 @@ mod entropy;
 mod matches;
 
 pub(super) use entropy::EntropyCoder;
-pub(super) use matches::{Finder, Found, FrameFinder};
+use matches::Found;
+pub(super) use matches::{Finder, FrameFinder};
 
 use zstd_safe::zstd_sys::ZSTD_Sequence;
 
@@ -17,5 +18,5 @@ pub(super) const BLOCK_BYTES_MAX: usize = 128 << 10;
 /// LIMIT: the most that a frame holds. The finder's tables keep positions in 22 bits.
 pub(super) const FRAME_BYTES_MAX: usize = 4 << 20;
 
-/// What a finder, what it finds and an entropy coder hold.
+/// What a finder and an entropy coder hold.
 pub(super) const HELD_BYTES: usize = matches::HELD_BYTES + entropy::HELD_BYTES;

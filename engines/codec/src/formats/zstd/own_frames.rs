@@ -3,7 +3,7 @@
 
 use super::blocks::{BlockKind, block_header, next_block_bytes};
 use super::container::MAGIC;
-use super::kernel::{EntropyCoder, FRAME_BYTES_MAX, Finder, Found, FrameFinder, HELD_BYTES};
+use super::kernel::{EntropyCoder, FRAME_BYTES_MAX, Finder, FrameFinder, HELD_BYTES};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use std::ops::RangeInclusive;
@@ -30,7 +30,6 @@ const DESCRIPTOR: u8 = 2 << 6 | 1 << 5 | 1 << 2;
 /// An encoder. The same bytes make the same frame, whatever it has packed before.
 pub(super) struct OwnEncoder {
     finder: Finder,
-    found: Found,
     coder: EntropyCoder,
 }
 
@@ -41,7 +40,7 @@ impl OwnEncoder {
     ///
     /// The library's, for want of memory.
     pub fn new() -> Result<Self, CodecError> {
-        Ok(Self { finder: Finder::new(), found: Found::new(), coder: EntropyCoder::new()? })
+        Ok(Self { finder: Finder::new(), coder: EntropyCoder::new()? })
     }
 
     /// Appends `plain` as a frame to `packed`.
@@ -72,7 +71,7 @@ impl OwnEncoder {
                 packed.append(&block_header(BlockKind::Repeated, block.len(), is_last));
                 packed.append(&block[..1]);
             } else {
-                append_block(&mut frame, block, is_last, &mut self.found, &mut self.coder, packed)?;
+                append_block(&mut frame, block, is_last, &mut self.coder, packed)?;
             }
             is_first = false;
         }
@@ -87,11 +86,10 @@ fn append_block(
     frame: &mut FrameFinder<'_>,
     block: &[u8],
     is_last: bool,
-    found: &mut Found,
     coder: &mut EntropyCoder,
     packed: &mut ByteBuffer,
 ) -> Result<(), CodecError> {
-    frame.next_block(block.len(), found);
+    let found = frame.next_block(block.len());
     match coder.pack(found)?.filter(|content| is_worth_it(content, block)) {
         Some(content) => {
             packed.append(&block_header(BlockKind::Compressed, content.len(), is_last));

@@ -142,9 +142,10 @@ mod tests {
     #[test]
     fn the_memory_of_a_context_is_enough_and_no_waste() {
         let plain = testkit::data::mixed(BLOCK_BYTES_MAX, 1);
-        let (mut finder, mut found) = (Finder::new(), Found::new());
-        finder.begin(&plain).next_block(plain.len(), &mut found);
-        let has_room = |bytes| EntropyCoder::within(bytes).and_then(|mut coder| Ok(coder.pack(&found)?.is_some()));
+        let mut finder = Finder::new();
+        let mut frame = finder.begin(&plain);
+        let found = frame.next_block(plain.len());
+        let has_room = |bytes| EntropyCoder::within(bytes).and_then(|mut coder| Ok(coder.pack(found)?.is_some()));
         assert!(has_room(CONTEXT_BYTES).expect("there is memory"));
         assert!(has_room(CONTEXT_BYTES / 10 * 9).is_err());
     }

@@ -13,6 +13,7 @@
 //     `Found` has room for as many sequences and literals as a block can have, and for what copies write past them.
 
 use super::{BLOCK_BYTES_MAX, FRAME_BYTES_MAX, ZSTD_Sequence};
+use sys::huge_page::{self, HUGE_PAGE_BYTES};
 
 /// Entries of the tables: 512 KiB and 256 KiB, of the second half in text. What fewer cost stands in
 /// docs/journal/0003-five-formats.md.
@@ -55,26 +56,19 @@ const COPY_OVERSHOOT: usize = 32;
 /// A block's literals, and what the entropy coder wants readable behind them.
 const LITERALS_ROOM: usize = BLOCK_BYTES_MAX + 2 * COPY_OVERSHOOT;
 
-/// Memory of a finder and what it finds.
-pub(super) const HELD_BYTES: usize =
-    4 * ((1 << LONG_LOG) + (1 << SHORT_LOG)) + SEQUENCES_MAX * size_of::<ZSTD_Sequence>() + LITERALS_ROOM;
+/// What a finder works in.
+pub(super) const HELD_BYTES: usize = size_of::<Memory>();
 
 /// One block as sequences and literals.
 pub struct Found {
-    sequences: Box<[ZSTD_Sequence; SEQUENCES_MAX]>,
+    sequences: [ZSTD_Sequence; SEQUENCES_MAX],
     sequence_count: usize,
-    literals: Box<[u8; LITERALS_ROOM]>,
+    literals: [u8; LITERALS_ROOM],
     literal_count: usize,
     block_bytes: usize,
 }
 
 impl Found {
-    /// An empty one.
-    pub fn new() -> Self {
-        let nothing = ZSTD_Sequence { offset: 0, litLength: 0, matchLength: 0, rep: 0 };
-        Self { sequences: boxed(nothing), sequence_count: 0, literals: boxed(0), literal_count: 0, block_bytes: 0 }
-    }
-
     /// The sequences, a delimiter with the last literals at their end. In place of its offset each has the Offset_Value of
     /// RFC 8878 (3.1.1.3.2.1.1) less 3, wrapping: see the entropy coder.
     pub(super) fn sequences(&self) -> &[ZSTD_Sequence] {
@@ -83,7 +77,7 @@ impl Found {
 
     /// The room of the literals and how many there are.
     pub(super) fn literals(&self) -> (&[u8], usize) {
-        (&self.literals[..], self.literal_count)
+        (&self.literals, self.literal_count)
     }
 
     /// What the block decodes to.
@@ -92,21 +86,27 @@ impl Found {
     }
 }
 
-/// An array that never was on the stack.
-fn boxed<T: Clone, const LENGTH: usize>(value: T) -> Box<[T; LENGTH]> {
-    vec![value; LENGTH].try_into().ok().expect("as long as it was made")
+/// The tables, and what was found last. In a huge page: each look is at another place of them, and would need another page.
+#[repr(C, align(0x20_0000))]
+struct Memory {
+    long: [Entry; 1 << LONG_LOG],
+    short: [Entry; 1 << SHORT_LOG],
+    found: Found,
 }
+const _: () = assert!(size_of::<Memory>() == HUGE_PAGE_BYTES, "it all fits into one");
 
-/// The tables.
-pub struct Finder {
-    long: Box<[Entry; 1 << LONG_LOG]>,
-    short: Box<[Entry; 1 << SHORT_LOG]>,
-}
+/// Finds matches in one frame after the other.
+pub struct Finder(Box<Memory>);
 
 impl Finder {
-    /// Empty ones.
+    /// One with its tables.
     pub fn new() -> Self {
-        Self { long: boxed(Entry(0)), short: boxed(Entry(0)) }
+        let mut memory = huge_page::boxed::<Memory>();
+        // SAFETY: it is made of numbers, which zeros are.
+        Self(unsafe {
+            memory.as_mut_ptr().write_bytes(0, 1);
+            memory.assume_init()
+        })
     }
 
     /// Begins a frame: nothing of others is known in it.
@@ -116,10 +116,10 @@ impl Finder {
     /// If it is longer than [`FRAME_BYTES_MAX`].
     pub fn begin<'a>(&'a mut self, frame: &'a [u8]) -> FrameFinder<'a> {
         assert!(frame.len() <= FRAME_BYTES_MAX, "positions of a frame fit into the tables");
-        self.long.fill(Entry(0));
-        self.short.fill(Entry(0));
+        self.0.long.fill(Entry(0));
+        self.0.short.fill(Entry(0));
         let recent = Recent([1, 4, 8]);
-        FrameFinder { tables: self, frame, is_text: is_text(frame), done: 0, recent, recent_before: recent }
+        FrameFinder { memory: &mut self.0, frame, is_text: is_text(frame), done: 0, recent, recent_before: recent }
     }
 }
 
@@ -136,7 +136,7 @@ fn is_text(frame: &[u8]) -> bool {
 
 /// A finder in a frame, between two blocks.
 pub struct FrameFinder<'a> {
-    tables: &'a mut Finder,
+    memory: &'a mut Memory,
     frame: &'a [u8],
     is_text: bool,
     /// Bytes before the next block.
@@ -156,25 +156,27 @@ impl<'a> FrameFinder<'a> {
     /// # Panics
     ///
     /// If there are fewer, or more than [`BLOCK_BYTES_MAX`].
-    pub fn next_block(&mut self, bytes: usize, found: &mut Found) {
+    pub fn next_block(&mut self, bytes: usize) -> &Found {
         if self.is_text {
-            self.walk::<TEXT_SHORT_LOG>(bytes, found);
+            self.walk::<TEXT_SHORT_LOG>(bytes);
         } else {
-            self.walk::<SHORT_LOG>(bytes, found);
+            self.walk::<SHORT_LOG>(bytes);
         }
+        &self.memory.found
     }
 
     // Never inlined: in a larger function the loops below have fewer registers, which cost 3 % of the time.
     #[inline(never)]
-    fn walk<const SHORT: u32>(&mut self, bytes: usize, found: &mut Found) {
+    fn walk<const SHORT: u32>(&mut self, bytes: usize) {
         assert!(bytes <= BLOCK_BYTES_MAX && bytes <= self.rest().len(), "a block of the frame");
         let (start, end) = (self.done, self.done + bytes);
         (self.done, self.recent_before) = (end, self.recent);
+        let Memory { long, short, found } = &mut *self.memory;
         let mut walk = Walk::<SHORT> {
             base: self.frame.as_ptr(),
             copy_end: self.frame.len().saturating_sub(COPY_OVERSHOOT),
-            long: &mut self.tables.long,
-            short: &mut self.tables.short,
+            long,
+            short,
             recent: self.recent,
             at: start.max(FIRST),
             anchor: start,
