@@ -34,4 +34,24 @@ mod tests {
         };
         assert!(memory.0.iter().all(|&byte| byte == 7));
     }
+
+    #[test]
+    fn the_kernel_is_asked() {
+        if !std::fs::exists("/sys/kernel/mm/transparent_hugepage").expect("sysfs can be asked") {
+            return testkit::program::left_out("this kernel has no huge pages to ask for");
+        }
+        let memory = boxed::<Paged>();
+        let maps = std::fs::read_to_string("/proc/self/smaps").expect("procfs can be read");
+        let (mut is_inside, mut flags) = (false, "");
+        for line in maps.lines() {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let bounds = range.map(|(from, to)| (usize::from_str_radix(from, 16), usize::from_str_radix(to, 16)));
+            if let Some((Ok(from), Ok(to))) = bounds {
+                is_inside = (from..to).contains(&memory.as_ptr().addr());
+            } else if is_inside && let Some(of_it) = line.strip_prefix("VmFlags:") {
+                flags = of_it;
+            }
+        }
+        assert!(flags.split_whitespace().any(|flag| flag == "hg"), "{flags}");
+    }
 }

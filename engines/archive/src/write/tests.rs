@@ -88,6 +88,26 @@ proptest! {
     }
 }
 
+/// Readers without records see what GNU tar shows them.
+#[test]
+fn a_pax_header_has_a_name_beside_a_sparse_file_and_no_letters_but_ascii_ones() {
+    let field = |member: &Member, from: usize, bytes: usize| {
+        let mut written = Vec::new();
+        begin_member(member, &Style::default(), &mut written).expect("pax has room for all");
+        let map_bytes = member.sparse.as_ref().map_or(0, |_| BLOCK_BYTES);
+        let header = &written[written.len() - map_bytes - BLOCK_BYTES..];
+        let text = header[from..from + bytes].split(|&byte| byte == 0).next().unwrap_or_default();
+        String::from_utf8(text.to_vec()).expect("ASCII")
+    };
+    let extents = vec![Extent { offset: 0, bytes: 512 }];
+    let sparse = Member { size: 9999, stored_bytes: 512, sparse: Some(extents), ..a_member(b"d/sparse".to_vec()) };
+    assert_eq!(field(&sparse, 0, 100), "d/GNUSparseFile.0/sparse");
+    let named =
+        Member { owner: "müller".into(), group: ["ü", &"g".repeat(40)].concat().into(), ..a_member(b"f".to_vec()) };
+    assert_eq!((field(&named, 0, 100), field(&named, 265, 32)), ("f".to_owned(), "mller".to_owned()));
+    assert_eq!(field(&named, 297, 32), "g".repeat(31));
+}
+
 #[test]
 fn large_numbers_go_to_records_or_base_256() {
     let member = Member {

@@ -7,9 +7,9 @@ mod entropy;
 mod matches;
 
 pub(super) use entropy::EntropyCoder;
-use matches::Found;
 pub(super) use matches::{Finder, FrameFinder};
 
+use matches::Found;
 use zstd_safe::zstd_sys::ZSTD_Sequence;
 
 /// The most that a block decodes to (RFC 8878, 3.1.1.2.4).

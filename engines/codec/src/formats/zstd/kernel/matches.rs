@@ -21,10 +21,10 @@ const LONG_LOG: u32 = 17;
 const SHORT_LOG: u32 = 16;
 const TEXT_SHORT_LOG: u32 = 15;
 
-/// Every so many bytes of a frame one is looked at: a prime, so that records of any length are met at all their places.
+/// Every so many bytes of a frame one is looked at: a prime, so that records of nearly any length are met at all their places.
 const SAMPLE_STRIDE_BYTES: usize = 1021;
 
-/// Of so many bytes of text fewer than one are no letters, signs and ends of lines of ASCII.
+/// Fewer than one in so many bytes of text are something else than letters, signs and ends of lines of ASCII.
 const TEXT_BYTES_TO_ONE_OTHER: usize = 32;
 
 /// Bits of the hash in an entry beside the position.
@@ -102,9 +102,12 @@ impl Finder {
     /// One with its tables.
     pub fn new() -> Self {
         let mut memory = huge_page::boxed::<Memory>();
-        // SAFETY: it is made of numbers, which zeros are.
+        let place = memory.as_mut_ptr();
+        // SAFETY: these are all its fields, and made of numbers, which zeros are. What is behind them in the page stays untouched.
         Self(unsafe {
-            memory.as_mut_ptr().write_bytes(0, 1);
+            (&raw mut (*place).long).write_bytes(0, 1);
+            (&raw mut (*place).short).write_bytes(0, 1);
+            (&raw mut (*place).found).write_bytes(0, 1);
             memory.assume_init()
         })
     }
@@ -123,7 +126,7 @@ impl Finder {
     }
 }
 
-/// Whether a frame is text, by a sample of its bytes: the short matches of text lie nearer, and half a table finds nearly all.
+/// Whether a frame is text as ASCII has it, by a sample of its bytes: the short matches of text lie nearer, and half a table finds nearly all.
 /// Zeros do not count: headers and the ends of records are full of them.
 fn is_text(frame: &[u8]) -> bool {
     let (mut bytes, mut others) = (0, 0);
@@ -286,7 +289,7 @@ struct Match {
     value: u32,
 }
 
-/// The state within a block. `SHORT`: the entries of the table of five bytes that are used, as a power of two.
+/// The state within a block. `SHORT`: the logarithm of how many entries of the table of five bytes are used.
 struct Walk<'a, const SHORT: u32> {
     base: *const u8,
     /// From before here on copies may read too much.
@@ -553,7 +556,7 @@ mod tests {
         let bytes = 1 << 20;
         assert!(is_text(&text(bytes, 1)) && is_text(&log_lines(bytes, 2)));
         assert!(is_text(
-            "A café in a line of words, as they are in most of Europe, is still text. ".repeat(9999).as_bytes()
+            "A café in a line of words is still text, as are other letters now and then. ".repeat(9999).as_bytes()
         ));
         assert!(!is_text(&random(bytes, 3)) && !is_text("читать ".repeat(99_999).as_bytes()));
         assert!(
