@@ -10,18 +10,29 @@ use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use tempfile::TempDir;
 
-struct Place(TempDir);
+/// All tests of this process share the places of queued files: who takes all of them has to be alone.
+static PLACES: RwLock<()> = RwLock::new(());
+
+struct Place {
+    folder: TempDir,
+    _shared: Option<RwLockReadGuard<'static, ()>>,
+}
 
 impl Place {
     fn new() -> Self {
+        Self::with(Some(PLACES.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn with(shared: Option<RwLockReadGuard<'static, ()>>) -> Self {
         shim::begin(true);
-        Self(tempfile::tempdir().expect("a folder"))
+        Self { folder: tempfile::tempdir().expect("a folder"), _shared: shared }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.folder.path().join(name)
     }
 
     fn make(&self, name: &str) -> File {
@@ -152,7 +163,8 @@ fn what_fails_is_told_at_the_next_call() {
 
 #[test]
 fn more_files_than_there_are_places() {
-    let place = Place::new();
+    let _alone = PLACES.write().unwrap_or_else(PoisonError::into_inner);
+    let place = Place::with(None);
     let files: Vec<File> = (0..600).map(|index| place.make(&index.to_string())).collect();
     for file in &files {
         let answer = shim::write(file.as_raw_fd(), b"x", None);
