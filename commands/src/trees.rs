@@ -25,8 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use sys::signals::{BROKEN_PIPE, die_by};
 use sys::staged_file::Unfinished;
 use terminal::{
-    Align, Delivery, Destination, Messages, Output, Progress, StandardError, StandardOutput, Table, Verbosity,
-    printable, quote,
+    Align, Delivery, Destination, Messages, Output, Progress, StandardStream, Table, Verbosity, printable, quote,
 };
 use transfer::tally::{Counts, Tally};
 use width::Bound;
@@ -64,7 +63,7 @@ pub struct Words {
 
 /// What is said on standard output.
 struct Said {
-    output: Output<StandardOutput>,
+    output: Output<StandardStream>,
     /// Whether somebody looks: then lines do not wait for others.
     is_watched: bool,
     failure: Option<io::Error>,
@@ -106,7 +105,7 @@ impl Words {
         let mut turn = self.turn();
         self.messages.make_room();
         let question = format!("{}: {}? ", self.program, printable(text));
-        let asked = StandardError.write_all(question.as_bytes());
+        let asked = StandardStream::Error.write_all(question.as_bytes());
         let mut answer = String::new();
         let answered = match asked {
             Ok(()) => io::stdin().lock().read_line(&mut answer).is_ok(),

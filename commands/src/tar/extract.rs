@@ -30,7 +30,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use terminal::StandardOutput;
+use terminal::StandardStream;
 
 /// Extracts.
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
@@ -418,7 +418,7 @@ enum Stopped {
 }
 
 fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chosen) -> Result<bool, Stopped> {
-    let mut output = StandardOutput;
+    let mut output = StandardStream::Output;
     let mut reader = Reader::new(rules(args), &feed);
     let mut failed = false;
     let mut buffer = vec![0; 256 << 10];

@@ -20,7 +20,7 @@ use crew::verdict::Circumstances;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use terminal::{Delivery, Output, StandardOutput, quote};
+use terminal::{Delivery, Output, StandardStream, quote};
 
 /// How archives are read under these options.
 pub fn rules(args: &TarArgs) -> Rules {
@@ -139,7 +139,7 @@ enum Problem {
 /// Lines of a list.
 struct Lines<'a> {
     args: &'a TarArgs,
-    output: Output<StandardOutput>,
+    output: Output<StandardStream>,
     long: LongLines,
 }
 

@@ -4,7 +4,7 @@
 use super::could_not;
 use crate::failure::Failure;
 use std::io::{self, Write};
-use terminal::{Output, StandardOutput};
+use terminal::{Output, StandardStream};
 
 /// Lines, and why not all of them are where they should be.
 pub struct MemberLines {
@@ -16,7 +16,7 @@ pub struct MemberLines {
 impl MemberLines {
     /// On standard output.
     pub fn on_stdout() -> Self {
-        Self::on(Box::new(StandardOutput), "standard output")
+        Self::on(Box::new(StandardStream::Output), "standard output")
     }
 
     /// On standard error: an archive has standard output for itself.

@@ -13,7 +13,7 @@ mod table;
 mod units;
 
 pub use messages::{Kept, Messages, Verbosity};
-pub use output::{Colour, Delivery, Destination, Output, StandardError, StandardOutput, standard_output_columns};
+pub use output::{Colour, Delivery, Destination, Output, StandardStream, standard_output_columns};
 pub use progress::{Progress, ProgressSample, render_line};
 pub use quote::{printable, quote, quote_text};
 pub use table::{Align, Table};

@@ -28,15 +28,24 @@ pub struct Output<Sink: Write> {
 /// fewer make long lists slow.
 const WAITING_BYTES: usize = 64 << 10;
 
-/// Standard output, unbuffered.
+/// A standard stream, unbuffered.
 ///
 /// LIE: the standard library's takes for written what is refused with EBADF: its descriptor was closed, or is for reading.
 #[derive(Clone, Copy, Debug)]
-pub struct StandardOutput;
+pub enum StandardStream {
+    /// Standard output.
+    Output,
+    /// Standard error.
+    Error,
+}
 
-impl Write for StandardOutput {
+impl Write for StandardStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::write(rustix::stdio::stdout(), bytes)?)
+        let descriptor = match self {
+            Self::Output => rustix::stdio::stdout(),
+            Self::Error => rustix::stdio::stderr(),
+        };
+        Ok(rustix::io::write(descriptor, bytes)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -44,24 +53,10 @@ impl Write for StandardOutput {
     }
 }
 
-/// Standard error. What is said of standard output goes for it, too.
-#[derive(Clone, Copy, Debug)]
-pub struct StandardError;
-
-impl Write for StandardError {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::write(rustix::stdio::stderr(), bytes)?)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Output<StandardOutput> {
+impl Output<StandardStream> {
     /// Standard output.
     pub fn standard() -> Self {
-        Self::to(StandardOutput)
+        Self::to(StandardStream::Output)
     }
 }
 
