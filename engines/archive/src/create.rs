@@ -7,14 +7,13 @@ mod choice;
 mod data;
 mod look;
 mod mode;
+mod notes;
 mod tags;
 mod walk;
 
-use crate::index::NAME_BYTES_MAX;
-use crate::index::writer::{Begun, Writer};
+use crate::index::stretch::Stretch;
+use crate::index::writer::Writer;
 use crate::member::{Member, padded};
-use crate::read::{Reader, Rules, Step};
-use crate::source::MemorySource;
 use crate::write::{Style, Unfit, begin_archive, begin_member, end_archive};
 use ahead::Ahead;
 pub use choice::{
@@ -30,6 +29,7 @@ use crew::tally::Tally;
 use data::Source;
 use look::Look;
 pub use mode::ModeRule;
+use notes::{ChunkNotes, Notes};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
@@ -218,31 +218,36 @@ struct Creating<'a> {
 /// LIMIT: what a chunk holds of larger ones are few files, so that all chunks keep a few dozen open beyond what they may.
 const SMALL_BYTES: u64 = 64 << 10;
 
-/// A part of the archive: bytes that are known, or data that are still to be read.
+/// A part of the archive.
 enum Segment {
-    Bytes(Vec<u8>),
-    Data { source: Arc<Source>, from: u64, bytes: usize, is_last: bool },
+    /// So many of the bytes that are known: headers.
+    Bytes(usize),
+    Data(Data),
     Zeros(usize),
+}
+
+/// Data that are still to be read.
+struct Data {
+    source: Arc<Source>,
+    from: u64,
+    bytes: usize,
+    is_last: bool,
 }
 
 impl Segment {
     fn len(&self) -> usize {
         match self {
-            Self::Bytes(bytes) => bytes.len(),
-            Self::Data { bytes, .. } | Self::Zeros(bytes) => *bytes,
+            Self::Bytes(bytes) | Self::Zeros(bytes) | Self::Data(Data { bytes, .. }) => *bytes,
         }
     }
 
     /// Its first `count` bytes, and the rest.
     fn split(self, count: usize) -> (Self, Self) {
         match self {
-            Self::Bytes(mut bytes) => {
-                let rest = bytes.split_off(count);
-                (Self::Bytes(bytes), Self::Bytes(rest))
-            }
-            Self::Data { source, from, bytes, is_last } => (
-                Self::Data { source: Arc::clone(&source), from, bytes: count, is_last: false },
-                Self::Data { source, from: from + count as u64, bytes: bytes - count, is_last },
+            Self::Bytes(bytes) => (Self::Bytes(count), Self::Bytes(bytes - count)),
+            Self::Data(Data { source, from, bytes, is_last }) => (
+                Self::Data(Data { source: Arc::clone(&source), from, bytes: count, is_last: false }),
+                Self::Data(Data { source, from: from + count as u64, bytes: bytes - count, is_last }),
             ),
             Self::Zeros(bytes) => (Self::Zeros(count), Self::Zeros(bytes - count)),
         }
@@ -252,16 +257,14 @@ impl Segment {
 /// Front end: lays the archive out.
 pub struct Layout<'a> {
     walk: Walk<'a>,
-    /// What has been laid out and belongs to the next chunk.
+    /// What has been laid out and belongs to the next chunk, the bytes of it that are known, and how much it is.
     ahead: VecDeque<Segment>,
+    known: Vec<u8>,
     ahead_bytes: u64,
     laid_out: u64,
     ended: bool,
     any_chunk: bool,
-    /// Whether members are noted for an index.
-    is_indexed: bool,
-    /// Members that begin in what is ahead, with where that is in the plain archive.
-    begun: VecDeque<Begun>,
+    notes: Notes,
 }
 
 /// Far end.
@@ -279,14 +282,18 @@ struct Fold {
 #[derive(Default)]
 pub struct ArchiveChunk {
     segments: VecDeque<Segment>,
+    /// The bytes of them that are known, and how many of those have been taken.
+    known: Vec<u8>,
+    known_taken: usize,
     plain_bytes: usize,
     told: Told,
     plain: ByteBuffer,
     packed: ByteBuffer,
     head: Vec<u8>,
     offset: u64,
-    /// Members that begin in it.
-    begun: Vec<Begun>,
+    notes: ChunkNotes,
+    /// What an index says of the members that begin in it; none where it cannot.
+    entries: Option<Vec<Stretch>>,
 }
 
 impl<'a> Stages for Creating<'a> {
@@ -323,14 +330,14 @@ impl<'a> Stages for Creating<'a> {
         let mut source = Layout {
             walk: Walk::new(self.what.choice, self.ahead, operands),
             ahead: Default::default(),
+            known: front,
             ahead_bytes: 0,
             laid_out: self.what.base,
             ended: false,
             any_chunk: false,
-            is_indexed: index.is_some(),
-            begun: Default::default(),
+            notes: Notes::new(index.is_some()),
         };
-        source.put(Segment::Bytes(front));
+        source.put(Segment::Bytes(source.known.len()));
         Ok(OpenLane {
             source,
             sink: ArchiveEnd { fold: Mutex::new(Fold { offset: self.what.base, tail, index }) },
@@ -374,6 +381,7 @@ impl<'a> Stages for Creating<'a> {
 
     fn work(&self, encoder: &mut Option<Box<dyn Encoder>>, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
         let Some(Packing { format, options }) = self.what.packing else { return Ok(()) };
+        chunk.entries = chunk.notes.stretches();
         if format.takes_pieces() {
             return Ok(chunk.pack_in_pieces(format, &options)?);
         }
@@ -403,9 +411,7 @@ impl<'a> Stages for Creating<'a> {
                     chunk.head.extend(asides);
                 }
                 let unit = chunk.offset + chunk.head.len() as u64;
-                if !index.as_mut().is_none_or(|index| index.unit(unit, chunk.begun.drain(..))) {
-                    *index = None;
-                }
+                *index = index.take().zip(chunk.entries.take()).and_then(|(index, entries)| index.unit(unit, &entries));
                 tail.unit(chunk.packed.content(), chunk.plain_bytes as u64);
                 *offset += (chunk.head.len() + chunk.packed.len()) as u64;
             }
@@ -458,45 +464,37 @@ impl Creation<'_> {
 }
 
 /// The commonest data by the shortest way: those of a whole file, read by one call, that is as it was when it was looked at. Its calls are set in line
-/// into the loop over a chunk's segments (`sys::straight` says why). Any other segment, and what fails, comes back for [`fill`].
+/// into the loop over a chunk's segments (`sys::straight` says why). Any others, and what fails, come back for [`fill`].
 #[inline(always)]
-fn fill_plainly(segment: Segment, target: &mut [u8]) -> Option<Segment> {
-    let Segment::Data { source, from: 0, is_last: true, .. } = &segment else { return Some(segment) };
+fn fill_plainly(data: Data, target: &mut [u8]) -> Option<Data> {
+    let Data { source, from: 0, is_last: true, .. } = &data else { return Some(data) };
     if source.extents.is_some() || !straight::is_free() {
-        return Some(segment);
+        return Some(data);
     }
     let file = source.file.as_fd();
     let is_read = straight::read_at(file, target, 0).is_ok_and(|read| read == target.len());
     let is_same = |now: Status| (now.ctime, now.size) == (source.ctime, source.size);
     if !is_read || !straight::whole_status_of(file).is_ok_and(is_same) {
-        return Some(segment);
+        return Some(data);
     }
-    if let Segment::Data { source, .. } = segment
-        && let Some(Source { file, .. }) = Arc::into_inner(source)
-    {
+    if let Some(Source { file, .. }) = Arc::into_inner(data.source) {
         // What was only read has nothing to tell.
         let _closed = straight::close(file.into());
     }
     None
 }
 
-/// Puts a segment into its place. A file that cannot be read any more is filled up with zeros: its header has told its size.
-fn fill(segment: &Segment, target: &mut [u8], told: &mut Told) {
-    match segment {
-        Segment::Bytes(bytes) => target.copy_from_slice(bytes),
-        Segment::Zeros(_) => target.fill(0),
-        Segment::Data { source, from, is_last, .. } => {
-            match source.read(*from, target) {
-                // Whatever changed shows at the end, and is told once.
-                Ok(()) if *is_last => told.extend(source.change()),
-                Ok(()) => {}
-                Err(cause) => {
-                    target.fill(0);
-                    // ORDER: whichever chunk is first tells; nothing else depends on it.
-                    if !source.failed.swap(true, Ordering::Relaxed) {
-                        told.push(Event::NotArchived { path: source.path.clone(), operation: "read it", cause });
-                    }
-                }
+/// Reads data into their place. A file that cannot be read any more is filled up with zeros: its header has told its size.
+fn fill(Data { source, from, is_last, .. }: &Data, target: &mut [u8], told: &mut Told) {
+    match source.read(*from, target) {
+        // Whatever changed shows at the end, and is told once.
+        Ok(()) if *is_last => told.extend(source.change()),
+        Ok(()) => {}
+        Err(cause) => {
+            target.fill(0);
+            // ORDER: whichever chunk is first tells; nothing else depends on it.
+            if !source.failed.swap(true, Ordering::Relaxed) {
+                told.push(Event::NotArchived { path: source.path.clone(), operation: "read it", cause });
             }
         }
     }
@@ -505,71 +503,48 @@ fn fill(segment: &Segment, target: &mut [u8], told: &mut Told) {
 impl Layout<'_> {
     /// Lays out one more member, or the end.
     fn lay_out(&mut self, what: &Creation<'_>, told: &mut Told, turn: &mut Turn<'_>) {
-        let mut header = Vec::new();
+        let from = self.known.len();
         let Some(Found { path, member, data }) = self.walk.next(told, turn) else {
             self.ended = true;
-            end_archive(self.laid_out, &mut header);
-            self.put(Segment::Bytes(header));
+            end_archive(self.laid_out, &mut self.known);
+            self.put(Segment::Bytes(self.known.len() - from));
             return;
         };
-        if let Err(cause) = begin_member(&member, what.style, &mut header) {
+        if let Err(cause) = begin_member(&member, what.style, &mut self.known) {
+            self.known.truncate(from);
             self.walk.forget_last();
             told.push(Event::Unfit { path: member.path, cause });
             return;
         }
-        self.note(&header, &member);
-        self.put(Segment::Bytes(header));
-        let is_read_now = |data: &Arc<Source>| data.open_now() > what.open_files && member.stored_bytes <= SMALL_BYTES;
+        let stored_bytes = member.stored_bytes;
+        let shown = (what.members == Members::Shown).then(|| Box::new(member.clone()));
+        self.notes.add(self.laid_out, member, &self.known[from..], what.style);
+        self.put(Segment::Bytes(self.known.len() - from));
+        let is_read_now = |data: &Arc<Source>| data.open_now() > what.open_files && stored_bytes <= SMALL_BYTES;
         if let Some(source) = data.as_ref().filter(|data| is_read_now(data)) {
-            let bytes = member.stored_bytes as usize;
-            let mut content = vec![0; padded(member.stored_bytes) as usize];
-            let data = Segment::Data { source: Arc::clone(source), from: 0, bytes, is_last: true };
-            fill(&data, &mut content[..bytes], told);
-            self.put(Segment::Bytes(content));
+            let bytes = stored_bytes as usize;
+            let (from, padded_bytes) = (self.known.len(), padded(stored_bytes) as usize);
+            self.known.resize(from + padded_bytes, 0);
+            let data = Data { source: Arc::clone(source), from: 0, bytes, is_last: true };
+            fill(&data, &mut self.known[from..from + bytes], told);
+            self.put(Segment::Bytes(padded_bytes));
         } else if let Some(source) = data {
-            let mut left = member.stored_bytes;
+            let mut left = stored_bytes;
             let mut from = 0;
             while left > 0 {
                 // A segment's length is a usize on all machines.
                 let bytes = left.min(1 << 30);
                 left -= bytes;
-                self.put(Segment::Data {
-                    source: Arc::clone(&source),
-                    from,
-                    bytes: bytes as usize,
-                    is_last: left == 0,
-                });
+                let is_last = left == 0;
+                self.put(Segment::Data(Data { source: Arc::clone(&source), from, bytes: bytes as usize, is_last }));
                 from += bytes;
             }
-            self.put(Segment::Zeros((padded(member.stored_bytes) - member.stored_bytes) as usize));
+            self.put(Segment::Zeros((padded(stored_bytes) - stored_bytes) as usize));
         }
-        match (what.members, told.last_mut()) {
-            (Members::Shown, _) => told.push(Event::Taken { path, member: Box::new(member) }),
-            (Members::Counted, Some(Event::Counted(members))) => *members += 1,
-            (Members::Counted, _) => told.push(Event::Counted(1)),
-        }
-    }
-
-    /// Notes a member for the index, as whoever reads its headers will see it.
-    fn note(&mut self, header: &[u8], member: &Member) {
-        if !self.is_indexed {
-            return;
-        }
-        // LIMIT: longer names have no place in an index; who would hold them for it?
-        if member.path.len().max(member.link.len()) > NAME_BYTES_MAX {
-            self.is_indexed = false;
-            self.begun = [Begun { at: self.laid_out, bytes: 0, member: None }].into();
-            return;
-        }
-        let mut source = MemorySource::new(header);
-        let mut reader = Reader::new(Rules::default(), &source);
-        match reader.next(&mut source) {
-            Ok(Step::Member(read)) => {
-                let bytes = header.len() as u64 + padded(member.stored_bytes);
-                self.begun.push_back(Begun { at: self.laid_out, bytes, member: Some(*read) });
-            }
-            // What we do not read ourselves leaves the archive without an index.
-            Ok(_) | Err(_) => self.begun.push_back(Begun { at: self.laid_out, bytes: 0, member: None }),
+        match (shown, told.last_mut()) {
+            (Some(member), _) => told.push(Event::Taken { path, member }),
+            (None, Some(Event::Counted(members))) => *members += 1,
+            (None, _) => told.push(Event::Counted(1)),
         }
     }
 
@@ -577,8 +552,7 @@ impl Layout<'_> {
     fn next_border(&self, chunk_bytes: usize) -> usize {
         let from = self.laid_out - self.ahead_bytes;
         let half_full = chunk_bytes as u64 / 2..=chunk_bytes as u64;
-        let borders = self.begun.iter().rev().map(|begun| begun.at - from);
-        let border = borders.into_iter().find(|border| half_full.contains(border));
+        let border = self.notes.borders().map(|at| at - from).find(|border| half_full.contains(border));
         border.map_or(chunk_bytes, |border| border as usize)
     }
 
@@ -587,10 +561,7 @@ impl Layout<'_> {
         self.ahead_bytes += bytes;
         self.laid_out += bytes;
         match (self.ahead.back_mut(), segment) {
-            // Headers without data between them: large buffers are given back when they have been read, gaps between small ones are not.
-            (Some(Segment::Bytes(last)), Segment::Bytes(more)) if last.len() + more.len() <= PLAIN_CHUNK_BYTES => {
-                last.extend(more);
-            }
+            (Some(Segment::Bytes(last)), Segment::Bytes(more)) => *last += more,
             (_, segment) if bytes > 0 => self.ahead.push_back(segment),
             _ => {}
         }
@@ -599,50 +570,61 @@ impl Layout<'_> {
     /// Moves up to `chunk_bytes` to a chunk; returns how much that is.
     fn take(&mut self, chunk_bytes: usize, chunk: &mut ArchiveChunk) -> usize {
         let from = self.laid_out - self.ahead_bytes;
-        chunk.segments = first_segments(&mut self.ahead, chunk_bytes);
-        let taken = chunk.segments.iter().map(Segment::len).sum();
-        self.ahead_bytes -= taken as u64;
-        chunk.begun.clear();
-        while self.begun.front().is_some_and(|begun| begun.at < from + taken as u64) {
-            chunk.begun.extend(self.begun.pop_front().map(|begun| Begun { at: begun.at - from, ..begun }));
+        let (mut taken, mut known) = (0, 0);
+        while let Some(segment) = first_segment(&mut self.ahead, chunk_bytes - taken) {
+            taken += segment.len();
+            known += if matches!(segment, Segment::Bytes(_)) { segment.len() } else { 0 };
+            chunk.segments.push_back(segment);
         }
+        // The memory goes back and forth.
+        chunk.known.clear();
+        chunk.known.extend_from_slice(&self.known[known..]);
+        std::mem::swap(&mut chunk.known, &mut self.known);
+        chunk.known.truncate(known);
+        chunk.known_taken = 0;
+        self.ahead_bytes -= taken as u64;
+        self.notes.take(from, from + taken as u64, &mut chunk.notes);
         taken
     }
 }
 
-/// Takes what makes up to `bytes` off the front of a row.
-fn first_segments(row: &mut VecDeque<Segment>, bytes: usize) -> VecDeque<Segment> {
-    let (mut taken, mut room) = (VecDeque::new(), bytes);
-    while room > 0 {
-        let Some(segment) = row.pop_front() else { break };
-        let segment = match segment.len() > room {
-            false => segment,
-            true => {
-                let (first, rest) = segment.split(room);
-                row.push_front(rest);
-                first
-            }
-        };
-        room -= segment.len();
-        taken.push_back(segment);
+/// Takes up to `bytes` of what is first in a row.
+fn first_segment(row: &mut VecDeque<Segment>, bytes: usize) -> Option<Segment> {
+    let segment = if bytes > 0 { row.pop_front()? } else { return None };
+    if segment.len() <= bytes {
+        return Some(segment);
     }
-    taken
+    let (first, rest) = segment.split(bytes);
+    row.push_front(rest);
+    Some(first)
 }
 
 impl ArchiveChunk {
     /// Reads its next `bytes`, which take the place of those that were read before.
     fn read(&mut self, bytes: usize) {
-        let segments = first_segments(&mut self.segments, bytes);
         self.plain.clear();
         let mut room = self.plain.room(bytes);
-        for segment in segments {
+        while let Some(segment) = first_segment(&mut self.segments, room.len()) {
             let (target, rest) = std::mem::take(&mut room).split_at_mut(segment.len());
             room = rest;
-            if let Some(segment) = fill_plainly(segment, target) {
-                fill(&segment, target, &mut self.told);
+            match segment {
+                Segment::Bytes(count) => {
+                    target.copy_from_slice(&self.known[self.known_taken..][..count]);
+                    self.known_taken += count;
+                }
+                Segment::Zeros(_) => target.fill(0),
+                Segment::Data(data) => {
+                    if let Some(data) = fill_plainly(data, target) {
+                        fill(&data, target, &mut self.told);
+                    }
+                }
             }
         }
         self.plain.grow(bytes);
+        // An archive of nothing but headers is not to be held twice.
+        if self.segments.is_empty() && self.known.capacity() > PLAIN_CHUNK_BYTES {
+            self.known = Vec::new();
+        }
     }
 
     /// Reads and packs turn by turn, so that what is packed already is held no more.

@@ -6,6 +6,7 @@
 
 pub mod entry;
 pub mod reader;
+pub mod stretch;
 pub mod units;
 pub mod writer;
 
@@ -39,7 +40,7 @@ impl Trailer {
     }
 }
 
-/// LIMIT: plain bytes of a block of entries; the writer ends one at a sixteenth of it.
+/// LIMIT: plain bytes of a block of entries; those that are written have at most a quarter of it.
 const BLOCK_BYTES_MAX: u64 = 1 << 20;
 /// LIMIT: plain bytes of a root, and packed ones: some hundred million members.
 const ROOT_BYTES_MAX: u64 = 64 << 20;

@@ -110,7 +110,8 @@ impl ByteBuffer {
         }
         let held = std::mem::take(&mut self.bytes);
         // Fresh zeros take memory where something is written to them: a bound that nothing reaches costs nothing. `resize` would write them all.
-        self.bytes = vec![0; needed.max(2 * held.len())];
+        // A little more, so that the next content, if it is a little longer, finds room.
+        self.bytes = vec![0; (needed + needed / 16).max(2 * held.len())];
         self.bytes[..self.end].copy_from_slice(&held[..self.end]);
     }
 }

@@ -3,7 +3,8 @@
 
 use archive::index::entry::Entry;
 use archive::index::reader::{Index, Search};
-use archive::index::writer::{Begun, Writer};
+use archive::index::stretch::{Begun, stretches};
+use archive::index::writer::Writer;
 use archive::member::Member;
 use codec::format::DecodeLimits;
 use std::cell::RefCell;
@@ -65,10 +66,16 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let indexes = ["zst", "gz"].map(|name| {
         let format = codec::registry::by_name(name).expect("registered");
         let mut writer = Writer::new(format).expect("it has a place for one");
+        let mut last = Member::default();
         for unit in 0..6_u64 {
             let member = |at: u64| Member { path: format!("d{unit}/f{at}").into(), size: at, ..Member::default() };
-            let begun = (0..3).map(|at| Begun { at: at * 512, bytes: 512, member: Some(member(at)) });
-            assert!(writer.unit(unit * 100, begun), "an index can say this");
+            let begun = (0..3).map(|at| {
+                let begins_block = (unit, at) == (0, 0);
+                Begun { at: at * 512, bytes: 512, member: Some(member(at)), begins_block }
+            });
+            let entries = stretches(begun, Some(last)).expect("an index can say this");
+            writer = writer.unit(unit * 100, &entries).expect("it can be packed");
+            last = member(2);
         }
         writer.finish(0).expect("it is worth one")
     });

@@ -108,13 +108,13 @@ fn what_is_missing_of_a_file_becomes_zeros_and_is_told() {
     let source = Arc::new(Source::new(file, None, b"shrunk".to_vec(), &status, Counted::among(&Arc::default(), 1)));
     let mut told = Vec::new();
     let mut target = [7; 8];
-    fill(&Segment::Data { source: Arc::clone(&source), from: 0, bytes: 8, is_last: true }, &mut target, &mut told);
+    fill(&Data { source: Arc::clone(&source), from: 0, bytes: 8, is_last: true }, &mut target, &mut told);
     assert_eq!(&target, b"12345\0\0\0");
     assert!(matches!(told[..], [Event::Shrank { missing_bytes: 3, .. }]), "{told:?}");
     source.file.set_len(9).expect("truncate");
     for (from, is_last) in [(0, false), (1, true)] {
         let source = Arc::clone(&source);
-        fill(&Segment::Data { source, from, bytes: 4, is_last }, &mut target[..4], &mut told);
+        fill(&Data { source, from, bytes: 4, is_last }, &mut target[..4], &mut told);
     }
     assert!(matches!(told[1..], [Event::Changed { .. }]), "it is told once: {told:?}");
 }

@@ -47,19 +47,17 @@ const HAS_LINK: u8 = 0x20;
 const HAS_NANOSECONDS: u8 = 0x40;
 const SAME_UNIT: u8 = 0x80;
 
-/// Appends `entry` as the one behind `last`. False where an index cannot say it.
-pub(super) fn put(entry: &Entry, last: &Entry, target: &mut Vec<u8>) -> bool {
+/// Appends what `entry`, as the one behind `last`, says of its member. Behind it comes the unit's number, if it is another than that of `last`, and then the
+/// place ([`put_place`]). False where an index cannot say it.
+pub(super) fn put_member(entry: &Entry, last: &Entry, target: &mut Vec<u8>) -> bool {
     let (member, before) = (&entry.member, &last.member);
     let Some(kind) = KINDS.iter().position(|&kind| kind == member.kind) else { return false };
-    if member.path.len() > NAME_BYTES_MAX || member.link.len() > NAME_BYTES_MAX {
+    if names(member).iter().any(|name| name.len() > NAME_BYTES_MAX) {
         return false;
     }
-    let follows = entry.spot.unit == last.spot.unit
-        && last.spot.end() == Some(entry.spot.at)
-        && header_bytes(entry).is_some_and(|bytes| header_bytes(last) == Some(bytes));
     let mut flags = kind as u8;
     for (is_set, flag) in [
-        (follows, FOLLOWS),
+        (follows(entry, last), FOLLOWS),
         (has_same_owners(member, before), SAME_OWNERS),
         (!member.link.is_empty(), HAS_LINK),
         (member.mtime.nanoseconds > 0, HAS_NANOSECONDS),
@@ -92,19 +90,31 @@ pub(super) fn put(entry: &Entry, last: &Entry, target: &mut Vec<u8>) -> bool {
         number(member.device.major.into(), target);
         number(member.device.minor.into(), target);
     }
-    if flags & SAME_UNIT == 0 {
-        number(entry.spot.unit, target);
-    }
-    if !follows {
+    true
+}
+
+/// Appends where in its unit `entry`, as the one behind `last`, stands.
+pub(super) fn put_place(entry: &Entry, last: &Entry, target: &mut Vec<u8>) {
+    if !follows(entry, last) {
         number(entry.spot.at, target);
         number(entry.spot.bytes, target);
     }
-    true
+}
+
+fn follows(entry: &Entry, last: &Entry) -> bool {
+    entry.spot.unit == last.spot.unit
+        && last.spot.end() == Some(entry.spot.at)
+        && header_bytes(entry).is_some_and(|bytes| header_bytes(last) == Some(bytes))
 }
 
 /// What stands in front of its data; none where they are not as long as its size says.
 fn header_bytes(entry: &Entry) -> Option<u64> {
     entry.spot.bytes.checked_sub(padded(entry.member.size))
+}
+
+/// The names that an entry may say.
+pub(super) fn names(member: &Member) -> [&[u8]; 4] {
+    [&member.path, &member.link, &member.owner, &member.group]
 }
 
 fn has_same_owners(one: &Member, other: &Member) -> bool {

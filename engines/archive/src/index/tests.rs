@@ -1,8 +1,9 @@
 //! Indexes made and found again; hostile ones; members read by them.
 
-use super::entry::{Cursor, Entry, Spot, put};
+use super::entry::{Cursor, Entry, Spot, number, put_member, put_place};
 use super::reader::{Index, Search, Unfit};
-use super::writer::{Begun, Writer};
+use super::stretch::{Begun, Division, stretches};
+use super::writer::Writer;
 use super::*;
 use crate::member::{Device, Kind, Member, Time};
 use crate::write::{Style, begin_member, end_archive};
@@ -27,6 +28,16 @@ fn member(number: u64) -> Member {
     Member { path, mode: 0o644, size: number % 700, stored_bytes: number % 700, mtime, ..Member::default() }
 }
 
+/// As stretches put entries together.
+fn put(entry: &Entry, last: &Entry, target: &mut Vec<u8>) -> bool {
+    let fits = put_member(entry, last, target);
+    if entry.spot.unit != last.spot.unit {
+        number(entry.spot.unit, target);
+    }
+    put_place(entry, last, target);
+    fits
+}
+
 fn format(name: &str) -> &'static dyn Format {
     codec::registry::by_name(name).expect("registered")
 }
@@ -37,6 +48,7 @@ fn archive(format: &'static dyn Format, count: u64) -> Vec<u8> {
     let (mut encoder, mut tail) = (format.encoder(&options).expect("one"), format.tail(&options));
     let mut index = Writer::new(format).expect("it has a place for one");
     let (mut file, mut plain, mut begun) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut division, mut before) = (Division::default(), None);
     for number in 0..=count {
         if number == count {
             end_archive(0, &mut plain);
@@ -45,12 +57,15 @@ fn archive(format: &'static dyn Format, count: u64) -> Vec<u8> {
             let at = plain.len() as u64;
             begin_member(&member, &Style::default(), &mut plain).expect("it fits");
             plain.resize(plain.len() + member.padded_bytes() as usize, number as u8);
-            begun.push(Begun { at, bytes: plain.len() as u64 - at, member: Some(member) });
+            let begins_block = division.begins_block(&member);
+            begun.push(Begun { at, bytes: plain.len() as u64 - at, member: Some(member), begins_block });
         }
         if number % 30 == 29 || number == count {
             let mut packed = ByteBuffer::default();
             encoder.encode(&plain, &mut packed).expect("encode");
-            assert!(index.unit(file.len() as u64, begun.drain(..)));
+            let last = begun.last().and_then(|begun| begun.member.clone());
+            let entries = stretches(begun.drain(..), before).expect("an index can say them");
+            (index, before) = (index.unit(file.len() as u64, &entries).expect("they can be packed"), last);
             tail.unit(packed.content(), plain.len() as u64);
             file.extend_from_slice(packed.content());
             plain.clear();
@@ -167,12 +182,14 @@ fn an_entry_that_lies_is_seen() {
 #[test]
 fn small_archives_get_none_and_names_without_end_neither() {
     let format = format("zst");
-    let mut index = Writer::new(format).expect("it has a place for one");
-    assert!(index.unit(0, [Begun { at: 0, bytes: 512, member: Some(member(1)) }].into_iter()));
+    let one = |member| stretches([Begun { at: 0, bytes: 512, member, begins_block: true }].into_iter(), None);
+    let index = Writer::new(format).expect("it has a place for one");
+    let index = index.unit(0, &one(Some(member(1))).expect("an index can say it")).expect("it can be packed");
     assert!(index.finish(100).is_none());
-    let mut index = Writer::new(format).expect("it has a place for one");
-    let long = Member { path: vec![b'x'; NAME_BYTES_MAX + 1], ..Member::default() };
-    assert!(!index.unit(0, [Begun { at: 0, bytes: 512, member: Some(long) }].into_iter()));
+    let long = || vec![b'x'; NAME_BYTES_MAX + 1];
+    assert!(one(Some(Member { path: long(), ..Member::default() })).is_none());
+    assert!(one(Some(Member { group: long(), ..Member::default() })).is_none());
+    assert!(one(None).is_none());
     assert!(Writer::new(codec::registry::by_name("xz").expect("registered")).is_none());
 }
 

@@ -29,6 +29,11 @@ pub struct Extended {
 const NAME_OF_ALL: &[u8] = b"/tmp/GlobalHead.%n";
 
 impl Extended {
+    /// Whether members have what they have and nothing else.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.left_out.is_empty() && self.of_each.is_empty()
+    }
+
     /// Whether a key is left out.
     pub(super) fn leaves_out(&self, key: &[u8]) -> bool {
         self.left_out.iter().any(|pattern| pattern.matches(key))
