@@ -117,6 +117,21 @@ fn few_open_files_are_enough() {
     assert!(place.names().iter().all(|name| name.ends_with(".zst")), "{:?}", place.names());
 }
 
+/// Who archives a file opens it before its header, which promises its size: files wait open for their turn to be read.
+#[test]
+fn few_open_files_are_enough_for_an_archive_of_many() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("d")).expect("mkdir");
+    for number in 0..120 {
+        place.write(format!("d/file-{number}"), data::mixed(100_000, number));
+    }
+    for (hands, packing) in [(1, ""), (1, "--zstd"), (2, "--zstd"), (8, "--zstd"), (8, "-z")] {
+        let script = format!("ulimit -n 28 && $mh tar --hands {hands} {packing} -cf a.tar d && exec $mh tar -df a.tar");
+        let outcome = shell(&place, &script);
+        assert_eq!(outcome.exit, Exit::Code(0), "{hands} {packing}: {}", said(&outcome));
+    }
+}
+
 #[test]
 fn a_file_size_limit_is_an_error_that_leaves_nothing() {
     let place = Place::new();

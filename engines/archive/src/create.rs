@@ -215,8 +215,8 @@ struct Creating<'a> {
 
 /// Bytes of a file that the walk reads itself where descriptors are short.
 ///
-/// LIMIT: what a chunk holds of larger ones are few files, so that all chunks keep a few dozen open beyond what they may.
-const SMALL_BYTES: u64 = 64 << 10;
+/// LIMIT: of larger ones a chunk holds a few, and keeps them open beyond what it may.
+const SMALL_BYTES: u64 = 1 << 20;
 
 /// A part of the archive.
 enum Segment {
@@ -257,10 +257,11 @@ impl Segment {
 /// Front end: lays the archive out.
 pub struct Layout<'a> {
     walk: Walk<'a>,
-    /// What has been laid out and belongs to the next chunk, the bytes of it that are known, and how much it is.
+    /// What has been laid out and belongs to the next chunk.
     ahead: VecDeque<Segment>,
-    known: Vec<u8>,
     ahead_bytes: u64,
+    /// The bytes of it that are known.
+    known: Vec<u8>,
     laid_out: u64,
     ended: bool,
     any_chunk: bool,
@@ -282,9 +283,9 @@ struct Fold {
 #[derive(Default)]
 pub struct ArchiveChunk {
     segments: VecDeque<Segment>,
-    /// The bytes of them that are known, and how many of those have been taken.
+    /// The bytes of it that are known, whatever was read of them already.
     known: Vec<u8>,
-    known_taken: usize,
+    known_read: usize,
     plain_bytes: usize,
     told: Told,
     plain: ByteBuffer,
@@ -389,6 +390,8 @@ impl<'a> Stages for Creating<'a> {
             *encoder = Some(format.encoder(&options)?);
         }
         if let Some(encoder) = encoder {
+            chunk.packed.clear();
+            chunk.packed.reserve_about(chunk.plain.len());
             encoder.encode(chunk.plain.content(), &mut chunk.packed)?;
         }
         Ok(())
@@ -517,8 +520,13 @@ impl Layout<'_> {
             return;
         }
         let stored_bytes = member.stored_bytes;
-        let shown = (what.members == Members::Shown).then(|| Box::new(member.clone()));
-        self.notes.add(self.laid_out, member, &self.known[from..], what.style);
+        let (noted, shown) = match what.members {
+            Members::Shown => (self.notes.are_kept().then(|| member.clone()), Some(Box::new(member))),
+            Members::Counted => (Some(member), None),
+        };
+        if let Some(member) = noted {
+            self.notes.add(self.laid_out, member, &self.known[from..], what.style);
+        }
         self.put(Segment::Bytes(self.known.len() - from));
         let is_read_now = |data: &Arc<Source>| data.open_now() > what.open_files && stored_bytes <= SMALL_BYTES;
         if let Some(source) = data.as_ref().filter(|data| is_read_now(data)) {
@@ -581,7 +589,7 @@ impl Layout<'_> {
         chunk.known.extend_from_slice(&self.known[known..]);
         std::mem::swap(&mut chunk.known, &mut self.known);
         chunk.known.truncate(known);
-        chunk.known_taken = 0;
+        chunk.known_read = 0;
         self.ahead_bytes -= taken as u64;
         self.notes.take(from, from + taken as u64, &mut chunk.notes);
         taken
@@ -603,14 +611,15 @@ impl ArchiveChunk {
     /// Reads its next `bytes`, which take the place of those that were read before.
     fn read(&mut self, bytes: usize) {
         self.plain.clear();
+        self.plain.reserve_about(bytes);
         let mut room = self.plain.room(bytes);
         while let Some(segment) = first_segment(&mut self.segments, room.len()) {
             let (target, rest) = std::mem::take(&mut room).split_at_mut(segment.len());
             room = rest;
             match segment {
                 Segment::Bytes(count) => {
-                    target.copy_from_slice(&self.known[self.known_taken..][..count]);
-                    self.known_taken += count;
+                    target.copy_from_slice(&self.known[self.known_read..][..count]);
+                    self.known_read += count;
                 }
                 Segment::Zeros(_) => target.fill(0),
                 Segment::Data(data) => {

@@ -58,6 +58,14 @@ impl ByteBuffer {
         (self.start, self.end) = (0, 0);
     }
 
+    /// Makes sure that there is memory for `bytes` of content and a little more, where later contents will be about as long: memory is
+    /// not taken anew for each that is a little longer.
+    pub fn reserve_about(&mut self, bytes: usize) {
+        if self.bytes.len() < bytes {
+            self.reserve(bytes + bytes / 16);
+        }
+    }
+
     /// Room for `more` bytes behind the content, as a slice to write into; [`ByteBuffer::grow`] then takes them in.
     pub fn room(&mut self, more: usize) -> &mut [u8] {
         let end = self.end;
@@ -110,8 +118,7 @@ impl ByteBuffer {
         }
         let held = std::mem::take(&mut self.bytes);
         // Fresh zeros take memory where something is written to them: a bound that nothing reaches costs nothing. `resize` would write them all.
-        // A little more, so that the next content, if it is a little longer, finds room.
-        self.bytes = vec![0; (needed + needed / 16).max(2 * held.len())];
+        self.bytes = vec![0; needed.max(2 * held.len())];
         self.bytes[..self.end].copy_from_slice(&held[..self.end]);
     }
 }

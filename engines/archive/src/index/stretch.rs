@@ -11,9 +11,9 @@ const BLOCK_ENTRIES: u64 = 1024;
 /// Bytes of names of a block, for the same reason.
 const BLOCK_NAME_BYTES: usize = 128 << 10;
 /// What an entry says besides, at most: some dozen numbers.
-const NUMBERS_BYTES_MAX: usize = 128;
+const NUMBERS_BYTES_MAX: usize = 104;
 const _: () = assert!(
-    (BLOCK_NAME_BYTES + 4 * NAME_BYTES_MAX + BLOCK_ENTRIES as usize * NUMBERS_BYTES_MAX) as u64 <= BLOCK_BYTES_MAX,
+    (BLOCK_NAME_BYTES + 4 * NAME_BYTES_MAX + BLOCK_ENTRIES as usize * NUMBERS_BYTES_MAX) as u64 <= BLOCK_BYTES_MAX / 4,
     "a reader takes any block"
 );
 
@@ -70,7 +70,14 @@ impl Stretch {
     }
 }
 
-/// The stretches of the members that begin in one unit. `before`: the last member before them. None: this archive gets no index.
+/// What the next entry needs of the member before it.
+pub fn before_next(member: &Member) -> Member {
+    let Member { path, uid, gid, owner, group, mtime, .. } = member;
+    let (path, owner, group) = (path.clone(), owner.clone(), group.clone());
+    Member { path, uid: *uid, gid: *gid, owner, group, mtime: *mtime, ..Member::default() }
+}
+
+/// The stretches of the members that begin in one unit. `before`: what [`before_next`] keeps of the last member before them. None: this archive gets no index.
 pub fn stretches(members: impl Iterator<Item = Begun>, before: Option<Member>) -> Option<Vec<Stretch>> {
     // Any number that differs from the default, as which units before this one are taken.
     const THIS_UNIT: u64 = 1;
@@ -175,7 +182,7 @@ mod tests {
                 stretch.put(unit, block);
                 names.extend(&stretch.names);
             }
-            before = entries.last().map(|entry| entry.member.clone());
+            before = entries.last().map(|entry| before_next(&entry.member));
         }
         (blocks, entries)
     }

@@ -2,7 +2,7 @@
 
 use super::entry::{Cursor, Entry, Spot, number, put_member, put_place};
 use super::reader::{Index, Search, Unfit};
-use super::stretch::{Begun, Division, stretches};
+use super::stretch::{Begun, Division, before_next, stretches};
 use super::writer::Writer;
 use super::*;
 use crate::member::{Device, Kind, Member, Time};
@@ -63,7 +63,7 @@ fn archive(format: &'static dyn Format, count: u64) -> Vec<u8> {
         if number % 30 == 29 || number == count {
             let mut packed = ByteBuffer::default();
             encoder.encode(&plain, &mut packed).expect("encode");
-            let last = begun.last().and_then(|begun| begun.member.clone());
+            let last = begun.last().and_then(|begun: &Begun| begun.member.as_ref()).map(before_next);
             let entries = stretches(begun.drain(..), before).expect("an index can say them");
             (index, before) = (index.unit(file.len() as u64, &entries).expect("they can be packed"), last);
             tail.unit(packed.content(), plain.len() as u64);

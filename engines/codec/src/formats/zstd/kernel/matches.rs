@@ -22,7 +22,7 @@ const SHORT_LOG: u32 = 16;
 const TEXT_SHORT_LOG: u32 = 15;
 
 /// Every so many bytes of a frame one is looked at: a prime, so that records of nearly any length are met at all their places.
-const SAMPLE_STRIDE_BYTES: usize = 4093;
+const SAMPLE_STRIDE_BYTES: usize = 1021;
 
 /// Fewer than one in so many bytes of text are something else than letters, signs and ends of lines of ASCII.
 const TEXT_BYTES_TO_ONE_OTHER: usize = 32;
