@@ -125,9 +125,16 @@ fn few_open_files_are_enough_for_an_archive_of_many() {
     for number in 0..120 {
         place.write(format!("d/file-{number}"), data::mixed(100_000, number));
     }
+    let mut folder = place.path("d");
+    for _ in 0..120 {
+        folder.push("deeper");
+        std::fs::create_dir(&folder).expect("mkdir");
+        std::fs::write(folder.join("before"), "b").expect("write");
+        std::fs::write(folder.join("its-end"), "e").expect("write");
+    }
     for (hands, packing) in [(1, ""), (1, "--zstd"), (2, "--zstd"), (8, "--zstd"), (8, "-z")] {
-        let script = format!("ulimit -n 28 && $mh tar --hands {hands} {packing} -cf a.tar d && exec $mh tar -df a.tar");
-        let outcome = shell(&place, &script);
+        let made = format!("(ulimit -n 28 && exec $mh tar --hands {hands} {packing} --sort=name -cf a.tar d)");
+        let outcome = shell(&place, &format!("{made} && $mh tar -df a.tar && test $($mh tar -tf a.tar | wc -l) = 481"));
         assert_eq!(outcome.exit, Exit::Code(0), "{hands} {packing}: {}", said(&outcome));
     }
 }

@@ -25,7 +25,11 @@ const BYTES_MAX: u64 = 16 << 20;
 const BATCH_BYTES_MAX: u64 = 1 << 20;
 
 /// LIMIT: folders in one another in which anybody looks ahead: an order's length is their number.
-pub(super) const DEPTH_MAX: usize = 32;
+const DEPTH_MAX: usize = 32;
+
+/// LIMIT: folders that the walk holds open, the deepest ones, beside the uppermost ones in which somebody still looks ahead. One that was closed is found
+/// again from the one in it.
+const LEVELS_OPEN_MAX: usize = 64;
 
 /// LIMIT: places of listings, of which the walk may have come to the end of all but some thousand.
 const PLACES_MAX: usize = 4 << 10;
@@ -156,6 +160,16 @@ impl Ahead {
         Counted::among(&self.listed, names)
     }
 
+    /// LIMIT: folders in one another that the walk may hold open, as far as descriptors are enough for that.
+    pub fn levels_open_max(&self) -> usize {
+        (self.open_max / 4).clamp(3, LEVELS_OPEN_MAX)
+    }
+
+    /// Folders in one another in which anybody looks ahead, and holds them open.
+    pub fn depth_max(&self) -> usize {
+        (self.open_max / 8).min(DEPTH_MAX)
+    }
+
     /// Whether no file should be opened before its turn: half of them are for what has been laid out.
     pub fn has_too_much_open(&self) -> bool {
         self.open.load(Ordering::Relaxed) >= self.open_max / 2
@@ -199,7 +213,7 @@ impl Ahead {
             return None;
         }
         let depth = at.place.device.map_or(0, |_| at.place.order.len() + 1);
-        let shared = (self.is_on && depth < DEPTH_MAX).then(|| {
+        let shared = (self.is_on && depth < self.depth_max()).then(|| {
             let order = match at.place.device {
                 None => Vec::new(),
                 Some(_) => [at.place.order, &[at.index]].concat(),

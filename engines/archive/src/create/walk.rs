@@ -1,7 +1,7 @@
 //! Goes through the files that are to be archived, in one order whatever the number of hands, and makes members of what was
 //! seen at their names (`look`, which hands without other work do ahead). What depends on what was archived before is here.
 
-use super::ahead::{Ahead, Batch, DEPTH_MAX, Listing, Place};
+use super::ahead::{Ahead, Batch, Listing, Place};
 use super::choice::{Choice, HardLinks, Links, Operand, Renamed};
 use super::look::{At, Failed, Inside, Look, Looked, Opened, Seen, Thing, When};
 use super::tags::Keeps;
@@ -13,10 +13,6 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use sys::tree_calls::{self, Open, Status};
-
-/// LIMIT: folders that are held open, the deepest ones, beside the uppermost [`super::ahead::DEPTH_MAX`] as long as names of theirs are still
-/// looked at ahead. One that was closed is found again from the one in it.
-const OPEN_MAX: usize = 64;
 
 /// A folder that is being gone through.
 struct Level {
@@ -95,7 +91,7 @@ impl<'a> Walk<'a> {
                 (self.as_it_is_now(looked), index)
             } else if let Some(level) = self.levels.last_mut() {
                 let mut take = || level.take(&self.path, &self.order, &self.look);
-                let is_for_others = self.choice.links == Links::Kept && self.order.len() < DEPTH_MAX;
+                let is_for_others = self.choice.links == Links::Kept && self.order.len() < self.look.ahead.depth_max();
                 match if is_for_others { turn.prepare(take) } else { take() } {
                     Some(batch) => self.batch = batch,
                     None => self.leave(tell),
@@ -351,7 +347,7 @@ impl<'a> Walk<'a> {
         self.levels.push(Level { folder: Some(folder), path_bytes, listing, above, identity, ctime });
         // Where links are followed, what is above a folder is not where we came from.
         if self.choice.links == Links::Kept
-            && let Some(far) = self.levels.len().checked_sub(OPEN_MAX + 1)
+            && let Some(far) = self.levels.len().checked_sub(self.look.ahead.levels_open_max() + 1)
             && far > 0
         {
             self.levels[far].folder = None;
