@@ -5,6 +5,7 @@
 //! An index is a claim. Members that are taken out by it are read anew from their headers; see [`reader::Index::is_true_of`].
 
 pub mod entry;
+mod names;
 pub mod reader;
 pub mod stretch;
 pub mod units;

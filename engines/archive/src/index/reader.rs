@@ -1,7 +1,7 @@
 //! Finds the index of a packed archive, and searches it. Believes nothing: what does not fit is [`Unfit`], in one word.
 
 use super::entry::{Cursor, Entry, Taker};
-use super::stretch::{bare, compare};
+use super::names::{bare, compare};
 use super::units::Units;
 use super::{BLOCK_BYTES_MAX, NAME_BYTES_MAX, ROOT_BYTES_MAX, TRAILER_BYTES, Trailer};
 use crate::member::Kind;

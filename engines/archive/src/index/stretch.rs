@@ -2,9 +2,9 @@
 //! put in when it is written. Whoever lays the archive out divides members into blocks of entries; each begins anew.
 
 use super::entry::{Entry, Spot, names, number, put_member, put_place};
+use super::names::{Names, bare};
 use super::{BLOCK_BYTES_MAX, NAME_BYTES_MAX};
 use crate::member::Member;
-use std::cmp::Ordering;
 
 /// Entries of a block: what one search has to read. Fewer make the root longer, and are decoded in twice the time: each block has its own tables.
 const BLOCK_ENTRIES: u64 = 1024;
@@ -103,53 +103,6 @@ pub fn stretches(members: impl Iterator<Item = Begun>, before: Option<Member>) -
     Some(stretches)
 }
 
-/// Some names without what marks folders: how many, the first and the last.
-#[derive(Default)]
-pub struct Names {
-    /// How many.
-    pub count: u64,
-    /// The first.
-    pub least: Vec<u8>,
-    /// The last.
-    pub greatest: Vec<u8>,
-}
-
-impl Names {
-    fn add(&mut self, name: &[u8]) {
-        self.widen(1, name, name);
-    }
-
-    /// Adds others.
-    pub fn extend(&mut self, others: &Self) {
-        self.widen(others.count, &others.least, &others.greatest);
-    }
-
-    fn widen(&mut self, count: u64, least: &[u8], greatest: &[u8]) {
-        let is_first = self.count == 0;
-        self.count += count;
-        if is_first || compare(least, &self.least).is_lt() {
-            least.clone_into(&mut self.least);
-        }
-        if is_first || compare(greatest, &self.greatest).is_gt() {
-            greatest.clone_into(&mut self.greatest);
-        }
-    }
-}
-
-/// Names are compared as a walk meets them: what lies beneath a folder stands behind it and before its neighbours.
-pub(super) fn compare(one: &[u8], other: &[u8]) -> Ordering {
-    let key = |byte: u8| if byte == b'/' { 0 } else { byte };
-    match one.iter().zip(other).map(|(&one, &other)| (key(one), key(other))).find(|(one, other)| one != other) {
-        Some((one, other)) => one.cmp(&other),
-        None => one.len().cmp(&other.len()),
-    }
-}
-
-/// A name without the slashes that mark a folder.
-pub(super) fn bare(name: &[u8]) -> &[u8] {
-    &name[..name.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::entry::Cursor;
@@ -205,15 +158,5 @@ mod tests {
             }
             assert!(expected.next().is_none() && blocks.len() > 1);
         }
-    }
-
-    #[test]
-    fn names_are_told_first_and_last_in_the_order_of_a_walk() {
-        let mut names = Names::default();
-        for name in ["a/b", "a", "a-", "a/c"] {
-            names.add(name.as_bytes());
-        }
-        assert_eq!((names.count, &*names.least, &*names.greatest), (4, &b"a"[..], &b"a-"[..]));
-        assert_eq!((bare(b"a//"), bare(b"/"), bare(b"a/b")), (&b"a"[..], &b""[..], &b"a/b"[..]));
     }
 }

@@ -2,7 +2,8 @@
 //! when enough have gathered, and in the end a root tells which names each block has.
 
 use super::entry::{bytes, number};
-use super::stretch::{Names, Stretch};
+use super::names::Names;
+use super::stretch::Stretch;
 use super::{MAGIC, TRAILER_BYTES, Trailer};
 use codec::byte_buffer::ByteBuffer;
 use codec::format::{EncodeOptions, Encoder, Format, Layout};
