@@ -1,11 +1,11 @@
 //! `cargo xtask generate`: man pages and completions, written by the program itself from its table of commands.
 //! Knows none of them; `mh generate` does.
 
-use crate::workspace::{self, root};
 use clap::Args;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
+use xtask::workspace::{self, root};
 
 /// What to do with them.
 #[derive(Args)]

@@ -2,15 +2,14 @@
 //! One file a task; this one only dispatches.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a script talks to whoever runs it")]
 
-mod bench;
 mod generate;
 mod package;
 mod test;
 mod tidy;
-mod workspace;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use std::process::ExitCode;
+use xtask::workspace;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's scripts")]
@@ -25,41 +24,35 @@ enum Task {
     Tidy,
     /// Run everything that must hold; the one test command
     Test(test::TestArguments),
-    /// Measure against rivals and leave a run folder
-    Bench(bench::BenchArguments),
+    /// Measure against rivals and leave a run directory; `bench --help` lists suites and options
+    #[command(disable_help_flag = true)]
+    Bench(BenchArguments),
     /// Write man pages and completions into docs/generated
     Generate(generate::GenerateArguments),
     /// Build what is installed: the program, its manual pages, the C library and its header
     Package(package::PackageArguments),
-    /// A producer for benches: BYTES of FILE, over and over, at RATE bytes a second
-    #[command(hide = true)]
-    Produce(bench::pace::PaceArguments),
-    /// A producer for benches that tells for how long it was blocked
-    #[command(hide = true)]
-    Pour(bench::keep_up::PourArguments),
-    /// A load for benches that knows what it used
-    #[command(hide = true)]
-    Load(bench::pstime::load::LoadArguments),
-    /// System calls for benches: one-byte reads and writes that time themselves
-    #[command(hide = true)]
-    CallLoop(bench::systime::CallLoopArguments),
-    /// A consumer for benches: reads standard input at RATE bytes a second
-    #[command(hide = true)]
-    Consume(bench::pace::PaceArguments),
+}
+
+/// Passed on as they are.
+#[derive(Args)]
+struct BenchArguments {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
+/// A crate of its own, so that tidy and test are built without charts and loads.
+fn bench(bench: &BenchArguments) -> Result<(), String> {
+    let own = ["run", "--quiet", "--package", "bench", "--", "run"];
+    workspace::run("cargo", &own.into_iter().chain(bench.arguments.iter().map(String::as_str)).collect::<Vec<_>>())
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Tidy => tidy::run(),
         Task::Test(arguments) => test::run(&arguments),
-        Task::Bench(arguments) => bench::run(&arguments),
+        Task::Bench(arguments) => bench(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Package(arguments) => package::run(&arguments),
-        Task::Produce(arguments) => bench::pace::produce(&arguments),
-        Task::Pour(arguments) => bench::keep_up::pour(&arguments),
-        Task::Load(arguments) => bench::pstime::load::run(&arguments),
-        Task::CallLoop(arguments) => bench::systime::call_loop(&arguments),
-        Task::Consume(arguments) => bench::pace::consume(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,9 +1,9 @@
 //! `cargo xtask package`: a folder as it is copied to `/usr/local`: program, manual pages, completions, libraries and header.
 //! Makes no archive and installs nothing.
 
-use crate::workspace::{self, release_binary, release_library, release_preload, root};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use xtask::workspace::{self, release_binary, release_library, release_preload, root};
 
 /// Where to.
 #[derive(Args)]

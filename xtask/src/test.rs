@@ -1,13 +1,13 @@
 //! `cargo xtask test`: the project's one test command. Runs step after step, stops at the first that fails, names what it had
 //! to leave out, and ends in the totals of all test runners. Holds no test itself.
 
-use crate::workspace::{self, Packaged, has_program, release_binary, root};
 use clap::Args;
 use rustix::fs::StatVfsMountFlags;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
+use xtask::workspace::{self, Packaged, has_program, release_binary, root};
 
 /// How much to test.
 #[derive(Args)]

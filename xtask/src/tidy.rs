@@ -8,10 +8,10 @@ mod scanned;
 mod shape;
 mod words;
 
-use crate::workspace;
 use prose::Tree;
 use scanned::Scanned;
 use std::fmt;
+use xtask::workspace;
 
 /// Something that a rule refuses.
 #[derive(Debug, PartialEq, Eq)]

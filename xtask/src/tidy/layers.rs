@@ -2,9 +2,9 @@
 //! crate's own layer they may use testkit. Does not look at crates from outside; `cargo deny` does.
 
 use super::Finding;
-use crate::workspace::root;
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::path::Path;
+use xtask::workspace::root;
 
 /// Crate -> the crates of ours that it may use. A crate that is not here, and no engine, may use nothing of ours.
 const MAY_USE: &[(&str, &[&str])] = &[
@@ -13,6 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("manyhands-c", &["machine", "crew"]),
     ("fuzz", &["sys", "machine", "crew", "testkit"]),
     ("acceptance", &["testkit"]),
+    ("bench", &["xtask"]),
 ];
 
 /// What every crate in engines/ may use: never terminal.
@@ -105,6 +106,7 @@ mod tests {
         assert!(!may("codec", "manyhands", false) && !may("acceptance", "manyhands", true));
         assert!(!may("manyhands-c", "codec", false) && !may("manyhands", "manyhands-c", false));
         assert!(!may("xtask", "sys", false) && !may("xtask", "testkit", true));
+        assert!(may("bench", "xtask", false) && !may("xtask", "bench", false));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! for whoever clones it. Does not look at anchors, nor at addresses of other sites.
 
 use super::Finding;
-use crate::workspace;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
+use xtask::workspace;
 
 /// Ends of words that make them look like files of ours.
 const FILE_ENDINGS: &[&str] = &[".rs", ".md", ".toml"];

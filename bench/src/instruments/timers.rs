@@ -3,11 +3,11 @@
 //! themselves: the noisier half says what else the machine did.
 
 use super::{Due, Line, answer, finish, number};
-use crate::bench::BenchArguments;
-use crate::bench::judge::median;
-use crate::workspace::{self, Packaged, release_binary};
+use crate::BenchArguments;
+use crate::judge::median;
 use std::path::Path;
 use std::process::Command;
+use xtask::workspace::{self, Packaged, release_binary};
 
 const PACKAGES: &[Packaged] = &[("cyclictest", "rt-tests")];
 

@@ -1,5 +1,6 @@
-//! `cargo xtask bench`: our commands against the tools of today, interleaved, outputs verified, written into a run folder.
-//! Suites say what is run; this file orders rounds. It judges nothing: record.rs does.
+//! `cargo xtask bench`: our commands against the tools of today, interleaved, outputs verified, written into a run directory.
+//! Suites say what is run; this file orders rounds. It judges nothing: record.rs does. The hidden tasks are loads that suites start.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a script talks to whoever runs it")]
 
 mod corpus;
 mod crew;
@@ -7,30 +8,77 @@ mod files;
 mod forecast;
 mod instruments;
 mod judge;
-pub mod keep_up;
+mod keep_up;
 mod machine;
 mod measure;
-pub mod pace;
+mod pace;
 mod plot;
-pub mod pstime;
+mod pstime;
 mod record;
 mod sizes;
-pub mod systime;
+mod systime;
 mod tamp;
 mod throttle;
 mod undo;
 mod xjobs;
 
-use crate::workspace::{self, Packaged, has_program, release_binary};
-use clap::Args;
+use clap::{Args, Parser, Subcommand};
 use corpus::Data;
 use measure::{Run, Tool};
 use record::{About, Recorder};
 use std::path::PathBuf;
+use std::process::ExitCode;
+use xtask::workspace::{self, Packaged, has_program, release_binary};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask bench", about = "Measure against rivals and leave a run directory")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Measure against rivals and leave a run directory
+    Run(BenchArguments),
+    /// A producer for benches: BYTES of FILE, over and over, at RATE bytes a second
+    #[command(hide = true)]
+    Produce(pace::PaceArguments),
+    /// A producer for benches that reports for how long it was blocked
+    #[command(hide = true)]
+    Pour(keep_up::PourArguments),
+    /// A load for benches that knows what it used
+    #[command(hide = true)]
+    Load(pstime::load::LoadArguments),
+    /// System calls for benches: one-byte reads and writes that time themselves
+    #[command(hide = true)]
+    CallLoop(systime::CallLoopArguments),
+    /// A consumer for benches: reads standard input at RATE bytes a second
+    #[command(hide = true)]
+    Consume(pace::PaceArguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().task {
+        Task::Run(arguments) => run(&arguments),
+        Task::Produce(arguments) => pace::produce(&arguments),
+        Task::Pour(arguments) => keep_up::pour(&arguments),
+        Task::Load(arguments) => pstime::load::run(&arguments),
+        Task::CallLoop(arguments) => systime::call_loop(&arguments),
+        Task::Consume(arguments) => pace::consume(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("bench: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// What to measure.
 #[derive(Args)]
-pub struct BenchArguments {
+struct BenchArguments {
     /// The suite
     #[arg(default_value = "tamp", value_parser = ["tamp", "files", "crew", "xjobs", "pstime", "systime", "fit", "timers"])]
     suite: String,
@@ -61,26 +109,26 @@ pub struct BenchArguments {
 }
 
 /// One row to be: our tool, its rivals, and how outputs are verified.
-pub struct Case {
-    pub name: String,
-    pub corpus: &'static str,
-    pub ours: Tool,
-    pub rivals: Vec<Rival>,
-    pub verify: measure::Verify,
+struct Case {
+    name: String,
+    corpus: &'static str,
+    ours: Tool,
+    rivals: Vec<Rival>,
+    verify: measure::Verify,
     /// Files that must be there first.
-    pub needs: Vec<corpus::Made>,
+    needs: Vec<corpus::Made>,
     /// Format and level, where it is a point of the chart of sizes.
-    pub level: Option<(&'static str, &'static str)>,
+    level: Option<(&'static str, &'static str)>,
     /// Takes half a minute a run: few rounds, all counted.
-    pub is_slow: bool,
+    is_slow: bool,
     /// LIMIT of our peak memory, where there is one.
-    pub memory_mb_max: Option<f64>,
+    memory_mb_max: Option<f64>,
     /// LIMIT: no more rounds than fit into this, but the least.
-    pub seconds_max: f64,
+    seconds_max: f64,
 }
 
 impl Case {
-    pub fn new(name: &str, corpus: &'static str, ours: Tool, rivals: Vec<Rival>, verify: measure::Verify) -> Self {
+    fn new(name: &str, corpus: &'static str, ours: Tool, rivals: Vec<Rival>, verify: measure::Verify) -> Self {
         let (name, needs, seconds_max) = (name.to_owned(), Vec::new(), ROW_SECONDS);
         let (level, is_slow, memory_mb_max) = (None, false, None);
         Self { name, corpus, ours, rivals, verify, needs, level, is_slow, memory_mb_max, seconds_max }
@@ -103,15 +151,15 @@ impl Case {
 }
 
 /// A rival, and what the ratio of our time to its should be.
-pub struct Rival {
-    pub tool: Tool,
-    pub target: judge::Target,
+struct Rival {
+    tool: Tool,
+    target: judge::Target,
 }
 
 /// All runs of a case: ours first, then each rival's, round by round.
-pub struct Measured {
-    pub case: Case,
-    pub runs: Vec<Vec<Run>>,
+struct Measured {
+    case: Case,
+    runs: Vec<Vec<Run>>,
 }
 
 /// What the suites compare with, and what measures.
@@ -168,7 +216,7 @@ impl BenchArguments {
 }
 
 /// Runs the suite.
-pub fn run(arguments: &BenchArguments) -> Result<(), String> {
+fn run(arguments: &BenchArguments) -> Result<(), String> {
     match arguments.suite.as_str() {
         "files" => files::run(arguments),
         "crew" => crew::run(arguments),

@@ -9,11 +9,11 @@ mod standing;
 use super::BenchArguments;
 use super::measure::{Run, Tool};
 use super::undo::Undo;
-use crate::workspace::{self, Packaged, release_binary};
 use programs::Programs;
 use races::Race;
 use sheet::{Figure, Sheet};
 use std::path::Path;
+use xtask::workspace::{self, Packaged, release_binary};
 
 /// What the suite compares with, and what measures.
 const PACKAGES: &[Packaged] = &[

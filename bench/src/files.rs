@@ -8,7 +8,6 @@ pub mod same;
 use super::record::{About, HOW_FILES, Recorder};
 use super::undo::Undo;
 use super::{BenchArguments, Case, machine, measure_and_record, without_missing_rivals};
-use crate::workspace::{self, Packaged, release_binary};
 use place::{Place, Sizes};
 use rows::Rows;
 use std::collections::HashSet;
@@ -16,6 +15,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use xtask::workspace::{self, Packaged, release_binary};
 
 /// What the suite compares with, and what measures. cpz, rmz and xcp are in no package: they are found in PATH, or left out by name.
 const PACKAGES: &[Packaged] = &[

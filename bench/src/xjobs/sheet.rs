@@ -2,9 +2,9 @@
 
 use super::Taken;
 use super::races::{Judged, Race};
-use crate::bench::judge::{Ratio, Summary, Target, judge, median};
-use crate::bench::measure::Run;
-use crate::bench::{machine, record};
+use crate::judge::{Ratio, Summary, Target, judge, median};
+use crate::measure::Run;
+use crate::{machine, record};
 use std::path::Path;
 
 /// Something that was looked at, and what it must be.

@@ -3,11 +3,11 @@
 
 use super::place::Place;
 use super::same::{Kept, Same};
-use crate::bench::corpus::Made;
-use crate::bench::judge::Target;
-use crate::bench::machine::cores;
-use crate::bench::measure::{Tool, Verify};
-use crate::bench::{Case, Rival};
+use crate::corpus::Made;
+use crate::judge::Target;
+use crate::machine::cores;
+use crate::measure::{Tool, Verify};
+use crate::{Case, Rival};
 use std::path::{Path, PathBuf};
 
 /// The command, and the word that its rows have in their names.

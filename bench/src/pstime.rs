@@ -9,7 +9,6 @@ mod watching;
 use super::judge::median;
 use super::record::unused;
 use super::{BenchArguments, build, machine};
-use crate::workspace::{self, release_binary, root};
 use load::{Kind, Truth};
 use serde::Deserialize;
 use std::fmt::Write as _;
@@ -17,6 +16,7 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
+use xtask::workspace::{self, release_binary, root};
 
 /// Parts of the suite, for `--only` and `--list`.
 const PARTS: [&str; 7] = ["total", "running", "split", "exact", "closing", "scan", "watching"];

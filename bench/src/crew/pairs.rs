@@ -3,7 +3,7 @@
 
 use super::sampling::cpu_s;
 use super::{Bench, Sharing};
-use crate::bench::measure::{Run, Tool};
+use crate::measure::{Run, Tool};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 

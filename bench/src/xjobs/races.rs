@@ -3,8 +3,8 @@
 
 use super::Sizes;
 use super::programs::{Own, Programs, Runner};
-use crate::bench::judge::Target;
-use crate::bench::measure::Tool;
+use crate::judge::Target;
+use crate::measure::Tool;
 use std::path::PathBuf;
 
 /// A list, our runner and its rivals.

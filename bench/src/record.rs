@@ -6,8 +6,8 @@ use super::judge::{Ratio, Summary, judge};
 use super::keep_up::{self, Poured};
 use super::measure::{Run, Tool, Verify};
 use super::{Case, Measured, Rival, corpus, machine, plot, sizes};
-use crate::workspace::root;
 use std::path::{Path, PathBuf};
+use xtask::workspace::root;
 
 /// What a suite says about itself.
 pub struct About {

@@ -11,12 +11,12 @@ use super::judge::{Ratio, median};
 use super::measure::Run;
 use super::record::unused;
 use super::{BenchArguments, build, machine};
-use crate::workspace::{self, release_binary, root};
 use crowd::{Crowd, RUNS, WIDTH};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use xtask::workspace::{self, release_binary, root};
 
 /// Parts of the suite, for `--only` and `--list`.
 const PARTS: [&str; 5] = ["crowd", "high-beside-low", "equals", "alone", "words"];

@@ -3,13 +3,13 @@
 //! the fastest batch counts, since what disturbs makes slower, never faster. Samples hit few batches: there the mean counts.
 
 use super::{BenchArguments, build, machine};
-use crate::workspace::{self, has_program, release_binary, root};
 use clap::Args;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use xtask::workspace::{self, has_program, release_binary, root};
 
 /// The watched.
 #[derive(Args)]

@@ -1,8 +1,8 @@
 //! What taking and giving back cost at the words, and how soon a dead run's hands are in use again: measured by a test of
 //! the crate `crew`, since the scripts use no crate of ours. Reads what it prints.
 
-use crate::workspace::root;
 use std::process::Command;
+use xtask::workspace::root;
 
 /// A line of the test.
 #[derive(Debug, PartialEq)]

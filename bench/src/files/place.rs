@@ -1,9 +1,9 @@
 //! Where the files suite works: a folder in memory, or a file system of its own on a loop device; and what lies in each: the tree,
 //! a flat folder, ten files. Makes them; measures nothing.
 
-use crate::bench::undo::{Undo, shell};
-use crate::workspace;
+use crate::undo::{Undo, shell};
 use std::path::{Path, PathBuf};
+use xtask::workspace;
 
 /// How much there is of each.
 #[derive(Clone, Copy)]

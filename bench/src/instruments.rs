@@ -5,8 +5,8 @@ pub mod fit;
 pub mod timers;
 
 use super::machine;
-use crate::workspace::root;
 use std::fmt::Write;
+use xtask::workspace::root;
 
 /// One figure beside the truth or a rival.
 pub struct Line {

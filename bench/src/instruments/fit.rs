@@ -2,12 +2,12 @@
 //! and backends of PostgreSQL. What adding up `ps` says stands beside, for contrast.
 
 use super::{Due, Line, answer, finish, number};
-use crate::bench::BenchArguments;
-use crate::workspace::{self, Packaged, release_binary};
+use crate::BenchArguments;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
+use xtask::workspace::{self, Packaged, release_binary};
 
 const PACKAGES: &[Packaged] = &[("python3", "python3"), ("setpriv", "util-linux"), ("pg_ctlcluster", "postgresql")];
 

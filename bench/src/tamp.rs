@@ -26,7 +26,7 @@ pub const SOURCE: &str = super::corpus::SOURCE;
 struct Suite<'a> {
     mh: &'a str,
     /// This program, for its producer and consumer.
-    xtask: String,
+    bench: String,
     data: &'a Data,
     cases: Vec<Case>,
 }
@@ -35,7 +35,7 @@ struct Suite<'a> {
 pub fn cases(program: &Path, data: &Data) -> Result<Vec<Case>, String> {
     let mh = program.to_str().ok_or("the program's path is not text")?;
     data.file("out").to_str().ok_or("the data folder's name is not text")?;
-    let mut suite = Suite { mh, xtask: this_program()?, data, cases: Vec::new() };
+    let mut suite = Suite { mh, bench: this_program()?, data, cases: Vec::new() };
     for corpora in [&data.source, &data.mixed] {
         suite.compression(corpora);
         suite.decompression(corpora);
@@ -130,8 +130,8 @@ impl Suite<'_> {
         let both =
             || [piped("mh tamp", &[mh, "tamp", "-q", "-3"]), piped(&zstd, &["zstd", "-q", "-c", &threads, "-3"])];
         let rate = PRODUCER_RATE.to_string();
-        let producer = words(&[&self.xtask, "produce", "--file", Self::text(&plain), "--rate", &rate]);
-        let consumer = words(&[&self.xtask, "consume", "--rate", &CONSUMER_RATE.to_string()]);
+        let producer = words(&[&self.bench, "produce", "--file", Self::text(&plain), "--rate", &rate]);
+        let consumer = words(&[&self.bench, "consume", "--rate", &CONSUMER_RATE.to_string()]);
         let from_file = |mut tool: Tool| {
             tool.stdin = Some(plain.clone());
             tool

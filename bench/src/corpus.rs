@@ -2,11 +2,11 @@
 //! Removes only the folder that it made itself. The same machine makes the same bytes again.
 
 use super::undo::Undo;
-use crate::workspace;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use xtask::workspace;
 
 /// The folder with the corpora. Paths only, until they are made.
 pub struct Data {

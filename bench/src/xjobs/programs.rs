@@ -1,14 +1,14 @@
 //! What the suite runs: our binary, the floor and the jobs (C, compiled here), the runners of today, lists of numbers.
 //! Knows how each runner is told width, utility and list; measures nothing.
 
-use crate::workspace::{self, has_program};
 use std::path::{Path, PathBuf};
+use xtask::workspace::{self, has_program};
 
 /// At once; every rival gets the same.
 pub const WIDTH: usize = 2;
 
-const FLOOR: &str = include_str!("../../../../bench/jobs/floor.c");
-const JOB: &str = include_str!("../../../../bench/jobs/job.c");
+const FLOOR: &str = include_str!("../../jobs/floor.c");
+const JOB: &str = include_str!("../../jobs/job.c");
 
 /// Everything that is run.
 pub struct Programs {
