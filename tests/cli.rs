@@ -15,69 +15,43 @@ fn check(command: &str) {
     Golden::new(cases().join(command), programs.path()).check();
 }
 
-#[test]
-fn the_house_answers_as_written_down() {
-    check("house");
+/// A test for each line, which runs the cases of its directories: tests of one line run one after the other, lines side by side.
+macro_rules! runners {
+    ($($name:ident: $($directory:literal),+;)+) => {
+        $(#[test]
+        fn $name() {
+            [$($directory),+].iter().for_each(|directory| check(directory));
+        })+
+
+        const WITH_RUNNER: &[&str] = &[$($($directory),+),+];
+    };
+}
+
+runners! {
+    the_house_answers_as_written_down: "house";
+    tamp_does_and_says_what_is_written_down: "tamp";
+    tar_does_and_says_what_is_written_down: "tar";
+    cp_rm_and_mv_do_and_say_what_is_written_down: "cp", "rm", "mv";
+    links_does_and_says_what_is_written_down: "links";
+    xjobs_does_and_says_what_is_written_down: "xjobs";
+    pstime_does_and_says_what_is_written_down: "pstime";
+    ceiling_does_and_says_what_is_written_down: "ceiling";
+    systime_does_and_says_what_is_written_down: "systime";
+    fit_does_and_says_what_is_written_down: "fit";
+    mtwrite_does_and_says_what_is_written_down: "mtwrite";
+    timers_does_and_says_what_is_written_down: "timers";
+    crew_does_and_says_what_is_written_down: "crew";
 }
 
 #[test]
-fn tamp_does_and_says_what_is_written_down() {
-    check("tamp");
-}
-
-#[test]
-fn tar_does_and_says_what_is_written_down() {
-    check("tar");
-}
-
-#[test]
-fn cp_rm_and_mv_do_and_say_what_is_written_down() {
-    ["cp", "rm", "mv"].iter().for_each(|command| check(command));
-}
-
-#[test]
-fn links_does_and_says_what_is_written_down() {
-    check("links");
-}
-
-#[test]
-fn xjobs_does_and_says_what_is_written_down() {
-    check("xjobs");
-}
-
-#[test]
-fn pstime_does_and_says_what_is_written_down() {
-    check("pstime");
-}
-
-#[test]
-fn ceiling_does_and_says_what_is_written_down() {
-    check("ceiling");
-}
-
-#[test]
-fn systime_does_and_says_what_is_written_down() {
-    check("systime");
-}
-
-#[test]
-fn fit_does_and_says_what_is_written_down() {
-    check("fit");
-}
-
-#[test]
-fn mtwrite_does_and_says_what_is_written_down() {
-    check("mtwrite");
-}
-
-#[test]
-fn timers_does_and_says_what_is_written_down() {
-    check("timers");
-}
-
-#[test]
-fn crew_does_and_says_what_is_written_down() {
-    check("crew");
+fn every_directory_of_cases_has_a_runner() {
+    let entries = std::fs::read_dir(cases()).expect("the cases can be listed");
+    let mut found: Vec<String> =
+        entries.map(|entry| entry.expect("the cases can be listed").file_name().into_string().expect("text")).collect();
+    found.sort();
+    let mut run: Vec<&str> = WITH_RUNNER.to_vec();
+    run.sort_unstable();
+    assert_eq!(found, run, "a directory of cases that no test runs, or a test of a directory that is not there");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod prose;
 mod rooms;
 mod scanned;
 mod shape;
+mod structs;
 mod words;
 
 use prose::Tree;
@@ -50,6 +51,7 @@ fn findings() -> Result<Vec<Finding>, String> {
     let files = workspace::files()?;
     let tree = Tree::new(&files);
     let mut findings = layers::check()?;
+    let mut impls = structs::Impls::default();
     for path in &files {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("rs") => {
@@ -57,11 +59,14 @@ fn findings() -> Result<Vec<Finding>, String> {
                 findings.extend(rooms::check(&file));
                 findings.extend(words::check(&file));
                 findings.extend(shape::check(&file));
+                findings.extend(structs::check(&file));
+                impls.note(&file);
             }
             Some("md") => findings.extend(prose::check(path, &workspace::read(path)?, &tree)),
             _ => {}
         }
     }
+    findings.extend(impls.findings());
     findings.extend(prose::check_dependencies()?);
     findings.extend(prose::check_corpus(&files)?);
     Ok(findings)
