@@ -8,6 +8,7 @@ mod generated;
 mod habits;
 mod hostile;
 mod itself;
+mod kept;
 mod made;
 mod swapped;
 

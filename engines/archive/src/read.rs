@@ -188,6 +188,8 @@ enum Failed {
 
 impl From<ReadError> for Failed {
     fn from(error: ReadError) -> Self {
+/// LIMIT: bytes of a file with all its holes: the kernel's own bound.
+const FILE_BYTES_MAX: u64 = i64::MAX as u64;
         Self::Archive(error)
     }
 }
@@ -618,7 +620,7 @@ fn are_two_sizes(said: u64, field: u64) -> bool {
 }
 
 fn mapped(member: &mut Member, extents: Vec<crate::member::Extent>, size: u64) -> Result<(), Failed> {
-    if size >= MEMBER_BYTES_MAX {
+    if size > FILE_BYTES_MAX {
         return Err(Defect::Sparse("its size is more than any file can have").into());
     }
     sparse::check(&extents, size, member.stored_bytes).map_err(Defect::Sparse)?;

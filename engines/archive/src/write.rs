@@ -225,8 +225,10 @@ fn fill_block(target: &mut Vec<u8>, bytes: usize, least: usize) {
 
 fn pax(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit> {
     let mut records = Vec::new();
-    let map = member.sparse.as_ref().map(|extents| map_in_data(extents));
-    pax_records(member, style, &mut records);
+    let map = member.sparse.as_ref().map(|extents| map_in_data(extents)).unwrap_or_default();
+    // COMPAT: the map counts as data, in the record as in the field.
+    let stored_bytes = member.stored_bytes + map.len() as u64;
+    pax_records(member, stored_bytes, style, &mut records);
     if !records.is_empty() {
         style.extended.put(&records, &member.path, member.mtime.seconds, target);
     }
@@ -234,7 +236,6 @@ fn pax(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit
     if member.sparse.is_some() {
         fields.text(0, 100, &beside(&member.path, b"GNUSparseFile.0"));
     }
-    let stored_bytes = member.stored_bytes + map.as_ref().map_or(0, Vec::len) as u64;
     // What does not fit stands in the records.
     let in_field = |number: u64, bytes| if octal_fits(number, bytes) { number } else { 0 };
     fields.octal(108, 8, in_field(member.uid, 8));
@@ -249,12 +250,12 @@ fn pax(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit
         }
     }
     target.extend_from_slice(&fields.finish());
-    target.extend_from_slice(&map.unwrap_or_default());
+    target.extend_from_slice(&map);
     Ok(())
 }
 
-/// What has no room in the header, in the order of GNU tar.
-fn pax_records(member: &Member, style: &Style, records: &mut Vec<u8>) {
+/// What has no room in the header, in the order of GNU tar. `stored_bytes` include the map of a sparse file.
+fn pax_records(member: &Member, stored_bytes: u64, style: &Style, records: &mut Vec<u8>) {
     let mut is_there = false;
     let mut add = |key: &[u8], value: &[u8]| {
         if style.extended.leaves_out(key) {
@@ -277,9 +278,7 @@ fn pax_records(member: &Member, style: &Style, records: &mut Vec<u8>) {
     } else if needs_record(&member.path, 100) {
         add(b"path", &member.path);
     }
-    for (key, number, room) in
-        [(&b"uid"[..], member.uid, 8), (b"gid", member.gid, 8), (b"size", member.stored_bytes, 12)]
-    {
+    for (key, number, room) in [(&b"uid"[..], member.uid, 8), (b"gid", member.gid, 8), (b"size", stored_bytes, 12)] {
         if !octal_fits(number, room) {
             add(key, number.to_string().as_bytes());
         }

@@ -124,6 +124,38 @@ fn large_numbers_go_to_records_or_base_256() {
     assert!(round_trip(&member, &ustar).is_none());
 }
 
+/// Sizes at the border of what the field holds, beyond it, and at the end of what a file can have.
+#[test]
+fn sparse_files_of_any_size_come_back_and_the_record_counts_the_map() {
+    const FIELD: u64 = 0o77_777_777_777;
+    for (stored_bytes, size) in [
+        (FIELD - 1024, 1 << 34),
+        (FIELD - 511, 1 << 34),
+        (FIELD, 1 << 34),
+        (FIELD + 1, 1 << 34),
+        (1 << 40, 1 << 50),
+        (512, i64::MAX as u64),
+    ] {
+        let offset = size - stored_bytes;
+        let sparse = Some(vec![Extent { offset, bytes: stored_bytes }, Extent { offset: size, bytes: 0 }]);
+        let member = Member { size, stored_bytes, sparse, ..a_member(b"s/parse".to_vec()) };
+        for format in [Format::Pax, Format::Gnu] {
+            assert_eq!(round_trip(&member, &Style { format, ..Style::default() }), Some(member.clone()), "{format:?}");
+        }
+    }
+    let extents = [(0, 8_600_002_560), (10_737_418_240, 0)].map(|(offset, bytes)| Extent { offset, bytes });
+    let member = Member {
+        size: 10_737_418_240,
+        stored_bytes: 8_600_002_560,
+        sparse: Some(extents.to_vec()),
+        ..a_member(b"BIG".to_vec())
+    };
+    let mut written = Vec::new();
+    begin_member(&member, &Style::default(), &mut written).expect("pax has room for all");
+    // As GNU tar 1.34 writes it.
+    assert!(written.windows(19).any(|record| record == b"19 size=8600003072\n"));
+}
+
 #[test]
 fn devices_keep_their_numbers() {
     let device = Device { major: 8, minor: 17 };
