@@ -5,7 +5,7 @@ pub mod extended;
 mod fields;
 
 use crate::member::{AttributeName, BLOCK_BYTES, Extent, Kind, Member, Time, padded};
-use crate::read::pax::add_record;
+use crate::read::pax::{add_record, attribute_key};
 use extended::Extended;
 use fields::{Fields, octal_fits};
 
@@ -304,7 +304,7 @@ fn pax_records(member: &Member, stored_bytes: u64, style: &Style, records: &mut 
             AttributeName::AccessList => add(b"SCHILY.acl.access", &attribute.value),
             AttributeName::DefaultList => add(b"SCHILY.acl.default", &attribute.value),
             AttributeName::Selinux => add(b"RHT.security.selinux", &attribute.value),
-            AttributeName::Extended(name) => add(&[b"SCHILY.xattr.", name.as_slice()].concat(), &attribute.value),
+            AttributeName::Extended(name) => add(&attribute_key(name), &attribute.value),
         }
     }
     style.extended.add_to(records, is_there);

@@ -68,6 +68,38 @@ pub fn add_record(target: &mut Vec<u8>, key: &[u8], value: &[u8]) {
     target.push(b'\n');
 }
 
+/// What stands in front of an extended attribute's name in GNU tar's keys.
+pub const ATTRIBUTE_KEYS: &[u8] = b"SCHILY.xattr.";
+
+/// The key of an extended attribute. COMPAT: as GNU tar writes it, since a key ends at its first `=`.
+pub fn attribute_key(name: &[u8]) -> Vec<u8> {
+    let mut key = ATTRIBUTE_KEYS.to_vec();
+    for &byte in name {
+        match byte {
+            b'%' => key.extend_from_slice(b"%25"),
+            b'=' => key.extend_from_slice(b"%3D"),
+            byte => key.push(byte),
+        }
+    }
+    key
+}
+
+/// The name of an extended attribute out of what stands in its key behind [`ATTRIBUTE_KEYS`].
+pub fn attribute_name(encoded: &[u8]) -> Vec<u8> {
+    let mut name = Vec::with_capacity(encoded.len());
+    let mut rest = encoded;
+    while let Some((&byte, behind)) = rest.split_first() {
+        let (byte, behind) = match behind.split_at_checked(2) {
+            Some((b"25", behind)) if byte == b'%' => (b'%', behind),
+            Some((b"3D", behind)) if byte == b'%' => (b'=', behind),
+            _ => (byte, behind),
+        };
+        name.push(byte);
+        rest = behind;
+    }
+    name
+}
+
 /// Bytes of base64, with or without padding. None where there are other signs.
 pub fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
@@ -122,6 +154,28 @@ mod tests {
         ] {
             let records: Vec<_> = Records::new(bytes).collect();
             assert_eq!(records, [Err(Malformed)], "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    /// The keys are those that GNU tar 1.34 writes.
+    #[test]
+    fn names_of_attributes_come_back_out_of_their_keys() {
+        for (name, key) in [
+            ("user.a=b", "SCHILY.xattr.user.a%3Db"),
+            ("user.a%b", "SCHILY.xattr.user.a%25b"),
+            ("user.a%3Db", "SCHILY.xattr.user.a%253Db"),
+            ("user.%=%%25", "SCHILY.xattr.user.%25%3D%25%2525"),
+            ("trusted.t=%", "SCHILY.xattr.trusted.t%3D%25"),
+            ("security.s%=x", "SCHILY.xattr.security.s%25%3Dx"),
+            ("user.sp ace", "SCHILY.xattr.user.sp ace"),
+        ] {
+            let written = attribute_key(name.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&written), key);
+            assert_eq!(attribute_name(&written[ATTRIBUTE_KEYS.len()..]), name.as_bytes());
+        }
+        // COMPAT: GNU tar decodes nothing else.
+        for other in ["user.a%3db", "user.a%20b", "user.%", "user.%2"] {
+            assert_eq!(attribute_name(other.as_bytes()), other.as_bytes());
         }
     }
 

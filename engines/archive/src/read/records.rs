@@ -2,7 +2,7 @@
 //! Does not read headers (`super::block`) and does not follow the map inside data (`super::sparse`).
 
 use super::numbers::{decimal, time};
-use super::pax::{Records, from_base64};
+use super::pax::{ATTRIBUTE_KEYS, Records, attribute_name, from_base64};
 use super::sparse::SparseKeys;
 use crate::member::{Attribute, AttributeName, Device, Member, Time};
 
@@ -77,10 +77,14 @@ impl Said {
     }
 
     fn extended_attribute(&mut self, key: &[u8], value: &[u8]) -> Option<()> {
-        if let Some(name) = key.strip_prefix(b"SCHILY.xattr.") {
-            self.attribute(AttributeName::Extended(name.to_vec()), value.to_vec());
+        if let Some(encoded) = key.strip_prefix(ATTRIBUTE_KEYS) {
+            // bsdtar writes both keys, this one last, and encodes more in them than GNU tar decodes.
+            let as_of_libarchive = AttributeName::Extended(percent_decoded(encoded));
+            let is_there = |there: &Attribute| there.name == as_of_libarchive && there.value == value;
+            if !self.attributes.iter().any(is_there) {
+                self.attribute(AttributeName::Extended(attribute_name(encoded)), value.to_vec());
+            }
         } else if let Some(name) = key.strip_prefix(b"LIBARCHIVE.xattr.") {
-            // bsdtar writes both; the bytes are the same.
             self.attribute(AttributeName::Extended(percent_decoded(name)), from_base64(value)?);
         }
         Some(())

@@ -2,7 +2,7 @@
 //! fallen for.
 
 use super::*;
-use crate::member::Extent;
+use crate::member::{AttributeName, Extent};
 use crate::read::pax::add_record;
 use crate::source::MemorySource;
 use crate::write::{Format, Style, begin_member, end_archive};
@@ -315,3 +315,27 @@ fn a_strict_reader_wants_the_version() {
     end_archive(whole.len() as u64, &mut whole);
     assert_eq!(strict(&whole), ["Regular a 0"]);
 }
+/// bsdtar writes both keys, and encodes blanks and letters beyond ASCII in them.
+#[test]
+fn names_of_attributes_are_decoded_as_their_writers_encode_them() {
+    for (said, expected) in [
+        (
+            &[("SCHILY.xattr.user.a%3Db", "1"), ("SCHILY.xattr.security.%25%3D", "2")][..],
+            &["user.a=b", "security.%="][..],
+        ),
+        (&[("LIBARCHIVE.xattr.user.sp%20ace", "MQ"), ("SCHILY.xattr.user.sp%20ace", "1")], &["user.sp ace"]),
+        (&[("LIBARCHIVE.xattr.user.a%3Db", "MQ"), ("SCHILY.xattr.user.a%3Db", "1")], &["user.a=b"]),
+        (&[("LIBARCHIVE.xattr.user.%C3%BC", "MQ"), ("SCHILY.xattr.user.%C3%BC", "1")], &["user.ü"]),
+        (&[("SCHILY.xattr.user.sp%20ace", "1")], &["user.sp%20ace"]),
+    ] {
+        let archive = [pax(said), file("a", b""), end()].concat();
+        let mut source = MemorySource::new(&archive);
+        let Ok(Step::Member(member)) = Reader::new(Rules::default(), &source).next(&mut source) else { panic!("none") };
+        let names = member.attributes.iter().map(|attribute| match &attribute.name {
+            AttributeName::Extended(name) => String::from_utf8_lossy(name).into_owned(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(names.collect::<Vec<_>>(), expected, "{said:?}");
+    }
+}
+
