@@ -2,8 +2,98 @@
 //! cannot be. GNU tar and ours read what either has written, at one and two hands.
 
 use super::{expect_same, tools};
-use crate::place::Place;
+use crate::place::{Place, said};
 use testkit::program::{Exit, left_out};
+
+/// A tree in which everything has attributes, labels and lists, `l`, and what is shown of it.
+const ATTRIBUTES: &str = r#"
+mkdir -p l/d; cd l; ln -s nowhere s; mkfifo p; mknod c c 1 3; mknod b b 7 99; echo x > f; cd ..
+for file in s p c b d f; do for name in trusted.a=b trusted.a%b trusted.%3D security.x%=; do
+  setfattr -h -n "$name" -v "$file $name" l/$file; done; setfattr -h -n security.selinux -v label_$file l/$file; done
+for file in d f; do setfattr -n user.=%25= -v user_$file l/$file; done
+setfacl -m u:12345:rw l/p l/c l/b l/d l/f; setfacl -d -m u:77:rwx l/d
+ln -s p l/to
+shown() { (cd $1; for file in s p c b d f to; do getfattr -h -d -m - $file; done; getfacl -n p c b d f) 2>/dev/null; }
+shown l > right; test $(grep -c label_ right) = 6
+gnu="tar --xattrs --xattrs-include=* --acls"; one="$mh tar --hands 1 --xattrs --acls"; two="$mh tar --hands 2 --xattrs --acls"
+"#;
+
+fn has_attributes(place: &Place) -> bool {
+    if !rustix::process::geteuid().is_root() || !tools(&["tar", "setfattr", "getfattr", "setfacl", "getfacl"]) {
+        left_out("needs root, attributes and lists");
+        return false;
+    }
+    let made = place.shell(&format!("set -e\n{ATTRIBUTES}"));
+    if made.exit != Exit::Code(0) {
+        left_out(&format!("a file system with all attributes: {}", said(&made)));
+    }
+    made.exit == Exit::Code(0)
+}
+
+#[test]
+fn attributes_lists_and_labels_of_every_kind_of_file_come_back() {
+    let place = Place::new();
+    if !has_attributes(&place) {
+        return;
+    }
+    expect_same(
+        &place,
+        &format!(
+            "rm -rf l; {ATTRIBUTES}
+             for made in \"$gnu\" \"$one\" \"$two\" \"$one --selinux\"; do
+               $made --format=posix -cf l.tar l
+               for taken in \"$gnu\" \"$one\" \"$two\"; do
+                 rm -rf x; mkdir x; $taken -xpf l.tar -C x; shown x/l > came; cmp came right
+               done
+             done
+             for packed in --zstd --gz --format=posix; do
+               $two $packed -cf l.tar l; rm -rf x; mkdir x; $two -xf l.tar -C x; shown x/l > came; cmp came right
+             done"
+        ),
+    );
+}
+
+/// A second label, the one that GNU tar writes for `--selinux`, is enough by itself; what is not asked for is not kept.
+#[test]
+fn labels_come_back_by_their_own_option_and_nothing_else_does() {
+    let place = Place::new();
+    if !has_attributes(&place) {
+        return;
+    }
+    expect_same(
+        &place,
+        &format!(
+            "rm -rf l; {ATTRIBUTES}
+             for hands in 1 2; do
+               $mh tar --hands $hands --selinux -cf l.tar l; rm -rf x; mkdir x; $mh tar --hands $hands --selinux -xf l.tar -C x
+               shown x/l > came; test $(grep -c label_ came) = 6; test $(grep -c trusted came) = 0
+               $mh tar --hands $hands -cf l.tar l; rm -rf x; mkdir x; $mh tar --hands $hands --xattrs --selinux --acls -xf l.tar -C x
+               shown x/l > came; test $(grep -c -e label_ -e trusted came) = 0
+               $mh tar --hands $hands --xattrs-exclude='trusted.*' -cf l.tar l; grep -q security.selinux l.tar; test $(grep -ac trusted l.tar) = 0
+             done"
+        ),
+    );
+}
+
+/// `-h`: what a link leads to is looked at, attributes too. GNU tar takes those of the link.
+#[test]
+fn attributes_of_what_a_link_leads_to_are_kept() {
+    let place = Place::new();
+    if !has_attributes(&place) {
+        return;
+    }
+    expect_same(
+        &place,
+        &format!(
+            "rm -rf l; {ATTRIBUTES}
+             for tar in \"$one\" \"$two\"; do
+               $tar -chf l.tar l/to; rm -rf x; mkdir x; $gnu -xpf l.tar -C x
+               test -p x/l/to; (cd x/l; getfattr -d -m - to; getfacl -n to) > came 2>/dev/null
+               (cd l; getfattr -d -m - p; getfacl -n p) 2>/dev/null | sed 's/^# file: p/# file: to/' > right; cmp came right
+             done"
+        ),
+    );
+}
 
 /// Sizes that the header's field cannot say. What is stored is small: what has 8 GiB of data is tested beside the code.
 #[test]

@@ -8,11 +8,12 @@ use super::data::Counted;
 use super::tags::{Keeps, Tag};
 use crate::access_list;
 use crate::member::{Attribute, AttributeName, Extent, Kind};
-use rustix::fs::{RawDir, SeekFrom, fgetxattr, flistxattr, seek};
+use rustix::fs::{self, RawDir, SeekFrom, seek};
+use rustix::io::Errno;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use sys::entry::flags;
 use sys::straight;
@@ -205,6 +206,9 @@ impl Look<'_> {
             },
             _ => Ok(Inside::Nothing),
         };
+        if !matches!(kind, Kind::Regular | Kind::Directory) {
+            attributes = self.attributes_of(&Source::at(at.place.folder, at.name, self.choice.links), status.mode);
+        }
         Some(Seen::Thing(Box::new(Thing { status, kind, inside, attributes })))
     }
 
@@ -225,7 +229,7 @@ impl Look<'_> {
         attributes: &mut Vec<Attribute>,
     ) -> Result<Inside, Failed> {
         let file = file.map_or_else(|| self.open(at, status), Ok)?;
-        *attributes = self.attributes(file.as_fd(), status.mode);
+        *attributes = self.attributes_of(&Source::Open(file.as_fd()), status.mode);
         let has_holes = self.choice.finds_holes && status.blocks < status.size.div_ceil(512);
         let extents = has_holes.then(|| extents(&file, status.size)).transpose();
         let extents = extents.map_err(|cause| ("look for its holes", cause))?;
@@ -267,7 +271,7 @@ impl Look<'_> {
         };
         let folder = Arc::new(opened.map_err(|cause| ("open it", cause))?);
         let status = tree_calls::status_of(folder.as_fd()).map_err(|cause| ("look at it", cause))?;
-        *attributes = self.attributes(folder.as_fd(), status.mode);
+        *attributes = self.attributes_of(&Source::Open(folder.as_fd()), status.mode);
         let is_elsewhere =
             self.choice.folders.stays_on_device && at.place.device.is_some_and(|device| device != status.dev);
         if stays_out || is_elsewhere {
@@ -308,14 +312,14 @@ impl Look<'_> {
     }
 
     /// What cannot be read of them is not there for us.
-    fn attributes(&self, file: BorrowedFd<'_>, mode: u32) -> Vec<Attribute> {
+    fn attributes_of(&self, source: &Source<'_>, mode: u32) -> Vec<Attribute> {
         let choice = self.choice;
         if !choice.looks_into_files() {
             return Vec::new();
         }
         // LIMIT: the kernel's own bounds of the list and of one value.
         let mut list = vec![0_u8; 64 << 10];
-        let Ok(length) = flistxattr(file, &mut list) else { return Vec::new() };
+        let Ok(length) = source.names(&mut list) else { return Vec::new() };
         let mut names: Vec<&[u8]> = list[..length].split(|&byte| byte == 0).filter(|name| !name.is_empty()).collect();
         // COMPAT: lists stand first, then the label.
         names.sort_unstable_by_key(|&name| {
@@ -329,18 +333,59 @@ impl Look<'_> {
             attributes.push(Attribute { name: AttributeName::AccessList, value: access_list::of_mode(mode) });
         }
         for name in names {
-            let Ok(length) = fgetxattr(file, name, value.as_mut_slice()) else { continue };
+            let Ok(length) = source.value(name, &mut value) else { continue };
             let value = value[..length].to_vec();
+            let leaves = || choice.leaves_attribute.as_ref().is_some_and(|leaves| leaves(name));
+            let list = |kind: AttributeName| choice.lists.then_some(kind).zip(access_list::to_text(&value));
             let attribute = match name {
-                ACCESS_LIST => choice.lists.then_some(AttributeName::AccessList).zip(access_list::to_text(&value)),
-                DEFAULT_LIST => choice.lists.then_some(AttributeName::DefaultList).zip(access_list::to_text(&value)),
-                LABEL => choice.labels.then_some((AttributeName::Selinux, value)),
-                name if choice.leaves_attribute.as_ref().is_some_and(|leaves| leaves(name)) => None,
-                name => choice.attributes.then(|| (AttributeName::Extended(name.to_vec()), value)),
+                ACCESS_LIST => list(AttributeName::AccessList),
+                DEFAULT_LIST => list(AttributeName::DefaultList),
+                LABEL if choice.labels => Some((AttributeName::Selinux, value.clone())),
+                _ => None,
             };
             attributes.extend(attribute.map(|(name, value)| Attribute { name, value }));
+            // COMPAT: a label is an extended attribute, too.
+            if choice.attributes && ![ACCESS_LIST, DEFAULT_LIST].contains(&name) && !leaves() {
+                attributes.push(Attribute { name: AttributeName::Extended(name.to_vec()), value });
+            }
         }
+        // COMPAT: the label stands first, and among the extended attributes once more.
+        attributes.sort_by_key(|attribute| matches!(attribute.name, AttributeName::Extended(_)));
         attributes
+    }
+}
+
+/// What has attributes: an open file, or what cannot be opened without harm, by its path.
+enum Source<'a> {
+    Open(BorrowedFd<'a>),
+    Named(Vec<u8>, Links),
+}
+
+impl<'a> Source<'a> {
+    /// What is at a name that starts at `folder`. Needs `/proc`.
+    fn at(folder: BorrowedFd<'a>, name: &[u8], links: Links) -> Self {
+        let mut path = Vec::new();
+        if !name.starts_with(b"/") {
+            path.extend_from_slice(format!("/proc/thread-self/fd/{}/", folder.as_raw_fd()).as_bytes());
+        }
+        path.extend_from_slice(name);
+        Self::Named(path, links)
+    }
+
+    fn names(&self, list: &mut [u8]) -> rustix::io::Result<usize> {
+        match self {
+            Self::Open(file) => fs::flistxattr(file, list),
+            Self::Named(path, Links::Kept) => fs::llistxattr(path.as_slice(), list),
+            Self::Named(path, Links::Followed) => fs::listxattr(path.as_slice(), list),
+        }
+    }
+
+    fn value(&self, name: &[u8], value: &mut [u8]) -> rustix::io::Result<usize> {
+        match self {
+            Self::Open(file) => fs::fgetxattr(file, name, value),
+            Self::Named(path, Links::Kept) => fs::lgetxattr(path.as_slice(), name, value),
+            Self::Named(path, Links::Followed) => fs::getxattr(path.as_slice(), name, value),
+        }
     }
 }
 

@@ -4,9 +4,10 @@
 use super::{Folder, PlaceError, could_not};
 use crate::access_list;
 use crate::member::{AttributeName, Kind, Member};
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use sys::tree_calls;
+use sys::{entry, tree_calls};
 
 /// What is restored.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,7 +75,11 @@ pub fn restore_open(
     is_settled: bool,
 ) -> Result<(), PlaceError> {
     let owned = if is_settled { Ok(()) } else { set_owner(restore, member, file) };
-    let attributed = if restore.has_attributes(member) { set_attributes(restore, member, file) } else { Ok(()) };
+    let attributed = if restore.has_attributes(member) {
+        set_attributes(restore, member, |name, value| tree_calls::set_attribute(file, name, value))
+    } else {
+        Ok(())
+    };
     let mode = restore.mode_of(member, umask);
     // Attributes may have been a list, which changes the mode.
     let moded = match (is_settled && !restore.has_attributes(member), owned.is_err()) {
@@ -118,12 +123,24 @@ pub fn restore_unopened(
         true => tree_calls::set_mode_at(folder.as_fd(), name, mode).map_err(could_not("set its mode")),
         false => Ok(()),
     };
+    // Behind the mode, which would change a list.
+    let attributed = if restore.has_attributes(member) {
+        set_attributes(restore, member, |attribute, value| set_attribute_at(folder, name, attribute, value))
+    } else {
+        Ok(())
+    };
     let timed = match restore.times.is_wanted() {
         true => tree_calls::set_times_at(folder.as_fd(), name, access_time(member), changed_time(member))
             .map_err(could_not("set its times")),
         false => Ok(()),
     };
-    owned.and(moded).and(timed)
+    owned.and(moded).and(attributed).and(timed)
+}
+
+/// On what is at a name; of a symbolic link the link's own. Needs `/proc`.
+fn set_attribute_at(folder: &Folder, name: &[u8], attribute: &[u8], value: &[u8]) -> io::Result<()> {
+    let (name, attribute) = (CString::new(name)?, CString::new(attribute)?);
+    entry::set_attribute(entry::Target::Named(folder.as_fd(), &name), &attribute, value)
 }
 
 pub(super) fn access_time(member: &Member) -> tree_calls::SetTime {
@@ -139,7 +156,11 @@ fn set_owner(restore: &Restore, member: &Member, file: BorrowedFd<'_>) -> Result
     tree_calls::set_owner(file, uid, gid).map_err(could_not("set its owner"))
 }
 
-fn set_attributes(restore: &Restore, member: &Member, file: BorrowedFd<'_>) -> Result<(), PlaceError> {
+fn set_attributes(
+    restore: &Restore,
+    member: &Member,
+    set_one: impl Fn(&[u8], &[u8]) -> io::Result<()>,
+) -> Result<(), PlaceError> {
     let mut first = Ok(());
     for attribute in &member.attributes {
         let (choice, name) = match &attribute.name {
@@ -152,13 +173,11 @@ fn set_attributes(restore: &Restore, member: &Member, file: BorrowedFd<'_>) -> R
             continue;
         }
         let set = match attribute.name {
-            AttributeName::Extended(_) | AttributeName::Selinux => {
-                tree_calls::set_attribute(file, name, &attribute.value)
-            }
+            AttributeName::Extended(_) | AttributeName::Selinux => set_one(name, &attribute.value),
             AttributeName::AccessList | AttributeName::DefaultList => {
                 let value = access_list::from_text(&attribute.value);
                 let value = value.ok_or_else(|| io::Error::other("its text is no access control list"));
-                value.and_then(|value| tree_calls::set_attribute(file, name, &value))
+                value.and_then(|value| set_one(name, &value))
             }
         };
         first = first.and(set.map_err(could_not("set its attributes")));
