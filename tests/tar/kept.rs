@@ -95,6 +95,31 @@ fn attributes_of_what_a_link_leads_to_are_kept() {
     );
 }
 
+/// In /sys a file's size is a page, whatever there is to read.
+#[test]
+fn a_file_that_ends_before_its_size_is_told_and_filled_up_in_every_mode() {
+    let place = Place::new();
+    expect_same(
+        &place,
+        "page=devices/system/cpu/possible; cp /sys/$page right; there=$(stat -c %s right); truncate -s 4096 right
+         echo other > other; message=\"'$page': file shrank by $((4096 - there)) bytes; padding with zeros\"
+         ended() { code=0; \"$@\" > said 2>&1 || code=$?; }
+         whole() { test $code = 1; tr -d , < said | grep -qxF \"mh tar: warning: $message\"; test $(wc -l < said) = 1
+           $mh tar -xOf t.tar $page | cmp - right; test \"$($mh tar -tf t.tar | tail -n 1)\" = $page; }
+         for hands in 1 2; do
+           for how in '' -S --zstd --gz --xz --format=gnu --format=ustar '--format=gnu -S'; do
+             ended $mh tar --hands $hands $how -cf t.tar -C /sys $page; whole
+           done
+           for how in -r -u; do
+             $mh tar -cf t.tar other; ended $mh tar --hands $hands $how -f t.tar -C /sys $page; whole
+           done
+           ended $mh tar --hands $hands --warning=no-file-shrank -cf t.tar -C /sys $page; test $code = 1; test ! -s said
+           ended $mh tar --hands $hands --ignore-failed-read -cf t.tar -C /sys $page; test $code = 0; grep -q 'file shrank' said
+           $mh tar -cf u.tar other; $mh tar -Af u.tar t.tar; $mh tar -xOf u.tar $page | cmp - right
+         done",
+    );
+}
+
 /// Sizes that the header's field cannot say. What is stored is small: what has 8 GiB of data is tested beside the code.
 #[test]
 fn files_of_terabytes_with_holes_come_back_from_both() {

@@ -537,9 +537,10 @@ impl Told {
                 warn(context, args, "file-changed", &format!("{} changed while it was read", quoted(&path)));
             }
             Event::Shrank { path, missing_bytes } => {
-                self.changed += 1;
-                let missing = terminal::integer(missing_bytes);
-                let text = format!("{} became shorter by {missing} bytes; zeros stand for them", quoted(&path));
+                // COMPAT: it is a failed read.
+                self.changed += u64::from(!args.ignore_failed_read);
+                let missing = counted(missing_bytes, "byte");
+                let text = format!("{}: file shrank by {missing}; padding with zeros", quoted(&path));
                 warn(context, args, "file-shrank", &text);
             }
             Event::Socket { path } => {

@@ -80,7 +80,7 @@ pub enum Event {
         /// It.
         path: Vec<u8>,
     },
-    /// A file that became shorter: zeros stand for what is missing.
+    /// A file that ended before its size: zeros stand for what is missing.
     Shrank {
         /// It.
         path: Vec<u8>,
@@ -490,9 +490,17 @@ fn fill_plainly(data: Data, target: &mut [u8]) -> Option<Data> {
 /// Reads data into their place. A file that cannot be read any more is filled up with zeros: its header has told its size.
 fn fill(Data { source, from, is_last, .. }: &Data, target: &mut [u8], told: &mut Told) {
     match source.read(*from, target) {
-        // Whatever changed shows at the end, and is told once.
-        Ok(()) if *is_last => told.extend(source.change()),
-        Ok(()) => {}
+        Ok(missing) => {
+            // ORDER: as below.
+            let is_told = missing.is_none() || source.shrank.swap(true, Ordering::Relaxed);
+            let shrank = missing.filter(|_| !is_told);
+            let shrank = shrank.map(|missing_bytes| Event::Shrank { path: source.path.clone(), missing_bytes });
+            told.extend(shrank);
+            // Whatever else changed shows at the end, and is told once.
+            if *is_last && missing.is_none() {
+                told.extend(source.change());
+            }
+        }
         Err(cause) => {
             target.fill(0);
             // ORDER: whichever chunk is first tells; nothing else depends on it.

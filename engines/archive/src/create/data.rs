@@ -19,6 +19,8 @@ pub struct Source {
     pub(super) size: u64,
     /// Whether it was told that it cannot be read.
     pub(super) failed: AtomicBool,
+    /// Whether it was told that it ends before its size.
+    pub(super) shrank: AtomicBool,
     open: Counted,
 }
 
@@ -44,8 +46,8 @@ impl Drop for Counted {
 
 impl Source {
     pub(super) fn new(file: File, extents: Option<Vec<Extent>>, path: Vec<u8>, status: &Status, open: Counted) -> Self {
-        let failed = AtomicBool::new(false);
-        Self { file, extents, path, ctime: status.ctime, size: status.size, failed, open }
+        let (failed, shrank) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { file, extents, path, ctime: status.ctime, size: status.size, failed, shrank, open }
     }
 
     /// Files that are open.
@@ -53,39 +55,53 @@ impl Source {
         self.open.all.load(Ordering::Relaxed)
     }
 
-    /// Fills `target` with its stored bytes from `from` on. What is missing becomes zeros.
-    pub(super) fn read(&self, from: u64, target: &mut [u8]) -> io::Result<()> {
+    /// Fills `target` with its stored bytes from `from` on. Zeros stand for what is missing; returns how many bytes the file lacks if it
+    /// ended there.
+    pub(super) fn read(&self, from: u64, target: &mut [u8]) -> io::Result<Option<u64>> {
         let Some(extents) = &self.extents else {
             return self.read_stretch(from, target);
         };
-        let (mut stored, mut at) = (0, 0);
+        let (mut stored, mut at, mut missing) = (0, 0, None);
         for extent in extents {
             let begin = (from + at as u64).max(stored);
             let end = stored + extent.bytes;
             if at < target.len() && begin < end {
                 let count = (end - begin).min((target.len() - at) as u64) as usize;
-                self.read_stretch(extent.offset + (begin - stored), &mut target[at..at + count])?;
+                let lacks = self.read_stretch(extent.offset + (begin - stored), &mut target[at..at + count])?;
+                missing = missing.or(lacks);
                 at += count;
             }
             stored = end;
         }
-        Ok(())
+        Ok(missing)
     }
 
-    fn read_stretch(&self, offset: u64, target: &mut [u8]) -> io::Result<()> {
+    fn read_stretch(&self, offset: u64, target: &mut [u8]) -> io::Result<Option<u64>> {
         let read = read_full_at(&self.file, target, offset)?;
+        if read == target.len() {
+            return Ok(None);
+        }
         target[read..].fill(0);
-        Ok(())
+        self.missing(offset, read)
     }
 
-    /// What became of it since it was looked at.
+    /// How much of its size it lacks, having ended `read` bytes behind `offset`; none if it ended before `offset`, which the stretch in
+    /// front of that reports.
+    fn missing(&self, offset: u64, read: usize) -> io::Result<Option<u64>> {
+        let now = tree_calls::status_of(self.file.as_fd())?.size;
+        // LIE: in /sys the size is a page, whatever there is to read.
+        let is_said = now < self.size;
+        let ends_here = || Ok::<_, io::Error>(offset == 0 || read_full_at(&self.file, &mut [0], offset - 1)? == 1);
+        Ok(match (read, is_said) {
+            (1.., _) => Some(self.size - (offset + read as u64)),
+            (0, true) => Some(self.size - now),
+            (0, false) => ends_here()?.then(|| self.size - offset),
+        })
+    }
+
+    /// Whether it became another since it was looked at. COMPAT: as GNU tar has it, a name more or less is a change.
     pub(super) fn change(&self) -> Option<Event> {
         let now = tree_calls::status_of(self.file.as_fd()).ok()?;
-        let path = || self.path.clone();
-        if now.size < self.size {
-            return Some(Event::Shrank { path: path(), missing_bytes: self.size - now.size });
-        }
-        // COMPAT: as GNU tar has it, a name more or less is a change.
-        (now.ctime != self.ctime || now.size != self.size).then(|| Event::Changed { path: path() })
+        (now.ctime != self.ctime || now.size != self.size).then(|| Event::Changed { path: self.path.clone() })
     }
 }

@@ -231,7 +231,7 @@ impl Look<'_> {
         let file = file.map_or_else(|| self.open(at, status), Ok)?;
         *attributes = self.attributes_of(&Source::Open(file.as_fd()), status.mode);
         let has_holes = self.choice.finds_holes && status.blocks < status.size.div_ceil(512);
-        let extents = has_holes.then(|| extents(&file, status.size)).transpose();
+        let extents = if has_holes { extents(&file, status.size) } else { Ok(None) };
         let extents = extents.map_err(|cause| ("look for its holes", cause))?;
         Ok(Inside::File { file, counted: self.ahead.count_open(), extents })
     }
@@ -401,14 +401,15 @@ fn kind(status: &Status) -> Option<Kind> {
     })
 }
 
-/// Where data are; an empty stretch at the end tells the size, as GNU tar writes it.
-fn extents(file: &File, size: u64) -> io::Result<Vec<Extent>> {
+/// Where data are; an empty stretch at the end tells the size, as GNU tar writes it. None on file systems that do not know their holes.
+fn extents(file: &File, size: u64) -> io::Result<Option<Vec<Extent>>> {
     let mut extents = Vec::new();
     let mut at = 0;
     while at < size {
         let from = match seek(file, SeekFrom::Data(at)) {
             Ok(from) => from,
-            Err(rustix::io::Errno::NXIO) => break,
+            Err(Errno::NXIO) => break,
+            Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let end = seek(file, SeekFrom::Hole(from))?.min(size);
@@ -419,7 +420,7 @@ fn extents(file: &File, size: u64) -> io::Result<Vec<Extent>> {
         at = end;
     }
     extents.push(Extent { offset: size, bytes: 0 });
-    Ok(extents)
+    Ok(Some(extents))
 }
 
 #[cfg(test)]
@@ -431,7 +432,7 @@ mod tests {
         let file = tempfile::tempfile().expect("a file");
         sys::at_offset::write_all_at(&file, &[1; 4096], 1 << 20).expect("write");
         file.set_len(2 << 20).expect("truncate");
-        let extents = extents(&file, 2 << 20).expect("seek");
+        let extents = extents(&file, 2 << 20).expect("seek").expect("holes are known");
         assert_eq!(extents.last(), Some(&Extent { offset: 2 << 20, bytes: 0 }));
         // A file system without holes says that all is data.
         assert!(extents.len() <= 3 && extents.iter().any(|extent| extent.bytes >= 4096), "{extents:?}");

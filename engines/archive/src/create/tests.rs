@@ -119,6 +119,38 @@ fn what_is_missing_of_a_file_becomes_zeros_and_is_told() {
     assert!(matches!(told[1..], [Event::Changed { .. }]), "it is told once: {told:?}");
 }
 
+/// However a file is cut into pieces: /sys says a page of each, and what there is ends somewhere before that.
+#[test]
+fn a_file_that_ends_before_its_size_is_told_once_and_by_how_much() {
+    let told_of = |file: File, size: u64, piece_bytes: usize| {
+        let status = Status { size, ..tree_calls::status_of(file.as_fd()).expect("stat") };
+        let source = Source::new(file, None, b"f".to_vec(), &status, Counted::among(&Arc::default(), 1));
+        let (source, mut told, mut bytes) = (Arc::new(source), Vec::new(), vec![7; size as usize]);
+        for (at, target) in bytes.chunks_mut(piece_bytes).enumerate() {
+            let from = (at * piece_bytes) as u64;
+            let is_last = from + target.len() as u64 == size;
+            fill(&Data { source: Arc::clone(&source), from, bytes: target.len(), is_last }, target, &mut told);
+        }
+        (bytes, told)
+    };
+    for (there, piece_bytes) in (0..12).flat_map(|there| [1, 4, 12].map(|bytes| (there, bytes))) {
+        let file = tempfile::tempfile().expect("a file");
+        write_all_at(&file, &b"abcdefghijkl"[..there], 0).expect("write");
+        let (bytes, told) = told_of(file, 12, piece_bytes);
+        assert!(bytes[..there] == b"abcdefghijkl"[..there] && bytes[there..].iter().all(|&byte| byte == 0));
+        let missing = 12 - there as u64;
+        assert!(matches!(told[..], [Event::Shrank { missing_bytes, .. }] if missing_bytes == missing), "{told:?}");
+    }
+    let page = "/sys/devices/system/cpu/possible";
+    let content = std::fs::read(page).expect("every Linux has it");
+    for piece_bytes in [1, content.len(), content.len() + 1, 4096] {
+        let (bytes, told) = told_of(File::open(page).expect("open"), 4096, piece_bytes);
+        assert!(bytes[..content.len()] == content && bytes[content.len()..].iter().all(|&byte| byte == 0));
+        let missing = 4096 - content.len() as u64;
+        assert!(matches!(told[..], [Event::Shrank { missing_bytes, .. }] if missing_bytes == missing), "{told:?}");
+    }
+}
+
 #[test]
 fn stored_bytes_of_a_sparse_file_are_read_from_their_stretches() {
     let file = tempfile::tempfile().expect("a file");
