@@ -9,6 +9,7 @@ mod habits;
 mod hostile;
 mod itself;
 mod kept;
+mod lone_headers;
 mod made;
 mod swapped;
 

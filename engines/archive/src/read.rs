@@ -234,6 +234,8 @@ struct Front {
     /// The member cannot be trusted.
     defect: Option<Defect>,
     begin: Option<u64>,
+    /// Where the first header stands that is about the next member alone.
+    of_member: Option<u64>,
 }
 
 impl Front {
@@ -295,8 +297,9 @@ impl Reader {
                     if self.rules.grammar == Grammar::Strict && !header.is_strict() {
                         front.defect.get_or_insert(Defect::Ambiguous("an extended header of a dialect without them"));
                     }
-                    if flag == b'g' {
-                        self.note_global(offset);
+                    match flag {
+                        b'g' => self.note_global(offset),
+                        _ => _ = front.of_member.get_or_insert(offset),
                     }
                     self.extension(source, flag, size, offset, &mut front)?;
                 }
@@ -332,7 +335,11 @@ impl Reader {
                     self.any_header = true;
                     return Ok(Some(block));
                 }
-                Checked::Zeros if self.rules.zeros == Zeros::Ignored => self.next_header += BLOCK_BYTES as u64,
+                // COMPAT: a header on the other side of zeros is not about what follows them.
+                Checked::Zeros if self.rules.zeros == Zeros::Ignored => {
+                    self.next_header += BLOCK_BYTES as u64;
+                    self.leave(front);
+                }
                 Checked::Zeros => {
                     let second = match self.block(source, offset + BLOCK_BYTES as u64) {
                         // COMPAT: a part of a block is no block here.
@@ -384,12 +391,27 @@ impl Reader {
     }
 
     /// The end. What was wrong since an offset may have been headers: members may be missing, though nothing was found to go on with.
-    fn end<T>(&mut self, front: &Front, wrong_since: Option<u64>) -> Result<Option<T>, ReadError> {
+    ///
+    /// COMPAT: headers with no member behind them, as `git archive` writes for an empty commit, are nothing to GNU tar. Those about one member
+    /// stand behind the end, so that they do not rename a member that is appended. bsdtar reports such a header as damage.
+    fn end<T>(&mut self, front: &mut Front, wrong_since: Option<u64>) -> Result<Option<T>, ReadError> {
         self.ended = true;
         self.notes.extend(wrong_since.map(|offset| Note::Resynchronised { offset }));
-        match front.begin {
-            Some(offset) => Err(ReadError::Damaged { offset, defect: Defect::Dangling }),
-            None => Ok(None),
+        if let Some(offset) = front.of_member {
+            if self.rules.grammar == Grammar::Strict {
+                return Err(ReadError::Damaged { offset, defect: Defect::Dangling });
+            }
+            self.next_header = offset;
+        }
+        self.leave(front);
+        Ok(None)
+    }
+
+    /// Drops headers that no member follows; one that is malformed is reported.
+    fn leave(&mut self, front: &mut Front) {
+        let Front { begin, defect, .. } = std::mem::take(front);
+        if let (Some(offset), Some(defect)) = (begin, defect) {
+            self.notes.push_back(Note::PassedOver { offset, path: Vec::new(), defect });
         }
     }
 

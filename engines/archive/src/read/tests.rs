@@ -178,14 +178,58 @@ fn long_names_stop_at_nul_and_the_last_counts() {
     assert_eq!(lenient(&two), ["Regular two 0"]);
 }
 
+/// Where a lenient reader finds the end of an archive.
+fn end_of(archive: &[u8]) -> u64 {
+    let mut source = MemorySource::new(archive);
+    let mut reader = Reader::new(Rules::default(), &source);
+    while !matches!(reader.next(&mut source).expect("a sound archive"), Step::End) {}
+    reader.end_offset()
+}
+
 #[test]
-fn what_nothing_follows_is_an_error() {
+fn headers_without_a_member_are_nothing_and_strictly_refused() {
+    let global = extension(b'g', &records(&[("comment", "a commit")]));
     for front in [pax(&[("path", "x")]), extension(b'L', b"x\0"), extension(b'K', b"x\0")] {
         for end in [Vec::new(), end()] {
-            let archive = [file("a", b""), front.clone(), end].concat();
-            assert!(lenient(&archive)[1].contains("nothing follows"), "{:?}", lenient(&archive));
+            for before in [Vec::new(), global.clone(), file("a", b"")] {
+                let archive = [before.clone(), front.clone(), end.clone()].concat();
+                let members = lenient(&before_or_end(&before));
+                assert_eq!(lenient(&archive), members);
+                // What is appended there does not get the name.
+                assert_eq!(end_of(&archive), before.len() as u64);
+                assert!(strict(&archive).last().is_some_and(|last| last.contains("nothing follows")));
+            }
         }
     }
+}
+
+#[test]
+fn a_header_in_front_of_ignored_zeros_is_not_about_what_follows_them() {
+    let rules = Rules { zeros: Zeros::Ignored, ..Rules::default() };
+    let archive = [pax(&[("path", "other")]), end(), file("a", b""), end()].concat();
+    assert_eq!(told(&archive, rules), ["Regular a 0"]);
+    assert_eq!(end_of(&archive), 0);
+}
+
+/// An archive of what is there: an empty file is none.
+fn before_or_end(before: &[u8]) -> Vec<u8> {
+    [before, &end()].concat()
+}
+
+#[test]
+fn global_headers_may_end_an_archive_or_be_all_of_it() {
+    let global = extension(b'g', &records(&[("comment", "a commit")]));
+    for end in [Vec::new(), end()] {
+        let globals = [global.clone(), global.clone()].concat();
+        for (before, members) in [(Vec::new(), vec![]), (file("a", b"data"), vec!["Regular a 4"])] {
+            let archive = [before, globals.clone(), end.clone()].concat();
+            assert_eq!(lenient(&archive), members);
+            assert_eq!(strict(&archive), members);
+            assert_eq!(end_of(&archive), (archive.len() - end.len()) as u64);
+        }
+    }
+    let malformed = [extension(b'g', b"99 path=x\n"), end()].concat();
+    assert_eq!(lenient(&malformed), ["passed over: its extended header is malformed"]);
 }
 
 #[test]
