@@ -10,6 +10,7 @@ mod hostile;
 mod itself;
 mod kept;
 mod lone_headers;
+mod patterns;
 mod made;
 mod swapped;
 

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use archive::create::{LeavesAttribute, Renamed};
 use archive::extract::{Choice, Chooser, Event};
 use archive::member::{AttributeName, Kind, Member, Time};
-use archive::pattern::{Manner, Pattern};
+use archive::pattern::{Manner, Pattern, PatternSet, trimmed};
 use archive::place::MAY_LEAD_OUTSIDE;
 use archive::select::{Absolute, Named, Naming, may_lead_outside};
 use std::collections::HashMap;
@@ -16,17 +16,34 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A name that was given, and whether any member had it.
+/// The names that were given, and whether any member had them.
 pub struct Wanted {
-    pattern: Pattern,
-    found: bool,
+    names: Vec<Vec<u8>>,
+    patterns: PatternSet,
+    /// By the numbers of patterns.
+    are_found: Vec<bool>,
+}
+
+impl Wanted {
+    fn new(names: &[Vec<u8>], manner: Manner) -> Self {
+        let patterns = PatternSet::new(names.iter().map(Vec::as_slice), manner);
+        Self { names: names.to_vec(), are_found: vec![false; patterns.len()], patterns }
+    }
+
+    /// Whether a name is meant, which counts as having been found.
+    fn find(&mut self, name: &[u8]) -> bool {
+        let Self { patterns, are_found, .. } = self;
+        patterns.is_empty() || patterns.each_match(name, |number| are_found[number] = true)
+    }
 }
 
 /// Chooses members.
 pub struct Chosen {
     /// Empty: all. Behind a lock, since the run keeps the chooser and the command asks in the end what was not found.
-    pub wanted: Arc<Mutex<Vec<Wanted>>>,
-    excluded: Vec<Pattern>,
+    pub wanted: Arc<Mutex<Wanted>>,
+    excluded: PatternSet,
+    /// The names that were given are names and not patterns.
+    are_names: bool,
     /// Nothing is named and nothing left out: then nobody needs the lock.
     means_all: bool,
     /// What was changed before is left out, folders too.
@@ -70,11 +87,11 @@ impl Chosen {
     /// From the options and the names that were given.
     pub fn new(args: &TarArgs, names: &[Vec<u8>], top_level: Option<Vec<u8>>) -> Result<Self, Failure> {
         let manner = manner(args, Manner::MEMBERS);
-        let wanted = names.iter().map(|name| Wanted { pattern: Pattern::new(name, manner), found: false }).collect();
         let excluded = excluded(args)?;
         let since = args.choice.newer.as_ref().or(args.choice.newer_mtime.as_ref());
         Ok(Self {
-            wanted: Arc::new(Mutex::new(wanted)),
+            wanted: Arc::new(Mutex::new(Wanted::new(names, manner))),
+            are_names: manner.are_names(),
             means_all: names.is_empty() && excluded.is_empty(),
             excluded,
             since: since.map(|since| create::time(since)).transpose()?,
@@ -98,14 +115,9 @@ impl Chosen {
         if self.means_all {
             return true;
         }
-        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut any = wanted.is_empty();
-        for wanted in wanted.iter_mut().filter(|wanted| wanted.pattern.matches(name)) {
-            wanted.found = true;
-            any = true;
-        }
         // COMPAT: what is left out was found.
-        any && !self.excluded.iter().any(|pattern| pattern.matches(name))
+        let is_found = self.wanted.lock().unwrap_or_else(PoisonError::into_inner).find(name);
+        is_found && !self.excluded.matches(name)
     }
 
     /// Whether a member is meant, by its name and its time. COMPAT: one that is too old was found all the same.
@@ -116,15 +128,14 @@ impl Chosen {
     /// As [`Chosen::means`], but does not count as having been found.
     pub fn would_mean(&self, name: &[u8]) -> bool {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        !self.excluded.iter().any(|pattern| pattern.matches(name))
-            && wanted.iter().any(|wanted| wanted.pattern.matches(name))
+        wanted.patterns.matches(name) && !self.excluded.matches(name)
     }
 
-    /// The names that were given, where they are names and not patterns; none where all members are meant.
-    pub fn plain_names(&self) -> Option<Vec<Vec<u8>>> {
+    /// The names that were given, where they are names and not patterns, and few; none where all members are meant.
+    pub fn few_plain_names(&self) -> Option<Vec<Vec<u8>>> {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        let are_plain = !wanted.is_empty() && wanted.iter().all(|wanted| wanted.pattern.is_plain());
-        are_plain.then(|| wanted.iter().map(|wanted| wanted.pattern.text().to_vec()).collect())
+        let are_few = (1..=FEW_NAMES).contains(&wanted.names.len());
+        (self.are_names && are_few).then(|| wanted.names.iter().map(|name| trimmed(name).to_vec()).collect())
     }
 
     /// A member with the names that it would be extracted under. `./` in front of them is shown.
@@ -230,9 +241,10 @@ pub fn leaves_attribute(args: &TarArgs) -> Option<Box<LeavesAttribute>> {
 }
 
 /// Names that no member had.
-pub fn not_found(wanted: &Mutex<Vec<Wanted>>) -> Vec<Vec<u8>> {
-    let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner);
-    wanted.iter().filter(|wanted| !wanted.found).map(|wanted| wanted.pattern.text().to_vec()).collect()
+pub fn not_found(wanted: &Mutex<Wanted>) -> Vec<Vec<u8>> {
+    let Wanted { names, patterns, are_found } = &*wanted.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_found = |name: &&Vec<u8>| patterns.number_of(name).is_none_or(|number| are_found[number]);
+    names.iter().filter(|name| !is_found(name)).map(|name| trimmed(name).to_vec()).collect()
 }
 
 fn manner(args: &TarArgs, usual: Manner) -> Manner {
@@ -246,23 +258,25 @@ fn manner(args: &TarArgs, usual: Manner) -> Manner {
 }
 
 /// What is left out. COMPAT: with all that is beneath, whatever is said of recursion behind it.
-pub fn excluded(args: &TarArgs) -> Result<Vec<Pattern>, Failure> {
+pub fn excluded(args: &TarArgs) -> Result<PatternSet, Failure> {
     let manner = Manner {
         ignore_case: args.matching.ignore_case,
         match_slash: !args.matching.no_wildcards_match_slash,
         ..Manner::EXCLUDED
     };
     let manner = Manner { anchored: args.matching.anchored, wildcards: !args.matching.no_wildcards, ..manner };
-    let mut texts: Vec<OsString> = args.choice.exclude.clone();
-    for path in &args.choice.exclude_from {
-        let bytes = super::read_list(path)?;
-        let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-        texts.extend(lines.map(|line| OsStr::from_bytes(line).to_owned()));
-    }
-    if args.choice.exclude_vcs {
-        texts.extend(VERSION_CONTROL.iter().map(OsString::from));
-    }
-    Ok(texts.iter().map(|text| Pattern::new(text.as_bytes(), manner)).collect())
+    let lists = args.choice.exclude_from.iter().map(|path| super::read_list(path));
+    let lists = lists.collect::<Result<Vec<_>, _>>()?;
+    let listed = lists.iter().flat_map(|bytes| bytes.split(|&byte| byte == b'\n')).filter_map(without_blanks);
+    let texts = args.choice.exclude.iter().map(|text| text.as_bytes()).chain(listed);
+    let of_version_control = if args.choice.exclude_vcs { VERSION_CONTROL } else { &[] };
+    Ok(PatternSet::new(texts.chain(of_version_control.iter().map(|text| text.as_bytes())), manner))
+}
+
+/// A line of a list of patterns. COMPAT: blanks at its end say nothing, also the carriage returns of lists from Windows; nor does a line of blanks.
+fn without_blanks(line: &[u8]) -> Option<&[u8]> {
+    let last = line.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'..=b'\r'))?;
+    Some(&line[..=last])
 }
 
 impl Chooser for Chosen {
@@ -329,6 +343,9 @@ struct Owners {
     users: HashMap<Vec<u8>, Option<u32>>,
     groups: HashMap<Vec<u8>, Option<u32>>,
 }
+
+/// LIMIT: names that are looked for one by one in an archive's index; where there are more, all of it is read.
+const FEW_NAMES: usize = 4096;
 
 /// LIMIT: names that are remembered; an archive may have any number.
 const NAMES_MAX: usize = 4096;

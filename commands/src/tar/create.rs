@@ -16,10 +16,10 @@ use crate::failure::{Failure, Outcome, with_causes};
 use crate::report::{self, Finished, counted};
 use crate::trees;
 use archive::create::{
-    Choice, CreateError, Creation, Event, Folders, HardLinks, Index, Instead, Keeps, Links, Members, ModeRule, NewTime,
-    Newer, Operand, Packing, Sort, Tag, create,
+    Archived, Choice, CreateError, Creation, Event, Folders, HardLinks, Index, Instead, Keeps, Links, Members,
+    ModeRule, NewTime, Newer, Operand, Packing, Sort, Tag, create,
 };
-use archive::member::{Member, Time};
+use archive::member::{Kind, Member, Time};
 use archive::read::{Reader, Step};
 use archive::source::FileSource;
 use archive::write::{Format, OtherTimes, Style};
@@ -79,7 +79,25 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     choice.never = target.never();
     let run = Run { args, choice, style, packing, fitting, plan, workers };
     let ran = run.carry_out(context, operands, &target);
-    run.show(context, ran, target)
+    let outcome = run.show(context, ran, target)?;
+    let idle = idle_directories(args, matches);
+    for directory in idle {
+        let message = format!("use -C {}: no name stands behind it", terminal::quote(directory));
+        context.messages.error(&context.program, &message, &[]);
+    }
+    Ok(if idle.is_empty() { outcome } else { FAILED })
+}
+
+/// The directories of `-C` options that no name stands behind. COMPAT: GNU tar refuses to take them for what was meant when it makes or updates an
+/// archive, and not when it appends to one.
+fn idle_directories<'a>(args: &'a TarArgs, matches: &ArgMatches) -> &'a [PathBuf] {
+    if args.operation.append {
+        return &[];
+    }
+    let last_name = ["names", "files_from"].into_iter().filter_map(|id| matches.indices_of(id)?.max()).max();
+    let directories = matches.indices_of("directory").into_iter().flatten();
+    let used = directories.filter(|index| Some(*index) < last_name).count();
+    &args.directory[used..]
 }
 
 /// Where files are read: the first name stands for all; and where the archive goes.
@@ -435,7 +453,8 @@ impl Target {
             match reader.next(&mut source).map_err(|error| could_not("add to", path.as_os_str(), &error))? {
                 Step::Member(mut member) if args.operation.update => {
                     member.path.truncate(member.path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1));
-                    choice.newer_than.insert(member.path, member.mtime);
+                    let there = Archived { mtime: member.mtime, is_directory: member.kind == Kind::Directory };
+                    choice.newer_than.insert(member.path, there);
                 }
                 Step::Member(_) | Step::Note(_) => {}
                 Step::End => break,

@@ -55,7 +55,7 @@ pub fn ends_truly(index: &Index) -> bool {
 
 /// The members that are meant, where these are few and given by name. None where they may be many.
 pub fn few_named(index: &Index, chosen: &Chosen) -> Result<Option<Vec<Entry>>, Unfit> {
-    let Some(names) = chosen.plain_names() else { return Ok(None) };
+    let Some(names) = chosen.few_plain_names() else { return Ok(None) };
     let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
     let mut entries: Vec<Entry> = Vec::new();
     index.named(&names, |entry| {
@@ -69,7 +69,7 @@ pub fn few_named(index: &Index, chosen: &Chosen) -> Result<Option<Vec<Entry>>, U
 /// Leaves nothing of an archive but the members that are chosen, where these are few and its index is true of each of them.
 /// Says whether it did, or why not; nothing where there is no index, or it would not help.
 pub fn narrow(args: &TarArgs, opened: &mut Opened, chosen: &Chosen) -> Option<Result<(), Unfit>> {
-    chosen.plain_names()?;
+    chosen.few_plain_names()?;
     let found = find(args, opened)?.and_then(|index| Ok((few_named(&index, chosen)?, index)));
     let (entries, index) = match found {
         Ok((entries, index)) => (entries?, index),

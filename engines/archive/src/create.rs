@@ -17,7 +17,8 @@ use crate::member::{Member, padded};
 use crate::write::{Style, Unfit, begin_archive, begin_member, end_archive};
 use ahead::Ahead;
 pub use choice::{
-    Choice, Folders, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, Rename, Renamed, Sort,
+    Archived, Choice, Folders, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, Rename, Renamed,
+    Sort,
 };
 use codec::byte_buffer::ByteBuffer;
 use codec::error::CodecError;

@@ -1,6 +1,10 @@
 //! Patterns of names as GNU tar has them: `*`, `?`, `[...]`, at the front or behind any slash, over slashes or not, for everything
 //! beneath what they match or for that alone.
 
+mod set_of_many;
+
+pub use set_of_many::PatternSet;
+
 /// How a text is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
@@ -23,6 +27,11 @@ impl Manner {
     /// Of what is excluded.
     pub const EXCLUDED: Self =
         Self { wildcards: true, anchored: false, match_slash: true, ignore_case: false, beneath: true };
+
+    /// Whether each text is a name from the front: what it means is known without looking at others.
+    pub fn are_names(self) -> bool {
+        !self.wildcards && self.anchored && !self.ignore_case
+    }
 }
 
 /// A pattern.
@@ -35,8 +44,7 @@ pub struct Pattern {
 impl Pattern {
     /// Of a text; slashes at its end say nothing.
     pub fn new(text: &[u8], manner: Manner) -> Self {
-        let end = text.iter().rposition(|&byte| byte != b'/').map_or(text.len().min(1), |last| last + 1);
-        Self { text: text[..end].to_vec(), manner }
+        Self { text: trimmed(text).to_vec(), manner }
     }
 
     /// As it was given.
@@ -44,16 +52,11 @@ impl Pattern {
         &self.text
     }
 
-    /// Whether it is a name from the front: what it means is known without looking at others.
-    pub fn is_plain(&self) -> bool {
-        !self.manner.wildcards && self.manner.anchored && !self.manner.ignore_case
-    }
-
     /// Whether it means `name`, or something above it with what is beneath.
     pub fn matches(&self, name: &[u8]) -> bool {
         let end = name.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
         let name = &name[..end];
-        if self.is_plain() {
+        if self.manner.are_names() {
             let rest = name.strip_prefix(self.text.as_slice());
             return rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/' && self.manner.beneath);
         }
@@ -71,6 +74,12 @@ impl Pattern {
         }
         glob(&self.text, name, self.manner)
     }
+}
+
+/// A text without the slashes at its end, of which a text of slashes alone keeps one.
+pub fn trimmed(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| byte != b'/').map_or(text.len().min(1), |last| last + 1);
+    &text[..end]
 }
 
 fn same(one: &[u8], other: &[u8], ignore_case: bool) -> bool {

@@ -3,7 +3,7 @@
 use super::mode::ModeRule;
 use super::tags::Tag;
 use crate::member::Time;
-use crate::pattern::Pattern;
+use crate::pattern::PatternSet;
 use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub enum Renamed {
 #[derive(Default)]
 pub struct Choice {
     /// Left out, and everything beneath.
-    pub excluded: Vec<Pattern>,
+    pub excluded: PatternSet,
     /// The order.
     pub sort: Sort,
     /// Links.
@@ -83,8 +83,8 @@ pub struct Choice {
     pub instead: Instead,
     /// Files that are never archived: the archive itself.
     pub never: HashSet<(u64, u64)>,
-    /// What is no newer than this is left out: `-u`. By names in the archive, without slashes at their ends.
-    pub newer_than: HashMap<Vec<u8>, Time>,
+    /// What the archive has already, and is left out unless it is newer: `-u`. By names in the archive, without slashes at their ends.
+    pub newer_than: HashMap<Vec<u8>, Archived>,
     /// Takes names apart and puts them together: `--transform`.
     pub rename: Option<Box<Rename>>,
 }
@@ -94,6 +94,15 @@ impl Choice {
     pub(super) fn looks_into_files(&self) -> bool {
         self.attributes || self.lists || self.labels
     }
+}
+
+/// The last member of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Archived {
+    /// When the file had been changed.
+    pub mtime: Time,
+    /// Whether it is a directory.
+    pub is_directory: bool,
 }
 
 /// What is beneath folders.

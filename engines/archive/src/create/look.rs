@@ -144,7 +144,7 @@ impl Look<'_> {
     /// None for what is not to be archived, without a word about it.
     pub fn at(&self, at: &At<'_>, when: When) -> Option<Looked> {
         let path = at.place.path_of(at.name);
-        if self.choice.excluded.iter().any(|pattern| pattern.matches(&path)) {
+        if self.choice.excluded.matches(&path) {
             return None;
         }
         if when == When::Ahead && self.ahead.has_too_much_open() {

@@ -213,16 +213,21 @@ impl<'a> Walk<'a> {
             }
         };
         // Behind all that may fail: a name that is not archived is nothing to link to.
-        self.note_name(&status, &member);
+        self.note_name(&status, path);
         Ok(Some((member, data)))
     }
 
     /// Whether the archive has it as new already. Archives without parts of seconds say nothing about those.
+    ///
+    /// COMPAT: a directory is there or is not, whenever it was changed: each file that is added to it changes it.
     fn is_no_newer(&self, member: &Member) -> bool {
         let end = member.path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
-        self.choice.newer_than.get(&member.path[..end]).is_some_and(|there| match there.nanoseconds {
-            0 => member.mtime.seconds <= there.seconds,
-            _ => member.mtime <= *there,
+        self.choice.newer_than.get(&member.path[..end]).is_some_and(|there| {
+            let is_no_later = match there.mtime.nanoseconds {
+                0 => member.mtime.seconds <= there.mtime.seconds,
+                _ => member.mtime <= there.mtime,
+            };
+            is_no_later || there.is_directory && member.kind == Kind::Directory
         })
     }
 
@@ -273,28 +278,34 @@ impl<'a> Walk<'a> {
         member
     }
 
-    /// The name in the archive: renamed, nothing in front that leads out of where it will be extracted.
+    /// The name in the archive: nothing in front that leads out of where it will be extracted.
     fn stored_name(&mut self, path: &[u8], kind: Kind, tell: &mut Told) -> Vec<u8> {
-        let rename = self.choice.rename.as_ref();
-        let mut name = rename.map_or_else(|| path.to_vec(), |rename| rename(path, Renamed::Member));
-        if !self.choice.keeps_absolute {
-            let removed = removed_bytes(&name);
-            if removed > 0 && !self.removed_was_told {
-                self.removed_was_told = true;
-                tell.push(Event::MadeRelative { removed: name[..removed].to_vec() });
-            }
-            name.drain(..removed);
+        let removed = self.removed_bytes(path);
+        if removed > 0 && !self.removed_was_told {
+            self.removed_was_told = true;
+            tell.push(Event::MadeRelative { removed: path[..removed].to_vec() });
         }
-        if name.is_empty() {
-            name.push(b'.');
-        }
+        let mut name = self.renamed(path, Renamed::Member);
         if kind == Kind::Directory && !name.ends_with(b"/") {
             name.push(b'/');
         }
         name
     }
 
-    /// The name that the file was archived under before.
+    fn removed_bytes(&self, path: &[u8]) -> usize {
+        if self.choice.keeps_absolute { 0 } else { removed_bytes(path) }
+    }
+
+    /// What `--transform` makes of a name. COMPAT: of what is left of it without its front, and what comes of that stays as it is.
+    fn renamed(&self, path: &[u8], what: Renamed) -> Vec<u8> {
+        let name = match &path[self.removed_bytes(path)..] {
+            b"" => b".",
+            name => name,
+        };
+        self.choice.rename.as_ref().map_or_else(|| name.to_vec(), |rename| rename(name, what))
+    }
+
+    /// The name that the file was archived under before, as links to it have it.
     fn first_name(&self, status: &Status) -> Option<&Vec<u8>> {
         self.first_names.get(&(status.dev, status.ino)).filter(|_| self.may_be_linked_to(status))
     }
@@ -305,10 +316,10 @@ impl<'a> Walk<'a> {
 
     /// Others of the file's names will be links to this one. LIMIT: one name for each file with several; an archive of nothing else needs
     /// this much memory.
-    fn note_name(&mut self, status: &Status, member: &Member) {
+    fn note_name(&mut self, status: &Status, path: &[u8]) {
         if self.may_be_linked_to(status) {
             self.noted = Some((status.dev, status.ino));
-            self.first_names.insert((status.dev, status.ino), member.path.clone());
+            self.first_names.insert((status.dev, status.ino), self.renamed(path, Renamed::HardLink));
         }
     }
 
