@@ -10,8 +10,9 @@ mod hostile;
 mod itself;
 mod kept;
 mod lone_headers;
-mod patterns;
 mod made;
+mod patterns;
+mod plain_user;
 mod swapped;
 
 use crate::place::{Place, said};

@@ -23,7 +23,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use codec::compress::{Compression, KeepUp, compress};
 use codec::decompress::{Decompression, decompress};
-use codec::error::CodecError;
+use codec::error::{CodecError, Defect};
 use codec::format::CheckName;
 use codec::keep_up::Kept;
 use codec::lane::{Input, Lane, LaneOutcome, Output, Source, Totals};
@@ -414,9 +414,21 @@ fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
         Err(error) if job.manners.say(context, &Event::Failed { input, output, error, way }) => {}
         Err(error) => {
             let verb = job.direction.verb(job.is_test);
-            let message = format!("{verb} {name}: {}", with_causes(error));
+            let message = format!("{verb} {name}: {}{}", with_causes(error), remedy(error));
             context.messages.error(NAME, &message, &hints(error, job, lane, closed.kept_bytes));
         }
+    }
+}
+
+/// The option by which a sound input could be decoded, if there is one. Not all commands that decode have it.
+pub fn remedy(error: &CodecError) -> String {
+    match error {
+        // LIMIT: no decoder takes windows above 2 GiB.
+        CodecError::Damaged { defect: Defect::Window { log: log @ ..=31, .. }, .. } => {
+            format!("; --long={log} allows it")
+        }
+        CodecError::Damaged { defect: Defect::Memory { .. }, .. } => "; --memory leaves no more for it".to_owned(),
+        _ => String::new(),
     }
 }
 

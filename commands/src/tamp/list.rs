@@ -27,10 +27,10 @@ pub struct Row {
     pub format: &'static str,
     /// Size of the packed file.
     pub packed_bytes: u64,
-    /// Size of what is in it.
-    pub plain_bytes: u64,
+    /// Size of what is in it; none where only decoding tells, for which a window or a dictionary is missing.
+    pub plain_bytes: Option<u64>,
     /// Share saved, 0 to 1; negative when the packed file is larger.
-    saved: f64,
+    saved: Option<f64>,
     /// The check that its units carry.
     pub check: &'static str,
     /// Members or frames.
@@ -50,8 +50,15 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
     for lane in &job.lanes {
         let admitted = |survey: Survey| job.manners.admits(survey);
         let listed = survey(&lane.input).and_then(admitted).and_then(|survey| match survey.plain_bytes {
-            Some(plain_bytes) => Ok((survey.units, plain_bytes, survey)),
-            None => decode(context, job, lane).map(|(units, plain_bytes)| (units, plain_bytes, survey)),
+            Some(plain_bytes) => Ok((survey.units, Some(plain_bytes), survey)),
+            None => match decode(context, job, lane) {
+                Ok((units, plain_bytes)) => Ok((units, Some(plain_bytes), survey)),
+                // Nothing is wrong with it, and the unit that does not tell its size is one.
+                Err(error @ CodecError::Damaged { .. }) if !error.is_damage() => {
+                    Ok((survey.units + u64::from(survey.is_streamed), None, survey))
+                }
+                Err(error) => Err(error),
+            },
         });
         match listed {
             Ok((units, plain_bytes, survey)) => {
@@ -84,7 +91,7 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
     Ok(if failed == 0 { Outcome::Done } else { Outcome::Partial })
 }
 
-fn row(lane: &Lane, units: u64, plain_bytes: u64, survey: &Survey, parallel: bool) -> Row {
+fn row(lane: &Lane, units: u64, plain_bytes: Option<u64>, survey: &Survey, parallel: bool) -> Row {
     Row {
         name: match &lane.input {
             Input::Stdin => "-".to_owned(),
@@ -93,7 +100,10 @@ fn row(lane: &Lane, units: u64, plain_bytes: u64, survey: &Survey, parallel: boo
         format: survey.format,
         packed_bytes: survey.packed_bytes,
         plain_bytes,
-        saved: if plain_bytes == 0 { 0.0 } else { 1.0 - survey.packed_bytes as f64 / plain_bytes as f64 },
+        saved: plain_bytes.map(|plain_bytes| match plain_bytes {
+            0 => 0.0,
+            _ => 1.0 - survey.packed_bytes as f64 / plain_bytes as f64,
+        }),
         check: survey.check,
         units,
         skipped: survey.skipped,
@@ -134,8 +144,8 @@ fn as_table(rows: &[Row]) -> String {
     for row in rows {
         table.row([
             terminal::integer(row.packed_bytes),
-            terminal::integer(row.plain_bytes),
-            terminal::percentage(row.saved),
+            row.plain_bytes.map_or("-".to_owned(), terminal::integer),
+            row.saved.map_or("-".to_owned(), terminal::percentage),
             row.format.to_owned(),
             row.check.to_owned(),
             terminal::integer(row.units),

@@ -16,7 +16,9 @@ use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, ext
 use ::archive::member::{Kind, Member};
 use ::archive::packed::as_one;
 use ::archive::place::in_progress::Unfinished;
-use ::archive::place::{Choice, Existing, FolderLinks, FoldersChanged, Manner, PlaceError, Reach, Restore, Root};
+use ::archive::place::{
+    Choice, Existing, FolderLinks, FoldersChanged, Manner, PlaceError, Reach, Restore, Root, SET_ATTRIBUTES,
+};
 use ::archive::read::{Defect, Note, ReadError, Reader, Step};
 use ::archive::source::Source;
 use codec::lane::Totals;
@@ -164,6 +166,11 @@ impl<'a> Teller<'a> {
         match event {
             Event::Taken { name, member } => told.taken(self.context, self.args, &name, &member),
             Event::Note(note) => told.failed += u64::from(tell_note(self.context, self.args, &note)),
+            // COMPAT: what a user may not set, and a file system does not have, is missed and no failure.
+            Event::NotPlaced { name, error, .. } if error.operation == SET_ATTRIBUTES => {
+                let text = format!("{}: {}", quoted(&name), why(&error, self.args));
+                warn(self.context, self.args, "xattr-write", &text);
+            }
             Event::NotPlaced { name, link, error } => {
                 told.failed += 1;
                 let to = link.map_or(String::new(), |link| format!(" as a link to {}", quoted(&link)));

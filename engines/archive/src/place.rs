@@ -9,7 +9,7 @@ mod plain;
 mod root;
 
 pub use folders::{Folder, Folders, FoldersChanged};
-pub use metadata::{Choice, Restore, restore_folder, restore_open, restore_unopened};
+pub use metadata::{Choice, Restore, SET_ATTRIBUTES, restore_folder, restore_open, restore_unopened};
 pub use root::{Reach, Root};
 
 use crate::member::{Kind, Member};

@@ -222,7 +222,7 @@ pub enum Defect {
     #[error("its LZ4 data refer to what is not there, or break off")]
     Lz4,
     /// It cannot be decoded in the memory that is allowed.
-    #[error("it needs a window of {} bytes, --memory leaves {} for it", Grouped(*need_bytes), Grouped(*allowed_bytes))]
+    #[error("it needs a window of {} bytes, {} are allowed", Grouped(*need_bytes), Grouped(*allowed_bytes))]
     Memory {
         /// Bytes needed.
         need_bytes: u64,
@@ -230,7 +230,7 @@ pub enum Defect {
         allowed_bytes: u64,
     },
     /// The frame needs a larger window than is allowed.
-    #[error("it needs a window of {} MiB, {} MiB are allowed{}", Grouped(need_bytes >> 20), Grouped(allowed_bytes >> 20), remedy(*log))]
+    #[error("it needs a window of {} MiB, {} MiB are allowed", Grouped(need_bytes >> 20), Grouped(allowed_bytes >> 20))]
     Window {
         /// Bytes needed.
         need_bytes: u64,
@@ -253,11 +253,6 @@ impl Defect {
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// LIMIT: no decoder takes windows above 2 GiB.
-fn remedy(log: u32) -> String {
-    if log <= 31 { format!("; --long={log} allows it") } else { String::new() }
 }
 
 /// An integer with separators every three digits.

@@ -228,10 +228,14 @@ fn list(rows: &[Row]) -> String {
         text.push_str(&format!("{packed:>19} {plain:>19} {} {name}\n", saved(packed, plain)));
     };
     for row in rows {
-        line(row.packed_bytes, row.plain_bytes, &plain_name(&row.name));
+        line(row.packed_bytes, row.plain_bytes.unwrap_or(0), &plain_name(&row.name));
     }
     if rows.len() > 1 {
-        line(rows.iter().map(|row| row.packed_bytes).sum(), rows.iter().map(|row| row.plain_bytes).sum(), "(totals)");
+        line(
+            rows.iter().map(|row| row.packed_bytes).sum(),
+            rows.iter().filter_map(|row| row.plain_bytes).sum(),
+            "(totals)",
+        );
     }
     text
 }

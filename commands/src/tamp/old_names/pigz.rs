@@ -101,7 +101,7 @@ fn list(rows: &[Row]) -> String {
     }
     let mut text = String::from("compressed   original reduced  name\n");
     for row in rows {
-        let (packed, plain, name) = (row.packed_bytes, row.plain_bytes, gzip::plain_name(&row.name));
+        let (packed, plain, name) = (row.packed_bytes, row.plain_bytes.unwrap_or(0), gzip::plain_name(&row.name));
         text.push_str(&format!("{packed:>10} {plain:>10}  {} {name}\n", gzip::saved(packed, plain)));
     }
     text

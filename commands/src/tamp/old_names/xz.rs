@@ -252,6 +252,11 @@ fn ratio(packed: u64, plain: u64) -> String {
     if plain == 0 { "---".to_owned() } else { format!("{:.3}", packed as f64 / plain as f64) }
 }
 
+/// Xz's blocks tell their sizes, or are decoded for them.
+fn plain_bytes(row: &Row) -> u64 {
+    row.plain_bytes.unwrap_or(0)
+}
+
 /// The check's name as xz writes it.
 fn check_of(row: &Row) -> String {
     match row.check {
@@ -266,8 +271,8 @@ fn list(rows: &[Row]) -> String {
     }
     let mut text = String::from("Strms  Blocks   Compressed Uncompressed  Ratio  Check   Filename\n");
     for row in rows {
-        let ratio = ratio(row.packed_bytes, row.plain_bytes);
-        let (packed, plain) = (format!("{} B", row.packed_bytes), format!("{} B", row.plain_bytes));
+        let ratio = ratio(row.packed_bytes, plain_bytes(row));
+        let (packed, plain) = (format!("{} B", row.packed_bytes), format!("{} B", plain_bytes(row)));
         let (check, name, streams) = (check_of(row), printable(&row.name), 1);
         text.push_str(&format!(
             "{streams:>5} {:>7} {packed:>12} {plain:>12} {ratio:>6}  {check:<6}  {name}\n",
@@ -282,10 +287,10 @@ fn list_for_scripts(rows: &[Row]) -> String {
     let mut text = String::new();
     let (mut packed, mut plain, mut blocks) = (0, 0, 0);
     for row in rows {
-        (packed, plain, blocks) = (packed + row.packed_bytes, plain + row.plain_bytes, blocks + row.units);
-        let (ratio, check) = (ratio(row.packed_bytes, row.plain_bytes), check_of(row));
+        (packed, plain, blocks) = (packed + row.packed_bytes, plain + plain_bytes(row), blocks + row.units);
+        let (ratio, check) = (ratio(row.packed_bytes, plain_bytes(row)), check_of(row));
         text.push_str(&format!("name\t{}\n", row.name));
-        let (packed, plain) = (row.packed_bytes, row.plain_bytes);
+        let (packed, plain) = (row.packed_bytes, plain_bytes(row));
         text.push_str(&format!("file\t1\t{}\t{packed}\t{plain}\t{ratio}\t{check}\t0\n", row.units));
     }
     if let Some(first) = rows.first() {

@@ -9,6 +9,7 @@ use crate::tamp::keep_up;
 use crate::tamp::list::Row;
 use crate::tamp::manners::{Event, Folder, Manners, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
+use crate::tamp::remedy;
 use codec::admission::{Admission, BehindTheEnd};
 use codec::error::{CodecError, Defect, Unrecognised};
 use std::ffi::OsStr;
@@ -401,7 +402,7 @@ fn failed(input: &str, error: &CodecError, way: Way) -> Said {
             format!("{input} : Decoding error (36) : Restored data doesn't match checksum ")
         }
         CodecError::Damaged { defect: defect @ (Defect::Window { .. } | Defect::Dictionary(_)), .. } => {
-            format!("{input} : Decoding error (36) : {defect} ")
+            format!("{input} : Decoding error (36) : {defect}{} ", remedy(error))
         }
         CodecError::Damaged { .. } => format!("{input} : Decoding error (36) : Data corruption detected "),
         other => format!("zstd: {input}: {} ", with_causes(other)),
@@ -434,13 +435,13 @@ fn human(bytes: u64) -> String {
 fn list(rows: &[Row]) -> String {
     let mut text = String::from("Frames  Skips  Compressed  Uncompressed  Ratio  Check  Filename\n");
     for row in rows {
-        let ratio = row.plain_bytes as f64 / row.packed_bytes.max(1) as f64;
-        let (packed, plain) = (human(row.packed_bytes), human(row.plain_bytes));
+        let ratio = row.plain_bytes.map(|plain_bytes| plain_bytes as f64 / row.packed_bytes.max(1) as f64);
+        // COMPAT: blank where it is not known.
+        let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"));
+        let (packed, plain) = (human(row.packed_bytes), row.plain_bytes.map_or(String::new(), human));
         let check = if row.check == "xxh64" { "XXH64" } else { "None" };
         let (frames, skips, name) = (row.units + row.skipped, row.skipped, printable(&row.name));
-        text.push_str(&format!(
-            "{frames:>6}  {skips:>5}  {packed:>10}  {plain:>12}  {ratio:>5.3}  {check:>5}  {name}\n"
-        ));
+        text.push_str(&format!("{frames:>6}  {skips:>5}  {packed:>10}  {plain:>12}  {ratio:>5}  {check:>5}  {name}\n"));
     }
     text
 }

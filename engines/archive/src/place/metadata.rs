@@ -1,13 +1,15 @@
 //! What a member carries besides its data, put on what stands for it. The order is the kernel's: an owner takes set-id bits and
-//! capabilities away, so it comes first, then attributes, then the mode, then the times, which every change would move.
+//! capabilities away, so it comes first, then attributes, then the mode, then access control lists, whose mask a mode would change, then
+//! the times, which every change would move.
 
 use super::{Folder, PlaceError, could_not};
 use crate::access_list;
-use crate::member::{AttributeName, Kind, Member};
-use std::ffi::CString;
+use crate::member::{Attribute, AttributeName, Kind, Member};
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use sys::{entry, tree_calls};
+use sys::entry::{self, Target};
+use sys::tree_calls;
 
 /// What is restored.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,14 +57,20 @@ impl Restore {
         Some((number(member.uid)?, number(member.gid)?))
     }
 
+    /// COMPAT: with access control lists the mode, which stands for a list where none is stored, is the stored one: as with GNU tar.
     fn mode_of(&self, member: &Member, umask: u32) -> u32 {
         let kept = if self.set_id.is_wanted() { 0o7777 } else { 0o777 };
+        let umask = if self.lists.is_wanted() { 0 } else { umask };
         member.mode & kept & !umask
     }
 
-    pub(super) fn has_attributes(&self, member: &Member) -> bool {
-        !member.attributes.is_empty()
-            && [self.attributes, self.lists, self.labels].iter().any(|choice| choice.is_wanted())
+    /// Whether a file that has been made still gets more than owner, mode and times.
+    pub(super) fn gives_more(&self, member: &Member) -> bool {
+        self.lists.is_wanted() || self.has_attributes(member)
+    }
+
+    fn has_attributes(&self, member: &Member) -> bool {
+        !member.attributes.is_empty() && [self.attributes, self.labels].iter().any(|choice| choice.is_wanted())
     }
 }
 
@@ -74,26 +82,31 @@ pub fn restore_open(
     file: BorrowedFd<'_>,
     is_settled: bool,
 ) -> Result<(), PlaceError> {
+    let target = Target::Open(file);
     let owned = if is_settled { Ok(()) } else { set_owner(restore, member, file) };
-    let attributed = if restore.has_attributes(member) {
-        set_attributes(restore, member, |name, value| tree_calls::set_attribute(file, name, value))
-    } else {
-        Ok(())
+    // Set-id bits are for the owner that it could not get.
+    let wanted = if owned.is_err() { 0o777 } else { 0o7777 };
+    let mode = restore.mode_of(member, umask) & wanted | own_bits(restore, member, file);
+    let attributed = set_attributes(restore, member, mode, target);
+    let moded = match is_settled && !restore.gives_more(member) {
+        true => Ok(()),
+        false => tree_calls::set_mode(file, mode).map_err(could_not("set its mode")),
     };
-    let mode = restore.mode_of(member, umask);
-    // Attributes may have been a list, which changes the mode.
-    let moded = match (is_settled && !restore.has_attributes(member), owned.is_err()) {
-        (true, _) => Ok(()),
-        // Set-id bits are for the owner that it could not get.
-        (false, true) => tree_calls::set_mode(file, mode & 0o777).map_err(could_not("set its mode")),
-        (false, false) => tree_calls::set_mode(file, mode).map_err(could_not("set its mode")),
-    };
+    let listed = set_lists(restore, member, target);
     let timed = if restore.times.is_wanted() {
         tree_calls::set_times(file, access_time(member), changed_time(member)).map_err(could_not("set its times"))
     } else {
         Ok(())
     };
-    owned.and(attributed).and(moded).and(timed)
+    owned.and(moded).and(timed).and(attributed).and(listed)
+}
+
+/// Bits of a directory that stay where modes are not asked for: it has setgid from the one that it was made in.
+fn own_bits(restore: &Restore, member: &Member, directory: BorrowedFd<'_>) -> u32 {
+    if restore.set_id.is_wanted() || member.kind != Kind::Directory {
+        return 0;
+    }
+    tree_calls::status_of(directory).map_or(0, |there| there.mode & 0o7000)
 }
 
 /// On a folder, when everything in it is there.
@@ -106,7 +119,7 @@ pub fn restore_folder(
     restore_open(restore, umask, member, folder, false)
 }
 
-/// On what cannot be opened without harm: links, devices, named pipes.
+/// On what cannot be opened without harm: links, devices, named pipes. Attributes and lists of these need `/proc`.
 pub fn restore_unopened(
     restore: &Restore,
     umask: u32,
@@ -114,33 +127,26 @@ pub fn restore_unopened(
     folder: &Folder,
     name: &[u8],
 ) -> Result<(), PlaceError> {
+    let in_text = CString::new(name).map_err(io::Error::from).map_err(could_not("name it"))?;
+    let target = Target::Named(folder.as_fd(), &in_text);
     let owned = restore.owner_of(member).map_or(Ok(()), |(uid, gid)| {
         tree_calls::set_owner_at(folder.as_fd(), name, uid, gid).map_err(could_not("set its owner"))
     });
-    // Set-id bits are for the owner that it could not get; the others it has since it was made.
-    let mode = restore.mode_of(member, umask);
-    let moded = match member.kind != Kind::Symlink && mode & 0o7000 != 0 && owned.is_ok() {
-        true => tree_calls::set_mode_at(folder.as_fd(), name, mode).map_err(could_not("set its mode")),
-        false => Ok(()),
+    // Set-id bits are for the owner that it could not get; the others it has since it was made, unless a list that it inherited took some.
+    let mode = restore.mode_of(member, umask) & if owned.is_ok() { 0o7777 } else { 0o777 };
+    let has_mode = |there: tree_calls::Status| there.mode & 0o7777 == mode;
+    let moded = match member.kind == Kind::Symlink || tree_calls::status_at(folder.as_fd(), name).is_ok_and(has_mode) {
+        true => Ok(()),
+        false => tree_calls::set_mode_at(folder.as_fd(), name, mode).map_err(could_not("set its mode")),
     };
-    // Behind the mode, which would change a list.
-    let attributed = if restore.has_attributes(member) {
-        set_attributes(restore, member, |attribute, value| set_attribute_at(folder, name, attribute, value))
-    } else {
-        Ok(())
-    };
+    let attributed = set_attributes(restore, member, mode, target);
+    let listed = if member.kind == Kind::Symlink { Ok(()) } else { set_lists(restore, member, target) };
     let timed = match restore.times.is_wanted() {
         true => tree_calls::set_times_at(folder.as_fd(), name, access_time(member), changed_time(member))
             .map_err(could_not("set its times")),
         false => Ok(()),
     };
-    owned.and(moded).and(attributed).and(timed)
-}
-
-/// On what is at a name; of a symbolic link the link's own. Needs `/proc`.
-fn set_attribute_at(folder: &Folder, name: &[u8], attribute: &[u8], value: &[u8]) -> io::Result<()> {
-    let (name, attribute) = (CString::new(name)?, CString::new(attribute)?);
-    entry::set_attribute(entry::Target::Named(folder.as_fd(), &name), &attribute, value)
+    owned.and(moded).and(timed).and(attributed).and(listed)
 }
 
 pub(super) fn access_time(member: &Member) -> tree_calls::SetTime {
@@ -156,31 +162,104 @@ fn set_owner(restore: &Restore, member: &Member, file: BorrowedFd<'_>) -> Result
     tree_calls::set_owner(file, uid, gid).map_err(could_not("set its owner"))
 }
 
-fn set_attributes(
-    restore: &Restore,
-    member: &Member,
-    set_one: impl Fn(&[u8], &[u8]) -> io::Result<()>,
-) -> Result<(), PlaceError> {
-    let mut first = Ok(());
+/// What was tried where an attribute could not be set: all that is lost is that attribute.
+pub const SET_ATTRIBUTES: &str = "set its attributes";
+
+/// Names of attributes that could not be set, and why the first of them could not.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", String::from_utf8_lossy(&names.join(&b", "[..])))]
+struct Unset {
+    names: Vec<Vec<u8>>,
+    #[source]
+    cause: io::Error,
+}
+
+/// Collects those that fail, so that one does not keep the others away.
+#[derive(Default)]
+struct Failed(Option<Unset>);
+
+impl Failed {
+    fn note(&mut self, name: &[u8], outcome: io::Result<()>) {
+        match (outcome, &mut self.0) {
+            (Ok(()), _) => {}
+            (Err(_), Some(unset)) => unset.names.push(name.to_vec()),
+            (Err(cause), None) => self.0 = Some(Unset { names: vec![name.to_vec()], cause }),
+        }
+    }
+
+    fn outcome(self) -> Result<(), PlaceError> {
+        let Some(mut unset) = self.0 else { return Ok(()) };
+        unset.names.sort_unstable();
+        Err(could_not(SET_ATTRIBUTES)(io::Error::new(unset.cause.kind(), unset)))
+    }
+}
+
+/// Sets all but lists. `mode` is what the file gets afterwards.
+fn set_attributes(restore: &Restore, member: &Member, mode: u32, target: Target<'_>) -> Result<(), PlaceError> {
+    if !restore.has_attributes(member) {
+        return Ok(());
+    }
+    let mut failed = Failed::default();
     for attribute in &member.attributes {
         let (choice, name) = match &attribute.name {
             AttributeName::Extended(name) => (restore.attributes, name.as_slice()),
             AttributeName::Selinux => (restore.labels, &b"security.selinux"[..]),
-            AttributeName::AccessList => (restore.lists, &b"system.posix_acl_access"[..]),
-            AttributeName::DefaultList => (restore.lists, &b"system.posix_acl_default"[..]),
+            AttributeName::AccessList | AttributeName::DefaultList => continue,
         };
-        if !choice.is_wanted() {
-            continue;
+        if choice.is_wanted() {
+            failed.note(name, set_attribute(attribute, name, mode, target));
         }
-        let set = match attribute.name {
-            AttributeName::Extended(_) | AttributeName::Selinux => set_one(name, &attribute.value),
-            AttributeName::AccessList | AttributeName::DefaultList => {
-                let value = access_list::from_text(&attribute.value);
-                let value = value.ok_or_else(|| io::Error::other("its text is no access control list"));
-                value.and_then(|value| set_one(name, &value))
-            }
-        };
-        first = first.and(set.map_err(could_not("set its attributes")));
     }
-    first
+    failed.outcome()
+}
+
+/// `user.*` is set by whoever may write to the file; its owner may for as long as that takes.
+fn set_attribute(attribute: &Attribute, name: &[u8], mode: u32, target: Target<'_>) -> io::Result<()> {
+    let name = CString::new(name)?;
+    let set = || entry::set_attribute(target, &name, &attribute.value);
+    match (set(), target) {
+        (Err(error), Target::Open(file))
+            if error.kind() == io::ErrorKind::PermissionDenied
+                && mode & 0o200 == 0
+                && tree_calls::set_mode(file, mode & 0o500 | 0o200).is_ok() =>
+        {
+            set()
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+const ACCESS_LIST: &CStr = c"system.posix_acl_access";
+const DEFAULT_LIST: &CStr = c"system.posix_acl_default";
+
+/// The lists that are stored, and no other: what it inherited goes.
+fn set_lists(restore: &Restore, member: &Member, target: Target<'_>) -> Result<(), PlaceError> {
+    if !restore.lists.is_wanted() {
+        return Ok(());
+    }
+    let mut failed = Failed::default();
+    failed.note(ACCESS_LIST.to_bytes(), set_list(member, &AttributeName::AccessList, ACCESS_LIST, target));
+    if member.kind == Kind::Directory {
+        failed.note(DEFAULT_LIST.to_bytes(), set_list(member, &AttributeName::DefaultList, DEFAULT_LIST, target));
+    }
+    failed.outcome()
+}
+
+fn set_list(member: &Member, name: &AttributeName, key: &CStr, target: Target<'_>) -> io::Result<()> {
+    let Some(stored) = member.attributes.iter().rfind(|attribute| attribute.name == *name) else {
+        return remove_list(target, key);
+    };
+    let value = access_list::from_text(&stored.value);
+    let value = value.ok_or_else(|| io::Error::other("its text is no access control list"))?;
+    entry::set_attribute(target, key, &value)
+}
+
+/// Where there are no lists, none is to be removed.
+fn remove_list(target: Target<'_>, key: &CStr) -> io::Result<()> {
+    use rustix::io::Errno;
+    let is = |error: &io::Error, errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
+    match entry::remove_attribute(target, key) {
+        Err(error) if is(&error, Errno::NODATA) || is(&error, Errno::OPNOTSUPP) => Ok(()),
+        removed => removed,
+    }
 }
