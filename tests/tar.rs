@@ -13,6 +13,7 @@ mod lone_headers;
 mod made;
 mod patterns;
 mod plain_user;
+mod rights;
 mod swapped;
 
 use crate::place::{Place, said};

@@ -40,7 +40,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use sys::staged_file::{Replace, StagedFile};
+use sys::staged_file::{Readers, Replace, StagedFile};
 
 /// Creates.
 pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Result<Outcome, Failure> {
@@ -389,7 +389,8 @@ impl Target {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(told(error)),
         };
-        let staged = StagedFile::create(&path, &context.unfinished).map_err(told)?;
+        let readers = if there.is_some() { Readers::OwnerAlone } else { Readers::AsOfAnyFile };
+        let staged = StagedFile::create(&path, readers, &context.unfinished).map_err(told)?;
         let mut never = HashSet::new();
         for file in there.iter().chain([staged.file()]) {
             let metadata = file.metadata().map_err(told)?;
@@ -486,11 +487,8 @@ impl Target {
             Self::Direct(..) => return Ok(()),
         };
         sys::at_offset::report_late_errors(staged.file()).map_err(told)?;
-        match there {
-            Some(there) => {
-                let _what_a_user_cannot_carry = sys::metadata::carry_rights(there, staged.file()).map_err(told)?;
-            }
-            None => sys::metadata::give_default_mode(staged.file()).map_err(told)?,
+        if let Some(there) = there {
+            let _what_a_user_cannot_carry = sys::metadata::carry_rights(there, staged.file()).map_err(told)?;
         }
         staged.commit(Replace::Yes).map_err(told)
     }

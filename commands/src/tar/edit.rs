@@ -24,7 +24,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sys::at_offset::write_all_at;
-use sys::staged_file::{Replace, StagedFile};
+use sys::staged_file::{Readers, Replace, StagedFile};
 
 /// The archive that is changed: a plain one in a regular file; none where nothing has its name.
 fn target(args: &TarArgs, option: &str) -> Result<(PathBuf, Option<Arc<File>>), Failure> {
@@ -72,7 +72,10 @@ impl Grown {
             return Err(io::Error::other("it has no name that an archive could get"));
         };
         // `-C` leads elsewhere before it gets its name.
-        Ok(Self::New(StagedFile::create(&std::path::absolute(path)?, &context.unfinished)?, replace))
+        Ok(Self::New(
+            StagedFile::create(&std::path::absolute(path)?, Readers::AsOfAnyFile, &context.unfinished)?,
+            replace,
+        ))
     }
 
     fn file(&self) -> &File {
@@ -100,7 +103,6 @@ impl Grown {
         };
         staged.file().set_len(bytes)?;
         sys::at_offset::report_late_errors(staged.file())?;
-        sys::metadata::give_default_mode(staged.file())?;
         staged.commit(replace)
     }
 }
@@ -329,7 +331,7 @@ impl Kept {
         let Destination::Beside(path) = destination::of(path)? else {
             return Err(io::Error::other("it has no name that another archive could get"));
         };
-        let staged = StagedFile::create(&path, &context.unfinished)?;
+        let staged = StagedFile::create(&path, Readers::OwnerAlone, &context.unfinished)?;
         let mut bytes = 0;
         for (begin, end) in &self.0 {
             let mut source: &File = from;

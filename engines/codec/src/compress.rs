@@ -178,7 +178,7 @@ impl Stages for Compression<'_> {
         let lane = &self.lanes[lane];
         let input = InputEnd::open(&lane.input)?;
         check_not_the_same(&input, &lane.output)?;
-        let output = OutputEnd::open(lane, self.unfinished)?;
+        let output = OutputEnd::open(lane, &input, self.unfinished)?;
         let one_unit = self.format.stream_encoder(&self.options)?;
         let (reading, by) = match input.extent {
             Some(extent) => (Reading::AtOffsets(extent), By::Workers),

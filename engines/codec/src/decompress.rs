@@ -232,7 +232,7 @@ impl Stages for Decompression<'_> {
         let lane = &self.lanes[lane];
         let input = InputEnd::open(&lane.input)?;
         check_not_the_same(&input, &lane.output)?;
-        let output = OutputEnd::open(lane, self.unfinished)?;
+        let output = OutputEnd::open(lane, &input, self.unfinished)?;
         let (reader, reading) = match input.extent {
             Some(extent) => (PackedReader::file(Arc::clone(&input.file), extent.from), By::Workers),
             None => (PackedReader::stream(Arc::clone(&input.file), Arc::clone(&input.wake)), By::OwnThread),

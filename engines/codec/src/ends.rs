@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use sys::at_offset::{report_late_errors, write_all_at};
-use sys::metadata::{NotCarried, carry_over, give_default_mode};
+use sys::metadata::{NotCarried, carry_over, default_list};
 use sys::pipe_end::{Kind, appends, kind_of, widen, write_all};
-use sys::staged_file::{Replace, StagedFile, Unfinished};
+use sys::staged_file::{Readers, Replace, StagedFile, Unfinished};
 use sys::standard_streams::input_was_closed;
 use sys::wake::Wake;
 
@@ -113,8 +113,34 @@ impl Spot {
     }
 }
 
+/// Whose rights an output gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rights {
+    /// The source's, a file of the same directory.
+    Source,
+    /// The source's, a file of another directory, as far as the default access control list of its own grants them.
+    SourceElsewhere,
+    /// Those of any new file: it stands for no other.
+    NewFile,
+}
+
+fn rights_of(lane: &Lane, output: &Path, input: &InputEnd) -> Rights {
+    let Input::Path(source) = &lane.input else { return Rights::NewFile };
+    if input.extent.is_none() {
+        return Rights::NewFile;
+    }
+    match [source, output].map(|path| std::fs::metadata(folder_of(path))) {
+        [Ok(one), Ok(other)] if is_same_file(&one, &other) => Rights::Source,
+        _ => Rights::SourceElsewhere,
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 enum Destination {
-    Staged { staged: StagedFile, path: PathBuf, replace: bool },
+    Staged { staged: StagedFile, path: PathBuf, replace: bool, rights: Rights },
     Direct(File),
     Discard,
     Handed(Taker),
@@ -122,14 +148,14 @@ enum Destination {
 
 impl OutputEnd {
     /// Opens the output.
-    pub fn open(lane: &Lane, unfinished: &Unfinished) -> Result<Self, CodecError> {
-        let mut end = Self::open_plainly(&lane.output, unfinished)?;
+    pub fn open(lane: &Lane, input: &InputEnd, unfinished: &Unfinished) -> Result<Self, CodecError> {
+        let mut end = Self::open_plainly(lane, input, unfinished)?;
         end.care = lane.care;
         Ok(end)
     }
 
-    fn open_plainly(output: &Output, unfinished: &Unfinished) -> Result<Self, CodecError> {
-        match output {
+    fn open_plainly(lane: &Lane, input: &InputEnd, unfinished: &Unfinished) -> Result<Self, CodecError> {
+        match &lane.output {
             Output::Handed(taker) => {
                 Ok(Self::new(Destination::Handed(taker.clone()), Path::new("the program"), By::OwnThread))
             }
@@ -139,7 +165,7 @@ impl OutputEnd {
                 let file = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(create_error)?);
                 Self::direct(file, Path::new("standard output")).map_err(create_error)
             }
-            Output::Path { path, replace } => Self::named(path, *replace, unfinished),
+            Output::Path { path, replace } => Self::named(path, *replace, rights_of(lane, path, input), unfinished),
         }
     }
 
@@ -159,7 +185,7 @@ impl OutputEnd {
     }
 
     /// A name that is a FIFO or device, and meant to be, is written directly: there is nothing to stage beside it.
-    fn named(path: &Path, replace: bool, unfinished: &Unfinished) -> Result<Self, CodecError> {
+    fn named(path: &Path, replace: bool, rights: Rights, unfinished: &Unfinished) -> Result<Self, CodecError> {
         let create_error = |cause| CodecError::Create { path: path.to_owned(), cause };
         match std::fs::metadata(path) {
             Ok(there) if replace && !there.is_file() && !there.is_dir() => {
@@ -172,8 +198,9 @@ impl OutputEnd {
         if !replace && std::fs::symlink_metadata(path).is_ok() {
             return Err(CodecError::Exists { path: path.to_owned() });
         }
-        let staged = StagedFile::create(path, unfinished).map_err(create_error)?;
-        let destination = Destination::Staged { staged, path: path.to_owned(), replace };
+        let readers = if rights == Rights::NewFile { Readers::AsOfAnyFile } else { Readers::OwnerAlone };
+        let staged = StagedFile::create(path, readers, unfinished).map_err(create_error)?;
+        let destination = Destination::Staged { staged, path: path.to_owned(), replace, rights };
         Ok(Self::new(destination, path, By::Workers))
     }
 
@@ -325,20 +352,20 @@ impl OutputEnd {
                 }
                 Ok(Vec::new())
             }
-            Destination::Staged { staged, path, replace } => {
+            Destination::Staged { staged, path, replace, rights } => {
                 report_late_errors(staged.file()).map_err(flush_error)?;
                 let commit_error = |cause: io::Error| match cause.kind() {
                     io::ErrorKind::AlreadyExists => CodecError::Exists { path: path.clone() },
                     _ => CodecError::Commit { path: path.clone(), cause },
                 };
-                let is_from_file =
-                    matches!(lane.input, Input::Path(_)) && kind_of(input).is_ok_and(|kind| kind == Kind::RegularFile);
-                let not_carried = if is_from_file {
-                    carry_over(input, staged.file()).map_err(commit_error)?
-                } else {
-                    give_default_mode(staged.file()).map_err(commit_error)?;
-                    Vec::new()
+                let carried = match rights {
+                    Rights::NewFile => Ok(Vec::new()),
+                    Rights::Source => carry_over(input, staged.file(), None),
+                    Rights::SourceElsewhere => {
+                        carry_over(input, staged.file(), default_list(folder_of(&path)).as_deref())
+                    }
                 };
+                let not_carried = carried.map_err(commit_error)?;
                 let syncs = lane.source == Source::Remove || self.care.syncs;
                 if syncs {
                     // Where the last copy of the bytes goes, the new one must be on the disk before.
@@ -356,8 +383,7 @@ impl OutputEnd {
 
 /// The name is on the disk when the folder is; where that may not be read, when everything on its disk is.
 fn sync_name(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match File::open(folder) {
+    match File::open(folder_of(path)) {
         Ok(folder) => match folder.sync_all() {
             // There are file systems that cannot sync a folder.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),

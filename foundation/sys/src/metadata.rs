@@ -2,12 +2,14 @@
 //! Never goes by name, so a file swapped meanwhile cannot receive another's rights (CVE-2005-0953's class).
 
 use rustix::fs::{
-    Gid, Mode, Timestamps, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fsetxattr, fstat, futimens,
+    Gid, Mode, Timestamps, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat,
+    futimens, getxattr,
 };
 use rustix::io::Errno;
 use rustix::time::Timespec;
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
 
 /// What could not be carried over. The target keeps the safer choice: no rights that the source did not grant.
 #[derive(Debug)]
@@ -22,8 +24,11 @@ pub struct NotCarried {
 ///
 /// COMPAT: as for gzip and xz, a refused owner is no error (only root may give files away), set-id bits are not carried, and
 /// where the group is refused it gets no more rights than everybody has. Other refusals are returned.
-pub fn carry_over(from: impl AsFd, to: impl AsFd) -> io::Result<Vec<NotCarried>> {
-    let mut refused = carry_rights(&from, &to)?;
+///
+/// A file in another directory may bring that one's default access control list, as [`default_list`] returns it: it gets what a new file of
+/// this mode gets there, and no list of the source's.
+pub fn carry_over(from: impl AsFd, to: impl AsFd, list: Option<&[u8]>) -> io::Result<Vec<NotCarried>> {
+    let mut refused = carry(&from, &to, list)?;
     let status = fstat(&from)?;
     let times = Timestamps {
         last_access: Timespec { tv_sec: status.st_atime, tv_nsec: status.st_atime_nsec as _ },
@@ -35,32 +40,65 @@ pub fn carry_over(from: impl AsFd, to: impl AsFd) -> io::Result<Vec<NotCarried>>
 
 /// The same but for the times: for a file with other content that takes the place of `from`.
 pub fn carry_rights(from: impl AsFd, to: impl AsFd) -> io::Result<Vec<NotCarried>> {
-    let status = fstat(&from)?;
+    carry(&from, &to, None)
+}
+
+fn carry(from: &impl AsFd, to: &impl AsFd, list: Option<&[u8]>) -> io::Result<Vec<NotCarried>> {
+    let status = fstat(from)?;
     let mut refused = Vec::new();
     // Set-id bits are for the program that was there, not for what was made from it.
     let mut mode = Mode::from_raw_mode(status.st_mode) & Mode::from_raw_mode(0o777);
-    if !carry_owner(&to, status.st_uid, status.st_gid) {
+    if !carry_owner(to, status.st_uid, status.st_gid) {
         // The file stays in our group: that group gets no more than everybody.
         let others = mode.as_raw_mode() & 0o007;
         mode &= Mode::from_raw_mode(0o707 | others << 3);
     }
-    carry_attributes(&from, &to, &mut refused);
-    note(&mut refused, "mode", fchmod(&to, mode));
+    // What it has from its directory's default list is not the source's. A file system without lists has nothing to remove.
+    let _has_none = fremovexattr(to, ACCESS_LIST);
+    carry_attributes(from, to, &mut refused);
+    match list {
+        Some(list) => {
+            let list = list_of_a_new_file(list, mode.as_raw_mode());
+            note(&mut refused, "access control list", fsetxattr(to, ACCESS_LIST, &list, XattrFlags::empty()));
+        }
+        None => note(&mut refused, "mode", fchmod(to, mode)),
+    }
     Ok(refused)
 }
 
-/// Gives a file that stands for no other the mode that `open(2)` would have given it: 0666 less the umask.
-pub fn give_default_mode(to: impl AsFd) -> io::Result<()> {
-    Ok(fchmod(to, Mode::from_raw_mode(0o666) - umask())?)
+const ACCESS_LIST: &str = "system.posix_acl_access";
+
+/// The access control list that new files of a directory begin with, if it has one.
+pub fn default_list(directory: &Path) -> Option<Vec<u8>> {
+    // LIMIT: as below.
+    let mut value = vec![0_u8; 64 << 10];
+    let length = getxattr(directory, "system.posix_acl_default", value.as_mut_slice()).ok()?;
+    value.truncate(length);
+    Some(value)
 }
 
-/// The umask, from `/proc`: asking `umask(2)` would change it for a moment, for all threads.
-fn umask() -> Mode {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    let octal = field.and_then(|text| u32::from_str_radix(text.trim(), 8).ok());
-    // Linux before 4.7 does not tell, nor does a system without /proc: then nobody else gets rights.
-    Mode::from_raw_mode(octal.unwrap_or(0o077))
+/// What `open(2)` makes of a default list for a new file of this mode. Layout: `linux/posix_acl_xattr.h`: four bytes, then tag, rights and number of
+/// each entry. A mask stands for the mode's group bits.
+fn list_of_a_new_file(default: &[u8], mode: u32) -> Vec<u8> {
+    const OWNER: u16 = 0x01;
+    const OWNING_GROUP: u16 = 0x04;
+    const MASK: u16 = 0x10;
+    const OTHERS: u16 = 0x20;
+    let mut list = default.to_vec();
+    let entries = list.get_mut(4..).unwrap_or_default();
+    let tag = |entry: &[u8]| u16::from_le_bytes([entry[0], entry[1]]);
+    let has_mask = entries.chunks_exact(8).any(|entry| tag(entry) == MASK);
+    for entry in entries.chunks_exact_mut(8) {
+        let granted = match tag(entry) {
+            OWNER => mode >> 6,
+            MASK => mode >> 3,
+            OWNING_GROUP if !has_mask => mode >> 3,
+            OTHERS => mode,
+            _ => 0o7,
+        };
+        entry[2] &= granted as u8 & 0o7;
+    }
+    list
 }
 
 /// Whether the group arrived; it is tried alone when the owner is refused.
@@ -115,7 +153,7 @@ mod tests {
         let has_attributes = fsetxattr(&source, "user.colour", b"blue", XattrFlags::empty()).is_ok();
         let target = File::options().write(true).open(&to).expect("open");
 
-        let refused = carry_over(&source, &target).expect("fstat");
+        let refused = carry_over(&source, &target, None).expect("fstat");
 
         assert!(refused.is_empty(), "{refused:?}");
         let status = std::fs::metadata(&to).expect("stat");
@@ -126,5 +164,21 @@ mod tests {
             let length = fgetxattr(&target, "user.colour", value.as_mut_slice()).expect("getxattr");
             assert_eq!(&value[..length], b"blue");
         }
+    }
+
+    #[test]
+    fn a_new_file_has_what_both_its_mode_and_the_default_list_grant() {
+        let list = |entries: &[(u16, u16)]| {
+            let entries =
+                entries.iter().flat_map(|(tag, rights)| [tag.to_le_bytes(), rights.to_le_bytes(), [0; 2], [0; 2]]);
+            [vec![2, 0, 0, 0], entries.flatten().collect()].concat()
+        };
+        // Owner, group, others; and with a named user and a mask.
+        assert_eq!(list_of_a_new_file(&list(&[(1, 7), (4, 5), (32, 0)]), 0o644), list(&[(1, 6), (4, 4), (32, 0)]));
+        assert_eq!(
+            list_of_a_new_file(&list(&[(1, 7), (2, 7), (4, 5), (16, 7), (32, 5)]), 0o640),
+            list(&[(1, 6), (2, 7), (4, 5), (16, 4), (32, 0)])
+        );
+        assert_eq!(list_of_a_new_file(&[2], 0o644), [2]);
     }
 }

@@ -51,6 +51,15 @@ pub enum Replace {
     Yes,
 }
 
+/// Who may read a file while it has no name yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Its owner alone: the rights that it is to have are carried over when it is complete.
+    OwnerAlone,
+    /// Those that the kernel lets, by the umask or by the directory's default access control list: nothing changes that afterwards.
+    AsOfAnyFile,
+}
+
 /// A file on its way to its name.
 #[derive(Debug)]
 pub struct StagedFile {
@@ -62,13 +71,17 @@ pub struct StagedFile {
 }
 
 impl StagedFile {
-    /// Creates the temporary file beside `target`, readable by its owner only until metadata are carried over.
-    pub fn create(target: &Path, unfinished: &Unfinished) -> io::Result<Self> {
+    /// Creates the temporary file beside `target`.
+    pub fn create(target: &Path, readers: Readers, unfinished: &Unfinished) -> io::Result<Self> {
+        let mode = match readers {
+            Readers::OwnerAlone => 0o600,
+            Readers::AsOfAnyFile => 0o666,
+        };
         // LIMIT: names that somebody else left behind (a killed process with our number): a few are stepped over.
         for _ in 0..100 {
             let staged = temporary_name(target);
             let mut paths = unfinished.lock();
-            match File::options().read(true).write(true).create_new(true).mode(0o600).open(&staged) {
+            match File::options().read(true).write(true).create_new(true).mode(mode).open(&staged) {
                 Ok(file) => {
                     paths.insert(staged.clone());
                     drop(paths);
@@ -151,8 +164,9 @@ mod tests {
     fn a_committed_file_has_its_name_and_a_dropped_one_leaves_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let unfinished = Unfinished::default();
-        let kept = StagedFile::create(&folder.path().join("kept"), &unfinished).expect("create");
-        let dropped = StagedFile::create(&folder.path().join("dropped"), &unfinished).expect("create");
+        let kept = StagedFile::create(&folder.path().join("kept"), Readers::OwnerAlone, &unfinished).expect("create");
+        let dropped =
+            StagedFile::create(&folder.path().join("dropped"), Readers::OwnerAlone, &unfinished).expect("create");
         assert_eq!(names(folder.path()).len(), 2);
         kept.commit(Replace::Never).expect("commit");
         drop(dropped);
@@ -165,10 +179,14 @@ mod tests {
         let target = folder.path().join("name");
         std::fs::write(&target, "old").expect("write");
         let unfinished = Unfinished::default();
-        let refused = StagedFile::create(&target, &unfinished).expect("create").commit(Replace::Never);
+        let refused =
+            StagedFile::create(&target, Readers::AsOfAnyFile, &unfinished).expect("create").commit(Replace::Never);
         assert_eq!(refused.expect_err("it exists").kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read(&target).expect("read"), b"old");
-        StagedFile::create(&target, &unfinished).expect("create").commit(Replace::Yes).expect("commit");
+        StagedFile::create(&target, Readers::AsOfAnyFile, &unfinished)
+            .expect("create")
+            .commit(Replace::Yes)
+            .expect("commit");
         assert_eq!(std::fs::read(&target).expect("read"), b"");
         assert_eq!(names(folder.path()), ["name"]);
     }
@@ -177,7 +195,7 @@ mod tests {
     fn a_signal_removes_what_is_under_way() {
         let folder = tempfile::tempdir().expect("a folder");
         let unfinished = Unfinished::default();
-        let staged = StagedFile::create(&folder.path().join("name"), &unfinished).expect("create");
+        let staged = StagedFile::create(&folder.path().join("name"), Readers::OwnerAlone, &unfinished).expect("create");
         drop(unfinished.remove_all_and_hold());
         assert!(names(folder.path()).is_empty());
         drop(staged);

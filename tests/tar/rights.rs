@@ -1,0 +1,104 @@
+//! Rights that a directory hands on, lists that an archive has, links that stand where a directory is to be: with several hands as GNU tar has it.
+
+use super::tools;
+use crate::place::{Place, said};
+use crate::trees::is_root;
+use testkit::program::{Exit, left_out};
+
+/// Rights of all below `x`, a line each, without what GNU tar's own default for owners decides.
+const SHOW: &str = "show() { (cd $1; find . ! -type l | LC_ALL=C sort | while read f; do stat -c '%n %a' $f; getfacl -cnE $f | tr '\\n' ' '; echo; done); }";
+
+fn may_run() -> bool {
+    if !tools(&["tar", "setfacl", "getfacl"]) {
+        return false;
+    }
+    if !is_root() {
+        left_out("rights of all kinds: they need root");
+        return false;
+    }
+    let place = Place::new();
+    let lists = place.shell("touch f && setfacl -m u:1:r f && mkdir d && setfacl -d -m u:1:r d").exit == Exit::Code(0);
+    if !lists {
+        left_out("access control lists: this file system has none");
+    }
+    lists
+}
+
+/// Runs `script`, in which `tar` is GNU's, then ours with one hand and with two.
+fn is_as_gnu(script: &str) {
+    let run = |tar: &str| {
+        let outcome =
+            Place::new().shell(&format!("umask 022; {SHOW}\ntar() {{ {tar} \"$@\"; }}\n{script}\necho code $?"));
+        String::from_utf8_lossy(&outcome.stdout).into_owned()
+    };
+    let theirs = run("command tar");
+    for hands in [1, 2] {
+        assert_eq!(run(&format!("$mh tar --hands {hands}")), theirs, "{hands}: {script}");
+    }
+}
+
+const LISTED: &str = "mkdir -p s/d s/pl x; echo 1 > s/d/f; echo 2 > s/pl/g; chmod 640 s/d/f; setfacl -m u:1:rw,m::rw s/d/f; setfacl -m u:2:rwx s/d
+    echo 3 > s/d/h; setfacl -d -m u:3:rx s/d; echo 4 > s/d/k; chmod 600 s/d/k; chmod 755 s/pl/g; command tar --acls -cf a.tar -C s d pl";
+
+#[test]
+fn an_archive_has_the_rights_that_its_directory_hands_on() {
+    if !may_run() {
+        return;
+    }
+    for list in ["u::rwx,g::rx,o::-", "u::rwx,u:9:rwx,g::rwx,m::rwx,o::-"] {
+        let before = format!("mkdir x s; echo f > s/f; chmod 644 s/f; setfacl -d -m {list} x");
+        for make in [
+            "tar -cf x/new.tar s",
+            "tar -czf x/new.tar s",
+            "tar -rf x/new.tar s",
+            "command tar -cf one.tar s; tar -Af x/new.tar one.tar || tar -cf x/new.tar s",
+            "umask 077; tar -cf x/new.tar s",
+        ] {
+            is_as_gnu(&format!("{before}; {make} || exit 9; show x"));
+        }
+        // What takes another's place has its rights, and none that it did not have.
+        for make in ["tar -cf x/old.tar s", "tar --delete -f x/old.tar s/f"] {
+            is_as_gnu(&format!(
+                "{before}; command tar -cf x/old.tar s; setfacl -b x/old.tar; chmod 604 x/old.tar; {make} || exit 9; show x"
+            ));
+        }
+    }
+}
+
+#[test]
+fn outputs_of_tamp_have_the_rights_that_their_directory_hands_on() {
+    if !may_run() {
+        return;
+    }
+    let place = Place::new();
+    // What `cp`, and what a shell, give there.
+    let script = "umask 022; mkdir x; echo f > f; chmod 644 f; for list in u::rwx,g::rx,o::- u::rwx,u:9:rwx,g::rwx,m::rwx,o::-; do
+        rm -rf x; mkdir x; setfacl -d -m $list x; cp f x/by-cp; cat f > x/by-shell; chmod 640 f; cp f x/by-cp-640; chmod 644 f
+        $mh tamp -q -o x/out.zst f; $mh tamp -q -d -o x/back x/out.zst; $mh tamp -q < f -o x/piped.zst; chmod 640 f; $mh tamp -q -o x/out-640.zst f; chmod 644 f
+        for same in by-cp:out.zst by-cp:back by-shell:piped.zst by-cp-640:out-640.zst; do
+          getfacl -cnE x/${same%:*} > a; getfacl -cnE x/${same#*:} > b; diff a b || echo $same $list
+        done
+        cp f x/f; setfacl -b x/f; chmod 604 x/f; $mh tamp -q x/f; getfacl -cnE x/f > a; getfacl -cnE x/f.zst > b; diff a b || echo in place $list
+        setfacl -m u:8:r x/f; $mh tamp -q --format gz x/f; getfacl -cnE x/f > a; getfacl -cnE x/f.gz > b; diff a b || echo its own list $list
+      done";
+    let ran = place.shell(script);
+    assert_eq!((String::from_utf8_lossy(&ran.stdout).as_ref(), said(&ran).as_str()), ("", ""));
+}
+
+/// Whatever else is made for somebody, by whichever command.
+#[test]
+fn logs_and_recordings_have_the_rights_that_their_directory_hands_on() {
+    if !may_run() {
+        return;
+    }
+    let script = "umask 022; mkdir p; setfacl -d -m u::rwx,g::rx,o::- p; cd p
+        $mh xjobs --joblog log --journal journal --results results -- echo ::: 1 2 > shell && $mh pstime --record recording -n 1 0.1 > shell
+        find . -type f -printf '%m\n' | sort -u; find . -mindepth 1 -type d -printf '%m\n' | sort -u";
+    let ran = Place::new().shell(script);
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "640\n750\n", "{}", said(&ran));
+}
+
+const LINKED: &str =
+    "mkdir -p s/d/sub out x/in; chmod 700 out x/in; chmod 710 s/d/sub; echo hi > s/d/f; echo 2 > s/d/sub/g
+    command tar -cf a.tar -C s d; command tar -cf b.tar -C s d/f";
+const AFTER: &str = "test -L x/d; echo $?; find x out -printf '%p %y %m\\n' | sort";
