@@ -41,6 +41,57 @@ const LISTED: &str = "mkdir -p s/d s/pl x; echo 1 > s/d/f; echo 2 > s/pl/g; chmo
     echo 3 > s/d/h; setfacl -d -m u:3:rx s/d; echo 4 > s/d/k; chmod 600 s/d/k; chmod 755 s/pl/g; command tar --acls -cf a.tar -C s d pl";
 
 #[test]
+fn stored_lists_arrive_whole_and_inherited_ones_go() {
+    if !may_run() {
+        return;
+    }
+    for umask in ["022", "077"] {
+        for options in ["--acls", "--acls -p", "--acls --no-same-permissions", "", "--no-same-permissions"] {
+            for inherited in ["true", "setfacl -d -m u:9:rwx x", "setfacl -d -m u::rwx,g::rx,o::- x"] {
+                is_as_gnu(&format!(
+                    "{LISTED}; {inherited}; umask {umask}; tar -xf a.tar -C x {options} || exit 9; show x"
+                ));
+            }
+        }
+    }
+}
+
+#[test]
+fn pipes_have_the_mode_of_the_archive_below_a_default_list() {
+    if !may_run() {
+        return;
+    }
+    is_as_gnu(
+        "mkfifo -m 644 p; tar -cf a.tar p; mkdir x; setfacl -d -m u::rwx,g::rx,o::- x; tar -xf a.tar -C x || exit 9; stat -c %a x/p",
+    );
+}
+
+#[test]
+fn folders_keep_setgid_where_modes_are_not_asked_for() {
+    if !may_run() {
+        return;
+    }
+    for options in [
+        "",
+        "-p",
+        "--no-same-permissions",
+        "--no-same-permissions --no-same-owner",
+        "--no-same-permissions --overwrite",
+        "--no-same-permissions -k",
+    ] {
+        is_as_gnu(&format!(
+            "mkdir -p s/pl s/new/deep s/old/inner s/sg y/pl y/old/inner; chmod 2755 s/sg; chmod 1777 s/new/deep; echo 1 > s/new/f
+             command tar -cf a.tar -C s pl new old sg new/deep/; chown -R 0:7 y; chmod 755 y/pl; chmod 2755 y y/old; chmod 7777 y/old/inner
+             tar -xf a.tar -C y {options} || exit 9; cd y; find . -printf '%p %m %g\\n' | sort"
+        ));
+    }
+    // On the way to a member no other stands for.
+    is_as_gnu(
+        "mkdir -p s/new y; echo 1 > s/new/f; command tar -cf a.tar -C s new/f; chown 0:7 y; chmod 2755 y; tar -xf a.tar -C y || exit 9; find y -printf '%p %m %g\\n' | sort",
+    );
+}
+
+#[test]
 fn an_archive_has_the_rights_that_its_directory_hands_on() {
     if !may_run() {
         return;

@@ -23,7 +23,7 @@ impl Placer<'_> {
     #[inline(always)]
     pub fn plain_file(&mut self, member: &Member, bytes: &[u8]) -> bool {
         let restore = &self.manner.restore;
-        if !self.may_be_plain || member.sparse.is_some() || restore.has_attributes(member) {
+        if !self.may_be_plain || member.sparse.is_some() || restore.gives_more(member) {
             return false;
         }
         let (parent, last) = split(&member.path);
