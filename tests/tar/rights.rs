@@ -153,3 +153,84 @@ const LINKED: &str =
     "mkdir -p s/d/sub out x/in; chmod 700 out x/in; chmod 710 s/d/sub; echo hi > s/d/f; echo 2 > s/d/sub/g
     command tar -cf a.tar -C s d; command tar -cf b.tar -C s d/f";
 const AFTER: &str = "test -L x/d; echo $?; find x out -printf '%p %y %m\\n' | sort";
+
+#[test]
+fn a_link_to_a_directory_stays_where_it_stays_with_gnu_tar() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    for archive in ["a.tar", "b.tar"] {
+        // Beneath the target: by a relative and an absolute link, and by one that goes up and comes back.
+        for link in ["in", "$PWD/x/in", "../x/in", "nowhere", "d"] {
+            for options in
+                ["", "--keep-directory-symlink", "-h", "-h --keep-directory-symlink", "-k", "--skip-old-files", "-P -h"]
+            {
+                is_as_gnu(&format!(
+                    "{LINKED}; ln -s {link} x/d; tar -xf {archive} -C x {options} 2> /dev/null; echo $?; {AFTER}"
+                ));
+            }
+        }
+        // Out of it where names may lead anywhere.
+        for link in ["../out", "$PWD/out"] {
+            for options in ["--keep-directory-symlink -P", "-h -P", "-P", "-P -k"] {
+                is_as_gnu(&format!("{LINKED}; ln -s {link} x/d; tar -xf {archive} -C x {options}; echo $?; {AFTER}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_link_out_of_the_target_stays_and_is_refused_aloud() {
+    let place = Place::new();
+    for link in ["../out", "$PWD/out"] {
+        for options in [
+            "--keep-directory-symlink",
+            "-h",
+            "--keep-directory-symlink --untrusted",
+            "--untrusted -h",
+            "-k",
+            "--skip-old-files",
+        ] {
+            for hands in [1, 2] {
+                let script = format!(
+                    "rm -rf s out x; umask 022; {}; ln -s {link} x/d
+                     $mh tar --hands {hands} -xf a.tar -C x {options} 2> told; code=$?; test -L x/d && test -z \"$(ls out)\" && test $(stat -c %a out) = 700
+                     test $? = 0 && grep -q \"could not extract 'd/f': \" told && exit $code",
+                    LINKED.replace("command tar", "$mh tar")
+                );
+                let ran = place.shell(&script);
+                assert_eq!(
+                    ran.exit,
+                    Exit::Code(2),
+                    "{link} {options} {hands}: {} {}",
+                    said(&ran),
+                    String::from_utf8_lossy(&place.read("told"))
+                );
+            }
+        }
+    }
+}
+
+/// Below `/` no link leads out.
+#[test]
+fn an_absolute_link_is_followed_where_the_target_is_the_root() {
+    let place = Place::new();
+    for options in ["", "--keep-directory-symlink", "-h"] {
+        for hands in [1, 2] {
+            let script = format!(
+                "set -e; rm -rf here; mkdir -p here/in; ln -s $PWD/here/in here/d; at=${{PWD#/}}; mkdir -p t/$at/here/d; echo 1 > t/$at/here/d/f
+                 $mh tar -cf a.tar -C t $at/here/d/f; $mh tar --hands {hands} -xf a.tar -C / {options}; test -L here/d; test -f here/in/f"
+            );
+            assert_eq!(place.shell(&script).exit, Exit::Code(0), "{options} {hands}");
+        }
+    }
+}
+
+/// A directory of the same relative name is another one.
+#[test]
+fn a_directory_with_an_absolute_name_gets_its_mode() {
+    let place = Place::new();
+    let script = "mkdir -p abs/d abs/d2/e here$PWD/abs/d; chmod 750 abs/d abs/d2; chmod 705 here$PWD/abs/d; $mh tar -cPf a.tar $PWD/abs/d $PWD/abs/d2
+        for hands in 1 2; do chmod 777 abs/d; rm -rf abs/d2; (cd here; $mh tar --hands $hands -xPf ../a.tar); stat -c %a abs/d abs/d2 here$PWD/abs/d; done";
+    assert_eq!(String::from_utf8_lossy(&place.shell(script).stdout_of_success()), "750\n750\n705\n750\n750\n705\n");
+}

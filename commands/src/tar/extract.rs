@@ -136,7 +136,11 @@ fn manner(args: &TarArgs, width: usize) -> Manner {
         },
         umask: if keeps_modes { 0 } else { umask },
         umask_of_others: umask,
-        folder_links: if args.existing.keep_directory_symlink { FolderLinks::Keep } else { FolderLinks::Replace },
+        folder_links: match () {
+            () if args.existing.keep_directory_symlink => FolderLinks::Keep,
+            () if args.walk.dereference => FolderLinks::KeepAndRestore,
+            () => FolderLinks::Replace,
+        },
         open_folders: (trees::folder_descriptors() / (2 * width)).clamp(1, OPEN_FOLDERS_MAX),
     }
 }
@@ -218,7 +222,11 @@ fn why(error: &PlaceError, args: &TarArgs) -> String {
     use rustix::io::Errno;
     let is = |errno: Errno| error.cause.raw_os_error() == Some(errno.raw_os_error());
     match error.operation.contains("folder") {
-        true if is(Errno::XDEV) => "it leads outside the target folder through a link".to_owned(),
+        true if is(Errno::XDEV) => {
+            let asked = args.existing.keep_directory_symlink || args.walk.dereference;
+            let hint = if asked { " (-P follows it)" } else { "" };
+            format!("it leads outside the target folder through a link{hint}")
+        }
         true if is(Errno::LOOP) && args.untrusted => "a folder on its way is a link (--untrusted)".to_owned(),
         _ => with_causes(error),
     }

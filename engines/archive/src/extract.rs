@@ -180,7 +180,7 @@ impl Item {
     /// Gives it the path that leads to its place through no link: what is made there is known by that to whoever comes later, and of two
     /// names of one folder the last one's metadata are in force.
     fn goes_where_links_lead(&mut self, placer: &mut Placer<'_>, sink: &ExtractSink<'_>) {
-        let Some(path) = placer.path_without_links(&self.member.path) else { return };
+        let Some(path) = placer.path_without_links(&self.member) else { return };
         self.name = Name::new(&self.name(), &path);
         self.member = Arc::new(Member { path, ..(*self.member).clone() });
         let mut order = sink.order.lock().unwrap_or_else(PoisonError::into_inner);

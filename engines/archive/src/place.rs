@@ -60,7 +60,7 @@ pub struct Manner {
     pub umask: u32,
     /// The same for folders that no member stands for.
     pub umask_of_others: u32,
-    /// Whether a link to a directory may stand for the directory: `--keep-directory-symlink`.
+    /// Whether a link to a directory may stand for the directory: `--keep-directory-symlink`, `-h`.
     pub folder_links: FolderLinks,
     /// Folders that one worker keeps open. Archives go folder by folder: more than a few dozen save nothing.
     pub open_folders: usize,
@@ -72,8 +72,10 @@ pub enum FolderLinks {
     /// It is replaced by a directory.
     #[default]
     Replace,
-    /// It stays.
+    /// It stays, and so does what it leads to.
     Keep,
+    /// It stays, and the directory that it leads to gets the member's metadata: `-h`.
+    KeepAndRestore,
 }
 
 /// What came of placing.
@@ -156,9 +158,17 @@ impl<'a> Placer<'a> {
         Ok((self.folders.folder(parent)?, name))
     }
 
-    /// The path that leads to where `path` does through no link, where links are followed on that.
-    pub fn path_without_links(&mut self, path: &[u8]) -> Option<Vec<u8>> {
+    /// The path that leads to where `member`'s does through no link, where links are followed on that.
+    pub fn path_without_links(&mut self, member: &Member) -> Option<Vec<u8>> {
+        let path = member.path.as_slice();
         let (folder, name) = self.parent(path).ok()?;
+        if member.kind == Kind::Directory
+            && self.manner.folder_links == FolderLinks::KeepAndRestore
+            && tree_calls::status_at(folder.as_fd(), name).is_ok_and(|there| there.is_symlink())
+        {
+            let behind = self.folders.existing(path).ok()?;
+            return self.folders.path_of(&behind, path.starts_with(b"/"));
+        }
         if path.is_empty() || !self.folders.have_followed_links() {
             return None;
         }
@@ -295,9 +305,7 @@ impl<'a> Placer<'a> {
                 Err(_) => {}
             }
             let there = tree_calls::status_at(folder.as_fd(), name).map_err(could_not("look at what is there"))?;
-            let is_kept_link = there.is_symlink()
-                && self.manner.folder_links == FolderLinks::Keep
-                && self.folders.folder(&member.path).is_ok();
+            let is_kept_link = there.is_symlink() && self.keeps_link(member, &folder, name)?;
             if there.is_folder() || is_kept_link {
                 let is_ours = || self.folders.changed().was_made((there.dev, there.ino));
                 let gets_metadata = takes_metadata && there.is_folder() || is_ours();
@@ -314,6 +322,24 @@ impl<'a> Placer<'a> {
             self.tell_if_it_was_on_a_way(&there);
         }
         Err(could_not("make it")(there_already()))
+    }
+
+    /// Whether the link that stands where a directory is to be stays. One that leads to a directory which may not be entered is an error, and stays:
+    /// only what leads to no directory makes room.
+    fn keeps_link(&mut self, member: &Member, folder: &Folder, name: &[u8]) -> Result<bool, PlaceError> {
+        let refuses = self.manner.existing == Existing::Refuse;
+        if self.manner.folder_links == FolderLinks::Replace && !refuses {
+            return Ok(false);
+        }
+        self.wait_for_what_goes_through_it()?;
+        match tree_calls::status_behind(folder.as_fd(), name) {
+            // COMPAT: for GNU tar's `-k` a link to a directory is one that is there.
+            Ok(behind) if behind.is_folder() && refuses => Ok(true),
+            Ok(behind) if behind.is_folder() => self.folders.existing(&member.path).map(|_| true),
+            Ok(_) => Ok(false),
+            Err(error) if is_no_folder(&error) => Ok(false),
+            Err(error) => Err(could_not(folders::OPEN_ITS_FOLDER)(error)),
+        }
     }
 
     /// Makes a symbolic link, a device or a named pipe.
@@ -397,6 +423,12 @@ fn there_already() -> io::Error {
 fn is_no_file(error: &io::Error) -> bool {
     use rustix::io::Errno;
     [Errno::LOOP, Errno::ISDIR, Errno::NXIO].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// A link leads nowhere, or in a circle.
+fn is_no_folder(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// Or as old. A folder's time says nothing about its age.

@@ -274,8 +274,11 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
 
     /// A folder that gets something is never opened through a link; links on the way to one lead where they lead, beneath the root.
     fn open(&self, above: BorrowedFd<'_>, name: &[u8], is_to_be_changed: bool) -> io::Result<OwnedFd> {
+        if name.is_empty() {
+            return by_path(self.root, &self.path);
+        }
         match tree_calls::open_at(above, name, Open::Folder) {
-            Err(_) if !is_to_be_changed => self.root.open_folder(&self.path, Links::FollowBeneath),
+            Err(_) if !is_to_be_changed => by_path(self.root, &self.path),
             // One that was there before: its mode is about to be another.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => tree_calls::open_shut_folder(above, name),
             opened => opened,
@@ -289,8 +292,7 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         if let Some(above) = self.levels.last_mut()
             && let At::Closed(identity) = above.at
         {
-            above.at =
-                opened(again(&at, identity, || self.root.open_folder(&self.path[..above_bytes], Links::FollowBeneath)));
+            above.at = opened(again(&at, identity, || by_path(self.root, &self.path[..above_bytes])));
         }
         if let Some(later) = later.and_then(|there| self.laters[there as usize].take()) {
             let name = later.name.whole(&self.path[..path_bytes]);
@@ -303,6 +305,11 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         }
         self.path.truncate(above_bytes);
     }
+}
+
+/// An absolute name begins with the root of everything, which has no name.
+fn by_path(root: &Root, path: &[u8]) -> io::Result<OwnedFd> {
+    root.open_folder(if path.is_empty() { b"/" } else { path }, Links::FollowBeneath)
 }
 
 /// Closes a folder, having noted which one it is.

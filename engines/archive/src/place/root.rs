@@ -75,17 +75,28 @@ impl Root {
 
     /// Where an open folder lies, from the root of everything or from this one: a path through no link. None where `/proc` does not tell, or it was moved.
     pub fn path_of(&self, folder: BorrowedFd<'_>, is_absolute: bool) -> Option<Vec<u8>> {
+        self.found(folder, is_absolute).map(|(path, _)| path)
+    }
+
+    /// The same, and the folder, opened by that path. Where members reach anywhere, a folder that does not lie beneath has an absolute path.
+    fn found(&self, folder: BorrowedFd<'_>, is_absolute: bool) -> Option<(Vec<u8>, OwnedFd)> {
         let whole = tree_calls::path_of(folder).ok()?;
-        let path = if is_absolute {
-            whole
-        } else {
-            let root = tree_calls::path_of(self.folder.as_fd()).ok()?;
-            let below = if root == b"/" { whole.as_slice() } else { whole.strip_prefix(root.as_slice())? };
-            if below.is_empty() { Vec::new() } else { below.strip_prefix(b"/")?.to_vec() }
+        let path = match self.below(&whole).filter(|_| !is_absolute) {
+            Some(below) => below,
+            None if is_absolute || self.reach == Reach::Anywhere => whole,
+            None => return None,
         };
         let there = self.open_folder(&path, Links::Refuse).ok()?;
         let [one, other] = [there.as_fd(), folder].map(tree_calls::status_of);
-        matches!((one, other), (Ok(one), Ok(other)) if (one.dev, one.ino) == (other.dev, other.ino)).then_some(path)
+        let is_it = matches!((one, other), (Ok(one), Ok(other)) if (one.dev, one.ino) == (other.dev, other.ino));
+        is_it.then_some((path, there))
+    }
+
+    /// What of an absolute path leads on from this folder.
+    fn below(&self, whole: &[u8]) -> Option<Vec<u8>> {
+        let root = tree_calls::path_of(self.folder.as_fd()).ok()?;
+        let below = if root == b"/" { whole } else { whole.strip_prefix(root.as_slice())? };
+        if below.is_empty() { Some(Vec::new()) } else { below.strip_prefix(b"/").map(<[u8]>::to_vec) }
     }
 
     /// The directory once more.
@@ -123,6 +134,22 @@ impl Root {
             Reach::Beneath => links,
             Reach::BeneathWithoutLinks => Links::Refuse,
         };
+        match self.step_beneath(from, path, links) {
+            Err(error) if links == Links::FollowBeneath && leads_out(&error) => {
+                self.beneath_all_the_same(from, path).ok_or(error)
+            }
+            opened => opened,
+        }
+    }
+
+    /// A link with an absolute path, or one that goes up, may lead to a folder beneath: below `/` every one does. It is opened once more by the
+    /// path that leads there through no link, so that nobody can turn it elsewhere.
+    fn beneath_all_the_same(&self, from: BorrowedFd<'_>, path: &[u8]) -> Option<OwnedFd> {
+        let folder = tree_calls::open_anywhere(from, path, Open::Folder).ok()?;
+        self.found(folder.as_fd(), false).map(|(_, folder)| folder)
+    }
+
+    fn step_beneath(&self, from: BorrowedFd<'_>, path: &[u8], links: Links) -> io::Result<OwnedFd> {
         // ORDER: a hint; who sees it late asks once more.
         if self.kernel_resolves.load(Ordering::Relaxed) {
             let mut opened = tree_calls::open_beneath(from, path, Open::Folder, Links::Refuse);
@@ -155,6 +182,10 @@ impl Root {
         }
         tree_calls::open_anywhere(from, path, Open::Folder)
     }
+}
+
+fn leads_out(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error())
 }
 
 fn is_a_link(error: &io::Error) -> bool {
