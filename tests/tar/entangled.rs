@@ -104,6 +104,47 @@ fn of_two_names_of_one_place_the_one_behind_is_in_force() {
     }
 }
 
+/// `--overwrite` writes into what is there: two members whose names are those of one file have one place.
+#[test]
+fn of_two_names_of_one_file_that_is_written_over_the_one_behind_is_in_force() {
+    if !super::tools(&["tar"]) {
+        return;
+    }
+    for seed in 0..6 {
+        let mut random = Random::seeded(seed);
+        let place = Place::new();
+        let mut members = Vec::new();
+        for number in 0..20_u8 {
+            let path = ["a", "b", "c", "d", "e", "f/a", "f/b", "f/c", "g"][random.below(9)];
+            if random.once_in(10) {
+                members.push(hard_link(path, ["a", "b", "f/c"][random.below(3)]));
+                continue;
+            }
+            let size = [0, 10, 400_000, 1_100_000, 3_000_000, 4_000_000][random.below(6)];
+            let block = header(b'0', path, size as u64, |block| {
+                put(block, 100, format!("{:07o}", [0o644, 0o600, 0o755][random.below(3)]).as_bytes());
+                put(block, 136, format!("{:011o}", 1_000_000_000 + u64::from(number)).as_bytes());
+            });
+            members.push([block, padded(&vec![b'A' + number; size])].concat());
+        }
+        place.write("a.tar", [members.concat(), vec![0; 1024]].concat());
+        let before = "umask 022; mkdir f; echo old > a; for n in b c d e f/a; do ln a $n; done; echo old > f/b; ln f/b f/c; touch -d @900000000 a f/b";
+        let extracted = |name: &str, command: &str| {
+            let ran = place.shell(&format!("mkdir {name}; cd {name}; {before}; {command} 2> /dev/null"));
+            let tree = describe(&place.path(name)).into_iter().map(|(path, line)| (path, undated(&line)));
+            (ran.exit, tree.filter(|(_, line)| !line.starts_with("40")).collect::<Vec<_>>())
+        };
+        let theirs = extracted("theirs", "tar --overwrite -xpf ../a.tar");
+        for hands in [1, 2, 64] {
+            for (way, from) in [("file", "../a.tar"), ("pipe", "- < ../a.tar")] {
+                let ours =
+                    extracted(&format!("{way}{hands}"), &format!("$mh tar --hands {hands} --overwrite -xpf {from}"));
+                assert_eq!(ours, theirs, "{seed} {hands} {way}");
+            }
+        }
+    }
+}
+
 #[test]
 fn eight_hands_make_what_one_makes() {
     let mut noise = vec![0; 1_200_000];

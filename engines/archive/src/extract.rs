@@ -13,7 +13,7 @@ use crate::blocks::Block;
 use crate::member::{Kind, Member};
 use crate::place::in_progress::Unfinished;
 use crate::place::{
-    Earlier, FoldersChanged, Manner, PlaceError, Placed, Placer, Reach, Root, could_not, restore_folder,
+    Earlier, Existing, FoldersChanged, Manner, PlaceError, Placed, Placer, Reach, Root, could_not, restore_folder,
 };
 use crate::read::{Note, ReadError, Rules};
 use crew::budget::Lease;
@@ -22,7 +22,7 @@ use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 use later::{Again, LaterFolders};
 use name::Name;
-use order::{IsLink, Order, When};
+use order::{Ask, Order, There, When};
 pub use source::Feed;
 use source::{Carry, Slicer};
 use std::io;
@@ -216,7 +216,7 @@ impl<'a> Stages for Extraction<'a> {
         let feed = take(&self.feed).expect("a lane is opened once");
         let chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner).take();
         let archive = feed.file().cloned();
-        let order = Arc::new(Mutex::new(Order::new(self.links_there_before())));
+        let order = Arc::new(Mutex::new(Order::new(self.there_before())));
         let done = Arc::new(AtomicU64::new(0));
         let chooser = chooser.expect("a lane is opened once");
         let reading = if archive.is_some() { By::Workers } else { By::OwnThread };
@@ -317,8 +317,16 @@ impl<'a> Stages for Extraction<'a> {
 }
 
 impl<'a> Extraction<'a> {
+    fn there_before(&self) -> There<'a> {
+        let root = self.root;
+        // Two names of one file lead two writers to it.
+        let is_written_over = self.manner.existing == Existing::Overwrite;
+        let has_names = is_written_over.then(|| Box::new(|path: &[u8]| root.has_other_names(path)) as Ask<'a>);
+        There { is_link: self.links_there_before(), has_names }
+    }
+
     /// None where there cannot be any: the folder that everything goes to is empty.
-    fn links_there_before(&self) -> Option<IsLink<'a>> {
+    fn links_there_before(&self) -> Option<Ask<'a>> {
         let root = self.root;
         let may_be_some = match root.reach() {
             Reach::Anywhere => true,
@@ -326,7 +334,7 @@ impl<'a> Extraction<'a> {
             // What lies behind one is refused.
             Reach::BeneathWithoutLinks => false,
         };
-        may_be_some.then(|| Box::new(|path: &[u8]| root.has_link(path)) as IsLink<'a>)
+        may_be_some.then(|| Box::new(|path: &[u8]| root.has_link(path)) as Ask<'a>)
     }
 
     fn placer(&self, earlier: Earlier) -> Placer<'a> {

@@ -40,13 +40,21 @@ const LINKS_MAX: usize = 1 << 20;
 /// The ticket of what is never done: a way through a link leads elsewhere for good.
 const FOR_EVER: u64 = u64::MAX;
 
-/// Whether a link stands at a path on the disk, links on the way to it followed.
-pub type IsLink<'a> = Box<dyn Fn(&[u8]) -> bool + Send + 'a>;
+/// Asked of a path on the disk, links on the way to it followed.
+pub type Ask<'a> = Box<dyn Fn(&[u8]) -> bool + Send + 'a>;
+
+/// What stands on the disk that decides about order.
+#[derive(Default)]
+pub struct There<'a> {
+    /// Whether a link does: asked of each folder that is gone into. None where no links were there before.
+    pub is_link: Option<Ask<'a>>,
+    /// Whether a file with other names does: asked of files that are written over in place. None where none are.
+    pub has_names: Option<Ask<'a>>,
+}
 
 /// The paths of members that may be under way.
 pub struct Order<'a> {
-    /// Asked of each folder that is gone into; none where no links were there before.
-    is_link: Option<IsLink<'a>>,
+    there: There<'a>,
     seen: HashMap<u64, Seen, BuildNothing>,
     /// How many of them are looked through for what can be forgotten.
     seen_enough: usize,
@@ -63,10 +71,10 @@ pub struct Order<'a> {
 
 impl<'a> Order<'a> {
     /// Of nothing yet.
-    pub fn new(is_link: Option<IsLink<'a>>) -> Self {
+    pub fn new(there: There<'a>) -> Self {
         let (seen, keys) = (HashMap::default(), RandomState::new());
         Self {
-            is_link,
+            there,
             seen,
             seen_enough: SEEN_MAX,
             links: Links::default(),
@@ -91,7 +99,8 @@ impl<'a> Order<'a> {
         if way {
             self.links.lead_astray(ticket);
         }
-        let in_turn = own || way || source || self.links.led_astray.is_some_and(|ticket| ticket >= done);
+        let shared = member.kind == Kind::Regular && self.there.has_names.as_ref().is_some_and(|ask| ask(&member.path));
+        let in_turn = own || way || source || shared || self.links.led_astray.is_some_and(|ticket| ticket >= done);
         let when = if in_turn { When::InTurn } else { When::AtOnce };
         self.is_in(member, ticket, when);
         when
@@ -122,7 +131,7 @@ impl<'a> Order<'a> {
 
     /// Goes to `path` and returns its hash. Folders that are left were used up to the chunk that used the way last.
     fn go_to(&mut self, path: &[u8]) -> u64 {
-        let Self { seen, way, way_ticket, keys, sure, is_link, links, .. } = self;
+        let Self { seen, way, way_ticket, keys, sure, there, links, .. } = self;
         let ahead = way.leave_for(path, |folder| note(seen, folder, *way_ticket, What::Folder));
         *sure = way.depth().min(*sure);
         let mut hash = way.last().copied().unwrap_or_default();
@@ -132,7 +141,7 @@ impl<'a> Order<'a> {
             hash = keys.hash_one((hash, name));
             end += name.len();
             if names.peek().is_some() {
-                if is_link.as_ref().is_some_and(|is_link| is_link(&path[..end])) {
+                if there.is_link.as_ref().is_some_and(|is_link| is_link(&path[..end])) {
                     note(seen, hash, links.one_more(*way_ticket), What::NoFolder);
                 }
                 way.enter(name, hash);
@@ -244,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_name_of_any_depth_costs_its_length() {
-        let mut order = Order::new(None);
+        let mut order = Order::new(There::default());
         let path = "d/".repeat(500_000);
         let deep = member(&format!("{path}x"), Kind::Regular);
         let ways = [b"a/b".as_slice(), b"a"].map(|path| way_to(&order.keys, path).collect::<Vec<_>>());
@@ -282,7 +291,7 @@ mod tests {
         let mut numbers = testkit::random::Random::seeded(5);
         let (mut waited, mut at_once) = (0, 0);
         for _ in 0..300 {
-            let (mut order, mut under_way, mut done) = (Order::new(None), Vec::new(), 0);
+            let (mut order, mut under_way, mut done) = (Order::new(There::default()), Vec::new(), 0);
             for ticket in 0..30_u64 {
                 let mut path = || {
                     let depth = 1 + numbers.below(3);
@@ -309,7 +318,7 @@ mod tests {
 
     #[test]
     fn members_that_have_nothing_to_do_with_each_other_go_at_once() {
-        let mut order = Order::new(None);
+        let mut order = Order::new(There::default());
         for (path, kind) in
             [("d", Kind::Directory), ("d/a", Kind::Regular), ("d/b", Kind::Symlink), ("e/f/g", Kind::Regular)]
         {
@@ -328,10 +337,10 @@ mod tests {
             (member("a", Kind::Symlink), member("a/b/c", Kind::Regular)),
             (member("a/b/c", Kind::Regular), member("a", Kind::Symlink)),
         ] {
-            let mut order = Order::new(None);
+            let mut order = Order::new(There::default());
             assert_eq!(order.when(&first, 1, 0), When::AtOnce);
             assert_eq!(order.when(&then, 2, 0), When::InTurn, "{first:?} {then:?}");
-            let mut order = Order::new(None);
+            let mut order = Order::new(There::default());
             assert_eq!(order.when(&first, 1, 0), When::AtOnce);
             let when = if first.kind == Kind::Symlink { When::InTurn } else { When::AtOnce };
             assert_eq!(
@@ -344,7 +353,7 @@ mod tests {
 
     #[test]
     fn what_goes_in_turn_makes_what_depends_on_it_go_in_turn() {
-        let mut order = Order::new(None);
+        let mut order = Order::new(There::default());
         order.when(&member("d", Kind::Regular), 1, 0);
         assert_eq!(order.when(&member("d", Kind::Directory), 2, 0), When::InTurn);
         assert_eq!(order.when(&member("d/x", Kind::Regular), 3, 0), When::InTurn);
@@ -353,18 +362,18 @@ mod tests {
 
     #[test]
     fn a_hard_link_waits_for_what_it_leads_to_and_is_waited_for() {
-        let mut order = Order::new(None);
+        let mut order = Order::new(There::default());
         let link = Member { link: b"a".to_vec(), ..member("b", Kind::HardLink) };
         order.when(&member("a", Kind::Regular), 1, 0);
         assert_eq!(order.when(&link, 1, 0), When::InTurn);
-        let mut order = Order::new(None);
+        let mut order = Order::new(There::default());
         assert_eq!(order.when(&link, 1, 0), When::AtOnce, "it is on the disk, or will never be");
         assert_eq!(order.when(&member("a", Kind::Regular), 2, 0), When::InTurn);
     }
 
     #[test]
     fn nobody_overtakes_what_goes_through_a_link() {
-        let mut order = Order::new(Some(Box::new(|path| path == b"there/before")));
+        let mut order = Order::new(There { is_link: Some(Box::new(|path| path == b"there/before")), has_names: None });
         order.when(&member("link", Kind::Symlink), 1, 0);
         assert_eq!(order.when(&member("d/x", Kind::Regular), 2, 0), When::AtOnce);
         // Long after it was made.
@@ -377,7 +386,7 @@ mod tests {
 
     #[test]
     fn more_links_than_are_remembered_make_everything_wait_and_take_no_more_room() {
-        let mut order = Order::new(None);
+        let mut order = Order::new(There::default());
         for number in 0..LINKS_MAX as u64 + 1000 {
             order.is_in(&member(&number.to_string(), Kind::Symlink), number, When::AtOnce);
         }

@@ -73,6 +73,11 @@ impl Root {
         tree_calls::status_at(self.folder.as_fd(), path).is_ok_and(|there| there.is_symlink())
     }
 
+    /// Whether a file with other names stands at `path`.
+    pub fn has_other_names(&self, path: &[u8]) -> bool {
+        tree_calls::status_at(self.folder.as_fd(), path).is_ok_and(|there| there.is_file() && there.links > 1)
+    }
+
     /// Where an open folder lies, from the root of everything or from this one: a path through no link. None where `/proc` does not tell, or it was moved.
     pub fn path_of(&self, folder: BorrowedFd<'_>, is_absolute: bool) -> Option<Vec<u8>> {
         self.found(folder, is_absolute).map(|(path, _)| path)
