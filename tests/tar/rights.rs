@@ -234,3 +234,24 @@ fn a_directory_with_an_absolute_name_gets_its_mode() {
         for hands in 1 2; do chmod 777 abs/d; rm -rf abs/d2; (cd here; $mh tar --hands $hands -xPf ../a.tar); stat -c %a abs/d abs/d2 here$PWD/abs/d; done";
     assert_eq!(String::from_utf8_lossy(&place.shell(script).stdout_of_success()), "750\n750\n705\n750\n750\n705\n");
 }
+
+/// The writer waits for each member before it goes on: whoever holds one up waits for ever.
+#[test]
+fn members_of_a_slow_pipe_are_there_when_they_have_come() {
+    let place = Place::new();
+    let wait = "wait() { n=0; until test -s \"$1\" && cmp -s \"$1\" \"$2\"; do n=$((n+1)); test $n -lt 3000 || { echo missing $1 >&2; exit 1; }; sleep 0.01; done; }";
+    for format in ["gnu", "pax"] {
+        for hands in [1, 2] {
+            // Cut behind a member, and inside the headers of the next one; the end mark comes long before the end of the pipe.
+            let script = format!(
+                "set -e; {wait}; rm -rf s x; mkdir -p s x; seq 20 > s/a; seq 300 > s/b; long=$(printf 'n%.0s' $(seq 150)); seq 400 > s/$long; seq 20000 > s/z; touch -d @5 s/*
+                 $mh tar --format={format} -C s -cf t.tar a b $long z; test $(stat -c %s t.tar) -gt 108544
+                 part() {{ dd if=t.tar bs=512 skip=$1 count=$2 status=none; }}
+                 {{ part 0 2; wait x/a s/a; part 2 1; part 3 3; wait x/b s/b; part 6 1; sleep 0.1; part 7 200; sleep 0.1; part 207 100000; wait x/z s/z; cmp x/$long s/$long; echo done > all; }} |
+                   $mh tar --hands {hands} -xf - -C x; cmp x/z s/z; rm all"
+            );
+            let ran = place.shell(&script);
+            assert_eq!(ran.exit, Exit::Code(0), "{format} {hands}: {}", said(&ran));
+        }
+    }
+}

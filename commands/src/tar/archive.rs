@@ -18,7 +18,7 @@ use crew::measures::Measures;
 use crew::pipeline::{Mode, Staffing};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -180,10 +180,8 @@ impl Opened {
         let growth = self.growth;
         match self.way {
             Way::AtOffsets(file, from) => Ok((read(Feed::File(FileSource::new(file, from).map_err(told)?)), None)),
-            Way::InOrder(head, file) => Ok((read(Feed::Blocks(piped(io::Cursor::new(head).chain(file)))), None)),
-            Way::Device(head, file) => {
-                Ok((read(Feed::Blocks(piped(io::Cursor::new(head).chain(file)).endless())), None))
-            }
+            Way::InOrder(head, file) => Ok((read(Feed::Blocks(piped(head, file))), None)),
+            Way::Device(head, file) => Ok((read(Feed::Blocks(piped(head, file).endless())), None)),
             Way::Packed { input, facts, .. } => Ok(decoded(Packed { input, facts, room, growth }, lease, width, read)),
             Way::Chosen(units, spots) => {
                 Ok((read(Feed::Blocks(BlockSource::new(Box::new(ChosenMembers::new(*units, spots))))), None))
@@ -200,7 +198,7 @@ impl Opened {
             }
             Way::Program(mut child, program) => {
                 let output = child.stdout.take().expect("it was piped");
-                let done = read(Feed::Blocks(piped(output)));
+                let done = read(Feed::Blocks(piped(Vec::new(), OwnedFd::from(output).into())));
                 let status = child.wait().map_err(told)?;
                 if !status.success() && status.code().is_some() {
                     let message = format!("unpack {}: {program} ended with {status}", self.name);
@@ -217,8 +215,8 @@ fn forward(head: &[u8], mut file: File, mut pipe: impl Write) {
     let _reader_has_left = pipe.write_all(head).and_then(|()| io::copy(&mut file, &mut pipe));
 }
 
-fn piped(reader: impl Read + Send + 'static) -> BlockSource {
-    BlockSource::new(Box::new(Piped(reader)))
+fn piped(head: Vec<u8>, file: File) -> BlockSource {
+    BlockSource::new(Box::new(Piped::new(head, file)))
 }
 
 /// LIMIT: windows of `zstd --long` and dictionaries of `xz -9`.

@@ -1,10 +1,14 @@
 //! Archives that arrive in order: from pipes, out of decoders. The bytes come in blocks; whoever extracts takes a block as it is,
 //! so that data are not copied on their way.
 
+use crate::read::begins_with_a_whole_header;
 use crate::source::Source;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
+use std::time::Duration;
+use sys::wake::{is_readable, is_readable_within};
 
 /// Bytes of a block that is read from a pipe. Smaller costs hand-overs, larger leaves the second-level cache.
 pub const BLOCK_TARGET_BYTES: usize = 1 << 20;
@@ -24,6 +28,14 @@ impl Block {
             let range = from..end.min(from + most);
             Self { memory: Some(Arc::clone(&memory)), range }
         })
+    }
+
+    /// Keeps what stands before `at`, and returns the rest.
+    fn split_off(&mut self, at: usize) -> Self {
+        let middle = self.range.start + at;
+        let rest = Self { memory: self.memory.clone(), range: middle..self.range.end };
+        self.range.end = middle;
+        rest
     }
 
     /// Its memory, to be used again; none where other blocks are in it still.
@@ -50,6 +62,11 @@ impl Deref for Block {
 pub trait BlockFeed: Send {
     /// The next block, in `emptied` if it likes; an empty one at the end.
     fn next_block(&mut self, emptied: Vec<u8>) -> io::Result<Block>;
+
+    /// Whether nothing is there yet that the next block could begin with.
+    fn is_waiting(&mut self) -> bool {
+        false
+    }
 }
 
 /// A block in memory: tests.
@@ -60,14 +77,29 @@ impl BlockFeed for std::vec::IntoIter<Vec<u8>> {
 }
 
 /// A pipe, or anything that is read.
-pub struct Piped<R>(pub R);
+pub struct Piped {
+    /// What was read of it before.
+    head: Vec<u8>,
+    file: File,
+}
 
-impl<R: io::Read + Send> BlockFeed for Piped<R> {
+/// A writer that rests for so long is slow: a block is handed on with what there is. Those that are not fill a block in less.
+const REST: Duration = Duration::from_millis(20);
+
+impl Piped {
+    /// A pipe of which `head` was read.
+    pub fn new(head: Vec<u8>, file: File) -> Self {
+        Self { head, file }
+    }
+}
+
+impl BlockFeed for Piped {
     fn next_block(&mut self, mut emptied: Vec<u8>) -> io::Result<Block> {
-        emptied.resize(BLOCK_TARGET_BYTES, 0);
-        let mut filled = 0;
-        while filled < emptied.len() {
-            match self.0.read(&mut emptied[filled..]) {
+        let mut filled = self.head.len();
+        emptied.resize(BLOCK_TARGET_BYTES.max(filled), 0);
+        emptied[..filled].copy_from_slice(&std::mem::take(&mut self.head));
+        while filled < emptied.len() && (filled == 0 || is_readable_within(&self.file, REST)) {
+            match self.file.read(&mut emptied[filled..]) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -76,6 +108,10 @@ impl<R: io::Read + Send> BlockFeed for Piped<R> {
         }
         emptied.truncate(filled);
         Ok(emptied.into())
+    }
+
+    fn is_waiting(&mut self) -> bool {
+        self.head.is_empty() && !is_readable(&self.file)
     }
 }
 
@@ -121,15 +157,21 @@ impl BlockSource {
         self.left.is_some()
     }
 
-    /// The block that was left behind, else the one at hand, which then counts as read. `spare` is used for a later one.
+    /// The block that was left behind, else what was read of the one at hand. `spare` is used for a later one.
     pub fn take_block(&mut self, spare: Block) -> Block {
         self.is_read(spare);
         if let Some(left) = self.left.take() {
             return left;
         }
-        self.block_from += self.block.len() as u64;
+        let rest = self.block.split_off(self.at);
+        self.block_from += self.at as u64;
         self.at = 0;
-        std::mem::take(&mut self.block)
+        std::mem::replace(&mut self.block, rest)
+    }
+
+    /// Whether the next header is still to come, in whole or in part: who waits for it holds up what stands before it.
+    pub fn must_wait_for_a_header(&mut self) -> bool {
+        !begins_with_a_whole_header(self.ahead()) && self.feed.is_waiting()
     }
 
     /// Takes a block back that nobody needs: it is used for a later one.

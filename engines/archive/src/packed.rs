@@ -16,7 +16,7 @@ use crew::pipeline::Staffing;
 use crew::tally::Tally;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::staged_file::Unfinished;
 
@@ -107,6 +107,8 @@ fn is_too_much(plain_bytes: u64, packed_bytes: u64) -> bool {
 /// Blocks of an archive that is being decoded.
 pub struct Decoded {
     blocks: Receiver<Block>,
+    /// One that was taken to see whether there is any.
+    ahead: Option<Block>,
     emptied: Sender<Vec<u8>>,
     failed: Arc<Mutex<Option<CodecError>>>,
     growth: Growth,
@@ -121,7 +123,7 @@ impl BlockFeed for Decoded {
         if emptied.capacity() > 0 {
             let _nobody_wants_it = self.emptied.send(emptied);
         }
-        if let Ok(block) = self.blocks.recv() {
+        if let Some(block) = self.ahead.take().or_else(|| self.blocks.recv().ok()) {
             self.plain_bytes += block.len() as u64;
             if self.growth == Growth::Bounded && is_too_much(self.plain_bytes, self.packed.bytes_in()) {
                 return Err(io::Error::other("each packed byte becomes more than 1000 (--untrusted)"));
@@ -133,6 +135,17 @@ impl BlockFeed for Decoded {
             None => Ok(Block::default()),
         }
     }
+
+    fn is_waiting(&mut self) -> bool {
+        if self.ahead.is_none() {
+            match self.blocks.try_recv() {
+                Ok(block) => self.ahead = Some(block),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => {}
+            }
+        }
+        false
+    }
 }
 
 /// Decodes while `read` reads, and says what the decoder measured. What `read` has left is not decoded to its end.
@@ -143,6 +156,7 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
     let packed = Arc::new(Tally::default());
     let decoded = Decoded {
         blocks,
+        ahead: None,
         emptied,
         failed: Arc::clone(&failed),
         growth: what.growth,

@@ -9,6 +9,7 @@ mod sparse;
 
 use crate::member::{BLOCK_BYTES, Kind, Member, Time, padded};
 use crate::source::Source;
+pub(crate) use block::begins_with_a_whole_header;
 use block::{Checked, Dialect, HeaderBlock, until_nul};
 use records::{Said, Wrong};
 use sparse::Form;

@@ -4,6 +4,7 @@
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 /// A bell that ends every present and future [`Wake::readable`] on it.
 #[derive(Debug)]
@@ -49,9 +50,14 @@ impl Wake {
 
 /// Whether a read of `descriptor` would not sleep, asked without waiting. A failed question counts as yes: the read tells.
 pub fn is_readable(descriptor: impl AsFd) -> bool {
+    is_readable_within(descriptor, Duration::ZERO)
+}
+
+/// The same, after a wait of at most `limit`.
+pub fn is_readable_within(descriptor: impl AsFd, limit: Duration) -> bool {
     let mut watched = [PollFd::new(&descriptor, PollFlags::IN)];
-    let at_once = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut watched, Some(&at_once)).map_or(true, |count| count > 0)
+    let limit = rustix::time::Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
+    poll(&mut watched, Some(&limit)).map_or(true, |count| count > 0)
 }
 
 #[cfg(test)]

@@ -159,6 +159,8 @@ pub struct Slicer<'a> {
     /// A member that did not fit into the chunk before, or whose data go on.
     current: Option<Current>,
     ended: bool,
+    /// The archive's end was read, and not what stands behind it.
+    is_to_drain: bool,
     /// Told at the next cut.
     failed: Option<ReadError>,
 }
@@ -173,7 +175,18 @@ impl<'a> Slicer<'a> {
         done: Arc<AtomicU64>,
     ) -> Self {
         let reader = Reader::new(rules, &feed);
-        Self { feed, reader, chooser, order, ticket: 0, done, current: None, ended: false, failed: None }
+        Self {
+            feed,
+            reader,
+            chooser,
+            order,
+            ticket: 0,
+            done,
+            current: None,
+            ended: false,
+            is_to_drain: false,
+            failed: None,
+        }
     }
 
     /// The file that the archive ended inside of.
@@ -190,7 +203,7 @@ impl<'a> Slicer<'a> {
             return Err(error);
         }
         if self.ended && self.current.is_none() {
-            return Ok(Cut::End);
+            return self.cut_the_end();
         }
         let is_file = matches!(self.feed, Feed::File(_));
         let sliced = if is_file { self.cut_file(chunk) } else { self.cut_blocks(chunk) };
@@ -216,10 +229,22 @@ impl<'a> Slicer<'a> {
             Ok(()) => {}
         }
         let bytes = self.feed.position() - from;
-        Ok(match (is_file, self.ended && is_empty) {
+        Ok(match (is_file, self.ended && is_empty && !self.is_to_drain) {
             (_, true) => Cut::End,
             (true, false) => Cut::Noted(bytes),
             (false, false) => Cut::Taken(bytes),
+        })
+    }
+
+    /// What stands behind the archive. Read by itself, since it may be long in coming.
+    fn cut_the_end(&mut self) -> Result<Cut, ReadError> {
+        let from = self.feed.position();
+        if std::mem::take(&mut self.is_to_drain) {
+            self.feed.drain()?;
+        }
+        Ok(match self.feed.position() - from {
+            0 => Cut::End,
+            bytes => Cut::Taken(bytes),
         })
     }
 
@@ -252,8 +277,7 @@ impl<'a> Slicer<'a> {
                     continue;
                 }
                 Step::End => {
-                    self.ended = true;
-                    self.feed.drain()?;
+                    (self.ended, self.is_to_drain) = (true, true);
                     break;
                 }
             };
@@ -347,6 +371,10 @@ impl<'a> Slicer<'a> {
         let (mut names_bytes, mut has_data_in_block) = (0, false);
         while has_data_in_block || names_bytes < NAMES_BYTES {
             if self.block_is_over()? {
+                break;
+            }
+            let Feed::Blocks(source) = &mut self.feed else { break };
+            if !entries.is_empty() && self.current.is_none() && source.must_wait_for_a_header() {
                 break;
             }
             // LIMIT: what one block brings to tell, where data stand in it: it is not handed on before it is read to its end.

@@ -172,6 +172,22 @@ impl HeaderBlock<'_> {
 }
 
 /// Text up to the first NUL.
+/// Whether a header, and those about it that stand before it, are whole in `bytes`; of the two blocks of zeros at the end both.
+pub fn begins_with_a_whole_header(mut bytes: &[u8]) -> bool {
+    while let Some((block, rest)) = bytes.split_first_chunk() {
+        let header = HeaderBlock(block);
+        match header.type_flag() {
+            b'x' | b'X' | b'g' | b'L' | b'K' => {
+                let data = header.size().and_then(|size| usize::try_from(size).ok()).unwrap_or_default();
+                bytes =
+                    data.checked_next_multiple_of(BLOCK_BYTES).and_then(|data| rest.get(data..)).unwrap_or_default();
+            }
+            _ => return header.check() != Checked::Zeros || rest.len() >= BLOCK_BYTES,
+        }
+    }
+    false
+}
+
 pub fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
