@@ -16,14 +16,19 @@ const HAZARDS: &str = r#"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #define MUST(x) do { if (!(x)) { fprintf(stderr, "%s line %d errno %d\n", how, __LINE__, errno); exit(9); } } while (0)
+#define REFUSED(call) MUST((errno = 0, (long)(call)) == -1 && errno == EFAULT)
 static const char *how;
+static char *volatile nowhere = (char *)8;
 static char block[20000];
 static long size_now(const char *path) {
     struct stat found;
@@ -174,6 +179,41 @@ int main(int count, char **words) {
             if (i % 2) MUST(stat(name, &found) == 0 && found.st_size == 100 && (found.st_mode & 0777) == 0600);
             else MUST((file = open(name, O_RDONLY)) >= 0 && close(file) == 0);
         }
+    } else if (!strcmp(how, "bad pointers")) {
+        int file = made("a"), fresh = make("b"), ends[2];
+        char *edge = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *words[] = {"true", 0};
+        struct iovec pieces[] = {{block, 100}, {nowhere, 100}}, bad_ones[] = {{nowhere, 100}, {block, 100}};
+        memset(edge, 'y', 4096);
+        MUST(mprotect(edge + 4096, 4096, PROT_NONE) == 0 && pipe(ends) == 0);
+        REFUSED(write(file, nowhere, 100));
+        REFUSED(write(file, edge + 4096, 100));
+        REFUSED(pwrite(file, nowhere, 100, 5));
+        REFUSED(writev(file, (struct iovec *)nowhere, 1));
+        REFUSED(writev(file, bad_ones, 2));
+        REFUSED(write(fresh, nowhere, 100));
+        REFUSED(write(ends[1], nowhere, 100));
+        // What comes before the hole is written, and where it belongs.
+        MUST(writev(file, pieces, 2) == 100 && write(file, edge + 4086, 20) == 10);
+        MUST(write(file, block, 100) == 100 && pwrite(file, edge + 4095, 2, 0) == 1 && write(fresh, block, 7) == 7);
+        REFUSED(futimens(file, (struct timespec *)nowhere));
+        REFUSED(fsetxattr(file, nowhere, "v", 1, 0));
+        REFUSED(fsetxattr(file, "user.a", nowhere, 1, 0));
+        REFUSED(open(nowhere, O_WRONLY | O_TRUNC));
+        REFUSED(truncate(nowhere, 0));
+        REFUSED(chmod(nowhere, 0600));
+        REFUSED(access(nowhere, R_OK));
+        REFUSED(rename(nowhere, "c"));
+        REFUSED(link(nowhere, "c"));
+        REFUSED(utimensat(AT_FDCWD, nowhere, 0, 0));
+        REFUSED(syscall(SYS_openat2, AT_FDCWD, "a", nowhere, 24));
+        REFUSED(execve("/bin/true", words, (char **)nowhere));
+        MUST(!fopen(nowhere, "w") && errno == EFAULT);
+        char found[3] = "";
+        int back = open("a", O_RDONLY);
+        MUST(close(file) == 0 && close(fresh) == 0 && size_now("a") == sizeof block + 210 && size_now("b") == 7);
+        MUST(pread(back, found, 2, 0) == 2 && !strcmp(found, "yx"));
+        MUST(pread(back, found, 2, sizeof block + 99) == 2 && !strcmp(found, "xy"));
+        MUST(pread(back, found, 2, sizeof block + 109) == 2 && !strcmp(found, "yx"));
     } else if (!strcmp(how, "standard error")) {
         int ends[2], nothing = open("/dev/null", O_WRONLY), old = dup(2);
         struct pollfd end;
@@ -207,6 +247,11 @@ fn who_is_told_of_a_file_finds_it_written() {
 #[test]
 fn what_is_no_file_of_its_own_is_not_queued() {
     hazards(&Place::new(), &["proc", "double", "standard error"]);
+}
+
+#[test]
+fn a_bad_pointer_is_an_error_and_no_signal() {
+    hazards(&Place::new(), &["bad pointers"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 pub mod descriptors;
 pub mod ending;
+mod memory;
 pub mod next;
 pub mod paths;
 pub mod signals;

@@ -98,6 +98,16 @@ pub fn write(number: i32, bytes: &[u8], offset: Option<u64>) -> Answer {
     }
 }
 
+/// Whether bytes for this number may be looked at: of what takes another way than the queue, only the kernel reads the memory.
+pub fn may_read_bytes_for(number: i32) -> bool {
+    matches!(numbers::meaning(number), Meaning::Unknown | Meaning::Doubled | Meaning::Queued(_))
+}
+
+/// Whether calls for this number may be queued already.
+pub fn is_queued(number: i32) -> bool {
+    matches!(numbers::meaning(number), Meaning::Queued(_))
+}
+
 fn first_write(number: i32, bytes: &[u8], offset: Option<u64>) -> Answer {
     match numbers::meaning(number) {
         Meaning::Unknown | Meaning::Doubled if !bytes.is_empty() && may_queue() => match consider(number) {

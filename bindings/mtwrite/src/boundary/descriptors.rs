@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "a boundary: functions that the program calls instead of libc's, with its pointers")]
 
 use crate::boundary;
+use crate::boundary::memory::{self, is_readable};
 use crate::boundary::next::{fail, hook, inside, making_number};
 use crate::file::Call;
 use crate::shim::{self, Answer};
@@ -9,7 +10,7 @@ use crate::{end, numbers};
 use libc::{iovec, mode_t, off_t, off64_t, size_t, ssize_t, timespec, timeval};
 use rustix::fs::Timestamps;
 use rustix::time::Timespec;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 
 /// What the program hears of bytes.
 fn bytes_told(answer: Answer, count: usize, next: impl FnOnce() -> ssize_t) -> ssize_t {
@@ -29,42 +30,53 @@ fn told(answer: Answer, next: impl FnOnce() -> c_int) -> c_int {
     }
 }
 
-/// Queues bytes; those at an impossible place are the kernel's to refuse.
-///
-/// # Safety
-/// `start` leads to `count` bytes, unless that is 0.
-unsafe fn queue(number: c_int, start: *const c_void, count: size_t, offset: Option<off64_t>) -> Answer {
+/// Queues bytes; those at an impossible place, or of memory that cannot be read, are the kernel's to refuse.
+fn queue(number: c_int, start: *const c_void, count: size_t, offset: Option<off64_t>) -> Answer {
     let place = offset.map(u64::try_from).transpose();
     let (false, true, Ok(place)) = (start.is_null(), count <= isize::MAX as usize, place) else { return Answer::Pass };
-    // SAFETY: not null, no longer than an object can be, and the caller promises the rest; bytes have no other demands.
+    if shim::may_read_bytes_for(number) && !is_readable(start, count) {
+        // A part of them may be readable, and is written behind what waits.
+        return before_passing(number);
+    }
+    // SAFETY: not null, and no longer than an object can be; readable, as was asked right now, or not looked at.
+    unsafe { queue_readable(number, start, count, place) }
+}
+
+/// # Safety
+/// `start` leads to `count` bytes that can be read, unless nobody may read bytes for this number.
+unsafe fn queue_readable(number: c_int, start: *const c_void, count: size_t, place: Option<u64>) -> Answer {
+    // SAFETY: the caller promises it; bytes have no other demands.
     let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), count) };
     inside(Answer::Pass, || shim::write(number, bytes, place))
 }
 
+/// The pieces of a vector, if they and all that they lead to can be read. Too many, or too large ones, are the kernel's to refuse.
+fn readable_pieces<'program>(pieces: *const iovec, count: c_int) -> Option<&'program [iovec]> {
+    let count = usize::try_from(count).ok().filter(|count| (1..=libc::UIO_MAXIOV as usize).contains(count))?;
+    // SAFETY: pointers and numbers, which may be any; the program leaves them as they are during its call.
+    let pieces = unsafe { memory::values(pieces, count) }?;
+    let sum = pieces.iter().try_fold(0_usize, |sum, piece| sum.checked_add(piece.iov_len))?;
+    let are_readable = || pieces.iter().all(|piece| is_readable(piece.iov_base, piece.iov_len));
+    (sum <= isize::MAX as usize && are_readable()).then_some(pieces)
+}
+
 hook! {
     fn write(number: c_int, start: *const c_void, count: size_t) -> ssize_t, next => {
-        // SAFETY: as the program promises write(2).
-        bytes_told(unsafe { queue(number, start, count, None) }, count, next)
+        bytes_told(queue(number, start, count, None), count, next)
     };
     fn pwrite(number: c_int, start: *const c_void, count: size_t, offset: off_t) -> ssize_t, next => {
-        // SAFETY: as the program promises pwrite(2).
-        bytes_told(unsafe { queue(number, start, count, Some(offset)) }, count, next)
+        bytes_told(queue(number, start, count, Some(offset)), count, next)
     };
     fn pwrite64(number: c_int, start: *const c_void, count: size_t, offset: off64_t) -> ssize_t, next => {
-        // SAFETY: as the program promises pwrite(2).
-        bytes_told(unsafe { queue(number, start, count, Some(offset)) }, count, next)
+        bytes_told(queue(number, start, count, Some(offset)), count, next)
     };
     fn writev(number: c_int, pieces: *const iovec, count: c_int) -> ssize_t, next => {
-        let Ok(pieces_count) = usize::try_from(count) else { return next() };
-        if pieces.is_null() || pieces_count == 0 || pieces_count > libc::UIO_MAXIOV as usize {
-            return next();
-        }
-        // SAFETY: not null, and so many, as the program promises writev(2).
-        let pieces = unsafe { std::slice::from_raw_parts(pieces, pieces_count) };
+        let may_read = shim::may_read_bytes_for(number);
+        let Some(pieces) = may_read.then(|| readable_pieces(pieces, count)).flatten() else { return passed(number, next) };
         let mut written = 0;
         for piece in pieces.iter().filter(|piece| piece.iov_len > 0) {
-            // SAFETY: as the program promises writev(2).
-            match unsafe { queue(number, piece.iov_base, piece.iov_len, None) } {
+            // SAFETY: all of them can be read, as was asked right now.
+            match unsafe { queue_readable(number, piece.iov_base, piece.iov_len, None) } {
                 Answer::Queued => written += piece.iov_len,
                 // It fails for good: what was queued of it before counts for nothing.
                 Answer::Failed(errno) => return fail(errno) as ssize_t,
@@ -108,29 +120,22 @@ hook! {
         told(inside(Answer::Pass, || shim::furnish(number, true, || Call::Mode(mode))), next)
     };
     fn futimens(number: c_int, times: *const timespec) -> c_int, next => {
-        // SAFETY: as the program promises futimens(3).
-        told(unsafe { set_times(number, times) }, next)
+        told(set_times(number, times), next)
     };
     fn utimensat(folder: c_int, path: *const c_char, times: *const timespec, flags: c_int) -> c_int, next => {
         if path.is_null() {
-            // SAFETY: as the program promises utimensat(2); without a path it is about the descriptor.
-            return told(unsafe { set_times(folder, times) }, next);
+            // Without a path it is about the descriptor.
+            return told(set_times(folder, times), next);
         }
-        // SAFETY: the program promises a path.
-        unsafe { super::paths::before_path(folder, path, flags, shim::Care::Now) };
+        super::paths::before_path(folder, path, flags, shim::Care::Now);
         next()
     };
     fn fsetxattr(number: c_int, name: *const c_char, value: *const c_void, count: size_t, flags: c_int) -> c_int, next => {
-        if name.is_null() || (value.is_null() && count > 0) {
-            return next();
-        }
-        // SAFETY: not null, and a string, as the program promises fsetxattr(2).
-        let name = unsafe { CStr::from_ptr(name) };
-        let call = || {
-            // SAFETY: `count` bytes, as the program promises; none of a null pointer.
-            let bytes = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(value.cast::<u8>(), count) } };
-            Call::Attribute(name.to_owned(), bytes.to_vec(), flags)
-        };
+        let may_queue = shim::is_queued(number) && count <= ATTRIBUTE_BYTES_MAX;
+        // SAFETY: the program leaves both as they are during its call.
+        let both = may_queue.then(|| unsafe { memory::string(name).zip(bytes(value, count)) }).flatten();
+        let Some((name, value)) = both else { return settled(number, next) };
+        let call = || Call::Attribute(name.to_owned(), value.to_vec(), flags);
         let answer = inside(Answer::Pass, || {
             let works = shim::may_set_attribute(number, name.to_bytes());
             shim::furnish(number, works, call)
@@ -143,15 +148,23 @@ hook! {
     };
 }
 
+/// LIMIT: the kernel takes no longer value of an attribute.
+const ATTRIBUTE_BYTES_MAX: usize = 65_536;
+
 /// # Safety
-/// `times` is null or leads to two.
-unsafe fn set_times(number: c_int, times: *const timespec) -> Answer {
-    if times.is_null() {
-        // Now: not when a worker comes to it.
+/// The program leaves them as they are for as long as they are looked at.
+unsafe fn bytes<'program>(start: *const c_void, count: usize) -> Option<&'program [u8]> {
+    // SAFETY: bytes may be any; the caller promises the rest.
+    if count == 0 { Some(&[]) } else { unsafe { memory::values(start.cast(), count) } }
+}
+
+fn set_times(number: c_int, times: *const timespec) -> Answer {
+    // SAFETY: numbers, which may be any; the program leaves them as they are during its call.
+    let pair = if shim::is_queued(number) { unsafe { memory::values(times, 2) } } else { None };
+    let Some([access, change]) = pair else {
+        // Now, if there are none: not when a worker comes to it.
         return inside(Answer::Pass, || shim::settle(number));
-    }
-    // SAFETY: not null, and the caller promises two.
-    let [access, change] = unsafe { [&*times, &*times.add(1)] };
+    };
     let is_now = [access, change].iter().any(|time| time.tv_nsec == libc::UTIME_NOW);
     let is_valid = [access, change]
         .iter()
@@ -324,11 +337,15 @@ fn settled_with_number(number: c_int, next: impl FnOnce() -> c_int) -> c_int {
 
 /// Bytes that the kernel moves by itself.
 fn passed(number: c_int, next: impl FnOnce() -> ssize_t) -> ssize_t {
-    let answer = inside(Answer::Pass, || {
+    bytes_told(before_passing(number), 0, next)
+}
+
+/// What waits comes first.
+fn before_passing(number: c_int) -> Answer {
+    inside(Answer::Pass, || {
         shim::before_telling(number);
         shim::settle_and_tell(number)
-    });
-    bytes_told(answer, 0, next)
+    })
 }
 
 fn told_by_socket(next: impl FnOnce() -> ssize_t) -> ssize_t {

@@ -2,6 +2,7 @@
 //! waits is performed before.
 #![expect(unsafe_code, reason = "a boundary: functions that the program calls instead of libc's, with its pointers")]
 
+use crate::boundary::memory;
 use crate::boundary::next::{Next, hook, inside};
 use crate::{end, shim, workers};
 use libc::{FILE, gid_t, pid_t, posix_spawn_file_actions_t, posix_spawnattr_t, uid_t};
@@ -84,22 +85,22 @@ fn becoming(next: impl FnOnce() -> c_int) -> c_int {
     next()
 }
 
-/// The same with another environment: `with` is called again with one that says what failed, where something did.
-///
-/// # Safety
-/// `variables` are as the program promises execve(2).
-unsafe fn becoming_with(variables: Words, next: impl FnOnce() -> c_int, with: impl FnOnce(Words) -> c_int) -> c_int {
+/// The same with another environment: `with` is called again with one that says what failed, where something did. A bad one is the
+/// kernel's to refuse.
+fn becoming_with(variables: Words, next: impl FnOnce() -> c_int, with: impl FnOnce(Words) -> c_int) -> c_int {
     let has_failed = inside(false, end::hand_over);
     if !has_failed || variables.is_null() {
         return next();
     }
     let mut list = Vec::new();
-    // SAFETY: the list ends with a null pointer, as the program promises.
-    while let word = unsafe { *variables.add(list.len()) }
-        && !word.is_null()
+    // SAFETY: pointers, which may be any; the program leaves the list, which ends with a null pointer, as it is during its call.
+    while let words = unsafe { memory::values(variables.wrapping_add(list.len()), 1) }
+        && words.is_none_or(|words| !words[0].is_null())
     {
-        // SAFETY: a string.
-        if unsafe { CStr::from_ptr(word) }.to_bytes().starts_with(FAILED.to_bytes()) {
+        let Some(&[word]) = words else { return next() };
+        // SAFETY: as above.
+        let text = unsafe { memory::string(word) }.map(CStr::to_bytes);
+        if text.is_none_or(|text| text.starts_with(FAILED.to_bytes())) {
             return next();
         }
         list.push(word);
@@ -112,17 +113,17 @@ unsafe fn becoming_with(variables: Words, next: impl FnOnce() -> c_int, with: im
 hook! {
     fn execve(path: *const c_char, arguments: Words, variables: Words) -> c_int, next => {
         // SAFETY: the program's arguments but for the variables.
-        unsafe { becoming_with(variables, next, |variables| libc::execve(path, arguments, variables)) }
+        becoming_with(variables, next, |variables| unsafe { libc::execve(path, arguments, variables) })
     };
     fn execv(path: *const c_char, arguments: Words) -> c_int, next => becoming(next);
     fn execvp(file: *const c_char, arguments: Words) -> c_int, next => becoming(next);
     fn execvpe(file: *const c_char, arguments: Words, variables: Words) -> c_int, next => {
         // SAFETY: the program's arguments but for the variables.
-        unsafe { becoming_with(variables, next, |variables| libc::execvpe(file, arguments, variables)) }
+        becoming_with(variables, next, |variables| unsafe { libc::execvpe(file, arguments, variables) })
     };
     fn fexecve(number: c_int, arguments: Words, variables: Words) -> c_int, next => {
         // SAFETY: the program's arguments but for the variables.
-        unsafe { becoming_with(variables, next, |variables| libc::fexecve(number, arguments, variables)) }
+        becoming_with(variables, next, |variables| unsafe { libc::fexecve(number, arguments, variables) })
     };
     fn execveat(folder: c_int, path: *const c_char, arguments: Words, variables: Words, flags: c_int) -> c_int, next => becoming(next);
     fn posix_spawn(pid: *mut pid_t, path: *const c_char, actions: *const posix_spawn_file_actions_t, how: *const posix_spawnattr_t, arguments: Words, variables: Words) -> c_int, next => behind_all(next);
@@ -169,8 +170,9 @@ fn before_call(number: c_long, third: c_long) {
     match number {
         libc::SYS_futex | libc::SYS_gettid | libc::SYS_getrandom | libc::SYS_getcpu | libc::SYS_membarrier => {}
         libc::SYS_openat2 => {
-            // SAFETY: as the program promises openat2(2): the first word there is the flags.
-            let flags = if third == 0 { 0 } else { unsafe { *(third as *const u64) } };
+            let how = std::ptr::with_exposed_provenance::<u64>(third as usize);
+            // SAFETY: numbers, which may be any; the program leaves them as they are during its call. The first word is the flags.
+            let flags = unsafe { memory::values(how, 1) }.map_or(0, |words| words[0]);
             if !OFlags::from_bits_retain(flags as u32).contains(OFlags::CREATE | OFlags::EXCL) {
                 end::release_all();
             }

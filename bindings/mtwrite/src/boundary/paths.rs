@@ -1,6 +1,7 @@
 //! The functions with a path: what it leads to may be a file that is queued.
 #![expect(unsafe_code, reason = "a boundary: functions that the program calls instead of libc's, with its pointers")]
 
+use crate::boundary::memory;
 use crate::boundary::next::{hook, inside, making, making_number};
 use crate::end;
 use crate::identities::{self, Identity};
@@ -10,43 +11,34 @@ use libc::{
 };
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, OFlags, Stat};
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// What a path leads to.
-///
-/// # Safety
-/// The path is null or a string.
-unsafe fn status(folder: c_int, path: *const c_char, flags: c_int) -> Option<Stat> {
+/// What a path leads to. A bad one is the kernel's to refuse.
+fn status(folder: c_int, path: *const c_char, flags: c_int) -> Option<Stat> {
     let flags = AtFlags::from_bits_retain(flags.cast_unsigned()) & (AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH);
-    if path.is_null() || (folder < 0 && folder != AT_FDCWD) {
+    if folder < 0 && folder != AT_FDCWD {
         return None;
     }
-    // SAFETY: not null, and a string as the caller promises.
-    let path = unsafe { CStr::from_ptr(path) };
+    // SAFETY: the program leaves it as it is during its call.
+    let path = unsafe { memory::string(path) }?;
     // SAFETY: not -1; whether it is open is the kernel's to say.
     let folder = unsafe { BorrowedFd::borrow_raw(folder) };
     rustix::fs::statat(folder, path, flags).ok()
 }
 
 /// Sees to the file that a path leads to.
-///
-/// # Safety
-/// The path is null or a string.
-pub(super) unsafe fn before_path(folder: c_int, path: *const c_char, flags: c_int, care: Care) {
-    // SAFETY: as the caller promises.
-    inside((), || shim::before_path(care, || unsafe { status(folder, path, flags) }));
+pub(super) fn before_path(folder: c_int, path: *const c_char, flags: c_int, care: Care) {
+    inside((), || shim::before_path(care, || status(folder, path, flags)));
 }
 
 fn renaming(folder: c_int, path: *const c_char, next: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the program promises its function a path.
-    inside((), || shim::before_rename(|| unsafe { status(folder, path, AT_SYMLINK_NOFOLLOW) }));
+    inside((), || shim::before_rename(|| status(folder, path, AT_SYMLINK_NOFOLLOW)));
     next()
 }
 
 /// For a call that changes or reads what the path leads to.
 fn behind<Outcome>(folder: c_int, path: *const c_char, flags: c_int, next: impl FnOnce() -> Outcome) -> Outcome {
-    // SAFETY: the program promises its function a path.
-    unsafe { before_path(folder, path, flags, Care::Now) };
+    before_path(folder, path, flags, Care::Now);
     next()
 }
 
@@ -60,8 +52,7 @@ fn behind_file<Outcome>(path: *const c_char, next: impl FnOnce() -> Outcome) -> 
 
 /// For a call that opens it, unseen by us.
 fn behind_stream(path: *const c_char, next: impl Fn() -> *mut FILE) -> *mut FILE {
-    // SAFETY: the program promises its function a path.
-    unsafe { before_path(AT_FDCWD, path, 0, Care::ForGood) };
+    before_path(AT_FDCWD, path, 0, Care::ForGood);
     making(|stream| stream.is_null(), next)
 }
 
@@ -117,8 +108,7 @@ fn opening(folder: c_int, path: *const c_char, flags: c_int, next: impl Fn() -> 
     let open_flags = OFlags::from_bits_retain(flags.cast_unsigned());
     let is_exclusive = open_flags.contains(OFlags::CREATE | OFlags::EXCL);
     if open_flags.contains(OFlags::TRUNC) && !is_exclusive {
-        // SAFETY: the program promises its function a path.
-        unsafe { before_path(folder, path, 0, Care::ForGood) };
+        before_path(folder, path, 0, Care::ForGood);
     }
     let finished = identities::finished();
     let opened = || {
@@ -134,8 +124,7 @@ fn opening(folder: c_int, path: *const c_char, flags: c_int, next: impl Fn() -> 
     // SAFETY: the thread's own errno.
     let is_refused = number < 0 && unsafe { *libc::__errno_location() } == libc::EACCES;
     if is_refused && !is_exclusive && inside(false, || shim::any_since(finished)) {
-        // SAFETY: the program promises its function a path.
-        unsafe { before_path(folder, path, 0, Care::Now) };
+        before_path(folder, path, 0, Care::Now);
         return opened().0;
     }
     number
@@ -155,8 +144,8 @@ hook! {
     fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int, next => opening(folder, path, flags, next);
     fn __openat64_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int, next => opening(folder, path, flags, next);
     fn openat2(folder: c_int, path: *const c_char, how: *const u64, size: size_t) -> c_int, next => {
-        // SAFETY: as the program promises openat2(2): the first of its three words is the flags.
-        let flags = if how.is_null() { 0 } else { unsafe { *how } };
+        // SAFETY: numbers, which may be any; the program leaves them as they are during its call. The first of its words is the flags.
+        let flags = unsafe { memory::values(how, 1) }.map_or(0, |words| words[0]);
         opening(folder, path, flags as c_int, next)
     };
     fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE, next => behind_stream(path, next);
