@@ -297,7 +297,8 @@ fn command() -> Command {
 
 /// Under the old name.
 pub fn run_old_name(words: Vec<OsString>) -> Result<Outcome, Failure> {
-    let typed = [OsString::from("xjobs")].into_iter().chain(old_name::rewrite(words));
+    // Options end at the utility: xjobs itself reads its own behind it too, so that `xjobs gzip -v0` would not be gzip's -v0.
+    let typed = [OsString::from("xjobs")].into_iter().chain(words);
     let matches = command().bin_name("xjobs").try_get_matches_from(typed).map_err(Failure::CommandLine)?;
     let mut context = Context::with_own_signals()?;
     run(&mut context, &matches, Called::OldName)
@@ -308,9 +309,8 @@ fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Ou
     let mut args = XjobsArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     args.priority = args.priority.or(context.settings.crew.priority);
     args.weight = args.weight.or(context.settings.crew.weight);
-    if called == Called::OldName && matches.value_source("jobserver") == Some(ValueSource::DefaultValue) {
-        // COMPAT: xjobs tells its jobs nothing, and a make with a -j of its own would warn of slots that it was not asked to use.
-        args.jobserver = SlotStyle::Off;
+    if called == Called::OldName {
+        be_as_old_name(&mut args, matches);
     }
     if let Some(path) = &args.server.send {
         return send::send(path, &args.server, &args.utility);
@@ -324,6 +324,15 @@ fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Ou
         return dry_run::show(context, job);
     }
     carry_out(context, &args, job)
+}
+
+/// What is usual under the old name.
+fn be_as_old_name(args: &mut XjobsArgs, matches: &ArgMatches) {
+    args.verbosity = args.verbosity.or(Some(old_name::USUAL_VERBOSITY));
+    if matches.value_source("jobserver") == Some(ValueSource::DefaultValue) {
+        // COMPAT: xjobs tells its jobs nothing, and a make with a -j of its own would warn of slots that it was not asked to use.
+        args.jobserver = SlotStyle::Off;
+    }
 }
 
 /// Divides the process, so that no job outlives its runner; then runs the engine.

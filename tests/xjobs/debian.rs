@@ -1,5 +1,5 @@
 //! Debian's xjobs 20120412 and ours under its name, on the same lists: same output, same files. What that program refuses or
-//! breaks on is left out; where ours goes further, `docs/commands/xjobs.md` says so.
+//! breaks on is left out; where ours goes further, or its options end, `docs/commands/xjobs.md` says so.
 
 use crate::place::{Place, binary};
 use std::fs;
@@ -140,4 +140,41 @@ fn under_the_old_name_starts_and_ends_are_told() {
     assert!(said.contains("### job #2 (") && said.contains("exitcode 1, real: 0:0."), "{said}");
     let printed = super::stdout(&outcome);
     assert!(printed.starts_with("### output of job #1, pid ") && printed.ends_with("[a]\n"), "{printed}");
+}
+
+/// Options of every program that runs another one, where they would do something else if they were its own.
+const BEHIND: &str = "-v0 -k -n -j9 --explain --dry-run --help -x -- -p 1";
+const BEHIND_SHOWN: &str = "[-v0][-k][-n][-j9][--explain][--dry-run][--help][-x][--][-p][1]";
+
+#[test]
+fn what_stands_behind_the_utility_is_the_utilitys() {
+    let place = place();
+    for name in ["xjobs", "crew", "mtwrite", "pstime", "systime", "timers"] {
+        symlink(fs::canonicalize(binary()).expect("it exists"), place.path(name)).expect("a link can be made");
+    }
+    let fed = [
+        "./xjobs -v0 -j1",
+        "./xjobs -v0 -j2 --",
+        "./xjobs -j2 --journal log -v 0",
+        "$mh xjobs -j1",
+        "$mh xjobs -j2 --",
+    ];
+    let alone = [
+        "$mh crew run -j1",
+        "./crew run -j2 --",
+        "$mh mtwrite -j1",
+        "./mtwrite -j2 --",
+        "$mh timers run",
+        "./timers run --slack 1ns --",
+        "./pstime --",
+        "./systime -o out --",
+    ];
+    for (run, list, word) in fed.map(|run| (run, "echo f", "[f]")).into_iter().chain(alone.map(|run| (run, "true", "")))
+    {
+        let outcome = place.shell(&format!("{list} | MH_CREW_DIR= {run} ./show {BEHIND}"));
+        assert_eq!(super::stdout(&outcome), format!("{BEHIND_SHOWN}{word}\n"), "{run}: {outcome:?}");
+    }
+    let kept =
+        place.shell("for j in 1 2; do echo x > f$j; echo f$j | MH_CREW_DIR= ./xjobs -v0 -j$j gzip -k; done; ls f*");
+    assert_eq!(super::stdout(&kept), "f1\nf1.gz\nf2\nf2.gz\n", "{kept:?}");
 }

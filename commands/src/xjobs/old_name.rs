@@ -1,5 +1,4 @@
-//! Under the old name: xjobs' own command line (20120412) and its lines about starts and ends.
-//! Where a letter means the same in both, nothing is done.
+//! Under the old name: what xjobs (20120412) prints about starts and ends. Its options are those of `mh xjobs`.
 
 use jobs::Variables;
 use jobs::run::JobEnd;
@@ -7,44 +6,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use sys::reap::How;
 
-/// Options of xjobs that take a value.
-const WITH_VALUE: &[u8] = b"jslvq";
-
 /// xjobs' verbosity when none is given: each start and each end is told.
-const USUAL_VERBOSITY: &str = "-v3";
-
-/// COMPAT: xjobs reads options up to `--` wherever they stand (GNU getopt); its `-h` is help, which ours is too. Options that
-/// come after the utility are moved before it.
-pub fn rewrite(words: Vec<OsString>) -> Vec<OsString> {
-    let (mut options, mut others) = (vec![OsString::from(USUAL_VERBOSITY)], Vec::new());
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        let bytes = word.as_encoded_bytes();
-        if bytes == b"--" {
-            others.extend(words.by_ref());
-        } else if bytes.len() > 1 && bytes[0] == b'-' {
-            let value_follows = !bytes.starts_with(b"--")
-                && bytes[1..].iter().position(|letter| WITH_VALUE.contains(letter)) == Some(bytes.len() - 2);
-            if takes_verbosity(bytes) {
-                options.retain(|option| option != USUAL_VERBOSITY);
-            }
-            options.push(word);
-            if value_follows {
-                options.extend(words.next());
-            }
-        } else {
-            others.push(word);
-        }
-    }
-    options.push(OsString::from("--"));
-    options.extend(others);
-    options
-}
-
-fn takes_verbosity(option: &[u8]) -> bool {
-    let first = option[1..].iter().find(|letter| WITH_VALUE.contains(letter));
-    !option.starts_with(b"--") && first == Some(&b'v')
-}
+pub const USUAL_VERBOSITY: u8 = 3;
 
 /// `### started job #1, pid 1724: /bin/echo a`
 pub fn started(number: u64, pid: i32, words: &Variables) -> String {
@@ -86,25 +49,4 @@ fn seconds(time: f64) -> String {
 fn line(words: &Variables) -> String {
     let bytes = words.iter().collect::<Vec<_>>().join(&b' ');
     terminal::printable(&OsString::from_vec(bytes).to_string_lossy()).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rewritten(words: &[&str]) -> Vec<String> {
-        let words = words.iter().map(OsString::from).collect();
-        rewrite(words).into_iter().map(|word| word.to_string_lossy().into_owned()).collect()
-    }
-
-    #[test]
-    fn options_are_read_wherever_they_stand() {
-        assert_eq!(rewritten(&["gzip"]), ["-v3", "--", "gzip"]);
-        assert_eq!(
-            rewritten(&["-j2", "show", "-n", "-l", "3", "x"]),
-            ["-v3", "-j2", "-n", "-l", "3", "--", "show", "x"]
-        );
-        assert_eq!(rewritten(&["-v", "1", "--", "show", "-x"]), ["-v", "1", "--", "show", "-x"]);
-        assert_eq!(rewritten(&["-nv0", "a"]), ["-nv0", "--", "a"]);
-    }
 }
