@@ -260,6 +260,39 @@ fn calls_of_32_bit_programs_stand_in_one_row_of_a_trace() {
     assert!(text.contains("(32-bit calls)") && !text.contains("\"writev\""), "{text}");
 }
 
+/// Another thread than the first executes a program: while the first one waits for it, or has ended before.
+const EXECUTES: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *execute(void *nothing) {
+    usleep(50000);
+    execl("/bin/sh", "sh", "-c", "exit 7", (char *)0);
+    abort();
+}
+int main(int count, char **words) {
+    pthread_t thread;
+    pthread_create(&thread, 0, execute, 0);
+    if (count > 1) pthread_exit(0);
+    pthread_join(thread, 0);
+    return 3;
+}
+"#;
+
+#[test]
+fn a_program_executed_by_another_thread_than_the_first_ends_its_call() {
+    let place = Place::new();
+    place.write("executes.c", EXECUTES);
+    for words in ["", "ended"] {
+        let script = format!("cc -pthread -o executes executes.c && $mh systime --trace --csv -- ./executes {words}");
+        let outcome = place.shell(&script);
+        assert_eq!(outcome.exit, Exit::Code(7), "{}", said(&outcome));
+        let csv = String::from_utf8(outcome.stdout).expect("text");
+        let executed = ["calls", "under_way"].map(|heading| column(&csv, "execve", heading));
+        assert_eq!(executed, [Some(1), Some(0)], "{words} {csv}");
+    }
+}
+
 /// A process whose parent never asks how it ended stays listed: waiting for it to go would be for ever.
 #[test]
 fn a_process_that_nobody_waits_for_has_ended_all_the_same() {

@@ -26,6 +26,12 @@ pub enum Event {
         /// Its result; below zero the negative number of an error.
         result: i64,
     },
+    /// It has executed another program, which no other thread of its process outlives, and was not its process's first thread: it has
+    /// that one's number from now on.
+    Became {
+        /// Its number up to now; that thread does not end under it.
+        former: u32,
+    },
     /// It has ended.
     Ended(How),
 }
@@ -126,9 +132,24 @@ impl Tracer {
             go_on(thread, 0);
             return Some(Event::Begun);
         }
-        let event = if signal == CALL_STOP { at_call(thread) } else { None };
+        let event = match signal {
+            CALL_STOP => at_call(thread),
+            libc::SIGTRAP if status >> 16 == libc::PTRACE_EVENT_EXEC => self.at_execution(thread),
+            _ => None,
+        };
         go_on(thread, if signal == CALL_STOP || is_event { 0 } else { signal });
         event
+    }
+
+    /// LIE: a thread that executes a program takes the number of its process's first one, whatever its own was, and nobody ends under either.
+    fn at_execution(&mut self, thread: i32) -> Option<Event> {
+        let mut message: libc::c_ulong = 0;
+        let address: *mut libc::c_ulong = &mut message;
+        request(libc::PTRACE_GETEVENTMSG, thread, 0, address as usize).ok()?;
+        let former = u32::try_from(message).ok().filter(|former| *former != thread.unsigned_abs())?;
+        // Somebody else may get the number.
+        self.known.remove(&former.cast_signed());
+        Some(Event::Became { former })
     }
 }
 
@@ -152,7 +173,7 @@ fn at_call(thread: i32) -> Option<Event> {
 }
 
 fn request(what: libc::c_uint, thread: i32, address: usize, data: usize) -> io::Result<libc::c_long> {
-    // SAFETY: the two requests that take pointers get them with their length from callers in this file; the others take numbers.
+    // SAFETY: the requests that take pointers get them, and room enough, from callers in this file; the others take numbers.
     let result = unsafe { libc::ptrace(what, thread, address, data) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

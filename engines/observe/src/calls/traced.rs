@@ -122,6 +122,7 @@ impl Run {
         });
         match event {
             Event::Begun => {}
+            Event::Became { former } => self.become_first(number, former, now),
             Event::Entered { call, first_argument } => {
                 let known = |call| u32::try_from(call).ok().filter(|call| *call < CALLS_KNOWN).unwrap_or(CALL_OTHER);
                 let call = call.map_or(CALL_OF_32_BIT, known);
@@ -135,15 +136,26 @@ impl Run {
                 }
             }
             Event::Ended(how) => {
-                self.owner.life_ns += nanoseconds(now.duration_since(thread.born));
-                if let Some((_, since, _)) = thread.call {
-                    self.owner.cut_ns += nanoseconds(now.duration_since(since));
-                }
-                self.threads.remove(&number);
+                self.end(number, now);
                 if number == self.leader {
                     self.ended = Some(how);
                 }
             }
+        }
+    }
+
+    /// A thread that executes another program, in place of the first one of its process: that one has ended, in the middle of its call.
+    fn become_first(&mut self, first: u32, former: u32, now: Instant) {
+        self.end(first, now);
+        let thread = self.threads.remove(&former).unwrap_or(Thread { born: now, call: None });
+        self.threads.insert(first, thread);
+    }
+
+    fn end(&mut self, number: u32, now: Instant) {
+        let Some(thread) = self.threads.remove(&number) else { return };
+        self.owner.life_ns += nanoseconds(now.duration_since(thread.born));
+        if let Some((_, since, _)) = thread.call {
+            self.owner.cut_ns += nanoseconds(now.duration_since(since));
         }
     }
 
