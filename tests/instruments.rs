@@ -371,6 +371,18 @@ fn those_that_came_and_went_are_named_where_that_is_possible() {
     came_and_went(&Place::new(), "");
 }
 
+#[test]
+fn instances_that_ended_are_counted_where_their_name_is_asked_for() {
+    let place = Place::new();
+    // It ends once a row has shown it.
+    let script = "cp /bin/sh mh-counted; ./mh-counted -c 'while [ ! -e stop ]; do :; done' & \
+                  timeout 60 $mh pstime -n 0 0.2 mh-counted | while read -r line; do \
+                  case $line in *./mh-counted*) : > stop;; '(ended)'*) echo \"$line\"; break;; esac; done; touch stop; wait";
+    let outcome = place.shell(script);
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert!(text.starts_with("(ended)        processes: mh-counted (1)"), "{text} {}", said(&outcome));
+}
+
 /// With the rights of one who administers networks, and with none.
 #[test]
 fn who_ended_is_named_by_the_accounting_of_tasks() {

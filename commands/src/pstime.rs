@@ -236,7 +236,7 @@ fn watch(
         divide(&mut interval, &earlier_calls, &later_calls);
         earlier_calls = later_calls;
         let usages = families.iter().map(|family| family.usage(&interval, &earlier, &later)).collect();
-        shower.interval(&chosen.content(&interval, usages, &later), &interval, &later)?;
+        shower.interval(&chosen.content(&interval, usages, &earlier, &later), &interval, &later)?;
         families.iter_mut().for_each(|family| family.follow(&later));
         departed.note(&earlier, &later);
         starving.note(&interval);
@@ -259,7 +259,7 @@ fn watch(
         starving.add_to(&mut whole, plan.idlers());
         divide(&mut whole, &first_calls, &earlier_calls);
         let usages = first_families.iter().map(|family| family.usage(&whole, &first, &earlier)).collect();
-        shower.average(&chosen.content(&whole, usages, &earlier), &whole, &earlier)?;
+        shower.average(&chosen.content(&whole, usages, &first, &earlier), &whole, &earlier)?;
     }
     Ok(if unseen.is_empty() { Outcome::Done } else { Outcome::Partial })
 }

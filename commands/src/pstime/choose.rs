@@ -6,9 +6,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::instruments::live::Output;
 use observe::family::Family;
-use observe::model::{Idlers, Interval, Usage};
+use observe::model::{EndedOne, EndedUsage, Idlers, Interval, Usage};
 use observe::row::{Grouping, Row, grouped, of_processes, of_threads, sort};
-use observe::sample::{ProcessSample, Sample};
+use observe::sample::{Identity, ProcessSample, Sample};
 use observe::source::accounts::Accounts;
 
 /// Those asked for that no sample has had.
@@ -31,6 +31,8 @@ pub struct Content {
     /// Where rows are threads: what their processes used and no row has, since its thread has ended. A little below zero where
     /// the processes were read before their threads.
     pub ended_threads_ns: Option<i64>,
+    /// Where somebody was asked for in particular: those of them that ended. With their children they are counted there.
+    pub ended: Option<EndedUsage>,
 }
 
 /// Who was asked for.
@@ -69,9 +71,11 @@ impl<'plan> Chosen<'plan> {
         }
     }
 
-    /// Takes those off of `unseen` that are there.
+    /// Takes those off of `unseen` that are there, or have ended since the sample before.
     pub fn note_seen(&self, unseen: &mut Unseen, sample: &Sample) {
-        unseen.pids.retain(|pid| sample.process(*pid).is_none());
+        let ended = || sample.endings.iter().flat_map(|endings| &endings.named);
+        unseen.pids.retain(|pid| sample.process(*pid).is_none() && !ended().any(|ending| ending.pid == *pid));
+        unseen.names.retain(|name| !ended().any(|ending| Identity::may_be_called(&ending.name, name)));
         let is_called = |process: &ProcessSample, name: &str| {
             process.identity.as_ref().is_some_and(|identity| identity.is_called(name))
         };
@@ -103,7 +107,7 @@ impl<'plan> Chosen<'plan> {
     }
 
     /// The rows of an interval, filtered, added up, sorted; `families` stand for processes where children are followed.
-    pub fn content(&self, interval: &Interval, families: Vec<Usage>, later: &Sample) -> Content {
+    pub fn content(&self, interval: &Interval, families: Vec<Usage>, earlier: &Sample, later: &Sample) -> Content {
         // The threads of one that was asked for may be thousands that did nothing: they are shown to who asks for them.
         let idlers = if self.plan.all { Idlers::Listed } else { Idlers::Counted };
         let rows = match (self.plan.children, self.plan.grouping) {
@@ -114,7 +118,18 @@ impl<'plan> Chosen<'plan> {
         let mut rows = grouped(rows, self.plan.grouping);
         sort(&mut rows, self.plan.order);
         let ended_threads_ns = self.plan.is_of_threads().then(|| self.of_ended_threads(interval, later, &rows));
-        Content { rows, ended_threads_ns }
+        let is_of_some = (self.plan.is_selective() || !self.users.is_empty()) && !self.plan.children;
+        let ended = is_of_some.then(|| EndedUsage::between(earlier, later, |one| self.is_ended_one(one)));
+        Content { rows, ended_threads_ns, ended }
+    }
+
+    /// LIMIT: whose process it was is known of those that were seen before.
+    fn is_ended_one(&self, one: &EndedOne<'_>) -> bool {
+        let is_called = || {
+            self.users.is_empty()
+                && one.name.is_some_and(|name| self.plan.names.iter().any(|typed| Identity::may_be_called(name, typed)))
+        };
+        one.seen.is_some_and(|process| self.is_one(process)) || is_called()
     }
 
     fn of_ended_threads(&self, interval: &Interval, later: &Sample, rows: &[Row]) -> i64 {

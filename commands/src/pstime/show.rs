@@ -172,6 +172,7 @@ impl<'plan> Shower<'plan> {
                 number(ended_ns as f64)
             ));
         }
+        text.push_str(&content.ended.as_ref().map(|ended| ended_chosen(ended, number)).unwrap_or_default());
         let machine = &interval.machine;
         let (Some(total_ns), Some(unaccounted_ns), true) =
             (machine.total_ns, machine.unaccounted_ns, self.is_of_everybody())
@@ -219,7 +220,7 @@ impl<'plan> Shower<'plan> {
             ended: interval.ended,
             machine: MachineUsage { unaccounted_ns, ..interval.machine },
             ended_threads_ns: content.ended_threads_ns,
-            endings: interval.endings.as_ref().filter(|_| self.is_of_everybody()),
+            endings: content.ended.as_ref().or(interval.endings.as_ref().filter(|_| self.is_of_everybody())),
             not_shown: NotShown::of(&content.rows, &shown),
             rows: shown
                 .into_iter()
@@ -254,22 +255,44 @@ const ENDED_NAMES_MAX: usize = 5;
 
 /// `  ended: cc1 (812) 6.101 %, sh (400) 5.020 %, 3 more names (7) 0.010 %`.
 fn ended_names(endings: &EndedUsage, number: impl Fn(f64) -> String) -> String {
-    let mut parts = Vec::new();
-    for name in endings.by_name.iter().take(ENDED_NAMES_MAX) {
-        let (count, shown) = (terminal::integer(name.count), terminal::printable(&name.name));
-        parts.push(format!("{shown} ({count}) {}", number(name.used_ns as f64)));
-    }
-    let rest = endings.by_name.get(ENDED_NAMES_MAX..).unwrap_or_default();
-    if !rest.is_empty() {
-        let sum = |of: fn(&EndedName) -> u64| rest.iter().map(of).fold(0, u64::saturating_add);
-        let (count, used_ns) = (terminal::integer(sum(|name| name.count)), sum(|name| name.used_ns));
-        let names = terminal::integer(rest.len() as u64);
-        parts.push(format!("{names} more names ({count}) {}", number(used_ns as f64)));
-    }
+    let mut parts = names_of_ended(endings, number);
     if endings.unnamed > 0 {
         parts.push(format!("too many to name ({} or more)", terminal::integer(endings.unnamed)));
     }
     if parts.is_empty() { String::new() } else { format!("  ended: {}\n", parts.join(", ")) }
+}
+
+/// `(ended)        processes: cc1 (812) 6.101 %`: of those that were asked for.
+fn ended_chosen(endings: &EndedUsage, number: impl Fn(f64) -> String) -> String {
+    let mut parts = names_of_ended(endings, number);
+    if endings.unnamed > 0 {
+        parts.push(format!("perhaps others ({} or more of any name)", terminal::integer(endings.unnamed)));
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    let is_known = endings.by_name.iter().all(|name| name.used_ns.is_some());
+    let unknown = if is_known { "" } else { "; tiers taskstats and BPF know what they used since they were last seen" };
+    format!("(ended)        processes: {}{unknown}\n", parts.join(", "))
+}
+
+/// `cc1 (812) 6.101 %` and so on.
+fn names_of_ended(endings: &EndedUsage, number: impl Fn(f64) -> String) -> Vec<String> {
+    let used =
+        |used_ns: Option<u64>| used_ns.map_or_else(String::new, |used_ns| format!(" {}", number(used_ns as f64)));
+    let part = |name: &EndedName| {
+        let (count, shown) = (terminal::integer(name.count), terminal::printable(&name.name));
+        format!("{shown} ({count}){}", used(name.used_ns))
+    };
+    let (first, rest) = endings.by_name.split_at(endings.by_name.len().min(ENDED_NAMES_MAX));
+    let mut parts: Vec<String> = first.iter().map(part).collect();
+    if !rest.is_empty() {
+        let count = rest.iter().map(|name| name.count).fold(0, u64::saturating_add);
+        let used_ns = rest.iter().map(|name| name.used_ns).reduce(|sum, more| Some(sum?.saturating_add(more?)));
+        let (names, count) = (terminal::integer(rest.len() as u64), terminal::integer(count));
+        parts.push(format!("{names} more names ({count}){}", used(used_ns.flatten())));
+    }
+    parts
 }
 
 /// What the threshold and the limit leave out.

@@ -1,7 +1,7 @@
 //! What happened between two samples: rates, births, deaths, and what nobody accounts for.
 //! Works on live and on recorded samples alike; reads nothing.
 
-use crate::sample::{CpuBasis, Endings, MachineSample, ProcessSample, Sample, ThreadSample, TotalBasis};
+use crate::sample::{CpuBasis, Endings, MachineSample, ProcessSample, Sample, ThreadName, ThreadSample, TotalBasis};
 use crate::sampler::FILE_TICK_NS;
 use crate::source::process_stat::{StatLine, State};
 use crate::source::words::text_of;
@@ -48,28 +48,71 @@ pub struct EndedName {
     pub name: String,
     /// How many.
     pub count: u64,
-    /// What they used in the interval and no row has.
-    pub used_ns: u64,
+    /// What they used in the interval and no row has; none where nobody noted it.
+    pub used_ns: Option<u64>,
+}
+
+/// A process that ended.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedOne<'a> {
+    /// Its number.
+    pub pid: u32,
+    /// Its name at its end, where that was noted.
+    pub name: Option<&'a ThreadName>,
+    /// What was known of it when it was last seen; none if it never was.
+    pub seen: Option<&'a ProcessSample>,
 }
 
 impl EndedUsage {
     fn of(endings: &Endings, earlier: &Sample, later: &Sample) -> Self {
-        let mut names: BTreeMap<&[u8], (u64, u64)> = BTreeMap::new();
+        Self::of_chosen(endings, earlier, later, |_| true)
+    }
+
+    /// Those among all that were noted that `is_chosen`.
+    fn of_chosen(
+        endings: &Endings,
+        earlier: &Sample,
+        later: &Sample,
+        is_chosen: impl Fn(&EndedOne<'_>) -> bool,
+    ) -> Self {
+        let mut names: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         let mut by_number = HashSet::new();
         for ending in &endings.named {
             let seen = [earlier, later].into_iter().filter_map(|sample| sample.process(ending.pid));
             // Where only the number is known, the first of that number that ended is the one that was seen.
             let is_first = ending.folder.is_none() && by_number.insert(ending.pid);
             let seen = seen.filter(|process| is_first || ending.folder == Some(process.folder));
-            let had_ns = seen.filter_map(|process| process.cpu.total_ns).max().unwrap_or(0);
-            let (count, used_ns) = names.entry(ending.name.bytes()).or_default();
+            let seen = seen.max_by_key(|process| process.cpu.total_ns);
+            if !is_chosen(&EndedOne { pid: ending.pid, name: Some(&ending.name), seen }) {
+                continue;
+            }
+            let had_ns = seen.and_then(|process| process.cpu.total_ns).unwrap_or(0);
+            let (count, used_ns) = names.entry(text_of(ending.name.bytes())).or_default();
             *count += 1;
             *used_ns = used_ns.saturating_add(ending.used_ns.saturating_sub(had_ns));
         }
-        let name = |(name, (count, used_ns)): (&[u8], _)| EndedName { name: text_of(name), count, used_ns };
+        let name = |(name, (count, used_ns))| EndedName { name, count, used_ns: Some(used_ns) };
         let mut by_name: Vec<EndedName> = names.into_iter().map(name).collect();
         by_name.sort_by_key(|name| std::cmp::Reverse(name.used_ns));
         Self { by_name, unnamed: endings.unnamed }
+    }
+
+    /// Those that ended between two samples and that `is_chosen`. Where nobody notes ends, they are those of the first sample that the
+    /// second does not have, and what they used since is not known.
+    pub fn between(earlier: &Sample, later: &Sample, is_chosen: impl Fn(&EndedOne<'_>) -> bool) -> Self {
+        if let Some(endings) = &later.endings {
+            return Self::of_chosen(endings, earlier, later, is_chosen);
+        }
+        let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+        for process in &earlier.processes {
+            let lives = later.process(process.pid).is_some_and(|now| is_same(process, now, earlier));
+            if !lives && is_chosen(&EndedOne { pid: process.pid, name: None, seen: Some(process) }) {
+                let name = process.identity.as_deref().map_or("", |identity| identity.name.as_str());
+                *names.entry(name).or_default() += 1;
+            }
+        }
+        let name = |(name, count): (&str, _)| EndedName { name: name.to_owned(), count, used_ns: None };
+        Self { by_name: names.into_iter().map(name).collect(), unnamed: 0 }
     }
 }
 
@@ -371,8 +414,9 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{CpuReading, Ending, MachineTotal, Span, ThreadName};
+    use crate::sample::{CpuReading, Ending, Identity, MachineTotal, Span};
     use crate::source::run_delay::RunDelay;
+    use std::sync::Arc;
 
     fn process(pid: u32, at_ns: u64, total_ns: u64) -> ProcessSample {
         let cpu = CpuReading { total_ns: Some(total_ns), ..CpuReading::default() };
@@ -433,17 +477,51 @@ mod tests {
         later.endings = Some(Endings { named, unnamed: 4 });
         let ended = interval(&earlier, &later).endings.expect("noted");
         let told: Vec<_> = ended.by_name.iter().map(|name| (name.name.as_str(), name.count, name.used_ns)).collect();
-        assert_eq!((told.as_slice(), ended.unnamed), (&[("\\xff", 1, 300), ("two", 3, 151), ("one", 1, 10)][..], 4));
+        assert_eq!(
+            (told.as_slice(), ended.unnamed),
+            (&[("\\xff", 1, Some(300)), ("two", 3, Some(151)), ("one", 1, Some(10))][..], 4)
+        );
         let mut departed = crate::departed::Departed::default();
         departed.note(&earlier, &later);
         let all = interval(&earlier, &departed.join(&later)).endings.expect("noted");
-        assert_eq!(all.by_name[1].used_ns, 51, "a row of an average has all that the second used");
+        assert_eq!(all.by_name[1].used_ns, Some(51), "a row of an average has all that the second used");
         assert_eq!(interval(&earlier, &earlier).endings, None);
         // 2 again, and somebody else with its number.
         let numbers_alone = |used_ns| Ending { folder: None, ..ending(2, 2, b"two", used_ns) };
         later.endings = Some(Endings { named: vec![numbers_alone(107), numbers_alone(50)], unnamed: 0 });
         let ended = interval(&earlier, &later).endings.expect("noted");
-        assert_eq!(ended.by_name[0].used_ns, 150);
+        assert_eq!(ended.by_name[0].used_ns, Some(150));
+    }
+
+    #[test]
+    fn of_those_that_ended_the_chosen_ones_are_counted() {
+        let named = |mut process: ProcessSample, name: &str| {
+            process.identity = Some(Arc::new(Identity { name: name.to_owned(), ..Identity::default() }));
+            process
+        };
+        let [one, two] = [named(process(1, 10 * S, 5), "work"), named(process(2, 10 * S, 7), "work")];
+        let earlier = sample(10 * S, 0, vec![one, two, named(process(3, 10 * S, 0), "other")]);
+        let mut later = sample(11 * S, 1000, vec![named(process(2, 11 * S, 8), "work")]);
+        let told = |later: &Sample| {
+            let is_work = |one: &EndedOne<'_>| {
+                let seen = one.seen.and_then(|seen| seen.identity.as_deref()).is_some_and(|who| who.is_called("work"));
+                seen || one.name.is_some_and(|name| name.bytes() == b"work")
+            };
+            let ended = EndedUsage::between(&earlier, later, is_work).by_name;
+            ended.into_iter().map(|ended| (ended.name, ended.count, ended.used_ns)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&later), [("work".to_owned(), 1, None)], "nobody noted what it used since");
+        let ending = |pid, name: &[u8], used_ns| Ending {
+            pid,
+            folder: Some(u64::from(pid)),
+            name: ThreadName::new(name),
+            used_ns,
+        };
+        // Two came and went.
+        let named =
+            vec![ending(1, b"work", 60), ending(3, b"other", 9), ending(4, b"work", 30), ending(5, b"other", 1)];
+        later.endings = Some(Endings { named, unnamed: 0 });
+        assert_eq!(told(&later), [("work".to_owned(), 2, Some(55 + 30))]);
     }
 
     #[test]

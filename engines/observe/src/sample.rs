@@ -194,6 +194,14 @@ impl Identity {
         let file = program.rsplit('/').next().unwrap_or_default();
         self.name == typed || file == typed || program == typed
     }
+
+    /// The same of a process that only its short name is known of: the file's name, as far as the kernel keeps it.
+    pub fn may_be_called(short_name: &ThreadName, typed: &str) -> bool {
+        let file = typed.rsplit('/').next().unwrap_or_default();
+        let kept = |name: &str| crate::source::words::text_of(&name.as_bytes()[..name.len().min(SHORT_NAME_BYTES)]);
+        let name = short_name.text();
+        name == typed || name == kept(file)
+    }
 }
 
 /// One thread.
@@ -222,6 +230,9 @@ pub struct Seen {
     /// It waited and took no signal: for a disk, mostly.
     pub uninterruptible: u32,
 }
+
+/// What the kernel keeps of a program's name.
+const SHORT_NAME_BYTES: usize = 15;
 
 /// LIMIT: the kernel keeps 15 bytes of a thread's name, which are 60 letters where none of them is text; the longer ones of its own
 /// workers are cut.
@@ -310,6 +321,11 @@ mod tests {
         for name in ["mysqld", "mysqld-8", "/usr/sbin/mysqld-8"] {
             assert!(identity.is_called(name), "{name}");
         }
+        let short = ThreadName::new(b"a-name-of-15-by");
+        for name in ["a-name-of-15-by", "a-name-of-15-bytes-and-more", "/bin/a-name-of-15-bytes"] {
+            assert!(Identity::may_be_called(&short, name), "{name}");
+        }
+        assert!(!Identity::may_be_called(&short, "a-name-of-15") && !Identity::may_be_called(&short, ""));
         assert!(!identity.is_called("mysql") && !identity.is_called("--x"));
         assert_eq!(Identity { name: "kworker".into(), ..Identity::default() }.shown(), "[kworker]");
     }
