@@ -7,6 +7,7 @@ mod postgres;
 
 use crate::place::{Place, binary, said};
 use counted::{Counted, Worker};
+use std::process::Command;
 use testkit::program::{Outcome, Program, left_out};
 
 fn fit(arguments: &[&str]) -> Outcome {
@@ -68,6 +69,20 @@ fn one_more_postgres_backend_costs_what_it_says() {
     let truth = (group.bytes() - before) / more.len() as f64;
     assert_near(price, truth, "a backend of PostgreSQL");
     drop((sessions, more));
+}
+
+#[test]
+fn shared_memory_that_each_makes_for_itself_is_said_to_be_left_out() {
+    let Some(python) = Program::find("python3") else { return left_out("python3 is not installed") };
+    let mark = format!("#fit-shared-{}", std::process::id());
+    let made =
+        "import mmap,sys; m=mmap.mmap(-1,64<<20); m.write(b'x'*(64<<20)); print('ready',flush=True); sys.stdin.read()";
+    let script = format!("{made} {mark}");
+    let workers: Vec<Worker> =
+        (0..3).map(|_| Worker::start(Command::new(python.path()).args(["-c", &script]))).collect();
+    let outcome = fit(&["--comm", &workers[0].name(), "--args", &mark, "--time", "0.5"]);
+    let text = String::from_utf8(outcome.stdout_of_success()).expect("text");
+    assert!(text.contains("left out: 67.1 MB of shared memory that the middle one has alone;"), "{text}");
 }
 
 #[test]

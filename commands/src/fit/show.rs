@@ -18,6 +18,7 @@ pub fn as_text(answer: &Answer) -> String {
         text.push_str(&decision(answer, add));
     }
     writeln!(text, "assumes most of all: {}", assumption(answer.estimate.dominates)).expect("writing to a string");
+    text.push_str(&left_out(answer));
     write!(text, "\n{}", bounds_table(&answer.estimate.bounds)).expect("writing to a string");
     write!(text, "\n{}", instances_table(answer)).expect("writing to a string");
     let hidden_rows = answer.survey.instances.len().saturating_sub(ROWS_MAX);
@@ -65,7 +66,26 @@ fn decision(answer: &Answer, add: u64) -> String {
         (false, _, false) => "do not fit",
     };
     let add_bytes = (answer.estimate.each_bytes.middle * add as f64) as u64;
-    format!("{} more {verdict}: they would take {} of memory\n", integer(add), bytes(add_bytes))
+    let huge = answer.estimate.bounds.iter().find(|bound| bound.unit == Unit::HugeBytes);
+    let huge = huge.map(|bound| format!(" and {} of huge pages", bytes((bound.each * add as f64) as u64)));
+    let huge = huge.unwrap_or_default();
+    format!("{} more {verdict}: they would take {} of memory{huge}\n", integer(add), bytes(add_bytes))
+}
+
+/// LIMIT: less of the price than this is not worth a line: a page or two of shared memory has everybody.
+const LEFT_OUT_SHARE: f64 = 0.05;
+
+/// Memory that the answer does not count, though the next may need as much.
+fn left_out(answer: &Answer) -> String {
+    let (each, left_out) = (answer.estimate.each_bytes.middle, answer.estimate.left_out_bytes);
+    if left_out as f64 <= each * LEFT_OUT_SHARE {
+        return String::new();
+    }
+    let with = bytes((each as u64).saturating_add(left_out));
+    let left_out = bytes(left_out);
+    format!(
+        "left out: {left_out} of shared memory that the middle one has alone; if each of the next makes its own, it takes {with}\n"
+    )
 }
 
 fn assumption(dominates: Dominates) -> String {
@@ -108,7 +128,7 @@ fn bounds_table(bounds: &[Bound]) -> Table {
 
 fn quantity(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Bytes => bytes(value.max(0.0) as u64),
+        Unit::Bytes | Unit::HugeBytes => bytes(value.max(0.0) as u64),
         Unit::Cores => format!("{value:.3} cores"),
         Unit::Percent => format!("{value:.1} %"),
         Unit::Pieces if value.fract() == 0.0 => integer(value as u64),
@@ -117,13 +137,22 @@ fn quantity(value: f64, unit: Unit) -> String {
 }
 
 fn instances_table(answer: &Answer) -> Table {
-    let mut aligns = [Align::Right; 10];
+    let has_huge = answer.survey.instances.iter().any(|instance| instance.cost.huge_bytes > 0);
+    let mut headings = vec!["NAME", "PROCS", "HEAP", "STACK", "SWAP", "TABLES", "KERNEL", "EACH", "PS RSS", "CORES"];
+    if has_huge {
+        headings.push("HUGE");
+    }
+    let mut aligns = vec![Align::Right; headings.len()];
     aligns[0] = Align::Left;
     let mut table = Table::new(&aligns).indented(2);
-    table.row(["NAME", "PROCS", "HEAP", "STACK", "SWAP", "TABLES", "KERNEL", "EACH", "PS RSS", "CORES"]);
+    table.row(headings);
     let each = answer.estimate.each;
     for instance in answer.survey.instances.iter().take(ROWS_MAX) {
-        table.row(cells(instance));
+        let mut row = cells(instance).to_vec();
+        if has_huge {
+            row.push(bytes(instance.cost.huge_bytes));
+        }
+        table.row(row);
     }
     if answer.survey.instances.len() > 1 {
         let parts = [each.heap_bytes, each.stack_bytes, each.swap_bytes, each.tables_bytes, each.kernel_bytes];
@@ -196,14 +225,14 @@ pub fn as_json(answer: &Answer) -> String {
 /// One instance a line.
 pub fn as_csv(answer: &Answer) -> String {
     let mut text = "name,pid,processes,threads,heap_bytes,stack_bytes,swap_bytes,tables_bytes,kernel_bytes,each_bytes,\
-                    resident_bytes,cores,descriptors,tier\n"
+                    resident_bytes,cores,descriptors,tier,huge_bytes,own_shared_bytes\n"
         .to_owned();
     for instance in &answer.survey.instances {
         let cost = instance.cost;
         let or_nothing = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
         writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{},{},{},{:.6},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{:.6},{},{},{},{}",
             csv_field(&instance.name),
             or_nothing(instance.pid.map(u64::from)),
             instance.processes,
@@ -217,7 +246,9 @@ pub fn as_csv(answer: &Answer) -> String {
             instance.resident_bytes,
             instance.cores,
             or_nothing(instance.descriptors),
-            Tier::NoRights
+            Tier::NoRights,
+            cost.huge_bytes,
+            instance.own_shared_bytes
         )
         .expect("writing to a string");
     }
@@ -241,9 +272,35 @@ mod tests {
     }
 
     fn answered(names: &[&str], add: Option<u64>, show: fn(&Answer) -> String) -> String {
-        let survey = survey(names);
-        let estimate = estimate(&survey, Suppose::default()).expect("instances");
-        show(&Answer { what: "users".to_owned(), survey: &survey, estimate: &estimate, add })
+        answer_of(&survey(names), add, show)
+    }
+
+    fn answer_of(survey: &Survey, add: Option<u64>, show: fn(&Answer) -> String) -> String {
+        let estimate = estimate(survey, Suppose::default()).expect("instances");
+        show(&Answer { what: "users".to_owned(), survey, estimate: &estimate, add })
+    }
+
+    #[test]
+    fn huge_pages_have_a_column_and_shared_memory_of_its_own_is_said_to_be_left_out() {
+        let mut seen = survey(&["ann", "bob", "eve"]);
+        let plain = answer_of(&seen, Some(1), as_text);
+        assert!(!plain.contains("HUGE") && !plain.contains("huge") && !plain.contains("left out"), "{plain}");
+        seen.room.huge_bytes = Some(8000);
+        for instance in &mut seen.instances {
+            (instance.cost.huge_bytes, instance.own_shared_bytes) = (4000, 3000);
+        }
+        let text = answer_of(&seen, Some(3), as_text);
+        assert!(
+            text.starts_with("2 more users fit: the pool of huge pages binds, each takes 4 kB of 8 kB\n"),
+            "{text}"
+        );
+        assert!(text.contains("3 more do not fit: they would take 3 kB of memory and 12 kB of huge pages\n"), "{text}");
+        let left_out = "left out: 3 kB of shared memory that the middle one has alone; if each of the next makes its own, it takes 4 kB\n";
+        assert!(text.contains(left_out), "{text}");
+        assert!(text.contains("CORES  HUGE\n") && text.contains("4 kB\n"), "{text}");
+        assert!(
+            answer_of(&seen, None, as_csv).lines().nth(1).is_some_and(|line| line.ends_with(",no rights,4000,3000"))
+        );
     }
 
     #[test]

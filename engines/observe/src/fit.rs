@@ -24,7 +24,7 @@ pub enum Instances {
     Group(String),
 }
 
-/// Memory that one more would take, in bytes.
+/// Memory that one more would take, in bytes. Pages of the pool of huge pages are no part of the machine's memory that is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Anonymous memory of its own, less stacks: what programs call the heap, and all the like.
@@ -37,10 +37,12 @@ pub struct Cost {
     pub tables_bytes: u64,
     /// Kernel stacks, and the kernel's own records of threads and processes.
     pub kernel_bytes: u64,
+    /// Private pages of the pool of huge pages.
+    pub huge_bytes: u64,
 }
 
 impl Cost {
-    /// All of it.
+    /// All of it but for the pool's.
     pub fn total_bytes(&self) -> u64 {
         [self.heap_bytes, self.stack_bytes, self.swap_bytes, self.tables_bytes, self.kernel_bytes]
             .into_iter()
@@ -53,6 +55,7 @@ impl Cost {
         self.swap_bytes = self.swap_bytes.saturating_add(other.swap_bytes);
         self.tables_bytes = self.tables_bytes.saturating_add(other.tables_bytes);
         self.kernel_bytes = self.kernel_bytes.saturating_add(other.kernel_bytes);
+        self.huge_bytes = self.huge_bytes.saturating_add(other.huge_bytes);
     }
 }
 
@@ -70,6 +73,8 @@ pub struct Instance {
     pub threads: u64,
     /// What it has to itself.
     pub cost: Cost,
+    /// Shared memory that nobody else has: left out of what one more costs.
+    pub own_shared_bytes: u64,
     /// The sum of what `ps` calls its resident size, for contrast.
     pub resident_bytes: u64,
     /// CPU it used while it was watched, in cores.
@@ -89,6 +94,8 @@ pub struct Room {
     pub memory_total_bytes: u64,
     /// What new programs may have without swapping, as the kernel estimates.
     pub memory_available_bytes: u64,
+    /// What the pools of huge pages have left, all sizes together; none where there is no pool.
+    pub huge_bytes: Option<u64>,
     /// What the control groups of the instances still allow.
     pub group_memory_bytes: Option<u64>,
     /// CPUs that are switched on.

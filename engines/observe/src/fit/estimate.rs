@@ -53,6 +53,9 @@ pub struct Bound {
 pub enum Unit {
     /// Of memory.
     Bytes,
+    /// Of the pools of huge pages.
+    #[serde(rename = "bytes-of-huge-pages")]
+    HugeBytes,
     /// Of CPU.
     Cores,
     /// Tasks, files.
@@ -96,6 +99,8 @@ pub struct Estimate {
     pub each_bytes: Range,
     /// Of which the middle one has these parts.
     pub each: Cost,
+    /// Shared memory that the middle one has alone: no part of what one more takes, as nobody knows whether the next make theirs.
+    pub left_out_bytes: u64,
     /// All limits, the tightest first.
     pub bounds: Vec<Bound>,
     /// How many more fit, by all limits; none when nothing bounds them.
@@ -118,7 +123,15 @@ pub fn estimate(survey: &Survey, suppose: Suppose) -> Option<Estimate> {
     bounds.extend(other_bounds(survey));
     bounds.sort_by_key(|bound| bound.fits.unwrap_or(u64::MAX));
     let (fits, may_bind) = range_of_all(&bounds, each_bytes);
-    Some(Estimate { dominates: dominates(survey, each_bytes, &bounds), each_bytes, each, bounds, fits, may_bind })
+    let dominates = dominates(survey, each_bytes, &bounds);
+    let left_out_bytes = left_out(survey);
+    Some(Estimate { each_bytes, each, left_out_bytes, bounds, fits, may_bind, dominates })
+}
+
+fn left_out(survey: &Survey) -> u64 {
+    let mut own: Vec<u64> = survey.instances.iter().map(|instance| instance.own_shared_bytes).collect();
+    own.sort_unstable();
+    own.get(own.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 /// The smallest of all limits, at each price of memory: where one more takes less of it, another limit may be met first.
@@ -180,6 +193,10 @@ fn other_bounds(survey: &Survey) -> Vec<Bound> {
     let cores = Some(cores_of_all / count).filter(|&cores| cores > IDLE_CORES).unwrap_or(0.0);
     let threads = survey.instances.iter().map(|instance| instance.threads as f64).sum::<f64>() / count;
     let mut bounds = Vec::new();
+    let huge_bytes = survey.instances.iter().map(|instance| instance.cost.huge_bytes as f64).sum::<f64>() / count;
+    if let Some(left) = room.huge_bytes.filter(|_| huge_bytes > 0.0) {
+        bounds.push(bound("the pool of huge pages", left as f64, huge_bytes, Unit::HugeBytes));
+    }
     if let Some(idle) = room.idle_cores {
         bounds.push(bound("CPU", idle, cores, Unit::Cores));
     }
@@ -299,6 +316,21 @@ mod tests {
         let found = estimate(&seen, Suppose::default()).expect("instances");
         assert_eq!((found.bounds[0].what.as_str(), found.bounds[0].fits), ("CPU", Some(2)));
         assert_eq!(found.dominates, Dominates::AsBusy);
+    }
+
+    #[test]
+    fn the_pool_of_huge_pages_is_a_limit_and_no_memory() {
+        let mut seen = survey(&[100, 100, 100]);
+        seen.room.huge_bytes = Some(5000);
+        let none = estimate(&seen, Suppose::default()).expect("instances");
+        assert!(none.bounds.iter().all(|bound| bound.unit != Unit::HugeBytes), "nobody has any");
+        seen.instances.iter_mut().for_each(|instance| instance.cost.huge_bytes = 1500);
+        seen.instances[1].own_shared_bytes = 70;
+        seen.instances[2].own_shared_bytes = 30;
+        let found = estimate(&seen, Suppose::default()).expect("instances");
+        assert_eq!((found.bounds[0].what.as_str(), found.bounds[0].fits), ("the pool of huge pages", Some(3)));
+        assert_eq!(found.fits.map(|fits| (fits.low, fits.middle, fits.high)), Some((3.0, 3.0, 3.0)));
+        assert_eq!((found.each_bytes.middle, found.left_out_bytes), (100.0, 30));
     }
 
     #[test]

@@ -40,6 +40,23 @@ pub fn memory(files: &mut Files) -> Option<(u64, u64, u64)> {
     Some((total, available, bytes(b"KernelStack:").unwrap_or(0)))
 }
 
+/// In KiB, the sizes of huge pages that Linux has on any machine: one pool each.
+const HUGE_PAGE_SIZES: [u64; 9] = [64, 1024, 2048, 16_384, 32_768, 524_288, 1_048_576, 2_097_152, 16_777_216];
+
+/// What the pools of huge pages in this folder (`/sys/kernel/mm/hugepages`) still have: free pages that are promised to nobody, and those that
+/// may be added. None where there is no pool.
+pub fn huge_pages_left(pools: &mut Files) -> Option<u64> {
+    let lefts = HUGE_PAGE_SIZES.iter().filter_map(|size| {
+        let mut count = |file: &str| number_in(pools, &format!("hugepages-{size}kB/{file}"));
+        let unpromised = count("free_hugepages")?.saturating_sub(count("resv_hugepages").unwrap_or(0));
+        // LIMIT: a page that is added is the machine's memory as well, which is not charged for it.
+        let may_be_added = count("nr_overcommit_hugepages").unwrap_or(0);
+        let addable = may_be_added.saturating_sub(count("surplus_hugepages").unwrap_or(0));
+        Some(unpromised.saturating_add(addable).saturating_mul(size.saturating_mul(1024)))
+    });
+    lefts.reduce(u64::saturating_add)
+}
+
 /// Share of the last ten seconds in which some task waited for memory, in percent.
 pub fn memory_pressure(files: &mut Files) -> Option<f64> {
     let text = files.read("pressure/memory").ok()?;

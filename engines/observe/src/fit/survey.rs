@@ -1,7 +1,7 @@
 //! Reads the host twice with some time between, and looks at pages meanwhile: at those of one process at a time, rotating over
 //! the instances, for a hundredth of a CPU at most. Whatever vanishes or may not be read is left out and counted.
 
-use super::limits::{self, files_left, memory_pressure, number_in, processes_max, threads_of_machine};
+use super::limits::{self, files_left, huge_pages_left, memory_pressure, number_in, processes_max, threads_of_machine};
 use super::patience::Patience;
 use super::{Cost, Instance, Instances, Room, Survey, TaskRoom};
 use crate::clocks::Clocks;
@@ -245,7 +245,7 @@ impl<'host> Surveyor<'host> {
         let kernel_stack_bytes =
             kernel_stacks_bytes.checked_div(threads).filter(|&bytes| bytes > 0).unwrap_or(KERNEL_STACK_BYTES);
         let per_thread_bytes = kernel_stack_bytes.saturating_add(THREAD_BYTES);
-        let own_share = self.own_share();
+        let shares = self.shares();
         let counted = self.processes.len().min(DESCRIPTORS_COUNTED_MAX);
         let mut entries = Vec::new();
         let mut kept = Vec::with_capacity(self.processes.len());
@@ -262,11 +262,14 @@ impl<'host> Surveyor<'host> {
                 .then(|| self.files.numbers_below(&format!("{}/fd", process.pid), &mut entries).ok())
                 .flatten()
                 .map(|()| entries.len() as u64);
-            let cost = cost_of(&process, &last, own_share, self.owner_of(&process.name), per_thread_bytes);
+            let owner = self.owner_of(&process.name);
+            let cost = cost_of(&process, &last, shares, owner, per_thread_bytes);
             let instance = &mut self.instances[process.instance];
             instance.processes += 1;
             instance.threads += last.threads;
             instance.cost.add(&cost);
+            let own_shared_bytes = own_shared_of(&process, &last, shares, owner);
+            instance.own_shared_bytes = instance.own_shared_bytes.saturating_add(own_shared_bytes);
             instance.resident_bytes = instance.resident_bytes.saturating_add(last.resident_bytes);
             if let Some((after, before)) = cpu_ns.filter(|_| watched_ns > 0) {
                 instance.cores += after.saturating_sub(before) as f64 / watched_ns as f64;
@@ -288,15 +291,22 @@ impl<'host> Surveyor<'host> {
         if self.are_wholes { Owner::Whole(sharers) } else { Owner::Process(sharers) }
     }
 
-    /// Which share of anonymous memory is the instances' own, by the processes that were looked at; 1 when none was.
-    fn own_share(&self) -> f64 {
-        let (mut own, mut all) = (0.0, 0.0);
+    /// By the processes that were looked at.
+    fn shares(&self) -> Shares {
+        let (mut anonymous, mut shared, mut huge) = ([0, 0], [0, 0], [0, 0]);
+        let add =
+            |sum: &mut [u64; 2], own: u64, all: u64| *sum = [sum[0].saturating_add(own), sum[1].saturating_add(all)];
         for process in &self.processes {
             let Some(detail) = process.detail else { continue };
-            own += detail.own_anonymous_bytes(self.owner_of(&process.name)) as f64;
-            all += detail.anonymous_bytes as f64;
+            let (owner, shared_bytes) = (self.owner_of(&process.name), process.first.shared_bytes);
+            add(&mut anonymous, detail.own_anonymous_bytes(owner), detail.anonymous_bytes);
+            add(&mut shared, detail.own_shared_bytes(owner, shared_bytes), shared_bytes);
+            add(&mut huge, detail.huge_bytes, detail.huge_bytes.saturating_add(detail.huge_shared_bytes));
         }
-        if all > 0.0 { own / all } else { 1.0 }
+        let share = |[own, all]: [u64; 2]| if all > 0 { own as f64 / all as f64 } else { 1.0 };
+        // Huge pages are shared more often than not: where nobody could look, they are taken to be there already.
+        let huge = if huge[1] > 0 { share(huge) } else { 0.0 };
+        Shares { anonymous: share(anonymous), shared: share(shared), huge }
     }
 
     fn room(&mut self, wanted: &Instances, before: &MachineTicks, after: &MachineTicks) -> Room {
@@ -314,6 +324,9 @@ impl<'host> Surveyor<'host> {
         Room {
             memory_total_bytes: total,
             memory_available_bytes: available,
+            huge_bytes: Files::open(self.host, Path::new("/sys/kernel/mm/hugepages"))
+                .ok()
+                .and_then(|mut pools| huge_pages_left(&mut pools)),
             group_memory_bytes: group_memory.and_then(|memory| memory.headroom_bytes),
             cpus,
             idle_cores: busy.map(|busy| f64::from(cpus) * (1.0 - busy)),
@@ -358,16 +371,28 @@ impl<'host> Surveyor<'host> {
     }
 }
 
+/// Which share of memory of a kind is the instances' own.
+#[derive(Clone, Copy)]
+struct Shares {
+    anonymous: f64,
+    shared: f64,
+    huge: f64,
+}
+
 /// What a process has to itself.
-fn cost_of(process: &Process, last: &MemoryStatus, share: f64, owner: Owner, per_thread_bytes: u64) -> Cost {
-    let (anonymous_bytes, swap_bytes) = match process.detail {
+fn cost_of(process: &Process, last: &MemoryStatus, shares: Shares, owner: Owner, per_thread_bytes: u64) -> Cost {
+    let (anonymous_bytes, swap_bytes, huge_bytes) = match process.detail {
         // The moment of the look is over; what has come since counts in the same proportion.
         Some(detail) => {
             let own = detail.own_anonymous_bytes(owner) as f64;
-            let share = if detail.anonymous_bytes == 0 { share } else { own / detail.anonymous_bytes as f64 };
-            (portion(last.anonymous_bytes, share).saturating_add(detail.huge_bytes), detail.swap_share_bytes)
+            let share =
+                if detail.anonymous_bytes == 0 { shares.anonymous } else { own / detail.anonymous_bytes as f64 };
+            (portion(last.anonymous_bytes, share), detail.swap_share_bytes, detail.huge_bytes)
         }
-        None => (portion(last.anonymous_bytes, share), last.swap_bytes),
+        None => {
+            let huge_bytes = portion(last.huge_bytes, shares.huge);
+            (portion(last.anonymous_bytes, shares.anonymous), last.swap_bytes, huge_bytes)
+        }
     };
     let stack_bytes = last.stack_bytes.min(anonymous_bytes);
     Cost {
@@ -376,6 +401,15 @@ fn cost_of(process: &Process, last: &MemoryStatus, share: f64, owner: Owner, per
         swap_bytes,
         tables_bytes: last.tables_bytes,
         kernel_bytes: last.threads.saturating_mul(per_thread_bytes).saturating_add(PROCESS_BYTES),
+        huge_bytes,
+    }
+}
+
+/// Shared memory that nobody else has.
+fn own_shared_of(process: &Process, last: &MemoryStatus, shares: Shares, owner: Owner) -> u64 {
+    match process.detail {
+        Some(detail) => detail.own_shared_bytes(owner, process.first.shared_bytes),
+        None => portion(last.shared_bytes, shares.shared),
     }
 }
 
@@ -494,6 +528,34 @@ mod tests {
         let exclusive = |instance: &Instance| instance.cost.heap_bytes + instance.cost.stack_bytes;
         assert_eq!(exclusive(&seen.instances[0]), exclusive(&seen.instances[1]));
         assert!(exclusive(&seen.instances[0]) <= 40 << 10);
+    }
+
+    #[test]
+    fn huge_pages_are_the_pools_and_shared_memory_of_its_own_is_told() {
+        let fake = FakeHost::new();
+        for pid in [10, 11, 12] {
+            let status = "Name:\tvm\nUid:\t1\t1\t1\t1\nVmRSS:\t 1000 kB\nRssAnon:\t 100 kB\nRssShmem:\t 900 kB\n\
+                          HugetlbPages:\t 6144 kB\nThreads:\t1\n";
+            fake.file(&format!("/proc/{pid}/status"), status);
+        }
+        // 12 cannot be looked at, and is taken to be like the others.
+        for pid in [10, 11] {
+            let text = "0-1 ---p 00000000 00:00 0 [rollup]\nPss_Anon: 100 kB\nPss_Shmem: 900 kB\nPrivate_Dirty: 1000 kB\n\
+                        Anonymous: 100 kB\nShared_Hugetlb: 2048 kB\nPrivate_Hugetlb: 4096 kB\n";
+            fake.file(&format!("/proc/{pid}/smaps_rollup"), text);
+        }
+        let without = survey_with(&fake, &named("vm"), || {});
+        assert_eq!(without.room.huge_bytes, None);
+        for (file, pages) in [("free", 9), ("resv", 2), ("nr_overcommit", 3), ("surplus", 1)] {
+            fake.file(&format!("/sys/kernel/mm/hugepages/hugepages-2048kB/{file}_hugepages"), format!("{pages}\n"));
+        }
+        fake.file("/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages", "0\n");
+        let seen = survey_with(&fake, &named("vm"), || {});
+        assert_eq!(seen.room.huge_bytes, Some((9 - 2 + 3 - 1) * (2 << 20)));
+        for instance in &seen.instances {
+            assert_eq!((instance.cost.huge_bytes, instance.own_shared_bytes), (4 << 20, 900 << 10));
+            assert_eq!(instance.cost.heap_bytes + instance.cost.stack_bytes, 100 << 10, "memory has none of it");
+        }
     }
 
     #[test]

@@ -15,8 +15,12 @@ pub struct MemoryMap {
     pub anonymous_share_bytes: Option<u64>,
     /// Swapped out, shared swap divided by those who share it.
     pub swap_share_bytes: u64,
-    /// Private huge pages, which the other sums leave out.
+    /// Shared memory, each page divided by those who map it. Linux 5.3.
+    pub shared_share_bytes: Option<u64>,
+    /// Private pages of the pool of huge pages, which the other sums leave out.
     pub huge_bytes: u64,
+    /// Those of them that others map, too.
+    pub huge_shared_bytes: u64,
 }
 
 /// Reads the file's text; none for what is no such file.
@@ -36,6 +40,8 @@ pub fn parse(text: &[u8]) -> Option<MemoryMap> {
             }
             b"Pss_Anon:" => map.anonymous_share_bytes = Some(bytes),
             b"SwapPss:" => map.swap_share_bytes = bytes,
+            b"Pss_Shmem:" => map.shared_share_bytes = Some(bytes),
+            b"Shared_Hugetlb:" => map.huge_shared_bytes = bytes,
             b"Private_Hugetlb:" => map.huge_bytes = bytes,
             _ => {}
         }
@@ -63,6 +69,15 @@ impl MemoryMap {
         }
     }
 
+    /// Shared memory that `owner` has by this process and nobody else has, of `all_bytes` that it maps.
+    pub fn own_shared_bytes(&self, owner: Owner, all_bytes: u64) -> u64 {
+        match (owner, self.shared_share_bytes) {
+            (_, None) => all_bytes,
+            (Owner::Whole(_), Some(divided)) => divided.min(all_bytes),
+            (Owner::Process(sharers), Some(divided)) => exclusive(all_bytes, divided, self.private_bytes, sharers),
+        }
+    }
+
     /// COMPAT: kernels before 5.4 do not divide anonymous memory by who shares it.
     fn divided_by_itself(&self, sharers: usize) -> u64 {
         let private = self.private_bytes.min(self.anonymous_bytes);
@@ -70,20 +85,27 @@ impl MemoryMap {
     }
 
     /// Anonymous memory that would be free if the process ended, where `sharers` processes share what is shared.
-    ///
-    /// With `A` anonymous, `S` of it shared by `k`, the divided sum is `A - S + S / k`, which gives `S`. More than is
-    /// mapped once or stands in the divided sum it cannot be; less than `2 * divided - A` neither, since pages are shared by two
-    /// at least.
     fn exclusive_anonymous_bytes(&self, sharers: usize) -> u64 {
-        let most = self.private_bytes.min(self.anonymous_bytes);
-        let Some(divided) = self.anonymous_share_bytes else { return most };
-        let most = most.min(divided);
-        let least = divided.saturating_mul(2).saturating_sub(self.anonymous_bytes).min(most);
-        let sharers = sharers.max(2) as u64;
-        let given_away = self.anonymous_bytes.saturating_sub(divided);
-        let shared = given_away.saturating_mul(sharers) / (sharers - 1);
-        self.anonymous_bytes.saturating_sub(shared).clamp(least, most)
+        match self.anonymous_share_bytes {
+            None => self.private_bytes.min(self.anonymous_bytes),
+            Some(divided) => exclusive(self.anonymous_bytes, divided, self.private_bytes, sharers),
+        }
     }
+}
+
+/// What would be free if the process ended, of memory of one kind: `all` that it maps, each page `divided` by those who map it, where `sharers`
+/// processes share what is shared and no more than `private` of any kind is mapped once.
+///
+/// With `S` of `all` shared by `k`, the divided sum is `all - S + S / k`, which gives `S`. More than is
+/// mapped once or stands in the divided sum it cannot be; less than `2 * divided - all` neither, since pages are shared by two
+/// at least.
+fn exclusive(all: u64, divided: u64, private: u64, sharers: usize) -> u64 {
+    let most = private.min(all).min(divided);
+    let least = divided.saturating_mul(2).saturating_sub(all).min(most);
+    let sharers = sharers.max(2) as u64;
+    let given_away = all.saturating_sub(divided);
+    let shared = given_away.saturating_mul(sharers) / (sharers - 1);
+    all.saturating_sub(shared).clamp(least, most)
 }
 
 #[cfg(test)]
@@ -123,6 +145,13 @@ mod tests {
         assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(Owner::Whole(4)), 35);
         assert_eq!(map(30, 50, None).own_anonymous_bytes(Owner::Whole(4)), 35, "a kernel that does not divide");
         assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(Owner::Process(4)), 30);
+        // Shared memory: 40 made for itself, 60 that a hundred map; of a whole all that it has a part in.
+        let shared = MemoryMap { private_bytes: 90, shared_share_bytes: Some(40), ..MemoryMap::default() };
+        assert_eq!(shared.own_shared_bytes(Owner::Process(100), 40), 40);
+        let parts = MemoryMap { private_bytes: 5000, shared_share_bytes: Some(4060), ..MemoryMap::default() };
+        assert_eq!(parts.own_shared_bytes(Owner::Process(100), 10_000), 4000);
+        assert_eq!(parts.own_shared_bytes(Owner::Whole(100), 10_000), 4060);
+        assert_eq!(map(1000, 50, None).own_shared_bytes(Owner::Process(2), 7), 7, "nobody knows better");
         // Nonsense stays in range.
         assert_eq!(map(0, 10, Some(99)).exclusive_anonymous_bytes(0), 0);
         assert!(map(u64::MAX, u64::MAX, Some(u64::MAX)).exclusive_anonymous_bytes(2) > 0);

@@ -10,6 +10,10 @@ pub struct MemoryStatus {
     pub resident_bytes: u64,
     /// Anonymous pages in memory.
     pub anonymous_bytes: u64,
+    /// Pages of shared memory, private or not, in memory.
+    pub shared_bytes: u64,
+    /// Pages of the pool of huge pages, which the other sums leave out; private or not.
+    pub huge_bytes: u64,
     /// Swapped out.
     pub swap_bytes: u64,
     /// Page tables.
@@ -35,6 +39,8 @@ pub fn parse(text: &[u8]) -> Option<MemoryStatus> {
                 has_memory = true;
             }
             b"RssAnon:" => status.anonymous_bytes = bytes,
+            b"RssShmem:" => status.shared_bytes = bytes,
+            b"HugetlbPages:" => status.huge_bytes = bytes,
             b"VmSwap:" => status.swap_bytes = bytes,
             b"VmPTE:" => status.tables_bytes = bytes,
             b"VmStk:" => status.stack_bytes = bytes,
@@ -51,10 +57,11 @@ mod tests {
 
     #[test]
     fn programs_have_memory_and_kernel_threads_have_none() {
-        let text = b"Name:\tx\nVmStk:\t 132 kB\nVmPTE:\t 48 kB\nVmSwap:\t 4 kB\nVmRSS:\t 100 kB\nRssAnon:\t 40 kB\nThreads:\t3\n";
+        let text = b"Name:\tx\nVmStk:\t 132 kB\nVmPTE:\t 48 kB\nVmSwap:\t 4 kB\nVmRSS:\t 100 kB\nRssAnon:\t 40 kB\nRssShmem:\t 7 kB\nHugetlbPages:\t 2048 kB\nThreads:\t3\n";
         let status = parse(text).expect("a program");
         assert_eq!((status.resident_bytes, status.anonymous_bytes, status.swap_bytes), (100 << 10, 40 << 10, 4 << 10));
         assert_eq!((status.tables_bytes, status.stack_bytes, status.threads), (48 << 10, 132 << 10, 3));
+        assert_eq!((status.shared_bytes, status.huge_bytes), (7 << 10, 2 << 20));
         assert_eq!(parse(b"Name:\tkthreadd\nThreads:\t1\n"), None);
         assert_eq!(parse(b""), None);
     }
