@@ -24,14 +24,15 @@ mod typical;
 use crate::admission::Need;
 use crate::classes::Class;
 use crate::halt::{Counts, Halt};
+use crate::intake::{InputFault, Intake, Reading};
 use crate::joblog::Joblog;
 use crate::journal::{Done, Journal};
 use crate::key::{Key, Keys};
-use crate::list::Item;
 use crate::made::{Made, Mark};
 use crate::measures::{Measures, WaitClocks};
 use crate::output::{Capture, Outlet};
-use crate::queue::{Pending, Queue};
+use crate::poll::{Poll, token};
+use crate::queue::Pending;
 use crate::results::OutputFiles;
 use crate::staff::{Crew, Staff};
 use crate::start::Programs;
@@ -40,7 +41,7 @@ use crew::budget::Lease;
 use crew::jobserver::{Server, SlotBooks};
 use machine::Host;
 use questions::Questions;
-use rustix::event::epoll;
+use rustix::event::epoll::EventFlags;
 use rustix::process::Pid;
 use starters::{Mover, Shared, Starters};
 use std::collections::HashMap;
@@ -220,9 +221,7 @@ struct Runner<'a> {
     options: Options,
     around: Surroundings<'a>,
     observer: &'a mut dyn Observer,
-    source: Source,
-    input: Input,
-    queue: Queue,
+    intake: Intake,
     staff: Staff,
     slots: Vec<Option<Running>>,
     slot_of: HashMap<Pid, usize>,
@@ -231,7 +230,7 @@ struct Runner<'a> {
     memory: memory::Memory,
     recollection: recollection::Recollection,
     running: usize,
-    epoll: Arc<OwnedFd>,
+    poll: Poll,
     starters: Starters,
     loop_is: LoopState,
     /// A job can only be started by the loop.
@@ -313,30 +312,7 @@ struct Chains {
     barriers: u64,
 }
 
-/// How the list is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Input {
-    /// Reading never waits.
-    Plain,
-    /// Epoll tells; it is asked only while there is room.
-    Watched,
-    Unwatched,
-    Ended,
-}
-
-/// Whose event it is.
-mod token {
-    pub const SIGNALS: u64 = 0;
-    pub const INPUT: u64 = 1;
-    pub const HANDS: u64 = 2;
-    pub const OUTLETS: u64 = 3;
-    /// Behind both outlets.
-    pub const ANSWER: u64 = 5;
-    /// Above: slot + 1 in the upper half, below it a generation and the stream.
-    pub const JOBS: u64 = 1 << 32;
-}
-
-/// Bytes of the list read at once.
+/// Bytes of an output read at once.
 const READ_BYTES: usize = 64 << 10;
 
 /// Runs a list with hands from `lease`.
@@ -381,13 +357,10 @@ impl<'a> Runner<'a> {
         staff: Staff,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, SetupFault> {
-        let epoll = Arc::new(epoll::create(epoll::CreateFlags::CLOEXEC)?);
-        let watch =
-            |descriptor, token| epoll::add(&epoll, descriptor, epoll::EventData::new_u64(token), epoll::EventFlags::IN);
-        epoll::add(&epoll, around.signals.as_fd(), epoll::EventData::new_u64(token::SIGNALS), SIGNAL_FLAGS)?;
-        watch(staff.bell(), token::HANDS)?;
+        let poll = Poll::new()?;
+        poll.watch(around.signals, token::SIGNALS, SIGNAL_FLAGS)?;
+        poll.watch(staff.bell(), token::HANDS, EventFlags::IN)?;
         let outlets = [Outlet::new(around.streams[0].as_fd())?, Outlet::new(around.streams[1].as_fd())?];
-        let input = if source.descriptor().is_some() { Input::Unwatched } else { Input::Plain };
         let mut spawner = Spawner::new(around.signals, options.environment.clone());
         let slots_thread = options.slots.as_ref().map(|slots| serve_slots(slots, &mut spawner)).transpose()?;
         let nothing = Arc::new(std::fs::File::options().read(true).write(true).open("/dev/null")?.into());
@@ -407,7 +380,7 @@ impl<'a> Runner<'a> {
             is_left_to_loop: false,
             signals_rest_until: None,
             rest_is_due: false,
-            queue: Queue::default(),
+            intake: Intake::new(source, poll.clone(), options.queue_max),
             outlet_is_watched: [false; 2],
             outlet_goes_on: [false; 2],
             streams_are_one: are_one(&around.streams)?,
@@ -442,10 +415,8 @@ impl<'a> Runner<'a> {
             options,
             around,
             observer,
-            source,
-            input,
             staff,
-            epoll,
+            poll,
             outlets,
             spawner,
             programs,
@@ -454,14 +425,18 @@ impl<'a> Runner<'a> {
     }
 
     fn is_done(&self) -> bool {
-        let no_more = self.stop > Stop::No || (self.input == Input::Ended && self.queue.jobs() == 0);
+        let no_more = self.stop > Stop::No || (self.intake.has_ended() && self.intake.queue.jobs() == 0);
         no_more && self.running == 0 && self.outlets.iter().all(Outlet::is_empty)
     }
 
     fn take_event(&mut self, token: u64) {
         match token {
             token::SIGNALS => self.take_signals(),
-            token::INPUT => self.read_stream_once(),
+            token::INPUT => {
+                if let Err(fault) = self.intake.read_once() {
+                    self.report_input(&fault);
+                }
+            }
             token::HANDS => self.staff.collect(),
             token::ANSWER => self.take_answer(),
             token if token < token::JOBS => {}
@@ -469,68 +444,25 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Reads while there is room and reading does not wait.
+    /// Reads while there is room, but not while a question is open: its answer may come from the same terminal.
     fn read_list(&mut self) {
-        while self.stop == Stop::No
-            && self.input != Input::Ended
-            && self.queue.jobs() < self.options.queue_max
-            && !self.questions.is_any_open()
-        {
-            match self.source.next_item() {
-                Ok(Some(Item::Job(spec))) => {
-                    self.around.tally.read.fetch_add(1, Ordering::Relaxed);
-                    let since_ns = self.slept_from.duration_since(self.begun).as_nanos() as u64;
-                    self.queue.push(spec, since_ns);
-                    // It may be small enough to pass those that wait for memory.
-                    self.memory.is_blocked = false;
-                }
-                Ok(Some(Item::Barrier)) => self.queue.push_barrier(),
-                Ok(None) if self.source.is_exhausted() => self.end_input(),
-                Ok(None) if self.input == Input::Plain => self.read_stream_once(),
-                Ok(None) => return self.watch_input(),
-                Err(fault) => {
-                    self.ran.is_incomplete = true;
-                    self.observer.tell(&Event::BadLine(&fault));
-                    self.end_input();
-                }
-            }
+        if self.stop > Stop::No || self.questions.is_any_open() {
+            return self.intake.pause();
         }
-        self.unwatch_input();
+        let now_ns = self.slept_from.duration_since(self.begun).as_nanos() as u64;
+        let Reading { jobs, faults } = self.intake.read(now_ns);
+        self.around.tally.read.fetch_add(jobs, Ordering::Relaxed);
+        // One of them may be small enough to pass those that wait for memory.
+        self.memory.is_blocked &= jobs == 0;
+        faults.iter().for_each(|fault| self.report_input(fault));
     }
 
-    fn end_input(&mut self) {
-        self.unwatch_input();
-        self.input = Input::Ended;
-    }
-
-    fn watch_input(&mut self) {
-        let Some(input) = self.source.descriptor() else { return };
-        if self.input != Input::Unwatched {
-            return;
-        }
-        let data = epoll::EventData::new_u64(token::INPUT);
-        self.input = match epoll::add(&self.epoll, input, data, epoll::EventFlags::IN) {
-            Ok(()) => Input::Watched,
-            // Files cannot be watched, and need not be.
-            Err(_) => Input::Plain,
-        };
-        if self.input == Input::Plain {
-            self.read_list();
-        }
-    }
-
-    fn unwatch_input(&mut self) {
-        if let (Input::Watched, Some(input)) = (self.input, self.source.descriptor()) {
-            let _it_was_watched = epoll::delete(&self.epoll, input);
-            self.input = Input::Unwatched;
-        }
-    }
-
-    fn read_stream_once(&mut self) {
-        if let Err(error) = self.source.read_once(&mut self.scratch) {
-            self.ran.is_incomplete = true;
-            self.observer.tell(&Event::BadInput(&error));
-        }
+    fn report_input(&mut self, fault: &InputFault) {
+        self.ran.is_incomplete = true;
+        self.observer.tell(&match fault {
+            InputFault::Line(fault) => Event::BadLine(fault),
+            InputFault::Read(error) => Event::BadInput(error),
+        });
     }
 
     fn account(&mut self, now: Instant) {
@@ -560,7 +492,7 @@ impl<'a> Runner<'a> {
         if self.running == 0 && !self.outlets.iter().all(Outlet::is_empty) {
             return Cause::Output;
         }
-        match (self.queue.jobs() > 0, self.input == Input::Ended) {
+        match (self.intake.queue.jobs() > 0, self.intake.has_ended()) {
             _ if all_at_work => Cause::Hands,
             (true, _) if self.is_backed_up() => Cause::Output,
             (true, _) if self.memory.is_blocked => Cause::Memory,
@@ -589,7 +521,7 @@ impl<'a> Runner<'a> {
             [self.around.journal.as_ref().map(Journal::finish), self.around.joblog.as_ref().map(Joblog::finish)];
         let failed: Vec<io::Error> = finished.into_iter().flatten().filter_map(Result::err).collect();
         self.books_failed(&failed);
-        self.ran.dropped += self.queue.clear().len() as u64;
+        self.ran.dropped += self.intake.queue.clear().len() as u64;
         if let Some(slots) = &self.options.slots {
             self.ran.slots = slots.close();
         }

@@ -93,10 +93,9 @@ impl Runner<'_> {
             return;
         }
         self.stop = stop;
-        let numbers = self.queue.clear();
+        let numbers = self.intake.stop();
         let dropped = numbers.len();
         self.ran.dropped += dropped as u64;
-        self.end_input();
         if stop == Stop::Now {
             let now = Instant::now();
             for running in self.slots.iter_mut().flatten() {

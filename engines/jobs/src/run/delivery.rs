@@ -1,10 +1,11 @@
 //! Delivery: outputs of jobs in their order, passed on as the reader takes them. A job's end is written down when all of its output has been
 //! passed on and not before: whatever kills this process, an output that nobody got is that of a job which `--resume` runs again.
 
-use super::{Event, JobEnd, Moment, Order, OutputManner, Runner, Running, Stop, token};
+use super::{Event, JobEnd, Moment, Order, OutputManner, Runner, Running, Stop};
 use crate::journal::Outcome;
 use crate::output::{Outlet, Part, Passed, Weight};
-use rustix::event::epoll;
+use crate::poll::token;
+use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use std::collections::{BTreeMap, VecDeque};
@@ -260,12 +261,12 @@ impl Runner<'_> {
         }
         self.outlet_is_watched[number] = wanted;
         let descriptor = self.outlets[number].descriptor();
-        let data = epoll::EventData::new_u64(token::OUTLETS + number as u64);
-        let done = match wanted {
-            true => epoll::add(&self.epoll, descriptor, data, epoll::EventFlags::OUT),
-            false => epoll::delete(&self.epoll, descriptor),
+        self.outlet_goes_on[number] = if wanted {
+            self.poll.watch(descriptor, token::OUTLETS + number as u64, EventFlags::OUT) == Err(Errno::PERM)
+        } else {
+            self.poll.forget(descriptor);
+            false
         };
-        self.outlet_goes_on[number] = wanted && done == Err(Errno::PERM);
     }
 
     /// Writes down the ends of jobs whose outputs have been delivered, or never will be.

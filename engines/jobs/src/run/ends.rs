@@ -13,7 +13,6 @@ use crate::queue::Pending;
 use crate::spec::Spec;
 use crate::staff::Crew;
 use crate::tree::Spent;
-use rustix::event::epoll;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -98,7 +97,7 @@ impl Runner<'_> {
             false => (capture.take_in(&mut self.scratch, tag, &self.options.spill_folder), Vec::new()),
         };
         if flow == Flow::Ended {
-            let _it_was_watched = epoll::delete(&self.epoll, capture.pipe());
+            self.poll.forget(capture.pipe());
         }
         self.pass_lines_on(slot, stream, lines);
     }
@@ -145,7 +144,7 @@ impl Runner<'_> {
             self.write_end(&running, &end);
             let since_ns = self.begun.elapsed().as_nanos() as u64;
             let pending = running.pending;
-            self.queue.try_again(Pending { failures: pending.failures + 1, since_ns, ..pending });
+            self.intake.queue.try_again(Pending { failures: pending.failures + 1, since_ns, ..pending });
             return;
         }
         self.conclude(running, &end, parts);
@@ -212,7 +211,7 @@ impl Runner<'_> {
             let Some(mut capture) = capture.take() else { continue };
             if !capture.is_held_open() {
                 // Copies of its other end that a child has which is being started would go on ringing.
-                let _it_may_have_ended = epoll::delete(&self.epoll, capture.pipe());
+                self.poll.forget(capture.pipe());
             }
             capture.drain(&mut self.scratch, running.tag.as_deref(), &self.options.spill_folder);
             let (kept, printed, lost) = capture.finish();
@@ -286,10 +285,10 @@ impl Runner<'_> {
     /// Notes how a named job came out, for those that wait for it.
     pub(super) fn settle(&mut self, pending: &Pending, is_success: bool, chain: Chain) {
         self.made.remove(&pending.spec.number);
-        self.source.job_ended(pending.spec.number, is_success);
-        let Some(id) = pending.spec.more.as_ref().and_then(|more| more.id.clone()) else { return };
-        self.queue.settle(pending.spec.number, is_success, self.begun.elapsed().as_nanos() as u64);
-        self.chains.named.insert(id, chain);
+        self.intake.settle(&pending.spec, is_success, self.begun.elapsed().as_nanos() as u64);
+        if let Some(id) = pending.spec.more.as_ref().and_then(|more| more.id.clone()) {
+            self.chains.named.insert(id, chain);
+        }
     }
 
     pub(super) fn consider_halting(&mut self) {

@@ -3,7 +3,6 @@
 
 use super::{Order, OutputManner, Runner};
 use crate::output::Part;
-use rustix::event::epoll;
 
 /// LIMIT: bytes, and files of long lines, that wait for a slow reader before the pipes of those who print are left alone.
 const WAITING_BYTES_MAX: u64 = 4 << 20;
@@ -23,7 +22,7 @@ impl Runner<'_> {
             && let Some(running) = &mut self.slots[slot]
             && let Some(capture) = &mut running.captures[stream]
         {
-            capture.is_held = epoll::delete(&self.epoll, capture.pipe()).is_ok();
+            capture.is_held = self.poll.forget(capture.pipe());
         }
     }
 
@@ -43,7 +42,7 @@ impl Runner<'_> {
                     continue;
                 };
                 capture.is_held = false;
-                super::starts::watch(&self.epoll, slot, running.generation, stream, capture);
+                super::starts::watch(&self.poll, slot, running.generation, stream, capture);
             }
         }
     }

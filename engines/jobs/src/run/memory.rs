@@ -99,11 +99,11 @@ impl Runner<'_> {
 
     /// The one that is set aside, if it may start now.
     pub(super) fn admitted_aside(&mut self) -> Option<Pending> {
-        let pending = self.queue.take_aside()?;
+        let pending = self.intake.queue.take_aside()?;
         if self.admits(&pending) {
             return Some(pending);
         }
-        self.queue.keep_aside(pending);
+        self.intake.queue.keep_aside(pending);
         None
     }
 

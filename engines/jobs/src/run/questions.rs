@@ -2,8 +2,9 @@
 //! terminal; no other job starts, and hands go back. An answer is read only while the terminal is this run's: what is typed to a job, or to
 //! a shell, is none.
 
-use super::{JobView, Runner, token};
-use rustix::event::epoll;
+use super::{JobView, Runner};
+use crate::poll::token;
+use rustix::event::epoll::EventFlags;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -56,7 +57,7 @@ impl Runner<'_> {
         }
         let Some(question) = self.observer.ask(job) else { return Some(false) };
         self.questions.open = Some(Open { number: job.number, question, is_watched: false });
-        self.unwatch_input();
+        self.intake.pause();
         self.put_question();
         // It may have been closed at once.
         self.questions.answers.get(&job.number).copied()
@@ -69,8 +70,7 @@ impl Runner<'_> {
         }
         self.pass_messages_on();
         let Some(open) = &mut self.questions.open else { return };
-        let data = epoll::EventData::new_u64(token::ANSWER);
-        let watch = |open: &Open| epoll::add(&self.epoll, open.question.descriptor(), data, epoll::EventFlags::IN);
+        let watch = |open: &Open| self.poll.watch(open.question.descriptor(), token::ANSWER, EventFlags::IN);
         match open.question.put().and_then(|()| Ok(watch(open)?)) {
             Ok(()) => open.is_watched = true,
             // The terminal has been told to hold its output: later.
@@ -83,7 +83,7 @@ impl Runner<'_> {
     /// The terminal is somebody else's from now on, or was for a while: the question is put again when it is this run's.
     pub(super) fn lay_question_aside(&mut self) {
         if let Some(open) = self.questions.open.as_mut().filter(|open| open.is_watched) {
-            let _it_was_watched = epoll::delete(&self.epoll, open.question.descriptor());
+            self.poll.forget(open.question.descriptor());
             open.is_watched = false;
         }
     }

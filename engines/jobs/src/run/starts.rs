@@ -3,10 +3,11 @@
 
 use super::starters::{Mover, Prepared};
 use super::streams::name;
-use super::{Asking, Cause, Chain, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop, token};
+use super::{Asking, Cause, Chain, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop};
 use crate::journal::{Earlier, Outcome, Record};
 use crate::key::Key;
 use crate::output::Capture;
+use crate::poll::{Poll, token};
 use crate::queue::{Next, Pending};
 use crate::results::OutputFiles;
 use crate::spec::{More, Spec};
@@ -15,10 +16,9 @@ use crate::start::{self, StartFault};
 use crate::template::Place;
 use crate::tree::Spent;
 use crew::budget::passport::VARIABLE;
-use rustix::event::epoll;
+use rustix::event::epoll::EventFlags;
 use rustix::process::Pid;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
@@ -67,24 +67,24 @@ impl Runner<'_> {
         }
         self.memory.is_blocked = false;
         // Who wanted hands now and gave them back below would be woken by each that comes, without end.
-        let mut is_held = self.queue.jobs() > 0 && self.is_held();
+        let mut is_held = self.intake.queue.jobs() > 0 && self.is_held();
         self.staff.want(if is_held { self.staff.at_work() } else { self.places_wanted() });
-        while self.stop == Stop::No && self.staff.has_idle() && self.queue.jobs() > 0 && !is_held {
+        while self.stop == Stop::No && self.staff.has_idle() && self.intake.queue.jobs() > 0 && !is_held {
             let next = match self.admitted_aside() {
                 Some(pending) => Next::Job(pending),
-                None => self.queue.next(self.running),
+                None => self.intake.queue.next(self.running),
             };
             match next {
                 Next::Empty => break,
                 Next::Blocked => {
                     self.is_order_blocked = true;
-                    self.memory.is_blocked = self.queue.has_one_aside();
+                    self.memory.is_blocked = self.intake.queue.has_one_aside();
                     break;
                 }
                 Next::Job(pending) if !self.admits(&pending) => {
                     self.ran.measures.put_off += 1;
-                    if let Err(pending) = self.queue.set_aside(pending) {
-                        self.queue.put_back(pending);
+                    if let Err(pending) = self.intake.queue.set_aside(pending) {
+                        self.intake.queue.put_back(pending);
                         self.memory.is_blocked = true;
                         break;
                     }
@@ -97,12 +97,12 @@ impl Runner<'_> {
                     if !self.try_to_start(pending, mover) {
                         break;
                     }
-                    if self.queue.jobs() * 2 < self.options.queue_max {
+                    if self.intake.is_low() {
                         self.read_list();
                     }
                 }
             }
-            is_held = self.staff.has_idle() && self.queue.jobs() > 0 && self.is_held();
+            is_held = self.staff.has_idle() && self.intake.queue.jobs() > 0 && self.is_held();
         }
         // While time, memory or order hold all jobs back, others may have the hands.
         let is_held = self.is_kept_back() || self.is_order_blocked || self.memory.is_blocked;
@@ -129,7 +129,7 @@ impl Runner<'_> {
             // The next job needs places of those that run: what it would have besides lies idle until then, and others may have it.
             return at_work;
         }
-        self.options.width.min(at_work + self.queue.jobs().max(lacking))
+        self.options.width.min(at_work + self.intake.queue.jobs().max(lacking))
     }
 
     /// The width may have become smaller meanwhile.
@@ -196,12 +196,12 @@ impl Runner<'_> {
     fn try_to_start(&mut self, pending: Pending, mover: Mover) -> bool {
         let Some(starter) = self.starters.for_next(mover, self.options.width) else {
             self.is_left_to_loop = true;
-            self.queue.put_back(pending);
+            self.intake.queue.put_back(pending);
             return false;
         };
         let count = pending.spec.hands().min(self.options.width);
         let Some(crew) = self.take_places(count) else {
-            self.queue.put_back(pending);
+            self.intake.queue.put_back(pending);
             return false;
         };
         let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
@@ -214,7 +214,7 @@ impl Runner<'_> {
             }
             Ok((Preparation::Asked, _)) => {
                 self.staff.put_back(crew);
-                self.queue.put_back(pending);
+                self.intake.queue.put_back(pending);
                 false
             }
             Ok((Preparation::Ready(prepared), running)) => {
@@ -241,7 +241,7 @@ impl Runner<'_> {
             if fault.is_for_want_of_processes() {
                 self.starters.retire();
             }
-            self.queue.put_back(pending);
+            self.intake.queue.put_back(pending);
             self.hold(Cause::Short);
             return false;
         }
@@ -409,7 +409,7 @@ impl Runner<'_> {
         running.pid = Some(pid);
         self.questions.forget(running.pending.spec.number);
         let is_again = running.pending.failures > 0;
-        let waits_for_others = is_again || running.chain.jobs > 0 || self.queue.barriers_passed() > 0;
+        let waits_for_others = is_again || running.chain.jobs > 0 || self.intake.queue.barriers_passed() > 0;
         running.started_as = self.recollection.begin(running.crew.places(), waits_for_others);
         self.show_start(&running, pid);
         self.let_block_go(&mut running);
@@ -451,8 +451,8 @@ impl Runner<'_> {
     }
 
     fn chain_before(&mut self, more: Option<&More>) -> Chain {
-        if self.chains.barriers != self.queue.barriers_passed() {
-            self.chains.barriers = self.queue.barriers_passed();
+        if self.chains.barriers != self.intake.queue.barriers_passed() {
+            self.chains.barriers = self.intake.queue.barriers_passed();
             self.chains.barrier = self.chains.longest;
         }
         let named = more.into_iter().flat_map(|more| &more.after).filter_map(|name| self.chains.named.get(name));
@@ -462,7 +462,7 @@ impl Runner<'_> {
     fn watch_captures(&self, slot: usize, running: &Running) {
         for (stream, capture) in running.captures.iter().enumerate() {
             if let Some(capture) = capture {
-                watch(&self.epoll, slot, running.generation, stream, capture);
+                watch(&self.poll, slot, running.generation, stream, capture);
             }
         }
     }
@@ -517,10 +517,10 @@ impl Runner<'_> {
 }
 
 /// Has epoll tell when a job prints. Where it cannot, its output is read at its end.
-pub(super) fn watch(epoll: &OwnedFd, slot: usize, generation: u32, stream: usize, capture: &Capture) {
+pub(super) fn watch(poll: &Poll, slot: usize, generation: u32, stream: usize, capture: &Capture) {
     let token = ((slot as u64 + 1) << 32) | (u64::from(generation) << 1) | stream as u64;
     debug_assert!(token >= token::JOBS);
-    let _read_at_the_end = epoll::add(epoll, capture.pipe(), epoll::EventData::new_u64(token), epoll::EventFlags::IN);
+    let _read_at_the_end = poll.watch(capture.pipe(), token, EventFlags::IN);
 }
 
 /// The variable that tells a job which hands it may use.

@@ -3,11 +3,10 @@
 
 use super::starters::{AbortsWhenPanicking, Mover, Prepared, Shared};
 use super::starts::LOOK_AGAIN_AFTER;
-use super::{Cause, Runner, Running, SetupFault, Stop, token};
+use super::{Cause, Runner, Running, SetupFault, Stop};
+use crate::poll::token;
 use rustix::event::epoll;
 use rustix::time::Timespec;
-use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -23,7 +22,7 @@ pub(super) enum LoopState {
 
 /// The loop. Starters take their turns while it sleeps, or starts a program itself.
 pub(super) fn turn_until_done(shared: &Shared<'_>) -> Result<(), SetupFault> {
-    let epoll = Arc::clone(&shared.lock().epoll);
+    let poll = shared.lock().poll.clone();
     let mut spawner = shared.spawner();
     let mut events = Vec::with_capacity(64);
     std::thread::scope(|scope| {
@@ -41,8 +40,7 @@ pub(super) fn turn_until_done(shared: &Shared<'_>) -> Result<(), SetupFault> {
                 Step::End => return Ok(()),
                 Step::Start(prepared) => shared.start_by_loop(&prepared, &mut spawner),
                 Step::Sleep(limit) => {
-                    events.clear();
-                    let slept = epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), limit.as_ref());
+                    let slept = poll.wait(&mut events, limit.as_ref());
                     shared.lock().wake(slept, &events)?;
                 }
             }
@@ -120,7 +118,7 @@ impl Runner<'_> {
         let can_be_ended =
             |running: &&Running| running.pid.is_some() || running.due.is_some_and(|(when, _)| when > now);
         let due = self.slots.iter().flatten().filter(can_be_ended).filter_map(|running| Some(running.due?.0));
-        let waits_to_start = self.queue.jobs() > 0 && self.stop == Stop::No;
+        let waits_to_start = self.intake.queue.jobs() > 0 && self.stop == Stop::No;
         // Those that have passed were seen in the turn before: what holds jobs back now is something else, which will be heard of.
         let is_to_come = |time: &Instant| waits_to_start && *time > self.slept_from;
         let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(is_to_come);
@@ -135,8 +133,7 @@ impl Runner<'_> {
         let now = Instant::now();
         if self.signals_rest_until.is_some_and(|until| until <= now) {
             self.signals_rest_until = None;
-            let data = epoll::EventData::new_u64(token::SIGNALS);
-            epoll::modify(&self.epoll, self.around.signals.as_fd(), data, SIGNAL_FLAGS)?;
+            self.poll.rearm(self.around.signals, token::SIGNALS, SIGNAL_FLAGS)?;
         }
         let until = self.next_deadline(now).into_iter().chain(self.signals_rest_until).min();
         self.loop_is = LoopState::Asleep(until);
