@@ -75,6 +75,32 @@ pub struct Record<'a> {
     pub lacks_program: bool,
 }
 
+impl<'a> Record<'a> {
+    /// Of a job that was not started. Whoever knows more puts it in.
+    pub fn of(spec: &'a Spec, key: Key, words: &'a Words) -> Self {
+        Self {
+            number: spec.number,
+            key,
+            words,
+            text_for_shell: None,
+            spec,
+            attempt: 1,
+            began_s: 0.0,
+            wall_s: 0.0,
+            waited_s: 0.0,
+            outcome: Outcome::NotStarted,
+            how: None,
+            class: "",
+            spent: Spent::default(),
+            leaves_processes: false,
+            printed_bytes: [0; 2],
+            sent_bytes: 0,
+            is_tried_again: false,
+            lacks_program: false,
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct EndLine<'a> {
     job: u64,

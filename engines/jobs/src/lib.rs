@@ -7,6 +7,7 @@ pub mod blocks;
 mod book;
 pub mod classes;
 pub mod columns;
+mod ends;
 pub mod halt;
 mod intake;
 pub mod joblog;

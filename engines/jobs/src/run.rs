@@ -12,8 +12,7 @@ mod memory;
 mod observer;
 mod options;
 mod questions;
-mod reaping;
-mod recollection;
+mod running;
 mod starters;
 mod starts;
 mod streams;
@@ -21,62 +20,42 @@ mod trees;
 mod turns;
 mod typical;
 
-use crate::admission::Need;
-use crate::classes::Class;
+use crate::ends::{Books, Ends, Rules};
 use crate::halt::{Counts, Halt};
 use crate::intake::{InputFault, Intake, Reading};
 use crate::joblog::Joblog;
 use crate::journal::{Done, Journal};
-use crate::key::{Key, Keys};
-use crate::made::{Made, Mark};
+use crate::key::Keys;
 use crate::measures::{Measures, WaitClocks};
-use crate::output::{Capture, Outlet};
+use crate::output::Outlet;
 use crate::poll::{Poll, token};
-use crate::queue::Pending;
-use crate::results::OutputFiles;
-use crate::staff::{Crew, Staff};
+use crate::staff::Staff;
 use crate::start::Programs;
-use crate::tree::{Leftovers, Spent};
 use crew::budget::Lease;
 use crew::jobserver::{Server, SlotBooks};
 use machine::Host;
 use questions::Questions;
+use running::{Jobs, Running};
 use rustix::event::epoll::EventFlags;
-use rustix::process::Pid;
-use starters::{Mover, Shared, Starters};
-use std::collections::HashMap;
+use starters::{Shared, Starters};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Instant;
+use streams::Streams;
 use sys::signals::SignalQueue;
-use sys::spawn::{Spawner, Words};
+use sys::spawn::Spawner;
 use turns::{LoopState, SIGNAL_FLAGS, turn_until_done};
 
+pub use crate::ends::{JobEnd, Seen, SeenJob, Tally, Watched};
 pub use crate::source::Source;
 pub use foreground::Turn;
-pub use observer::{Event, JobEnd, JobView, Moment, Observer};
+pub use observer::{Event, JobView, Moment, Observer};
 pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
 pub use questions::Question;
-pub use recollection::{Seen, SeenJob, Watched};
 pub use typical::TimeLimit;
-
-/// How far a run is: read by other threads.
-#[derive(Debug, Default)]
-pub struct Tally {
-    /// Jobs that have ended.
-    pub ended: AtomicU64,
-    /// Those of them that failed.
-    pub failed: AtomicU64,
-    /// Jobs that run.
-    pub running: AtomicU64,
-    /// Jobs that have been read.
-    pub read: AtomicU64,
-    /// Whether the next one waits for memory.
-    pub waits_for_memory: AtomicBool,
-}
 
 /// What a run needs from outside.
 pub struct Surroundings<'a> {
@@ -154,53 +133,6 @@ enum Stop {
     Now,
 }
 
-/// A job that runs.
-struct Running {
-    pending: Pending,
-    words: Arc<Words>,
-    /// Its command as a job log has it, where a shell runs it and there is one.
-    text_for_shell: Option<Vec<u8>>,
-    key: Option<Key>,
-    /// Its process, once it has begun.
-    pid: Option<Pid>,
-    /// Who starts it and waits for it.
-    starter: Mover,
-    crew: Crew,
-    captures: [Option<Capture>; 2],
-    tag: Option<Vec<u8>>,
-    generation: u32,
-    started: Instant,
-    began_s: f64,
-    waited_ns: u64,
-    /// The chain of jobs that had to end before this one began.
-    chain: Chain,
-    /// When which step of ending it is due.
-    due: Option<(Instant, usize)>,
-    is_timed_out: bool,
-    is_stopped: bool,
-    /// The hands that its processes are told of.
-    passport: Option<String>,
-    /// Processes of it that have left its group, as they were when it was last signalled.
-    outsiders: Vec<Pid>,
-    /// Orphans of its group that have ended.
-    orphans: Spent,
-    class: Class,
-    need: Need,
-    started_as: usize,
-    /// Bytes of the block that is its standard input.
-    sent_bytes: u64,
-    /// The files of `--results` that its output goes to.
-    files: Option<OutputFiles>,
-    /// Files of its redirections.
-    made: Vec<Made>,
-}
-
-impl Running {
-    fn view(&self) -> JobView<'_> {
-        JobView { number: self.pending.spec.number, words: &self.words, attempt: self.pending.failures + 1 }
-    }
-}
-
 /// What kept the run from starting jobs, when it went to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
@@ -219,17 +151,18 @@ enum Cause {
 
 struct Runner<'a> {
     options: Options,
-    around: Surroundings<'a>,
     observer: &'a mut dyn Observer,
+    signals: &'a SignalQueue,
+    host: &'a Host,
+    streams: Streams,
+    tally: Arc<Tally>,
+    watched: Option<Arc<Watched>>,
     intake: Intake,
     staff: Staff,
-    slots: Vec<Option<Running>>,
-    slot_of: HashMap<Pid, usize>,
-    leftovers: Leftovers,
+    jobs: Jobs,
+    ends: Ends<'a>,
     foreground: foreground::Foreground,
     memory: memory::Memory,
-    recollection: recollection::Recollection,
-    running: usize,
     poll: Poll,
     starters: Starters,
     loop_is: LoopState,
@@ -248,17 +181,11 @@ struct Runner<'a> {
     /// What would wait for its reader is lost: it may never read on, and the run is to end.
     gives_outputs_up: bool,
     delivery: delivery::Delivery,
-    /// Files that attempts of jobs made which have not come to their end.
-    made: HashMap<u64, Vec<Mark>>,
-    keys: Keys,
     spawner: Spawner,
     programs: Programs,
-    nothing: Arc<OwnedFd>,
-    defaults: [Option<Arc<OwnedFd>>; 3],
     scratch: Vec<u8>,
     stop: Stop,
     interrupts: u32,
-    generation: u32,
     next_start: Option<Instant>,
     /// When what was short (processes, files, memory, load) is looked at again.
     look_again: Option<Instant>,
@@ -279,37 +206,11 @@ struct Runner<'a> {
     slots_thread: Option<JoinHandle<()>>,
     patience: Option<Instant>,
     is_order_blocked: bool,
-    chains: Chains,
     typical: typical::Typical,
     begun: Instant,
     slept_from: Instant,
     cause: Cause,
     ran: Ran,
-}
-
-/// Jobs each of which had to wait for the one before.
-#[derive(Clone, Copy, Default)]
-struct Chain {
-    ns: u64,
-    jobs: u64,
-    /// The number of the last of them.
-    end: u64,
-}
-
-impl Chain {
-    fn longer(self, other: Self) -> Self {
-        if other.ns > self.ns { other } else { self }
-    }
-}
-
-/// The longest chains.
-#[derive(Default)]
-struct Chains {
-    named: HashMap<String, Chain>,
-    longest: Chain,
-    /// What all jobs behind the last barrier waited for.
-    barrier: Chain,
-    barriers: u64,
 }
 
 /// Bytes of an output read at once.
@@ -357,24 +258,25 @@ impl<'a> Runner<'a> {
         staff: Staff,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, SetupFault> {
+        let Surroundings { signals, host, streams, journal, joblog, done, total, tally, watched } = around;
+        let books = Books::new(journal, joblog, done, Keys::new(&options.folder, &options.defaults));
+        let rules = Rules { retries: options.retries, halt: options.halt, total };
+        let ends = Ends::new(books, rules, host, Arc::clone(&tally), watched.clone());
         let poll = Poll::new()?;
-        poll.watch(around.signals, token::SIGNALS, SIGNAL_FLAGS)?;
+        poll.watch(signals, token::SIGNALS, SIGNAL_FLAGS)?;
         poll.watch(staff.bell(), token::HANDS, EventFlags::IN)?;
-        let outlets = [Outlet::new(around.streams[0].as_fd())?, Outlet::new(around.streams[1].as_fd())?];
-        let mut spawner = Spawner::new(around.signals, options.environment.clone());
+        let outlets = [Outlet::new(streams[0].as_fd())?, Outlet::new(streams[1].as_fd())?];
+        let mut spawner = Spawner::new(signals, options.environment.clone());
         let slots_thread = options.slots.as_ref().map(|slots| serve_slots(slots, &mut spawner)).transpose()?;
-        let nothing = Arc::new(std::fs::File::options().read(true).write(true).open("/dev/null")?.into());
+        let streams_are_one = are_one(&streams)?;
         let (programs, now) = (Programs::new(&options.path), Instant::now());
         let mut ran = Ran::default();
         ran.measures.width = options.width;
         Ok(Self {
-            slots: Vec::new(),
-            slot_of: HashMap::new(),
-            leftovers: Leftovers::default(),
+            jobs: Jobs::default(),
+            ends,
             foreground: foreground::Foreground::default(),
             memory: memory::Memory::new(&mut options),
-            recollection: recollection::Recollection::new(around.host),
-            running: 0,
             starters: Starters::new(&options),
             loop_is: LoopState::Awake,
             is_left_to_loop: false,
@@ -383,16 +285,12 @@ impl<'a> Runner<'a> {
             intake: Intake::new(source, poll.clone(), options.queue_max),
             outlet_is_watched: [false; 2],
             outlet_goes_on: [false; 2],
-            streams_are_one: are_one(&around.streams)?,
+            streams_are_one,
             gives_outputs_up: false,
             delivery: delivery::Delivery::default(),
-            made: HashMap::new(),
-            keys: Keys::new(&options.folder, &options.defaults),
-            defaults: [None, None, None],
             scratch: vec![0; READ_BYTES],
             stop: Stop::No,
             interrupts: 0,
-            generation: 0,
             next_start: None,
             look_again: None,
             held_by: Cause::Held,
@@ -406,27 +304,29 @@ impl<'a> Runner<'a> {
             slots_thread,
             patience: None,
             is_order_blocked: false,
-            chains: Chains::default(),
             typical: typical::Typical::default(),
             begun: now,
             slept_from: now,
             cause: Cause::List,
             ran,
             options,
-            around,
+            signals,
+            host,
+            streams: Streams::new(streams)?,
+            tally,
+            watched,
             observer,
             staff,
             poll,
             outlets,
             spawner,
             programs,
-            nothing,
         })
     }
 
     fn is_done(&self) -> bool {
         let no_more = self.stop > Stop::No || (self.intake.has_ended() && self.intake.queue.jobs() == 0);
-        no_more && self.running == 0 && self.outlets.iter().all(Outlet::is_empty)
+        no_more && self.jobs.count() == 0 && self.outlets.iter().all(Outlet::is_empty)
     }
 
     fn take_event(&mut self, token: u64) {
@@ -451,7 +351,7 @@ impl<'a> Runner<'a> {
         }
         let now_ns = self.slept_from.duration_since(self.begun).as_nanos() as u64;
         let Reading { jobs, faults } = self.intake.read(now_ns);
-        self.around.tally.read.fetch_add(jobs, Ordering::Relaxed);
+        self.tally.read.fetch_add(jobs, Ordering::Relaxed);
         // One of them may be small enough to pass those that wait for memory.
         self.memory.is_blocked &= jobs == 0;
         faults.iter().for_each(|fault| self.report_input(fault));
@@ -489,7 +389,7 @@ impl<'a> Runner<'a> {
     fn why_no_job_starts(&self) -> Cause {
         // A job that needs several places waits for its own run's others, not for other runs.
         let all_at_work = self.staff.at_work() + self.places_lacking().max(1) > self.options.width;
-        if self.running == 0 && !self.outlets.iter().all(Outlet::is_empty) {
+        if self.jobs.count() == 0 && !self.outlets.iter().all(Outlet::is_empty) {
             return Cause::Output;
         }
         match (self.intake.queue.jobs() > 0, self.intake.has_ended()) {
@@ -511,16 +411,18 @@ impl<'a> Runner<'a> {
         if self.stop == Stop::Now {
             self.end_strays();
         }
-        self.tell_survivors();
-        self.recollect();
-        self.ran.measures.wall_ns = self.begun.elapsed().as_nanos() as u64;
-        let Chain { ns, jobs, end } = self.chains.longest;
-        let measures = &mut self.ran.measures;
-        (measures.critical_path_ns, measures.critical_path_jobs, measures.critical_path_end) = (ns, jobs, end);
-        let finished =
-            [self.around.journal.as_ref().map(Journal::finish), self.around.joblog.as_ref().map(Joblog::finish)];
-        let failed: Vec<io::Error> = finished.into_iter().flatten().filter_map(Result::err).collect();
-        self.books_failed(&failed);
+        let survivors = self.ends.close_groups(self.stop < Stop::Now);
+        self.report_book_faults();
+        if !survivors.is_empty() {
+            self.observer.tell(&Event::StillRun(&survivors));
+        }
+        let Measures { width, put_off, waits, .. } = self.ran.measures;
+        let wall_ns = self.begun.elapsed().as_nanos() as u64;
+        self.ran.measures = Measures { put_off, waits, wall_ns, ..self.ends.measures(width) };
+        self.ends.books.finish();
+        self.report_book_faults();
+        let Ends { counts, stopped, left_out, .. } = self.ends;
+        (self.ran.counts, self.ran.stopped, self.ran.left_out) = (counts, stopped, left_out);
         self.ran.dropped += self.intake.queue.clear().len() as u64;
         if let Some(slots) = &self.options.slots {
             self.ran.slots = slots.close();

@@ -178,6 +178,11 @@ fn open(path: &[u8], folder: Option<&[u8]>, flags: OFlags) -> Result<OwnedFd, St
     opened.map_err(|cause| StartFault::Open { path: text(path), cause })
 }
 
+/// Gives a file that has been made its name.
+pub(crate) fn name(made: Made) -> Result<(), StartFault> {
+    made.name().map_err(|(path, cause)| StartFault::Open { path: path.to_string_lossy().into_owned(), cause })
+}
+
 /// Opening must not wait, using it may.
 fn may_wait(file: &OwnedFd) -> io::Result<()> {
     let now = rustix::fs::fcntl_getfl(file)?;

@@ -1,6 +1,7 @@
 //! Signals and time: stopping, going on, other widths, deadlines.
 //! Once interrupted no job starts, twice those that run are ended, three times at once.
 
+use super::running::Due;
 use super::starters::Mover;
 use super::{Event, Runner, Running, Stop};
 use std::time::{Duration, Instant};
@@ -17,16 +18,16 @@ impl Runner<'_> {
     pub(super) fn take_signals(&mut self) {
         // Ends of what starters wait for are announced to the loop as well: it listens again when most of them have passed. A job of its
         // own is heard at once.
-        let own = self.slots.iter().flatten().any(|running| running.starter == Mover::Loop);
+        let own = self.jobs.iter().any(|running| running.starter == Mover::Loop);
         self.signals_rest_until = Some(Instant::now() + if own { Duration::ZERO } else { SIGNALS_REST });
         // What is left over wakes us again.
-        for arrived in self.around.signals.take().unwrap_or_default() {
+        for arrived in self.signals.take().unwrap_or_default() {
             match arrived.signal {
                 number::SIGCHLD => self.reap(),
                 number::SIGINT => self.interrupt(),
                 number::SIGTERM | number::SIGHUP | number::SIGQUIT => {
                     self.ran.stopped_by.get_or_insert(arrived.signal);
-                    if self.stop == Stop::Now && self.running == 0 {
+                    if self.stop == Stop::Now && self.jobs.count() == 0 {
                         self.gives_outputs_up = true;
                     }
                     self.stop_jobs(Stop::Now);
@@ -66,8 +67,8 @@ impl Runner<'_> {
         self.lay_question_aside();
         stop_here();
         let time = rested.elapsed();
-        for running in self.slots.iter_mut().flatten() {
-            running.due = running.due.map(|(when, step)| (when + time, step));
+        for running in self.jobs.iter_mut() {
+            running.due.at = running.due.at.map(|(when, step)| (when + time, step));
         }
         self.signal_jobs(number::SIGCONT);
     }
@@ -76,12 +77,12 @@ impl Runner<'_> {
         self.options.width = width.clamp(1, WIDTH_MAX);
         self.memory.admission.set_width(self.options.width);
         self.memory.is_blocked = false;
-        self.around.watched.iter().for_each(|watched| watched.widened(self.options.width));
+        self.watched.iter().for_each(|watched| watched.widened(self.options.width));
         self.observer.tell(&Event::Width(self.options.width));
     }
 
     fn signal_jobs(&self, signal: i32) {
-        for running in self.slots.iter().flatten() {
+        for running in self.jobs.iter() {
             // A job that has given up its rights cannot be signalled by us; it ends by itself.
             let _not_ours_any_more = running.pid.map(|pid| signal_group(pid, signal));
         }
@@ -98,9 +99,8 @@ impl Runner<'_> {
         self.ran.dropped += dropped as u64;
         if stop == Stop::Now {
             let now = Instant::now();
-            for running in self.slots.iter_mut().flatten() {
-                running.is_stopped = true;
-                running.due = Some((now, 0));
+            for running in self.jobs.iter_mut() {
+                running.due = Due { at: Some((now, 0)), is_stopped: true, ..running.due };
             }
         }
         match stop {
@@ -112,27 +112,27 @@ impl Runner<'_> {
             return self.act_on_deadlines(Instant::now());
         }
         let rule = self.ran.halted;
-        self.observer.tell(&Event::Stopping { running: self.running, dropped, now: stop == Stop::Now, rule });
+        self.observer.tell(&Event::Stopping { running: self.jobs.count(), dropped, now: stop == Stop::Now, rule });
         self.act_on_deadlines(Instant::now());
     }
 
     pub(super) fn act_on_deadlines(&mut self, now: Instant) {
         self.pass_terminal_on();
         self.put_question();
-        let is_due = |running: &Running| running.pid.is_some() && running.due.is_some_and(|(when, _)| when <= now);
-        if !self.slots.iter().flatten().any(is_due) {
+        let is_due = |running: &Running| running.pid.is_some() && running.due.at.is_some_and(|(when, _)| when <= now);
+        if !self.jobs.iter().any(is_due) {
             return;
         }
         let looked = self.look_at_processes();
-        for running in self.slots.iter_mut().flatten().filter(|running| is_due(running)) {
-            let Some((when, step)) = running.due else { continue };
-            running.is_timed_out |= !running.is_stopped;
+        for running in self.jobs.iter_mut().filter(|running| is_due(running)) {
+            let Some((when, step)) = running.due.at else { continue };
+            running.due.is_timed_out |= !running.due.is_stopped;
             let Some(end_step) = self.options.ending.get(step) else {
-                running.due = None;
+                running.due.at = None;
                 continue;
             };
-            looked.end(running, end_step, self.around.host);
-            running.due = Some((when.max(now) + end_step.wait, step + 1));
+            looked.end(running, end_step, self.host);
+            running.due.at = Some((when.max(now) + end_step.wait, step + 1));
         }
     }
 }

@@ -2,7 +2,6 @@
 //! passed on and not before: whatever kills this process, an output that nobody got is that of a job which `--resume` runs again.
 
 use super::{Event, JobEnd, Moment, Order, OutputManner, Runner, Running, Stop};
-use crate::journal::Outcome;
 use crate::output::{Outlet, Part, Passed, Weight};
 use crate::poll::token;
 use rustix::event::epoll::EventFlags;
@@ -10,7 +9,6 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::atomic::Ordering;
 
 /// LIMIT: what outputs that wait for a slow reader or an earlier job may take before no more jobs start. In memory: their bytes up to 64 KiB a
 /// job, and what is known of these jobs.
@@ -43,9 +41,7 @@ pub(super) struct Owed {
 
 impl Owed {
     pub fn new(mut running: Running, end: JobEnd, parts: [Vec<Part>; 2], printed: [bool; 2]) -> Box<Self> {
-        if let Some(more) = &mut running.pending.spec.more {
-            more.block = None;
-        }
+        running.drop_block();
         Box::new(Self { running, end, parts, printed, marks: [0; 2] })
     }
 
@@ -290,18 +286,13 @@ impl Runner<'_> {
         if let Some(error) = self.outlets[stream].fault().filter(|_| !self.ran.reader_gone) {
             self.observer.tell(&Event::NotDelivered(owed.running.view(), error));
         }
-        if owed.end.outcome == Outcome::Ok {
-            self.ran.counts.succeeded -= 1;
-            self.ran.counts.failed += 1;
-            self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
-        }
-        let outcome = if owed.end.outcome == Outcome::Stopped { Outcome::Stopped } else { Outcome::OutputLost };
+        let outcome = self.ends.count_lost(owed.end.outcome);
         self.write_end(&owed.running, &JobEnd { outcome, ..owed.end });
     }
 
     pub(super) fn is_backed_up(&self) -> bool {
         let waiting = self.outlets.iter().map(Outlet::weight).fold(self.delivery.weight, Weight::with);
-        let something_moves = self.running > 0 || self.outlets.iter().any(|outlet| !outlet.is_empty());
+        let something_moves = self.jobs.count() > 0 || self.outlets.iter().any(|outlet| !outlet.is_empty());
         (waiting.bytes > WAITING_BYTES_MAX || waiting.files > self.waiting_files_max) && something_moves
     }
 }

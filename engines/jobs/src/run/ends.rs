@@ -2,80 +2,20 @@
 //! Every job that was read is delivered once, with output or without, so that `-k` never waits in vain.
 
 use super::delivery::Owed;
-use super::starters::Mover;
-use super::{Cause, Chain, Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop, Surroundings};
-use crate::admission::Need;
-use crate::classes::Class;
+use super::running::Printing;
+use super::{Cause, Errors, Event, JobEnd, Order, OutputManner, Runner, Running, Stop};
+use crate::ends::{Chain, Death, Reaped, outcome};
 use crate::halt::HaltManner;
-use crate::journal::{Outcome, Record};
+use crate::journal::Outcome;
 use crate::output::{Flow, Part};
 use crate::queue::Pending;
 use crate::spec::Spec;
-use crate::staff::Crew;
-use crate::tree::Spent;
+use rustix::process::Pid;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
-use sys::reap::{Ended, How};
-use sys::spawn::Words;
+use sys::reap::How;
 
 const SIGPIPE: i32 = rustix::process::Signal::PIPE.as_raw();
-
-impl Running {
-    /// A job that is being prepared: what is not known yet is set before it counts as running.
-    pub(super) fn at_rest(words: Words, class: Class, need: Need) -> Self {
-        Self {
-            class,
-            need,
-            started_as: 0,
-            pending: Pending { spec: Spec::default(), failures: 0, since_ns: 0 },
-            words: Arc::new(words),
-            text_for_shell: None,
-            key: None,
-            pid: None,
-            starter: Mover::Loop,
-            crew: Crew::default(),
-            captures: [None, None],
-            tag: None,
-            generation: 0,
-            started: Instant::now(),
-            began_s: 0.0,
-            waited_ns: 0,
-            chain: Chain::default(),
-            due: None,
-            is_timed_out: false,
-            is_stopped: false,
-            passport: None,
-            outsiders: Vec::new(),
-            orphans: Spent::default(),
-            sent_bytes: 0,
-            files: None,
-            made: Vec::new(),
-        }
-    }
-
-    /// Whether it is ended before its time: it was too late, or the run was stopped.
-    pub(super) fn is_being_ended(&self) -> bool {
-        self.is_timed_out || self.is_stopped
-    }
-}
-
-impl Surroundings<'_> {
-    /// Writes a job's end into whatever is kept; what cannot be written is given up.
-    pub(super) fn note_end(&mut self, record: &Record<'_>) -> Vec<io::Error> {
-        let mut errors = Vec::new();
-        if let Some(Err(error)) = self.journal.as_mut().map(|journal| journal.end(record)) {
-            self.journal = None;
-            errors.push(error);
-        }
-        if let Some(Err(error)) = self.joblog.as_mut().map(|joblog| joblog.end(record)) {
-            self.joblog = None;
-            errors.push(error);
-        }
-        errors
-    }
-}
 
 impl Runner<'_> {
     /// Takes in what a job has printed.
@@ -84,14 +24,15 @@ impl Runner<'_> {
         let generation = (token as u32) >> 1;
         // A child between its start and its program holds copies of other jobs' pipes for a moment, so an event may come
         // for a job that is over.
-        let Some(Some(running)) = self.slots.get_mut(slot) else { return };
-        if running.generation != generation {
+        let Some(running) = self.jobs.at(slot) else { return };
+        if running.printing.generation != generation {
             return;
         }
-        let tag = running.tag.as_deref();
-        let Some(capture) = &mut running.captures[stream] else { return };
+        let number = running.number();
+        let Printing { captures, tag, .. } = &mut running.printing;
+        let (Some(capture), tag) = (&mut captures[stream], tag.as_deref()) else { return };
         let is_live = self.options.output == OutputManner::Lines
-            && (self.options.order == Order::AsEnded || running.pending.spec.number == self.delivery.next_number());
+            && (self.options.order == Order::AsEnded || number == self.delivery.next_number());
         let (flow, lines) = match is_live {
             true => capture.take_lines(&mut self.scratch, tag, &self.options.spill_folder),
             false => (capture.take_in(&mut self.scratch, tag, &self.options.spill_folder), Vec::new()),
@@ -102,10 +43,38 @@ impl Runner<'_> {
         self.pass_lines_on(slot, stream, lines);
     }
 
-    pub(super) fn end_job(&mut self, mut running: Running, ended: Ended, mut spent: Spent, leaves_processes: bool) {
-        let wall = running.started.elapsed();
-        self.running -= 1;
-        self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
+    /// Reaps what the loop started and has ended, and orphans. Starters reap what they started.
+    pub(super) fn reap(&mut self) {
+        loop {
+            // One end may be the reason to end others.
+            let looks = self.ends.books.has_journal() || self.jobs.iter().any(Running::is_being_ended);
+            let known = |process| self.jobs.of(process).map(Running::known);
+            match self.ends.reap_next(looks, known) {
+                None => return,
+                Some(Reaped::Stopped(stopped)) => self.note_stop(stopped),
+                Some(Reaped::Job(death)) => self.end_job(death),
+                Some(Reaped::Orphan(group, spent)) => {
+                    if let Some(running) = self.jobs.of_mut(group) {
+                        running.below.orphans = running.below.orphans.with(spent);
+                    }
+                }
+                Some(Reaped::Other) => self.report_book_faults(),
+            }
+        }
+    }
+
+    /// Reaps a starter's job that has ended.
+    pub(super) fn reap_started(&mut self, process: Pid) {
+        let known = self.jobs.of(process).map(Running::known);
+        let death = known.and_then(|known| self.ends.reap_known(process, &known));
+        death.into_iter().for_each(|death| self.end_job(death));
+    }
+
+    fn end_job(&mut self, Death { ended, mut spent, leaves_processes }: Death) {
+        let Some(mut running) = self.jobs.end(ended.pid) else { return };
+        let now = Instant::now();
+        let wall = now.duration_since(running.times.started);
+        self.show_running();
         self.staff.put_back(std::mem::take(&mut running.crew));
         if self.held_by == Cause::Short {
             // It may be there now.
@@ -113,15 +82,15 @@ impl Runner<'_> {
         }
         self.take_terminal_back(&ended);
         if running.is_being_ended() {
-            self.end_outsiders(&running.outsiders);
+            self.end_outsiders(&running.below.outsiders);
         }
-        spent.usage.rss_peak_bytes = self.memory.own_mark.without(running.started, spent.usage.rss_peak_bytes);
+        spent.usage.rss_peak_bytes = self.ends.peak_of_job(running.times.started, now, spent.usage.rss_peak_bytes);
         let (parts, printed_bytes, fault) = self.collect_output(&mut running);
         let mut end = JobEnd {
             ended,
             spent,
             leaves_processes,
-            outcome: outcome(&running, ended.how),
+            outcome: outcome(ended.how, running.due.is_timed_out, running.due.is_stopped),
             wall,
             is_tried_again: false,
             printed_bytes,
@@ -130,9 +99,9 @@ impl Runner<'_> {
         if is_lost || end.outcome == Outcome::Failed && self.notices_reader_gone(ended.how) {
             end.outcome = Outcome::OutputLost;
         }
-        let retries = running.pending.spec.more.as_ref().and_then(|more| more.retries).unwrap_or(self.options.retries);
-        end.is_tried_again = is_failure(end.outcome) && running.pending.failures < retries && self.stop == Stop::No;
-        self.measure(&running, &end);
+        let failures = running.pending.failures;
+        end.is_tried_again = self.stop == Stop::No && self.ends.is_tried_again(end.outcome, running.more(), failures);
+        self.ends.measure(&running.attempt(), &end);
         self.learn(&running, &end);
         if let Some(error) = &fault {
             self.observer.tell(&Event::OutputLost(running.view(), error));
@@ -168,21 +137,12 @@ impl Runner<'_> {
         {
             parts[0].insert(0, Part::bytes(heading));
         }
-        match end.outcome {
-            Outcome::Ok => {
-                self.ran.counts.succeeded += 1;
-                self.note_typical(end.wall);
-            }
-            // It may have been about to succeed.
-            Outcome::Stopped => self.ran.stopped += 1,
-            _ => {
-                self.ran.counts.failed += 1;
-                self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
-            }
+        self.ends.count(end.outcome);
+        if is_success {
+            self.note_typical(end.wall);
         }
-        self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
-        self.settle(&running.pending, is_success, chain_to(&running, end));
-        let number = running.pending.spec.number;
+        self.settle(&running.pending.spec, is_success, running.attempt().chain_with_it(end));
+        let number = running.number();
         // Lines have gone their way while it ran.
         let went_before = |stream: usize| self.options.output == OutputManner::Lines && end.printed_bytes[stream] > 0;
         let went_by = |outlet: usize| (0..2).any(|stream| self.outlet_of(stream) == outlet && went_before(stream));
@@ -207,17 +167,17 @@ impl Runner<'_> {
     /// What it has printed, how much of it on each stream, and why not all of it could be kept.
     fn collect_output(&mut self, running: &mut Running) -> ([Vec<Part>; 2], [u64; 2], Option<io::Error>) {
         let (mut parts, mut bytes, mut fault) = ([Vec::new(), Vec::new()], [0; 2], None);
-        for (stream, capture) in running.captures.iter_mut().enumerate() {
+        for (stream, capture) in running.printing.captures.iter_mut().enumerate() {
             let Some(mut capture) = capture.take() else { continue };
             if !capture.is_held_open() {
                 // Copies of its other end that a child has which is being started would go on ringing.
                 self.poll.forget(capture.pipe());
             }
-            capture.drain(&mut self.scratch, running.tag.as_deref(), &self.options.spill_folder);
+            capture.drain(&mut self.scratch, running.printing.tag.as_deref(), &self.options.spill_folder);
             let (kept, printed, lost) = capture.finish();
             (parts[stream], bytes[stream], fault) = (kept, printed, fault.or(lost));
         }
-        if let Some(files) = running.files.take() {
+        if let Some(files) = running.printing.files.take() {
             bytes = files.finish();
         }
         // Where outputs are thrown away, or go to files, errors were kept for themselves.
@@ -226,74 +186,34 @@ impl Runner<'_> {
         (parts, bytes, fault)
     }
 
-    fn measure(&mut self, running: &Running, end: &JobEnd) {
-        let wall_ns = end.wall.as_nanos() as u64;
-        self.recollection.end(running.started_as, wall_ns);
-        if let Some(watched) = &self.around.watched {
-            watched.ended(running.pending.spec.number, end.wall.as_secs_f64());
-        }
-        let measures = &mut self.ran.measures;
-        measures.work_ns += wall_ns * running.pending.spec.hands() as u64;
-        if wall_ns > measures.longest_ns {
-            (measures.longest_ns, measures.longest_job) = (wall_ns, running.pending.spec.number);
-        }
-        measures.jobs_cpu_ns += end.spent.usage.cpu_ns();
-        measures.jobs_blocks += end.spent.usage.blocks();
-        measures.output_bytes += end.printed_bytes.iter().sum::<u64>();
-        measures.rss_peak_bytes = measures.rss_peak_bytes.max(end.spent.usage.rss_peak_bytes);
-        self.chains.longest = self.chains.longest.longer(chain_to(running, end));
-    }
-
     pub(super) fn write_end(&mut self, running: &Running, end: &JobEnd) {
-        let Some(key) = running.key else { return };
-        let record = Record {
-            number: running.pending.spec.number,
-            key,
-            words: &running.words,
-            text_for_shell: running.text_for_shell.as_deref(),
-            spec: &running.pending.spec,
-            attempt: running.pending.failures + 1,
-            began_s: running.began_s,
-            wall_s: end.wall.as_secs_f64(),
-            waited_s: running.waited_ns as f64 / 1e9,
-            outcome: end.outcome,
-            how: Some(end.ended.how),
-            class: self.memory.classes.name(running.class),
-            spent: end.spent,
-            leaves_processes: end.leaves_processes,
-            printed_bytes: end.printed_bytes,
-            sent_bytes: running.sent_bytes,
-            is_tried_again: end.is_tried_again,
-            lacks_program: false,
-        };
-        let failed = self.around.note_end(&record);
-        self.books_failed(&failed);
+        if let Some(record) = running.record(end, self.memory.classes.name(running.class)) {
+            self.ends.books.end(&record);
+        }
+        self.report_book_faults();
     }
 
-    /// A journal or log that cannot be written is told once, and no more jobs start: nobody would know of them afterwards. Those that run
+    /// A journal or log that cannot be written is reported once, and no more jobs start: nobody would know of them afterwards. Those that run
     /// have their beginnings in it, so a run that resumes names them.
-    pub(super) fn books_failed(&mut self, errors: &[io::Error]) {
-        for error in errors {
-            self.observer.tell(&Event::BadJournal(error));
+    pub(super) fn report_book_faults(&mut self) {
+        let faults = self.ends.books.take_faults();
+        for fault in &faults {
+            self.observer.tell(&Event::BadJournal(fault));
             self.ran.is_incomplete = true;
         }
-        if !errors.is_empty() && !self.is_done() {
+        if !faults.is_empty() && !self.is_done() {
             self.stop_jobs(Stop::Soon);
         }
     }
 
-    /// Notes how a named job came out, for those that wait for it.
-    pub(super) fn settle(&mut self, pending: &Pending, is_success: bool, chain: Chain) {
-        self.made.remove(&pending.spec.number);
-        self.intake.settle(&pending.spec, is_success, self.begun.elapsed().as_nanos() as u64);
-        if let Some(id) = pending.spec.more.as_ref().and_then(|more| more.id.clone()) {
-            self.chains.named.insert(id, chain);
-        }
+    /// Notes how a job came out, for those that wait for it.
+    pub(super) fn settle(&mut self, spec: &Spec, is_success: bool, chain: Chain) {
+        self.ends.settle(spec, chain);
+        self.intake.settle(spec, is_success, self.begun.elapsed().as_nanos() as u64);
     }
 
     pub(super) fn consider_halting(&mut self) {
-        let total = self.around.total;
-        if let Some(halt) = self.options.halt.filter(|halt| halt.is_met(self.ran.counts, total))
+        if let Some(halt) = self.ends.rule_met()
             && self.stop == Stop::No
         {
             self.ran.halted = Some(halt);
@@ -303,23 +223,4 @@ impl Runner<'_> {
             });
         }
     }
-}
-
-/// Up to this job, with it.
-fn chain_to(running: &Running, end: &JobEnd) -> Chain {
-    let before = running.chain;
-    Chain { ns: before.ns + end.wall.as_nanos() as u64, jobs: before.jobs + 1, end: running.pending.spec.number }
-}
-
-fn outcome(running: &Running, how: How) -> Outcome {
-    match how {
-        _ if running.is_timed_out => Outcome::TimedOut,
-        _ if running.is_stopped => Outcome::Stopped,
-        How::Exit(0) => Outcome::Ok,
-        _ => Outcome::Failed,
-    }
-}
-
-fn is_failure(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Failed | Outcome::TimedOut | Outcome::OutputLost)
 }

@@ -46,10 +46,7 @@ impl Runner<'_> {
     pub(super) fn note_stop(&mut self, stopped: Stopped) {
         let Stopped { pid, signal } = stopped;
         let wants_terminal = matches!(signal, number::SIGTTIN | number::SIGTTOU);
-        if !(wants_terminal || signal == number::SIGTSTP)
-            || !self.slot_of.contains_key(&pid)
-            || !self.can_open_terminal()
-        {
+        if !(wants_terminal || signal == number::SIGTSTP) || self.jobs.of(pid).is_none() || !self.can_open_terminal() {
             return;
         }
         if self.foreground.holder == Some(pid) {
@@ -99,7 +96,7 @@ impl Runner<'_> {
             None => Turn::InBackground,
             Some(_) => Turn::Later,
         };
-        if let Some(running) = self.slot_of.get(&pid).and_then(|slot| self.slots[*slot].as_ref()) {
+        if let Some(running) = self.jobs.of(pid) {
             self.observer.tell(&Event::WantsTerminal(running.view(), turn));
         }
     }

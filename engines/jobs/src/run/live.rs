@@ -1,6 +1,7 @@
 //! Outputs that are passed on line by line while their job runs (`--line-buffer`). A slow reader holds the jobs back, as it would
 //! a program that writes to it directly: what they print waits in their pipes, not here.
 
+use super::running::Printing;
 use super::{Order, OutputManner, Runner};
 use crate::output::Part;
 
@@ -19,8 +20,8 @@ impl Runner<'_> {
         lines.into_iter().for_each(|part| outlet.push(part));
         let weight = outlet.weight();
         if (weight.bytes > WAITING_BYTES_MAX || weight.files > WAITING_FILES_MAX)
-            && let Some(running) = &mut self.slots[slot]
-            && let Some(capture) = &mut running.captures[stream]
+            && let Some(running) = self.jobs.at(slot)
+            && let Some(capture) = &mut running.printing.captures[stream]
         {
             capture.is_held = self.poll.forget(capture.pipe());
         }
@@ -35,14 +36,14 @@ impl Runner<'_> {
             let weight = self.outlets[self.outlet_of(stream)].weight();
             weight.bytes <= WAITING_BYTES_MAX / 2 && weight.files <= WAITING_FILES_MAX / 2
         });
-        for (slot, running) in self.slots.iter_mut().enumerate() {
-            let Some(running) = running else { continue };
-            for (stream, capture) in running.captures.iter_mut().enumerate() {
+        for (slot, running) in self.jobs.slots_mut() {
+            let Printing { captures, generation, .. } = &mut running.printing;
+            for (stream, capture) in captures.iter_mut().enumerate() {
                 let Some(capture) = capture.as_mut().filter(|capture| capture.is_held && has_room[stream]) else {
                     continue;
                 };
                 capture.is_held = false;
-                super::starts::watch(&self.poll, slot, running.generation, stream, capture);
+                super::starts::watch(&self.poll, slot, *generation, stream, capture);
             }
         }
     }
@@ -53,9 +54,10 @@ impl Runner<'_> {
             return;
         }
         let is_next = |number| number == self.delivery.next_number();
-        let next = self.slots.iter_mut().flatten().find(|running| is_next(running.pending.spec.number));
+        let next = self.jobs.iter_mut().find(|running| is_next(running.number()));
         let Some(running) = next else { return };
-        let parts = running.captures.each_mut().map(|capture| capture.as_mut().map_or(Vec::new(), |it| it.take_out()));
+        let captures = &mut running.printing.captures;
+        let parts = captures.each_mut().map(|capture| capture.as_mut().map_or(Vec::new(), |it| it.take_out()));
         for (stream, parts) in parts.into_iter().enumerate() {
             let number = self.outlet_of(stream);
             parts.into_iter().for_each(|part| self.outlets[number].push(part));

@@ -23,39 +23,6 @@ pub(super) struct Memory {
     /// Nothing that waits fits; an end or time may change that.
     pub is_blocked: bool,
     looked: Option<(Instant, u64)>,
-    pub own_mark: OwnMark,
-}
-
-/// LIMIT: the runner's own peak is of no account up to here: what jobs are said to need may be that much without their needing it.
-const OWN_PEAK_IS_SMALL: u64 = 16 << 20;
-
-/// What jobs' peaks begin with: this process's own peak when it spawned them, see [`sys::reap::Usage`].
-#[derive(Default)]
-pub(super) struct OwnMark {
-    /// When it was set down last, and the highest that it was before.
-    before: Option<(Instant, u64)>,
-    floor_bytes: u64,
-}
-
-impl OwnMark {
-    /// The peak of a job spawned after `started`; none where it may be the runner's own. A mark that has grown is set down for the jobs
-    /// to come.
-    pub fn without(&mut self, started: Instant, peak_bytes: Option<u64>) -> Option<u64> {
-        let peak = peak_bytes?;
-        if peak <= OWN_PEAK_IS_SMALL {
-            return Some(peak);
-        }
-        let own = sys::reap::own_usage().rss_peak_bytes.unwrap_or(0);
-        let before = self.before.filter(|(when, _)| started < *when).map_or(0, |(_, before)| before);
-        if own > self.floor_bytes + OWN_PEAK_IS_SMALL {
-            // It stays as it is where this cannot be done.
-            let _it_only_helps = sys::reap::forget_own_peak();
-            let earlier = self.before.map_or(0, |(_, before)| before);
-            self.before = Some((Instant::now(), own.max(earlier)));
-            self.floor_bytes = sys::reap::own_usage().rss_peak_bytes.unwrap_or(own);
-        }
-        (peak > own.max(before)).then_some(peak)
-    }
 }
 
 impl Memory {
@@ -63,7 +30,7 @@ impl Memory {
         let mut classes = std::mem::take(&mut options.memory.classes);
         let for_all = options.template.class_name().map(|name| classes.class(&name));
         let admission = Admission::new(options.memory.cap_bytes, options.width);
-        Self { admission, classes, for_all, is_blocked: false, looked: None, own_mark: OwnMark::default() }
+        Self { admission, classes, for_all, is_blocked: false, looked: None }
     }
 }
 
@@ -86,7 +53,7 @@ impl Runner<'_> {
 
     /// Whether memory lets it start.
     pub(super) fn admits(&mut self, pending: &Pending) -> bool {
-        if self.running > 0 {
+        if self.jobs.count() > 0 {
             self.look_at_memory();
         }
         let need = self.need_of(pending);
@@ -118,7 +85,7 @@ impl Runner<'_> {
         if self.memory.looked.is_some_and(|(when, _)| now.duration_since(when) < LOOK_AGAIN_AFTER) {
             return;
         }
-        let pressure = machine::pressure(self.around.host, Resource::Memory).ok().flatten().unwrap_or_default();
+        let pressure = machine::pressure(self.host, Resource::Memory).ok().flatten().unwrap_or_default();
         let share = match self.memory.looked {
             Some((when, before_us)) if now.duration_since(when) < STALE_AFTER => {
                 let waited_us = pressure.total_us.saturating_sub(before_us) as f64;

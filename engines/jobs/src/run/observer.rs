@@ -1,15 +1,12 @@
 //! What those who watch a run are told, and how they answer.
 
-use super::{Question, Turn};
+use super::{JobEnd, Question, Turn};
 use crate::halt::Halt;
-use crate::journal::Outcome;
 use crate::list::ListFault;
 use crate::start::StartFault;
-use crate::tree::{Spent, Survivor};
+use crate::tree::Survivor;
 use rustix::process::Pid;
 use std::io;
-use std::time::Duration;
-use sys::reap::Ended;
 use sys::spawn::Words;
 
 /// What somebody who watches is told.
@@ -63,25 +60,6 @@ pub struct JobView<'a> {
     pub words: &'a Words,
     /// From 1.
     pub attempt: u32,
-}
-
-/// How a job ended.
-#[derive(Clone, Copy, Debug)]
-pub struct JobEnd {
-    /// Its process.
-    pub ended: Ended,
-    /// What it and the orphans of its group used.
-    pub spent: Spent,
-    /// Whether processes of its group go on.
-    pub leaves_processes: bool,
-    /// What that means.
-    pub outcome: Outcome,
-    /// How long it took.
-    pub wall: Duration,
-    /// Whether it is run again.
-    pub is_tried_again: bool,
-    /// Bytes it printed through us: to standard output, to standard error.
-    pub printed_bytes: [u64; 2],
 }
 
 /// Around something.

@@ -238,7 +238,7 @@ impl<'a> Shared<'a> {
             let mut runner = self.lock();
             for index in (index..starters.end).rev() {
                 if let Some(prepared) = runner.starters.give_up(index) {
-                    if let Some(running) = &mut runner.slots[prepared.slot] {
+                    if let Some(running) = runner.jobs.at(prepared.slot) {
                         running.starter = Mover::Loop;
                     }
                     runner.starters.give_to_loop(prepared);

@@ -2,19 +2,16 @@
 //! A shortage (processes, descriptors) is waited out while others run; any other fault is told and counts as a failed job.
 
 use super::starters::{Mover, Prepared};
-use super::streams::name;
-use super::{Asking, Cause, Chain, Event, JobView, OutputManner, Runner, Running, SeenJob, Stop};
+use super::{Asking, Cause, Event, OutputManner, Runner, Running, SeenJob, Stop};
+use crate::ends::Chain;
 use crate::journal::{Earlier, Outcome, Record};
-use crate::key::Key;
 use crate::output::Capture;
 use crate::poll::{Poll, token};
 use crate::queue::{Next, Pending};
 use crate::results::OutputFiles;
-use crate::spec::{More, Spec};
 use crate::staff::Crew;
 use crate::start::{self, StartFault};
 use crate::template::Place;
-use crate::tree::Spent;
 use crew::budget::passport::VARIABLE;
 use rustix::event::epoll::EventFlags;
 use rustix::process::Pid;
@@ -52,7 +49,7 @@ impl Runner<'_> {
         let is_time_to_look = self.look_again.is_some_and(|time| time <= self.slept_from);
         self.next_start = self.next_start.filter(|time| self.slept_from < *time);
         self.look_again = self.look_again.filter(|time| self.slept_from < *time);
-        if let Some(slots) = self.options.slots.as_ref().filter(|_| self.running == 0) {
+        if let Some(slots) = self.options.slots.as_ref().filter(|_| self.jobs.count() == 0) {
             // What has not come back by now never will.
             slots.settle();
             self.offered = 0;
@@ -61,7 +58,7 @@ impl Runner<'_> {
             self.offer_slots(|offered| offered > 0, 0);
             return self.staff.want(self.staff.at_work());
         }
-        if self.memory.is_blocked && self.running > 0 && !is_time_to_look {
+        if self.memory.is_blocked && self.jobs.count() > 0 && !is_time_to_look {
             // Hands that could not be used are for others.
             return self.staff.want(self.staff.at_work());
         }
@@ -72,7 +69,7 @@ impl Runner<'_> {
         while self.stop == Stop::No && self.staff.has_idle() && self.intake.queue.jobs() > 0 && !is_held {
             let next = match self.admitted_aside() {
                 Some(pending) => Next::Job(pending),
-                None => self.intake.queue.next(self.running),
+                None => self.intake.queue.next(self.jobs.count()),
             };
             match next {
                 Next::Empty => break,
@@ -107,7 +104,7 @@ impl Runner<'_> {
         // While time, memory or order hold all jobs back, others may have the hands.
         let is_held = self.is_kept_back() || self.is_order_blocked || self.memory.is_blocked;
         let wanted = if is_held { self.staff.at_work() } else { self.places_wanted() };
-        let spare = match self.running {
+        let spare = match self.jobs.count() {
             0 => 0,
             _ => self.options.width.min(self.options.hands).saturating_sub(wanted),
         };
@@ -141,15 +138,15 @@ impl Runner<'_> {
     /// and begins with those there are: nobody promises it more than one.
     fn take_places(&mut self, count: usize) -> Option<Crew> {
         let crew = self.staff.take(count).or_else(|| {
-            let is_patient = self.running > 0 || self.patience.is_none_or(|until| self.slept_from < until);
+            let is_patient = self.jobs.count() > 0 || self.patience.is_none_or(|until| self.slept_from < until);
             if is_patient { None } else { self.staff.take_fewer() }
         });
         match crew {
             Some(_) => (self.lacking, self.patience) = (0, None),
             None => {
                 self.lacking = count;
-                self.patience = self.patience.filter(|_| self.running == 0);
-                if self.running == 0 && self.patience.is_none() {
+                self.patience = self.patience.filter(|_| self.jobs.count() == 0);
+                if self.jobs.count() == 0 && self.patience.is_none() {
                     self.patience = Some(Instant::now() + LOOK_AGAIN_AFTER);
                 }
             }
@@ -183,11 +180,11 @@ impl Runner<'_> {
     }
 
     pub(super) fn available_bytes(&self) -> Option<u64> {
-        machine::host_memory(self.around.host).ok().map(|memory| memory.available_bytes)
+        machine::host_memory(self.host).ok().map(|memory| memory.available_bytes)
     }
 
     fn is_loaded(&self) -> bool {
-        let runnable = || machine::runnable_threads(self.around.host).ok();
+        let runnable = || machine::runnable_threads(self.host).ok();
         // We are one of those that can run: we ask.
         self.options.load_max.is_some_and(|most| runnable().is_some_and(|count| count.saturating_sub(1) as f64 >= most))
     }
@@ -204,21 +201,27 @@ impl Runner<'_> {
             self.intake.queue.put_back(pending);
             return false;
         };
-        let slot = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
+        let slot = self.jobs.free_slot();
+        let mut running = match self.with_words(pending, slot) {
+            Ok(running) => running,
+            Err((pending, fault)) => return self.cannot_start(pending, crew, &fault),
+        };
         let passport = self.staff.passport(&crew);
-        match self.prepare(&pending, slot, passport) {
-            Ok((Preparation::LeftOut(earlier), _)) => {
+        let prepared = self.prepare(&mut running, slot, passport);
+        self.report_book_faults();
+        match prepared {
+            Ok(Preparation::LeftOut(earlier)) => {
                 self.staff.put_back(crew);
-                self.leave_out(&pending, earlier);
+                self.leave_out(&running.pending, earlier);
                 true
             }
-            Ok((Preparation::Asked, _)) => {
+            Ok(Preparation::Asked) => {
                 self.staff.put_back(crew);
-                self.intake.queue.put_back(pending);
+                self.intake.queue.put_back(running.pending);
                 false
             }
-            Ok((Preparation::Ready(prepared), running)) => {
-                self.note_start(slot, Running { pending, crew, starter, ..running });
+            Ok(Preparation::Ready(prepared)) => {
+                self.note_start(slot, Running { crew, starter, ..running });
                 match starter {
                     Mover::Loop => self.starters.give_to_loop(prepared),
                     Mover::Starter(index) => {
@@ -228,14 +231,14 @@ impl Runner<'_> {
                 }
                 self.options.delay.is_zero()
             }
-            Err(fault) => self.cannot_start(pending, crew, &fault),
+            Err(fault) => self.cannot_start(running.pending, crew, &fault),
         }
     }
 
     /// Whether there may be another one to start all the same.
     fn cannot_start(&mut self, pending: Pending, crew: Crew, fault: &StartFault) -> bool {
         self.staff.put_back(crew);
-        let is_alone = self.running == 0;
+        let is_alone = self.jobs.count() == 0;
         if fault.is_a_shortage() && !(is_alone && self.shortages >= SHORTAGES_MAX) {
             self.shortages += u32::from(is_alone);
             if fault.is_for_want_of_processes() {
@@ -254,111 +257,83 @@ impl Runner<'_> {
         true
     }
 
+    /// A job with the words that it is to run.
+    fn with_words(&mut self, pending: Pending, slot: usize) -> Result<Running, (Pending, StartFault)> {
+        let (template, spec) = (&self.options.template, &pending.spec);
+        let place = Place { number: spec.number, slot: slot + 1 };
+        let is_for_shell = spec.more.as_ref().is_some_and(|more| more.is_for_shell);
+        let words = match template.compose(&spec.words, place, is_for_shell) {
+            Ok(words) => words,
+            Err(cause) => return Err((pending, nul(cause))),
+        };
+        let (key, text) =
+            (self.ends.books.key_of(template, spec, &words), self.ends.books.text_for_shell(template, spec, place));
+        let (class, need) = (self.class_of(&pending), self.need_of(&pending));
+        let running = Running::new(pending, words, class, need, self.slept_from);
+        Ok(Running { key, text_for_shell: text, ..running })
+    }
+
     /// All that is done before a program can be started.
     fn prepare(
         &mut self,
-        pending: &Pending,
+        running: &mut Running,
         slot: usize,
         passport: Option<String>,
-    ) -> Result<(Preparation, Running), StartFault> {
-        let nul = |cause| StartFault::Words(io::Error::new(io::ErrorKind::InvalidInput, cause));
-        let spec = &pending.spec;
-        let place = Place { number: spec.number, slot: slot + 1 };
-        let attempt = pending.failures + 1;
-        let no_more = More::default();
-        let more = spec.more.as_deref().unwrap_or(&no_more);
-        let words = self.options.template.compose(&spec.words, place, more.is_for_shell).map_err(nul)?;
-        let mut running = Running::at_rest(words, self.class_of(pending), self.need_of(pending));
-        running.key = self.key_of(spec, &running.words);
-        running.text_for_shell = self.text_for_shell(spec, place);
-        if let Some(earlier) = self.is_left_out(&running, pending.failures) {
-            return Ok((Preparation::LeftOut(earlier), running));
+    ) -> Result<Preparation, StartFault> {
+        let is_first = running.pending.failures == 0;
+        let (key, words, number) = (running.key, Arc::clone(&running.words), running.number());
+        let text = running.text_for_shell.clone();
+        if is_first && let Some(earlier) = self.ends.books.take_out(key, &words, text.as_deref()) {
+            return Ok(Preparation::LeftOut(earlier));
         }
         if self.options.asking == Asking::Always {
-            match self.permission(JobView { number: spec.number, words: &running.words, attempt }) {
+            match self.permission(running.view()) {
                 Some(true) => {}
-                Some(false) => return Ok((Preparation::LeftOut(Earlier::Succeeded), running)),
-                None => return Ok((Preparation::Asked, running)),
+                Some(false) => return Ok(Preparation::LeftOut(Earlier::Succeeded)),
+                None => return Ok(Preparation::Asked),
             }
         }
+        let place = Place { number, slot: slot + 1 };
         if let Some(template) = &self.options.tag {
-            let tag = template.compose(&spec.words, place, false).map_err(nul)?;
-            running.tag = Some([tag.iter().collect::<Vec<_>>().join(&b' '), b"\t".to_vec()].concat());
+            let tag = template.compose(&running.pending.spec.words, place, false).map_err(nul)?;
+            running.printing.tag = Some([tag.iter().collect::<Vec<_>>().join(&b' '), b"\t".to_vec()].concat());
         }
-        let program = self.programs.find(running.words.get(0).ok_or(StartFault::Nothing)?)?;
+        let program = self.programs.find(words.get(0).ok_or(StartFault::Nothing)?)?;
         if let OutputManner::Files(layout) = &self.options.output {
-            running.files = Some(OutputFiles::prepare(layout, &spec.words, place)?);
+            running.printing.files = Some(OutputFiles::prepare(layout, &running.pending.spec.words, place)?);
         }
-        let streams = self.streams(spec.number, more, &mut running)?;
+        let streams = self.streams.open(&self.options, &mut self.ends.books, running)?;
         // Before anybody can know that it has begun again: who is killed in between has told all the same.
-        self.tell_of_interruption(&running, JobView { number: spec.number, words: &running.words, attempt });
-        if let (Some(key), Some(journal)) = (running.key, &mut self.around.journal)
-            && let Err(error) = journal.begin(key, spec.number, running.made.iter().map(|made| made.mark))
-        {
-            self.journal_fails(error);
-            return Err(StartFault::Unnoted);
+        if is_first && self.ends.books.was_interrupted(key, &words, text.as_deref()) {
+            self.observer.tell(&Event::Interrupted(running.view()));
         }
-        running.made.drain(..).try_for_each(name)?;
+        self.ends.books.begin(key, number, &running.made)?;
+        running.made.drain(..).try_for_each(start::name)?;
         let besides = passport.as_deref().map(besides).transpose().map_err(nul)?;
-        running.passport = passport;
-        let folder = more.folder.as_deref().map(path_for_kernel).transpose().map_err(StartFault::Words)?;
-        let environment = start::environment(self.spawner.environment(), more)?;
+        running.below.passport = passport;
+        let more = running.more();
+        let folder = more.and_then(|more| more.folder.as_deref()).map(path_for_kernel).transpose();
+        let environment = more.map(|more| start::environment(self.spawner.environment(), more)).transpose()?.flatten();
+        let folder = folder.map_err(StartFault::Words)?;
         // The clocks stop before the spawn: its cost is the job's.
-        running.started = Instant::now();
-        let words = Arc::clone(&running.words);
-        Ok((Preparation::Ready(Prepared { slot, program, words, environment, besides, folder, streams }), running))
+        running.times.started = Instant::now();
+        Ok(Preparation::Ready(Prepared { slot, program, words, environment, besides, folder, streams }))
     }
 
     /// Whoever waits for the job reads its outputs when it has ended: the end of a pipe need not wake the loop besides.
     fn hold_outputs_open(&mut self, prepared: &Prepared) {
-        let Some(running) = &mut self.slots[prepared.slot] else { return };
-        for (capture, stream) in running.captures.iter_mut().zip(&prepared.streams[1..]) {
+        let Some(running) = self.jobs.at(prepared.slot) else { return };
+        for (capture, stream) in running.printing.captures.iter_mut().zip(&prepared.streams[1..]) {
             if let Some(capture) = capture {
                 capture.hold_open(Arc::clone(stream));
             }
         }
     }
 
-    /// What the job is known by, where books are kept. The slot is where it happens to run.
-    fn key_of(&self, spec: &Spec, words: &Words) -> Option<Key> {
-        if self.around.journal.is_none() && self.around.joblog.is_none() {
-            return None;
-        }
-        if !self.options.template.names_slot() {
-            return Some(self.keys.of(spec, words));
-        }
-        let is_for_shell = spec.more.as_ref().is_some_and(|more| more.is_for_shell);
-        let nowhere = Place { number: spec.number, slot: 0 };
-        let words = self.options.template.compose(&spec.words, nowhere, is_for_shell).ok()?;
-        Some(self.keys.of(spec, &words))
-    }
-
-    /// How a job log names it, where there is one and a shell runs the jobs.
-    fn text_for_shell(&self, spec: &Spec, place: Place) -> Option<Vec<u8>> {
-        let is_needed = self.around.joblog.is_some() && self.options.template.is_for_shell();
-        is_needed.then(|| self.options.template.text_for_shell(&spec.words, place))
-    }
-
-    /// Whether an earlier run did this job, which has failed so often in this one.
-    fn is_left_out(&mut self, running: &Running, failures: u32) -> Option<Earlier> {
-        let (Some(done), Some(key), 0) = (&mut self.around.done, running.key, failures) else { return None };
-        done.takes_out(done.key_of(key, &running.words, running.text_for_shell.as_deref()))
-    }
-
-    fn tell_of_interruption(&mut self, running: &Running, job: JobView<'_>) {
-        if let (Some(done), Some(key), 1) = (&mut self.around.done, running.key, job.attempt) {
-            let key = done.key_of(key, &running.words, running.text_for_shell.as_deref());
-            if done.was_interrupted(key) {
-                self.observer.tell(&Event::Interrupted(job));
-            }
-        }
-    }
-
     fn leave_out(&mut self, pending: &Pending, earlier: Earlier) {
-        self.ran.left_out += 1;
+        self.ends.count_left_out();
         self.questions.forget(pending.spec.number);
-        self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
-        self.settle(pending, earlier == Earlier::Succeeded, Chain::default());
+        self.settle(&pending.spec, earlier == Earlier::Succeeded, Chain::default());
         self.deliver(pending.spec.number, None);
     }
 
@@ -368,34 +343,28 @@ impl Runner<'_> {
         let spec = &running.pending.spec;
         let more = spec.more.as_deref();
         let since = self.held_until.max(self.begun + Duration::from_nanos(running.pending.since_ns));
-        running.waited_ns = running.started.saturating_duration_since(since).as_nanos() as u64;
-        running.began_s = SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64());
+        running.times.waited_ns = running.times.started.saturating_duration_since(since).as_nanos() as u64;
+        running.times.began_s = now_s();
         let timeout = more.and_then(|more| more.timeout).or_else(|| self.time_limit());
-        running.due = timeout.filter(|time| !time.is_zero()).map(|time| (running.started + time, 0));
-        running.chain = self.chain_before(more);
+        running.due.at = timeout.filter(|time| !time.is_zero()).map(|time| (running.times.started + time, 0));
+        running.times.chain = self.ends.chain_before(more, self.intake.queue.barriers_passed());
         if !self.options.delay.is_zero() {
-            self.next_start = Some(running.started + self.options.delay);
+            self.next_start = Some(running.times.started + self.options.delay);
         }
-        self.running += 1;
-        self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
-        if slot == self.slots.len() {
-            self.slots.push(Some(running));
-        } else {
-            self.slots[slot] = Some(running);
-        }
+        self.jobs.put(slot, running);
+        self.show_running();
     }
 
-    /// Its program has begun, or could not. Its process, where there is one.
+    /// Its program has begun, or could not. Its process, if there is one.
     pub(super) fn begin(&mut self, slot: usize, started: Result<Pid, StartFault>) -> Option<Pid> {
-        let running = self.slots[slot].take()?;
         match started {
             Ok(pid) => {
-                self.note_begin(slot, running, pid);
+                self.note_begin(slot, pid);
                 Some(pid)
             }
             Err(fault) => {
-                self.running -= 1;
-                self.around.tally.running.store(self.running as u64, Ordering::Relaxed);
+                let running = self.jobs.take(slot)?;
+                self.show_running();
                 self.memory.admission.end(running.need);
                 self.memory.is_blocked = false;
                 self.cannot_start(running.pending, running.crew, &fault);
@@ -404,24 +373,25 @@ impl Runner<'_> {
         }
     }
 
-    fn note_begin(&mut self, slot: usize, mut running: Running, pid: Pid) {
+    fn note_begin(&mut self, slot: usize, pid: Pid) {
         (self.shortages, self.short_failures) = (0, 0);
-        running.pid = Some(pid);
-        self.questions.forget(running.pending.spec.number);
+        let Some(running) = self.jobs.begin(slot, pid) else { return };
+        self.questions.forget(running.number());
         let is_again = running.pending.failures > 0;
-        let waits_for_others = is_again || running.chain.jobs > 0 || self.intake.queue.barriers_passed() > 0;
-        running.started_as = self.recollection.begin(running.crew.places(), waits_for_others);
-        self.show_start(&running, pid);
-        self.let_block_go(&mut running);
-        self.generation = self.generation.wrapping_add(1) & 0x7fff_ffff;
-        running.generation = self.generation;
-        self.watch_captures(slot, &running);
-        self.ran.measures.starts += 1;
+        let waits_for_others = is_again || running.times.chain.jobs > 0 || self.intake.queue.barriers_passed() > 0;
+        running.times.started_as = self.ends.begin(running.crew.places(), waits_for_others);
+        self.ends.show_start(|| seen(running, pid));
+        // What the job reads now need not be kept, unless it may be tried again.
+        if self.ends.retries_of(running.more()) == 0 {
+            running.drop_block();
+        }
+        for (stream, capture) in running.printing.captures.iter().enumerate() {
+            if let Some(capture) = capture {
+                watch(&self.poll, slot, running.printing.generation, stream, capture);
+            }
+        }
         self.observer.tell(&Event::Started(running.view(), pid));
-        self.slot_of.insert(pid, slot);
-        let due = running.due;
-        self.slots[slot] = Some(running);
-        let now = Instant::now();
+        let (due, now) = (running.due.at, Instant::now());
         if due.is_some_and(|(when, _)| when <= now) {
             // The run was stopped meanwhile.
             self.act_on_deadlines(now);
@@ -430,41 +400,7 @@ impl Runner<'_> {
 
     /// Whether a program is being started, so that it cannot be signalled yet.
     pub(super) fn is_starting(&self) -> bool {
-        self.slots.iter().flatten().any(|running| running.pid.is_none())
-    }
-
-    fn show_start(&self, running: &Running, pid: Pid) {
-        let Some(watched) = &self.around.watched else { return };
-        let words: Vec<String> = running.words.iter().map(start::text).collect();
-        let words = words.join(" ").chars().take(SEEN_LETTERS_MAX).collect();
-        let number = running.pending.spec.number;
-        watched.started(SeenJob { number, pid: pid.as_raw_nonzero().get(), words, started: running.started });
-    }
-
-    /// What the job reads now need not be kept, unless it may be tried again.
-    fn let_block_go(&self, running: &mut Running) {
-        if let Some(more) = &mut running.pending.spec.more
-            && more.retries.unwrap_or(self.options.retries) == 0
-        {
-            more.block = None;
-        }
-    }
-
-    fn chain_before(&mut self, more: Option<&More>) -> Chain {
-        if self.chains.barriers != self.intake.queue.barriers_passed() {
-            self.chains.barriers = self.intake.queue.barriers_passed();
-            self.chains.barrier = self.chains.longest;
-        }
-        let named = more.into_iter().flat_map(|more| &more.after).filter_map(|name| self.chains.named.get(name));
-        named.copied().fold(self.chains.barrier, Chain::longer)
-    }
-
-    fn watch_captures(&self, slot: usize, running: &Running) {
-        for (stream, capture) in running.captures.iter().enumerate() {
-            if let Some(capture) = capture {
-                watch(&self.poll, slot, running.generation, stream, capture);
-            }
-        }
+        self.jobs.iter().any(|running| running.pid.is_none())
     }
 
     /// A job that never ran counts as failed.
@@ -475,48 +411,50 @@ impl Runner<'_> {
         self.questions.forget(pending.spec.number);
         self.observer.tell(&Event::NotStarted(pending.spec.number, &words, fault));
         self.write_not_started(&pending, &words, fault);
-        self.ran.counts.failed += 1;
-        self.around.tally.ended.fetch_add(1, Ordering::Relaxed);
-        self.around.tally.failed.fetch_add(1, Ordering::Relaxed);
-        self.settle(&pending, false, Chain::default());
+        self.ends.count(Outcome::NotStarted);
+        self.settle(&pending.spec, false, Chain::default());
         self.deliver(pending.spec.number, None);
         self.consider_halting();
     }
 
     fn write_not_started(&mut self, pending: &Pending, words: &Words, fault: &StartFault) {
-        let Some(key) = self.key_of(&pending.spec, words) else { return };
-        let text_for_shell = self.text_for_shell(&pending.spec, Place { number: pending.spec.number, slot: 1 });
-        let record = Record {
-            number: pending.spec.number,
-            key,
-            words,
-            text_for_shell: text_for_shell.as_deref(),
-            spec: &pending.spec,
+        let (template, spec) = (&self.options.template, &pending.spec);
+        let Some(key) = self.ends.books.key_of(template, spec, words) else { return };
+        let text = self.ends.books.text_for_shell(template, spec, Place { number: spec.number, slot: 1 });
+        self.ends.books.end(&Record {
+            text_for_shell: text.as_deref(),
             attempt: pending.failures + 1,
-            began_s: SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64()),
-            wall_s: 0.0,
-            waited_s: 0.0,
-            outcome: Outcome::NotStarted,
-            how: None,
-            class: "",
-            spent: Spent::default(),
-            leaves_processes: false,
-            printed_bytes: [0; 2],
-            sent_bytes: 0,
-            is_tried_again: false,
+            began_s: now_s(),
             lacks_program: fault.is_of_the_program(),
-        };
-        let failed = self.around.note_end(&record);
-        self.books_failed(&failed);
+            ..Record::of(spec, key, words)
+        });
+        self.report_book_faults();
     }
 
-    pub(super) fn journal_fails(&mut self, error: io::Error) {
-        self.around.journal = None;
-        self.books_failed(&[error]);
+    /// For a progress line.
+    pub(super) fn show_running(&self) {
+        self.tally.running.store(self.jobs.count() as u64, Ordering::Relaxed);
     }
 }
 
-/// Has epoll tell when a job prints. Where it cannot, its output is read at its end.
+fn nul(cause: HoldsNul) -> StartFault {
+    StartFault::Words(io::Error::new(io::ErrorKind::InvalidInput, cause))
+}
+
+/// Seconds since 1970.
+fn now_s() -> f64 {
+    SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64())
+}
+
+/// A job as it is shown on a screen.
+fn seen(running: &Running, pid: Pid) -> SeenJob {
+    let words: Vec<String> = running.words.iter().map(start::text).collect();
+    let words = words.join(" ").chars().take(SEEN_LETTERS_MAX).collect();
+    let (number, started) = (running.number(), running.times.started);
+    SeenJob { number, pid: pid.as_raw_nonzero().get(), words, started }
+}
+
+/// Has epoll report when a job prints. Where it cannot, its output is read at its end.
 pub(super) fn watch(poll: &Poll, slot: usize, generation: u32, stream: usize, capture: &Capture) {
     let token = ((slot as u64 + 1) << 32) | (u64::from(generation) << 1) | stream as u64;
     debug_assert!(token >= token::JOBS);

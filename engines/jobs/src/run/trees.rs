@@ -28,10 +28,10 @@ impl Runner<'_> {
     pub(super) fn look_at_processes(&self) -> Looked {
         let processes = Processes::look();
         let children = processes.children(getpid()).iter().map(|child| child.pid);
-        let orphans = children.filter(|child| !self.slot_of.contains_key(child)).filter_map(|pid| {
+        let orphans = children.filter(|child| self.jobs.of(*child).is_none()).filter_map(|pid| {
             let number = pid.as_raw_nonzero().get().cast_unsigned();
-            let facts = machine::process_facts(self.around.host, number).ok()??;
-            let passport = machine::process_variable(self.around.host, number, passport::VARIABLE);
+            let facts = machine::process_facts(self.host, number).ok()??;
+            let passport = machine::process_variable(self.host, number, passport::VARIABLE);
             Some(Orphan { pid, group: group_of(pid), start_ticks: facts.start_ticks, passport })
         });
         let orphans = orphans.collect();
@@ -67,11 +67,11 @@ impl Looked {
     /// Sends a step of ending to all that the job has started, and notes who is outside its group.
     pub(super) fn end(&self, running: &mut Running, step: &EndStep, host: &machine::Host) {
         let Some(pid) = running.pid else { return };
-        running.outsiders = self.outsiders(running, pid, host);
+        running.below.outsiders = self.outsiders(running, pid, host);
         // A stopped job would never hear it.
         for signal in [step.signal, number::SIGCONT] {
             let _not_ours_any_more = signal_group(pid, signal);
-            for &process in [pid].iter().chain(&running.outsiders) {
+            for &process in [pid].iter().chain(&running.below.outsiders) {
                 let _not_ours_any_more = signal_process(process, signal);
             }
         }
@@ -84,7 +84,7 @@ impl Looked {
             orphan.group == Some(pid)
                 // Two jobs may have had the same hand, but one after the other. Inside a tick, numbers tell who came later.
                 || (orphan.passport.is_some()
-                    && orphan.passport == running.passport
+                    && orphan.passport == running.below.passport
                     && begun.is_some_and(|begun| (begun, pid.as_raw_nonzero()) < orphan.begun()))
         };
         let orphans: Vec<Pid> = self.orphans.iter().filter(is_of_job).map(|orphan| orphan.pid).collect();

@@ -95,7 +95,7 @@ impl Runner<'_> {
     /// Reads, starts and passes on what can be.
     pub(super) fn move_on(&mut self, mover: Mover) {
         self.read_list();
-        if self.stop > Stop::No && self.running == 0 {
+        if self.stop > Stop::No && self.jobs.count() == 0 {
             // A job that came back into the queue meanwhile would hold up those behind it for ever.
             self.deliver_as_ended();
         }
@@ -109,15 +109,15 @@ impl Runner<'_> {
             }
         }
         self.cause = self.why_no_job_starts();
-        self.around.tally.waits_for_memory.store(self.cause == Cause::Memory, Ordering::Relaxed);
+        self.tally.waits_for_memory.store(self.cause == Cause::Memory, Ordering::Relaxed);
     }
 
     /// When something is to be done even if nothing happens.
     fn next_deadline(&self, now: Instant) -> Option<Instant> {
         // One that is being started is ended by whoever starts it, if it is late already.
         let can_be_ended =
-            |running: &&Running| running.pid.is_some() || running.due.is_some_and(|(when, _)| when > now);
-        let due = self.slots.iter().flatten().filter(can_be_ended).filter_map(|running| Some(running.due?.0));
+            |running: &&Running| running.pid.is_some() || running.due.at.is_some_and(|(when, _)| when > now);
+        let due = self.jobs.iter().filter(can_be_ended).filter_map(|running| Some(running.due.at?.0));
         let waits_to_start = self.intake.queue.jobs() > 0 && self.stop == Stop::No;
         // Those that have passed were seen in the turn before: what holds jobs back now is something else, which will be heard of.
         let is_to_come = |time: &Instant| waits_to_start && *time > self.slept_from;
@@ -133,7 +133,7 @@ impl Runner<'_> {
         let now = Instant::now();
         if self.signals_rest_until.is_some_and(|until| until <= now) {
             self.signals_rest_until = None;
-            self.poll.rearm(self.around.signals, token::SIGNALS, SIGNAL_FLAGS)?;
+            self.poll.rearm(self.signals, token::SIGNALS, SIGNAL_FLAGS)?;
         }
         let until = self.next_deadline(now).into_iter().chain(self.signals_rest_until).min();
         self.loop_is = LoopState::Asleep(until);

@@ -60,11 +60,10 @@ impl Runner<'_> {
         let Some(TimeLimit::OfMedian(_)) = self.options.timeout else { return };
         self.typical.note(wall);
         let Some(limit) = self.time_limit() else { return };
-        for running in self.slots.iter_mut().flatten() {
-            let has_own = running.pending.spec.more.as_ref().is_some_and(|more| more.timeout.is_some());
-            let is_being_ended = running.is_stopped || running.is_timed_out;
-            if !has_own && !is_being_ended {
-                running.due = Some((running.started + limit, 0));
+        for running in self.jobs.iter_mut() {
+            let has_own = running.more().is_some_and(|more| more.timeout.is_some());
+            if !has_own && !running.is_being_ended() {
+                running.due.at = Some((running.times.started + limit, 0));
             }
         }
     }

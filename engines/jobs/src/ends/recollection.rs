@@ -1,9 +1,10 @@
-//! What a run remembers of its jobs for the verdict and for the time left: their times in the order of their starts, and the last
-//! ones for whoever watches. Bounded whatever the list's length.
+//! What a run remembers of its jobs for the verdict and for the time left: their times in the order of their starts, the longest chains
+//! of those that waited for each other, and the last times for whoever watches. Bounded whatever the list's length.
 
-use super::Runner;
 use crate::schedule;
+use crate::spec::More;
 use machine::Resource;
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -44,15 +45,71 @@ impl Recollection {
         }
     }
 
-    fn scheduled_ns(&self, width: usize) -> Option<[u64; 5]> {
+    /// When the last job would have ended at each of [`schedule::widths`], if that can be said.
+    pub fn scheduled_ns(&self, width: usize) -> Option<[u64; 5]> {
         let is_whole = self.starts <= KEPT_MAX && !self.is_tangled;
         let at = |width| schedule::makespan(self.times_ns.iter().map(|time| *time as f64), width) as u64;
         is_whole.then(|| schedule::widths(width).map(at))
+    }
+
+    /// For how long some task of the machine waited for a disk and for a CPU since the run began.
+    pub fn waits_ns(&self, host: &machine::Host) -> [Option<u64>; 2] {
+        [(Resource::Io, self.disk_waits_us), (Resource::Cpu, self.cpu_waits_us)].map(|(resource, before_us)| {
+            let both_us = waits_us(host, resource).zip(before_us);
+            both_us.map(|(now_us, before_us)| now_us.saturating_sub(before_us) * 1000)
+        })
     }
 }
 
 fn waits_us(host: &machine::Host, resource: Resource) -> Option<u64> {
     machine::pressure(host, resource).ok().flatten().map(|pressure| pressure.total_us)
+}
+
+/// Jobs each of which had to wait for the one before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Chain {
+    pub ns: u64,
+    pub jobs: u64,
+    /// The number of the last of them.
+    pub end: u64,
+}
+
+impl Chain {
+    fn longer(self, other: Self) -> Self {
+        if other.ns > self.ns { other } else { self }
+    }
+}
+
+/// The longest chains.
+#[derive(Debug, Default)]
+pub(super) struct Chains {
+    named: HashMap<String, Chain>,
+    longest: Chain,
+    /// What all jobs behind the last barrier waited for.
+    barrier: Chain,
+    barriers: u64,
+}
+
+impl Chains {
+    pub fn before(&mut self, more: Option<&More>, barriers_passed: u64) -> Chain {
+        if self.barriers != barriers_passed {
+            (self.barriers, self.barrier) = (barriers_passed, self.longest);
+        }
+        let named = more.into_iter().flat_map(|more| &more.after).filter_map(|name| self.named.get(name));
+        named.copied().fold(self.barrier, Chain::longer)
+    }
+
+    pub fn note(&mut self, chain: Chain) {
+        self.longest = self.longest.longer(chain);
+    }
+
+    pub fn name(&mut self, id: String, chain: Chain) {
+        self.named.insert(id, chain);
+    }
+
+    pub fn longest(&self) -> Chain {
+        self.longest
+    }
 }
 
 /// The run as somebody who watches sees it: jobs that run, times of those that have ended. Shared with another thread.
@@ -112,7 +169,7 @@ impl Watched {
         note(&mut seen.times, seconds);
     }
 
-    pub(super) fn widened(&self, width: usize) {
+    pub(crate) fn widened(&self, width: usize) {
         self.lock().width = width;
     }
 }
@@ -122,20 +179,6 @@ fn note(times: &mut std::collections::VecDeque<f64>, seconds: f64) {
         times.pop_front();
     }
     times.push_back(seconds);
-}
-
-impl Runner<'_> {
-    /// What the verdict needs, at the end.
-    pub(super) fn recollect(&mut self) {
-        let measures = &mut self.ran.measures;
-        measures.scheduled_ns = self.recollection.scheduled_ns(measures.width);
-        let waited_ns = |resource, before_us: Option<u64>| {
-            let both_us = waits_us(self.around.host, resource).zip(before_us);
-            both_us.map(|(now_us, before_us)| now_us.saturating_sub(before_us) * 1000)
-        };
-        measures.disk_waits_ns = waited_ns(Resource::Io, self.recollection.disk_waits_us);
-        measures.cpu_waits_ns = waited_ns(Resource::Cpu, self.recollection.cpu_waits_us);
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,238 @@
+//! Jobs that have a place: what each of them is, and the table of them, by slot and by process. Pure books; decides nothing.
+
+use super::starters::Mover;
+use super::{JobEnd, JobView};
+use crate::admission::Need;
+use crate::classes::Class;
+use crate::ends::{Attempt, Chain, Known};
+use crate::journal::Record;
+use crate::key::Key;
+use crate::made::Made;
+use crate::output::Capture;
+use crate::queue::Pending;
+use crate::results::OutputFiles;
+use crate::spec::More;
+use crate::staff::Crew;
+use crate::tree::Spent;
+use rustix::process::Pid;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+use sys::spawn::Words;
+
+/// A job that runs, or is about to.
+pub(super) struct Running {
+    pub pending: Pending,
+    pub words: Arc<Words>,
+    /// Its command as a job log has it, if a shell runs it and there is one.
+    pub text_for_shell: Option<Vec<u8>>,
+    pub key: Option<Key>,
+    /// Its process, once it has begun.
+    pub pid: Option<Pid>,
+    /// Who starts it and waits for it.
+    pub starter: Mover,
+    pub crew: Crew,
+    pub printing: Printing,
+    pub times: Times,
+    pub due: Due,
+    pub below: Below,
+    pub class: Class,
+    pub need: Need,
+    /// Bytes of the block that is its standard input.
+    pub sent_bytes: u64,
+    /// Files of its redirections.
+    pub made: Vec<Made>,
+}
+
+/// Where what it prints goes.
+#[derive(Default)]
+pub(super) struct Printing {
+    pub captures: [Option<Capture>; 2],
+    pub tag: Option<Vec<u8>>,
+    /// Tells the events of one job from those of the job that had its slot before.
+    pub generation: u32,
+    /// Its files of `--results`.
+    pub files: Option<OutputFiles>,
+}
+
+/// When it began, and after which others.
+pub(super) struct Times {
+    pub started: Instant,
+    pub began_s: f64,
+    pub waited_ns: u64,
+    pub started_as: usize,
+    /// The chain of jobs that had to end before this one began.
+    pub chain: Chain,
+}
+
+/// When it is ended before its time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Due {
+    /// When which step of ending it is due.
+    pub at: Option<(Instant, usize)>,
+    pub is_timed_out: bool,
+    pub is_stopped: bool,
+}
+
+/// Its processes.
+#[derive(Default)]
+pub(super) struct Below {
+    /// The hands that they know of.
+    pub passport: Option<String>,
+    /// Those that have left its group, as they were when it was last signalled.
+    pub outsiders: Vec<Pid>,
+    /// Orphans of its group that have ended.
+    pub orphans: Spent,
+}
+
+impl Running {
+    /// A job that has only its words; the rest is set before it counts as running.
+    pub fn new(pending: Pending, words: Words, class: Class, need: Need, now: Instant) -> Self {
+        Self {
+            pending,
+            words: Arc::new(words),
+            text_for_shell: None,
+            key: None,
+            pid: None,
+            starter: Mover::Loop,
+            crew: Crew::default(),
+            printing: Printing::default(),
+            times: Times { started: now, began_s: 0.0, waited_ns: 0, started_as: 0, chain: Chain::default() },
+            due: Due::default(),
+            below: Below::default(),
+            class,
+            need,
+            sent_bytes: 0,
+            made: Vec::new(),
+        }
+    }
+
+    pub fn view(&self) -> JobView<'_> {
+        JobView { number: self.number(), words: &self.words, attempt: self.pending.failures + 1 }
+    }
+
+    pub fn number(&self) -> u64 {
+        self.pending.spec.number
+    }
+
+    pub fn more(&self) -> Option<&More> {
+        self.pending.spec.more.as_deref()
+    }
+
+    /// Lets go of the block that is its input.
+    pub fn drop_block(&mut self) {
+        if let Some(more) = &mut self.pending.spec.more {
+            more.block = None;
+        }
+    }
+
+    pub fn attempt(&self) -> Attempt {
+        let Times { started_as, chain, .. } = self.times;
+        Attempt { number: self.number(), hands: self.pending.spec.hands(), started_as, chain }
+    }
+
+    /// Whether it is ended before its time: it was too late, or the run was stopped.
+    pub fn is_being_ended(&self) -> bool {
+        self.due.is_timed_out || self.due.is_stopped
+    }
+
+    pub fn known(&self) -> Known {
+        let is_being_ended = self.is_being_ended();
+        Known { number: self.number(), key: self.key, orphans: self.below.orphans, is_being_ended }
+    }
+
+    /// Its end for the books, if there are any.
+    pub fn record<'a>(&'a self, end: &JobEnd, class: &'a str) -> Option<Record<'a>> {
+        Some(Record {
+            text_for_shell: self.text_for_shell.as_deref(),
+            attempt: self.pending.failures + 1,
+            began_s: self.times.began_s,
+            wall_s: end.wall.as_secs_f64(),
+            waited_s: self.times.waited_ns as f64 / 1e9,
+            outcome: end.outcome,
+            how: Some(end.ended.how),
+            class,
+            spent: end.spent,
+            leaves_processes: end.leaves_processes,
+            printed_bytes: end.printed_bytes,
+            sent_bytes: self.sent_bytes,
+            is_tried_again: end.is_tried_again,
+            ..Record::of(&self.pending.spec, self.key?, &self.words)
+        })
+    }
+}
+
+/// The table of jobs that have a place.
+#[derive(Default)]
+pub(super) struct Jobs {
+    slots: Vec<Option<Running>>,
+    slot_of: HashMap<Pid, usize>,
+    count: usize,
+    generation: u32,
+}
+
+impl Jobs {
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    pub fn free_slot(&self) -> usize {
+        self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len())
+    }
+
+    /// Puts a job into a free slot.
+    pub fn put(&mut self, slot: usize, running: Running) {
+        if slot == self.slots.len() {
+            self.slots.push(None);
+        }
+        self.slots[slot] = Some(running);
+        self.count += 1;
+    }
+
+    pub fn at(&mut self, slot: usize) -> Option<&mut Running> {
+        self.slots.get_mut(slot)?.as_mut()
+    }
+
+    /// Takes out a job that could not be started.
+    pub fn take(&mut self, slot: usize) -> Option<Running> {
+        let running = self.slots[slot].take()?;
+        self.count -= 1;
+        Some(running)
+    }
+
+    /// Notes that a job has begun.
+    pub fn begin(&mut self, slot: usize, pid: Pid) -> Option<&mut Running> {
+        self.generation = self.generation.wrapping_add(1) & 0x7fff_ffff;
+        let running = self.slots[slot].as_mut()?;
+        (running.pid, running.printing.generation) = (Some(pid), self.generation);
+        self.slot_of.insert(pid, slot);
+        Some(running)
+    }
+
+    /// Takes out a job whose process has ended.
+    pub fn end(&mut self, pid: Pid) -> Option<Running> {
+        let slot = self.slot_of.remove(&pid)?;
+        self.take(slot)
+    }
+
+    pub fn of(&self, pid: Pid) -> Option<&Running> {
+        self.slots[*self.slot_of.get(&pid)?].as_ref()
+    }
+
+    pub fn of_mut(&mut self, pid: Pid) -> Option<&mut Running> {
+        self.slots[*self.slot_of.get(&pid)?].as_mut()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Running> {
+        self.slots.iter().flatten()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Running> {
+        self.slots.iter_mut().flatten()
+    }
+
+    /// The same with their slots.
+    pub fn slots_mut(&mut self) -> impl Iterator<Item = (usize, &mut Running)> {
+        self.slots.iter_mut().enumerate().filter_map(|(slot, running)| Some((slot, running.as_mut()?)))
+    }
+}
