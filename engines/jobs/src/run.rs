@@ -3,22 +3,20 @@
 //! starting is in `starts`, ending in `ends`, signals and time in `control`.
 //! Theory (what may start, who waits for whom, what each death costs): this crate's `README.md`.
 
+mod clock;
 mod control;
 mod delivery;
 mod ends;
-mod foreground;
 mod live;
 mod memory;
 mod observer;
 mod options;
-mod questions;
 mod running;
 mod starters;
 mod starts;
 mod streams;
 mod trees;
 mod turns;
-mod typical;
 
 use crate::ends::{Books, Ends, Rules};
 use crate::halt::{Counts, Halt};
@@ -26,15 +24,15 @@ use crate::intake::{InputFault, Intake, Reading};
 use crate::joblog::Joblog;
 use crate::journal::{Done, Journal};
 use crate::key::Keys;
-use crate::measures::{Measures, WaitClocks};
+use crate::measures::Measures;
 use crate::output::Outlet;
 use crate::poll::{Poll, token};
 use crate::staff::Staff;
 use crate::start::Programs;
+use clock::{Cause, Clock, Stop};
 use crew::budget::Lease;
 use crew::jobserver::{Server, SlotBooks};
 use machine::Host;
-use questions::Questions;
 use running::{Jobs, Running};
 use rustix::event::epoll::EventFlags;
 use starters::{Shared, Starters};
@@ -47,15 +45,13 @@ use std::time::Instant;
 use streams::Streams;
 use sys::signals::SignalQueue;
 use sys::spawn::Spawner;
-use turns::{LoopState, SIGNAL_FLAGS, turn_until_done};
+use turns::{LoopState, turn_until_done};
 
 pub use crate::ends::{JobEnd, Seen, SeenJob, Tally, Watched};
 pub use crate::source::Source;
-pub use foreground::Turn;
+pub use clock::{Question, TimeLimit, Turn};
 pub use observer::{Event, JobView, Moment, Observer};
 pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
-pub use questions::Question;
-pub use typical::TimeLimit;
 
 /// What a run needs from outside.
 pub struct Surroundings<'a> {
@@ -123,36 +119,9 @@ impl From<rustix::io::Errno> for SetupFault {
     }
 }
 
-/// Whether more jobs start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Stop {
-    No,
-    /// None starts; those that run end by themselves.
-    Soon,
-    /// Those that run are ended.
-    Now,
-}
-
-/// What kept the run from starting jobs, when it went to sleep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    Hands,
-    /// Others have the hands.
-    Unstaffed,
-    List,
-    Order,
-    Held,
-    /// Processes or open files are.
-    Short,
-    Memory,
-    Output,
-    Tail,
-}
-
 struct Runner<'a> {
     options: Options,
     observer: &'a mut dyn Observer,
-    signals: &'a SignalQueue,
     host: &'a Host,
     streams: Streams,
     tally: Arc<Tally>,
@@ -161,17 +130,13 @@ struct Runner<'a> {
     staff: Staff,
     jobs: Jobs,
     ends: Ends<'a>,
-    foreground: foreground::Foreground,
+    clock: Clock<'a>,
     memory: memory::Memory,
     poll: Poll,
     starters: Starters,
     loop_is: LoopState,
     /// A job can only be started by the loop.
     is_left_to_loop: bool,
-    /// Signals are not listened to until then.
-    signals_rest_until: Option<Instant>,
-    /// A stop was asked for; it waits for programs that are being started.
-    rest_is_due: bool,
     outlets: [Outlet; 2],
     outlet_is_watched: [bool; 2],
     /// It cannot be watched and need not be: a file, which the loop goes on with at once.
@@ -184,21 +149,16 @@ struct Runner<'a> {
     spawner: Spawner,
     programs: Programs,
     scratch: Vec<u8>,
-    stop: Stop,
-    interrupts: u32,
     next_start: Option<Instant>,
     /// When what was short (processes, files, memory, load) is looked at again.
     look_again: Option<Instant>,
     /// What holds starts back until then: memory, or all else.
     held_by: Cause,
-    /// When all jobs that waited were last kept back by something else than hands.
-    held_until: Instant,
     shortages: u32,
     /// Outputs that may wait in files before no more jobs start.
     waiting_files_max: usize,
     /// Jobs in a row that could not start for want of what the machine or its user has no more of.
     short_failures: u32,
-    questions: Questions,
     /// Hands that the next job lacks, and until when it waits for them.
     lacking: usize,
     /// Slots that are offered to jobs' programs.
@@ -206,10 +166,6 @@ struct Runner<'a> {
     slots_thread: Option<JoinHandle<()>>,
     patience: Option<Instant>,
     is_order_blocked: bool,
-    typical: typical::Typical,
-    begun: Instant,
-    slept_from: Instant,
-    cause: Cause,
     ran: Ran,
 }
 
@@ -263,25 +219,24 @@ impl<'a> Runner<'a> {
         let rules = Rules { retries: options.retries, halt: options.halt, total };
         let ends = Ends::new(books, rules, host, Arc::clone(&tally), watched.clone());
         let poll = Poll::new()?;
-        poll.watch(signals, token::SIGNALS, SIGNAL_FLAGS)?;
+        let ending = std::mem::take(&mut options.ending);
+        let clock = Clock::new(signals, poll.clone(), options.timeout, ending, Instant::now())?;
         poll.watch(staff.bell(), token::HANDS, EventFlags::IN)?;
         let outlets = [Outlet::new(streams[0].as_fd())?, Outlet::new(streams[1].as_fd())?];
         let mut spawner = Spawner::new(signals, options.environment.clone());
         let slots_thread = options.slots.as_ref().map(|slots| serve_slots(slots, &mut spawner)).transpose()?;
         let streams_are_one = are_one(&streams)?;
-        let (programs, now) = (Programs::new(&options.path), Instant::now());
+        let programs = Programs::new(&options.path);
         let mut ran = Ran::default();
         ran.measures.width = options.width;
         Ok(Self {
             jobs: Jobs::default(),
             ends,
-            foreground: foreground::Foreground::default(),
+            clock,
             memory: memory::Memory::new(&mut options),
             starters: Starters::new(&options),
             loop_is: LoopState::Awake,
             is_left_to_loop: false,
-            signals_rest_until: None,
-            rest_is_due: false,
             intake: Intake::new(source, poll.clone(), options.queue_max),
             outlet_is_watched: [false; 2],
             outlet_goes_on: [false; 2],
@@ -289,28 +244,19 @@ impl<'a> Runner<'a> {
             gives_outputs_up: false,
             delivery: delivery::Delivery::default(),
             scratch: vec![0; READ_BYTES],
-            stop: Stop::No,
-            interrupts: 0,
             next_start: None,
             look_again: None,
             held_by: Cause::Held,
-            held_until: now,
             shortages: 0,
             waiting_files_max: delivery::waiting_files_max(options.width),
             short_failures: 0,
-            questions: Questions::default(),
             lacking: 0,
             offered: 0,
             slots_thread,
             patience: None,
             is_order_blocked: false,
-            typical: typical::Typical::default(),
-            begun: now,
-            slept_from: now,
-            cause: Cause::List,
             ran,
             options,
-            signals,
             host,
             streams: Streams::new(streams)?,
             tally,
@@ -325,7 +271,7 @@ impl<'a> Runner<'a> {
     }
 
     fn is_done(&self) -> bool {
-        let no_more = self.stop > Stop::No || (self.intake.has_ended() && self.intake.queue.jobs() == 0);
+        let no_more = !self.clock.starts_jobs() || (self.intake.has_ended() && self.intake.queue.jobs() == 0);
         no_more && self.jobs.count() == 0 && self.outlets.iter().all(Outlet::is_empty)
     }
 
@@ -338,7 +284,7 @@ impl<'a> Runner<'a> {
                 }
             }
             token::HANDS => self.staff.collect(),
-            token::ANSWER => self.take_answer(),
+            token::ANSWER => self.clock.take_answer(),
             token if token < token::JOBS => {}
             token => self.take_output(token),
         }
@@ -346,10 +292,10 @@ impl<'a> Runner<'a> {
 
     /// Reads while there is room, but not while a question is open: its answer may come from the same terminal.
     fn read_list(&mut self) {
-        if self.stop > Stop::No || self.questions.is_any_open() {
+        if !self.clock.starts_jobs() || self.clock.questions.is_any_open() {
             return self.intake.pause();
         }
-        let now_ns = self.slept_from.duration_since(self.begun).as_nanos() as u64;
+        let now_ns = self.clock.ns(self.clock.waiting.since);
         let Reading { jobs, faults } = self.intake.read(now_ns);
         self.tally.read.fetch_add(jobs, Ordering::Relaxed);
         // One of them may be small enough to pass those that wait for memory.
@@ -365,27 +311,6 @@ impl<'a> Runner<'a> {
         });
     }
 
-    fn account(&mut self, now: Instant) {
-        let slept_ns = now.duration_since(self.slept_from).as_nanos() as u64;
-        let WaitClocks { hands_ns, unstaffed_ns, list_ns, order_ns, held_ns, memory_ns, output_ns, tail_ns } =
-            &mut self.ran.measures.waits;
-        let clock = match self.cause {
-            Cause::Hands => hands_ns,
-            Cause::Unstaffed => unstaffed_ns,
-            Cause::List => list_ns,
-            Cause::Order => order_ns,
-            Cause::Held | Cause::Short => held_ns,
-            Cause::Memory => memory_ns,
-            Cause::Output => output_ns,
-            Cause::Tail => tail_ns,
-        };
-        *clock += slept_ns;
-        if !matches!(self.cause, Cause::Hands | Cause::Unstaffed | Cause::List | Cause::Tail) {
-            self.held_until = now;
-        }
-        self.slept_from = now;
-    }
-
     fn why_no_job_starts(&self) -> Cause {
         // A job that needs several places waits for its own run's others, not for other runs.
         let all_at_work = self.staff.at_work() + self.places_lacking().max(1) > self.options.width;
@@ -397,7 +322,7 @@ impl<'a> Runner<'a> {
             (true, _) if self.is_backed_up() => Cause::Output,
             (true, _) if self.memory.is_blocked => Cause::Memory,
             (true, _) if self.look_again.is_some() => self.held_by,
-            (true, _) if self.next_start.is_some() || self.questions.is_any_open() => Cause::Held,
+            (true, _) if self.next_start.is_some() || self.clock.questions.is_any_open() => Cause::Held,
             (true, _) if self.is_order_blocked => Cause::Order,
             (true, _) => Cause::Unstaffed,
             (false, false) => Cause::List,
@@ -408,21 +333,22 @@ impl<'a> Runner<'a> {
     fn finish(mut self) -> Ran {
         // Orphans that ended while signals were not listened to.
         self.reap();
-        if self.stop == Stop::Now {
+        if self.clock.stop() == Stop::Now {
             self.end_strays();
         }
-        let survivors = self.ends.close_groups(self.stop < Stop::Now);
+        let survivors = self.ends.close_groups(self.clock.stop() < Stop::Now);
         self.report_book_faults();
         if !survivors.is_empty() {
             self.observer.tell(&Event::StillRun(&survivors));
         }
-        let Measures { width, put_off, waits, .. } = self.ran.measures;
-        let wall_ns = self.begun.elapsed().as_nanos() as u64;
+        let Measures { width, put_off, .. } = self.ran.measures;
+        let (waits, wall_ns) = (self.clock.waiting.clocks, self.clock.ns(Instant::now()));
         self.ran.measures = Measures { put_off, waits, wall_ns, ..self.ends.measures(width) };
         self.ends.books.finish();
         self.report_book_faults();
         let Ends { counts, stopped, left_out, .. } = self.ends;
         (self.ran.counts, self.ran.stopped, self.ran.left_out) = (counts, stopped, left_out);
+        self.ran.stopped_by = self.clock.stopped_by;
         self.ran.dropped += self.intake.queue.clear().len() as u64;
         if let Some(slots) = &self.options.slots {
             self.ran.slots = slots.close();

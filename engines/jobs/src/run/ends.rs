@@ -12,7 +12,7 @@ use crate::queue::Pending;
 use crate::spec::Spec;
 use rustix::process::Pid;
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use sys::reap::How;
 
 const SIGPIPE: i32 = rustix::process::Signal::PIPE.as_raw();
@@ -100,7 +100,8 @@ impl Runner<'_> {
             end.outcome = Outcome::OutputLost;
         }
         let failures = running.pending.failures;
-        end.is_tried_again = self.stop == Stop::No && self.ends.is_tried_again(end.outcome, running.more(), failures);
+        end.is_tried_again =
+            self.clock.starts_jobs() && self.ends.is_tried_again(end.outcome, running.more(), failures);
         self.ends.measure(&running.attempt(), &end);
         self.learn(&running, &end);
         if let Some(error) = &fault {
@@ -111,7 +112,7 @@ impl Runner<'_> {
         }
         if end.is_tried_again {
             self.write_end(&running, &end);
-            let since_ns = self.begun.elapsed().as_nanos() as u64;
+            let since_ns = self.clock.ns(Instant::now());
             let pending = running.pending;
             self.intake.queue.try_again(Pending { failures: pending.failures + 1, since_ns, ..pending });
             return;
@@ -139,7 +140,7 @@ impl Runner<'_> {
         }
         self.ends.count(end.outcome);
         if is_success {
-            self.note_typical(end.wall);
+            self.note_success(end.wall);
         }
         self.settle(&running.pending.spec, is_success, running.attempt().chain_with_it(end));
         let number = running.number();
@@ -206,15 +207,25 @@ impl Runner<'_> {
         }
     }
 
+    /// Notes how long a success took, and moves the deadlines of those that run, if they follow from it.
+    fn note_success(&mut self, wall: Duration) {
+        let Some(limit) = self.clock.note_success(wall) else { return };
+        for running in self.jobs.iter_mut().filter(|running| !running.is_being_ended()) {
+            if running.more().is_none_or(|more| more.timeout.is_none()) {
+                running.due.set(running.times.started + limit);
+            }
+        }
+    }
+
     /// Notes how a job came out, for those that wait for it.
     pub(super) fn settle(&mut self, spec: &Spec, is_success: bool, chain: Chain) {
         self.ends.settle(spec, chain);
-        self.intake.settle(spec, is_success, self.begun.elapsed().as_nanos() as u64);
+        self.intake.settle(spec, is_success, self.clock.ns(Instant::now()));
     }
 
     pub(super) fn consider_halting(&mut self) {
         if let Some(halt) = self.ends.rule_met()
-            && self.stop == Stop::No
+            && self.clock.starts_jobs()
         {
             self.ran.halted = Some(halt);
             self.stop_jobs(match halt.manner {

@@ -81,7 +81,7 @@ impl Runner<'_> {
     }
 
     fn look_at_memory(&mut self) {
-        let now = self.slept_from;
+        let now = self.clock.waiting.since;
         if self.memory.looked.is_some_and(|(when, _)| now.duration_since(when) < LOOK_AGAIN_AFTER) {
             return;
         }

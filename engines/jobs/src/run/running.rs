@@ -1,5 +1,6 @@
 //! Jobs that have a place: what each of them is, and the table of them, by slot and by process. Pure books; decides nothing.
 
+use super::clock::Due;
 use super::starters::Mover;
 use super::{JobEnd, JobView};
 use crate::admission::Need;
@@ -63,15 +64,6 @@ pub(super) struct Times {
     pub started_as: usize,
     /// The chain of jobs that had to end before this one began.
     pub chain: Chain,
-}
-
-/// When it is ended before its time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Due {
-    /// When which step of ending it is due.
-    pub at: Option<(Instant, usize)>,
-    pub is_timed_out: bool,
-    pub is_stopped: bool,
 }
 
 /// Its processes.

@@ -275,7 +275,7 @@ impl<'a> Shared<'a> {
                 drop(runner);
                 runner = self.wait_for_end(pid);
             } else {
-                runner.account(Instant::now());
+                runner.clock.waiting.account(Instant::now());
             }
             runner.move_on(Mover::Starter(index));
             runner.starters.rest(index);
@@ -309,7 +309,7 @@ impl<'a> Shared<'a> {
                     runner.call_loop_if_needed();
                 }
                 Ok(Changed::Ended(_)) | Err(_) => {
-                    runner.account(Instant::now());
+                    runner.clock.waiting.account(Instant::now());
                     runner.reap_started(pid);
                     return runner;
                 }

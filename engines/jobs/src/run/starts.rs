@@ -46,15 +46,15 @@ impl Runner<'_> {
     /// Starts jobs until hands, order or a bound say stop.
     pub(super) fn start_jobs(&mut self, mover: Mover) {
         self.is_order_blocked = false;
-        let is_time_to_look = self.look_again.is_some_and(|time| time <= self.slept_from);
-        self.next_start = self.next_start.filter(|time| self.slept_from < *time);
-        self.look_again = self.look_again.filter(|time| self.slept_from < *time);
+        let is_time_to_look = self.look_again.is_some_and(|time| time <= self.clock.waiting.since);
+        self.next_start = self.next_start.filter(|time| self.clock.waiting.since < *time);
+        self.look_again = self.look_again.filter(|time| self.clock.waiting.since < *time);
         if let Some(slots) = self.options.slots.as_ref().filter(|_| self.jobs.count() == 0) {
             // What has not come back by now never will.
             slots.settle();
             self.offered = 0;
         }
-        if self.stop > Stop::No {
+        if !self.clock.starts_jobs() {
             self.offer_slots(|offered| offered > 0, 0);
             return self.staff.want(self.staff.at_work());
         }
@@ -66,7 +66,7 @@ impl Runner<'_> {
         // Who wanted hands now and gave them back below would be woken by each that comes, without end.
         let mut is_held = self.intake.queue.jobs() > 0 && self.is_held();
         self.staff.want(if is_held { self.staff.at_work() } else { self.places_wanted() });
-        while self.stop == Stop::No && self.staff.has_idle() && self.intake.queue.jobs() > 0 && !is_held {
+        while self.clock.starts_jobs() && self.staff.has_idle() && self.intake.queue.jobs() > 0 && !is_held {
             let next = match self.admitted_aside() {
                 Some(pending) => Next::Job(pending),
                 None => self.intake.queue.next(self.jobs.count()),
@@ -138,7 +138,8 @@ impl Runner<'_> {
     /// and begins with those there are: nobody promises it more than one.
     fn take_places(&mut self, count: usize) -> Option<Crew> {
         let crew = self.staff.take(count).or_else(|| {
-            let is_patient = self.jobs.count() > 0 || self.patience.is_none_or(|until| self.slept_from < until);
+            let is_patient =
+                self.jobs.count() > 0 || self.patience.is_none_or(|until| self.clock.waiting.since < until);
             if is_patient { None } else { self.staff.take_fewer() }
         });
         match crew {
@@ -167,8 +168,8 @@ impl Runner<'_> {
 
     /// The same by what is known, without a look at the machine.
     fn is_kept_back(&self) -> bool {
-        self.rest_is_due
-            || self.questions.is_any_open()
+        self.clock.rest_is_due
+            || self.clock.questions.is_any_open()
             || self.next_start.is_some()
             || self.look_again.is_some()
             || self.is_backed_up()
@@ -269,7 +270,7 @@ impl Runner<'_> {
         let (key, text) =
             (self.ends.books.key_of(template, spec, &words), self.ends.books.text_for_shell(template, spec, place));
         let (class, need) = (self.class_of(&pending), self.need_of(&pending));
-        let running = Running::new(pending, words, class, need, self.slept_from);
+        let running = Running::new(pending, words, class, need, self.clock.waiting.since);
         Ok(Running { key, text_for_shell: text, ..running })
     }
 
@@ -332,7 +333,7 @@ impl Runner<'_> {
 
     fn leave_out(&mut self, pending: &Pending, earlier: Earlier) {
         self.ends.count_left_out();
-        self.questions.forget(pending.spec.number);
+        self.clock.questions.forget(pending.spec.number);
         self.settle(&pending.spec, earlier == Earlier::Succeeded, Chain::default());
         self.deliver(pending.spec.number, None);
     }
@@ -342,11 +343,14 @@ impl Runner<'_> {
         self.memory.admission.begin(running.need);
         let spec = &running.pending.spec;
         let more = spec.more.as_deref();
-        let since = self.held_until.max(self.begun + Duration::from_nanos(running.pending.since_ns));
+        let since =
+            self.clock.waiting.held_until.max(self.clock.begun + Duration::from_nanos(running.pending.since_ns));
         running.times.waited_ns = running.times.started.saturating_duration_since(since).as_nanos() as u64;
         running.times.began_s = now_s();
-        let timeout = more.and_then(|more| more.timeout).or_else(|| self.time_limit());
-        running.due.at = timeout.filter(|time| !time.is_zero()).map(|time| (running.times.started + time, 0));
+        let timeout = more.and_then(|more| more.timeout).or_else(|| self.clock.time_limit());
+        if let Some(time) = timeout.filter(|time| !time.is_zero()) {
+            running.due.set(running.times.started + time);
+        }
         running.times.chain = self.ends.chain_before(more, self.intake.queue.barriers_passed());
         if !self.options.delay.is_zero() {
             self.next_start = Some(running.times.started + self.options.delay);
@@ -376,7 +380,7 @@ impl Runner<'_> {
     fn note_begin(&mut self, slot: usize, pid: Pid) {
         (self.shortages, self.short_failures) = (0, 0);
         let Some(running) = self.jobs.begin(slot, pid) else { return };
-        self.questions.forget(running.number());
+        self.clock.questions.forget(running.number());
         let is_again = running.pending.failures > 0;
         let waits_for_others = is_again || running.times.chain.jobs > 0 || self.intake.queue.barriers_passed() > 0;
         running.times.started_as = self.ends.begin(running.crew.places(), waits_for_others);
@@ -391,8 +395,8 @@ impl Runner<'_> {
             }
         }
         self.observer.tell(&Event::Started(running.view(), pid));
-        let (due, now) = (running.due.at, Instant::now());
-        if due.is_some_and(|(when, _)| when <= now) {
+        let now = Instant::now();
+        if running.due.is_over(now) {
             // The run was stopped meanwhile.
             self.act_on_deadlines(now);
         }
@@ -408,7 +412,7 @@ impl Runner<'_> {
         let place = Place { number: pending.spec.number, slot: 1 };
         let is_for_shell = pending.spec.more.as_ref().is_some_and(|more| more.is_for_shell);
         let words = self.options.template.compose(&pending.spec.words, place, is_for_shell).unwrap_or_default();
-        self.questions.forget(pending.spec.number);
+        self.clock.questions.forget(pending.spec.number);
         self.observer.tell(&Event::NotStarted(pending.spec.number, &words, fault));
         self.write_not_started(&pending, &words, fault);
         self.ends.count(Outcome::NotStarted);

@@ -3,15 +3,11 @@
 
 use super::starters::{AbortsWhenPanicking, Mover, Prepared, Shared};
 use super::starts::LOOK_AGAIN_AFTER;
-use super::{Cause, Runner, Running, SetupFault, Stop};
-use crate::poll::token;
+use super::{Cause, Runner, Running, SetupFault};
 use rustix::event::epoll;
 use rustix::time::Timespec;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// Signals are told once, and again when the loop asks for them again.
-pub(super) const SIGNAL_FLAGS: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::ONESHOT);
 
 /// Whether the loop moves the run on, or sleeps until something happens or a time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +56,11 @@ impl Runner<'_> {
     /// The loop's turn.
     fn move_on_by_loop(&mut self) -> Result<Step, SetupFault> {
         self.is_left_to_loop = false;
-        if self.rest_is_due && !self.is_starting() {
+        if self.clock.rest_is_due && !self.is_starting() {
             // It may have been taken back meanwhile; a stop would throw away the signal that says so.
             self.take_signals();
         }
-        if self.rest_is_due && !self.is_starting() {
+        if self.clock.rest_is_due && !self.is_starting() {
             self.rest();
         }
         self.move_on(Mover::Loop);
@@ -84,7 +80,7 @@ impl Runner<'_> {
             return Err(error.into());
         }
         let now = Instant::now();
-        self.account(now);
+        self.clock.waiting.account(now);
         for event in events {
             self.take_event(event.data.u64());
         }
@@ -95,7 +91,7 @@ impl Runner<'_> {
     /// Reads, starts and passes on what can be.
     pub(super) fn move_on(&mut self, mover: Mover) {
         self.read_list();
-        if self.stop > Stop::No && self.jobs.count() == 0 {
+        if !self.clock.starts_jobs() && self.jobs.count() == 0 {
             // A job that came back into the queue meanwhile would hold up those behind it for ever.
             self.deliver_as_ended();
         }
@@ -108,22 +104,21 @@ impl Runner<'_> {
                 break;
             }
         }
-        self.cause = self.why_no_job_starts();
-        self.tally.waits_for_memory.store(self.cause == Cause::Memory, Ordering::Relaxed);
+        let cause = self.why_no_job_starts();
+        self.clock.waiting.cause = cause;
+        self.tally.waits_for_memory.store(cause == Cause::Memory, Ordering::Relaxed);
     }
 
     /// When something is to be done even if nothing happens.
     fn next_deadline(&self, now: Instant) -> Option<Instant> {
         // One that is being started is ended by whoever starts it, if it is late already.
-        let can_be_ended =
-            |running: &&Running| running.pid.is_some() || running.due.at.is_some_and(|(when, _)| when > now);
-        let due = self.jobs.iter().filter(can_be_ended).filter_map(|running| Some(running.due.at?.0));
-        let waits_to_start = self.intake.queue.jobs() > 0 && self.stop == Stop::No;
+        let can_be_ended = |running: &&Running| running.pid.is_some() || !running.due.is_over(now);
+        let due = self.jobs.iter().filter(can_be_ended).filter_map(|running| running.due.when());
+        let waits_to_start = self.intake.queue.jobs() > 0 && self.clock.starts_jobs();
         // Those that have passed were seen in the turn before: what holds jobs back now is something else, which will be heard of.
-        let is_to_come = |time: &Instant| waits_to_start && *time > self.slept_from;
+        let is_to_come = |time: &Instant| waits_to_start && *time > self.clock.waiting.since;
         let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(is_to_come);
-        let must_look = self.foreground.must_look() || self.foreground.is_free() && self.questions.must_look();
-        let terminal = must_look.then(|| now + LOOK_AGAIN_AFTER);
+        let terminal = self.clock.must_look().then(|| now + LOOK_AGAIN_AFTER);
         let goes_on = self.outlet_goes_on.contains(&true).then_some(now);
         due.chain(held).chain(terminal).chain(goes_on).min()
     }
@@ -131,11 +126,7 @@ impl Runner<'_> {
     /// Before the loop sleeps: for how long it may.
     fn begin_sleep(&mut self) -> rustix::io::Result<Option<Timespec>> {
         let now = Instant::now();
-        if self.signals_rest_until.is_some_and(|until| until <= now) {
-            self.signals_rest_until = None;
-            self.poll.rearm(self.signals, token::SIGNALS, SIGNAL_FLAGS)?;
-        }
-        let until = self.next_deadline(now).into_iter().chain(self.signals_rest_until).min();
+        let until = self.clock.listen(now)?.into_iter().chain(self.next_deadline(now)).min();
         self.loop_is = LoopState::Asleep(until);
         // Not a microsecond too early; but what is due already needs no sleep.
         let time = until.map(|until| match until.saturating_duration_since(now) {
@@ -151,7 +142,7 @@ impl Runner<'_> {
         let is_earlier = |deadline: Instant| until.is_none_or(|until| deadline < until);
         if self.is_done()
             || self.is_left_to_loop
-            || self.rest_is_due && !self.is_starting()
+            || self.clock.rest_is_due && !self.is_starting()
             || self.next_deadline(Instant::now()).is_some_and(is_earlier)
         {
             self.loop_is = LoopState::Awake;

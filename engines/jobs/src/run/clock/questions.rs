@@ -2,8 +2,7 @@
 //! terminal; no other job starts, and hands go back. An answer is read only while the terminal is this run's: what is typed to a job, or to
 //! a shell, is none.
 
-use super::{JobView, Runner};
-use crate::poll::token;
+use crate::poll::{Poll, token};
 use rustix::event::epoll::EventFlags;
 use std::collections::HashMap;
 use std::io;
@@ -26,14 +25,18 @@ struct Open {
 }
 
 /// What has been asked.
-#[derive(Default)]
-pub(super) struct Questions {
+pub(in crate::run) struct Questions {
     open: Option<Open>,
     /// Answers for jobs that have not begun yet.
     answers: HashMap<u64, bool>,
+    poll: Poll,
 }
 
 impl Questions {
+    pub fn new(poll: Poll) -> Self {
+        Self { open: None, answers: HashMap::new(), poll }
+    }
+
     pub fn is_any_open(&self) -> bool {
         self.open.is_some()
     }
@@ -43,63 +46,51 @@ impl Questions {
         self.open.as_ref().is_some_and(|open| !open.is_watched)
     }
 
+    /// What was answered about this job.
+    pub fn answer(&self, number: u64) -> Option<bool> {
+        self.answers.get(&number).copied()
+    }
+
     /// The job has begun, or never will: about its next attempt it is asked again.
     pub fn forget(&mut self, number: u64) {
         self.answers.remove(&number);
     }
-}
 
-impl Runner<'_> {
-    /// Whether the job may start; none until there is an answer.
-    pub(super) fn permission(&mut self, job: JobView<'_>) -> Option<bool> {
-        if let Some(&answer) = self.questions.answers.get(&job.number) {
-            return Some(answer);
-        }
-        let Some(question) = self.observer.ask(job) else { return Some(false) };
-        self.questions.open = Some(Open { number: job.number, question, is_watched: false });
-        self.intake.pause();
-        self.put_question();
-        // It may have been closed at once.
-        self.questions.answers.get(&job.number).copied()
+    /// Opens a question about this job; it is to be put.
+    pub fn open(&mut self, number: u64, question: Box<dyn Question>) {
+        self.open = Some(Open { number, question, is_watched: false });
     }
 
-    /// Puts the open question where it is not put yet, if the terminal is this run's.
-    pub(super) fn put_question(&mut self) {
-        if !self.questions.must_look() || !self.may_read_terminal() {
-            return;
-        }
-        self.pass_messages_on();
-        let Some(open) = &mut self.questions.open else { return };
+    /// Puts the open question.
+    pub fn put(&mut self) {
+        let Some(open) = &mut self.open else { return };
         let watch = |open: &Open| self.poll.watch(open.question.descriptor(), token::ANSWER, EventFlags::IN);
         match open.question.put().and_then(|()| Ok(watch(open)?)) {
             Ok(()) => open.is_watched = true,
             // The terminal has been told to hold its output: later.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             // A terminal that has gone gives no permission.
-            Err(_) => self.close_question(false),
+            Err(_) => self.close(false),
         }
     }
 
     /// The terminal is somebody else's from now on, or was for a while: the question is put again when it is this run's.
-    pub(super) fn lay_question_aside(&mut self) {
-        if let Some(open) = self.questions.open.as_mut().filter(|open| open.is_watched) {
+    pub fn lay_aside(&mut self) {
+        if let Some(open) = self.open.as_mut().filter(|open| open.is_watched) {
             self.poll.forget(open.question.descriptor());
             open.is_watched = false;
         }
     }
 
-    pub(super) fn take_answer(&mut self) {
-        if !self.may_read_terminal() {
-            return self.lay_question_aside();
-        }
-        let answer = self.questions.open.as_mut().and_then(|open| open.question.answer());
-        answer.into_iter().for_each(|answer| self.close_question(answer));
+    pub fn take_answer(&mut self) {
+        let answer = self.open.as_mut().and_then(|open| open.question.answer());
+        answer.into_iter().for_each(|answer| self.close(answer));
     }
 
-    fn close_question(&mut self, answer: bool) {
-        self.lay_question_aside();
-        if let Some(open) = self.questions.open.take() {
-            self.questions.answers.insert(open.number, answer);
+    fn close(&mut self, answer: bool) {
+        self.lay_aside();
+        if let Some(open) = self.open.take() {
+            self.answers.insert(open.number, answer);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! `--timeout N%`: how long jobs usually take, and the deadlines that follow from it. Deadlines move as more jobs end.
 
-use super::Runner;
 use std::time::Duration;
 
 /// A time for each job.
@@ -20,7 +19,7 @@ const LATEST: usize = 301;
 
 /// How long the latest jobs took.
 #[derive(Debug, Default)]
-pub(super) struct Typical {
+pub(in crate::run) struct Typical {
     latest: Vec<Duration>,
     next: usize,
 }
@@ -41,31 +40,6 @@ impl Typical {
         let mut sorted = self.latest.clone();
         let middle = sorted.len() / 2;
         (sorted.len() >= KNOWN_FROM).then(|| *sorted.select_nth_unstable(middle).1)
-    }
-}
-
-impl Runner<'_> {
-    /// The time that a job of no limit of its own has now.
-    pub(super) fn time_limit(&self) -> Option<Duration> {
-        match self.options.timeout? {
-            TimeLimit::Fixed(time) => Some(time),
-            TimeLimit::OfMedian(factor) => {
-                Duration::try_from_secs_f64(self.typical.median()?.as_secs_f64() * factor).ok()
-            }
-        }
-    }
-
-    /// Notes a success, and moves the deadlines of those that run.
-    pub(super) fn note_typical(&mut self, wall: Duration) {
-        let Some(TimeLimit::OfMedian(_)) = self.options.timeout else { return };
-        self.typical.note(wall);
-        let Some(limit) = self.time_limit() else { return };
-        for running in self.jobs.iter_mut() {
-            let has_own = running.more().is_some_and(|more| more.timeout.is_some());
-            if !has_own && !running.is_being_ended() {
-                running.due.at = Some((running.times.started + limit, 0));
-            }
-        }
     }
 }
 
