@@ -5,12 +5,11 @@
 
 mod clock;
 mod control;
-mod delivery;
 mod ends;
-mod live;
 mod memory;
 mod observer;
 mod options;
+mod outputs;
 mod running;
 mod starters;
 mod starts;
@@ -25,7 +24,6 @@ use crate::joblog::Joblog;
 use crate::journal::{Done, Journal};
 use crate::key::Keys;
 use crate::measures::Measures;
-use crate::output::Outlet;
 use crate::poll::{Poll, token};
 use crate::staff::Staff;
 use crate::start::Programs;
@@ -33,11 +31,12 @@ use clock::{Cause, Clock, Stop};
 use crew::budget::Lease;
 use crew::jobserver::{Server, SlotBooks};
 use machine::Host;
+use outputs::Outputs;
 use running::{Jobs, Running};
 use rustix::event::epoll::EventFlags;
 use starters::{Shared, Starters};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -137,26 +136,15 @@ struct Runner<'a> {
     loop_is: LoopState,
     /// A job can only be started by the loop.
     is_left_to_loop: bool,
-    outlets: [Outlet; 2],
-    outlet_is_watched: [bool; 2],
-    /// It cannot be watched and need not be: a file, which the loop goes on with at once.
-    outlet_goes_on: [bool; 2],
-    /// Standard output and error are the same file, pipe or terminal.
-    streams_are_one: bool,
-    /// What would wait for its reader is lost: it may never read on, and the run is to end.
-    gives_outputs_up: bool,
-    delivery: delivery::Delivery,
+    outputs: Outputs,
     spawner: Spawner,
     programs: Programs,
-    scratch: Vec<u8>,
     next_start: Option<Instant>,
     /// When what was short (processes, files, memory, load) is looked at again.
     look_again: Option<Instant>,
     /// What holds starts back until then: memory, or all else.
     held_by: Cause,
     shortages: u32,
-    /// Outputs that may wait in files before no more jobs start.
-    waiting_files_max: usize,
     /// Jobs in a row that could not start for want of what the machine or its user has no more of.
     short_failures: u32,
     /// Hands that the next job lacks, and until when it waits for them.
@@ -168,9 +156,6 @@ struct Runner<'a> {
     is_order_blocked: bool,
     ran: Ran,
 }
-
-/// Bytes of an output read at once.
-const READ_BYTES: usize = 64 << 10;
 
 /// Runs a list with hands from `lease`.
 ///
@@ -200,12 +185,6 @@ fn serve_slots(slots: &Arc<Server>, spawner: &mut Spawner) -> io::Result<JoinHan
     std::thread::Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(move || slots.serve())
 }
 
-/// Whether both are the same file, pipe or terminal.
-fn are_one(streams: &[Arc<OwnedFd>; 2]) -> rustix::io::Result<bool> {
-    let [output, errors] = [rustix::fs::fstat(&streams[0])?, rustix::fs::fstat(&streams[1])?];
-    Ok((output.st_dev, output.st_ino) == (errors.st_dev, errors.st_ino))
-}
-
 impl<'a> Runner<'a> {
     fn new(
         mut options: Options,
@@ -222,10 +201,9 @@ impl<'a> Runner<'a> {
         let ending = std::mem::take(&mut options.ending);
         let clock = Clock::new(signals, poll.clone(), options.timeout, ending, Instant::now())?;
         poll.watch(staff.bell(), token::HANDS, EventFlags::IN)?;
-        let outlets = [Outlet::new(streams[0].as_fd())?, Outlet::new(streams[1].as_fd())?];
+        let outputs = Outputs::new(&options, &streams, poll.clone())?;
         let mut spawner = Spawner::new(signals, options.environment.clone());
         let slots_thread = options.slots.as_ref().map(|slots| serve_slots(slots, &mut spawner)).transpose()?;
-        let streams_are_one = are_one(&streams)?;
         let programs = Programs::new(&options.path);
         let mut ran = Ran::default();
         ran.measures.width = options.width;
@@ -238,17 +216,10 @@ impl<'a> Runner<'a> {
             loop_is: LoopState::Awake,
             is_left_to_loop: false,
             intake: Intake::new(source, poll.clone(), options.queue_max),
-            outlet_is_watched: [false; 2],
-            outlet_goes_on: [false; 2],
-            streams_are_one,
-            gives_outputs_up: false,
-            delivery: delivery::Delivery::default(),
-            scratch: vec![0; READ_BYTES],
             next_start: None,
             look_again: None,
             held_by: Cause::Held,
             shortages: 0,
-            waiting_files_max: delivery::waiting_files_max(options.width),
             short_failures: 0,
             lacking: 0,
             offered: 0,
@@ -264,7 +235,7 @@ impl<'a> Runner<'a> {
             observer,
             staff,
             poll,
-            outlets,
+            outputs,
             spawner,
             programs,
         })
@@ -272,7 +243,7 @@ impl<'a> Runner<'a> {
 
     fn is_done(&self) -> bool {
         let no_more = !self.clock.starts_jobs() || (self.intake.has_ended() && self.intake.queue.jobs() == 0);
-        no_more && self.jobs.count() == 0 && self.outlets.iter().all(Outlet::is_empty)
+        no_more && self.jobs.count() == 0 && self.outputs.are_empty()
     }
 
     fn take_event(&mut self, token: u64) {
@@ -314,12 +285,12 @@ impl<'a> Runner<'a> {
     fn why_no_job_starts(&self) -> Cause {
         // A job that needs several places waits for its own run's others, not for other runs.
         let all_at_work = self.staff.at_work() + self.places_lacking().max(1) > self.options.width;
-        if self.jobs.count() == 0 && !self.outlets.iter().all(Outlet::is_empty) {
+        if self.jobs.count() == 0 && !self.outputs.are_empty() {
             return Cause::Output;
         }
         match (self.intake.queue.jobs() > 0, self.intake.has_ended()) {
             _ if all_at_work => Cause::Hands,
-            (true, _) if self.is_backed_up() => Cause::Output,
+            (true, _) if self.outputs.are_backed_up(self.jobs.count() > 0) => Cause::Output,
             (true, _) if self.memory.is_blocked => Cause::Memory,
             (true, _) if self.look_again.is_some() => self.held_by,
             (true, _) if self.next_start.is_some() || self.clock.questions.is_any_open() => Cause::Held,
@@ -349,6 +320,7 @@ impl<'a> Runner<'a> {
         let Ends { counts, stopped, left_out, .. } = self.ends;
         (self.ran.counts, self.ran.stopped, self.ran.left_out) = (counts, stopped, left_out);
         self.ran.stopped_by = self.clock.stopped_by;
+        self.ran.messages_given_up = self.outputs.messages_given_up;
         self.ran.dropped += self.intake.queue.clear().len() as u64;
         if let Some(slots) = &self.options.slots {
             self.ran.slots = slots.close();

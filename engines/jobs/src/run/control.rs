@@ -1,8 +1,9 @@
-//! Signals, times and the terminal: what the clock returns is done here.
+//! What the clock and the outputs return is done here: signals, times, questions, outputs that come and go.
 
 use super::clock::{Asked, Wish};
+use super::outputs::{Fate, Owed, Trouble};
 use super::starters::Mover;
-use super::{Event, JobView, Runner, Running, Stop};
+use super::{Event, JobView, Moment, Runner, Running, Stop};
 use std::time::Instant;
 use sys::reap::{Ended, How, Stopped, signal_group};
 use sys::signals::{number, stop_here};
@@ -25,9 +26,9 @@ impl Runner<'_> {
             Asked::Stop(stop) => self.stop_jobs(stop),
             Asked::Kill => {
                 self.signal_jobs(number::SIGKILL);
-                self.gives_outputs_up = true;
+                self.outputs.gives_up = true;
             }
-            Asked::GiveOutputsUp => self.gives_outputs_up = true,
+            Asked::GiveOutputsUp => self.outputs.gives_up = true,
             Asked::GoOn => self.signal_jobs(number::SIGCONT),
             Asked::Wider => self.change_width(self.options.width + 1),
             Asked::Narrower => self.change_width(self.options.width.saturating_sub(1)),
@@ -72,7 +73,7 @@ impl Runner<'_> {
         if stop == Stop::Now {
             self.jobs.iter_mut().for_each(|running| running.due.stop(now));
             // Those that are ended have no order.
-            self.deliver_as_ended();
+            self.outputs.deliver_as_ended();
         } else {
             numbers.into_iter().for_each(|number| self.deliver(number, None));
         }
@@ -139,6 +140,102 @@ impl Runner<'_> {
         if self.clock.may_put_question() {
             self.pass_messages_on();
             self.clock.questions.put();
+        }
+    }
+
+    /// Takes in what a job has printed.
+    pub(super) fn take_output(&mut self, token: u64) {
+        if let Some((running, stream)) = self.jobs.of_token(token) {
+            self.outputs.take_in(running.pending.spec.number, stream, &mut running.printing);
+        }
+    }
+
+    /// Passes a job's output on, if it has any: now, or when those that stand before it have ended.
+    pub(super) fn deliver(&mut self, number: u64, owed: Option<Box<Owed>>) {
+        self.outputs.deliver(number, owed);
+        let Some(next) = self.outputs.next_with_lines() else { return };
+        if let Some(running) = self.jobs.iter_mut().find(|running| running.number() == next) {
+            self.outputs.begin_passing_on(&mut running.printing);
+        }
+    }
+
+    /// Passes on what can be. What cannot be now is watched afterwards: also what was let go by a failure on the way.
+    pub(super) fn pass_outputs_on(&mut self) {
+        self.queue_messages();
+        loop {
+            self.pass_once();
+            self.queue_messages();
+            if !self.outputs.has_forgotten() {
+                return;
+            }
+        }
+    }
+
+    fn pass_once(&mut self) {
+        let waiting = self.outputs.waiting();
+        if waiting.contains(&true) {
+            self.observer.passes_output(Moment::Before, waiting);
+            let troubles = self.outputs.pass_on();
+            troubles.into_iter().for_each(|trouble| self.note_trouble(trouble));
+            if let Some(has_room) = self.outputs.room_for_lines() {
+                for (slot, running) in self.jobs.slots_mut() {
+                    self.outputs.let_lines_come(slot, &mut running.printing, has_room);
+                }
+            }
+            let moment = if self.outputs.are_empty() { Moment::After } else { Moment::Within };
+            self.observer.passes_output(moment, waiting);
+        } else {
+            // Nothing to pass on, and nothing that is still watched.
+            self.outputs.pass_on();
+        }
+        self.close_books();
+    }
+
+    fn note_trouble(&mut self, trouble: Trouble) {
+        match trouble {
+            Trouble::ReaderGone => {
+                self.ran.reader_gone = true;
+                self.stop_jobs(Stop::Now);
+            }
+            Trouble::Failed(outlet) => {
+                if let Some(error) = self.outputs.fault(outlet).filter(|_| !self.ran.is_incomplete) {
+                    self.observer.tell(&Event::BadOutput(error));
+                }
+                self.ran.is_incomplete = true;
+                self.stop_jobs(Stop::Soon);
+            }
+        }
+    }
+
+    /// Writes down the ends of jobs whose outputs have been delivered, or never will be.
+    fn close_books(&mut self) {
+        while let Some((owed, fate)) = self.outputs.take_over() {
+            let mut end = owed.end;
+            if let Fate::Lost(outlet) = fate {
+                if let Some(error) = self.outputs.fault(outlet).filter(|_| !self.ran.reader_gone) {
+                    self.observer.tell(&Event::NotDelivered(owed.running.view(), error));
+                }
+                end.outcome = self.ends.count_lost(end.outcome);
+            }
+            self.write_end(&owed.running, &end);
+        }
+    }
+
+    /// Has what the observer has to say stand behind what was there before it. Returns whether there was anything.
+    pub(super) fn queue_messages(&mut self) -> bool {
+        if !self.outputs.takes_messages() {
+            return false;
+        }
+        let text = self.observer.take_messages();
+        let is_anything = !text.is_empty();
+        self.outputs.push_message(text);
+        is_anything
+    }
+
+    /// Messages go now: a thread is about to wait, a question to be put, or a job to have the terminal.
+    pub(super) fn pass_messages_on(&mut self) {
+        if self.queue_messages() {
+            self.pass_outputs_on();
         }
     }
 }

@@ -77,6 +77,13 @@ pub(super) struct Below {
     pub orphans: Spent,
 }
 
+impl Printing {
+    /// Whose an event of a stream of this job is.
+    pub fn token(&self, slot: usize, stream: usize) -> u64 {
+        ((slot as u64 + 1) << 32) | (u64::from(self.generation) << 1) | stream as u64
+    }
+}
+
 impl Running {
     /// A job that has only its words; the rest is set before it counts as running.
     pub fn new(pending: Pending, words: Words, class: Class, need: Need, now: Instant) -> Self {
@@ -221,6 +228,14 @@ impl Jobs {
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Running> {
         self.slots.iter_mut().flatten()
+    }
+
+    /// The job of an event, which may be over, with the stream: a child between its start and its program holds copies of other
+    /// jobs' pipes for a moment.
+    pub fn of_token(&mut self, token: u64) -> Option<(&mut Running, usize)> {
+        let (slot, stream) = ((token >> 32) as usize - 1, (token & 1) as usize);
+        let running = self.at(slot)?;
+        (running.printing.token(slot, stream) == token).then_some((running, stream))
     }
 
     /// The same with their slots.

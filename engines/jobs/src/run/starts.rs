@@ -5,15 +5,12 @@ use super::starters::{Mover, Prepared};
 use super::{Asking, Cause, Event, OutputManner, Runner, Running, SeenJob, Stop};
 use crate::ends::Chain;
 use crate::journal::{Earlier, Outcome, Record};
-use crate::output::Capture;
-use crate::poll::{Poll, token};
 use crate::queue::{Next, Pending};
 use crate::results::OutputFiles;
 use crate::staff::Crew;
 use crate::start::{self, StartFault};
 use crate::template::Place;
 use crew::budget::passport::VARIABLE;
-use rustix::event::epoll::EventFlags;
 use rustix::process::Pid;
 use std::io;
 use std::sync::Arc;
@@ -172,7 +169,7 @@ impl Runner<'_> {
             || self.clock.questions.is_any_open()
             || self.next_start.is_some()
             || self.look_again.is_some()
-            || self.is_backed_up()
+            || self.outputs.are_backed_up(self.jobs.count() > 0)
     }
 
     fn is_short_of_memory(&self) -> bool {
@@ -389,11 +386,7 @@ impl Runner<'_> {
         if self.ends.retries_of(running.more()) == 0 {
             running.drop_block();
         }
-        for (stream, capture) in running.printing.captures.iter().enumerate() {
-            if let Some(capture) = capture {
-                watch(&self.poll, slot, running.printing.generation, stream, capture);
-            }
-        }
+        self.outputs.watch(slot, &running.printing);
         self.observer.tell(&Event::Started(running.view(), pid));
         let now = Instant::now();
         if running.due.is_over(now) {
@@ -456,13 +449,6 @@ fn seen(running: &Running, pid: Pid) -> SeenJob {
     let words = words.join(" ").chars().take(SEEN_LETTERS_MAX).collect();
     let (number, started) = (running.number(), running.times.started);
     SeenJob { number, pid: pid.as_raw_nonzero().get(), words, started }
-}
-
-/// Has epoll report when a job prints. Where it cannot, its output is read at its end.
-pub(super) fn watch(poll: &Poll, slot: usize, generation: u32, stream: usize, capture: &Capture) {
-    let token = ((slot as u64 + 1) << 32) | (u64::from(generation) << 1) | stream as u64;
-    debug_assert!(token >= token::JOBS);
-    let _read_at_the_end = poll.watch(capture.pipe(), token, EventFlags::IN);
 }
 
 /// The variable that tells a job which hands it may use.

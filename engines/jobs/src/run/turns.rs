@@ -93,14 +93,14 @@ impl Runner<'_> {
         self.read_list();
         if !self.clock.starts_jobs() && self.jobs.count() == 0 {
             // A job that came back into the queue meanwhile would hold up those behind it for ever.
-            self.deliver_as_ended();
+            self.outputs.deliver_as_ended();
         }
         loop {
             self.start_jobs(mover);
-            let was_backed_up = self.is_backed_up();
+            let was_backed_up = self.outputs.are_backed_up(self.jobs.count() > 0);
             self.pass_outputs_on();
             // What was held back by a backlog that has gone goes on now: nothing else need happen that would move the run.
-            if !was_backed_up || self.is_backed_up() {
+            if !was_backed_up || self.outputs.are_backed_up(self.jobs.count() > 0) {
                 break;
             }
         }
@@ -119,7 +119,7 @@ impl Runner<'_> {
         let is_to_come = |time: &Instant| waits_to_start && *time > self.clock.waiting.since;
         let held = [self.next_start, self.look_again, self.patience].into_iter().flatten().filter(is_to_come);
         let terminal = self.clock.must_look().then(|| now + LOOK_AGAIN_AFTER);
-        let goes_on = self.outlet_goes_on.contains(&true).then_some(now);
+        let goes_on = self.outputs.go_on().then_some(now);
         due.chain(held).chain(terminal).chain(goes_on).min()
     }
 
