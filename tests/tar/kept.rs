@@ -3,6 +3,7 @@
 
 use super::{expect_same, tools};
 use crate::place::{Place, said};
+use crate::tar::made::{header, member, padded, pax, put, symlink};
 use testkit::program::{Exit, left_out};
 
 /// A tree in which everything has attributes, labels and lists, `l`, and what is shown of it.
@@ -139,6 +140,91 @@ fn files_of_terabytes_with_holes_come_back_from_both() {
              done
              $mh tar -df t.tar
            done
+         done",
+    );
+}
+
+/// A header of a file whose field at `at` says `value`, and its data.
+fn with_field(at: usize, value: &[u8]) -> Vec<u8> {
+    let head = header(b'0', "f", 5, |block| {
+        block[at..at + value.len()].copy_from_slice(value);
+    });
+    [head, padded(b"data\n")].concat()
+}
+
+/// Each with its name. The member behind shows that the archive is read on.
+fn impossible() -> Vec<(&'static str, Vec<u8>)> {
+    let minus_two = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe];
+    let named = header(b'0', "f", 5, |block| {
+        put(block, 297, b"root");
+        block[108..116].copy_from_slice(&minus_two);
+        put(block, 265, b"root");
+    });
+    let file = member(b'0', "f", "", 0o644, b"data\n");
+    let folder = member(b'5', "f/", "", 0o755, b"");
+    let records = |bytes: &[u8]| [member(b'x', "pax", "", 0o644, bytes), file.clone()].concat();
+    let said = |key, value| [pax(&[(key, value)]), file.clone()].concat();
+    vec![
+        ("owner -2", with_field(108, &minus_two)),
+        ("owner -2, and a name", [named, padded(b"data\n")].concat()),
+        ("group -2", with_field(116, &minus_two)),
+        ("owner that is text", with_field(108, b"junk\0\0\0\0")),
+        ("owner beyond 32 bits", with_field(108, &[0x80, 0, 0, 1, 0, 0, 0, 0])),
+        ("largest owner", with_field(108, &[0x80, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])),
+        ("time that is text", with_field(136, b"junk\0\0\0\0\0\0\0\0")),
+        ("time beyond 64 bits", with_field(136, &[0x80, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        ("record of owner -2", said("uid", "-2")),
+        ("record of a group that is text", said("gid", "x")),
+        ("record of a time that is text", [pax(&[("mtime", "x"), ("path", "other")]), file.clone()].concat()),
+        ("record of a time beyond 64 bits", said("mtime", "99999999999999999999")),
+        ("record of an access time", said("atime", "x")),
+        ("record of a change time", said("ctime", "x")),
+        ("record of a size that is text", said("size", "x")),
+        ("no equals sign", records(b"13 mtime=100\n9 nothin\n14 path=other\n")),
+        ("too long", records(b"13 mtime=100\n99 path=x\n")),
+        ("no length", records(b"13 mtime=100\nx path=x\n")),
+        ("no end", records(b"11 path=xyz")),
+        ("attribute of bsdtar's that is no base64", said("LIBARCHIVE.xattr.user.a", "!!!")),
+        ("number of a device", said("SCHILY.devmajor", "x")),
+        ("a folder's time", [pax(&[("mtime", "x")]), folder, member(b'0', "f/in", "", 0o644, b"data\n")].concat()),
+        ("a link's time", [pax(&[("mtime", "x")]), symlink("f", "nowhere")].concat()),
+        ("of all that follows", [member(b'g', "pax", "", 0o644, b"9 nothin\n"), file.clone()].concat()),
+    ]
+}
+
+#[test]
+fn a_value_that_cannot_be_withholds_no_data_and_ends_as_with_gnu_tar() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    let place = Place::new();
+    for (name, bytes) in impossible() {
+        place.write("t.tar", [bytes, member(b'0', "behind", "", 0o644, b"data\n"), vec![0; 1024]].concat());
+        let script = "for hands in 1 2; do
+               for way in '-xf t.tar -C x' '-tf t.tar' '-xOf t.tar' '-tvf t.tar --numeric-owner'; do
+                 for tar in tar \"$mh tar --hands $hands\"; do
+                   rm -rf x; mkdir x; code=0; $tar $way > out 2> said || code=$?; test $code = 0 || test -s said
+                   case $way in -t*v*) : > out;; esac
+                   (echo \"$way: $code\"; cat out; cd x; find . -mindepth 1 -printf '%P %y %m %U %G %s %T@ %l\\n' | grep -v ' d ' | sort) > made
+                   test \"$tar\" = tar || { cmp made theirs || { diff theirs made; exit 3; }; }; mv made theirs
+                 done; done; done";
+        let ran = place.shell(&format!("set -e; {script}"));
+        let out = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert_eq!(ran.exit, Exit::Code(0), "{name}: {out}{}", said(&ran));
+    }
+}
+
+/// GNU tar takes all rights for a mode that is none, set-id bits too; here the owner alone gets some.
+#[test]
+fn a_mode_that_cannot_be_is_the_owners_alone() {
+    let place = Place::new();
+    place.write("t.tar", [with_field(100, b"junk\0\0\0\0"), vec![0; 1024]].concat());
+    expect_same(
+        &place,
+        "for hands in 1 2; do
+           rm -rf x; mkdir x; code=0; $mh tar --hands $hands -xf t.tar -C x 2> said || code=$?; test $code = 2
+           test \"$(cat x/f)\" = data; test $(stat -c %a x/f) = 600; grep -q \"could not use a value of 'f': its mode\" said
+           code=0; $mh tar --hands $hands --untrusted -xf t.tar -C x -k 2> said || code=$?; test $code = 2; grep -q 'it is damaged' said
          done",
     );
 }

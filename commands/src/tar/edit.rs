@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::report::{self, counted};
 use ::archive::extract::Feed;
-use ::archive::read::{ReadError, Reader, Step};
+use ::archive::read::{Defect, Note, ReadError, Reader, Step};
 use ::archive::source::{FileSource, Source};
 use ::archive::write::end_archive;
 use crew::plan::Plan;
@@ -126,7 +126,7 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
         // COMPAT: to a file without a byte, which is no archive, others can be added all the same.
         while file.metadata().is_ok_and(|metadata| metadata.len() > 0) {
             match reader.next(&mut source).map_err(|error| told(&error))? {
-                Step::Member(_) => {}
+                Step::Member(_) | Step::Note(Note::Unusable { .. }) => {}
                 Step::Note(note) => failed |= tell_note(context, args, &note),
                 Step::End => break,
             }
@@ -207,7 +207,8 @@ fn copy_members(context: &Context, args: &TarArgs, feed: Feed, to: &File, at: u6
             return Err(Refused::Writing(error));
         }
         match step.map_err(Refused::Reading)? {
-            Step::Member(_) => {}
+            // Members are moved as they are: no value of theirs is used.
+            Step::Member(_) | Step::Note(Note::Unusable { .. }) => {}
             Step::Note(note) => failed |= tell_note(context, args, &note),
             Step::End => {
                 source.feed.drain().map_err(Refused::Reading)?;
@@ -288,6 +289,8 @@ pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
                 reader.globals().iter().for_each(|(from, to)| kept.keep(*from, *to));
             }
             Step::End => break from,
+            // Of what is moved as it is only the name is used, which may stand in a malformed record.
+            Step::Note(Note::Unusable { defect: Defect::Number(_), .. }) => {}
             Step::Note(note) => {
                 failed |= tell_note(context, args, &note);
                 kept.keep(from, reader.end_offset());

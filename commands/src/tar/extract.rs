@@ -242,6 +242,7 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
             context.messages.error(&context.program, &message, &[]);
             true
         }
+        Note::Unusable { path, defect, unless_known } => tell_unusable(context, args, path, defect, unless_known),
         Note::Resynchronised { offset } => {
             let message =
                 format!("read a header at byte {}: what stands there is none; passed over", terminal::integer(*offset));
@@ -268,6 +269,26 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
             false
         }
     }
+}
+
+/// Tells that a member comes without a value; whether it counts as a failure.
+fn tell_unusable(context: &Context, args: &TarArgs, path: &[u8], defect: &Defect, unless_known: &[u8]) -> bool {
+    let is_known = match defect {
+        Defect::Number("group") => sys::names::group_number,
+        _ => sys::names::user_number,
+    };
+    let is_name_enough = !args.metadata.numeric_owner && !unless_known.is_empty() && is_known(unless_known).is_some();
+    if is_name_enough {
+        return false;
+    }
+    // COMPAT: keys that GNU tar does not know it warns of.
+    let is_foreign = |key: &str| ["SCHILY.dev", "SUN.", "LIBARCHIVE."].iter().any(|prefix| key.starts_with(prefix));
+    if matches!(defect, Defect::Record(key) if is_foreign(key)) {
+        warn(context, args, "unknown-keyword", &format!("{}: {defect}", quoted(path)));
+        return false;
+    }
+    context.messages.error(&context.program, &format!("use a value of {}: {defect}", quoted(path)), &[]);
+    true
 }
 
 /// What was decided before.

@@ -4,13 +4,15 @@
 mod block;
 mod numbers;
 pub(crate) mod pax;
+mod plain;
 mod records;
 mod sparse;
 
-use crate::member::{BLOCK_BYTES, Kind, Member, Time, padded};
+use crate::member::{BLOCK_BYTES, Kind, Member, padded};
 use crate::source::Source;
 pub(crate) use block::begins_with_a_whole_header;
 use block::{Checked, Dialect, HeaderBlock, until_nul};
+use plain::{GROUP, OWNER, are_two_sizes, plain_member};
 use records::{Said, Wrong};
 use sparse::Form;
 use std::io;
@@ -95,6 +97,15 @@ pub enum Note {
         /// Why.
         defect: Defect,
     },
+    /// A value of a member cannot be: the member comes without it.
+    Unusable {
+        /// The member.
+        path: Vec<u8>,
+        /// What is wrong with the value.
+        defect: Defect,
+        /// A name that counts before the number, if this machine knows it; or nothing.
+        unless_known: Vec<u8>,
+    },
     /// Bytes that are no header were passed over.
     Resynchronised {
         /// Where they begin.
@@ -125,7 +136,10 @@ impl Note {
     /// The name of the member that it is about, as far as it is known.
     pub fn path(&self) -> &[u8] {
         match self {
-            Self::PassedOver { path, .. } | Self::ReadersDisagree { path, .. } | Self::UnknownType { path, .. } => path,
+            Self::PassedOver { path, .. }
+            | Self::Unusable { path, .. }
+            | Self::ReadersDisagree { path, .. }
+            | Self::UnknownType { path, .. } => path,
             Self::Resynchronised { .. } | Self::LoneZeroBlock { .. } => b"",
         }
     }
@@ -177,8 +191,6 @@ const NAME_BYTES_MAX: u64 = 1 << 20;
 const RECORDS_BYTES_MAX: u64 = 16 << 20;
 /// LIMIT: bytes of a member; beyond it offsets would not fit.
 const MEMBER_BYTES_MAX: u64 = 1 << 60;
-/// The largest size that the field of a ustar header can say.
-const FIELD_BYTES_MAX: u64 = 0o77_777_777_777;
 
 /// Ends a step early: the whole archive, or the member at hand.
 #[derive(Debug)]
@@ -189,8 +201,6 @@ enum Failed {
 
 impl From<ReadError> for Failed {
     fn from(error: ReadError) -> Self {
-/// LIMIT: bytes of a file with all its holes: the kernel's own bound.
-const FILE_BYTES_MAX: u64 = i64::MAX as u64;
         Self::Archive(error)
     }
 }
@@ -234,6 +244,8 @@ struct Front {
     long_link: Option<Vec<u8>>,
     /// The member cannot be trusted.
     defect: Option<Defect>,
+    /// What was said and cannot be: the member comes without it.
+    unusable: Vec<Defect>,
     begin: Option<u64>,
     /// Where the first header stands that is about the next member alone.
     of_member: Option<u64>,
@@ -435,23 +447,29 @@ impl Reader {
             return Ok(());
         }
         let bytes = read_whole(source, size, offset)?;
-        let taken = match flag {
+        let wrong = match flag {
             b'g' => self.global.take(&bytes),
             b'K' => {
                 front.long_link = Some(until_nul(&bytes).to_vec());
-                Ok(())
+                Vec::new()
             }
             b'L' => {
                 front.long_name = Some(until_nul(&bytes).to_vec());
-                Ok(())
+                Vec::new()
             }
             _ => front.said.get_or_insert_with(|| self.global.clone()).take(&bytes),
         };
-        if let Err(wrong) = taken {
-            front.defect.get_or_insert(match wrong {
-                Wrong::Malformed => Defect::Records,
-                Wrong::Value(key) => Defect::Record(key),
-            });
+        for wrong in wrong {
+            match (wrong, self.rules.grammar) {
+                (Wrong::Sparse(key), _) | (Wrong::Value(key), Grammar::Strict) => {
+                    front.defect.get_or_insert(Defect::Record(key));
+                }
+                (Wrong::Malformed, Grammar::Strict) => {
+                    front.defect.get_or_insert(Defect::Records);
+                }
+                (Wrong::Value(key), Grammar::Lenient) => front.unusable.push(Defect::Record(key)),
+                (Wrong::Malformed, Grammar::Lenient) => front.unusable.push(Defect::Records),
+            }
         }
         Ok(())
     }
@@ -481,7 +499,16 @@ impl Reader {
             None => self.put_together(source, header, claimed, offset, &front),
         };
         match made {
-            Ok(member) => Ok(Some(member)),
+            Ok(member) => {
+                for defect in front.unusable {
+                    self.notes.push_back(Note::Unusable {
+                        path: member.path.clone(),
+                        defect,
+                        unless_known: Vec::new(),
+                    });
+                }
+                Ok(Some(member))
+            }
             Err(Failed::Archive(error)) => Err(error),
             Err(Failed::Member(defect)) => {
                 self.notes.push_back(Note::PassedOver { offset, path, defect });
@@ -500,7 +527,8 @@ impl Reader {
     ) -> Result<Member, Failed> {
         let dialect = header.dialect();
         let said = front.said.as_ref().unwrap_or(&self.global).clone();
-        let mut member = Member { header_offset: offset, ..plain_member(header, dialect)? };
+        let (member, unusable) = plain_member(header, dialect)?;
+        let mut member = Member { header_offset: offset, ..member };
         self.judge(header, front, &said, &member)?;
         for (long, target) in [(&front.long_name, &mut member.path), (&front.long_link, &mut member.link)] {
             if let Some(long) = long {
@@ -508,6 +536,7 @@ impl Reader {
             }
         }
         said.apply(&mut member);
+        self.without(unusable, &said, &member)?;
         member.kind = self.kind(header, &member);
         match header.type_flag() {
             b'N' => return Err(Defect::Renames.into()),
@@ -520,6 +549,34 @@ impl Reader {
         }
         member.data_offset = source.position();
         Ok(member)
+    }
+
+    /// Notes which fields of its header a member comes without: those that nothing else is said instead of.
+    fn without(&mut self, mut unusable: Vec<&'static str>, said: &Said, member: &Member) -> Result<(), Failed> {
+        unusable.retain(|field| !said.replaces(field));
+        if let (Grammar::Strict, Some(field)) = (self.rules.grammar, unusable.first()) {
+            return Err(Defect::Number(field).into());
+        }
+        for (field, number) in [(OWNER, member.uid), (GROUP, member.gid)] {
+            if number > u32::MAX.into() {
+                unusable.push(field);
+            }
+        }
+        for field in unusable {
+            // COMPAT: GNU tar takes no number where it takes a name; what records say it takes in any case.
+            let unless_known = match field {
+                _ if said.replaces(field) => Vec::new(),
+                OWNER => member.owner.clone(),
+                GROUP => member.group.clone(),
+                _ => Vec::new(),
+            };
+            self.notes.push_back(Note::Unusable {
+                path: member.path.clone(),
+                defect: Defect::Number(field),
+                unless_known,
+            });
+        }
+        Ok(())
     }
 
     /// Data, size and holes of a member.
@@ -543,16 +600,16 @@ impl Reader {
         (member.stored_bytes, member.size) = (claimed, claimed);
         if header.type_flag() == b'S' {
             let (extents, size) = self.old_gnu_map(source, header)?;
-            return mapped(member, extents, size);
+            return sparse::mapped(member, extents, size);
         }
         match form.map_err(Defect::Sparse)? {
             Form::Dense => Ok(()),
             _ if member.kind != Kind::Regular => Err(Defect::Sparse("records of a sparse file before none").into()),
-            Form::Mapped { extents, size } => mapped(member, extents, size),
+            Form::Mapped { extents, size } => sparse::mapped(member, extents, size),
             Form::MapInData { size } => {
                 let (extents, taken) = sparse::read_map(source, claimed)?;
                 member.stored_bytes = claimed.checked_sub(taken).ok_or(Defect::Sparse("its map is cut off"))?;
-                mapped(member, extents, size)
+                sparse::mapped(member, extents, size)
             }
         }
     }
@@ -632,47 +689,6 @@ impl Reader {
             }
         }
     }
-}
-
-/// Whether a reader of records and one that does not know them would take a member to be of different lengths.
-fn are_two_sizes(said: u64, field: u64) -> bool {
-    // COMPAT: what the field's 11 digits cannot say is said by records alone; writers leave 0 or the largest number in it (GNU, star,
-    // Python). A 0 beside a size that fits is nobody's habit: a reader without records takes the data for members (CVE-2025-62518).
-    let is_beyond_field = said > FIELD_BYTES_MAX && (field == 0 || field == FIELD_BYTES_MAX);
-    said != field && !is_beyond_field
-}
-
-fn mapped(member: &mut Member, extents: Vec<crate::member::Extent>, size: u64) -> Result<(), Failed> {
-    if size > FILE_BYTES_MAX {
-        return Err(Defect::Sparse("its size is more than any file can have").into());
-    }
-    sparse::check(&extents, size, member.stored_bytes).map_err(Defect::Sparse)?;
-    (member.size, member.sparse) = (size, Some(extents));
-    Ok(())
-}
-
-/// What the header alone says.
-fn plain_member(header: &HeaderBlock<'_>, dialect: Dialect) -> Result<Member, Failed> {
-    let not_negative = |number: Option<i64>, what| {
-        number.and_then(|number| u64::try_from(number).ok()).ok_or(Failed::Member(Defect::Number(what)))
-    };
-    let [atime, ctime] = header.other_times(dialect);
-    let is_device = matches!(header.type_flag(), b'3' | b'4');
-    let device = header.device(dialect);
-    Ok(Member {
-        path: header.path(dialect),
-        link: header.link().to_vec(),
-        mode: header.mode().ok_or(Defect::Number("mode"))?,
-        uid: not_negative(header.uid(), "owner")?,
-        gid: not_negative(header.gid(), "group")?,
-        owner: header.owner(dialect).to_vec(),
-        group: header.group(dialect).to_vec(),
-        mtime: Time { seconds: header.mtime().ok_or(Defect::Number("time"))?, nanoseconds: 0 },
-        atime,
-        ctime,
-        device: if is_device { device.ok_or(Defect::Number("device"))? } else { device.unwrap_or_default() },
-        ..Member::default()
-    })
 }
 
 /// Reads `size` bytes that the caller has compared with a limit.

@@ -3,7 +3,7 @@
 use super::{Case, bytes, case, extended, file, header, long, member, padded, pax, put, symlink};
 
 pub fn cases() -> Vec<Case> {
-    [contradictions(), records(), numbers()].into_iter().flatten().collect()
+    [contradictions(), records(), fields(), numbers()].into_iter().flatten().collect()
 }
 
 fn contradictions() -> Vec<Case> {
@@ -93,6 +93,11 @@ fn contradictions() -> Vec<Case> {
     ]
 }
 
+/// A file whose field at `at` says `field`.
+fn with_field(path: &str, at: usize, field: &[u8]) -> Vec<u8> {
+    [header(b'0', path, 4, |block| put(block, at, field)), padded(b"evil")].concat()
+}
+
 fn records() -> Vec<Case> {
     let attribute = "v".repeat(60_000);
     vec![
@@ -158,6 +163,22 @@ fn records() -> Vec<Case> {
                 .collect::<Vec<_>>(),
         ),
     ]
+}
+
+fn fields() -> Vec<Case> {
+    vec![case(
+        "21-numbers-in-fields",
+        "owner, group, mode and time that are no numbers or cannot be: the data come without them",
+        &[
+            with_field("a", 108, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe]),
+            with_field("b", 116, b"-2      "),
+            with_field("c", 108, &[0x80, 0, 0, 1, 0, 0, 0, 0]),
+            with_field("d", 100, b"junk\0\0\0\0"),
+            with_field("e", 136, b"junk\0\0\0\0\0\0\0\0"),
+            with_field("f", 136, &[0x80, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+            file("g"),
+        ],
+    )]
 }
 
 fn numbers() -> Vec<Case> {

@@ -50,11 +50,11 @@ impl Choice {
 }
 
 impl Restore {
-    /// The owner that a member is to have. Numbers that this machine cannot have are left.
+    /// The owner that a member is to have. Numbers that this machine cannot have are left, which its calls say by their largest number.
     pub fn owner_of(&self, member: &Member) -> Option<(u32, u32)> {
-        let number = |number: u64| u32::try_from(number).ok().filter(|&number| number != u32::MAX);
-        self.owner.is_wanted().then_some(())?;
-        Some((number(member.uid)?, number(member.gid)?))
+        let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let owner = (number(member.uid), number(member.gid));
+        (self.owner.is_wanted() && owner != (u32::MAX, u32::MAX)).then_some(owner)
     }
 
     /// COMPAT: with access control lists the mode, which stands for a list where none is stored, is the stored one: as with GNU tar.

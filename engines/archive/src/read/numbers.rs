@@ -55,7 +55,7 @@ pub fn time(text: &[u8]) -> Option<Time> {
         None => (false, text),
     };
     let mut parts = text.splitn(2, |&byte| byte == b'.');
-    let whole = i64::try_from(decimal(parts.next()?)?).ok()?;
+    let whole = decimal(parts.next()?)?;
     let fraction = parts.next().unwrap_or(b"0");
     if !fraction.iter().all(u8::is_ascii_digit) {
         return None;
@@ -64,12 +64,13 @@ pub fn time(text: &[u8]) -> Option<Time> {
     let nanoseconds = digits.fold(0, |number, digit| number * 10 + u32::from(digit - b'0'));
     let is_cut = fraction.get(9..).is_some_and(|rest| rest.iter().any(|&digit| digit != b'0'));
     if !is_negative {
-        return Some(Time { seconds: whole, nanoseconds });
+        return Some(Time { seconds: i64::try_from(whole).ok()?, nanoseconds });
     }
+    let seconds = 0_i64.checked_sub_unsigned(whole)?;
     let below = nanoseconds + u32::from(is_cut);
     match below {
-        0 => Some(Time { seconds: -whole, nanoseconds: 0 }),
-        below => Some(Time { seconds: (-whole).checked_sub(1)?, nanoseconds: 1_000_000_000 - below }),
+        0 => Some(Time { seconds, nanoseconds: 0 }),
+        below => Some(Time { seconds: seconds.checked_sub(1)?, nanoseconds: 1_000_000_000 - below }),
     }
 }
 
@@ -120,6 +121,11 @@ mod tests {
         assert_eq!(time(b"-3"), time_of(-3, 0));
         assert_eq!(time(b"1.1234567899"), time_of(1, 123_456_789));
         assert_eq!(time(b"-0.0000000001"), time_of(-1, 999_999_999));
+        assert_eq!(time(b"9223372036854775807"), time_of(i64::MAX, 0));
+        assert_eq!(time(b"-9223372036854775808"), time_of(i64::MIN, 0));
+        for beyond in [&b"9223372036854775808"[..], b"-9223372036854775809", b"-9223372036854775808.5"] {
+            assert_eq!(time(beyond), None, "{}", String::from_utf8_lossy(beyond));
+        }
         assert_eq!(time(b"1.x"), None);
         assert_eq!(time(b""), None);
     }

@@ -3,6 +3,7 @@
 
 use super::numbers::{decimal, time};
 use super::pax::{ATTRIBUTE_KEYS, Records, attribute_name, from_base64};
+use super::plain::{GROUP, OWNER, TIME};
 use super::sparse::SparseKeys;
 use crate::member::{Attribute, AttributeName, Device, Member, Time};
 
@@ -29,22 +30,46 @@ pub struct Said {
 /// What is wrong with records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// The bytes are no records.
+    /// The bytes are no records, from here on.
     Malformed,
     /// A key's value cannot be.
     Value(String),
+    /// A key's value cannot be, and without it nobody knows where data belong.
+    Sparse(String),
 }
 
+/// LIMIT: what is reported of one header, which may have a million records.
+const WRONG_MAX: usize = 16;
+
 impl Said {
-    /// Takes in all records of a header. Those before one that is wrong count.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+    /// Takes in all records of a header, and returns what is wrong with them. COMPAT: as GNU tar does, a record with an impossible value
+    /// changes nothing, and behind one that is malformed nothing counts.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Wrong> {
+        let mut all_wrong = Vec::new();
         for record in Records::new(bytes) {
-            let (key, value) = record.ok().ok_or(Wrong::Malformed)?;
-            if self.record(key, value).is_none() {
-                return Err(Wrong::Value(String::from_utf8_lossy(key).into_owned()));
+            let wrong: fn(String) -> Wrong = match record {
+                Ok((key, value)) if self.record(key, value).is_some() => continue,
+                Ok((key, _)) if key.starts_with(b"GNU.sparse.") => Wrong::Sparse,
+                Ok(_) => Wrong::Value,
+                Err(_) => |_| Wrong::Malformed,
+            };
+            let key = record.map_or(String::new(), |(key, _)| String::from_utf8_lossy(key).into_owned());
+            let wrong = wrong(key);
+            if (all_wrong.len() < WRONG_MAX || matches!(wrong, Wrong::Sparse(_))) && !all_wrong.contains(&wrong) {
+                all_wrong.push(wrong);
             }
         }
-        Ok(())
+        all_wrong
+    }
+
+    /// Whether something is said instead of what a field of the header says.
+    pub fn replaces(&self, field: &str) -> bool {
+        match field {
+            OWNER => self.uid.is_some(),
+            GROUP => self.gid.is_some(),
+            TIME => self.mtime.is_some(),
+            _ => false,
+        }
     }
 
     /// None where the value cannot be. A key we do not know changes nothing.

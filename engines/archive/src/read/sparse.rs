@@ -3,11 +3,14 @@
 
 use super::numbers::decimal;
 use super::{Defect, Failed, ReadError};
-use crate::member::{BLOCK_BYTES, Extent, padded};
+use crate::member::{BLOCK_BYTES, Extent, Member, padded};
 use crate::source::Source;
 
 /// LIMIT: stretches of one file. GNU tar has none; a map of this size takes 16 MiB, and no file that was ever seen comes near.
 const EXTENTS_MAX: u64 = 1 << 20;
+
+/// LIMIT: bytes of a file with all its holes: the kernel's own bound.
+const FILE_BYTES_MAX: u64 = i64::MAX as u64;
 
 /// What `GNU.sparse.*` records say.
 #[derive(Clone, Debug, Default)]
@@ -97,6 +100,16 @@ pub fn check(extents: &[Extent], size: u64, stored_bytes: u64) -> Result<(), &'s
         sum = sum.checked_add(extent.bytes).ok_or("its map has more bytes than there can be")?;
     }
     if sum == stored_bytes { Ok(()) } else { Err("its map has not as many bytes as are stored") }
+}
+
+/// Makes `member` a sparse file of `size` bytes.
+pub(super) fn mapped(member: &mut Member, extents: Vec<Extent>, size: u64) -> Result<(), Failed> {
+    if size > FILE_BYTES_MAX {
+        return Err(Defect::Sparse("its size is more than any file can have").into());
+    }
+    check(&extents, size, member.stored_bytes).map_err(Defect::Sparse)?;
+    (member.size, member.sparse) = (size, Some(extents));
+    Ok(())
 }
 
 /// Reads the map in front of the data: decimal numbers a line, their count first, filled up to whole blocks. Returns how many

@@ -4,6 +4,7 @@
 use super::*;
 use crate::member::{AttributeName, Extent};
 use crate::read::pax::add_record;
+use crate::read::plain::FIELD_BYTES_MAX;
 use crate::source::MemorySource;
 use crate::write::{Format, Style, begin_member, end_archive};
 
@@ -233,12 +234,83 @@ fn global_headers_may_end_an_archive_or_be_all_of_it() {
 }
 
 #[test]
-fn malformed_records_cost_their_member_and_nothing_behind_it() {
+fn malformed_records_cost_what_they_say_and_not_their_member() {
     for bad in [&b"99 path=x\n"[..], b"9 pathx\n", b"20 path=x", b"-5 a=b\n", b"12 size=-4\n\0", b"12 mtime=x\n\0"] {
         let archive = [extension(b'x', bad), file("a", &[1; 600]), file("b", b""), end()].concat();
-        let told = lenient(&archive);
+        assert_eq!(lenient(&archive), ["Regular a 600", "Unusable", "Regular b 0"], "{}", String::from_utf8_lossy(bad));
+        let told = strict(&archive);
         assert!(told[0].starts_with("passed over: its "), "{told:?}");
-        assert_eq!(told[1..], ["Regular b 0"], "{}", String::from_utf8_lossy(bad));
+        assert_eq!(told[1..], ["Regular b 0"]);
+    }
+    // Behind a wrong value the others count, behind what is no record none; nobody knows where data belong without a map's numbers.
+    let name = records(&[("path", "other")]);
+    let with = |first: &[u8]| [extension(b'x', &[first, &name].concat()), file("a", b"1"), end()].concat();
+    assert_eq!(lenient(&with(&records(&[("mtime", "x")]))), ["Regular other 1", "Unusable"]);
+    assert_eq!(lenient(&with(b"9 nothin\n")), ["Regular a 1", "Unusable"]);
+    let map = with(&records(&[("GNU.sparse.realsize", "x")]));
+    assert_eq!(lenient(&map), ["passed over: its record 'GNU.sparse.realsize' has a value that cannot be"]);
+    // A global header's are reported once, with the member behind it.
+    let global = [extension(b'g', &records(&[("uid", "-2")])), file("a", b""), file("b", b""), end()].concat();
+    assert_eq!(lenient(&global), ["Regular a 0", "Unusable", "Regular b 0"]);
+    let million = extension(b'x', &b"8 uid=x\n".repeat(100_000));
+    assert_eq!(lenient(&[million, file("a", b""), end()].concat()), ["Regular a 0", "Unusable"]);
+}
+
+#[test]
+fn a_member_comes_without_the_fields_that_cannot_be() {
+    let minus_two = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe];
+    let beyond = [0x80, 0, 0, 1, 0, 0, 0, 0];
+    let sound = file("a", b"data");
+    let own = u64::from(u32::MAX);
+    for (at, field, expected) in [
+        (108, &minus_two[..], (0o644, own, 0, 0)),
+        (116, b"junk\0\0\0\0", (0o644, 0, own, 0)),
+        (108, &beyond, (0o644, 1 << 32, 0, 0)),
+        (100, b"junk\0\0\0\0", (0o600, 0, 0, 0)),
+        (136, b"junk\0\0\0\0\0\0\0\0", (0o644, 0, 0, -1)),
+        (136, &[0x80, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], (0o644, 0, 0, -1)),
+    ] {
+        let archive = [changed(sound.clone(), at, field), file("b", b""), end()].concat();
+        let mut source = MemorySource::new(&archive);
+        let Ok(Step::Member(member)) = Reader::new(Rules::default(), &source).next(&mut source) else { panic!("none") };
+        assert_eq!((member.mode, member.uid, member.gid, member.mtime.seconds), expected, "{field:?}");
+        assert_eq!(lenient(&archive), ["Regular a 4", "Unusable", "Regular b 0"], "{field:?}");
+        let strictly = strict(&archive);
+        let is_refused = strictly[0].starts_with("passed over: its ") && strictly[1..] == ["Regular b 0"];
+        // A number that is one, and too large for this machine, all readers agree about.
+        assert!(is_refused || field == beyond && strictly == lenient(&archive), "{strictly:?}");
+    }
+    // What records say instead is enough.
+    let archive = [pax(&[("uid", "7")]), changed(sound, 108, &minus_two), end()].concat();
+    assert_eq!(lenient(&archive), ["Regular a 4"]);
+}
+
+/// What GNU tar 1.34 writes of 8,600,002,560 stored bytes of a file of 10 GiB, in its three forms for pax.
+#[test]
+fn sparse_files_beyond_the_field_are_read_in_all_forms_of_gnu_tar() {
+    let size = ("size", "8600002560");
+    let old = [("GNU.sparse.size", "10737418240"), ("GNU.sparse.numblocks", "2")];
+    let pairs = [
+        ("GNU.sparse.offset", "0"),
+        ("GNU.sparse.numbytes", "8600002560"),
+        ("GNU.sparse.offset", "10737418240"),
+        ("GNU.sparse.numbytes", "0"),
+    ];
+    let listed = [("GNU.sparse.name", "n"), ("GNU.sparse.map", "0,8600002560,10737418240,0")];
+    let new = [("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0"), ("GNU.sparse.name", "n"), ("size", "8600003072")];
+    let mut map = b"2\n0\n8600002560\n10737418240\n0\n".to_vec();
+    map.resize(512, 0);
+    for (said, map) in [
+        ([&old[..], &pairs, &[size]].concat(), Vec::new()),
+        ([&old[..], &listed, &[size]].concat(), Vec::new()),
+        ([&new[..], &[("GNU.sparse.realsize", "10737418240")]].concat(), map),
+    ] {
+        let archive = [pax(&said), file("n", b""), map].concat();
+        let mut source = MemorySource::new(&archive);
+        let Ok(Step::Member(member)) = Reader::new(Rules::default(), &source).next(&mut source) else { panic!("none") };
+        let extents = [(0, 8_600_002_560), (10_737_418_240, 0)].map(|(offset, bytes)| Extent { offset, bytes });
+        assert_eq!((member.size, member.stored_bytes), (10_737_418_240, 8_600_002_560), "{said:?}");
+        assert_eq!((member.sparse, member.path), (Some(extents.to_vec()), b"n".to_vec()));
     }
 }
 
@@ -350,15 +422,6 @@ fn global_records_hold_for_all_that_follows() {
     }
 }
 
-#[test]
-fn a_strict_reader_wants_the_version() {
-    let archive = [changed(file("a", b""), 263, b"\0\0"), file("b", b""), end()].concat();
-    assert_eq!(lenient(&archive), ["Regular a 0", "Regular b 0"]);
-    assert_eq!(strict(&archive).len(), 2);
-    let mut whole = file("a", b"");
-    end_archive(whole.len() as u64, &mut whole);
-    assert_eq!(strict(&whole), ["Regular a 0"]);
-}
 /// bsdtar writes both keys, and encodes blanks and letters beyond ASCII in them.
 #[test]
 fn names_of_attributes_are_decoded_as_their_writers_encode_them() {
@@ -383,3 +446,12 @@ fn names_of_attributes_are_decoded_as_their_writers_encode_them() {
     }
 }
 
+#[test]
+fn a_strict_reader_wants_the_version() {
+    let archive = [changed(file("a", b""), 263, b"\0\0"), file("b", b""), end()].concat();
+    assert_eq!(lenient(&archive), ["Regular a 0", "Regular b 0"]);
+    assert_eq!(strict(&archive).len(), 2);
+    let mut whole = file("a", b"");
+    end_archive(whole.len() as u64, &mut whole);
+    assert_eq!(strict(&whole), ["Regular a 0"]);
+}
