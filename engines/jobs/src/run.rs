@@ -1,12 +1,10 @@
 //! Running a list: one epoll, and a thread a core that starts programs and waits for their ends, all under one lock. Wakes when a child
-//! has ended, a job printed, the list came on, a hand arrived, a signal or a deadline came, and never otherwise. Turns are in `turns`,
-//! starting is in `starts`, ending in `ends`, signals and time in `control`.
+//! has ended, a job printed, the list came on, a hand arrived, a signal or a deadline came, and never otherwise. The loop alone holds the
+//! five owners: intake, starts, outputs, ends, clock. Its turns are in `turns`, a job's course from one owner to the next is in `course`.
 //! Theory (what may start, who waits for whom, what each death costs): this crate's `README.md`.
 
 mod clock;
-mod control;
-mod ends;
-mod memory;
+mod course;
 mod observer;
 mod options;
 mod outputs;
@@ -26,24 +24,21 @@ use crate::key::Keys;
 use crate::measures::Measures;
 use crate::poll::{Poll, token};
 use crate::staff::Staff;
-use crate::start::Programs;
 use clock::{Cause, Clock, Stop};
 use crew::budget::Lease;
-use crew::jobserver::{Server, SlotBooks};
+use crew::jobserver::SlotBooks;
 use machine::Host;
 use outputs::Outputs;
 use running::{Jobs, Running};
 use rustix::event::epoll::EventFlags;
-use starters::{Shared, Starters};
+use starters::Shared;
+use starts::Starts;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 use std::time::Instant;
-use streams::Streams;
 use sys::signals::SignalQueue;
-use sys::spawn::Spawner;
 use turns::{LoopState, turn_until_done};
 
 pub use crate::ends::{JobEnd, Seen, SeenJob, Tally, Watched};
@@ -118,42 +113,23 @@ impl From<rustix::io::Errno> for SetupFault {
     }
 }
 
+/// The loop: it alone holds the owners, and what one of them returns it passes on to the others.
 struct Runner<'a> {
-    options: Options,
     observer: &'a mut dyn Observer,
     host: &'a Host,
-    streams: Streams,
     tally: Arc<Tally>,
     watched: Option<Arc<Watched>>,
     intake: Intake,
-    staff: Staff,
-    jobs: Jobs,
+    starts: Starts<'a>,
+    outputs: Outputs,
     ends: Ends<'a>,
     clock: Clock<'a>,
-    memory: memory::Memory,
+    /// Jobs that have a place.
+    jobs: Jobs,
     poll: Poll,
-    starters: Starters,
     loop_is: LoopState,
     /// A job can only be started by the loop.
     is_left_to_loop: bool,
-    outputs: Outputs,
-    spawner: Spawner,
-    programs: Programs,
-    next_start: Option<Instant>,
-    /// When what was short (processes, files, memory, load) is looked at again.
-    look_again: Option<Instant>,
-    /// What holds starts back until then: memory, or all else.
-    held_by: Cause,
-    shortages: u32,
-    /// Jobs in a row that could not start for want of what the machine or its user has no more of.
-    short_failures: u32,
-    /// Hands that the next job lacks, and until when it waits for them.
-    lacking: usize,
-    /// Slots that are offered to jobs' programs.
-    offered: usize,
-    slots_thread: Option<JoinHandle<()>>,
-    patience: Option<Instant>,
-    is_order_blocked: bool,
     ran: Ran,
 }
 
@@ -178,13 +154,6 @@ pub fn run(
     Ok(ran)
 }
 
-/// Has programs know the slots, and begins to give them.
-fn serve_slots(slots: &Arc<Server>, spawner: &mut Spawner) -> io::Result<JoinHandle<()>> {
-    spawner.hand_down(&slots.pool().descriptors());
-    let slots = Arc::clone(slots);
-    std::thread::Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(move || slots.serve())
-}
-
 impl<'a> Runner<'a> {
     fn new(
         mut options: Options,
@@ -194,56 +163,34 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
     ) -> Result<Self, SetupFault> {
         let Surroundings { signals, host, streams, journal, joblog, done, total, tally, watched } = around;
+        let poll = Poll::new()?;
+        poll.watch(staff.bell(), token::HANDS, EventFlags::IN)?;
         let books = Books::new(journal, joblog, done, Keys::new(&options.folder, &options.defaults));
         let rules = Rules { retries: options.retries, halt: options.halt, total };
-        let ends = Ends::new(books, rules, host, Arc::clone(&tally), watched.clone());
-        let poll = Poll::new()?;
         let ending = std::mem::take(&mut options.ending);
-        let clock = Clock::new(signals, poll.clone(), options.timeout, ending, Instant::now())?;
-        poll.watch(staff.bell(), token::HANDS, EventFlags::IN)?;
-        let outputs = Outputs::new(&options, &streams, poll.clone())?;
-        let mut spawner = Spawner::new(signals, options.environment.clone());
-        let slots_thread = options.slots.as_ref().map(|slots| serve_slots(slots, &mut spawner)).transpose()?;
-        let programs = Programs::new(&options.path);
         let mut ran = Ran::default();
         ran.measures.width = options.width;
         Ok(Self {
+            intake: Intake::new(source, poll.clone(), options.queue_max),
+            outputs: Outputs::new(&options, &streams, poll.clone())?,
+            ends: Ends::new(books, rules, host, Arc::clone(&tally), watched.clone()),
+            clock: Clock::new(signals, poll.clone(), options.timeout, ending, Instant::now())?,
+            starts: Starts::new(options, staff, streams, signals, host)?,
             jobs: Jobs::default(),
-            ends,
-            clock,
-            memory: memory::Memory::new(&mut options),
-            starters: Starters::new(&options),
             loop_is: LoopState::Awake,
             is_left_to_loop: false,
-            intake: Intake::new(source, poll.clone(), options.queue_max),
-            next_start: None,
-            look_again: None,
-            held_by: Cause::Held,
-            shortages: 0,
-            short_failures: 0,
-            lacking: 0,
-            offered: 0,
-            slots_thread,
-            patience: None,
-            is_order_blocked: false,
-            ran,
-            options,
+            observer,
             host,
-            streams: Streams::new(streams)?,
             tally,
             watched,
-            observer,
-            staff,
             poll,
-            outputs,
-            spawner,
-            programs,
+            ran,
         })
     }
 
     fn is_done(&self) -> bool {
         let no_more = !self.clock.starts_jobs() || (self.intake.has_ended() && self.intake.queue.jobs() == 0);
-        no_more && self.jobs.count() == 0 && self.outputs.are_empty()
+        no_more && !self.any_runs() && self.outputs.are_empty()
     }
 
     fn take_event(&mut self, token: u64) {
@@ -254,7 +201,7 @@ impl<'a> Runner<'a> {
                     self.report_input(&fault);
                 }
             }
-            token::HANDS => self.staff.collect(),
+            token::HANDS => self.starts.places.staff.collect(),
             token::ANSWER => self.clock.take_answer(),
             token if token < token::JOBS => {}
             token => self.take_output(token),
@@ -270,7 +217,7 @@ impl<'a> Runner<'a> {
         let Reading { jobs, faults } = self.intake.read(now_ns);
         self.tally.read.fetch_add(jobs, Ordering::Relaxed);
         // One of them may be small enough to pass those that wait for memory.
-        self.memory.is_blocked &= jobs == 0;
+        self.starts.memory.is_blocked &= jobs == 0;
         faults.iter().for_each(|fault| self.report_input(fault));
     }
 
@@ -283,19 +230,20 @@ impl<'a> Runner<'a> {
     }
 
     fn why_no_job_starts(&self) -> Cause {
-        // A job that needs several places waits for its own run's others, not for other runs.
-        let all_at_work = self.staff.at_work() + self.places_lacking().max(1) > self.options.width;
-        if self.jobs.count() == 0 && !self.outputs.are_empty() {
+        let all_at_work = self.starts.places.are_all_at_work(self.starts.options.width);
+        if !self.any_runs() && !self.outputs.are_empty() {
             return Cause::Output;
         }
         match (self.intake.queue.jobs() > 0, self.intake.has_ended()) {
             _ if all_at_work => Cause::Hands,
-            (true, _) if self.outputs.are_backed_up(self.jobs.count() > 0) => Cause::Output,
-            (true, _) if self.memory.is_blocked => Cause::Memory,
-            (true, _) if self.look_again.is_some() => self.held_by,
-            (true, _) if self.next_start.is_some() || self.clock.questions.is_any_open() => Cause::Held,
-            (true, _) if self.is_order_blocked => Cause::Order,
-            (true, _) => Cause::Unstaffed,
+            (true, _) if self.outputs.are_backed_up(self.any_runs()) => Cause::Output,
+            (true, _) if self.starts.memory.is_blocked => Cause::Memory,
+            (true, _) => match self.starts.holds.cause() {
+                Some(cause) => cause,
+                None if self.clock.questions.is_any_open() => Cause::Held,
+                None if self.starts.is_order_blocked => Cause::Order,
+                None => Cause::Unstaffed,
+            },
             (false, false) => Cause::List,
             (false, true) => Cause::Tail,
         }
@@ -305,7 +253,8 @@ impl<'a> Runner<'a> {
         // Orphans that ended while signals were not listened to.
         self.reap();
         if self.clock.stop() == Stop::Now {
-            self.end_strays();
+            trees::end_strays();
+            self.reap();
         }
         let survivors = self.ends.close_groups(self.clock.stop() < Stop::Now);
         self.report_book_faults();
@@ -322,12 +271,8 @@ impl<'a> Runner<'a> {
         self.ran.stopped_by = self.clock.stopped_by;
         self.ran.messages_given_up = self.outputs.messages_given_up;
         self.ran.dropped += self.intake.queue.clear().len() as u64;
-        if let Some(slots) = &self.options.slots {
-            self.ran.slots = slots.close();
-        }
-        // It ends at once, and with it the row of the slots.
-        let _it_has_nothing_to_tell = self.slots_thread.take().map(JoinHandle::join);
-        let balanced = self.staff.close();
+        self.ran.slots = self.starts.spares.close();
+        let balanced = self.starts.places.staff.close();
         assert!(balanced, "every hand goes back before a run ends");
         self.ran
     }

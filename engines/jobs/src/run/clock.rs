@@ -64,7 +64,7 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// It is too late from then on.
+    /// Sets the time from which on it is too late.
     pub fn set(&mut self, at: Instant) {
         self.at = Some((at, 0));
     }
@@ -237,7 +237,7 @@ impl<'a> Clock<'a> {
         }
     }
 
-    /// Puts the open question, or puts it again, if the terminal is this run's. Messages were passed on before.
+    /// Whether the open question is to be put, or put again: if the terminal is this run's. Messages are passed on before it.
     pub fn may_put_question(&mut self) -> bool {
         self.questions.must_look() && self.terminal.may_be_read()
     }

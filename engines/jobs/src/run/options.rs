@@ -131,3 +131,35 @@ pub struct EndStep {
     /// How long it then has.
     pub wait: Duration,
 }
+
+#[cfg(test)]
+impl Options {
+    /// One place, outputs in the list's order, and nothing that holds jobs back.
+    pub(crate) fn for_tests() -> Self {
+        Self {
+            width: 1,
+            hands: 1,
+            slots: None,
+            queue_max: 9,
+            template: Template::appending(&[], crate::template::Shell::None),
+            defaults: More::default(),
+            output: OutputManner::Whole,
+            order: Order::AsListed,
+            tag: None,
+            errors: Errors::Apart,
+            spill_folder: PathBuf::from("/tmp"),
+            timeout: None,
+            ending: Vec::new(),
+            retries: 0,
+            delay: Duration::ZERO,
+            load_max: None,
+            memory_free_bytes: None,
+            memory: MemoryRule { cap_bytes: u64::MAX, classes: Classes::default() },
+            halt: None,
+            asking: Asking::Never,
+            path: b"/bin".to_vec(),
+            folder: PathBuf::from("/"),
+            environment: Words::default(),
+        }
+    }
+}

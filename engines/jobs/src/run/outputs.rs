@@ -328,3 +328,94 @@ impl Outputs {
         is_much && (any_runs || !self.are_empty())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::Outcome;
+    use crate::output::Capture;
+    use crate::run::JobEnd;
+    use crate::run::running::Running;
+    use crate::tree::Spent;
+    use std::io::{PipeReader, Read, Write};
+    use std::time::{Duration, Instant};
+    use sys::reap::{Ended, How};
+
+    fn outputs() -> (Outputs, PipeReader) {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        let errors = std::fs::File::options().write(true).open("/dev/null").expect("there is one");
+        let streams = [Arc::new(OwnedFd::from(writer)), Arc::new(OwnedFd::from(errors))];
+        let poll = Poll::new().expect("an epoll");
+        (Outputs::new(&Options::for_tests(), &streams, poll).expect("they can be written"), reader)
+    }
+
+    /// A job that has printed this and ended.
+    fn owed(outputs: &mut Outputs, number: u64, text: &[u8]) -> Option<Box<Owed>> {
+        let mut running = Running::for_tests(number, Instant::now());
+        let (capture, writer) = Capture::new().expect("a pipe");
+        running.printing.captures[0] = Some(capture);
+        std::fs::File::from(writer).write_all(text).expect("it fits");
+        let printed = outputs.collect(&mut running.printing);
+        let printed_to = outputs.printed_to(&printed);
+        let ended = Ended { pid: rustix::process::Pid::INIT, how: How::Exit(0), usage: sys::reap::Usage::default() };
+        let end = JobEnd {
+            ended,
+            spent: Spent::default(),
+            leaves_processes: false,
+            outcome: Outcome::Ok,
+            wall: Duration::ZERO,
+            is_tried_again: false,
+            printed_bytes: printed.bytes,
+        };
+        printed_to.contains(&true).then(|| Owed::new(running, end, printed.parts, printed_to))
+    }
+
+    fn taken_over(outputs: &mut Outputs) -> Vec<(u64, Fate)> {
+        std::iter::from_fn(|| outputs.take_over()).map(|(owed, fate)| (owed.running.number(), fate)).collect()
+    }
+
+    #[test]
+    fn a_jobs_books_are_closed_when_its_output_is_written_in_the_lists_order() {
+        let (mut outputs, mut reader) = outputs();
+        for number in [3, 2] {
+            let owed = owed(&mut outputs, number, format!("{number}\n").as_bytes());
+            outputs.deliver(number, owed);
+        }
+        assert!(outputs.pass_on().is_empty() && outputs.are_empty() && taken_over(&mut outputs).is_empty());
+        let silent = owed(&mut outputs, 1, b"");
+        assert!(silent.is_none());
+        outputs.deliver(1, silent);
+        assert!(!outputs.are_empty() && taken_over(&mut outputs).is_empty(), "it waits to be written");
+        assert!(outputs.pass_on().is_empty());
+        assert_eq!(taken_over(&mut outputs), [(2, Fate::Delivered), (3, Fate::Delivered)]);
+        drop(outputs);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).expect("text");
+        assert_eq!(text, "2\n3\n");
+    }
+
+    #[test]
+    fn an_output_that_nobody_reads_is_lost_and_that_is_returned_once() {
+        let (mut outputs, reader) = outputs();
+        drop(reader);
+        let owed = owed(&mut outputs, 1, b"x");
+        outputs.deliver(1, owed);
+        assert_eq!(outputs.pass_on(), [Trouble::ReaderGone]);
+        assert_eq!((taken_over(&mut outputs), outputs.pass_on()), (vec![(1, Fate::Lost(0))], Vec::new()));
+        assert!(outputs.takes_messages(), "standard error is another one");
+    }
+
+    #[test]
+    fn a_slow_reader_is_waited_for_until_the_run_gives_up() {
+        let (mut outputs, _reader) = outputs();
+        for number in 1..=3 {
+            let owed = owed(&mut outputs, number, &[b'x'; 60_000]);
+            outputs.deliver(number, owed);
+        }
+        assert!(outputs.pass_on().is_empty() && !outputs.are_empty() && !outputs.has_forgotten());
+        assert_eq!(taken_over(&mut outputs), [(1, Fate::Delivered)]);
+        outputs.gives_up = true;
+        assert!(outputs.pass_on().is_empty() && outputs.are_empty() && !outputs.messages_given_up);
+        assert_eq!(taken_over(&mut outputs), [(2, Fate::Lost(0)), (3, Fate::Lost(0))]);
+    }
+}

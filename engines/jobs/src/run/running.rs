@@ -243,3 +243,37 @@ impl Jobs {
         self.slots.iter_mut().enumerate().filter_map(|(slot, running)| Some((slot, running.as_mut()?)))
     }
 }
+
+#[cfg(test)]
+impl Running {
+    /// Job `number`, started then, with a word and nothing else.
+    pub fn for_tests(number: u64, now: Instant) -> Self {
+        let class = crate::classes::Classes::default().class("a test");
+        let mut spec = crate::spec::Spec { number, ..crate::spec::Spec::default() };
+        spec.words.push(b"true").expect("no NUL");
+        let words = spec.words.clone();
+        Self::new(Pending { spec, failures: 0, since_ns: 0 }, words, class, Need::Learnt(class), now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_knows_jobs_by_slot_by_process_and_by_the_token_of_their_pipes() {
+        let (mut jobs, now) = (Jobs::default(), Instant::now());
+        for number in [1, 2] {
+            let slot = jobs.free_slot();
+            jobs.put(slot, Running::for_tests(number, now));
+        }
+        let pid = Pid::from_raw(77).expect("above 0");
+        let token = jobs.begin(0, pid).expect("it is there").printing.token(0, 1);
+        assert!(jobs.of_token(token).is_some_and(|(running, stream)| (running.number(), stream) == (1, 1)));
+        assert_eq!(jobs.end(pid).map(|running| running.number()), Some(1));
+        assert_eq!((jobs.count(), jobs.free_slot(), jobs.of(pid).is_none()), (1, 0, true));
+        jobs.put(0, Running::for_tests(3, now));
+        jobs.begin(0, pid).expect("it is there");
+        assert!(jobs.of_token(token).is_none(), "an event of the job that had the slot before");
+    }
+}

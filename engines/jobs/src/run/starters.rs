@@ -208,7 +208,7 @@ pub(super) struct Shared<'a> {
 
 impl<'a> Shared<'a> {
     pub fn new(runner: Runner<'a>) -> Self {
-        let (calls, ringer) = (Arc::clone(&runner.starters.calls), runner.staff.ringer());
+        let (calls, ringer) = (Arc::clone(&runner.starts.starters.calls), runner.starts.places.staff.ringer());
         Self { runner: Mutex::new(runner), calls, ringer }
     }
 
@@ -237,11 +237,11 @@ impl<'a> Shared<'a> {
             }
             let mut runner = self.lock();
             for index in (index..starters.end).rev() {
-                if let Some(prepared) = runner.starters.give_up(index) {
+                if let Some(prepared) = runner.starts.starters.give_up(index) {
                     if let Some(running) = runner.jobs.at(prepared.slot) {
                         running.starter = Mover::Loop;
                     }
-                    runner.starters.give_to_loop(prepared);
+                    runner.starts.starters.give_to_loop(prepared);
                 }
             }
             // What that has changed comes before its sleep.
@@ -257,7 +257,7 @@ impl<'a> Shared<'a> {
 
     /// A spawner for another thread.
     pub fn spawner(&self) -> Spawner {
-        self.lock().spawner.another()
+        self.lock().starts.spawner.another()
     }
 
     /// A starter's life.
@@ -278,7 +278,7 @@ impl<'a> Shared<'a> {
                 runner.clock.waiting.account(Instant::now());
             }
             runner.move_on(Mover::Starter(index));
-            runner.starters.rest(index);
+            runner.starts.starters.rest(index);
             runner.call_loop_if_needed();
         }
     }
@@ -286,13 +286,13 @@ impl<'a> Shared<'a> {
     fn next_for(&self, index: usize) -> Option<Prepared> {
         let mut runner = self.lock();
         loop {
-            if let Some(prepared) = runner.starters.take(index) {
+            if let Some(prepared) = runner.starts.starters.take(index) {
                 return Some(prepared);
             }
-            if runner.starters.are_dismissed || runner.starters.are_retired {
+            if runner.starts.starters.are_dismissed || runner.starts.starters.are_retired {
                 return None;
             }
-            runner.starters.rest(index);
+            runner.starts.starters.rest(index);
             self.calls[index].wait(&mut runner);
         }
     }

@@ -1,184 +1,104 @@
-//! Starting jobs: what holds them back, their words, files and streams, and the spawn itself.
-//! A shortage (processes, descriptors) is waited out while others run; any other fault is told and counts as a failed job.
+//! Starts: what holds jobs back, what they start with, and who starts them. The queue, the books and what runs are the loop's to pass in, and
+//! so is the time.
+//! A shortage (processes, descriptors) is waited out while others run; any other fault is returned, and the job has failed.
 
-use super::starters::{Mover, Prepared};
-use super::{Asking, Cause, Event, OutputManner, Runner, Running, SeenJob, Stop};
-use crate::ends::Chain;
-use crate::journal::{Earlier, Outcome, Record};
-use crate::queue::{Next, Pending};
-use crate::results::OutputFiles;
-use crate::staff::Crew;
-use crate::start::{self, StartFault};
-use crate::template::Place;
-use crew::budget::passport::VARIABLE;
-use rustix::process::Pid;
+mod holds;
+mod memory;
+mod places;
+mod preparation;
+mod spares;
+
+pub(super) use holds::{LOOK_AGAIN_AFTER, Verdict};
+
+use super::clock::Cause;
+use super::starters::Starters;
+use super::streams::Streams;
+use super::{JobEnd, Options, Running};
+use crate::admission::Refusal;
+use crate::journal::Outcome;
+use crate::queue::Pending;
+use crate::staff::Staff;
+use crate::start::{Programs, StartFault};
+use holds::{Holds, Shortages};
+use machine::Host;
+use memory::Memory;
+use places::Places;
+use spares::Spares;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime};
-use sys::spawn::{HoldsNul, Words, path_for_kernel};
+use std::time::Instant;
+use sys::signals::SignalQueue;
+use sys::spawn::Spawner;
 
-/// Between two looks at what is short: memory, load, processes. Nothing tells when these change.
-pub(super) const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(250);
-
-/// LIMIT: looks at a shortage that no job of ours can end, before the job counts as failed.
-const SHORTAGES_MAX: u32 = 20;
-
-/// LIMIT: jobs in a row that fail so, before the run gives up: none of the others could start either.
-const SHORT_FAILURES_MAX: u32 = 3;
-
-/// LIMIT: letters of a job that are shown on a screen.
-const SEEN_LETTERS_MAX: usize = 200;
-
-/// What became of a job that was to be prepared.
-enum Preparation {
-    Ready(Prepared),
-    /// An earlier run did it, or who was asked did not want it.
-    LeftOut(Earlier),
-    /// There is no answer yet.
-    Asked,
+/// What jobs are started with.
+pub(super) struct Starts<'a> {
+    pub options: Options,
+    pub places: Places,
+    pub starters: Starters,
+    pub memory: Memory,
+    pub holds: Holds,
+    pub spares: Spares,
+    pub spawner: Spawner,
+    /// The next job waits for others to end.
+    pub is_order_blocked: bool,
+    shortages: Shortages,
+    programs: Programs,
+    streams: Streams,
+    host: &'a Host,
 }
 
-impl Runner<'_> {
-    /// Starts jobs until hands, order or a bound say stop.
-    pub(super) fn start_jobs(&mut self, mover: Mover) {
+impl<'a> Starts<'a> {
+    pub fn new(
+        mut options: Options,
+        staff: Staff,
+        streams: [Arc<OwnedFd>; 2],
+        signals: &SignalQueue,
+        host: &'a Host,
+    ) -> io::Result<Self> {
+        let mut spawner = Spawner::new(signals, options.environment.clone());
+        Ok(Self {
+            places: Places::new(staff),
+            starters: Starters::new(&options),
+            memory: Memory::new(&mut options),
+            holds: Holds::new(options.delay),
+            spares: Spares::new(options.slots.clone(), &mut spawner)?,
+            is_order_blocked: false,
+            shortages: Shortages::default(),
+            programs: Programs::new(&options.path),
+            streams: Streams::new(streams)?,
+            spawner,
+            host,
+            options,
+        })
+    }
+
+    /// Begins a turn. Returns whether jobs may start, as far as is known without the queue: not while nothing has changed that blocked them.
+    pub fn begin_turn(&mut self, any_runs: bool, now: Instant) -> bool {
         self.is_order_blocked = false;
-        let is_time_to_look = self.look_again.is_some_and(|time| time <= self.clock.waiting.since);
-        self.next_start = self.next_start.filter(|time| self.clock.waiting.since < *time);
-        self.look_again = self.look_again.filter(|time| self.clock.waiting.since < *time);
-        if let Some(slots) = self.options.slots.as_ref().filter(|_| self.jobs.count() == 0) {
-            // What has not come back by now never will.
-            slots.settle();
-            self.offered = 0;
+        let is_time_to_look = self.holds.pass(now);
+        if !any_runs {
+            self.spares.settle();
         }
-        if !self.clock.starts_jobs() {
-            self.offer_slots(|offered| offered > 0, 0);
-            return self.staff.want(self.staff.at_work());
-        }
-        if self.memory.is_blocked && self.jobs.count() > 0 && !is_time_to_look {
-            // Hands that could not be used are for others.
-            return self.staff.want(self.staff.at_work());
-        }
-        self.memory.is_blocked = false;
-        // Who wanted hands now and gave them back below would be woken by each that comes, without end.
-        let mut is_held = self.intake.queue.jobs() > 0 && self.is_held();
-        self.staff.want(if is_held { self.staff.at_work() } else { self.places_wanted() });
-        while self.clock.starts_jobs() && self.staff.has_idle() && self.intake.queue.jobs() > 0 && !is_held {
-            let next = match self.admitted_aside() {
-                Some(pending) => Next::Job(pending),
-                None => self.intake.queue.next(self.jobs.count()),
-            };
-            match next {
-                Next::Empty => break,
-                Next::Blocked => {
-                    self.is_order_blocked = true;
-                    self.memory.is_blocked = self.intake.queue.has_one_aside();
-                    break;
-                }
-                Next::Job(pending) if !self.admits(&pending) => {
-                    self.ran.measures.put_off += 1;
-                    if let Err(pending) = self.intake.queue.set_aside(pending) {
-                        self.intake.queue.put_back(pending);
-                        self.memory.is_blocked = true;
-                        break;
-                    }
-                }
-                Next::Refused(pending, fault) => {
-                    self.fail_to_start(pending, &fault);
-                    self.read_list();
-                }
-                Next::Job(pending) => {
-                    if !self.try_to_start(pending, mover) {
-                        break;
-                    }
-                    if self.intake.is_low() {
-                        self.read_list();
-                    }
-                }
-            }
-            is_held = self.staff.has_idle() && self.intake.queue.jobs() > 0 && self.is_held();
-        }
-        // While time, memory or order hold all jobs back, others may have the hands.
-        let is_held = self.is_kept_back() || self.is_order_blocked || self.memory.is_blocked;
-        let wanted = if is_held { self.staff.at_work() } else { self.places_wanted() };
-        let spare = match self.jobs.count() {
-            0 => 0,
-            _ => self.options.width.min(self.options.hands).saturating_sub(wanted),
-        };
-        // Jobs of the list come first: what they want comes back before they ask for it, what they leave is offered afterwards.
-        self.offer_slots(|offered| spare < offered, spare);
-        self.staff.want(wanted);
-        self.offer_slots(|offered| spare > offered, spare);
+        let is_still_blocked = self.memory.is_blocked && any_runs && !is_time_to_look;
+        self.memory.is_blocked &= is_still_blocked;
+        !is_still_blocked
     }
 
-    fn offer_slots(&mut self, is_time: impl Fn(usize) -> bool, spare: usize) {
-        let Some(slots) = self.options.slots.as_ref().filter(|_| is_time(self.offered)) else { return };
-        slots.offer(spare);
-        self.offered = spare;
-    }
-
-    fn places_wanted(&self) -> usize {
-        let (at_work, lacking) = (self.staff.at_work(), self.places_lacking());
-        if lacking > 0 && at_work + lacking > self.options.width {
-            // The next job needs places of those that run: what it would have besides lies idle until then, and others may have it.
-            return at_work;
-        }
-        self.options.width.min(at_work + self.intake.queue.jobs().max(lacking))
-    }
-
-    /// The width may have become smaller meanwhile.
-    pub(super) fn places_lacking(&self) -> usize {
-        self.lacking.min(self.options.width)
-    }
-
-    /// Places for the next job, as many as it asks for. When it alone is left to run and others have the hands, it waits a moment
-    /// and begins with those there are: nobody promises it more than one.
-    fn take_places(&mut self, count: usize) -> Option<Crew> {
-        let crew = self.staff.take(count).or_else(|| {
-            let is_patient =
-                self.jobs.count() > 0 || self.patience.is_none_or(|until| self.clock.waiting.since < until);
-            if is_patient { None } else { self.staff.take_fewer() }
-        });
-        match crew {
-            Some(_) => (self.lacking, self.patience) = (0, None),
-            None => {
-                self.lacking = count;
-                self.patience = self.patience.filter(|_| self.jobs.count() == 0);
-                if self.jobs.count() == 0 && self.patience.is_none() {
-                    self.patience = Some(Instant::now() + LOOK_AGAIN_AFTER);
-                }
-            }
-        }
-        crew
-    }
-
-    /// Whether something other than hands and order holds all jobs back.
-    fn is_held(&mut self) -> bool {
-        if self.is_kept_back() {
+    /// Whether something other than hands and order holds all jobs back. `kept_back`: something that only the loop knows does.
+    pub fn are_held(&mut self, kept_back: bool, now: Instant) -> bool {
+        if kept_back || self.holds.cause().is_some() {
             return true;
         }
         let cause =
             if self.is_short_of_memory() { Some(Cause::Memory) } else { self.is_loaded().then_some(Cause::Held) };
-        cause.into_iter().for_each(|cause| self.hold(cause));
+        cause.into_iter().for_each(|cause| self.holds.hold(cause, now));
         cause.is_some()
-    }
-
-    /// The same by what is known, without a look at the machine.
-    fn is_kept_back(&self) -> bool {
-        self.clock.rest_is_due
-            || self.clock.questions.is_any_open()
-            || self.next_start.is_some()
-            || self.look_again.is_some()
-            || self.outputs.are_backed_up(self.jobs.count() > 0)
     }
 
     fn is_short_of_memory(&self) -> bool {
         let wanted = self.options.memory_free_bytes;
-        wanted.is_some_and(|wanted| self.available_bytes().is_some_and(|available| available < wanted))
-    }
-
-    pub(super) fn available_bytes(&self) -> Option<u64> {
-        machine::host_memory(self.host).ok().map(|memory| memory.available_bytes)
+        wanted.is_some_and(|wanted| memory::available_bytes(self.host).is_some_and(|available| available < wanted))
     }
 
     fn is_loaded(&self) -> bool {
@@ -187,273 +107,154 @@ impl Runner<'_> {
         self.options.load_max.is_some_and(|most| runnable().is_some_and(|count| count.saturating_sub(1) as f64 >= most))
     }
 
-    /// Whether there may be another one to start.
-    fn try_to_start(&mut self, pending: Pending, mover: Mover) -> bool {
-        let Some(starter) = self.starters.for_next(mover, self.options.width) else {
-            self.is_left_to_loop = true;
-            self.intake.queue.put_back(pending);
-            return false;
-        };
-        let count = pending.spec.hands().min(self.options.width);
-        let Some(crew) = self.take_places(count) else {
-            self.intake.queue.put_back(pending);
-            return false;
-        };
-        let slot = self.jobs.free_slot();
-        let mut running = match self.with_words(pending, slot) {
-            Ok(running) => running,
-            Err((pending, fault)) => return self.cannot_start(pending, crew, &fault),
-        };
-        let passport = self.staff.passport(&crew);
-        let prepared = self.prepare(&mut running, slot, passport);
-        self.report_book_faults();
-        match prepared {
-            Ok(Preparation::LeftOut(earlier)) => {
-                self.staff.put_back(crew);
-                self.leave_out(&running.pending, earlier);
-                true
-            }
-            Ok(Preparation::Asked) => {
-                self.staff.put_back(crew);
-                self.intake.queue.put_back(running.pending);
-                false
-            }
-            Ok(Preparation::Ready(prepared)) => {
-                self.note_start(slot, Running { crew, starter, ..running });
-                match starter {
-                    Mover::Loop => self.starters.give_to_loop(prepared),
-                    Mover::Starter(index) => {
-                        self.hold_outputs_open(&prepared);
-                        self.starters.give(index, prepared);
-                    }
-                }
-                self.options.delay.is_zero()
-            }
-            Err(fault) => self.cannot_start(running.pending, crew, &fault),
+    /// Whether memory lets it start.
+    pub fn admit(&mut self, pending: &Pending, any_runs: bool, now: Instant) -> bool {
+        let need = self.memory.need_of(pending, &self.options.template);
+        let refused = self.memory.judge(need, any_runs, now, self.host).err();
+        if refused == Some(Refusal::Short) {
+            self.holds.hold(Cause::Memory, now);
         }
+        refused.is_none()
     }
 
-    /// Whether there may be another one to start all the same.
-    fn cannot_start(&mut self, pending: Pending, crew: Crew, fault: &StartFault) -> bool {
-        self.staff.put_back(crew);
-        let is_alone = self.jobs.count() == 0;
-        if fault.is_a_shortage() && !(is_alone && self.shortages >= SHORTAGES_MAX) {
-            self.shortages += u32::from(is_alone);
+    /// Whether something in here holds all jobs back, by what is known: time, memory or order.
+    pub fn are_kept_back(&self) -> bool {
+        self.holds.cause().is_some() || self.is_order_blocked || self.memory.is_blocked
+    }
+
+    /// Wants places for those that run and, unless something holds all of them back, for `queued` jobs.
+    pub fn want(&mut self, queued: usize, is_held: bool) {
+        let wanted = self.wanted(queued, is_held);
+        self.places.staff.want(wanted);
+    }
+
+    fn wanted(&self, queued: usize, is_held: bool) -> usize {
+        if is_held { self.places.at_work() } else { self.places.wanted(self.options.width, queued) }
+    }
+
+    /// The same, and offers cores that are left over to jobs' programs.
+    pub fn want_and_offer(&mut self, queued: usize, is_held: bool, any_runs: bool) {
+        let (wanted, cores) = (self.wanted(queued, is_held), self.options.width.min(self.options.hands));
+        let spare = if any_runs { cores.saturating_sub(wanted) } else { 0 };
+        // Jobs of the list come first: what they want comes back before they ask for it, what they leave is offered afterwards.
+        self.spares.offer_less(spare);
+        self.places.staff.want(wanted);
+        self.spares.offer_more(spare);
+    }
+
+    /// When what holds starts back is over.
+    pub fn times(&self) -> [Option<Instant>; 3] {
+        let [next_start, look_again] = self.holds.times();
+        [next_start, look_again, self.places.patience()]
+    }
+
+    pub fn set_width(&mut self, width: usize) {
+        self.options.width = width;
+        self.memory.admission.set_width(width);
+        self.memory.is_blocked = false;
+    }
+
+    /// What becomes of a job that could not be started, with others running or not.
+    pub fn judge(&mut self, fault: &StartFault, any_runs: bool, now: Instant) -> Verdict {
+        let verdict = self.shortages.judge(fault.is_a_shortage(), any_runs);
+        if verdict == Verdict::Wait {
             if fault.is_for_want_of_processes() {
                 self.starters.retire();
             }
-            self.intake.queue.put_back(pending);
-            self.hold(Cause::Short);
-            return false;
+            self.holds.hold(Cause::Short, now);
         }
-        self.shortages = 0;
-        self.fail_to_start(pending, fault);
-        self.short_failures += u32::from(fault.is_a_shortage());
-        if self.short_failures >= SHORT_FAILURES_MAX {
-            self.stop_jobs(Stop::Soon);
-        }
-        true
+        verdict
     }
 
-    /// A job with the words that it is to run.
-    fn with_words(&mut self, pending: Pending, slot: usize) -> Result<Running, (Pending, StartFault)> {
-        let (template, spec) = (&self.options.template, &pending.spec);
-        let place = Place { number: spec.number, slot: slot + 1 };
-        let is_for_shell = spec.more.as_ref().is_some_and(|more| more.is_for_shell);
-        let words = match template.compose(&spec.words, place, is_for_shell) {
-            Ok(words) => words,
-            Err(cause) => return Err((pending, nul(cause))),
-        };
-        let (key, text) =
-            (self.ends.books.key_of(template, spec, &words), self.ends.books.text_for_shell(template, spec, place));
-        let (class, need) = (self.class_of(&pending), self.need_of(&pending));
-        let running = Running::new(pending, words, class, need, self.clock.waiting.since);
-        Ok(Running { key, text_for_shell: text, ..running })
-    }
-
-    /// All that is done before a program can be started.
-    fn prepare(
-        &mut self,
-        running: &mut Running,
-        slot: usize,
-        passport: Option<String>,
-    ) -> Result<Preparation, StartFault> {
-        let is_first = running.pending.failures == 0;
-        let (key, words, number) = (running.key, Arc::clone(&running.words), running.number());
-        let text = running.text_for_shell.clone();
-        if is_first && let Some(earlier) = self.ends.books.take_out(key, &words, text.as_deref()) {
-            return Ok(Preparation::LeftOut(earlier));
-        }
-        if self.options.asking == Asking::Always {
-            match self.permission(running.view()) {
-                Some(true) => {}
-                Some(false) => return Ok(Preparation::LeftOut(Earlier::Succeeded)),
-                None => return Ok(Preparation::Asked),
-            }
-        }
-        let place = Place { number, slot: slot + 1 };
-        if let Some(template) = &self.options.tag {
-            let tag = template.compose(&running.pending.spec.words, place, false).map_err(nul)?;
-            running.printing.tag = Some([tag.iter().collect::<Vec<_>>().join(&b' '), b"\t".to_vec()].concat());
-        }
-        let program = self.programs.find(words.get(0).ok_or(StartFault::Nothing)?)?;
-        if let OutputManner::Files(layout) = &self.options.output {
-            running.printing.files = Some(OutputFiles::prepare(layout, &running.pending.spec.words, place)?);
-        }
-        let streams = self.streams.open(&self.options, &mut self.ends.books, running)?;
-        // Before anybody can know that it has begun again: who is killed in between has told all the same.
-        if is_first && self.ends.books.was_interrupted(key, &words, text.as_deref()) {
-            self.observer.tell(&Event::Interrupted(running.view()));
-        }
-        self.ends.books.begin(key, number, &running.made)?;
-        running.made.drain(..).try_for_each(start::name)?;
-        let besides = passport.as_deref().map(besides).transpose().map_err(nul)?;
-        running.below.passport = passport;
-        let more = running.more();
-        let folder = more.and_then(|more| more.folder.as_deref()).map(path_for_kernel).transpose();
-        let environment = more.map(|more| start::environment(self.spawner.environment(), more)).transpose()?.flatten();
-        let folder = folder.map_err(StartFault::Words)?;
-        // The clocks stop before the spawn: its cost is the job's.
-        running.times.started = Instant::now();
-        Ok(Preparation::Ready(Prepared { slot, program, words, environment, besides, folder, streams }))
-    }
-
-    /// Whoever waits for the job reads its outputs when it has ended: the end of a pipe need not wake the loop besides.
-    fn hold_outputs_open(&mut self, prepared: &Prepared) {
-        let Some(running) = self.jobs.at(prepared.slot) else { return };
-        for (capture, stream) in running.printing.captures.iter_mut().zip(&prepared.streams[1..]) {
-            if let Some(capture) = capture {
-                capture.hold_open(Arc::clone(stream));
-            }
-        }
-    }
-
-    fn leave_out(&mut self, pending: &Pending, earlier: Earlier) {
-        self.ends.count_left_out();
-        self.clock.questions.forget(pending.spec.number);
-        self.settle(&pending.spec, earlier == Earlier::Succeeded, Chain::default());
-        self.deliver(pending.spec.number, None);
-    }
-
-    /// It has its place, and counts as running.
-    fn note_start(&mut self, slot: usize, mut running: Running) {
+    /// A job has its place.
+    pub fn note_start(&mut self, running: &Running) {
         self.memory.admission.begin(running.need);
-        let spec = &running.pending.spec;
-        let more = spec.more.as_deref();
-        let since =
-            self.clock.waiting.held_until.max(self.clock.begun + Duration::from_nanos(running.pending.since_ns));
-        running.times.waited_ns = running.times.started.saturating_duration_since(since).as_nanos() as u64;
-        running.times.began_s = now_s();
-        let timeout = more.and_then(|more| more.timeout).or_else(|| self.clock.time_limit());
-        if let Some(time) = timeout.filter(|time| !time.is_zero()) {
-            running.due.set(running.times.started + time);
-        }
-        running.times.chain = self.ends.chain_before(more, self.intake.queue.barriers_passed());
-        if !self.options.delay.is_zero() {
-            self.next_start = Some(running.times.started + self.options.delay);
-        }
-        self.jobs.put(slot, running);
-        self.show_running();
+        self.holds.started(running.times.started);
     }
 
-    /// Its program has begun, or could not. Its process, if there is one.
-    pub(super) fn begin(&mut self, slot: usize, started: Result<Pid, StartFault>) -> Option<Pid> {
-        match started {
-            Ok(pid) => {
-                self.note_begin(slot, pid);
-                Some(pid)
-            }
-            Err(fault) => {
-                let running = self.jobs.take(slot)?;
-                self.show_running();
-                self.memory.admission.end(running.need);
-                self.memory.is_blocked = false;
-                self.cannot_start(running.pending, running.crew, &fault);
-                None
-            }
+    /// Its program has begun: nothing is short.
+    pub fn note_begin(&mut self) {
+        self.shortages = Shortages::default();
+    }
+
+    /// Its program could not begin: its memory is free.
+    pub fn take_back_start(&mut self, running: &Running) {
+        self.memory.admission.end(running.need);
+        self.memory.is_blocked = false;
+    }
+
+    /// A job has ended: its place is free.
+    pub fn note_end(&mut self, running: &mut Running) {
+        self.places.staff.put_back(std::mem::take(&mut running.crew));
+        self.holds.ended();
+    }
+
+    /// A job has ended: its memory is free, and its class is better known.
+    pub fn learn(&mut self, running: &Running, end: &JobEnd) {
+        self.take_back_start(running);
+        if end.outcome == Outcome::Ok {
+            self.memory.classes.note(running.class, end.spent.usage.rss_peak_bytes, end.wall.as_secs_f64());
         }
     }
+}
 
-    fn note_begin(&mut self, slot: usize, pid: Pid) {
-        (self.shortages, self.short_failures) = (0, 0);
-        let Some(running) = self.jobs.begin(slot, pid) else { return };
-        self.clock.questions.forget(running.number());
-        let is_again = running.pending.failures > 0;
-        let waits_for_others = is_again || running.times.chain.jobs > 0 || self.intake.queue.barriers_passed() > 0;
-        running.times.started_as = self.ends.begin(running.crew.places(), waits_for_others);
-        self.ends.show_start(|| seen(running, pid));
-        // What the job reads now need not be kept, unless it may be tried again.
-        if self.ends.retries_of(running.more()) == 0 {
-            running.drop_block();
-        }
-        self.outputs.watch(slot, &running.printing);
-        self.observer.tell(&Event::Started(running.view(), pid));
-        let now = Instant::now();
-        if running.due.is_over(now) {
-            // The run was stopped meanwhile.
-            self.act_on_deadlines(now);
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crew::budget::{Budget, InProcess, Priority, Request, Weight};
+    use std::time::Duration;
+    use sys::signals::JOB_CONTROL;
+
+    fn with_starts(options: Options, test: impl FnOnce(&mut Starts<'_>)) {
+        let (signals, host) = (SignalQueue::open(JOB_CONTROL).expect("a signalfd"), Host::real());
+        let (priority, weight) = (Priority::Normal, Weight::default());
+        let request = Request { priority, weight, useful_width: 1, what: "a test".to_owned() };
+        let staff = Staff::new(InProcess::new(1).lease(request), 1).expect("a thread and an eventfd");
+        let nothing = || Arc::new(OwnedFd::from(std::fs::File::open("/dev/null").expect("there is one")));
+        let mut starts = Starts::new(options, staff, [nothing(), nothing()], &signals, &host).expect("it begins");
+        test(&mut starts);
+        assert!(starts.places.staff.close());
+        signals.close();
     }
 
-    /// Whether a program is being started, so that it cannot be signalled yet.
-    pub(super) fn is_starting(&self) -> bool {
-        self.jobs.iter().any(|running| running.pid.is_none())
-    }
-
-    /// A job that never ran counts as failed.
-    pub(super) fn fail_to_start(&mut self, pending: Pending, fault: &StartFault) {
-        let place = Place { number: pending.spec.number, slot: 1 };
-        let is_for_shell = pending.spec.more.as_ref().is_some_and(|more| more.is_for_shell);
-        let words = self.options.template.compose(&pending.spec.words, place, is_for_shell).unwrap_or_default();
-        self.clock.questions.forget(pending.spec.number);
-        self.observer.tell(&Event::NotStarted(pending.spec.number, &words, fault));
-        self.write_not_started(&pending, &words, fault);
-        self.ends.count(Outcome::NotStarted);
-        self.settle(&pending.spec, false, Chain::default());
-        self.deliver(pending.spec.number, None);
-        self.consider_halting();
-    }
-
-    fn write_not_started(&mut self, pending: &Pending, words: &Words, fault: &StartFault) {
-        let (template, spec) = (&self.options.template, &pending.spec);
-        let Some(key) = self.ends.books.key_of(template, spec, words) else { return };
-        let text = self.ends.books.text_for_shell(template, spec, Place { number: spec.number, slot: 1 });
-        self.ends.books.end(&Record {
-            text_for_shell: text.as_deref(),
-            attempt: pending.failures + 1,
-            began_s: now_s(),
-            lacks_program: fault.is_of_the_program(),
-            ..Record::of(spec, key, words)
+    #[test]
+    fn a_delay_holds_all_jobs_back_until_it_has_passed() {
+        let (second, now) = (Duration::from_secs(1), Instant::now());
+        with_starts(Options { delay: second, ..Options::for_tests() }, |starts| {
+            assert!(starts.begin_turn(false, now) && !starts.are_held(false, now) && starts.are_held(true, now));
+            starts.note_start(&Running::for_tests(1, now));
+            assert!(starts.begin_turn(true, now) && starts.are_held(false, now) && starts.are_kept_back());
+            assert_eq!(starts.times(), [Some(now + second), None, None]);
+            assert!(starts.begin_turn(true, now + second) && !starts.are_held(false, now + second));
         });
-        self.report_book_faults();
     }
 
-    /// For a progress line.
-    pub(super) fn show_running(&self) {
-        self.tally.running.store(self.jobs.count() as u64, Ordering::Relaxed);
+    #[test]
+    fn what_is_short_is_waited_for_until_a_job_has_ended() {
+        let now = Instant::now();
+        with_starts(Options::for_tests(), |starts| {
+            let mut running = Running::for_tests(1, now);
+            starts.note_start(&running);
+            let cause = io::Error::from(rustix::io::Errno::AGAIN);
+            let fault = StartFault::Run { program: "x".to_owned(), cause };
+            assert_eq!(starts.judge(&fault, true, now), Verdict::Wait);
+            assert_eq!(starts.holds.cause(), Some(Cause::Short));
+            starts.note_end(&mut running);
+            assert_eq!(starts.holds.cause(), None);
+            assert_eq!(starts.judge(&StartFault::Nothing, true, now), Verdict::Fail);
+        });
     }
-}
 
-fn nul(cause: HoldsNul) -> StartFault {
-    StartFault::Words(io::Error::new(io::ErrorKind::InvalidInput, cause))
-}
-
-/// Seconds since 1970.
-fn now_s() -> f64 {
-    SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64())
-}
-
-/// A job as it is shown on a screen.
-fn seen(running: &Running, pid: Pid) -> SeenJob {
-    let words: Vec<String> = running.words.iter().map(start::text).collect();
-    let words = words.join(" ").chars().take(SEEN_LETTERS_MAX).collect();
-    let (number, started) = (running.number(), running.times.started);
-    SeenJob { number, pid: pid.as_raw_nonzero().get(), words, started }
-}
-
-/// The variable that tells a job which hands it may use.
-fn besides(passport: &str) -> Result<Words, HoldsNul> {
-    let mut words = Words::default();
-    words.push(format!("{VARIABLE}={passport}").as_bytes())?;
-    Ok(words)
+    #[test]
+    fn memory_that_blocks_is_asked_again_when_nothing_runs_or_it_is_time() {
+        let now = Instant::now();
+        with_starts(Options::for_tests(), |starts| {
+            starts.memory.is_blocked = true;
+            assert!(!starts.begin_turn(true, now) && starts.are_kept_back());
+            assert!(starts.begin_turn(false, now) && !starts.are_kept_back());
+            starts.memory.is_blocked = true;
+            starts.holds.hold(Cause::Memory, now);
+            assert!(!starts.begin_turn(true, now) && starts.begin_turn(true, now + LOOK_AGAIN_AFTER));
+        });
+    }
 }

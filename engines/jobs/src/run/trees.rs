@@ -1,8 +1,10 @@
 //! Ending a job means all that it has started: its group, what left the group, and what left its parent as well and so came to
 //! this process, the nearest subreaper. Looks at `/proc`, so only where something is ended.
 
-use super::{EndStep, Runner, Running};
+use super::EndStep;
+use super::running::{Jobs, Running};
 use crew::budget::passport;
+use machine::Host;
 use rustix::process::{Pid, getpid};
 use std::num::NonZeroI32;
 use sys::process_tree::{self, Processes};
@@ -24,37 +26,20 @@ pub(super) struct Looked {
     orphans: Vec<Orphan>,
 }
 
-impl Runner<'_> {
-    pub(super) fn look_at_processes(&self) -> Looked {
-        let processes = Processes::look();
-        let children = processes.children(getpid()).iter().map(|child| child.pid);
-        let orphans = children.filter(|child| self.jobs.of(*child).is_none()).filter_map(|pid| {
-            let number = pid.as_raw_nonzero().get().cast_unsigned();
-            let facts = machine::process_facts(self.host, number).ok()??;
-            let passport = machine::process_variable(self.host, number, passport::VARIABLE);
-            Some(Orphan { pid, group: group_of(pid), start_ticks: facts.start_ticks, passport })
-        });
-        let orphans = orphans.collect();
-        Looked { processes, orphans }
-    }
+/// Ends what jobs have left behind, wherever it is: it came to us as the nearest subreaper.
+pub(super) fn end_strays() {
+    process_tree::end(&sys::guard::children_of(getpid()));
+}
 
-    /// Ends what jobs have left behind, wherever it is: it came to us as the nearest subreaper.
-    pub(super) fn end_strays(&mut self) {
-        let children = sys::guard::children_of(getpid());
-        process_tree::end(&children);
-        self.reap();
+/// Ends the processes of a job that has been ended and has left these behind, outside its group.
+pub(super) fn end_outsiders(outsiders: &[Pid]) {
+    if outsiders.is_empty() {
+        return;
     }
-
-    /// The processes of a job that has been ended and has left these behind, outside its group.
-    pub(super) fn end_outsiders(&self, outsiders: &[Pid]) {
-        if outsiders.is_empty() {
-            return;
-        }
-        // A number that is free and somebody else's by now is not below us.
-        let ours: Vec<Pid> = process_tree::descendants(getpid()).into_iter().map(|process| process.pid).collect();
-        let left: Vec<Pid> = outsiders.iter().copied().filter(|process| ours.contains(process)).collect();
-        process_tree::end(&left);
-    }
+    // A number that is free and somebody else's by now is not below us.
+    let ours: Vec<Pid> = process_tree::descendants(getpid()).into_iter().map(|process| process.pid).collect();
+    let left: Vec<Pid> = outsiders.iter().copied().filter(|process| ours.contains(process)).collect();
+    process_tree::end(&left);
 }
 
 impl Orphan {
@@ -64,8 +49,21 @@ impl Orphan {
 }
 
 impl Looked {
+    pub fn look(jobs: &Jobs, host: &Host) -> Self {
+        let processes = Processes::look();
+        let children = processes.children(getpid()).iter().map(|child| child.pid);
+        let orphans = children.filter(|child| jobs.of(*child).is_none()).filter_map(|pid| {
+            let number = pid.as_raw_nonzero().get().cast_unsigned();
+            let facts = machine::process_facts(host, number).ok()??;
+            let passport = machine::process_variable(host, number, passport::VARIABLE);
+            Some(Orphan { pid, group: group_of(pid), start_ticks: facts.start_ticks, passport })
+        });
+        let orphans = orphans.collect();
+        Self { processes, orphans }
+    }
+
     /// Sends a step of ending to all that the job has started, and notes who is outside its group.
-    pub(super) fn end(&self, running: &mut Running, step: &EndStep, host: &machine::Host) {
+    pub(super) fn end(&self, running: &mut Running, step: &EndStep, host: &Host) {
         let Some(pid) = running.pid else { return };
         running.below.outsiders = self.outsiders(running, pid, host);
         // A stopped job would never hear it.
@@ -77,7 +75,7 @@ impl Looked {
         }
     }
 
-    fn outsiders(&self, running: &Running, pid: Pid, host: &machine::Host) -> Vec<Pid> {
+    fn outsiders(&self, running: &Running, pid: Pid, host: &Host) -> Vec<Pid> {
         let number = pid.as_raw_nonzero().get().cast_unsigned();
         let begun = machine::process_facts(host, number).ok().flatten().map(|facts| facts.start_ticks);
         let is_of_job = |orphan: &&Orphan| {

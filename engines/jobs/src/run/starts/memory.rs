@@ -1,0 +1,71 @@
+//! Memory and starts: what a job counts for, what the machine says, what jobs teach. The rules are in `crate::admission`.
+//! The machine is asked at most four times a second, only while jobs run and another could start.
+
+use super::LOOK_AGAIN_AFTER;
+use crate::admission::{Admission, Need, Refusal, Weather};
+use crate::classes::{Class, Classes};
+use crate::queue::Pending;
+use crate::run::Options;
+use crate::template::Template;
+use machine::{Host, Resource};
+use std::time::{Duration, Instant};
+
+/// Over a longer time than this a mean says nothing about now; the kernel's own of the last ten seconds does.
+const STALE_AFTER: Duration = Duration::from_secs(5);
+
+/// The books of memory, and when the machine was asked last.
+pub(in crate::run) struct Memory {
+    pub admission: Admission,
+    pub classes: Classes,
+    /// The class of all jobs, if the command line names the utility.
+    for_all: Option<Class>,
+    /// Nothing that waits fits; an end or time may change that.
+    pub is_blocked: bool,
+    looked: Option<(Instant, u64)>,
+}
+
+pub(super) fn available_bytes(host: &Host) -> Option<u64> {
+    machine::host_memory(host).ok().map(|memory| memory.available_bytes)
+}
+
+impl Memory {
+    pub fn new(options: &mut Options) -> Self {
+        let mut classes = std::mem::take(&mut options.memory.classes);
+        let for_all = options.template.class_name().map(|name| classes.class(&name));
+        let admission = Admission::new(options.memory.cap_bytes, options.width);
+        Self { admission, classes, for_all, is_blocked: false, looked: None }
+    }
+
+    pub fn class_of(&mut self, pending: &Pending, template: &Template) -> Class {
+        self.for_all.unwrap_or_else(|| {
+            let is_for_shell = pending.spec.more.as_ref().is_some_and(|more| more.is_for_shell);
+            self.classes.class(&template.class_name_of(&pending.spec.words, is_for_shell))
+        })
+    }
+
+    pub fn need_of(&mut self, pending: &Pending, template: &Template) -> Need {
+        let stated = pending.spec.more.as_ref().and_then(|more| more.memory_bytes);
+        stated.map_or_else(|| Need::Learnt(self.class_of(pending, template)), Need::Stated)
+    }
+
+    /// Whether memory lets a job start that needs so much.
+    pub fn judge(&mut self, need: Need, any_runs: bool, now: Instant, host: &Host) -> Result<(), Refusal> {
+        if any_runs && self.looked.is_none_or(|(when, _)| now.duration_since(when) >= LOOK_AGAIN_AFTER) {
+            self.look(now, host);
+        }
+        self.admission.judge(need, &self.classes)
+    }
+
+    fn look(&mut self, now: Instant, host: &Host) {
+        let pressure = machine::pressure(host, Resource::Memory).ok().flatten().unwrap_or_default();
+        let share = match self.looked {
+            Some((when, before_us)) if now.duration_since(when) < STALE_AFTER => {
+                let waited_us = pressure.total_us.saturating_sub(before_us) as f64;
+                waited_us / now.duration_since(when).as_micros().max(1) as f64
+            }
+            _ => pressure.recent_share,
+        };
+        self.looked = Some((now, pressure.total_us));
+        self.admission.note_weather(Weather { available_bytes: available_bytes(host), pressure: share });
+    }
+}
