@@ -420,10 +420,10 @@ impl Reader {
         Ok(None)
     }
 
-    /// Drops headers that no member follows; one that is malformed is reported.
+    /// Drops headers that no member follows; the first defect of one that is malformed is reported.
     fn leave(&mut self, front: &mut Front) {
-        let Front { begin, defect, .. } = std::mem::take(front);
-        if let (Some(offset), Some(defect)) = (begin, defect) {
+        let Front { begin, defect, unusable, .. } = std::mem::take(front);
+        if let (Some(offset), Some(defect)) = (begin, defect.or(unusable.into_iter().next())) {
             self.notes.push_back(Note::PassedOver { offset, path: Vec::new(), defect });
         }
     }

@@ -394,7 +394,7 @@ fn what_is_told_of_refused_members_gathers_no_further_than_a_block() {
         end_archive(archive.len() as u64, &mut archive);
         let blocks: Vec<Vec<u8>> = archive.chunks(64 << 10).map(<[u8]>::to_vec).collect();
         let feed = Feed::Blocks(BlockSource::new(Box::new(blocks.into_iter())));
-        let order = Arc::new(Mutex::new(Order::new(None)));
+        let order = Arc::new(Mutex::new(Order::new(There::default())));
         let mut slicer = Slicer::new(feed, Rules::default(), Box::new(Everything), order, Arc::default());
         let (mut chunk, mut told) = (ExtractChunk::default(), 0);
         while slicer.cut(&mut chunk).expect("a sound archive") != Cut::End {
