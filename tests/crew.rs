@@ -121,6 +121,32 @@ fn what_is_packed_does_not_depend_on_the_company() {
     assert!(packed.iter().all(|packed| *packed == alone));
 }
 
+#[test]
+fn what_is_packed_does_not_depend_on_pauses_within_a_chunk() {
+    let place = Place::new();
+    let plain = testkit::data::mixed(17 << 20, 5);
+    for (format, level, bytes) in [("xz", "-1", 7 << 20), ("zst", "-13", plain.len()), ("bz2", "-9", 5 << 20)] {
+        place.write("plain", &plain[..bytes]);
+        let how = ["--format", format, level, "plain"];
+        let alone = place.tamp([&["-c", "-j1"][..], &how].concat()).stdout_of_success();
+        let mut command = Command::new(binary());
+        command.args(["tamp", "-q", "-c", "-j2"]).args(how).current_dir(place.folder());
+        command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null());
+        let packed = File::create(place.path("packed")).expect("a file can be made");
+        let mut running = Running { child: command.stdout(packed).spawn().expect("the program starts") };
+        let process = running.child.id().to_string();
+        let status = loop {
+            // It may not be there yet, or no longer.
+            crew(&place, &["pause", &process]);
+            crew(&place, &["resume", &process]);
+            if let Some(status) = running.child.try_wait().expect("it can be waited for") {
+                break status;
+            }
+        };
+        assert!(status.success() && std::fs::read(place.path("packed")).expect("written") == alone, "{format} {level}");
+    }
+}
+
 /// `mh crew run` of a script, in its own process group as a shell's job is.
 fn run_outside(place: &Place, options: &[&str], script: &str) -> Running {
     let mut command = Command::new(binary());

@@ -4,6 +4,7 @@
 mod crowd;
 mod pairs;
 mod sampling;
+mod slow;
 mod words;
 
 use super::corpus::Data;
@@ -12,6 +13,7 @@ use super::measure::Run;
 use super::record::unused;
 use super::{BenchArguments, build, machine};
 use crowd::{Crowd, RUNS, WIDTH};
+use slow::Beside;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,10 +21,12 @@ use std::time::Duration;
 use xtask::workspace::{self, release_binary, root};
 
 /// Parts of the suite, for `--only` and `--list`.
-const PARTS: [&str; 5] = ["crowd", "high-beside-low", "equals", "alone", "words"];
+const PARTS: [&str; 6] = ["crowd", "high-beside-low", "high-beside-slow", "equals", "alone", "words"];
 
 /// LIMIT: a high run beside a low one takes no longer than this times a high run alone.
 const BESIDE_MAX: f64 = 1.10;
+/// LIMIT: nor beside one whose chunks take seconds.
+const BESIDE_SLOW_MAX: f64 = 1.05;
 /// LIMIT: a run alone takes no longer with the table than this times the same run without.
 const ALONE_MAX: f64 = 1.01;
 /// LIMIT: of two equals, the one with less has at least this share.
@@ -130,6 +134,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
         match part {
             "crowd" => crowds(&bench, rounds, &mut record)?,
             "high-beside-low" => beside(&bench, rounds, &mut record)?,
+            "high-beside-slow" => beside_slow(&bench, rounds, &mut record)?,
             "equals" => equals(&bench, rounds, arguments.quick, &mut record)?,
             "alone" => alone(&bench, rounds * PAIRS_A_ROUND, &mut record)?,
             _ => of_words(&mut record)?,
@@ -268,6 +273,52 @@ fn beside(bench: &Bench, rounds: usize, record: &mut Record) -> Result<(), Strin
     }
     record.say("\n");
     Ok(())
+}
+
+fn beside_slow(bench: &Bench, rounds: usize, record: &mut Record) -> Result<(), String> {
+    let lows: Vec<Option<[&str; 2]>> = std::iter::once(None).chain(slow::LOW_RUNS.map(Some)).collect();
+    let mut all: Vec<Vec<Beside>> = lows.iter().map(|_| Vec::new()).collect();
+    for round in 0..=rounds {
+        for (runs, low) in all.iter_mut().zip(&lows) {
+            let run = slow::high_beside(bench, *low)?;
+            if round > 0 {
+                runs.push(run);
+            }
+        }
+    }
+    record.say(&format!(
+        "## A high run beside low ones with long chunks\n\n`mh tamp -9 --format gz --priority high`, {rounds} rounds in turn. All hands: from its start until `mh crew --json` shows it with a hand for every core, a first one above capacity among them.
+
+| beside a low | all hands ms, median | longest | wall s | of medians | median ratio | target | verdict |
+|---|---|---|---|---|---|---|---|
+"
+    ));
+    for (runs, low) in all.iter().zip(&lows) {
+        beside_slow_line(record, low.map_or("nothing".to_owned(), |low| low.join(" ")), runs, &all[0]);
+    }
+    record.say("\n");
+    Ok(())
+}
+
+fn beside_slow_line(record: &mut Record, name: String, runs: &[Beside], alone: &[Beside]) {
+    let of = |runs: &[Beside], figure: fn(&Beside) -> f64| runs.iter().map(figure).collect::<Vec<_>>();
+    let (walls, waits) = (of(runs, |run| run.wall_s), of(runs, |run| run.all_hands_s));
+    for (round, run) in runs.iter().enumerate() {
+        record.raw("high-beside-slow", &name, round, "wall_s", run.wall_s);
+        record.raw("high-beside-slow", &name, round, "all_hands_s", run.all_hands_s);
+    }
+    let alone = of(alone, |run| run.wall_s);
+    let of_medians = median(&walls) / median(&alone);
+    let of_pairs = median(&walls.iter().zip(&alone).map(|(wall_s, alone_s)| wall_s / alone_s).collect::<Vec<_>>());
+    let is_met = of_medians.max(of_pairs) <= BESIDE_SLOW_MAX;
+    let verdict = record.verdict(&format!("high beside low {name}"), is_met);
+    let longest = waits.iter().copied().fold(0.0, f64::max);
+    record.say(&format!(
+        "| {name} | {:.0} | {:.0} | {:.3} | {of_medians:.3} | {of_pairs:.3} | <= {BESIDE_SLOW_MAX:.2} | {verdict} |\n",
+        median(&waits) * 1e3,
+        longest * 1e3,
+        median(&walls),
+    ));
 }
 
 fn equals(bench: &Bench, rounds: usize, is_quick: bool, record: &mut Record) -> Result<(), String> {

@@ -28,7 +28,7 @@ pub const ENTRY: Entry =
 
 /// Show which runs hold the cores, and give orders to them
 ///
-/// All runs of a user share one budget of cores. Orders take effect at a run's next yield point: between two chunks.
+/// All runs of a user share one budget of cores. Orders take effect at a run's next yield point, mostly within 50 ms.
 #[derive(Args, Debug)]
 struct CrewArgs {
     #[command(subcommand)]

@@ -6,7 +6,7 @@ use codec::format::{CutError, DecodeLimits, EncodeOptions, Filled, Format, Layou
 use codec::packed_reader::PackedReader;
 use codec::registry;
 use codec::running_check::Claim;
-use crew::pipeline::Turn;
+use crew::pipeline::{Pause, Turn};
 
 /// What came of it.
 pub enum Decoded {
@@ -44,7 +44,7 @@ pub fn options(level: i32, layout: Layout) -> EncodeOptions {
 pub fn encode(name: &str, plain: &[u8], level: i32, layout: Layout) -> Vec<u8> {
     let mut encoder = format(name).encoder(&options(level, layout)).expect("valid options");
     let mut packed = ByteBuffer::default();
-    encoder.encode(plain, &mut packed).expect("any bytes can be packed");
+    encoder.encode(plain, &mut packed, &mut Pause::never()).expect("any bytes can be packed");
     packed.content().to_vec()
 }
 
@@ -55,7 +55,7 @@ pub fn encode_in_parts(name: &str, plain: &[u8], level: i32) -> Vec<u8> {
     let mut tail = format(name).tail(&options);
     let (mut file, mut packed) = (format(name).head(&options), ByteBuffer::default());
     for part in plain.chunks(1000 + 7 * piece_bytes(plain)) {
-        encoder.encode(part, &mut packed).expect("any bytes can be packed");
+        encoder.encode(part, &mut packed, &mut Pause::never()).expect("any bytes can be packed");
         assert!(packed.len() <= format(name).packed_bound(part.len()), "the bound must hold");
         tail.unit(packed.content(), part.len() as u64);
         file.extend_from_slice(packed.content());
@@ -137,7 +137,7 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
                 let shared = reader.peek(place.shared_bytes, place.shared_bytes).expect("memory can be read");
                 unit.extend_from_slice(&shared[..shared.len().min(place.shared_bytes)]);
                 let mut buffer = ByteBuffer::default();
-                if decoder.decode(&unit, place.parameters, UNIT_BYTES, &mut buffer).is_err() {
+                if decoder.decode(&unit, place.parameters, UNIT_BYTES, &mut buffer, &mut Pause::never()).is_err() {
                     return Decoded::Refused;
                 }
                 // What cannot be read again may come to what its format bounds.

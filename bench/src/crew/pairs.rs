@@ -21,15 +21,15 @@ fn packing(bench: &Bench, sharing: Sharing, class: &str) -> Tool {
 }
 
 /// A run that is killed before its end.
-struct Background {
+pub struct Background {
     child: Child,
 }
 
 impl Background {
-    /// Packs one file again and again.
-    fn start(bench: &Bench, sharing: Sharing, class: &str) -> Result<Self, String> {
+    /// Packs one file again and again, as `how` says.
+    pub fn start(bench: &Bench, sharing: Sharing, class: &str, how: &[String]) -> Result<Self, String> {
         let mut command = Command::new(bench.program);
-        command.args(["tamp", "-q", "-c", "-3", "--priority", class]);
+        command.args(["tamp", "-q", "-c", "--priority", class]).args(how);
         // LIMIT: a thousand times is longer than what runs beside it.
         command.args(std::iter::repeat_n(&bench.pair_input, 1000)).env("MH_CREW_DIR", bench.folder_of(sharing));
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
@@ -39,7 +39,7 @@ impl Background {
     }
 
     /// An error if it had ended by itself: then nothing ran beside.
-    fn end(mut self) -> Result<(), String> {
+    pub fn end(mut self) -> Result<(), String> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
             ended => Err(format!("the run in the background ended too soon: {ended:?}")),
@@ -61,7 +61,7 @@ pub fn high_alone(bench: &Bench) -> Result<Run, String> {
 
 /// The same beside a low one.
 pub fn high_beside_low(bench: &Bench, sharing: Sharing) -> Result<Run, String> {
-    let low = Background::start(bench, sharing, "low")?;
+    let low = Background::start(bench, sharing, "low", &["-3".to_owned()])?;
     let run = packing(bench, sharing, "high").run()?;
     low.end()?;
     Ok(run)
@@ -74,8 +74,8 @@ pub fn alone(bench: &Bench, sharing: Sharing) -> Result<Run, String> {
 
 /// CPU seconds of two equal runs in one stretch of time, the smaller first.
 pub fn equals(bench: &Bench, stretch: Duration) -> Result<(f64, f64), String> {
-    let one = Background::start(bench, Sharing::Budget, "normal")?;
-    let other = Background::start(bench, Sharing::Budget, "normal")?;
+    let one = Background::start(bench, Sharing::Budget, "normal", &["-3".to_owned()])?;
+    let other = Background::start(bench, Sharing::Budget, "normal", &["-3".to_owned()])?;
     let both = || {
         let gone = || "a run ended too soon".to_owned();
         Ok::<_, String>((cpu_s(one.child.id()).ok_or_else(gone)?, cpu_s(other.child.id()).ok_or_else(gone)?))

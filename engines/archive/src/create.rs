@@ -25,7 +25,7 @@ use codec::error::CodecError;
 use codec::format::{EncodeOptions, Encoder, Format, Tail};
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, Mode, OpenLane, Staffing, Stages, Turn, run};
+use crew::pipeline::{By, Cut, Mode, OpenLane, Pause, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 use data::Source;
 use look::Look;
@@ -381,11 +381,16 @@ impl<'a> Stages for Creating<'a> {
         self.ahead.look(&Look { choice: self.what.choice, ahead: self.ahead });
     }
 
-    fn work(&self, encoder: &mut Option<Box<dyn Encoder>>, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
+    fn work(
+        &self,
+        encoder: &mut Option<Box<dyn Encoder>>,
+        chunk: &mut ArchiveChunk,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CreateError> {
         let Some(Packing { format, options }) = self.what.packing else { return Ok(()) };
         chunk.entries = chunk.notes.stretches();
         if format.takes_pieces() {
-            return Ok(chunk.pack_in_pieces(format, &options)?);
+            return Ok(chunk.pack_in_pieces(format, &options, pause)?);
         }
         if encoder.is_none() {
             *encoder = Some(format.encoder(&options)?);
@@ -393,7 +398,7 @@ impl<'a> Stages for Creating<'a> {
         if let Some(encoder) = encoder {
             chunk.packed.clear();
             chunk.packed.reserve_about(chunk.plain.len());
-            encoder.encode(chunk.plain.content(), &mut chunk.packed)?;
+            encoder.encode(chunk.plain.content(), &mut chunk.packed, pause)?;
         }
         Ok(())
     }
@@ -646,7 +651,12 @@ impl ArchiveChunk {
     }
 
     /// Reads and packs turn by turn, so that what is packed already is held no more.
-    fn pack_in_pieces(&mut self, format: &'static dyn Format, options: &EncodeOptions) -> Result<(), CodecError> {
+    fn pack_in_pieces(
+        &mut self,
+        format: &'static dyn Format,
+        options: &EncodeOptions,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
         self.packed.clear();
         let mut left = self.plain_bytes;
         if left == 0 {
@@ -657,7 +667,7 @@ impl ArchiveChunk {
             let bytes = left.min(PLAIN_CHUNK_BYTES);
             left -= bytes;
             self.read(bytes);
-            encoder.encode(self.plain.content(), left == 0, &mut self.packed)?;
+            encoder.encode(self.plain.content(), left == 0, &mut self.packed, pause)?;
         }
         Ok(())
     }

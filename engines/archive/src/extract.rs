@@ -18,7 +18,7 @@ use crate::place::{
 use crate::read::{Note, ReadError, Rules};
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
+use crew::pipeline::{By, Cut, OpenLane, Pause, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 use later::{Again, LaterFolders};
 use name::Name;
@@ -253,7 +253,7 @@ impl<'a> Stages for Extraction<'a> {
         }
     }
 
-    fn work(&self, placer: &mut Placer<'a>, chunk: &mut ExtractChunk) -> Result<(), ReadError> {
+    fn work(&self, placer: &mut Placer<'a>, chunk: &mut ExtractChunk, _: &mut Pause<'_>) -> Result<(), ReadError> {
         let entries = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner);
         for entry in entries {
             if let Entry::Item(item) = entry

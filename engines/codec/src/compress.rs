@@ -13,7 +13,7 @@ use crate::origin::Origin;
 use crate::packed_reader::read_stream;
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, Fill, OpenLane, Staffing, Stages, Turn, run};
+use crew::pipeline::{By, Cut, Fill, OpenLane, Pause, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 use std::fs::File;
 use std::ops::RangeInclusive;
@@ -245,8 +245,10 @@ impl Stages for Compression<'_> {
             source.ended |= count == 0;
             chunk.packed.clear();
             let (encoder, plain, packed, ends) = (&mut source.one_unit, &chunk.plain, &mut chunk.packed, source.ended);
+            // In order, so the sink waits for it: its hand goes to others between the chunks.
+            let pause = &mut Pause::never();
             turn.with_hand(|| {
-                encoder.as_mut().map_or(Ok(()), |encoder| encoder.encode(plain.content(), ends, packed))
+                encoder.as_mut().map_or(Ok(()), |encoder| encoder.encode(plain.content(), ends, packed, pause))
             })?;
         }
         Ok(if chunk.to_fetch.is_some() { Cut::Noted(count as u64) } else { Cut::Taken(count as u64) })
@@ -260,17 +262,22 @@ impl Stages for Compression<'_> {
         chunk.decision = self.keep_up.map(|keep_up| keep_up.with(|controller, now_ns| controller.decide(now_ns, fill)));
     }
 
-    fn work(&self, encoders: &mut Encoders, chunk: &mut CompressChunk) -> Result<(), CodecError> {
+    fn work(
+        &self,
+        encoders: &mut Encoders,
+        chunk: &mut CompressChunk,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
         if chunk.is_encoded {
             return Ok(());
         }
         let (Some(keep_up), Some(decision)) = (self.keep_up, chunk.decision.take()) else {
-            return encoders.at(self.format, &self.options)?.encode(chunk.plain.content(), &mut chunk.packed);
+            return encoders.at(self.format, &self.options)?.encode(chunk.plain.content(), &mut chunk.packed, pause);
         };
         encoders.give_way(GIVES_WAY_BY);
         let cpu_before = sys::cpu_clock::thread_cpu_ns();
         let options = EncodeOptions { level: decision.level, ..self.options };
-        encoders.at(self.format, &options)?.encode(chunk.plain.content(), &mut chunk.packed)?;
+        encoders.at(self.format, &options)?.encode(chunk.plain.content(), &mut chunk.packed, pause)?;
         let done = Done {
             plain_bytes: chunk.plain_bytes,
             packed_bytes: chunk.packed.len() as u64,

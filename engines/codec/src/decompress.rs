@@ -13,7 +13,7 @@ use crate::packed_reader::PackedReader;
 use crate::running_check::{CheckSoFar, Claim, PieceCheck, RunningCheck};
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, OpenLane, Staffing, Stages, Turn, run};
+use crew::pipeline::{By, Cut, OpenLane, Pause, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -291,7 +291,12 @@ impl Stages for Decompression<'_> {
         Ok(())
     }
 
-    fn work(&self, decoder: &mut DecoderSlot, chunk: &mut DecompressChunk) -> Result<(), CodecError> {
+    fn work(
+        &self,
+        decoder: &mut DecoderSlot,
+        chunk: &mut DecompressChunk,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
         match &mut chunk.content {
             Content::Nothing | Content::Check { .. } => {}
             Content::Piece { check, .. } => {
@@ -306,7 +311,7 @@ impl Stages for Decompression<'_> {
                     let packed = &chunk.packed[at..at + unit.packed_bytes + unit.shared_bytes];
                     let limit = self.limits.unit_plain_bytes;
                     let before = chunk.plain.len();
-                    if let Err(defect) = decoder.decode(packed, unit.parameters, limit, &mut chunk.plain) {
+                    if let Err(defect) = decoder.decode(packed, unit.parameters, limit, &mut chunk.plain, pause) {
                         let number = unit.number;
                         let series = SeriesStart {
                             format,
@@ -321,6 +326,7 @@ impl Stages for Decompression<'_> {
                         break;
                     }
                     at += unit.packed_bytes;
+                    pause.point();
                 }
                 self.plain_bytes.in_units.fetch_add(chunk.plain.len() as u64, Ordering::Relaxed);
             }

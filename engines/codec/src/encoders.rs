@@ -51,6 +51,7 @@ mod tests {
     use crate::byte_buffer::ByteBuffer;
     use crate::format::Layout;
     use crate::registry;
+    use crew::pipeline::Pause;
 
     #[test]
     fn an_encoder_that_changes_its_level_packs_as_a_fresh_one() {
@@ -60,8 +61,10 @@ mod tests {
             for level in [1, 9, 4, 1, 9, 6] {
                 let options = EncodeOptions::new(level, Layout::ParallelUnits);
                 let (mut packed, mut fresh) = (ByteBuffer::default(), ByteBuffer::default());
-                encoders.at(format, &options).expect("an encoder").encode(&plain, &mut packed).expect("encode");
-                format.encoder(&options).expect("an encoder").encode(&plain, &mut fresh).expect("encode");
+                let mut made = format.encoder(&options).expect("an encoder");
+                made.encode(&plain, &mut fresh, &mut Pause::never()).expect("encode");
+                let kept = encoders.at(format, &options).expect("an encoder");
+                kept.encode(&plain, &mut packed, &mut Pause::never()).expect("encode");
                 assert!(packed.content() == fresh.content(), "{} -{level}", format.facts().name);
                 assert!(encoders.kept.len() as u64 <= ENCODERS_KEPT_MAX);
             }

@@ -8,7 +8,7 @@ use crate::error::{CodecError, Defect};
 use crate::origin::Origin;
 use crate::packed_reader::PackedReader;
 use crate::running_check::{Claim, RunningCheck};
-use crew::pipeline::Turn;
+use crew::pipeline::{Pause, Turn};
 use std::io;
 use std::ops::RangeInclusive;
 
@@ -192,8 +192,9 @@ pub trait Format: Send + Sync {
 
 /// Encodes whole units.
 pub trait Encoder: Send {
-    /// Encodes `plain` as one unit into `packed`, which is overwritten.
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError>;
+    /// Encodes `plain` as one unit into `packed`, which is overwritten. Comes to a yield point every 50 ms or sooner, as far as the format's library
+    /// can be left in the middle of a unit: `engines/codec/README.md` says where it cannot.
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError>;
 
     /// Goes on at another level, where that is cheaper than a new encoder; false where a new one is needed.
     fn set_level(&mut self, _level: i32) -> Result<bool, CodecError> {
@@ -203,8 +204,15 @@ pub trait Encoder: Send {
 
 /// Encodes one unit piece by piece.
 pub trait StreamEncoder: Send {
-    /// Takes `plain` in and appends what came out to `packed`, which is empty when the unit begins; `ends` finishes it.
-    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError>;
+    /// Takes `plain` in and appends what came out to `packed`, which is empty when the unit begins; `ends` finishes it. Comes to yield points as
+    /// [`Encoder::encode`] does.
+    fn encode(
+        &mut self,
+        plain: &[u8],
+        ends: bool,
+        packed: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError>;
 }
 
 /// Learns the sizes of all units in order and writes what follows the last one.
@@ -338,13 +346,14 @@ impl From<Defect> for CutError {
 /// Decodes whole units.
 pub trait Decoder: Send {
     /// Decodes the unit `packed` and adds it to `plain`; checks its checksum and both lengths. `plain_limit` bounds what
-    /// it may add, whatever the unit claims; `parameters` are those of its [`UnitPlace`].
+    /// it may add, whatever the unit claims; `parameters` are those of its [`UnitPlace`]. Comes to yield points as [`Encoder::encode`] does.
     fn decode(
         &mut self,
         packed: &[u8],
         parameters: u64,
         plain_limit: u64,
         plain: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
     ) -> Result<(), Defect>;
 }
 

@@ -79,7 +79,8 @@ pub fn is_packed_name(facts: &Facts, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::byte_buffer::ByteBuffer;
-    use crate::format::{EncodeOptions, Layout};
+    use crate::format::{DecodeLimits, EncodeOptions, Layout, Next};
+    use crew::pipeline::Pause;
 
     #[test]
     fn endings_go_and_short_forms_become_tar() {
@@ -120,12 +121,86 @@ mod tests {
             };
             assert!(format.takes_pieces(), "{}", format.facts().name);
             let (mut whole, mut pieced) = (ByteBuffer::default(), ByteBuffer::default());
-            format.encoder(&options).and_then(|mut encoder| encoder.encode(&plain, &mut whole)).expect("encode");
+            let mut at_once = format.encoder(&options).expect("an encoder");
+            at_once.encode(&plain, &mut whole, &mut Pause::never()).expect("encode");
             let mut pieces = plain.chunks(70_001).peekable();
             while let Some(piece) = pieces.next() {
-                encoder.encode(piece, pieces.peek().is_none(), &mut pieced).expect("encode");
+                encoder.encode(piece, pieces.peek().is_none(), &mut pieced, &mut Pause::never()).expect("encode");
             }
             assert!(pieced.content() == whole.content(), "{}", format.facts().name);
+        }
+    }
+
+    /// How often work comes to a yield point.
+    fn points(work: impl FnOnce(&mut Pause<'_>)) -> usize {
+        let mut points = 0;
+        let mut look = || {
+            points += 1;
+            false
+        };
+        work(&mut Pause::at_each(&mut look));
+        points
+    }
+
+    #[test]
+    fn slow_encoders_and_decoders_come_to_yield_points_within_a_chunk() {
+        let plain = testkit::data::mixed(2_600_000, 6);
+        // At least so many yield points: steps of 16 KiB, blocks of 128 KiB, four phases of a block of 900 kB, members of 64 KiB.
+        let encoders = [("xz", 1, Layout::ParallelUnits, plain.len() >> 14), ("zst", 13, Layout::ParallelUnits, 19)];
+        let more = [("bz2", 9, Layout::ParallelUnits, 4 * 2), ("gz", 1, Layout::Bgzf, plain.len() / 0xff00)];
+        for (name, level, layout, least) in encoders.into_iter().chain(more) {
+            let mut encoder =
+                by_name(name).expect("registered").encoder(&EncodeOptions::new(level, layout)).expect("memory");
+            let (mut packed, mut at_once) = (ByteBuffer::default(), ByteBuffer::default());
+            let points = points(|pause| encoder.encode(&plain, &mut packed, pause).expect("encode"));
+            assert!(points >= least, "{name} -{level}: {points} yield points");
+            encoder.encode(&plain, &mut at_once, &mut Pause::never()).expect("encode");
+            assert!(packed.content() == at_once.content(), "{name} -{level}: yield points change nothing");
+        }
+    }
+
+    /// A unit of `plain` as its format's cutter finds it: its bytes and what its decoder must know.
+    fn unit(format: &dyn Format, options: &EncodeOptions, plain: &[u8], limits: &DecodeLimits) -> (Vec<u8>, u64) {
+        let mut packed = ByteBuffer::default();
+        let mut encoder = format.encoder(options).expect("memory");
+        encoder.encode(plain, &mut packed, &mut Pause::never()).expect("encode");
+        let mut tail = format.tail(options);
+        tail.unit(packed.content(), plain.len() as u64);
+        let mut reader = PackedReader::memory([&format.head(options)[..], packed.content(), &tail.finish()].concat());
+        let mut cutter = format.cutter(limits);
+        loop {
+            match cutter.next(&mut reader).expect("sound") {
+                Next::Unit(place) => return (packed.content().to_vec(), place.parameters),
+                Next::Padding { bytes } | Next::Check { bytes, .. } => reader.consume(bytes as usize),
+                Next::Stream(_) | Next::End => panic!("a unit is there"),
+            }
+        }
+    }
+
+    #[test]
+    fn decoders_of_large_units_come_to_yield_points_within_them() {
+        let limits = DecodeLimits {
+            unit_plain_bytes: 1 << 30,
+            unit_held_bytes: 1 << 30,
+            window_bytes: 1 << 30,
+            dictionary: None,
+            stream_bytes: 1 << 30,
+            streams_lone_unit: false,
+        };
+        // A block of xz: chunks of at most 2 MiB, and its check by the mebibyte. A frame of zst that is too long for one call.
+        for (name, plain_bytes, least) in [("xz", 2_600_000, 3 + 2), ("zst", 33 << 20, 10)] {
+            let (format, options) = (by_name(name).expect("registered"), EncodeOptions::new(1, Layout::ParallelUnits));
+            let plain = testkit::data::mixed(plain_bytes, 6);
+            let (packed, parameters) = unit(format, &options, &plain, &limits);
+            let (mut decoder, mut back) = (format.decoder(&limits), ByteBuffer::default());
+            let points = points(|pause| {
+                decoder.decode(&packed, parameters, limits.unit_plain_bytes, &mut back, pause).expect("sound");
+            });
+            assert!(back.content() == plain && points >= least, "{name}: {points} yield points");
+            for broken in [&packed[..packed.len() - 1], &[&packed[..packed.len() - 1], b"?"].concat()] {
+                let decoded = decoder.decode(broken, parameters, 1 << 30, &mut back, &mut Pause::never());
+                assert!(decoded.is_err() && back.content() == plain, "{name}: its check is compared");
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::byte_buffer::ByteBuffer;
 use crate::format::{EncodeOptions, Format};
+use crew::pipeline::Pause;
 use std::fs::File;
 use std::path::Path;
 use std::time::Instant;
@@ -39,7 +40,7 @@ pub fn sample(path: &Path, format: &dyn Format, options: &EncodeOptions) -> Opti
         let read = read_full_at(&file, &mut plain, place).ok()?;
         let mut packed = ByteBuffer::default();
         let begin = Instant::now();
-        encoder.encode(&plain[..read], &mut packed).ok()?;
+        encoder.encode(&plain[..read], &mut packed, &mut Pause::never()).ok()?;
         seconds += begin.elapsed().as_secs_f64();
         plain_bytes += read as u64;
         packed_bytes += packed.len() as u64;

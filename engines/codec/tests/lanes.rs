@@ -2,6 +2,7 @@
 //! damaged files. Files in, files out; the tools of other people are in the acceptance tests.
 
 mod bench_of_lanes;
+mod bench_of_pauses;
 
 use bench_of_lanes::{Bench, Way, foreign_gzip, foreign_zstd};
 use codec::error::{CodecError, Defect};

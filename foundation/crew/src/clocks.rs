@@ -49,6 +49,11 @@ impl StageClock {
         self.asleep_ns = self.blocked_ns;
     }
 
+    /// Part of this time was spent without a hand: nobody waited for a CPU in it.
+    pub(crate) fn had_no_hand(&mut self, away: &Self) {
+        self.cpu_wait_ns -= away.unstaffed_ns.min(self.cpu_wait_ns);
+    }
+
     /// Books this share of the waiting as waiting for a CPU.
     fn rebook(&mut self, share: f64) {
         let moved = |column: &mut u64| {

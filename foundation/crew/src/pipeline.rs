@@ -5,6 +5,7 @@
 
 mod demand;
 mod desk;
+mod pause;
 mod single_core;
 mod threaded;
 
@@ -13,6 +14,7 @@ use crate::clocks::{Clocks, OffCpu, StageClock, timed};
 use crate::measures::{Access, Measures, Slots};
 use crate::sync::Arc;
 use crate::tally::Tally;
+pub use pause::Pause;
 use std::time::{Duration, Instant};
 
 /// What an engine brings: how a lane is opened, cut into chunks, worked on, put in order, written and closed.
@@ -59,8 +61,13 @@ pub trait Stages: Sync {
     fn look_ahead(&self) {}
     /// Told right before [`Stages::work`] how full the pipeline is, for work that can be done faster or better.
     fn about_to_work(&self, _chunk: &mut Self::Chunk, _fill: &Fill) {}
-    /// Does the work.
-    fn work(&self, scratch: &mut Self::Scratch, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
+    /// Does the work. If it may last longer than 50 ms, it calls [`Pause::point`] at least that often.
+    fn work(
+        &self,
+        scratch: &mut Self::Scratch,
+        chunk: &mut Self::Chunk,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), Self::Error>;
     /// Puts a finished chunk in its place in the output: offsets, running checks. In order, quick, must not sleep.
     fn place(&self, sink: &Self::Sink, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
     /// Writes the chunk and returns its bytes: at its offset and in parallel, or in order from one thread, as the lane's

@@ -8,7 +8,7 @@ mod hands;
 #[path = "synthetic.rs"]
 mod synthetic;
 
-use crew::budget::{Budget, InProcess, Priority, Request, Weight};
+use crew::budget::{Budget, Hand, HandBooks, InProcess, Lease, Priority, Request, Weight};
 use crew::measures::{Access, Slots};
 use crew::pipeline::{Mode, Staffing, run};
 use crew::tally::Tally;
@@ -145,6 +145,116 @@ fn one_hand_for_two_workers_is_enough() {
         Case { lanes: vec![pipe], one_sink: false, width: 2, slots: 3, hands: 1, ahead_a_cut: 0 },
         everything_arrived,
     );
+}
+
+/// A lease whose every second look at a yield point finds that the hand must go back.
+struct Restless {
+    lease: Box<dyn Lease>,
+    looks: AtomicU64,
+}
+
+impl Lease for Restless {
+    fn take(&self) -> Hand {
+        self.lease.take()
+    }
+
+    fn try_take(&self) -> Option<Hand> {
+        self.lease.try_take()
+    }
+
+    fn give_back(&self, hand: Hand) {
+        self.lease.give_back(hand);
+    }
+
+    fn must_return(&self, _hand: &Hand) -> bool {
+        self.looks.fetch_add(1, Ordering::Relaxed) % 2 == 0
+    }
+
+    fn books(&self) -> HandBooks {
+        self.lease.books()
+    }
+}
+
+fn a_lease(budget: &InProcess, useful_width: usize) -> Box<dyn Lease> {
+    let (priority, weight) = (Priority::Normal, Weight::default());
+    budget.lease(Request { priority, weight, useful_width, what: "a model".to_owned() })
+}
+
+/// Chunks with yield points in their work, beside another run that takes a hand again and again. The stages themselves see to it that the ticket
+/// that the sink waits for is never paused, the pipeline that no slot, no hand and no paused chunk is left.
+fn explore_pauses(case: Case, check: fn(&Synthetic)) -> u64 {
+    let pauses = std::sync::Arc::new(AtomicU64::new(0));
+    let told = std::sync::Arc::clone(&pauses);
+    let body = move || {
+        let mut stages = Synthetic::new(case.lanes.clone(), case.one_sink, Costs::default());
+        stages.points = 2;
+        let budget = InProcess::new(case.hands);
+        let lease = Restless { lease: a_lease(&budget, case.width), looks: AtomicU64::new(0) };
+        // LIMIT: shuttle cannot have the run's first thread wait for a thread that is not of its scope, as it would for the only hand.
+        let beside = (case.hands > 1).then(|| {
+            let other = a_lease(&budget, 1);
+            shuttle::thread::spawn(move || {
+                for _ in 0..3 {
+                    let hand = other.take();
+                    shuttle::thread::yield_now();
+                    other.give_back(hand);
+                }
+            })
+        });
+        let slots = Slots { given: case.slots, wanted: case.slots, hands_wanted: case.width };
+        let staffing = Staffing { width: case.width, slots, lanes_at_once: 64, mode: Mode::Threaded };
+        run(&stages, &staffing, &lease, &Tally::default());
+        beside.into_iter().for_each(|beside| beside.join().expect("it gets its hands"));
+        check(&stages);
+        told.fetch_add(stages.pauses.load(Ordering::Relaxed), Ordering::Relaxed);
+    };
+    shuttle::check_random(body.clone(), schedules(2_000) / 2);
+    shuttle::check_pct(body, schedules(2_000) / 2, 3);
+    pauses.load(Ordering::Relaxed)
+}
+
+#[test]
+fn paused_chunks_of_a_file_lose_nothing() {
+    let file = lane(5, Access::AtOffsets, Access::AtOffsets, &[]);
+    for (hands, slots) in [(1, 2), (2, 3), (3, 4)] {
+        let lanes = vec![file.clone()];
+        let case = Case { lanes, one_sink: false, width: 3, slots, hands, ahead_a_cut: 0 };
+        // With one hand the chunk that the sink waits for is the only one under way.
+        assert_eq!(explore_pauses(case, everything_arrived) > 0, hands > 1);
+    }
+}
+
+#[test]
+fn paused_chunks_of_pipes_into_one_sink_lose_nothing() {
+    let lanes = vec![
+        lane(3, Access::OwnThread, Access::OwnThread, &[]),
+        lane(2, Access::InTurns, Access::OwnThread, &[]),
+        lane(2, Access::AtOffsets, Access::AtOffsets, &[]),
+    ];
+    let case = Case { lanes, one_sink: true, width: 2, slots: 3, hands: 2, ahead_a_cut: 0 };
+    assert!(explore_pauses(case, everything_arrived) > 0);
+}
+
+#[test]
+fn paused_chunks_of_several_files_lose_nothing() {
+    let lanes = vec![lane(2, Access::AtOffsets, Access::AtOffsets, &[]); 3];
+    let case = Case { lanes, one_sink: false, width: 3, slots: 4, hands: 2, ahead_a_cut: 0 };
+    assert!(explore_pauses(case, everything_arrived) > 0);
+}
+
+#[test]
+fn a_lane_that_fails_beside_a_paused_chunk_ends() {
+    let faults = [Fault::Work(1), Fault::Write(2)];
+    let lanes = vec![
+        lane(5, Access::AtOffsets, Access::AtOffsets, &faults),
+        lane(3, Access::AtOffsets, Access::OwnThread, &[]),
+    ];
+    let case = Case { lanes, one_sink: false, width: 3, slots: 4, hands: 2, ahead_a_cut: 0 };
+    let paused = explore_pauses(case, |stages| {
+        let closed = stages.closed.lock().expect("over");
+        assert_eq!((closed[&0], closed[&1]), (Err(Fault::Work(1)), Ok(())));
+    });
+    assert!(paused > 0);
 }
 
 #[test]

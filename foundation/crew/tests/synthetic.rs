@@ -2,7 +2,7 @@
 //! Every stage can be made slow or made to fail at one chunk.
 
 use crew::measures::Access;
-use crew::pipeline::{By, Cut, OpenLane, Stages, Turn};
+use crew::pipeline::{By, Cut, OpenLane, Pause, Stages, Turn};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,6 +53,11 @@ pub struct Synthetic {
     /// What nobody has prepared so far, and what was.
     pub ahead: AtomicU64,
     pub prepared: AtomicU64,
+    /// Yield points in each chunk's work, and how many of them paused it.
+    pub points: u64,
+    pub pauses: AtomicU64,
+    /// Chunks of each lane that are in their place.
+    placed: Vec<AtomicU64>,
     /// Lane -> what was written at which place.
     pub written: Mutex<BTreeMap<usize, BTreeMap<u64, u64>>>,
     /// What a shared sink saw, in order: values of lanes, and lanes being closed.
@@ -86,6 +91,9 @@ pub fn product_of(number: u64) -> u64 {
 impl Synthetic {
     pub fn new(lanes: Vec<LanePlan>, one_sink: bool, costs: Costs) -> Self {
         Self {
+            points: 0,
+            pauses: AtomicU64::default(),
+            placed: lanes.iter().map(|_| AtomicU64::default()).collect(),
             lanes,
             one_sink,
             costs,
@@ -96,6 +104,12 @@ impl Synthetic {
             stream: Mutex::default(),
             closed: Mutex::default(),
         }
+    }
+
+    /// Whether all before this chunk is in its place. Once it is so it stays so, until the chunk is there too.
+    fn is_waited_for(&self, chunk: &Chunk) -> bool {
+        let is_first_lane = self.closed.lock().expect("no panic under this lock").len() == chunk.lane;
+        is_first_lane && self.placed[chunk.lane].load(Ordering::SeqCst) == chunk.number
     }
 
     fn fails(&self, lane: usize, fault: Fault) -> Result<(), Fault> {
@@ -170,9 +184,16 @@ impl Stages for Synthetic {
         self.fails(chunk.lane, Fault::Fetch(chunk.number))
     }
 
-    fn work(&self, scratch: &mut u64, chunk: &mut Chunk) -> Result<(), Fault> {
+    fn work(&self, scratch: &mut u64, chunk: &mut Chunk, pause: &mut Pause<'_>) -> Result<(), Fault> {
         *scratch += 1;
         switch_point();
+        for _ in 0..self.points {
+            let is_waited_for = self.is_waited_for(chunk);
+            if pause.point() {
+                assert!(!is_waited_for, "the sink waits for chunk {} of lane {}", chunk.number, chunk.lane);
+                self.pauses.fetch_add(1, Ordering::Relaxed);
+            }
+        }
         spin(self.costs.work_spin);
         chunk.value = product_of(chunk.number);
         self.fails(chunk.lane, Fault::Work(chunk.number))
@@ -184,6 +205,7 @@ impl Stages for Synthetic {
         self.fails(chunk.lane, Fault::Place(chunk.number))?;
         chunk.place = *placed;
         *placed += 1;
+        self.placed[chunk.lane].store(*placed, Ordering::SeqCst);
         Ok(())
     }
 

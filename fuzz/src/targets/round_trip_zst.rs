@@ -5,6 +5,7 @@
 use crate::decode::{assert_comes_back, encode, format, options, piece_bytes};
 use codec::byte_buffer::ByteBuffer;
 use codec::format::Layout;
+use crew::pipeline::Pause;
 use testkit::random::Random;
 
 /// The level with a match finder of our own, and the shortest chunk that it is given.
@@ -65,8 +66,8 @@ fn in_pieces(plain: &[u8], level: i32) -> Vec<u8> {
     let mut encoder = encoder.expect("zst has such a layout");
     let mut packed = ByteBuffer::default();
     for piece in plain.chunks(piece_bytes(plain).max(64)) {
-        encoder.encode(piece, false, &mut packed).expect("any bytes can be packed");
+        encoder.encode(piece, false, &mut packed, &mut Pause::never()).expect("any bytes can be packed");
     }
-    encoder.encode(b"", true, &mut packed).expect("any frame can be ended");
+    encoder.encode(b"", true, &mut packed, &mut Pause::never()).expect("any frame can be ended");
     packed.content().to_vec()
 }

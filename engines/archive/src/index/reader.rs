@@ -9,6 +9,7 @@ use crate::read::{Reader, Rules, Step};
 use crate::source::Source;
 use codec::byte_buffer::ByteBuffer;
 use codec::format::{DecodeLimits, Decoder, Format};
+use crew::pipeline::Pause;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -216,7 +217,7 @@ impl Unpacker {
     fn unpack(&mut self, aside: &[u8]) -> Option<&[u8]> {
         let packed = self.format.open_aside(aside)?;
         self.plain.clear();
-        self.decoder.decode(&packed, 0, self.most, &mut self.plain).ok()?;
+        self.decoder.decode(&packed, 0, self.most, &mut self.plain, &mut Pause::never()).ok()?;
         Some(self.plain.content())
     }
 }

@@ -9,6 +9,7 @@ use crate::member::{Device, Kind, Member, Time};
 use crate::write::{Style, begin_member, end_archive};
 use codec::byte_buffer::ByteBuffer;
 use codec::format::{DecodeLimits, EncodeOptions, Format, Layout};
+use crew::pipeline::Pause;
 use proptest::prelude::*;
 use std::fs::File;
 use std::sync::Arc;
@@ -62,7 +63,7 @@ fn archive(format: &'static dyn Format, count: u64) -> Vec<u8> {
         }
         if number % 30 == 29 || number == count {
             let mut packed = ByteBuffer::default();
-            encoder.encode(&plain, &mut packed).expect("encode");
+            encoder.encode(&plain, &mut packed, &mut Pause::never()).expect("encode");
             let last = begun.last().and_then(|begun: &Begun| begun.member.as_ref()).map(before_next);
             let entries = stretches(begun.drain(..), before).expect("an index can say them");
             (index, before) = (index.unit(file.len() as u64, &entries).expect("they can be packed"), last);

@@ -8,6 +8,7 @@ use crate::source::Source;
 use codec::byte_buffer::ByteBuffer;
 use codec::format::{CutError, Cutter, DecodeLimits, Decoder, Format, Next};
 use codec::packed_reader::PackedReader;
+use crew::pipeline::Pause;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -86,7 +87,8 @@ impl Units {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let most = self.limits.unit_plain_bytes;
-            let decoded = self.decoder.decode(&self.packed, place.parameters, most, &mut self.plain);
+            let pause = &mut Pause::never();
+            let decoded = self.decoder.decode(&self.packed, place.parameters, most, &mut self.plain, pause);
             decoded.map_err(io::Error::other)?;
             self.unit = Some(unit);
             return Ok(true);

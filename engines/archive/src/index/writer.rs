@@ -7,6 +7,7 @@ use super::stretch::Stretch;
 use super::{MAGIC, TRAILER_BYTES, Trailer};
 use codec::byte_buffer::ByteBuffer;
 use codec::format::{EncodeOptions, Encoder, Format, Layout};
+use crew::pipeline::Pause;
 
 /// What blocks are packed with: decoding takes half as long as of level 3, which a list consists of for a third; that makes the Linux tree's archive 0.05 % longer.
 const BLOCK_LEVEL: i32 = -1;
@@ -89,7 +90,7 @@ impl Writer {
 
     fn wrapped(&mut self, plain: &[u8]) -> Option<Vec<u8>> {
         let mut packed = ByteBuffer::default();
-        self.encoder.encode(plain, &mut packed).ok()?;
+        self.encoder.encode(plain, &mut packed, &mut Pause::never()).ok()?;
         self.format.aside(packed.content())
     }
 

@@ -8,7 +8,7 @@ use crate::format::{
     StreamDecoder, Tail,
 };
 use crate::packed_reader::PackedReader;
-use crew::pipeline::Turn;
+use crew::pipeline::{Pause, Turn};
 
 /// The format.
 #[derive(Debug)]
@@ -271,7 +271,7 @@ impl LzwStream {
 struct NoUnits;
 
 impl Decoder for NoUnits {
-    fn decode(&mut self, _: &[u8], _: u64, _: u64, _: &mut ByteBuffer) -> Result<(), Defect> {
+    fn decode(&mut self, _: &[u8], _: u64, _: u64, _: &mut ByteBuffer, _: &mut Pause<'_>) -> Result<(), Defect> {
         Err(Defect::Header("it has no units"))
     }
 }

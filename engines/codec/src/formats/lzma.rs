@@ -9,7 +9,7 @@ use crate::format::{
 };
 use crate::formats::xz;
 use crate::packed_reader::PackedReader;
-use crew::pipeline::Turn;
+use crew::pipeline::{Pause, Turn};
 use liblzma::stream::{Action, LzmaOptions, PRESET_EXTREME, Status, Stream};
 
 /// The format.
@@ -34,8 +34,9 @@ const HEADER_BYTES: usize = 13;
 /// Packed bytes given to the library at a time, and room for what comes out.
 const STEP_BYTES: usize = 64 << 10;
 
-/// Plain bytes taken at a time: there are no units.
-const CHUNK_BYTES: usize = 1 << 20;
+/// Plain bytes taken at a time: there are no units. Few, since hands move between chunks alone where one stream is all there is: 50 ms at the
+/// highest level.
+const CHUNK_BYTES: usize = 64 << 10;
 
 impl Format for Lzma {
     fn facts(&self) -> &'static Facts {
@@ -100,7 +101,13 @@ struct WholeEncoder {
 }
 
 impl StreamEncoder for WholeEncoder {
-    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError> {
+    fn encode(
+        &mut self,
+        plain: &[u8],
+        ends: bool,
+        packed: &mut ByteBuffer,
+        _pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
         let action = if ends { Action::Finish } else { Action::Run };
         let mut rest = plain;
         loop {
@@ -180,7 +187,7 @@ impl StreamDecoder for WholeStream {
 struct NoUnits;
 
 impl Decoder for NoUnits {
-    fn decode(&mut self, _: &[u8], _: u64, _: u64, _: &mut ByteBuffer) -> Result<(), Defect> {
+    fn decode(&mut self, _: &[u8], _: u64, _: u64, _: &mut ByteBuffer, _: &mut Pause<'_>) -> Result<(), Defect> {
         Err(Defect::Header("it has no units"))
     }
 }

@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 mod kernel;
 mod own_frames;
+mod stepped_frames;
 
 use super::skippable;
 use crate::error::CodecError;

@@ -5,7 +5,7 @@
 
 use super::{By, Cut, Fill, OpenLane, SharedSink, Staffing, Stages};
 use crate::sync::Arc;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Workers that write one file at the same time. The kernel holds a file's inode lock exclusively while it copies a buffered
 /// write, so a second writer spins on it instead of working: 5 % of all CPU time on tmpfs (docs/journal/0001-tamp-first-slice.md).
@@ -39,6 +39,8 @@ pub(super) enum Idle {
     Starved,
     /// There is no free slot: later stages hold them all.
     Blocked,
+    /// There is a paused chunk, which comes first.
+    Paused,
 }
 
 struct Lane<S: Stages> {
@@ -80,6 +82,10 @@ pub(super) struct Desk<S: Stages> {
     writable: VecDeque<Piece<S>>,
     /// Chunks in all lanes' outboxes.
     in_outboxes: usize,
+    /// Lane and ticket of chunks whose work stands still for want of a hand.
+    paused: BTreeSet<(usize, Ticket)>,
+    /// One of them waits for a hand of the lease.
+    is_resuming: bool,
     /// A thread panicked: everybody goes home.
     alarm: bool,
 }
@@ -102,6 +108,8 @@ impl<S: Stages> Desk<S> {
             ready: VecDeque::new(),
             writable: VecDeque::new(),
             in_outboxes: 0,
+            paused: BTreeSet::new(),
+            is_resuming: false,
             alarm: false,
         }
     }
@@ -116,6 +124,9 @@ impl<S: Stages> Desk<S> {
         }
         if let Some(lane) = self.closable() {
             return Some(self.take_close(lane));
+        }
+        if !self.paused.is_empty() {
+            return None;
         }
         if let Some(lane) = cutting.filter(|lane| self.can_cut(*lane)) {
             return Some(self.take_cut(lane));
@@ -137,11 +148,35 @@ impl<S: Stages> Desk<S> {
     /// Whether [`Desk::take_task`] would find something.
     pub fn has_task(&self, stages: &S) -> bool {
         self.writable_now().is_some()
-            || !self.ready.is_empty()
-            || self.can_open()
             || self.closable().is_some()
-            || self.cuttable().is_some()
-            || stages.can_look_ahead()
+            || (self.paused.is_empty()
+                && (!self.ready.is_empty() || self.can_open() || self.cuttable().is_some() || stages.can_look_ahead()))
+    }
+
+    /// Whether the work on a chunk may stand still, and if so notes that it does. The ticket that the sink waits for is never paused: the
+    /// first open lane's next one. Until all paused chunks have gone on, nothing else is begun.
+    pub fn pause(&mut self, lane: usize, ticket: Ticket) -> bool {
+        let first = self.lanes.first_key_value().map(|(&number, lane)| (number, lane.next_to_place));
+        let may_pause = !self.alarm && first != Some((lane, ticket));
+        may_pause && self.paused.insert((lane, ticket))
+    }
+
+    /// Whether a paused chunk's worker is to wait for a hand now: one at a time, the lowest ticket first.
+    pub fn may_seek(&mut self, lane: usize, ticket: Ticket) -> bool {
+        let is_next = !self.is_resuming && self.paused.first() == Some(&(lane, ticket));
+        self.is_resuming |= is_next;
+        is_next || self.alarm
+    }
+
+    /// A paused chunk has a hand again.
+    pub fn resume(&mut self, lane: usize, ticket: Ticket) {
+        self.paused.remove(&(lane, ticket));
+        self.is_resuming = false;
+    }
+
+    /// Chunks whose work stands still.
+    pub fn paused(&self) -> usize {
+        self.paused.len()
     }
 
     pub fn is_finished(&self) -> bool {
@@ -150,7 +185,11 @@ impl<S: Stages> Desk<S> {
     }
 
     pub fn why_idle(&self) -> Idle {
-        if self.free.is_empty() { Idle::Blocked } else { Idle::Starved }
+        match (self.paused.is_empty(), self.free.is_empty()) {
+            (false, _) => Idle::Paused,
+            (true, true) => Idle::Blocked,
+            (true, false) => Idle::Starved,
+        }
     }
 
     /// How full it is.
@@ -171,6 +210,7 @@ impl<S: Stages> Desk<S> {
             return;
         }
         assert_eq!(self.free.len(), self.slots, "every slot must have come back");
+        assert!(self.paused.is_empty() && !self.is_resuming, "every paused chunk must have gone on");
     }
 
     /// The first piece whose file has a writer to spare.
@@ -464,3 +504,7 @@ impl<S: Stages> Lane<S> {
         Piece { lane: number, ticket, chunk, sink: Arc::clone(&self.sink) }
     }
 }
+
+#[cfg(all(test, not(feature = "model")))]
+#[path = "desk/tests.rs"]
+mod tests;

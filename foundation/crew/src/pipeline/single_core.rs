@@ -1,7 +1,7 @@
 //! The pipeline without threads: one lane after another, one chunk at a time, in the calling thread.
 //! The reference that every threaded run must equal byte for byte, and the executor for work too small to share.
 
-use super::{AccessCounts, Cut, Fill, Held, Ran, Stages, cut};
+use super::{AccessCounts, Cut, Fill, Held, Pause, Ran, Stages, cut};
 use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, RunDelay, timed};
 use crate::tally::Tally;
@@ -59,7 +59,8 @@ fn one_chunk<S: Stages>(
     tally.took(bytes);
     timed(&mut clocks.read, OffCpu::Starved, || stages.fetch(chunk))?;
     stages.about_to_work(chunk, &Fill { slots: 1, free: 0, waiting: 0, to_write: 0 });
-    timed(&mut clocks.work, OffCpu::NoCpu, || stages.work(scratch, chunk))?;
+    // The one chunk there is is the one that the sink waits for.
+    timed(&mut clocks.work, OffCpu::NoCpu, || stages.work(scratch, chunk, &mut Pause::never()))?;
     timed(&mut clocks.write, OffCpu::Blocked, || {
         stages.place(sink, chunk)?;
         tally.gave(stages.write(sink, chunk)?);

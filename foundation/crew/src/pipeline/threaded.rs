@@ -2,8 +2,8 @@
 //! Decides nothing about order or bounds; `desk` does, under the one lock that is held only between stages.
 
 use super::demand::Demand;
-use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task};
-use super::{AccessCounts, By, Cut, Fill, Held, Ran, SharedSink, Staffing, Stages, Turn, cut};
+use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task, Ticket};
+use super::{AccessCounts, By, Cut, Fill, Held, Pause, Ran, SharedSink, Staffing, Stages, Turn, cut};
 use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, RunDelay, StageClock, nanoseconds, timed};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
@@ -31,6 +31,7 @@ pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease,
         width: staffing.width,
         floor: Mutex::new(floor),
         work_waits: Condvar::new(),
+        hand_waits: Condvar::new(),
         slot_waits: Condvar::new(),
         outbox_waits: Condvar::new(),
     };
@@ -53,6 +54,8 @@ struct Crew<'a, S: Stages> {
     floor: Mutex<Floor<S>>,
     /// Workers without a task.
     work_waits: Condvar,
+    /// Workers with a paused chunk, but the one that waits at the lease.
+    hand_waits: Condvar,
     /// Reading threads without a slot.
     slot_waits: Condvar,
     /// Writing threads without a chunk.
@@ -149,7 +152,7 @@ impl<S: Stages> Crew<'_, S> {
         worker.clocks.work.add(&waited);
         floor = lock(&self.floor);
         floor.workers_seeking -= 1;
-        let at_work = floor.workers - floor.workers_resting - floor.workers_seeking;
+        let at_work = floor.workers - floor.workers_resting - floor.workers_seeking - floor.desk.paused();
         floor.at_work_most = floor.at_work_most.max(at_work);
         floor
     }
@@ -165,6 +168,7 @@ impl<S: Stages> Crew<'_, S> {
         match reason {
             Idle::Starved => worker.clocks.work.starved_ns += rested_ns,
             Idle::Blocked => worker.clocks.work.blocked_ns += rested_ns,
+            Idle::Paused => worker.clocks.work.unstaffed_ns += rested_ns,
         }
         floor
     }
@@ -173,6 +177,37 @@ impl<S: Stages> Crew<'_, S> {
         if worker.hand.as_ref().is_some_and(Held::must_return) {
             worker.hand = None;
         }
+    }
+
+    /// A yield point in the middle of a chunk's work. The chunk keeps its slot and its buffers, the thread gives its hand back, waits for one and
+    /// goes on; meanwhile the run begins nothing new. Whether that was so.
+    fn pause<'scope, 'env>(
+        &'env self,
+        (lane, ticket): (usize, Ticket),
+        hand: &mut Option<Held<'env>>,
+        away: &mut StageClock,
+        scope: &'scope Scope<'scope, 'env>,
+    ) -> bool
+    where
+        'env: 'scope,
+    {
+        if !hand.as_ref().is_some_and(Held::must_return) || !lock(&self.floor).desk.pause(lane, ticket) {
+            return false;
+        }
+        *hand = None;
+        timed(away, OffCpu::NoHand, || {
+            let mut floor = lock(&self.floor);
+            while !floor.desk.may_seek(lane, ticket) {
+                floor = wait(&self.hand_waits, floor);
+            }
+            drop(floor);
+            *hand = Some(Held::take(self.lease, Some(self.tally)));
+        });
+        let mut floor = lock(&self.floor);
+        floor.desk.resume(lane, ticket);
+        self.hand_waits.notify_all();
+        self.call_for(&mut floor, scope);
+        true
     }
 
     /// After any change at the desk: wakes, or hires, whoever can use it. One worker at a time; each that finds a task
@@ -190,7 +225,8 @@ impl<S: Stages> Crew<'_, S> {
         if let Some(width) = floor.demand.note(busy, has_task, Instant::now()) {
             self.lease.set_useful_width(width);
         }
-        if has_task && floor.workers_seeking == 0 {
+        let nobody_seeks = floor.workers_seeking == 0 && floor.desk.paused() == 0;
+        if has_task && nobody_seeks {
             if floor.workers_resting > 0 {
                 self.work_waits.notify_one();
             } else if floor.workers < self.width && (!self.stages.tasks_are_brief() || self.lease.may_grow()) {
@@ -211,6 +247,7 @@ impl<S: Stages> Crew<'_, S> {
 
     fn wake_everybody(&self) {
         self.work_waits.notify_all();
+        self.hand_waits.notify_all();
         self.slot_waits.notify_all();
         self.outbox_waits.notify_all();
     }
@@ -219,7 +256,7 @@ impl<S: Stages> Crew<'_, S> {
         &'env self,
         task: Task<S>,
         fill: &Fill,
-        worker: &mut Worker<'_, S>,
+        worker: &mut Worker<'env, S>,
         scope: &'scope Scope<'scope, 'env>,
     ) where
         'env: 'scope,
@@ -284,7 +321,7 @@ impl<S: Stages> Crew<'_, S> {
         &'env self,
         mut source: S::Source,
         mut piece: Piece<S>,
-        worker: &mut Worker<'_, S>,
+        worker: &mut Worker<'env, S>,
         scope: &'scope Scope<'scope, 'env>,
     ) where
         'env: 'scope,
@@ -322,16 +359,22 @@ impl<S: Stages> Crew<'_, S> {
         &'env self,
         mut piece: Piece<S>,
         fill: &Fill,
-        worker: &mut Worker<'_, S>,
+        worker: &mut Worker<'env, S>,
         scope: &'scope Scope<'scope, 'env>,
     ) where
         'env: 'scope,
     {
         let fetched = timed(&mut worker.clocks.read, OffCpu::Starved, || self.stages.fetch(&mut piece.chunk));
+        let mut away = StageClock::default();
         let outcome = fetched.and_then(|()| {
             self.stages.about_to_work(&mut piece.chunk, fill);
-            timed(&mut worker.clocks.work, OffCpu::NoCpu, || self.stages.work(&mut worker.scratch, &mut piece.chunk))
+            let Worker { scratch, clocks, hand, .. } = &mut *worker;
+            let number = (piece.lane, piece.ticket);
+            let mut look = || self.pause(number, hand, &mut away, scope);
+            let mut pause = Pause::now_and_then(&mut look);
+            timed(&mut clocks.work, OffCpu::NoCpu, || self.stages.work(scratch, &mut piece.chunk, &mut pause))
         });
+        worker.clocks.work.had_no_hand(&away);
         let mut floor = lock(&self.floor);
         floor.desk.worked(self.stages, piece, outcome);
         self.call_for(&mut floor, scope);

@@ -9,7 +9,7 @@ use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
 use crate::format::{CutError, Decoder, Filled, StreamDecoder};
 use crate::packed_reader::PackedReader;
-use crew::pipeline::Turn;
+use crew::pipeline::{Pause, Turn};
 use mibz2::Kernels;
 use mibz2::bits::Bits;
 use mibz2::block::{Item, MAX_SYMS, Symbols, read_item};
@@ -169,6 +169,7 @@ impl Decoder for BlockDecoder {
         parameters: u64,
         plain_limit: u64,
         plain: &mut ByteBuffer,
+        _pause: &mut Pause<'_>,
     ) -> Result<(), Defect> {
         let place = BlockPlace::unpacked(parameters);
         let misplaced = Defect::Bzip2("neither a block nor the end of the stream begins where it ends");

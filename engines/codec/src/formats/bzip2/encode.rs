@@ -10,6 +10,7 @@ use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::Encoder;
 use crc_fast::{CrcAlgorithm, checksum};
+use crew::pipeline::Pause;
 
 /// COMPAT: bzip2 fills blocks up to 19 bytes less than they may hold, and decoders may count on it.
 const BLOCK_SLACK: usize = 19;
@@ -46,10 +47,14 @@ impl StreamsEncoder {
         Self { level, block: Vec::new(), sorter, symbols, tables, bits: BitWriter::default() }
     }
 
-    fn write_block(&mut self, crc: u32) -> Result<(), CodecError> {
+    fn write_block(&mut self, crc: u32, pause: &mut Pause<'_>) -> Result<(), CodecError> {
+        // The sorting is one call of the library's, the longest step.
         let (last_column, origin) = self.sorter.transform(&self.block)?;
+        pause.point();
         self.symbols.fill(last_column);
+        pause.point();
         self.tables.fit(&self.symbols.list, self.symbols.alphabet());
+        pause.point();
         self.bits.put(BLOCK_MAGIC >> 24, 24);
         self.bits.put(BLOCK_MAGIC & 0xff_ffff, 24);
         self.bits.put(u64::from(crc), 32);
@@ -64,12 +69,13 @@ impl StreamsEncoder {
             write_lengths(&lengths[..self.symbols.alphabet()], &mut self.bits);
         }
         write_symbols(&self.symbols, &self.tables, &mut self.bits);
+        pause.point();
         Ok(())
     }
 }
 
 impl Encoder for StreamsEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError> {
         self.bits.bytes.clear();
         self.bits.put(0x42_5a68, 24);
         // A digit.
@@ -82,7 +88,7 @@ impl Encoder for StreamsEncoder {
             // 32 bits by its definition.
             let crc = checksum(CrcAlgorithm::Crc32Bzip2, &rest[..taken]) as u32;
             stream_crc = folded(stream_crc, crc);
-            self.write_block(crc)?;
+            self.write_block(crc, pause)?;
             rest = &rest[taken..];
         }
         debug_assert_eq!(MAGIC_BITS, 48);

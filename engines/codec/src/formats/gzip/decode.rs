@@ -8,7 +8,7 @@ use crate::error::Defect;
 use crate::format::{CutError, Decoder, Filled, StreamDecoder};
 use crate::packed_reader::PackedReader;
 use crate::running_check::{Claim, RunningCheck};
-use crew::pipeline::Turn;
+use crew::pipeline::{Pause, Turn};
 
 /// How far deflate refers back (RFC 1951 section 3.2.5).
 const WINDOW_BYTES: usize = 32 << 10;
@@ -34,6 +34,7 @@ impl Decoder for MemberDecoder {
         _parameters: u64,
         plain_limit: u64,
         plain: &mut ByteBuffer,
+        _pause: &mut Pause<'_>,
     ) -> Result<(), Defect> {
         let header = parse_header(packed)?.ok_or(Defect::Truncated)?;
         let data_end = packed.len().checked_sub(TRAILER_BYTES).filter(|end| *end > header.bytes);

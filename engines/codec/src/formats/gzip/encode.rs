@@ -6,6 +6,7 @@ use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::Encoder;
 use crate::origin::Origin;
+use crew::pipeline::Pause;
 use libdeflater::{CompressionLvl, Compressor};
 
 /// Plain bytes in a BGZF block: what htslib uses, so that even incompressible data fit into 64 KiB.
@@ -113,7 +114,7 @@ impl MemberEncoder {
 }
 
 impl Encoder for MemberEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, _pause: &mut Pause<'_>) -> Result<(), CodecError> {
         packed.clear();
         packed.append(&SIZED_HEADER);
         let deflate_bytes = append_member(&mut self.compressor, plain, LENGTH_BYTES, packed)?;
@@ -135,7 +136,7 @@ impl BgzfEncoder {
 }
 
 impl Encoder for BgzfEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError> {
         packed.clear();
         for block in plain.chunks(BGZF_PLAIN_BYTES) {
             let from = packed.len();
@@ -143,6 +144,7 @@ impl Encoder for BgzfEncoder {
             append_member(&mut self.compressor, block, 2, packed)?;
             let length = u16::try_from(packed.len() - from - 1).expect("a block of this size fits into 64 KiB");
             packed.content_mut()[from + 16..from + 18].copy_from_slice(&length.to_le_bytes());
+            pause.point();
         }
         Ok(())
     }
@@ -176,7 +178,7 @@ mod tests {
     fn encoded(encoder: &mut dyn Encoder, plain: &[u8]) -> Vec<u8> {
         let mut packed = ByteBuffer::default();
         packed.append(&[9; 3]);
-        encoder.encode(plain, &mut packed).expect("encode");
+        encoder.encode(plain, &mut packed, &mut Pause::never()).expect("encode");
         packed.content().to_vec()
     }
 
@@ -208,7 +210,7 @@ mod tests {
         let plain = testkit::data::text(5000, 3);
         let told = Origin { name: b"a name".to_vec(), modified_seconds: 1_700_000_000 };
         let mut packed = ByteBuffer::default();
-        MemberEncoder::new(6).encode(&plain, &mut packed).expect("encode");
+        MemberEncoder::new(6).encode(&plain, &mut packed, &mut Pause::never()).expect("encode");
         tell_origin(&told, &mut packed);
         assert_eq!(super::super::container::origin(packed.content()), Some(told));
         let header = parse_header(packed.content()).expect("valid").expect("whole");

@@ -10,7 +10,7 @@ use crate::error::Defect;
 use crate::format::{CutError, Decoder, Filled, StreamDecoder};
 use crate::packed_reader::PackedReader;
 use crate::running_check::{Claim, RunningCheck};
-use crew::pipeline::Turn;
+use crew::pipeline::{Pause, Turn};
 use xxhash_rust::xxh32::xxh32;
 
 /// What a unit is.
@@ -85,6 +85,7 @@ impl Decoder for UnitDecoder {
         parameters: u64,
         plain_limit: u64,
         plain: &mut ByteBuffer,
+        _pause: &mut Pause<'_>,
     ) -> Result<(), Defect> {
         let mut rest = packed;
         let BlockKind::Block { plain_bytes_max, has_checksum } = BlockKind::of(parameters) else {

@@ -5,6 +5,7 @@ use super::kernel;
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::Encoder;
+use crew::pipeline::Pause;
 use xxhash_rust::xxh32::xxh32;
 
 /// Plain bytes in one frame: the largest block that the format has. `lz4` writes blocks of this size too, in one frame whose
@@ -31,7 +32,7 @@ impl FrameEncoder {
 }
 
 impl Encoder for FrameEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, _pause: &mut Pause<'_>) -> Result<(), CodecError> {
         packed.clear();
         packed.append(&frame_header(plain.len() as u64));
         if !plain.is_empty() {

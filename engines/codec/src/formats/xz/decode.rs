@@ -9,12 +9,15 @@ use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
 use crate::format::{CutError, Decoder, Filled, StreamDecoder};
 use crate::packed_reader::PackedReader;
-use crew::pipeline::Turn;
+use crew::pipeline::{Pause, Turn};
 use liblzma::stream::{Action, Status, Stream};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Packed bytes given to the library at a time.
 const INPUT_BYTES: usize = 64 << 10;
+
+/// Plain bytes of a whole block between two yield points.
+const STEP_BYTES: usize = 1 << 20;
 
 /// What a block's decoder must know beside its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,23 +52,40 @@ impl BlockDecoder {
     }
 
     /// Decodes the data of a block into `room`, which is one byte more than they claim to be: enough to catch a claim that is too small.
-    fn data(&mut self, header: &BlockHeader, body: &[u8], room: &mut [u8]) -> Result<Decoded, Defect> {
+    fn data(
+        &mut self,
+        header: &BlockHeader,
+        body: &[u8],
+        room: &mut [u8],
+        pause: &mut Pause<'_>,
+    ) -> Result<Decoded, Defect> {
         // For other processors the kernel has no hot loop.
         if cfg!(target_arch = "x86_64") && header.is_plain() {
-            return self.kernel.decode(body, header.dictionary_bytes(), room).map_err(|error| match error {
+            let between = || {
+                pause.point();
+            };
+            return self.kernel.decode(body, header.dictionary_bytes(), room, between).map_err(|error| match error {
                 Lzma2Error::TooLong { room } => Defect::Length { stored: room as u64 - 1, actual: room as u64 },
                 Lzma2Error::Truncated => Defect::Truncated,
                 error => Defect::Lzma2(error),
             });
         }
         let mut stream = Stream::new_raw_decoder(&header.filters(room.len() as u64 - 1)?).map_err(Defect::Lzma)?;
-        let status = stream.process(body, room, Action::Finish).map_err(Defect::Lzma)?;
-        // Both are offsets into slices.
-        let decoded = Decoded { consumed: stream.total_in() as usize, produced: stream.total_out() as usize };
-        if status != Status::StreamEnd && decoded.produced < room.len() {
-            return Err(Defect::Truncated);
+        loop {
+            // Both are offsets into slices.
+            let (consumed, produced) = (stream.total_in() as usize, stream.total_out() as usize);
+            let step_end = room.len().min(produced + STEP_BYTES);
+            let step = stream.process(&body[consumed..], &mut room[produced..step_end], Action::Finish);
+            let is_ended = step.map_err(Defect::Lzma)? == Status::StreamEnd;
+            let decoded = Decoded { consumed: stream.total_in() as usize, produced: stream.total_out() as usize };
+            if is_ended || decoded.produced == room.len() {
+                return Ok(decoded);
+            }
+            if decoded.produced < step_end {
+                return Err(Defect::Truncated);
+            }
+            pause.point();
         }
-        Ok(decoded)
     }
 }
 
@@ -76,6 +96,7 @@ impl Decoder for BlockDecoder {
         parameters: u64,
         plain_limit: u64,
         plain: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
     ) -> Result<(), Defect> {
         let unit = BlockUnit::of(parameters).ok_or(Defect::Header("its check is of a type that is not known here"))?;
         let header_bytes = block_header_bytes(*packed.first().ok_or(Defect::Truncated)?);
@@ -87,7 +108,7 @@ impl Decoder for BlockDecoder {
         }
         let wanted = usize::try_from(stored_bytes).expect("bounded by the limit");
         let room = plain.room(wanted + 1);
-        let Decoded { consumed: data_end, produced } = self.data(&header, body, room)?;
+        let Decoded { consumed: data_end, produced } = self.data(&header, body, room, pause)?;
         if produced != wanted {
             return Err(Defect::Length { stored: stored_bytes, actual: produced as u64 });
         }
@@ -100,7 +121,10 @@ impl Decoder for BlockDecoder {
             return Err(Defect::PackedLength { stored, actual });
         }
         let mut check = Check::begin(unit.check);
-        check.add(&room[..wanted]);
+        for step in room[..wanted].chunks(STEP_BYTES) {
+            check.add(step);
+            pause.point();
+        }
         check.compare(stored)?;
         plain.grow(wanted);
         Ok(())

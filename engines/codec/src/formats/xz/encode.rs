@@ -9,6 +9,7 @@ use super::index::{Records, record};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::{CheckName, EncodeOptions, Encoder, StreamEncoder, Tail};
+use crew::pipeline::Pause;
 use liblzma::stream::{Action, Error, Filters, LzmaOptions, PRESET_EXTREME, Status, Stream};
 
 /// The check of what is written: 64 bits unless another one was asked for, as xz has it.
@@ -29,6 +30,9 @@ fn dictionary_bytes(level: i32) -> u32 {
 
 /// LIMIT: LZMA2's least.
 const DICTIONARY_BYTES_MIN: u32 = 4096;
+
+/// Plain bytes given to the library at a time. The slowest levels take 1 MB/s and less: 20 ms.
+const STEP_BYTES: usize = 16 << 10;
 
 /// How far matches reach.
 fn match_bytes(options: &EncodeOptions) -> u32 {
@@ -72,13 +76,13 @@ impl BlockEncoder {
 }
 
 impl Encoder for BlockEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError> {
         packed.clear();
         if plain.is_empty() {
             // A stream of no blocks.
             return Ok(());
         }
-        PieceEncoder::new(&self.0, plain.len())?.encode(plain, true, packed)
+        PieceEncoder::new(&self.0, plain.len())?.encode(plain, true, packed, pause)
     }
 }
 
@@ -103,21 +107,8 @@ impl PieceEncoder {
         Ok(Self { stream, check: Check::begin(check_kind(options)), plain_bytes, dictionary_bytes })
     }
 
-    /// What stands around the data, once their lengths are known.
-    fn finish(&mut self, packed: &mut ByteBuffer) {
-        let (plain_bytes, compressed_bytes) = (self.stream.total_in(), self.stream.total_out());
-        let header = block_header(compressed_bytes, plain_bytes, self.dictionary_bytes);
-        packed.content_mut()[..WRITTEN_BLOCK_HEADER_BYTES].copy_from_slice(&header);
-        packed.append(&[0; 4][..padding(compressed_bytes) as usize]);
-        packed.append(&std::mem::replace(&mut self.check, Check::None).finish());
-    }
-}
-
-impl StreamEncoder for PieceEncoder {
-    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError> {
-        if packed.is_empty() {
-            packed.append(&[0; WRITTEN_BLOCK_HEADER_BYTES]);
-        }
+    /// Takes some bytes in, the last of the block or not.
+    fn step(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError> {
         let (consumed, produced) = (self.stream.total_in(), self.stream.total_out());
         // All of the block fits into the bound.
         let room = packed.room(packed_bound(self.plain_bytes) - WRITTEN_BLOCK_HEADER_BYTES - produced as usize);
@@ -129,7 +120,39 @@ impl StreamEncoder for PieceEncoder {
             return Err(library_error(Error::Program));
         }
         self.check.add(plain);
+        Ok(())
+    }
+
+    /// What stands around the data, once their lengths are known.
+    fn finish(&mut self, packed: &mut ByteBuffer) {
+        let (plain_bytes, compressed_bytes) = (self.stream.total_in(), self.stream.total_out());
+        let header = block_header(compressed_bytes, plain_bytes, self.dictionary_bytes);
+        packed.content_mut()[..WRITTEN_BLOCK_HEADER_BYTES].copy_from_slice(&header);
+        packed.append(&[0; 4][..padding(compressed_bytes) as usize]);
+        packed.append(&std::mem::replace(&mut self.check, Check::None).finish());
+    }
+}
+
+impl StreamEncoder for PieceEncoder {
+    fn encode(
+        &mut self,
+        plain: &[u8],
+        ends: bool,
+        packed: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
+        if packed.is_empty() {
+            packed.append(&[0; WRITTEN_BLOCK_HEADER_BYTES]);
+        }
+        let mut steps = plain.chunks(STEP_BYTES).peekable();
+        while let Some(step) = steps.next() {
+            self.step(step, ends && steps.peek().is_none(), packed)?;
+            pause.point();
+        }
         if ends {
+            if plain.is_empty() {
+                self.step(plain, true, packed)?;
+            }
             self.finish(packed);
         }
         Ok(())

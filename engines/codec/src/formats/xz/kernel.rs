@@ -89,7 +89,7 @@ pub enum Lzma2Error {
 ///
 /// If `packed` is not one, or if `plain` has not room enough.
 pub fn decode(packed: &[u8], dictionary_bytes: u64, plain: &mut [u8]) -> Result<Decoded, Lzma2Error> {
-    Decoder::boxed().decode(packed, dictionary_bytes, plain)
+    Decoder::boxed().decode(packed, dictionary_bytes, plain, || ())
 }
 
 /// What decoding needs beside its input and output, to be used again.
@@ -114,12 +114,18 @@ impl Decoder {
         Box::new(Self { is_careful: true, ..*Self::boxed() })
     }
 
-    /// As [`decode`] does. Earlier streams leave no trace.
+    /// As [`decode`] does, with a call of `between` behind each chunk, which comes to 2 MiB at most. Earlier streams leave no trace.
     ///
     /// # Errors
     ///
     /// If `packed` is not an LZMA2 stream, or if `plain` has not room enough.
-    pub fn decode(&mut self, packed: &[u8], dictionary_bytes: u64, plain: &mut [u8]) -> Result<Decoded, Lzma2Error> {
+    pub fn decode(
+        &mut self,
+        packed: &[u8],
+        dictionary_bytes: u64,
+        plain: &mut [u8],
+        mut between: impl FnMut(),
+    ) -> Result<Decoded, Lzma2Error> {
         let room = plain.len();
         let dictionary_bytes = dictionary_bytes.max(DICTIONARY_BYTES_MIN).next_multiple_of(16);
         let mut output = Output {
@@ -173,6 +179,7 @@ impl Decoder {
             output.begin_chunk(plain_bytes).ok_or(Lzma2Error::TooLong { room })?;
             self.chunk(input, packed_bytes, &mut output)?;
             input = &input[packed_bytes..];
+            between();
         }
     }
 

@@ -5,8 +5,8 @@ use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
 use crate::format::{CutError, DecodeLimits, Decoder, Filled, StreamDecoder};
 use crate::packed_reader::PackedReader;
-use crew::pipeline::Turn;
-use zstd_safe::{DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, get_error_name};
+use crew::pipeline::{Pause, Turn};
+use zstd_safe::{DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, ResetDirective, get_error_name};
 
 /// Packed bytes given to the library at a time.
 const INPUT_BYTES: usize = 256 << 10;
@@ -14,6 +14,12 @@ const INPUT_BYTES: usize = 256 << 10;
 /// Room given to the library at a time: the most that a block decodes to, and so the most that is lost before a defect, since a call that
 /// fails does not tell what it has written.
 const OUTPUT_BYTES: usize = 128 << 10;
+
+/// Plain bytes of a frame that is decoded in one call: 30 ms.
+const ONE_CALL_BYTES: usize = 32 << 20;
+
+/// The most that the library has.
+const WINDOW_LOG_MAX: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
 
 fn defect(code: ErrorCode) -> Defect {
     Defect::Zstd(get_error_name(code))
@@ -46,6 +52,7 @@ impl Decoder for FrameDecoder {
         _parameters: u64,
         plain_limit: u64,
         plain: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
     ) -> Result<(), Defect> {
         let header = parse_frame_header(packed)?.ok_or(Defect::Truncated)?;
         let claimed = header.content_bytes.ok_or(Defect::Header("its header does not tell its size"))?;
@@ -54,13 +61,47 @@ impl Decoder for FrameDecoder {
         }
         let wanted = usize::try_from(claimed).expect("bounded by the limit");
         let context = self.context.as_mut().map_err(|code| defect(*code))?;
-        let decoded = context.decompress(plain.room(wanted), packed).map_err(defect)?;
+        let room = plain.room(wanted);
+        let decoded = if wanted <= ONE_CALL_BYTES {
+            context.decompress(room, packed).map_err(defect)?
+        } else {
+            in_steps(context, packed, room, pause)?
+        };
         if decoded != wanted {
             return Err(Defect::Length { stored: claimed, actual: decoded as u64 });
         }
         plain.grow(decoded);
         Ok(())
     }
+}
+
+/// Decodes a frame straight into `room`, some packed bytes at a time.
+fn in_steps(
+    context: &mut DCtx<'static>,
+    packed: &[u8],
+    room: &mut [u8],
+    pause: &mut Pause<'_>,
+) -> Result<usize, Defect> {
+    context.reset(ResetDirective::SessionOnly).map_err(defect)?;
+    // The room is the window: none is taken, however large the header says that it is.
+    context.set_parameter(DParameter::StableOutBuffer(true)).map_err(defect)?;
+    context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX)).map_err(defect)?;
+    let mut output = OutBuffer::around(room);
+    for step in packed.chunks(INPUT_BYTES) {
+        let mut input = InBuffer::around(step);
+        while input.pos < step.len() {
+            let before = input.pos;
+            let left = context.decompress_stream(&mut output, &mut input).map_err(defect)?;
+            if left == 0 {
+                return Ok(output.pos());
+            }
+            if input.pos == before {
+                return Err(Defect::Truncated);
+            }
+        }
+        pause.point();
+    }
+    Err(Defect::Truncated)
 }
 
 /// Decodes one frame piece by piece.

@@ -3,10 +3,12 @@
 
 use super::container::{SEEK_FOOTER_MAGIC, SEEK_TABLE_MAGIC};
 use super::own_frames::{self, OwnEncoder};
+use super::stepped_frames::{self, SteppedEncoder};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Encoder, Layout, StreamEncoder, Tail};
 use crate::formats::skippable;
+use crew::pipeline::Pause;
 use zstd_safe::zstd_sys::ZSTD_EndDirective;
 use zstd_safe::{CCtx, CParameter, ErrorCode, InBuffer, OutBuffer, get_error_name};
 
@@ -99,18 +101,27 @@ pub(super) struct FrameEncoder {
     context: CCtx<'static>,
     /// Our own, made for the first chunk.
     own: Option<OwnEncoder>,
+    /// The library's for slow levels, which can be left between two blocks; made for the first chunk. No memory is taken for one that the other has taken.
+    stepped: Option<SteppedEncoder>,
     options: EncodeOptions,
 }
 
 impl FrameEncoder {
     pub fn new(options: &EncodeOptions) -> Result<Self, CodecError> {
-        Ok(Self { context: context(options)?, own: None, options: *options })
+        Ok(Self { context: context(options)?, own: None, stepped: None, options: *options })
     }
 }
 
 impl Encoder for FrameEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
+    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError> {
         packed.clear();
+        if stepped_frames::are_for(&self.options) {
+            let stepped = match &mut self.stepped {
+                Some(stepped) => stepped,
+                None => self.stepped.insert(SteppedEncoder::new(&self.options)?),
+            };
+            return stepped.encode(plain, packed, pause);
+        }
         let room = packed.room(zstd_safe::compress_bound(plain.len()));
         if has_own_frames(&self.options) && own_frames::LENGTHS.contains(&plain.len()) {
             let own = match &mut self.own {
@@ -128,6 +139,10 @@ impl Encoder for FrameEncoder {
     /// of its own beside it, less than what a second encoder would take, which is what is planned for.
     fn set_level(&mut self, level: i32) -> Result<bool, CodecError> {
         self.options.level = level;
+        if stepped_frames::are_for(&self.options) {
+            self.context = context(&self.options)?;
+        }
+        self.stepped = None;
         set_parameters(&mut self.context, &self.options)?;
         Ok(true)
     }
@@ -149,7 +164,13 @@ impl FrameStreamEncoder {
 }
 
 impl StreamEncoder for FrameStreamEncoder {
-    fn encode(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError> {
+    fn encode(
+        &mut self,
+        plain: &[u8],
+        ends: bool,
+        packed: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
         let mut input = InBuffer::around(plain);
         let directive = if ends { ZSTD_EndDirective::ZSTD_e_end } else { ZSTD_EndDirective::ZSTD_e_continue };
         loop {
@@ -161,6 +182,7 @@ impl StreamEncoder for FrameStreamEncoder {
             if is_done {
                 return Ok(());
             }
+            pause.point();
         }
     }
 }
@@ -220,13 +242,23 @@ impl Tail for SeekTable {
     }
 }
 
+/// What the library makes of a chunk in one call.
+#[cfg(test)]
+pub(super) fn in_one_call(plain: &[u8], options: &EncodeOptions) -> Vec<u8> {
+    let mut packed = vec![0; zstd_safe::compress_bound(plain.len())];
+    let packed_bytes =
+        context(options).and_then(|mut context| context.compress2(&mut packed[..], plain).map_err(library_error));
+    packed.truncate(packed_bytes.expect("any bytes can be packed"));
+    packed
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn encode(encoder: &mut FrameEncoder, plain: &[u8]) -> Vec<u8> {
         let mut packed = ByteBuffer::default();
-        encoder.encode(plain, &mut packed).expect("any bytes can be packed");
+        encoder.encode(plain, &mut packed, &mut Pause::never()).expect("any bytes can be packed");
         packed.content().to_vec()
     }
 
