@@ -287,3 +287,35 @@ fn what_is_not_there_says_what_to_do_instead() {
         assert_eq!(outcome.exit, Exit::Code(2));
     }
 }
+
+/// Whatever the kernel allows: all arguments arrive, in as few jobs as hold them.
+#[test]
+fn jobs_that_are_filled_hold_what_the_kernel_takes() {
+    let place = Place::new();
+    let counted = |before: &str, command: &str| {
+        let ran = place.shell(&format!(
+            "{before}; {command} > out 2> told; echo $? $(tr ' ' '\\n' < out | grep -c '[0-9]') $(wc -l < out) $(wc -c < told)"
+        ));
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let numbers: Vec<usize> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        <[usize; 4]>::try_from(numbers).expect("four numbers")
+    };
+    let large = "export BIG=$(head -c 60000 /dev/zero | tr '\\0' v)";
+    for hands in ["-j1", "-j2"] {
+        for command in ["echo", "echo {}", "echo x{}y", "echo {} {/}", "--shell 'echo {}'", "--shell 'echo x{}y'"] {
+            let command = format!("seq 30000 | $mh xjobs {hands} -X {command}");
+            let arguments = if command.contains("{/}") { 60_000 } else { 30_000 };
+            for before in ["ulimit -s 256", &format!("ulimit -s 256; {large}"), large] {
+                let [code, found, _, told] = counted(before, &command);
+                assert_eq!([code, found, told], [0, arguments, 0], "{before}; {command}");
+            }
+        }
+        // 469 kB of arguments and their pointers: one job where the stack may have 8 MiB, and five of 128 KiB.
+        for (before, jobs) in [("ulimit -s 8192", 1..=1), ("ulimit -s 256", 4..=6)] {
+            let [.., found, lines, _] = counted(before, &format!("seq 30000 | $mh xjobs {hands} -X echo {{}}"));
+            assert!(found == 30_000 && jobs.contains(&lines), "{before}: {lines}");
+            let [.., found, lines, _] = counted(before, &format!("$mh xjobs {hands} -X echo ::: $(seq 7000)"));
+            assert!(found == 7000 && lines <= 2, "{before}: {lines}");
+        }
+    }
+}

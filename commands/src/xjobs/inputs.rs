@@ -7,6 +7,7 @@ use super::{Called, NAME, XjobsArgs};
 use crate::failure::{Failure, with_causes};
 use crew::budget::passport;
 use jobs::blocks::{BlockReader, BlockSyntax};
+use jobs::fill::{self, Room};
 use jobs::list::{Bundle, Combinations, ListReader, Pairing, Records, Syntax};
 use jobs::record::Utility;
 use jobs::run::Source;
@@ -20,9 +21,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use terminal::quote;
-
-/// Bytes of words in one job of `-X`: the least that a system must allow (POSIX), and what xargs takes.
-const FILLED_BYTES: usize = 128 << 10;
 
 /// The command line's words, divided.
 pub struct Words {
@@ -73,7 +71,7 @@ pub fn words(args: &XjobsArgs, called: Called) -> Result<Words, Failure> {
         false => Template::appending(&utility, shell),
     };
     let template = template.repeating(if args.fill { Repetition::Each } else { Repetition::Together });
-    let values = first_value.map(|_| combinations(values, args)).transpose()?;
+    let values = first_value.map(|_| combinations(values, args, &template)).transpose()?;
     Ok(Words { template, defaults, values })
 }
 
@@ -142,7 +140,7 @@ fn is_separator(word: &[u8]) -> Option<(Pairing, Values)> {
     }
 }
 
-fn combinations(words: &[Vec<u8>], args: &XjobsArgs) -> Result<Combinations, Failure> {
+fn combinations(words: &[Vec<u8>], args: &XjobsArgs, template: &Template) -> Result<Combinations, Failure> {
     let mut sources: Vec<(Pairing, Vec<Vec<u8>>)> = Vec::new();
     let (mut pairing, mut values_are) = (Pairing::Each, Values::Words);
     for word in words {
@@ -160,7 +158,7 @@ fn combinations(words: &[Vec<u8>], args: &XjobsArgs) -> Result<Combinations, Fai
             (None, Values::Words, None) => {}
         }
     }
-    Ok(Combinations::new(sources, bundle(args)).divided_at(args.colsep.clone()))
+    Ok(Combinations::new(sources, bundle(args, template)).divided_at(args.colsep.clone()))
 }
 
 /// LIMIT: lines that are combined with others are held in memory; a list alone (-s) is not.
@@ -196,7 +194,7 @@ pub fn syntax(args: &XjobsArgs, template: &Template, called: Called) -> (Syntax,
     let script_lines = args.shell && template.is_empty();
     let columns = args.colsep.clone();
     if is_raw || columns.is_some() || args.fill || template.has_placeholders() || script_lines {
-        let Bundle { count: words_per_job, bytes: bytes_per_job } = bundle(args);
+        let Bundle { count: words_per_job, room } = bundle(args, template);
         let why = match () {
             () if args.null => "-0",
             () if args.raw => "-1",
@@ -207,17 +205,20 @@ pub fn syntax(args: &XjobsArgs, template: &Template, called: Called) -> (Syntax,
             () => "the command has placeholders",
         };
         let terminator = terminator(args);
-        return (Syntax::Raw { terminator, words_per_job, columns, bytes_per_job }, why);
+        return (Syntax::Raw { terminator, words_per_job, columns, room }, why);
     }
     let records = if called == Called::Mh { Records::Read } else { Records::AreWords };
     (Syntax::Words { lines_per_job: lines_per_job(args).unwrap_or(1), records }, "the default")
 }
 
 /// How many lines or values make a job.
-fn bundle(args: &XjobsArgs) -> Bundle {
+fn bundle(args: &XjobsArgs, template: &Template) -> Bundle {
     match args.fill {
-        true => Bundle { count: lines_per_job(args).unwrap_or(usize::MAX), bytes: FILLED_BYTES },
-        false => Bundle { count: lines_per_job(args).unwrap_or(1), bytes: 0 },
+        true => {
+            let room = template.room(fill::allowed_bytes(&environment()));
+            Bundle { count: lines_per_job(args).unwrap_or(usize::MAX), room }
+        }
+        false => Bundle { count: lines_per_job(args).unwrap_or(1), room: Room::default() },
     }
 }
 

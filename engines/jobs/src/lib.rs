@@ -8,6 +8,7 @@ mod book;
 pub mod classes;
 pub mod columns;
 mod ends;
+pub mod fill;
 pub mod halt;
 mod intake;
 pub mod joblog;

@@ -2,6 +2,7 @@
 //! Holds no more than one piece of input and the job under way. Opens nothing and starts nothing.
 
 use crate::columns::Columns;
+use crate::fill::Room;
 use crate::line::{Fed, LineFault, LineReader};
 use crate::record::{self, RecordFault, Utility};
 use crate::spec::Spec;
@@ -25,8 +26,8 @@ pub enum Syntax {
         words_per_job: usize,
         /// What divides a line into words, if anything does.
         columns: Option<Columns>,
-        /// Bytes of words that make one job, whichever is reached first; 0 for no bound.
-        bytes_per_job: usize,
+        /// Room for words in one job, whichever is reached first.
+        room: Room,
     },
 }
 
@@ -223,8 +224,8 @@ impl ListReader {
             let line = std::mem::take(&mut self.buffer);
             let read = match self.syntax.clone() {
                 Syntax::Words { lines_per_job, records } => self.read_words(&line[from..to], lines_per_job, records),
-                Syntax::Raw { words_per_job, columns, bytes_per_job, .. } => {
-                    self.read_raw(&line[from..to], columns.as_ref(), words_per_job, bytes_per_job)
+                Syntax::Raw { words_per_job, columns, room, .. } => {
+                    self.read_raw(&line[from..to], columns.as_ref(), words_per_job, room)
                 }
             };
             self.buffer = line;
@@ -306,12 +307,16 @@ impl ListReader {
         line: &[u8],
         columns: Option<&Columns>,
         words_per_job: usize,
-        bytes_per_job: usize,
+        room: Room,
     ) -> Result<Option<Item>, ListCause> {
         if line.is_empty() && self.utility == Utility::InTheList {
             return Ok(None);
         }
-        let overflows = bytes_per_job > 0 && self.lines_joined > 0 && self.words_bytes + line.len() + 9 > bytes_per_job;
+        let bytes = match columns {
+            Some(columns) if room.bytes > 0 => columns.divide(line).into_iter().map(|word| room.taken_by(word)).sum(),
+            _ => room.taken_by(line),
+        };
+        let overflows = self.lines_joined > 0 && room.is_exceeded_by(self.words_bytes + bytes);
         let full = if overflows { self.finish_job()? } else { None };
         match columns {
             Some(columns) => columns.divide(line).into_iter().try_for_each(|word| self.under_way.take_raw(word)),
@@ -319,8 +324,7 @@ impl ListReader {
         }
         .map_err(ListCause::Words)?;
         self.lines_joined += 1;
-        // A pointer and a NUL go with each word (execve(2)).
-        self.words_bytes += line.len() + 9;
+        self.words_bytes += bytes;
         match full {
             Some(item) => Ok(Some(item)),
             None if self.lines_joined >= words_per_job => self.finish_job(),
@@ -378,8 +382,8 @@ pub struct Combinations {
 pub struct Bundle {
     /// At most so many.
     pub count: usize,
-    /// At most so many bytes of words; 0: any number.
-    pub bytes: usize,
+    /// Room for their words.
+    pub room: Room,
 }
 
 #[derive(Debug)]
@@ -420,7 +424,7 @@ impl Combinations {
 
     /// How many jobs there are; not known where their bytes decide.
     pub fn total(&self) -> Option<u64> {
-        (self.bundle.bytes == 0).then(|| self.combinations().div_ceil(self.bundle.count as u64))
+        (self.bundle.room.bytes == 0).then(|| self.combinations().div_ceil(self.bundle.count as u64))
     }
 
     fn combinations(&self) -> u64 {
@@ -440,9 +444,8 @@ impl Combinations {
                 Some(columns) => columns.divide(value),
             });
             let values: Vec<&[u8]> = values.collect();
-            // A pointer and a NUL go with each word (execve(2)).
-            bytes += values.iter().map(|value| value.len() + 9).sum::<usize>();
-            if self.bundle.bytes > 0 && count > 0 && bytes > self.bundle.bytes {
+            bytes += values.iter().map(|value| self.bundle.room.taken_by(value)).sum::<usize>();
+            if count > 0 && self.bundle.room.is_exceeded_by(bytes) {
                 break;
             }
             for value in values {
@@ -494,7 +497,7 @@ mod tests {
     const PLAIN: Syntax = Syntax::Words { lines_per_job: 1, records: Records::Read };
 
     fn raw(terminator: u8) -> Syntax {
-        Syntax::Raw { terminator, words_per_job: 1, columns: None, bytes_per_job: 0 }
+        Syntax::Raw { terminator, words_per_job: 1, columns: None, room: Room::default() }
     }
 
     fn items(syntax: Syntax, utility: Utility, pieces: &[&[u8]]) -> Result<Vec<String>, String> {
@@ -577,10 +580,11 @@ mod tests {
             terminator: b'\n',
             words_per_job: 1,
             columns: Some(Columns::parse(", ").expect("a text")),
-            bytes_per_job: 0,
+            room: Room::default(),
         };
         assert_eq!(items(columns, Utility::Given, &[b"a, b,c, \n"]).expect("good"), ["1:a|b,c|"]);
-        let fitting = Syntax::Raw { terminator: b'\n', words_per_job: usize::MAX, columns: None, bytes_per_job: 30 };
+        let fitting =
+            Syntax::Raw { terminator: b'\n', words_per_job: usize::MAX, columns: None, room: Room::of_words(30) };
         assert_eq!(items(fitting, Utility::Given, &[b"a\nb\nc\nd\n"]).expect("good"), ["1:a|b|c", "2:d"]);
     }
 
@@ -601,7 +605,7 @@ mod tests {
     fn values_combine() {
         let value = |list: &[&str]| list.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
         let bundled = |sources, count, bytes| {
-            let mut combinations = Combinations::new(sources, Bundle { count, bytes });
+            let mut combinations = Combinations::new(sources, Bundle { count, room: Room::of_words(bytes) });
             let (mut found, total) = (Vec::new(), combinations.total());
             while let Some(Item::Job(spec)) = combinations.next_item() {
                 found.push(spec.words.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(""));

@@ -4,6 +4,7 @@
 
 mod script;
 
+use crate::fill::{LONGEST_WORD_BYTES, Room, Use, WORD_BYTES};
 use crate::shell_words;
 use script::Script;
 use sys::spawn::{HoldsNul, Words};
@@ -55,6 +56,28 @@ enum Piece {
     NthFromEnd(usize, Form),
     Number,
     Slot,
+}
+
+/// Bytes of a script that name a value, `"${1234567}" `, and those around all that stand in one place.
+const NAME_BYTES: usize = 14;
+const QUOTES_BYTES: usize = 4;
+/// LIMIT: digits of a job's number.
+const NUMBER_BYTES: usize = 20;
+
+impl Piece {
+    /// Whether it stands for a job's words, or one of them.
+    fn is_value(&self) -> bool {
+        matches!(self, Self::All(_) | Self::Nth(..) | Self::NthFromEnd(..))
+    }
+
+    /// Bytes that it has whatever the words are, as many as there may be.
+    fn literal_bytes(&self) -> usize {
+        match self {
+            Self::Literal(text) => text.len(),
+            Self::Number | Self::Slot => NUMBER_BYTES + NAME_BYTES + WORD_BYTES,
+            Self::All(_) | Self::Nth(..) | Self::NthFromEnd(..) => 0,
+        }
+    }
 }
 
 /// Which part of a value is meant.
@@ -127,6 +150,45 @@ impl Template {
     /// Whether a shell runs all jobs.
     pub fn is_for_shell(&self) -> bool {
         self.shell == Shell::Sh
+    }
+
+    /// What each of a job's words takes in the command, for jobs that are filled. LIMIT: a word that is meant by its number (`{1}`) counts as if
+    /// every word stood in its place.
+    pub(crate) fn use_of_words(&self) -> Use {
+        let mut found = Use::default();
+        if self.shell == Shell::Sh {
+            [SHELL_PATH, b"-c", b"sh"].iter().for_each(|word| found.has(word.len()));
+        }
+        for pieces in &self.words {
+            let literal_bytes = pieces.iter().map(Piece::literal_bytes).sum::<usize>();
+            let values = pieces.iter().filter(|piece| piece.is_value()).count();
+            found.copies += values;
+            match (self.shell, values) {
+                (Shell::Sh, _) => {
+                    found.words += values;
+                    found.script_bytes += values * NAME_BYTES;
+                    found.has(literal_bytes + pieces.len() * QUOTES_BYTES);
+                }
+                (Shell::None, 0) => found.has(literal_bytes),
+                (Shell::None, _) => {
+                    found.words += 1;
+                    found.repeated_bytes += literal_bytes;
+                }
+            }
+        }
+        if !self.has_placeholders {
+            (found.copies, found.words) = (found.copies + 1, found.words + 1);
+        }
+        found
+    }
+
+    /// How many bytes a job's words may take, where the kernel allows so many for all that a command has.
+    pub fn room(&self, allowed_bytes: usize) -> Room {
+        if self.words.is_empty() && self.shell == Shell::Sh {
+            // Lines that are scripts become one.
+            return Room::of_words(allowed_bytes.min(LONGEST_WORD_BYTES - WORD_BYTES));
+        }
+        self.use_of_words().room(allowed_bytes)
     }
 
     /// A shell's command as GNU parallel would put it together, values quoted amid its text: to be written and compared, never to be run. What

@@ -2,6 +2,7 @@
 //! pieces decides nothing; jobs are numbered without gaps; no word holds a NUL.
 
 use jobs::columns::Columns;
+use jobs::fill::Room;
 use jobs::list::{Item, ListReader, Records, Syntax};
 use jobs::record::Utility;
 
@@ -24,11 +25,11 @@ pub fn run(input: &[u8]) {
 }
 
 fn syntax(choice: u8) -> Syntax {
-    let raw = |terminator, columns: Option<&str>, bytes_per_job| Syntax::Raw {
+    let raw = |terminator, columns: Option<&str>, bytes| Syntax::Raw {
         terminator,
         words_per_job: 1 + usize::from(choice >> 6),
         columns: columns.map(|typed| Columns::parse(typed).expect("it is one")),
-        bytes_per_job,
+        room: Room::of_words(bytes),
     };
     match (choice >> 1) % 7 {
         0 => Syntax::Words { lines_per_job: 1, records: Records::Read },
