@@ -82,9 +82,16 @@ impl Family {
 
     /// Runs all cases both ways.
     fn compare(&self, cases: &[Case]) {
+        self.compare_with(cases, |_| {});
+    }
+
+    /// The same in folders that `adds` has put something into.
+    fn compare_with(&self, cases: &[Case], adds: fn(&Place)) {
         let mut differences = String::new();
         for case in cases {
             let (theirs, ours) = (self.folder(), self.folder());
+            adds(&theirs);
+            adds(&ours);
             let real = run_line(&theirs, case.line, None);
             let linked = run_line(&ours, case.line, Some(self.links.path()));
             let mut differs = |what: &str, real: &str, ours: &str| {

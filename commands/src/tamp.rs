@@ -190,6 +190,10 @@ pub struct TampArgs {
     #[command(flatten)]
     pub shared: SharedArgs,
 
+    /// Whether zst frames leave out which dictionary they need, where an old name asks for it.
+    #[arg(skip)]
+    pub hides_dictionary: bool,
+
     /// The check that packed files carry, where an old name asks for one.
     #[arg(skip)]
     pub check: Option<CheckName>,
@@ -393,6 +397,9 @@ fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
     let name = input_name(input);
     if let Some(error) = &closed.left_unread {
         job.manners.say(context, &Event::LeftUnread { input, error });
+    }
+    if let Some(remark) = closed.remark {
+        job.manners.say(context, &Event::Odd { input, remark });
     }
     match &closed.outcome {
         Ok(()) => {

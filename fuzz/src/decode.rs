@@ -117,7 +117,7 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
         let before = reader.position();
         match cutter.next(&mut reader) {
             Ok(Next::End) => return Decoded::Whole { plain },
-            Ok(Next::Padding { bytes }) => {
+            Ok(Next::Padding { bytes } | Next::Zeros { bytes }) => {
                 assert!(bytes > 0, "padding of nothing would never end");
                 if reader.skip(bytes).expect("memory can be read") < bytes {
                     return Decoded::Refused;

@@ -94,6 +94,26 @@ pub fn lzma() -> Vec<Vec<u8>> {
     plain().into_iter().map(packed).collect()
 }
 
+/// .lz files: the data of .lzma files in members, alone and behind one another.
+pub fn lz() -> Vec<Vec<u8>> {
+    const LZMA_HEADER_BYTES: usize = 13;
+    let member = |(plain, lzma): (Vec<u8>, Vec<u8>)| {
+        let mut crc = flate2::Crc::new();
+        crc.update(&plain);
+        // The dictionary of preset 0: 256 KiB.
+        let mut member = b"LZIP\x01\x12".to_vec();
+        member.extend_from_slice(&lzma[LZMA_HEADER_BYTES..]);
+        member.extend(crc.sum().to_le_bytes());
+        member.extend((plain.len() as u64).to_le_bytes());
+        let bytes = member.len() as u64 + 8;
+        member.extend(bytes.to_le_bytes());
+        member
+    };
+    let mut seeds: Vec<Vec<u8>> = plain().into_iter().zip(lzma()).map(member).collect();
+    seeds.push(seeds.concat());
+    seeds
+}
+
 /// .Z files: codes of nine bits, in block mode and not, for literals, for strings that were just made, and for clearing.
 pub fn z() -> Vec<Vec<u8>> {
     let codes: Vec<u32> = (0..400).map(|at| if at % 5 == 4 { 257 + at / 3 } else { 97 + at % 7 }).collect();

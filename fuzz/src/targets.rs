@@ -11,6 +11,7 @@ pub mod job_template;
 pub mod kernel_text;
 pub mod kernel_types;
 pub mod lz4_container;
+pub mod lzip_container;
 pub mod lzma2;
 pub mod lzma_container;
 pub mod memory_map;
@@ -44,6 +45,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "bzip2_container", run: bzip2_container::run, seeds: seeds::bz2 },
     Target { name: "lz4_container", run: lz4_container::run, seeds: seeds::lz4 },
     Target { name: "xz_container", run: xz_container::run, seeds: seeds::xz },
+    Target { name: "lzip_container", run: lzip_container::run, seeds: seeds::lz },
     Target { name: "lzma_container", run: lzma_container::run, seeds: seeds::lzma },
     Target { name: "z_container", run: z_container::run, seeds: seeds::z },
     Target { name: "kernel_text", run: kernel_text::run, seeds: kernel_text::seeds },

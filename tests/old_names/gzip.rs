@@ -73,6 +73,31 @@ const GZIP: &[Case] = &[
     says("mv lone.gz lone.tGz; gunzip lone.tGz"),
     ends("gzip -l trailed.gz"),
     says("mkfifo b.gz; gzip -k b"),
+    says("(echo a | gzip; echo plain) | gzip -cdf"),
+    says("(echo a | gzip; echo plain) > m.gz; gzip -cdf m.gz; zcat -f m.gz; gzip -cd m.gz; gzip -d m.gz"),
+    says(r"(echo a | gzip; echo plain; printf '\037\213\010') > m.gz; gzip -cdf m.gz; zcat -f < m.gz; rm m.gz"),
+    says("(echo a | gzip; head -c 700 /dev/zero) | gzip -cdf"),
+    says("(echo a | gzip; head -c 700 /dev/zero) | gzip -cd"),
+    says("(echo a | gzip; printf x) | gzip -cdf"),
+    says(r#"(echo a | gzip; printf '\037\235\220\141\304\214\001') > z.gz; gzip -cd z.gz; gzip -d z.gz; cat z"#),
+    ends(r#"printf '\037\235\251\141\304\214\001' > f.Z; gzip -dc f.Z"#),
+    says(r#"printf '\037\235\251\141\304\214\001' > f.Z; gzip -d f.Z"#),
+    ends(r#"printf '\037\235\221\141\304\214\001' > f.Z; gzip -dc f.Z"#),
+    says("gzip -c /sys/class/net/lo/mtu | gzip -cd"),
+    says("gzip -S z b; gzip -d -S z b"),
+    says("gzip -c b > bz; rm b; gzip -dk -S z b; gzip -dk -S .no bz; rm b; gzip -d -S .no b"),
+    says("gzip -c a > lonez; gzip -dk -S z lone; gzip -dkf -S z lone.gz"),
+    says(
+        "for o in -d -c -t -k -S.x -r -f -h -V -L -a -m -M -b9 --stdout --dec --keep --synchronous; do GZIP=$o gzip b; done",
+    ),
+    says("GZIP='-- x' gzip b; GZIP=-vd gzip b; GZIP=--help gzip b; GZIP=--suf=.x gzip b"),
+    says(
+        "for o in -1 -n -N -q --fast --best --rsyncable --no-name --name --quiet; do GZIP=$o gzip -k b 2>&1 | grep -v deprecated; mv b.gz b$o.gz; done",
+    ),
+    says(
+        "for t in -1 0 4294967296; do touch -d @$t b; gzip -k b; gzip -kfq a b; gzip -knf b; gzip -c < b | gzip -cd | head -c 9; gzip -cm < b | gzip -cd | head -c 9; done",
+    ),
+    says("touch -d @4294967295 b; gzip b; touch -d @-1 a; gzip a"),
 ];
 
 const PIGZ: &[Case] = &[
@@ -119,6 +144,16 @@ const PIGZ: &[Case] = &[
     says("unpigz a.gz"),
     says("ln -s lone.gz link.gz; pigz -t link.gz"),
     says("ln lone.gz other.gz; pigz -t other.gz"),
+    says("(echo a | pigz; echo plain) | pigz -cdf"),
+    says("(echo a | pigz; echo plain) > m.gz; pigz -cdf m.gz; pigz -cd m.gz"),
+    says("(echo a | pigz; head -c 700 /dev/zero) | pigz -cdf"),
+    says("pigz -c /sys/class/net/lo/mtu | pigz -cd"),
+    says("pigz -S z -k b; pigz -d -S z b; rm b; pigz -d -S z b"),
+    says("touch -d @-1 b; pigz b"),
+    says("GZIP=-k pigz b"),
+    says(
+        r"(pigz -c b; echo junk; printf '\037\213\010\0\0\0\0\0\0\003\113\342\002\0\304\362\307\366\002\0\0\0') > m.gz; pigz -cd m.gz | wc -c",
+    ),
 ];
 
 #[test]
@@ -174,4 +209,31 @@ fn a_name_inside_a_file_never_leads_out_of_its_folder() {
     assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
     assert_eq!(place.read("deep/deeper/evil"), b"x");
     assert!(!place.has("evil"));
+}
+
+/// pigz and zstd take the number of hands.
+#[test]
+fn what_stands_behind_members_comes_out_with_one_hand_and_with_two() {
+    let place = Place::new();
+    Program::at(crate::place::binary()).in_folder(place.folder()).run(["links", "bin"], b"").expect("it starts");
+    let run = |name: &str, arguments: &[&str]| {
+        let program = Program::at(place.path("bin").join(name)).in_folder(place.folder());
+        program.run(arguments, b"").expect("it starts").stdout_of_success()
+    };
+    let (one, plain) = (testkit::data::mixed(3 << 20, 7), testkit::data::text(2 << 20, 8));
+    place.write("one", &one);
+    let (gz, zst) = (run("pigz", &["-c", "one"]), run("zstd", &["-c", "one"]));
+    place.write("plain-behind.gz", [&gz[..], &plain].concat());
+    place.write("mixed.zst", [&gz[..], &zst, &gz].concat());
+    place.write("plain-behind.zst", [&zst[..], &gz, &plain].concat());
+    for hands in ["1", "2"] {
+        assert!(
+            run("pigz", &["-p", hands, "-cdf", "plain-behind.gz"]) == [&one[..], &plain].concat(),
+            "pigz -p {hands}"
+        );
+        let hands = format!("-T{hands}");
+        assert!(run("zstd", &[&hands, "-dc", "mixed.zst"]) == [&one[..], &one, &one].concat(), "zstd {hands}");
+        let passed_on = run("zstd", &[&hands, "-dcf", "plain-behind.zst"]);
+        assert!(passed_on == [&one[..], &one, &plain].concat(), "zstd {hands} -f");
+    }
 }

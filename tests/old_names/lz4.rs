@@ -60,6 +60,24 @@ const LZ4: &[Case] = &[
     says("lz4 b -"),
     says("lz4 b stdout"),
     ends("lz4 b null"),
+    says(r"printf '\120\052\115\030\001\000\000\000a' > s; (cat s; lz4 -c a) > t; lz4 -dc t"),
+    says(
+        r#"printf '\120\052\115\030\001\000\000\000a' > s; lz4 -dc s; lz4 -t s; lz4 -dc < s; cat s s | lz4 -dc; lz4 -d s x"#,
+    ),
+    ends(r"printf '\120\052\115\030\001\000\000\000a' > s; (cat s; echo plain) > t; lz4 -dc t"),
+    says("lz4 -f plain.lz4"),
+    says("lz4 -df plain.lz4"),
+    says("lz4 -dfc plain.lz4"),
+    says("lz4 -cf plain.lz4"),
+    says("lz4 -df plain.lz4 -"),
+    says("lz4 -df < plain.lz4"),
+    says("lz4 -dcf < plain.lz4"),
+    says("lz4 -dmcf plain.lz4 plain.lz4"),
+    says("lz4 -df --stdout plain.lz4"),
+    says("lz4 -tf plain.lz4"),
+    says("lz4 --no-crc -zc b | lz4 -dc"),
+    ends("lz4 --no-crc b x && lz4 -dc --no-crc x | cmp - b"),
+    ends("lz4 -c /sys/class/net/lo/mtu | lz4 -dc"),
 ];
 
 #[test]

@@ -1,6 +1,7 @@
 //! xz, unxz, xzcat; lzma and its relatives where the format is written.
 
 use super::{Case, Family, ends, says};
+use crate::place::Place;
 
 const XZ: &[Case] = &[
     says("xz a"),
@@ -70,6 +71,7 @@ const XZ: &[Case] = &[
     says("xz -l b"),
     says("ln -s lone.xz link.xz; xz -t link.xz"),
     says("ln lone.xz other.xz; xz -t other.xz"),
+    says("xz -c /sys/class/net/lo/mtu | xz -dc"),
 ];
 
 const LZMA: &[Case] = &[
@@ -80,6 +82,54 @@ const LZMA: &[Case] = &[
     ends("lzma -c b | lzcat"),
     ends("lzma -c b | xz -dc"),
 ];
+
+/// Files of lzip, and of xz with a check that nobody knows.
+const OTHERS: &[Case] = &[
+    says("xz -dc two.lz"),
+    says("xz -d two.lz"),
+    says("xz -dk -F lzip two.lz"),
+    says("xz -t two.lz && xz -dc < two.lz"),
+    says("xz -F xz -dc two.lz"),
+    says("xz -F lzma -dc two.lz"),
+    says("unlzma -c two.lz"),
+    says("xz -F lzip -c b"),
+    says("mv two.lz two.odd; xz -d two.odd; xz -d -S .odd two.odd"),
+    says("(cat two.lz; echo junk) | xz -dc"),
+    says("(cat two.lz; head -c 9 /dev/zero) | xz -dc"),
+    says("head -c 70 two.lz | xz -dc"),
+    says("head -c 50 two.lz > cut.lz; xz -d cut.lz"),
+    ends("(xz -c a; cat two.lz) | xz -dc"),
+    says("(head -c 20 two.lz; printf x; tail -c +22 two.lz) | xz -dc"),
+    says("xz -dc unknown.xz"),
+    says("xz -dk unknown.xz"),
+    says("xz -d unknown.xz"),
+    says("xz -t unknown.xz lone.xz"),
+    says("xz -dcq unknown.xz"),
+    says("xz -dcQ unknown.xz"),
+    says("xz -dc --ignore-check unknown.xz"),
+    says("xz -dc < unknown.xz"),
+    says("(xz -c a; cat unknown.xz) | xz -dc"),
+    says("(cat unknown.xz; xz -c a) | xz -dc"),
+    says("xz -l unknown.xz"),
+    says("xz --robot -l unknown.xz"),
+    says("head -c 40 unknown.xz | xz -dc"),
+];
+
+/// Members with the lines `one` and `two`.
+const TWO_MEMBERS: &[u8] = b"LZIP\x01\x14\x00\x37\x9b\x88\xcc\xfb\xd7\x07\xff\xff\xfb\xc5\x40\x00\x9f\xa8\x17\xf8\x04\0\0\0\0\0\0\0\x28\0\0\0\0\0\0\0\
+LZIP\x01\x14\x00\x3a\x1d\xca\x1b\xa1\x41\x61\xff\xff\xfb\xe5\xe0\x00\x74\x08\x17\x96\x04\0\0\0\0\0\0\0\x28\0\0\0\0\0\0\0";
+
+/// A file with the line `hello` and a check of type 2.
+const UNKNOWN_CHECK: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x02\xd3\x73\xd7\xaf\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\x01\x00\x05\x68\x65\x6c\x6c\x6f\x0a\x00\x00\x00\x20\x30\x3a\x36\x00\x01\x1a\x06\xc5\xea\xc8\x79\x2a\x13\x90\x94\x01\x00\x00\x00\x00\x02\x59\x5a";
+
+#[test]
+fn files_of_lzip_and_unknown_checks_are_read_as_xz_reads_them() {
+    if let Some(family) = Family::new("xz", "xz") {
+        family.compare_with(OTHERS, |place: &Place| {
+            place.write("two.lz", TWO_MEMBERS).write("unknown.xz", UNKNOWN_CHECK);
+        });
+    }
+}
 
 #[test]
 fn xz_and_its_relatives_do_and_say_the_same() {

@@ -10,6 +10,7 @@ use crate::report::print;
 use codec::admission::BehindTheEnd;
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
+use codec::format::Detail;
 use codec::lane::{Input, Lane, LaneOutcome};
 use codec::list::{Survey, survey};
 use crew::budget::{Budget, InProcess, Request, Weight};
@@ -37,6 +38,9 @@ pub struct Row {
     pub units: u64,
     /// Skippable frames beside those.
     pub skipped: u64,
+    /// What the headers of the last unit tell.
+    #[serde(skip)]
+    pub detail: Detail,
     parallel: bool,
 }
 
@@ -48,17 +52,18 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
     let mut rows = Vec::new();
     let mut failed = job.left_alone;
     for lane in &job.lanes {
-        let admitted = |survey: Survey| job.manners.admits(survey);
-        let listed = survey(&lane.input).and_then(admitted).and_then(|survey| match survey.plain_bytes {
-            Some(plain_bytes) => Ok((survey.units, Some(plain_bytes), survey)),
-            None => match decode(context, job, lane) {
-                Ok((units, plain_bytes)) => Ok((units, Some(plain_bytes), survey)),
-                // Nothing is wrong with it, and the unit that does not tell its size is one.
-                Err(error @ CodecError::Damaged { .. }) if !error.is_damage() => {
-                    Ok((survey.units + u64::from(survey.is_streamed), None, survey))
-                }
-                Err(error) => Err(error),
-            },
+        let listed = survey(&lane.input, job.manners.admission.formats).and_then(|survey| {
+            match survey.plain_bytes {
+                Some(plain_bytes) => Ok((survey.units, Some(plain_bytes), survey)),
+                None => match decode(context, job, lane) {
+                    Ok((units, plain_bytes)) => Ok((units, Some(plain_bytes), survey)),
+                    // Nothing is wrong with it, and the unit that does not tell its size is one.
+                    Err(error @ CodecError::Damaged { .. }) if !error.is_damage() => {
+                        Ok((survey.units + u64::from(survey.is_streamed), None, survey))
+                    }
+                    Err(error) => Err(error),
+                },
+            }
         });
         match listed {
             Ok((units, plain_bytes, survey)) => {
@@ -80,7 +85,7 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
         }
     }
     let text = match job.manners.lists {
-        Some(lists) => lists(&rows),
+        Some(lists) => lists(&rows, job.lanes.len() + job.left_alone),
         None if json => as_json(&rows),
         None => as_table(&rows),
     };
@@ -107,6 +112,7 @@ fn row(lane: &Lane, units: u64, plain_bytes: Option<u64>, survey: &Survey, paral
         check: survey.check,
         units,
         skipped: survey.skipped,
+        detail: survey.detail,
         parallel,
     }
 }

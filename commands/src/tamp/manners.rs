@@ -7,10 +7,11 @@ use super::list::Row;
 use super::names::{LeftAlone, SpecialMode};
 use crate::context::Context;
 use codec::admission::Admission;
-use codec::error::{CodecError, Unrecognised};
+use codec::error::CodecError;
+use codec::format::Remark;
 use codec::lane::{Input, Output, Totals};
-use codec::list::Survey;
-use std::path::{Path, PathBuf};
+use codec::origin::Tells;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use terminal::Verbosity;
@@ -32,20 +33,20 @@ pub struct Manners {
     pub packed_endings: Option<&'static [&'static str]>,
     /// What packs such a file once more all the same.
     pub packs_twice: PacksTwice,
-    /// Endings that are tried behind a name that does not exist, decompressing.
+    /// Endings that are tried behind a name that does not exist, decompressing; an empty one stands for that of `-S`.
     pub tried_endings: &'static [&'static str],
     /// What a plain file is called whose packed name has no known ending: this is appended.
     pub guessed_ending: Option<&'static str>,
     /// Which links are refused.
     pub refuses: Refused,
-    /// Whether gz files tell the name and time of the plain file.
-    pub tells_origin: bool,
+    /// What gz files tell of the plain file.
+    pub tells_origin: Tells,
     /// Whether a plain file gets the name and time that its gz file tells.
     pub restores_origin: bool,
     /// Where outputs go instead of beside their sources.
     pub folder: Option<Folder>,
-    /// How a list is laid out; none for our own.
-    pub lists: Option<fn(&[Row]) -> String>,
+    /// How a list is laid out of its rows and the number of files that were asked for; none for our own.
+    pub lists: Option<fn(&[Row], usize) -> String>,
     /// Whether the progress line is shown.
     pub shows_progress: bool,
     /// The exit codes of what went wrong.
@@ -65,7 +66,7 @@ impl Default for Manners {
             tried_endings: &[],
             guessed_ending: None,
             refuses: Refused::default(),
-            tells_origin: false,
+            tells_origin: Tells::default(),
             restores_origin: false,
             folder: None,
             lists: None,
@@ -154,6 +155,8 @@ pub enum Event<'a> {
     Failed { input: &'a Input, output: &'a Output, error: &'a CodecError, way: Way },
     /// What follows the last unit of a file was left unread.
     LeftUnread { input: &'a Input, error: &'a CodecError },
+    /// A file is odd, and was worked on all the same.
+    Odd { input: &'a Input, remark: Remark },
     /// A file is done.
     Done { input: &'a Input, output: &'a Output, totals: &'a Totals, keeps: bool, way: Way, alone: bool },
     /// All files are.
@@ -229,24 +232,27 @@ impl Manners {
     }
 
     /// The file that is meant where `path` does not exist, decompressing: gunzip takes `a` for `a.gz`.
-    pub fn meant(&self, path: &Path) -> PathBuf {
+    pub fn meant(&self, path: &Path, suffix: Option<&str>) -> PathBuf {
         let is_there = |path: &Path| std::fs::symlink_metadata(path).is_ok();
         if self.tried_endings.is_empty() || path == Path::new("-") || is_there(path) {
             return path.to_owned();
         }
         let name = path.as_os_str().as_encoded_bytes();
-        if self.endings.iter().any(|(ending, _)| self.without_ending(name, ending).is_some()) {
+        let known = self.endings.iter().map(|(ending, _)| *ending).chain(suffix);
+        if known.into_iter().any(|ending| self.without_ending(name, ending).is_some()) {
             return path.to_owned();
         }
-        let longer = |ending: &&str| {
+        let longer = |ending: &str| {
             let mut name = path.as_os_str().to_owned();
             name.push(ending);
             PathBuf::from(name)
         };
-        let mut tried = self.tried_endings.iter().map(longer);
+        let endings =
+            self.tried_endings.iter().map(|ending| if ending.is_empty() { suffix.unwrap_or("") } else { ending });
+        let tried: Vec<PathBuf> = endings.filter(|ending| !ending.is_empty()).map(longer).collect();
         // COMPAT: where none is there, gzip tells of the name that it tried first.
-        let first = longer(&self.tried_endings[0]);
-        tried.find(|path| is_there(path)).unwrap_or(first)
+        let found = tried.iter().find(|path| is_there(path)).or(tried.first());
+        found.map_or(path.to_owned(), PathBuf::clone)
     }
 
     /// A name without an ending, if it has that.
@@ -275,15 +281,18 @@ impl Manners {
         (self.refuses.hard && metadata.is_file() && names > 1).then_some(LeftAlone::OtherNames(names - 1))
     }
 
-    /// Where an output goes whose place would be `path`.
-    pub fn place(&self, path: PathBuf) -> PathBuf {
+    /// Where an output goes whose place would be `path`; the folder as an error where it cannot go there.
+    pub fn place(&self, path: PathBuf) -> Result<PathBuf, PathBuf> {
         match &self.folder {
-            None => path,
-            Some(Folder::Flat(folder)) => path.file_name().map_or(path.clone(), |name| folder.join(name)),
+            None => Ok(path),
+            Some(Folder::Flat(folder)) => Ok(path.file_name().map_or(path.clone(), |name| folder.join(name))),
+            // COMPAT: what leads upwards has no place in a mirror.
+            Some(Folder::Mirror(folder)) if path.components().any(|part| part == Component::ParentDir) => {
+                Err(folder.clone())
+            }
             Some(Folder::Mirror(folder)) => {
-                // A name never leads out of the folder.
-                let inside = path.components().filter(|part| matches!(part, std::path::Component::Normal(_)));
-                folder.join(inside.collect::<PathBuf>())
+                let inside = path.components().filter(|part| matches!(part, Component::Normal(_)));
+                Ok(folder.join(inside.collect::<PathBuf>()))
             }
         }
     }
@@ -291,13 +300,6 @@ impl Manners {
     /// Whether outputs stand in folders of their own that are named as the inputs' are.
     pub fn mirrors_folders(&self) -> bool {
         matches!(self.folder, Some(Folder::Mirror(_)))
-    }
-
-    /// A surveyed file, if it is in one of the tool's formats.
-    pub fn admits(&self, survey: Survey) -> Result<Survey, CodecError> {
-        let formats = self.admission.formats;
-        let takes = formats.is_empty() || formats.contains(&survey.format);
-        if takes { Ok(survey) } else { Err(CodecError::NotRecognised(Unrecognised::Foreign)) }
     }
 }
 
@@ -324,9 +326,12 @@ mod tests {
     fn outputs_stay_below_their_folder() {
         let manners = |folder| Manners { folder: Some(folder), ..Manners::default() };
         let place = |manners: Manners, path: &str| manners.place(PathBuf::from(path));
-        assert_eq!(place(manners(Folder::Flat("out".into())), "a/b.zst"), Path::new("out/b.zst"));
-        assert_eq!(place(manners(Folder::Mirror("out".into())), "a/b.zst"), Path::new("out/a/b.zst"));
-        assert_eq!(place(manners(Folder::Mirror("out".into())), "../../b.zst"), Path::new("out/b.zst"));
-        assert_eq!(place(Manners::default(), "a/b.zst"), Path::new("a/b.zst"));
+        let (there, refused) = (|path: &str| Ok(PathBuf::from(path)), Err(PathBuf::from("out")));
+        assert_eq!(place(manners(Folder::Flat("out".into())), "a/b.zst"), there("out/b.zst"));
+        assert_eq!(place(manners(Folder::Mirror("out".into())), "/a/./b.zst"), there("out/a/b.zst"));
+        assert_eq!(place(manners(Folder::Mirror("out".into())), "x..y/b.zst"), there("out/x..y/b.zst"));
+        assert_eq!(place(manners(Folder::Mirror("out".into())), "../../b.zst"), refused);
+        assert_eq!(place(manners(Folder::Mirror("out".into())), "a/../b.zst"), refused);
+        assert_eq!(place(Manners::default(), "a/../b.zst"), there("a/../b.zst"));
     }
 }

@@ -33,6 +33,13 @@ pub enum LeftAlone {
         /// The other file.
         other: PathBuf,
     },
+    /// Its path leads upwards, and outputs go into a folder as their sources lie.
+    AboveMirror {
+        /// The folder.
+        folder: PathBuf,
+        /// What was to be done with the file.
+        verb: &'static str,
+    },
     /// A folder that could not be read.
     Unreadable(String),
 }
@@ -134,7 +141,7 @@ pub fn packed_ending(path: &Path, facts: &Facts, suffix: Option<&str>, manners: 
 pub fn plain(path: &Path, suffix: Option<&str>, manners: &Manners) -> Result<PathBuf, LeftAlone> {
     let name = path.file_name().unwrap_or_default();
     let by_suffix = suffix
-        .and_then(|suffix| name.as_bytes().strip_suffix(suffix.as_bytes()))
+        .and_then(|suffix| manners.without_ending(name.as_bytes(), suffix))
         .filter(|shorter| !shorter.is_empty())
         .map(|shorter| OsStr::from_bytes(shorter).to_owned());
     let by_own_ending = || {
@@ -162,8 +169,12 @@ pub fn plain(path: &Path, suffix: Option<&str>, manners: &Manners) -> Result<Pat
         longer.push(manners.guessed_ending?);
         Some(longer)
     };
-    let known =
-        if manners.endings.is_empty() { by_suffix.or_else(by_ending) } else { by_suffix.or_else(by_own_ending) };
+    let known = match (manners.endings.is_empty(), suffix) {
+        (true, _) => by_suffix.or_else(by_ending),
+        // COMPAT: many known endings end in it.
+        (false, Some("z")) => by_own_ending().or(by_suffix),
+        (false, _) => by_suffix.or_else(by_own_ending),
+    };
     known.or_else(guessed).map(|name| path.with_file_name(name)).ok_or(LeftAlone::UnknownEnding)
 }
 

@@ -17,7 +17,7 @@ use crate::failure::{Failure, Outcome};
 use crate::report::print;
 use clap::FromArgMatches;
 use codec::lane::{Input, Output};
-use options::{Complaint, Table, read};
+use options::{Allowed, Complaint, Table, read};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -29,6 +29,8 @@ struct Family {
     table: &'static Table,
     /// Environment variables that hold options.
     variables: &'static [&'static str],
+    /// What may stand in one of those, where not everything may.
+    allowed: Option<Allowed>,
     /// Sets the defaults.
     begin: fn(&mut Wish),
     /// Makes of what was read what `mh tamp` understands.
@@ -91,6 +93,10 @@ pub struct Wish {
     keep: Option<bool>,
     /// Whether name and time are told or restored, where it was said.
     origin: Option<bool>,
+    /// Whether the time is told, where it was said apart from the name.
+    time: Option<bool>,
+    /// Whether what is not packed is passed on, where it was said.
+    passes_on: Option<bool>,
     /// Whether a list named the files: then there being none does not mean standard input.
     names_files: bool,
     /// Whether a direction was typed.
@@ -123,6 +129,8 @@ impl Wish {
             shows: None,
             keep: None,
             origin: None,
+            time: None,
+            passes_on: None,
             names_files: false,
             direction_is_given: false,
             many: false,
@@ -191,11 +199,12 @@ fn told((text, code): (String, u8)) -> Failure {
 
 fn read_all(old: &OldName, wish: &mut Wish, words: Vec<OsString>) -> Result<(), Complaint> {
     let table = old.family.table;
-    read(table, wish, old.means.iter().map(OsString::from).collect())?;
+    read(table, wish, old.means.iter().map(OsString::from).collect(), None)?;
     for name in old.family.variables {
         let Some(value) = variable(name).filter(|value| !value.is_empty()) else { continue };
         let words = value.as_bytes().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        read(table, wish, words.map(|word| OsString::from_vec(word.to_vec())).collect())?;
+        let allowed = old.family.allowed.filter(|allowed| allowed.variable == *name);
+        read(table, wish, words.map(|word| OsString::from_vec(word.to_vec())).collect(), allowed)?;
         // Options only: what else stands there is no file, and gzip says so.
         let others = std::mem::take(&mut wish.args.files);
         if let (Some(other), true) = (others.first(), *name == "GZIP") {
@@ -203,7 +212,7 @@ fn read_all(old: &OldName, wish: &mut Wish, words: Vec<OsString>) -> Result<(), 
             return Err(Complaint::Plain(format!("{other}: non-option in GZIP environment variable")));
         }
     }
-    read(table, wish, words)
+    read(table, wish, words, None)
 }
 
 fn shown(old: &OldName, shows: Shows, context: &Context) -> String {

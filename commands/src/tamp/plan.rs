@@ -104,7 +104,7 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
     check_combinations(context, args)?;
     let mut left_alone = Vec::new();
     let meant: Vec<PathBuf> = match decompresses(args) {
-        true => args.files.iter().map(|path| args.manners.meant(path)).collect(),
+        true => args.files.iter().map(|path| args.manners.meant(path, args.suffix.as_deref())).collect(),
         false => args.files.clone(),
     };
     let files = names::expand(&meant, args.recursive, &mut left_alone);
@@ -262,6 +262,7 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         dictionary: dictionary(args)?,
         window_log: args.long,
         reach_bytes: None,
+        hides_dictionary: args.hides_dictionary,
         library_threads: 1,
     };
     let keep_up = keep_up::levels(args, facts)?;
@@ -396,7 +397,9 @@ fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Outp
             origin::name_in(path, args).map_or(plain, |name| path.with_file_name(name))
         }
     };
-    Ok(Output::Path { path: args.manners.place(name), replace: args.force })
+    let verb = direction.verb(false);
+    let placed = args.manners.place(name);
+    Ok(Output::Path { path: placed.map_err(|folder| LeftAlone::AboveMirror { folder, verb })?, replace: args.force })
 }
 
 /// What `-o` says: `-` is standard output, as for zstd.
@@ -420,6 +423,7 @@ fn tell_left_alone(context: &Context, direction: &Direction, path: &Path, why: &
         LeftAlone::SymbolicLink => ("it is a symbolic link".to_owned(), None),
         LeftAlone::OtherNames(others) => (format!("{others} other names mean the same file"), None),
         LeftAlone::SpecialMode(_) => ("its mode would be lost".to_owned(), None),
+        LeftAlone::AboveMirror { folder, .. } => (format!("it has no place in {}", quote(folder)), None),
         LeftAlone::Directory => ("it is a directory".to_owned(), Some("-r goes through folders")),
         LeftAlone::NotAFile => ("it is not a regular file".to_owned(), Some("-c or -o reads it all the same")),
         LeftAlone::SameOutput { other } => {

@@ -15,6 +15,10 @@ pub struct Admission {
     pub formats: &'static [&'static str],
     /// Whether an input in no such format is passed on as it is, where otherwise it is refused.
     pub passes_on: bool,
+    /// Whether units of another of these formats may follow the last of one.
+    pub mixes: bool,
+    /// What is done about what is odd and can be decoded all the same.
+    pub oddities: Oddities,
     /// Whether an empty input is an empty plain file.
     pub takes_empty: bool,
     /// What bytes behind the last unit are.
@@ -29,19 +33,42 @@ pub enum BehindTheEnd {
     Refused,
     /// The lane succeeds without them, and its outcome tells of them.
     Told,
+    /// They are passed on as they are.
+    PassedOn,
+    /// Behind units of this format they are left unread without a word; elsewhere they are an error.
+    LeftBehind(&'static str),
+}
+
+/// What is done about a [`Remark`](crate::format::Remark).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Oddities {
+    /// It is an error.
+    #[default]
+    Refused,
+    /// The lane's outcome tells of it.
+    Told,
+    /// Nothing.
+    Ignored,
 }
 
 impl Admission {
     /// The format of what `input` gives, where it is one of those that are read; `None` where it is to be passed on.
     pub(crate) fn format(&self, input: &mut PackedReader) -> Result<Option<&'static dyn Format>, CodecError> {
-        let takes = |name| self.formats.is_empty() || self.formats.contains(&name);
-        match registry::recognise(input) {
-            Ok(format) if takes(format.facts().name) => Ok(Some(format)),
+        match registry::recognise_among(input, self.formats) {
+            Ok(format) if registry::is_among(format, self.formats) => Ok(Some(format)),
             Ok(_) | Err(CodecError::NotRecognised(_)) if self.passes_on => Ok(None),
             Err(CodecError::NotRecognised(Unrecognised::Empty)) if self.takes_empty => Ok(None),
             Ok(_) => Err(CodecError::NotRecognised(Unrecognised::Foreign)),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl Admission {
+    /// The format of units that follow the last of another, where that is allowed.
+    pub(crate) fn next_format(&self, input: &mut PackedReader) -> Option<&'static dyn Format> {
+        let found = if self.mixes { registry::recognise_among(input, self.formats).ok() } else { None };
+        found.filter(|format| registry::is_among(*format, self.formats))
     }
 }
 

@@ -6,10 +6,10 @@ use crate::content_borders::first_part;
 use crate::encoders::Encoders;
 use crate::ends::{Extent, InputEnd, OutputEnd, Spot, check_not_the_same, leave_stdin_at};
 use crate::error::CodecError;
-use crate::format::{EncodeOptions, Format, StreamEncoder, Tail};
+use crate::format::{EncodeOptions, Format, Remark, StreamEncoder, Tail};
 use crate::keep_up::{Arrival, Controller, Decision, Done, Kept, chunk_bytes};
-use crate::lane::{Input, Lane, LaneOutcome, Totals};
-use crate::origin::Origin;
+use crate::lane::{Lane, LaneOutcome, Totals};
+use crate::origin::{Origin, Tells};
 use crate::packed_reader::read_stream;
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -17,6 +17,7 @@ use crew::pipeline::{By, Cut, Fill, OpenLane, Pause, Staffing, Stages, Turn, run
 use crew::tally::Tally;
 use std::fs::File;
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use sys::at_offset::read_full_at;
@@ -32,8 +33,8 @@ pub struct Compression<'a> {
     pub format: &'static dyn Format,
     /// How to encode.
     pub options: EncodeOptions,
-    /// Whether each packed file tells the name and the time of the plain one, where its format has room for them.
-    pub tells_origin: bool,
+    /// What each packed file tells of the plain one, where its format has room for it.
+    pub tells_origin: Tells,
     /// Chooses each chunk's level instead of `options`, so that a producer need not wait.
     pub keep_up: Option<&'a KeepUp>,
     /// Where temporary names are noted.
@@ -88,10 +89,14 @@ pub fn slot_bytes(format: &dyn Format, chunk_bytes: usize) -> u64 {
 /// Front end of a lane.
 pub struct CompressSource {
     file: Arc<File>,
+    /// Where it began: not at 0 where standard input is a file that was read before.
+    began: u64,
     reading: Reading,
     wake: Arc<sys::wake::Wake>,
     any_chunk: bool,
     ended: bool,
+    /// Set where a chunk was shorter than the file's size promised: nothing behind it is read.
+    ends_early: Arc<AtomicBool>,
     /// Read from a stream, and to come again.
     given_back: Vec<u8>,
     /// Encodes the whole lane as one unit, in order.
@@ -113,6 +118,7 @@ pub struct CompressSink {
     output: OutputEnd,
     input: Arc<File>,
     wake: Arc<sys::wake::Wake>,
+    ends_early: Arc<AtomicBool>,
     fold: Mutex<Fold>,
 }
 
@@ -123,6 +129,7 @@ struct Fold {
     tail: Box<dyn Tail>,
     /// What the first unit tells besides its data.
     origin: Option<Origin>,
+    remark: Option<Remark>,
 }
 
 /// LIMIT: chunks up to this size and this level, or the format's usual one, take 0.1 s at most.
@@ -136,6 +143,8 @@ pub struct CompressChunk {
     to_fetch: Option<(Arc<File>, u64, usize)>,
     plain: ByteBuffer,
     plain_bytes: u64,
+    /// Bytes that the file's size promised for this chunk and that were not there.
+    missing_bytes: u64,
     packed: ByteBuffer,
     /// Encoded already, as part of one unit.
     is_encoded: bool,
@@ -184,11 +193,9 @@ impl Stages for Compression<'_> {
             Some(extent) => (Reading::AtOffsets(extent), By::Workers),
             None => (Reading::Stream { position: 0 }, By::OwnThread),
         };
-        let origin = match &lane.input {
-            Input::Path(path) if self.tells_origin => Some(Origin::of(path, &input.file)),
-            _ => None,
-        };
-        let fold = Fold { offset: 0, totals: Totals::default(), tail: self.format.tail(&self.options), origin };
+        let (origin, remark) = Origin::of(&lane.input, &input.file, self.tells_origin);
+        let fold = Fold { offset: 0, totals: Totals::default(), tail: self.format.tail(&self.options), origin, remark };
+        let ends_early = Arc::new(AtomicBool::new(false));
         Ok(OpenLane {
             writing: output.writing,
             reading: by,
@@ -196,14 +203,17 @@ impl Stages for Compression<'_> {
                 output,
                 input: Arc::clone(&input.file),
                 wake: Arc::clone(&input.wake),
+                ends_early: Arc::clone(&ends_early),
                 fold: Mutex::new(fold),
             },
             source: CompressSource {
                 file: input.file,
+                began: input.extent.map_or(0, |extent| extent.from),
                 reading,
                 wake: input.wake,
                 any_chunk: false,
                 ended: false,
+                ends_early,
                 given_back: Vec::new(),
                 one_unit,
                 read_until: None,
@@ -217,12 +227,13 @@ impl Stages for Compression<'_> {
         chunk: &mut CompressChunk,
         turn: &mut Turn<'_>,
     ) -> Result<Cut, CodecError> {
-        if source.ended {
+        // ORDER: nothing is published by it; a chunk cut in spite of it is dropped when it gets its place.
+        if source.ended || source.ends_early.load(Ordering::Relaxed) {
             return Ok(Cut::End);
         }
         let chunk_bytes = self.chunk_bytes();
         let begin = Instant::now();
-        chunk.to_fetch = None;
+        (chunk.to_fetch, chunk.missing_bytes) = (None, 0);
         chunk.is_encoded = source.one_unit.is_some();
         chunk.plain.clear();
         let mut count = source.next(chunk, chunk_bytes)?;
@@ -234,6 +245,7 @@ impl Stages for Compression<'_> {
         source.ended = count < chunk_bytes && chunk.to_fetch.is_none();
         if self.options.is_rsyncable && source.one_unit.is_none() {
             fetch(chunk)?;
+            source.go_back(std::mem::take(&mut chunk.missing_bytes));
             count = turn.with_hand(|| first_part(chunk.plain.content(), chunk_bytes));
             source.ended &= count == chunk.plain.len();
             source.give_back(chunk, count);
@@ -242,6 +254,7 @@ impl Stages for Compression<'_> {
         self.tell_arrival(source, begin, chunk.plain_bytes);
         if source.one_unit.is_some() {
             fetch(chunk)?;
+            source.go_back(std::mem::take(&mut chunk.missing_bytes));
             source.ended |= count == 0;
             chunk.packed.clear();
             let (encoder, plain, packed, ends) = (&mut source.one_unit, &chunk.plain, &mut chunk.packed, source.ended);
@@ -292,6 +305,13 @@ impl Stages for Compression<'_> {
         if let Some(origin) = fold.origin.take() {
             self.format.tell_origin(&origin, &mut chunk.packed);
         }
+        // ORDER: places are given out in order, under the lock of the fold.
+        if sink.ends_early.load(Ordering::Relaxed)
+            || chunk.missing_bytes > 0 && chunk.plain_bytes == 0 && fold.offset > 0
+        {
+            return self.drop_chunk(sink, &fold, chunk);
+        }
+        sink.ends_early.store(chunk.missing_bytes > 0, Ordering::Relaxed);
         let packed_bytes = chunk.packed.len() as u64;
         chunk.head = if fold.offset == 0 { self.format.head(&self.options) } else { Vec::new() };
         chunk.spot = sink.output.place(fold.offset, chunk.head.len() + chunk.packed.len())?;
@@ -322,8 +342,12 @@ impl Stages for Compression<'_> {
         if let Some((source, sink)) = ends {
             let fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
             closed.totals = fold.totals;
+            // ORDER: all chunks have their places, behind the pipeline's lock.
+            let ends_early = sink.ends_early.load(Ordering::Relaxed);
+            closed.remark = fold.remark.or(ends_early.then_some(Remark::EndsEarly));
             closed.totals.units += u64::from(source.one_unit.is_some());
-            leave_stdin_at(&self.lanes[lane], &sink.input, source.position());
+            let position = if ends_early { source.began + closed.totals.bytes_in } else { source.position() };
+            leave_stdin_at(&self.lanes[lane], &sink.input, position);
             let finished = match closed.outcome {
                 Ok(()) => finish(&self.lanes[lane], sink.output, &sink.input, fold, &mut closed.totals),
                 Err(error) => {
@@ -347,6 +371,15 @@ impl Compression<'_> {
             Some(_) => chunk_bytes(self.format, &self.options),
             None => self.format.chunk_bytes(&self.options),
         }
+    }
+
+    /// What was read behind the place where the file turned out to end belongs to no output.
+    fn drop_chunk(&self, sink: &CompressSink, fold: &Fold, chunk: &mut CompressChunk) -> Result<(), CodecError> {
+        sink.ends_early.store(true, Ordering::Relaxed);
+        chunk.packed.clear();
+        chunk.head = Vec::new();
+        chunk.spot = sink.output.place(fold.offset, 0)?;
+        Ok(())
     }
 
     /// Tells the controller how long the producer took, and how long it was not read.
@@ -382,10 +415,18 @@ fn fetch(chunk: &mut CompressChunk) -> Result<(), CodecError> {
     let room = chunk.plain.room(bytes);
     let read = read_full_at(&file, room, offset).map_err(|cause| CodecError::Read { offset, cause })?;
     chunk.plain.grow(read);
-    if read < bytes {
+    chunk.missing_bytes = (bytes - read) as u64;
+    chunk.plain_bytes = read as u64;
+    if chunk.missing_bytes > 0 && was_cut(&file, offset + bytes as u64) {
         return Err(CodecError::shrank(&file, offset + bytes as u64));
     }
     Ok(())
+}
+
+/// Whether a file that ended before `expected` is shorter now than it was.
+/// LIE: files of sysfs tell a page as their size and hold less. They do not become shorter by being read; a log that is cut does.
+fn was_cut(file: &File, expected: u64) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.len() < expected)
 }
 
 impl CompressSource {
@@ -394,6 +435,14 @@ impl CompressSource {
         match &self.reading {
             Reading::AtOffsets(extent) => extent.from,
             Reading::Stream { position } => *position,
+        }
+    }
+
+    /// The file ends so many bytes before where it has been read.
+    fn go_back(&mut self, missing_bytes: u64) {
+        if let Reading::AtOffsets(extent) = &mut self.reading {
+            extent.from -= missing_bytes;
+            extent.end = if missing_bytes > 0 { extent.from } else { extent.end };
         }
     }
 
@@ -446,5 +495,48 @@ impl CompressSource {
                 Ok(chunk.plain.len())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Layout;
+    use crate::lane::{Care, Input, Output, Source};
+    use crate::registry;
+
+    /// Several hands may have read behind the place where one of them found the file to end.
+    #[test]
+    fn nothing_behind_an_early_end_gets_a_place() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (plain, packed) = (folder.path().join("plain"), folder.path().join("packed"));
+        std::fs::write(&plain, b"plain").expect("write");
+        let output = Output::Path { path: packed, replace: true };
+        let lanes = [Lane { input: Input::Path(plain), output, source: Source::Keep, care: Care::default() }];
+        let unfinished = Unfinished::default();
+        let stages = Compression {
+            lanes: &lanes,
+            one_output: false,
+            format: registry::formats()[0],
+            options: EncodeOptions::new(1, Layout::ParallelUnits),
+            tells_origin: Tells::default(),
+            keep_up: None,
+            unfinished: &unfinished,
+            on_close: &|_, _| {},
+        };
+        let placed = |chunks: &[(u64, u64)]| {
+            let OpenLane { sink, .. } = stages.open(0).expect("open");
+            for &(plain_bytes, missing_bytes) in chunks {
+                let mut chunk = CompressChunk { plain_bytes, missing_bytes, ..CompressChunk::default() };
+                chunk.packed.append(b"unit");
+                stages.place(&sink, &mut chunk).expect("a place");
+            }
+            let fold = sink.fold.into_inner().expect("no panic");
+            (fold.offset, fold.totals.bytes_in, sink.ends_early.load(Ordering::Relaxed))
+        };
+        assert_eq!(placed(&[(9, 0), (9, 0)]), (8, 18, false));
+        assert_eq!(placed(&[(9, 0), (5, 4), (9, 0), (0, 9)]), (8, 14, true));
+        assert_eq!(placed(&[(9, 0), (0, 9), (9, 0)]), (4, 9, true));
+        assert_eq!(placed(&[(0, 9), (9, 0)]), (4, 0, true), "an empty file is one empty unit");
     }
 }

@@ -2,11 +2,15 @@
 //! decoded in the source's turn, and the workers check and write its pieces.
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
-use crate::admission::{AMONG_UNITS, Admission, AsItIs, BehindTheEnd, is_among_units};
+mod group;
+
+use crate::admission::{AMONG_UNITS, Admission, AsItIs, BehindTheEnd, Oddities, is_among_units};
 use crate::byte_buffer::ByteBuffer;
 use crate::ends::{InputEnd, OutputEnd, Spot, check_not_the_same, leave_stdin_at};
 use crate::error::{CodecError, Defect};
-use crate::format::{CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, StreamDecoder, UnitPlace};
+use crate::format::{
+    CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, Remark, StreamDecoder, UnitPlace,
+};
 use crate::in_series::{SeriesStart, decode_on};
 use crate::lane::{Lane, LaneOutcome, Totals};
 use crate::packed_reader::PackedReader;
@@ -15,6 +19,7 @@ use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, OpenLane, Pause, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
+use group::Group;
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,13 +79,6 @@ pub fn decompress(what: &Decompression<'_>, staffing: &Staffing, lease: &dyn Lea
 /// leaves the second-level cache before it is written. Chosen in docs/journal/0001-tamp-first-slice.md.
 pub const PIECE_BYTES: usize = 1 << 20;
 
-/// Bytes of small units (BGZF blocks) that are handed to a worker together, plain or packed: a block alone is too little
-/// work. Larger groups cost memory and divide less evenly.
-const GROUP_BYTES: u64 = 1 << 20;
-
-/// LIMIT: units in a group; a file of empty ones would otherwise be one group.
-const GROUP_UNITS: usize = 1024;
-
 /// Front end of a lane.
 pub struct DecompressSource {
     reader: PackedReader,
@@ -97,6 +95,7 @@ pub struct DecompressSource {
     admission: Admission,
     /// Bytes behind the last unit, which the lane ends without.
     left_unread: Option<CodecError>,
+    remark: Option<Remark>,
 }
 
 /// The format that the content told, and its cutter.
@@ -104,6 +103,12 @@ struct Found {
     facts: &'static Facts,
     format: &'static dyn Format,
     cutter: Box<dyn Cutter>,
+}
+
+impl Found {
+    fn new(format: &'static dyn Format, limits: &DecodeLimits) -> Self {
+        Self { facts: format.facts(), format, cutter: format.cutter(limits) }
+    }
 }
 
 /// A unit, for messages.
@@ -251,6 +256,7 @@ impl Stages for Decompression<'_> {
                 failed: None,
                 admission: self.admission,
                 left_unread: None,
+                remark: None,
             },
             sink: DecompressSink { output, input: input.file, wake: input.wake, fold: Mutex::default() },
         })
@@ -384,7 +390,7 @@ impl Stages for Decompression<'_> {
                 fold.confirmed = sink.output.written();
             }
             let bytes_in = position - source.from;
-            closed.left_unread = source.left_unread;
+            (closed.left_unread, closed.remark) = (source.left_unread, source.remark);
             if self.admission.behind_the_end == BehindTheEnd::Told
                 && let Err(garbage @ CodecError::TrailingGarbage { .. }) = closed.outcome
             {
@@ -481,7 +487,7 @@ impl DecompressSource {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let mut group = Group { from: self.reader.position(), units: Vec::new(), plain_bytes: 0, packed_bytes: 0 };
+        let mut group = Group::begin(self.reader.position());
         while !self.ended && self.streaming.is_none() && group.has_room(&self.reader) {
             let next = match self.look(limits) {
                 Ok(next) => next,
@@ -493,10 +499,12 @@ impl DecompressSource {
             };
             match next {
                 Next::Unit(place) => {
-                    if !group.takes(&place, limits) {
+                    let format = self.found.as_ref().map(|found| found.format);
+                    if !group.takes(&place, format, limits) {
                         self.seen = Some(next);
                         break;
                     }
+                    group.format = format;
                     self.take_unit(&place, limits, chunk, &mut group)?;
                 }
                 Next::Check { bytes, claim } if group.units.is_empty() => {
@@ -506,11 +514,11 @@ impl DecompressSource {
                 }
                 Next::Stream(decoder) => self.streaming = Some((decoder, self.number())),
                 // Padding between units would tear a group's bytes apart: what is gathered goes first.
-                Next::Padding { bytes } if group.units.is_empty() => {
+                Next::Padding { bytes } | Next::Zeros { bytes } if group.units.is_empty() => {
                     self.skip(bytes)?;
                     group.from = self.reader.position();
                 }
-                Next::Padding { .. } | Next::Check { .. } => {
+                Next::Padding { .. } | Next::Zeros { .. } | Next::Check { .. } => {
                     self.seen = Some(next);
                     break;
                 }
@@ -519,8 +527,7 @@ impl DecompressSource {
         }
         if !group.units.is_empty() {
             let to_fetch = self.reader.regular_file().map(|file| (Arc::clone(file), group.from));
-            let format = self.found.as_ref().map(|found| found.format);
-            chunk.content = Content::Units { format, to_fetch, units: group.units };
+            chunk.content = Content::Units { format: group.format, to_fetch, units: group.units };
             return Ok(true);
         }
         self.piece(chunk, turn)
@@ -532,30 +539,66 @@ impl DecompressSource {
             return Ok(next);
         }
         if self.found.is_none() {
-            let Some(format) = self.admission.format(&mut self.reader)? else {
-                let is_over = self.reader.is_at_end().map_err(|cause| CodecError::Read { offset: 0, cause })?;
-                self.units += u64::from(!is_over);
-                return Ok(if is_over { Next::End } else { Next::Stream(Box::new(AsItIs)) });
-            };
-            self.found = Some(Found { facts: format.facts(), format, cutter: format.cutter(limits) });
+            let Some(format) = self.admission.format(&mut self.reader)? else { return self.rest_as_it_is() };
+            self.found = Some(Found::new(format, limits));
         }
-        let found = self.found.as_mut().expect("found above");
+        let mut outcome = self.look_in_format();
+        if matches!(outcome, Err(CutError::Garbage))
+            && let Some(format) = self.admission.next_format(&mut self.reader)
+        {
+            self.found = Some(Found::new(format, limits));
+            outcome = self.look_in_format();
+        }
+        let passes_on = self.admission.behind_the_end == BehindTheEnd::PassedOn;
+        match outcome {
+            Ok(Next::Zeros { .. }) | Err(CutError::Garbage) if passes_on => self.rest_as_it_is(),
+            Err(CutError::Garbage) => self.behind_the_end(),
+            other => other.map_err(|error| self.number().at(error, &self.reader)),
+        }
+    }
+
+    /// Asks the cutter of the format found.
+    fn look_in_format(&mut self) -> Result<Next, CutError> {
+        let found = self.found.as_mut().expect("a format is found before its cutter is asked");
         let outcome = found.cutter.next(&mut self.reader);
-        let (format, unit_name) = (found.format, found.facts.unit_name);
         if matches!(outcome, Ok(Next::Unit(_) | Next::Stream(_)) | Err(CutError::Defect(_))) {
             self.units += 1;
         }
-        match outcome {
-            Err(CutError::Garbage) if self.admission.behind_the_end == BehindTheEnd::Told && self.units > 0 => {
-                if is_among_units(format, &mut self.reader)? {
+        match (found.cutter.remark(), self.admission.oddities) {
+            (Some(remark), Oddities::Refused) => {
+                self.units +=
+                    u64::from(!matches!(outcome, Ok(Next::Unit(_) | Next::Stream(_)) | Err(CutError::Defect(_))));
+                return Err(remark.defect().into());
+            }
+            (Some(remark), Oddities::Told) => self.remark = Some(remark),
+            (_, Oddities::Ignored) | (None, _) => {}
+        }
+        outcome
+    }
+
+    /// All that is left is no packed data, and is wanted.
+    fn rest_as_it_is(&mut self) -> Result<Next, CodecError> {
+        let offset = self.reader.position();
+        let is_over = self.reader.is_at_end().map_err(|cause| CodecError::Read { offset, cause })?;
+        self.units += u64::from(!is_over);
+        Ok(if is_over { Next::End } else { Next::Stream(Box::new(AsItIs)) })
+    }
+
+    /// Something that is no unit stands behind the last one.
+    fn behind_the_end(&mut self) -> Result<Next, CodecError> {
+        let found = self.found.as_ref().expect("the units before have a format");
+        let Facts { name, unit_name, .. } = *found.facts;
+        match self.admission.behind_the_end {
+            BehindTheEnd::Told if self.units > 0 => {
+                if is_among_units(found.format, &mut self.reader)? {
                     self.units += 1;
                     return Err(self.number().at(CutError::Defect(AMONG_UNITS), &self.reader));
                 }
                 self.left_unread = Some(self.garbage(unit_name));
                 Ok(Next::End)
             }
-            Err(CutError::Garbage) => Err(self.garbage(unit_name)),
-            other => other.map_err(|error| self.number().at(error, &self.reader)),
+            BehindTheEnd::LeftBehind(format) if format == name && self.units > 0 => Ok(Next::End),
+            _ => Err(self.garbage(unit_name)),
         }
     }
 
@@ -640,32 +683,5 @@ impl DecompressSource {
         }
         chunk.content = Content::Piece { unit, filled, check };
         Ok(true)
-    }
-}
-
-/// Neighbouring units that go to a worker together.
-struct Group {
-    from: u64,
-    units: Vec<GroupedUnit>,
-    plain_bytes: u64,
-    packed_bytes: u64,
-}
-
-impl Group {
-    /// Whether another unit may be looked for. A pipe that has nothing at hand is not waited for with units gathered.
-    fn has_room(&self, reader: &PackedReader) -> bool {
-        let is_full =
-            self.plain_bytes >= GROUP_BYTES || self.packed_bytes >= GROUP_BYTES || self.units.len() >= GROUP_UNITS;
-        self.units.is_empty() || !(is_full || reader.would_wait())
-    }
-
-    /// Whether one more unit belongs into it.
-    fn takes(&self, place: &UnitPlace, limits: &DecodeLimits) -> bool {
-        let plain_bytes = place.plain.bound().unwrap_or(limits.unit_plain_bytes);
-        self.units.last().is_none_or(|last| {
-            last.is_checked_later == place.is_checked_later
-                && self.plain_bytes + plain_bytes <= GROUP_BYTES
-                && self.packed_bytes + place.packed_bytes <= GROUP_BYTES
-        })
     }
 }

@@ -1,6 +1,7 @@
 //! Everything that can go wrong between an input and its output, with offset and cause.
 //! Texts are fragments that read after `could not compress 'x':`; the name and the operation are the caller's to add.
 
+use crate::format::Remark;
 use crate::formats::gzip::kernel::InflateError;
 use crate::formats::xz::kernel::Lzma2Error;
 use crate::registry;
@@ -242,6 +243,18 @@ pub enum Defect {
     /// The frame was made with a dictionary.
     #[error("it needs dictionary {0}")]
     Dictionary(u32),
+}
+
+impl Remark {
+    /// What is wrong, where it is not put up with.
+    pub(crate) fn defect(self) -> Defect {
+        Defect::Header(match self {
+            Self::UnknownCheck => "its check is of a type that is not known here",
+            Self::UnknownFlags(_) => "its header has flags that are not known here",
+            Self::TimeOutOfRange => "its time is out of range",
+            Self::EndsEarly => "it ends before its size",
+        })
+    }
 }
 
 impl Defect {

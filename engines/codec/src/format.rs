@@ -54,6 +54,8 @@ pub struct EncodeOptions {
     pub window_log: Option<u32>,
     /// The farthest that matches may reach, where the format has a choice of any (xz): less than the level's own takes less memory.
     pub reach_bytes: Option<u32>,
+    /// Whether units leave out which dictionary they need (zst).
+    pub hides_dictionary: bool,
     /// Threads that a library may start by itself, where one unit is all there is ([`Layout::SingleUnit`]).
     pub library_threads: u32,
 }
@@ -70,6 +72,7 @@ impl EncodeOptions {
             dictionary: None,
             window_log: None,
             reach_bytes: None,
+            hides_dictionary: false,
             library_threads: 1,
         }
     }
@@ -125,6 +128,10 @@ pub trait Format: Send + Sync {
     /// Whether a unit as we write it begins anywhere in these bytes. Files of many units need the question: one whose first
     /// bytes are damaged looks like garbage behind the last, but for the units that follow it.
     fn begins_in(&self, _bytes: &[u8]) -> bool {
+        false
+    }
+    /// Whether frames for somebody else may stand between its units.
+    fn skips_frames(&self) -> bool {
         false
     }
     /// Whether it is written here, or only read.
@@ -247,6 +254,38 @@ pub trait Cutter: Send {
     fn skipped(&self) -> u64 {
         0
     }
+    /// What is odd about what was met so far, where it can be decoded all the same.
+    fn remark(&self) -> Option<Remark> {
+        None
+    }
+    /// What the headers of the unit before tell, for lists.
+    fn detail(&self) -> Detail {
+        Detail::default()
+    }
+}
+
+/// Something odd about a file that can be worked on all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// Its units carry a check that is not known here, and so are not verified.
+    UnknownCheck,
+    /// Its header has flags that are not known here.
+    UnknownFlags(u8),
+    /// Its time has no place in the packed file.
+    TimeOutOfRange,
+    /// It ended before the size that it tells.
+    EndsEarly,
+}
+
+/// What the headers of a unit tell besides lengths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Detail {
+    /// How far back its data may refer.
+    pub window_bytes: u64,
+    /// The dictionary that it needs; 0 where none is told.
+    pub dictionary: u32,
+    /// The check behind it, as it is stored.
+    pub checksum: Option<[u8; 4]>,
 }
 
 /// What stands at the reader's position.
@@ -257,6 +296,11 @@ pub enum Next {
     Stream(Box<dyn StreamDecoder>),
     /// Bytes that carry no data: skippable frames, padding.
     Padding {
+        /// How many.
+        bytes: u64,
+    },
+    /// Zero bytes up to the end of the input, as tapes have them.
+    Zeros {
         /// How many.
         bytes: u64,
     },

@@ -4,6 +4,7 @@ pub mod bzip2;
 pub mod compress;
 pub mod gzip;
 pub mod lz4;
+pub mod lzip;
 pub mod lzma;
 pub(crate) mod skippable;
 pub mod xz;

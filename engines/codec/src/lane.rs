@@ -2,6 +2,7 @@
 
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
+use crate::format::Remark;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -113,6 +114,8 @@ pub struct LaneOutcome {
     pub kept_bytes: Option<u64>,
     /// Bytes behind the last unit that were left unread, where [`BehindTheEnd::Told`](crate::admission::BehindTheEnd) allows it.
     pub left_unread: Option<CodecError>,
+    /// Something odd about the input, which was worked on all the same.
+    pub remark: Option<Remark>,
     /// Whether it is complete.
     pub outcome: Result<(), CodecError>,
 }
@@ -120,7 +123,14 @@ pub struct LaneOutcome {
 impl LaneOutcome {
     /// Of a lane of which nothing else is known yet.
     pub(crate) fn new(outcome: Result<(), CodecError>) -> Self {
-        Self { totals: Totals::default(), not_carried: Vec::new(), kept_bytes: None, left_unread: None, outcome }
+        Self {
+            totals: Totals::default(),
+            not_carried: Vec::new(),
+            kept_bytes: None,
+            left_unread: None,
+            remark: None,
+            outcome,
+        }
     }
 }
 

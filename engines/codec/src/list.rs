@@ -2,8 +2,8 @@
 //! Decodes nothing; where a unit does not tell its size the survey says so, and the caller may decode to find out.
 
 use crate::ends::InputEnd;
-use crate::error::{CodecError, Defect};
-use crate::format::{CutError, DecodeLimits, Next, PlainSize};
+use crate::error::{CodecError, Defect, Unrecognised};
+use crate::format::{CutError, DecodeLimits, Detail, Next, PlainSize};
 use crate::lane::Input;
 use crate::packed_reader::PackedReader;
 use crate::registry;
@@ -29,6 +29,8 @@ pub struct Survey {
     pub largest_unit_bytes: u64,
     /// Whether only decoding finds the end of a unit.
     pub is_streamed: bool,
+    /// What the headers of the last unit tell.
+    pub detail: Detail,
 }
 
 impl Survey {
@@ -39,17 +41,24 @@ impl Survey {
     }
 }
 
-/// Surveys one input.
-pub fn survey(input: &Input) -> Result<Survey, CodecError> {
+/// Surveys one input, in one of the formats called `names`; of none called means in any.
+pub fn survey(input: &Input, names: &[&str]) -> Result<Survey, CodecError> {
     let end = InputEnd::open(input)?;
     let extent = end.extent.ok_or(CodecError::NotAFile)?;
-    survey_reader(&mut PackedReader::file(Arc::clone(&end.file), extent.from))
+    survey_among(&mut PackedReader::file(Arc::clone(&end.file), extent.from), names)
 }
 
 /// Surveys what a reader gives, from its position to its end or to the first unit that does not tell its length.
 pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
+    survey_among(reader, &[])
+}
+
+fn survey_among(reader: &mut PackedReader, names: &[&str]) -> Result<Survey, CodecError> {
     let read_error = |offset| move |cause| CodecError::Read { offset, cause };
-    let format = registry::recognise(reader)?;
+    let format = registry::recognise_among(reader, names)?;
+    if !registry::is_among(format, names) {
+        return Err(CodecError::NotRecognised(Unrecognised::Foreign));
+    }
     let facts = format.facts();
     // No limit: nothing is held, only headers are looked at.
     let limits = DecodeLimits {
@@ -71,6 +80,7 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
         skipped: 0,
         largest_unit_bytes: 0,
         is_streamed: false,
+        detail: Detail::default(),
     };
     loop {
         let offset = reader.position();
@@ -85,7 +95,7 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
                 survey.plain_bytes = survey.plain_bytes.zip(known).map(|(sum, plain)| sum.saturating_add(plain));
                 place.packed_bytes
             }
-            Ok(Next::Padding { bytes } | Next::Check { bytes, .. }) => bytes,
+            Ok(Next::Padding { bytes } | Next::Zeros { bytes } | Next::Check { bytes, .. }) => bytes,
             Ok(Next::Stream(_)) => {
                 survey.plain_bytes = None;
                 survey.is_streamed = true;
@@ -106,6 +116,7 @@ pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
     }
     survey.packed_bytes = reader.position();
     survey.skipped = cutter.skipped();
+    survey.detail = cutter.detail();
     survey.check = cutter.check().unwrap_or(facts.check);
     Ok(survey)
 }

@@ -127,11 +127,19 @@ impl PackedReader {
     /// Moves on by `count` bytes; a file is not read for it, a pipe is. Returns how many there were: fewer at the end.
     pub fn skip(&mut self, count: u64) -> io::Result<u64> {
         if let (Backing::File { file }, true) = (&self.backing, count > self.buffered() as u64) {
-            let left = file.metadata()?.len().saturating_sub(self.position);
+            let skipped = if is_there(file, self.position, count)? {
+                count
+            } else {
+                file.metadata()?
+                    .len()
+                    .max(self.position + self.buffered() as u64)
+                    .saturating_sub(self.position)
+                    .min(count - 1)
+            };
             self.buffer.clear();
             self.consumed = 0;
-            self.position += count.min(left);
-            return Ok(count.min(left));
+            self.position += skipped;
+            return Ok(skipped);
         }
         let mut skipped = 0;
         while skipped < count {
@@ -211,6 +219,14 @@ impl PackedReader {
     }
 }
 
+/// Whether the last of `count` bytes from `position` on is there.
+/// LIE: files of the kernel, and of some file systems in user space, tell other sizes than they have.
+fn is_there(file: &File, position: u64, count: u64) -> io::Result<bool> {
+    // LIMIT: offsets have 63 bits.
+    let last = position.checked_add(count - 1).filter(|&last| i64::try_from(last).is_ok());
+    last.map_or(Ok(false), |last| Ok(read_full_at(file, &mut [0; 1], last)? == 1))
+}
+
 /// One read from a pipe; nothing when the bell rang, as if the input had ended.
 pub(crate) fn read_stream(file: &File, wake: &Wake, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
@@ -259,5 +275,17 @@ mod tests {
             assert_eq!(reader.skip(9999).expect("read"), 500);
             assert!(reader.is_at_end().expect("read"));
         }
+    }
+
+    /// Files of /proc tell no size.
+    #[test]
+    fn what_is_there_is_skipped_whatever_the_size_says() {
+        let file = Arc::new(File::open("/proc/self/status").expect("Linux has it"));
+        assert_eq!(file.metadata().expect("it is open").len(), 0);
+        let mut reader = PackedReader::file(file, 0);
+        assert_eq!(reader.peek(4, 4).expect("read")[..4], *b"Name");
+        assert_eq!(reader.skip(100).expect("read"), 100);
+        assert!(!reader.is_at_end().expect("read"));
+        assert!(reader.skip(1 << 30).expect("read") < 1 << 30);
     }
 }

@@ -6,6 +6,7 @@ use crate::formats::bzip2::Bzip2;
 use crate::formats::compress::Compress;
 use crate::formats::gzip::Gzip;
 use crate::formats::lz4::Lz4;
+use crate::formats::lzip::Lzip;
 use crate::formats::lzma::Lzma;
 use crate::formats::skippable;
 use crate::formats::xz::Xz;
@@ -15,7 +16,7 @@ use crate::packed_reader::PackedReader;
 /// All formats; the first is the default.
 pub fn formats() -> &'static [&'static dyn Format] {
     // .lzma has no magic: everything else is asked first.
-    &[&Zstd, &Gzip, &Bzip2, &Lz4, &Xz, &Compress, &Lzma]
+    &[&Zstd, &Gzip, &Bzip2, &Lz4, &Xz, &Lzip, &Compress, &Lzma]
 }
 
 /// The format called `name`, or named after the tool of that name.
@@ -28,8 +29,19 @@ fn by_content(head: &[u8]) -> Option<&'static dyn Format> {
     formats().iter().copied().find(|format| format.recognises(head))
 }
 
+/// Whether `format` is one of those called `names`; of none called means of all.
+pub(crate) fn is_among(format: &dyn Format, names: &[&str]) -> bool {
+    names.is_empty() || names.contains(&format.facts().name)
+}
+
 /// The format of what `reader` gives. Two formats may begin with skippable frames: what stands behind those decides.
 pub fn recognise(reader: &mut PackedReader) -> Result<&'static dyn Format, CodecError> {
+    recognise_among(reader, &[])
+}
+
+/// The same, where a file of skippable frames alone is in one of the formats called `names`, if it can be.
+pub(crate) fn recognise_among(reader: &mut PackedReader, names: &[&str]) -> Result<&'static dyn Format, CodecError> {
+    let skips = || formats().iter().copied().find(|format| format.skips_frames() && is_among(*format, names));
     let mut distance = 0;
     let mut head = [0; HEAD_BYTES];
     loop {
@@ -44,8 +56,9 @@ pub fn recognise(reader: &mut PackedReader) -> Result<&'static dyn Format, Codec
                 distance += bytes;
             }
             // Nothing but skippable frames, or too many of them in a pipe.
-            Some(_) => return Ok(formats()[0]),
-            None if distance > 0 => return Ok(by_content(head).unwrap_or(formats()[0])),
+            Some(_) => return Ok(skips().unwrap_or(formats()[0])),
+            None if distance > 0 && head.is_empty() => return Ok(skips().unwrap_or(formats()[0])),
+            None if distance > 0 => return Ok(by_content(head).or_else(skips).unwrap_or(formats()[0])),
             None => return by_content(head).ok_or(CodecError::NotRecognised(Unrecognised::Foreign)),
         }
     }
@@ -172,7 +185,7 @@ mod tests {
             match cutter.next(&mut reader).expect("sound") {
                 Next::Unit(place) => return (packed.content().to_vec(), place.parameters),
                 Next::Padding { bytes } | Next::Check { bytes, .. } => reader.consume(bytes as usize),
-                Next::Stream(_) | Next::End => panic!("a unit is there"),
+                Next::Stream(_) | Next::Zeros { .. } | Next::End => panic!("a unit is there"),
             }
         }
     }

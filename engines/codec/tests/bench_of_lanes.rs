@@ -5,6 +5,7 @@ use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
 use codec::format::{DecodeLimits, EncodeOptions, Layout};
 use codec::lane::{Care, Input, Lane, LaneOutcome, Output, Source};
+use codec::origin::Tells;
 use codec::registry;
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::Slots;
@@ -52,7 +53,12 @@ impl Bench {
     }
 
     pub fn compress(&self, way: Way, hands: usize) -> Result<Vec<u8>, CodecError> {
-        run_compress(&[self.lane("plain", "packed")], way, hands)?;
+        self.compress_file("plain", way, hands)
+    }
+
+    /// A file of the folder's, or one with a whole path.
+    pub fn compress_file(&self, name: &str, way: Way, hands: usize) -> Result<Vec<u8>, CodecError> {
+        run_compress(&[self.lane(name, "packed")], way, hands)?;
         Ok(std::fs::read(self.path("packed")).expect("the output is there"))
     }
 
@@ -138,9 +144,10 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
             dictionary: None,
             window_log: None,
             reach_bytes: None,
+            hides_dictionary: false,
             library_threads: hands as u32,
         },
-        tells_origin: false,
+        tells_origin: Tells::default(),
         unfinished: &unfinished,
         on_close: &on_close,
     };

@@ -48,7 +48,7 @@ fn first_unit(cutter: &mut dyn Cutter, file: &[u8]) -> Option<(Vec<u8>, UnitPlac
                 return Some((unit, place));
             }
             Next::Padding { bytes } | Next::Check { bytes, .. } => reader.consume(bytes as usize),
-            Next::Stream(_) | Next::End => return None,
+            Next::Stream(_) | Next::Zeros { .. } | Next::Zeros { .. } | Next::End => return None,
         }
     }
 }

@@ -8,6 +8,7 @@ use bench_of_lanes::{Bench, Way, foreign_gzip, foreign_zstd};
 use codec::error::{CodecError, Defect};
 use codec::format::Layout;
 use proptest::prelude::*;
+use std::path::Path;
 
 /// Sizes around every border: empty, one byte, a chunk, one more and one less.
 fn sizes(chunk: usize) -> Vec<usize> {
@@ -205,5 +206,74 @@ proptest! {
         let plains: Vec<Vec<u8>> = sizes.iter().map(|&size| testkit::data::mixed(size, size as u64)).collect();
         let back = Bench::through_one_output(&plains, Way { format: "gz", level: 1, layout: Layout::ParallelUnits }, hands);
         prop_assert!(back == plains.concat());
+    }
+}
+
+/// sysfs tells a page as the size of each of its files, and none of them holds so much.
+#[test]
+fn a_file_that_holds_less_than_its_size_is_packed_as_far_as_it_goes() {
+    const FILE: &str = "/sys/class/net/lo/mtu";
+    if !Path::new(FILE).exists() {
+        return testkit::program::left_out("there is no sysfs");
+    }
+    let plain = std::fs::read(FILE).expect("it can be read");
+    let bench = Bench::new(b"");
+    let layouts = [Layout::ParallelUnits, Layout::SingleUnit];
+    let ways = ["gz", "zst", "bz2", "lz4", "xz", "lzma"].into_iter().flat_map(|format| {
+        let other = if format == "gz" { Layout::Bgzf } else { Layout::SingleUnit };
+        let layouts = if matches!(format, "gz" | "zst") { vec![layouts[0], other] } else { vec![layouts[0]] };
+        layouts.into_iter().map(move |layout| Way { format, level: 1, layout })
+    });
+    for way in ways {
+        for hands in [1, 2] {
+            let packed = bench.compress_file(FILE, way, hands).expect("compress");
+            assert!(bench.decompress(&packed, hands).expect("decompress") == plain, "{way:?} on {hands}");
+        }
+    }
+}
+
+/// A .Z file of codes of nine bits.
+fn z_file(flags: u8, codes: &[u16]) -> Vec<u8> {
+    let mut packed = vec![0x1f, 0x9d, flags];
+    let (mut held, mut bits) = (0_u32, 0);
+    for &code in codes {
+        held |= u32::from(code) << bits;
+        bits += 9;
+        while bits >= 8 {
+            packed.push(held as u8);
+            (held, bits) = (held >> 8, bits - 8);
+        }
+    }
+    packed.push(held as u8);
+    packed
+}
+
+/// What gzip 1.12 and compress 4.2.4 make of them.
+#[test]
+fn headers_and_codes_of_z_files_mean_what_they_mean_to_gzip_and_compress() {
+    let bench = Bench::new(b"");
+    let decoded = |flags, codes: &[u16], hands| bench.decompress(&z_file(flags, codes), hands).ok();
+    for hands in [1, 2] {
+        for bits in 0..32 {
+            for block_mode in [0, 0x80] {
+                let right = (bits <= 16).then(|| b"abc".to_vec());
+                assert_eq!(decoded(block_mode | bits, &[97, 98, 99], hands), right, "{bits} bits, {block_mode}");
+            }
+        }
+        for (flags, codes, right) in [
+            (0x8c, &[256, 97, 98][..], None),
+            (0x0c, &[97, 256, 98], Some(&b"aaab"[..])),
+            (0x8c, &[97, 257, 98], Some(b"aaab")),
+            (0x8c, &[97, 258, 98], None),
+            (0x88, &[97, 257, 98], Some(b"aaab")),
+            (0x08, &[97, 256, 98], Some(b"aaab")),
+            (0x88, &[97, 257, 257], None),
+        ] {
+            assert_eq!(decoded(flags, codes, hands).as_deref(), right, "{flags:x} {codes:?}");
+        }
+        // From the 513th string on codes have ten bits, whatever the header says: these have nine.
+        let codes: Vec<u16> = (0..2000).map(|at| 97 + at % 26).collect();
+        assert_eq!(decoded(0x89, &codes, hands), None);
+        assert_eq!(decoded(0x09, &codes, hands), None);
     }
 }

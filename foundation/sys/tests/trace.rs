@@ -16,6 +16,7 @@ fn a_traced_program_tells_its_calls_and_its_end() {
                 Event::Begun => begun += 1,
                 Event::Entered { .. } => entered += 1,
                 Event::Left { .. } => left += 1,
+                Event::Became { former } => panic!("one thread a process: {former} became {thread}"),
                 Event::Ended(how) => {
                     ends.push((thread, how));
                     if thread == child.id() {

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::with_causes;
 use crate::tamp::manners::{Codes, Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
-use codec::admission::{Admission, BehindTheEnd};
+use codec::admission::{Admission, BehindTheEnd, Oddities};
 use codec::error::{CodecError, Defect, Unrecognised};
 use codec::lane::Totals;
 use std::path::Path;
@@ -16,6 +16,7 @@ use terminal::Verbosity;
 pub(super) static FAMILY: Family = Family {
     table: &Table { options: OPTIONS, also: &[], digits: LEVELS, abbreviates: false },
     variables: &["BZIP2", "BZIP"],
+    allowed: None,
     begin,
     finish,
     complain,
@@ -25,6 +26,7 @@ pub(super) static FAMILY: Family = Family {
 pub(super) static LBZIP2: Family = Family {
     table: &Table { options: OPTIONS, also: OF_LBZIP2, digits: LEVELS, abbreviates: false },
     variables: &["LBZIP2", "BZIP2", "BZIP"],
+    allowed: None,
     begin: |wish| {
         begin(wish);
         manners(wish).voice = Some(voice_of_lbzip2);
@@ -88,6 +90,8 @@ fn begin(wish: &mut Wish) {
         admission: Admission {
             formats: &["bz2"],
             passes_on: false,
+            mixes: false,
+            oddities: Oddities::Refused,
             takes_empty: false,
             behind_the_end: BehindTheEnd::Told,
         },
@@ -163,6 +167,7 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
             let input = input_of(input, "(stdin)");
             Said::odd(0, format!("{name}: {input}: trailing garbage after EOF ignored"))
         }
+        Event::Odd { .. } | Event::End { .. } => Said::nothing(),
         Event::Done { input, totals, way, .. } => {
             let input = input_of(input, "(stdin)");
             let text = match way {
@@ -172,7 +177,6 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
             };
             Said::aloud(Verbosity::Verbose, text)
         }
-        Event::End { .. } => Said::nothing(),
         Event::TerminalOut => {
             let text = "I won't write compressed data to a terminal.";
             Said::wrong(1, format!("{name}: {text}\n{name}: For help, type: `{name} --help'."))
@@ -191,6 +195,7 @@ fn left_alone(path: &str, why: &LeftAlone) -> String {
         LeftAlone::Directory => format!("Input file {path} is a directory."),
         LeftAlone::NotAFile | LeftAlone::SymbolicLink => format!("Input file {path} is not a normal file."),
         LeftAlone::SpecialMode(_) => format!("Input file {path} has a mode that would be lost."),
+        LeftAlone::AboveMirror { folder, .. } => format!("Input file {path} has no place in {}.", name_of(folder)),
         LeftAlone::OtherNames(others) => {
             let plural = if *others == 1 { "" } else { "s" };
             format!("Input file {path} has {others} other link{plural}.")
@@ -263,7 +268,7 @@ fn voice_of_lbzip2(_manners: &Manners, event: &Event<'_>) -> Said {
             let input = input_of(input, "stdin");
             Said::aloud(Verbosity::Verbose, format!("lbzip2: \"{input}\": {}", ratio(totals)))
         }
-        Event::LeftUnread { .. } | Event::Done { .. } | Event::End { .. } => Said::nothing(),
+        Event::LeftUnread { .. } | Event::Odd { .. } | Event::Done { .. } | Event::End { .. } => Said::nothing(),
         Event::TerminalOut => Said::wrong(1, "lbzip2: won't write compressed data to a terminal".to_owned()),
         Event::TerminalIn => Said::wrong(1, "lbzip2: won't read compressed data from a terminal".to_owned()),
     }
@@ -276,6 +281,7 @@ fn skipped(_path: &Path, why: &LeftAlone) -> String {
         LeftAlone::Directory | LeftAlone::NotAFile | LeftAlone::SymbolicLink => "not a regular file".to_owned(),
         LeftAlone::OtherNames(_) => "more than one links".to_owned(),
         LeftAlone::SpecialMode(_) => "a mode that would be lost".to_owned(),
+        LeftAlone::AboveMirror { folder, .. } => format!("no place in \"{}\"", name_of(folder)),
         LeftAlone::SameOutput { other } => format!("the same output as \"{}\"", name_of(other)),
         LeftAlone::Unreadable(error) => error.clone(),
     }

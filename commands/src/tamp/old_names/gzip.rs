@@ -1,22 +1,25 @@
 //! gzip, gunzip, zcat: GNU gzip's options, words and exit codes (1 an error, 2 a warning); sources are removed.
 //! Its manual is the specification; pigz has a file of its own.
 
-use super::options::{Digits, Table, accepted, accepted_value, flag, refused, value};
+use super::options::{Allowed, Digits, Table, accepted, accepted_value, flag, refused, value};
 use super::{Family, Shows, Wish, in_getopt_words, input_of, kernel_words, manners, name_of, output_of};
 use crate::context::Context;
 use crate::failure::with_causes;
 use crate::tamp::list::Row;
 use crate::tamp::manners::{Codes, Event, Manners, Refused, Said, Way};
 use crate::tamp::names::{LeftAlone, SpecialMode};
-use codec::admission::{Admission, BehindTheEnd};
+use codec::admission::{Admission, BehindTheEnd, Oddities};
 use codec::error::{CodecError, Defect, Unrecognised};
+use codec::format::Remark;
 use codec::lane::Totals;
+use codec::origin::Tells;
 use std::path::Path;
 use terminal::{Verbosity, printable};
 
 pub(super) static FAMILY: Family = Family {
     table: &TABLE,
     variables: &["GZIP"],
+    allowed: Some(ALLOWED),
     begin,
     finish,
     complain: |_, complaint| {
@@ -25,6 +28,9 @@ pub(super) static FAMILY: Family = Family {
     },
     help: HELP,
 };
+
+/// What may stand in `GZIP`, besides levels.
+const ALLOWED: Allowed = Allowed { variable: "GZIP", options: &["best", "fast", "n", "N", "q", "rsyncable", "v"] };
 
 const HELP: &str = "
   -c             write to standard output, keep the files
@@ -50,10 +56,10 @@ const TABLE: Table = Table {
         flag("k keep", |wish| wish.keep = Some(true)),
         flag("l list", |wish| wish.goes(true, false, true)),
         flag("L license", |wish| wish.shows = Some(Shows::Licence)),
-        accepted("m no-time"),
-        flag("M time", |wish| wish.origin = Some(true)),
-        flag("n no-name", |wish| wish.origin = Some(false)),
-        flag("N name", |wish| wish.origin = Some(true)),
+        flag("m no-time", |wish| wish.time = Some(false)),
+        flag("M time", |wish| (wish.origin, wish.time) = (Some(true), Some(true))),
+        flag("n no-name", |wish| (wish.origin, wish.time) = (Some(false), Some(false))),
+        flag("N name", |wish| (wish.origin, wish.time) = (Some(true), Some(true))),
         flag("q quiet silent", |wish| (wish.args.quiet, wish.args.verbose) = (1, 0)),
         flag("r recursive", |wish| wish.args.recursive = true),
         flag("rsyncable", |wish| wish.args.rsyncable = true),
@@ -92,13 +98,15 @@ fn begin(wish: &mut Wish) {
         admission: Admission {
             formats: &["gz", "Z"],
             passes_on: false,
+            mixes: true,
+            oddities: Oddities::Told,
             takes_empty: false,
             behind_the_end: BehindTheEnd::Told,
         },
         endings: ENDINGS,
         endings_in_any_case: true,
         packed_endings: Some(&[".gz", ".tgz", ".taz", "-gz", ".z", "-z", "_z"]),
-        tried_endings: &[".gz", ".Z", ".z", "-z", "_z"],
+        tried_endings: &["", ".gz", ".Z", ".z", "-z", "_z"],
         lists: Some(list),
         shows_progress: false,
         codes: Codes::with_warning(2),
@@ -112,13 +120,17 @@ pub(super) fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> 
     wish.settle_sources(false);
     let (force, to_stdout) = (wish.args.force, wish.args.stdout);
     let unpacks = wish.unpacks();
-    let origin = wish.origin;
+    let (origin, time) = (wish.origin, wish.time);
     let refuses_links = !force && wish.replaces_files();
     let manners = manners(wish);
-    manners.tells_origin = !unpacks && origin.unwrap_or(true);
+    let tells = !unpacks && origin.unwrap_or(true);
+    manners.tells_origin = Tells { name: tells, time: !unpacks && time.unwrap_or(tells) };
     manners.restores_origin = unpacks && origin.unwrap_or(false);
     // COMPAT: with -f and -c gzip and pigz are cat for what they do not know.
     manners.admission.passes_on = force && to_stdout && unpacks;
+    if manners.admission.passes_on {
+        manners.admission.behind_the_end = BehindTheEnd::PassedOn;
+    }
     manners.refuses = Refused { symbolic: refuses_links, hard: refuses_links, special_modes: refuses_links };
     Ok(())
 }
@@ -132,6 +144,7 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
             let input = input_of(input, "stdin");
             Said::odd(2, format!("{name}: {input}: decompression OK, trailing garbage ignored"))
         }
+        Event::Odd { input, remark } => odd(name, &input_of(input, "stdin"), *remark),
         Event::Done { input, output, totals, keeps, way, .. } => {
             let input = input_of(input, "stdin");
             let text = match (way, keeps, output_of(output, "stdout")) {
@@ -161,6 +174,18 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
     }
 }
 
+fn odd(name: &str, input: &str, remark: Remark) -> Said {
+    match remark {
+        Remark::TimeOutOfRange => {
+            Said::odd(2, format!("{name}: {input}: warning: file timestamp out of range for gzip format"))
+        }
+        Remark::UnknownFlags(flags) => Said::odd(2, format!("{name}: {input}: warning, unknown flags 0x{flags:x}")),
+        // COMPAT: told, and no reason to end with anything but 0.
+        Remark::EndsEarly => Said::odd(0, format!("{name}: {input}: file size changed while zipping")),
+        Remark::UnknownCheck => Said::nothing(),
+    }
+}
+
 fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
     let path = name_of(path);
     match why {
@@ -172,6 +197,9 @@ fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
         LeftAlone::NotAFile => Said::odd(2, format!("{name}: {path} is not a directory or a regular file - ignored")),
         LeftAlone::SameOutput { other } => {
             Said::wrong(2, format!("{name}: {path}: {} gets the same name; ignored", name_of(other)))
+        }
+        LeftAlone::AboveMirror { folder, .. } => {
+            Said::wrong(1, format!("{name}: {path}: no place in {}", name_of(folder)))
         }
         LeftAlone::Unreadable(error) => Said::wrong(1, format!("{name}: {path}: {error}")),
         LeftAlone::SymbolicLink => Said::wrong(1, format!("{name}: {path}: Too many levels of symbolic links")),
@@ -219,7 +247,7 @@ fn damage(defect: &Defect) -> String {
 const FRAMING_BYTES: u64 = 18;
 
 /// gzip's own layout, which scripts cut into fields.
-fn list(rows: &[Row]) -> String {
+fn list(rows: &[Row], _asked: usize) -> String {
     if rows.is_empty() {
         return String::new();
     }

@@ -7,14 +7,15 @@ use crate::context::Context;
 use crate::failure::with_causes;
 use crate::tamp::manners::{Event, Manners, Said, Way};
 use crate::tamp::names::LeftAlone;
-use codec::admission::{Admission, BehindTheEnd};
+use codec::admission::{Admission, BehindTheEnd, Oddities};
 use codec::error::{CodecError, Defect, Unrecognised};
 use codec::lane::Output;
 use std::ffi::OsStr;
 use std::path::Path;
 use terminal::Verbosity;
 
-pub(super) static FAMILY: Family = Family { table: &TABLE, variables: &[], begin, finish, complain, help: HELP };
+pub(super) static FAMILY: Family =
+    Family { table: &TABLE, variables: &[], allowed: None, begin, finish, complain, help: HELP };
 
 const HELP: &str = "
   lz4 INPUT [OUTPUT]: the second name is the output; -m takes all names as inputs
@@ -31,7 +32,9 @@ const HELP: &str = "
 
 const TABLE: Table = Table {
     options: &[
-        flag("c stdout to-stdout", |wish| wish.args.stdout = true),
+        // COMPAT: the letter alone lets -f pass on what is not lz4.
+        flag("c", |wish| (wish.args.stdout, wish.passes_on) = (true, Some(true))),
+        flag("stdout to-stdout", |wish| wish.args.stdout = true),
         flag("d decompress uncompress", |wish| wish.goes(true, false, false)),
         flag("z compress", |wish| wish.goes(false, false, false)),
         flag("t test", |wish| wish.goes(true, true, false)),
@@ -51,6 +54,7 @@ const TABLE: Table = Table {
         Opt { names: "T threads", takes: Takes::Run(is_of_number), does: Does::Take(hands) },
         Opt { names: "B", takes: Takes::Run(is_of_block), does: Does::Take(block) },
         Opt { names: "D", takes: Takes::NextWord, does: Does::Refuse(NO_DICTIONARY) },
+        accepted("no-crc"),
         accepted("no-frame-crc"),
         accepted("frame-crc"),
         accepted("content-size"),
@@ -96,6 +100,8 @@ fn begin(wish: &mut Wish) {
         admission: Admission {
             formats: &["lz4"],
             passes_on: false,
+            mixes: false,
+            oddities: Oddities::Refused,
             takes_empty: true,
             behind_the_end: BehindTheEnd::Told,
         },
@@ -115,7 +121,7 @@ fn finish(wish: &mut Wish, context: &Context) -> Result<(), String> {
         place_one(wish, context)?;
     }
     wish.settle_sources(true);
-    let passes_on = wish.args.force && wish.args.stdout && wish.unpacks();
+    let passes_on = wish.args.force && wish.passes_on == Some(true) && wish.unpacks() && !wish.args.test;
     manners(wish).admission.passes_on = passes_on;
     Ok(())
 }
@@ -201,7 +207,7 @@ fn said(event: &Event<'_>) -> Said {
             let at = if let CodecError::TrailingGarbage { offset, .. } = error { *offset } else { 0 };
             Said::wrong(1, format!("Stream followed by undecodable data at position {at} "))
         }
-        Event::Done { .. } | Event::End { .. } => Said::nothing(),
+        Event::Odd { .. } | Event::Done { .. } | Event::End { .. } => Said::nothing(),
         Event::TerminalOut => Said::wrong(1, "refusing to write to console without -c".to_owned()),
         Event::TerminalIn => Said::wrong(1, "refusing to read from a console".to_owned()),
     }
@@ -214,6 +220,7 @@ fn left_alone(path: &str, why: &LeftAlone) -> String {
         LeftAlone::Directory => format!("{path} is a directory "),
         LeftAlone::NotAFile => format!("{path} is not a regular file "),
         LeftAlone::SpecialMode(_) => format!("{path} has a mode that would be lost "),
+        LeftAlone::AboveMirror { folder, .. } => format!("{path} has no place in {} ", name_of(folder)),
         LeftAlone::SymbolicLink | LeftAlone::OtherNames(_) => format!("{path} is a link "),
         LeftAlone::SameOutput { other } => format!("{path}: {} gets the same name ", name_of(other)),
         LeftAlone::Unreadable(error) => format!("{path}: {error} "),

@@ -30,6 +30,8 @@ pub enum Digits {
     Single(fn(u8) -> bool),
     /// All that stand together are one: `-19`.
     Number,
+    /// The same, where what has more than 32 bits is refused with these words.
+    Word(&'static str),
 }
 
 /// An option.
@@ -125,19 +127,41 @@ pub enum Complaint {
     Plain(String),
 }
 
-/// Reads `words` into `wish`.
-pub fn read(table: &Table, wish: &mut Wish, words: Vec<OsString>) -> Result<(), Complaint> {
+/// Options that may stand in an environment variable, and its name.
+#[derive(Clone, Copy)]
+pub struct Allowed {
+    /// The variable.
+    pub variable: &'static str,
+    /// One name of each.
+    pub options: &'static [&'static str],
+}
+
+impl Allowed {
+    fn forbids(self, typed: &str) -> Complaint {
+        Complaint::Plain(format!("{typed}: option not valid in {} environment variable", self.variable))
+    }
+
+    fn has(self, option: &Opt) -> bool {
+        self.options.iter().any(|name| option.has(OsStr::new(name)))
+    }
+}
+
+/// Reads `words` into `wish`; only what is `allowed`, where not everything is.
+pub fn read(table: &Table, wish: &mut Wish, words: Vec<OsString>, allowed: Option<Allowed>) -> Result<(), Complaint> {
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
         let bytes = word.as_bytes();
+        if let (b"--", Some(allowed)) = (bytes, allowed) {
+            return Err(allowed.forbids("--"));
+        }
         if bytes == b"--" {
             wish.args.files.extend(words.map(Into::into));
             return Ok(());
         }
         if let Some(long) = bytes.strip_prefix(b"--") {
-            read_long(table, wish, long, &mut words)?;
+            read_long(table, wish, long, &mut words, allowed)?;
         } else if bytes.len() > 1 && bytes[0] == b'-' {
-            read_cluster(table, wish, &bytes[1..], &mut words)?;
+            read_cluster(table, wish, &bytes[1..], &mut words, allowed)?;
         } else {
             wish.args.files.push(word.into());
         }
@@ -150,6 +174,7 @@ fn read_cluster(
     wish: &mut Wish,
     cluster: &[u8],
     words: &mut impl Iterator<Item = OsString>,
+    allowed: Option<Allowed>,
 ) -> Result<(), Complaint> {
     let mut at = 0;
     while at < cluster.len() {
@@ -177,6 +202,9 @@ fn read_cluster(
                 Some(OsStr::from_bytes(&rest[..run]).to_owned())
             }
         };
+        if let Some(allowed) = allowed.filter(|allowed| !allowed.has(option)) {
+            return Err(allowed.forbids(&typed));
+        }
         option.apply(wish, value.as_deref())?;
     }
     Ok(())
@@ -188,8 +216,11 @@ fn read_level(table: &Table, wish: &mut Wish, cluster: &[u8]) -> Result<usize, C
     let taken = match table.digits {
         Digits::Single(is_level) if is_level(cluster[0]) => 1,
         Digits::Single(_) => return Err(Complaint::Unknown(format!("-{}", char::from(cluster[0])))),
-        Digits::Number => digits,
+        Digits::Number | Digits::Word(_) => digits,
     };
+    if let (Digits::Word(words), None) = (table.digits, number32(&cluster[..taken])) {
+        return Err(Complaint::Plain(words.to_owned()));
+    }
     let level = cluster[..taken]
         .iter()
         .fold(0_i32, |level, digit| level.saturating_mul(10).saturating_add(i32::from(digit - b'0')));
@@ -202,6 +233,7 @@ fn read_long(
     wish: &mut Wish,
     typed: &[u8],
     words: &mut impl Iterator<Item = OsString>,
+    allowed: Option<Allowed>,
 ) -> Result<(), Complaint> {
     let (name, attached) = match typed.iter().position(|&letter| letter == b'=') {
         Some(at) => (&typed[..at], Some(OsStr::from_bytes(&typed[at + 1..]).to_owned())),
@@ -218,6 +250,10 @@ fn read_long(
             Some(words.next().ok_or_else(|| Complaint::NoValue(format!("--{name}")))?)
         }
     };
+    if let Some(allowed) = allowed.filter(|allowed| !allowed.has(option)) {
+        let whole = option.long_names().find(|long| long.starts_with(&name)).unwrap_or(&name);
+        return Err(allowed.forbids(&format!("--{whole}")));
+    }
     option.apply(wish, value.as_deref())
 }
 
@@ -258,6 +294,11 @@ impl Opt {
         }
         Ok(())
     }
+}
+
+/// Digits alone, where they fit into 32 bits.
+fn number32(digits: &[u8]) -> Option<u32> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// A whole number, with a binary unit where there is one: `4`, `64K`, `1MiB`.
@@ -311,7 +352,7 @@ mod tests {
 
     fn wish(line: &str) -> Result<Wish, Complaint> {
         let mut wish = Wish::new("gzip");
-        read(&TABLE, &mut wish, line.split(' ').map(OsString::from).collect())?;
+        read(&TABLE, &mut wish, line.split(' ').map(OsString::from).collect(), None)?;
         Ok(wish)
     }
 

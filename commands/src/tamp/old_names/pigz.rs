@@ -8,7 +8,7 @@ use crate::failure::with_causes;
 use crate::tamp::list::Row;
 use crate::tamp::manners::{Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
-use codec::admission::{Admission, BehindTheEnd};
+use codec::admission::{Admission, BehindTheEnd, Oddities};
 use codec::error::{CodecError, Defect, Unrecognised};
 use std::ffi::OsStr;
 use terminal::Verbosity;
@@ -16,6 +16,7 @@ use terminal::Verbosity;
 pub(super) static FAMILY: Family = Family {
     table: &TABLE,
     variables: &["GZIP", "PIGZ"],
+    allowed: None,
     begin,
     finish,
     complain: |wish, complaint| {
@@ -95,7 +96,7 @@ const TABLE: Table = Table {
 };
 
 /// pigz's own layout.
-fn list(rows: &[Row]) -> String {
+fn list(rows: &[Row], _asked: usize) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -123,6 +124,8 @@ fn begin(wish: &mut Wish) {
         admission: Admission {
             formats: &["gz", "Z"],
             passes_on: false,
+            mixes: false,
+            oddities: Oddities::Ignored,
             takes_empty: false,
             behind_the_end: BehindTheEnd::Told,
         },
@@ -165,7 +168,7 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
             };
             Said::aloud(Verbosity::Verbose, text)
         }
-        Event::LeftUnread { .. } | Event::End { .. } => Said::nothing(),
+        Event::LeftUnread { .. } | Event::Odd { .. } | Event::End { .. } => Said::nothing(),
         Event::TerminalOut => {
             Said::wrong(22, format!("{name}: abort: refusing to write compressed data to a terminal without -f"))
         }
@@ -184,6 +187,7 @@ fn left_alone(path: &str, why: &LeftAlone) -> String {
         LeftAlone::SymbolicLink => format!("{path} is a symbolic link"),
         LeftAlone::SameOutput { other } => format!("{path} has the same output as {}", name_of(other)),
         LeftAlone::OtherNames(others) => format!("{path} has {others} other names"),
+        LeftAlone::AboveMirror { folder, .. } => format!("{path} has no place in {}", name_of(folder)),
         LeftAlone::SpecialMode(_) => format!("{path} has a mode that would be lost"),
         LeftAlone::Unreadable(error) => format!("{path}: {error}"),
     }

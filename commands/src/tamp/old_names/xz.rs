@@ -8,9 +8,9 @@ use crate::failure::with_causes;
 use crate::tamp::list::Row;
 use crate::tamp::manners::{Codes, Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::{LeftAlone, SpecialMode};
-use codec::admission::{Admission, BehindTheEnd};
+use codec::admission::{Admission, BehindTheEnd, Oddities};
 use codec::error::{CodecError, Defect};
-use codec::format::CheckName;
+use codec::format::{CheckName, Remark};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
@@ -20,6 +20,7 @@ use terminal::{Verbosity, printable};
 pub(super) static FAMILY: Family = Family {
     table: &TABLE,
     variables: &["XZ_DEFAULTS", "XZ_OPT"],
+    allowed: None,
     begin,
     finish,
     complain: |wish, complaint| {
@@ -38,7 +39,7 @@ const HELP: &str = "
   -c             write to standard output, keep the files
   -d             decompress; -z compress; -t verify; -l list (--robot for scripts)
   -f             replace files that exist, follow links; with -dc pass on what is not packed
-  -F FORMAT      auto, xz or lzma
+  -F FORMAT      auto, xz or lzma; decompressing lzip too
   -k             keep the files
   -q, -v         say less, say more; -Q ends without an error where there are only warnings
   -S ENDING      ending to add or to take away
@@ -83,7 +84,7 @@ const TABLE: Table = Table {
         flag("e extreme", |wish| wish.args.extreme = true),
         accepted("single-stream"),
         flag("no-sparse", |wish| wish.args.no_sparse = true),
-        accepted("ignore-check"),
+        flag("ignore-check", |wish| manners(wish).admission.oddities = Oddities::Ignored),
         accepted("no-adjust"),
         accepted("no-sync"),
         flag("info-memory", |wish| wish.shows = Some(Shows::Memory)),
@@ -169,8 +170,14 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     let refuses = !force && wish.replaces_files() && !keeps;
     let manners = manners(wish);
     let passes_on = force && to_stdout && unpacks;
+    let oddities = match manners.admission.oddities {
+        Oddities::Ignored => Oddities::Ignored,
+        Oddities::Refused | Oddities::Told => Oddities::Told,
+    };
+    // COMPAT: what is no member behind one of lzip is nobody's business, as lzip's manual has it.
+    let behind_the_end = BehindTheEnd::LeftBehind("lz");
     manners.admission =
-        Admission { formats: reads, passes_on, takes_empty: false, behind_the_end: BehindTheEnd::Refused };
+        Admission { formats: reads, passes_on, mixes: false, oddities, takes_empty: false, behind_the_end };
     manners.packed_endings = Some(packed);
     manners.refuses = Refused { symbolic: refuses, hard: refuses, special_modes: refuses };
     Ok(())
@@ -198,7 +205,12 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
             let (input, ratio) = (input_of(input, "(stdin)"), ratio(packed, plain));
             Said::aloud(Verbosity::Verbose, format!("{input}: {packed} B / {plain} B = {ratio}"))
         }
-        Event::LeftUnread { .. } | Event::End { .. } => Said::nothing(),
+        Event::Odd { input, remark: Remark::UnknownCheck } => {
+            let input = input_of(input, "(stdin)");
+            let text = "Unsupported type of integrity check; not verifying file integrity";
+            Said::odd(2, format!("{name}: {input}: {text}"))
+        }
+        Event::LeftUnread { .. } | Event::Odd { .. } | Event::End { .. } => Said::nothing(),
         Event::TerminalOut => Said::wrong(1, terminal_words(name, "Compressed data cannot be written to a terminal")),
         Event::TerminalIn => Said::wrong(1, terminal_words(name, "Compressed data cannot be read from a terminal")),
     }
@@ -224,16 +236,17 @@ fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
         LeftAlone::SpecialMode(SpecialMode::Sticky) => "File has sticky bit set, skipping".to_owned(),
         LeftAlone::SpecialMode(_) => "File has setuid or setgid bit set, skipping".to_owned(),
         LeftAlone::SameOutput { other } => format!("{} gets the same name, skipping", name_of(other)),
+        LeftAlone::AboveMirror { folder, .. } => format!("No place in {}, skipping", name_of(folder)),
         LeftAlone::Unreadable(error) => return Said::wrong(1, format!("{name}: {shown}: {error}")),
     };
     Said::odd(2, format!("{name}: {shown}: {text}"))
 }
 
-/// Whether a file begins as an xz or lzma file does.
+/// Whether a file begins as an xz, lzma or lzip file does.
 fn looks_packed(path: &Path) -> bool {
     let mut head = [0; 6];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    read.is_ok() && (head == *b"\xfd7zXZ\0" || head[..3] == [0x5d, 0, 0])
+    read.is_ok() && (head == *b"\xfd7zXZ\0" || head[..3] == [0x5d, 0, 0] || head[..4] == *b"LZIP")
 }
 
 fn failed(error: &CodecError) -> String {
@@ -246,6 +259,11 @@ fn failed(error: &CodecError) -> String {
         CodecError::TrailingGarbage { .. } => "Unexpected end of input".to_owned(),
         other => with_causes(other),
     }
+}
+
+/// The same in a list, which has no room for more.
+fn listed_ratio(packed: u64, plain: u64) -> String {
+    if packed as f64 / plain as f64 > 9.999 { "---".to_owned() } else { ratio(packed, plain) }
 }
 
 fn ratio(packed: u64, plain: u64) -> String {
@@ -261,21 +279,22 @@ fn plain_bytes(row: &Row) -> u64 {
 fn check_of(row: &Row) -> String {
     match row.check {
         "sha256" => "SHA-256".to_owned(),
+        other if other.starts_with("unknown") => other.replacen('u', "U", 1),
         other => other.to_uppercase(),
     }
 }
 
-fn list(rows: &[Row]) -> String {
+fn list(rows: &[Row], _asked: usize) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let mut text = String::from("Strms  Blocks   Compressed Uncompressed  Ratio  Check   Filename\n");
     for row in rows {
-        let ratio = ratio(row.packed_bytes, plain_bytes(row));
+        let ratio = listed_ratio(row.packed_bytes, plain_bytes(row));
         let (packed, plain) = (format!("{} B", row.packed_bytes), format!("{} B", plain_bytes(row)));
         let (check, name, streams) = (check_of(row), printable(&row.name), 1);
         text.push_str(&format!(
-            "{streams:>5} {:>7} {packed:>12} {plain:>12} {ratio:>6}  {check:<6}  {name}\n",
+            "{streams:>5} {:>7} {packed:>12} {plain:>12} {ratio:>6}  {check:<7} {name}\n",
             row.units
         ));
     }
@@ -283,18 +302,18 @@ fn list(rows: &[Row]) -> String {
 }
 
 /// Fields apart by tabs, as xz --robot writes them.
-fn list_for_scripts(rows: &[Row]) -> String {
+fn list_for_scripts(rows: &[Row], _asked: usize) -> String {
     let mut text = String::new();
     let (mut packed, mut plain, mut blocks) = (0, 0, 0);
     for row in rows {
         (packed, plain, blocks) = (packed + row.packed_bytes, plain + plain_bytes(row), blocks + row.units);
-        let (ratio, check) = (ratio(row.packed_bytes, plain_bytes(row)), check_of(row));
+        let (ratio, check) = (listed_ratio(row.packed_bytes, plain_bytes(row)), check_of(row));
         text.push_str(&format!("name\t{}\n", row.name));
         let (packed, plain) = (row.packed_bytes, plain_bytes(row));
         text.push_str(&format!("file\t1\t{}\t{packed}\t{plain}\t{ratio}\t{check}\t0\n", row.units));
     }
     if let Some(first) = rows.first() {
-        let (ratio, check, count) = (ratio(packed, plain), check_of(first), rows.len());
+        let (ratio, check, count) = (listed_ratio(packed, plain), check_of(first), rows.len());
         text.push_str(&format!("totals\t{count}\t{blocks}\t{packed}\t{plain}\t{ratio}\t{check}\t0\t{count}\n"));
     }
     text

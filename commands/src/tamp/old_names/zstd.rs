@@ -10,13 +10,14 @@ use crate::tamp::list::Row;
 use crate::tamp::manners::{Event, Folder, Manners, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
 use crate::tamp::remedy;
-use codec::admission::{Admission, BehindTheEnd};
+use codec::admission::{Admission, BehindTheEnd, Oddities};
 use codec::error::{CodecError, Defect, Unrecognised};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use terminal::{Verbosity, printable};
 
-pub(super) static FAMILY: Family = Family { table: &TABLE, variables: &[], begin, finish, complain, help: HELP };
+pub(super) static FAMILY: Family =
+    Family { table: &TABLE, variables: &[], allowed: None, begin, finish, complain, help: HELP };
 
 const HELP: &str = "
   -1 to -19      fast and large to slow and small (default -3); --fast[=N], --ultra to -22
@@ -61,11 +62,11 @@ const TABLE: Table = Table {
             Ok(())
         }),
         next("output-dir-flat", |wish, folder| {
-            manners(wish).folder = Some(Folder::Flat(path(folder)));
+            manners(wish).folder = Some(Folder::Flat(output_folder(folder)?));
             Ok(())
         }),
         next("output-dir-mirror", |wish, folder| {
-            manners(wish).folder = Some(Folder::Mirror(path(folder)));
+            manners(wish).folder = Some(Folder::Mirror(output_folder(folder)?));
             Ok(())
         }),
         next("filelist", |wish, file| {
@@ -78,15 +79,15 @@ const TABLE: Table = Table {
         next("format", format),
         next("stream-size", size),
         next("size-hint", size),
-        next("memlimit memory memlimit-decompress", size),
+        next("memlimit memory memlimit-decompress", size32),
         next("target-compressed-block-size", size),
-        next("jobsize", size),
-        attached("B", size),
+        next("jobsize block-size", size),
+        attached("B", size32),
         next("auto-threads", |_, _| Ok(())),
         next("trace", |_, _| Ok(())),
         attached("T", threads),
         next("threads", threads),
-        attached("M", size),
+        attached("M", size32),
         attached("fast", fast),
         attached("long", long),
         adapt(),
@@ -104,12 +105,12 @@ const TABLE: Table = Table {
         accepted("no-row-match-finder"),
         accepted("compress-literals"),
         accepted("no-compress-literals"),
-        flag("pass-through", |wish| manners(wish).admission.passes_on = true),
-        accepted("no-pass-through"),
+        flag("pass-through", |wish| wish.passes_on = Some(true)),
+        flag("no-pass-through", |wish| wish.passes_on = Some(false)),
         accepted("mmap-dict"),
         accepted("no-mmap-dict"),
         refused("no-check", "frames without a checksum are not written here"),
-        refused("no-dictID", NO_TRAINING),
+        flag("no-dictID", |wish| wish.args.hides_dictionary = true),
         Opt {
             names: "train train-cover train-fastcover train-legacy",
             takes: Takes::Run(|_| false),
@@ -127,7 +128,7 @@ const TABLE: Table = Table {
         refused("S", NO_BENCHMARK),
     ],
     also: &[],
-    digits: Digits::Number,
+    digits: Digits::Word(OVERFLOWS),
     abbreviates: false,
 };
 
@@ -137,6 +138,7 @@ const NO_BENCHMARK: &str = "there is no benchmark here; --report tells the speed
 const ENDINGS: &[(&str, &str)] = &[
     (".zst", ""),
     (".tzst", ".tar"),
+    (UNTOLD_ENDING, ""),
     (".gz", ""),
     (".tgz", ".tar"),
     (".lzma", ""),
@@ -146,10 +148,16 @@ const ENDINGS: &[(&str, &str)] = &[
     (".tlz4", ".tar"),
 ];
 
+/// An ending that zstd takes, and leaves out of its list.
+const UNTOLD_ENDING: &str = ".zstd";
+
 const PACKED_ENDINGS: &[&str] = &[
     ".zst", ".tzst", ".gz", ".tgz", ".lzma", ".xz", ".txz", ".lz4", ".tlz4", ".bz2", ".tbz2", ".zip", ".7z", ".rar",
     ".jpg", ".jpeg", ".png", ".mp3", ".mp4", ".mkv", ".webm", ".webp",
 ];
+
+/// The lowest level has this number below 0.
+const FASTEST: i32 = 131_072;
 
 /// The level of zstd itself, where neither the command line nor the environment tells one.
 const DEFAULT_LEVEL: i32 = 3;
@@ -173,7 +181,10 @@ fn keep_up_between(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     let mut bounds = keep_up::Bounds::default();
     for part in value.to_str().ok_or(INCORRECT)?.split(',').filter(|part| !part.is_empty()) {
         let (bound, level) = part.split_once('=').ok_or(INCORRECT)?;
-        let level = Some(level.parse().ok().ok_or(INCORRECT)?);
+        let digits = level.strip_prefix('-').unwrap_or(level);
+        let is_number = !digits.is_empty() && digits.bytes().all(|letter| letter.is_ascii_digit());
+        let wrong = if is_number { "error: numeric value overflows 32-bit int" } else { INCORRECT };
+        let level = Some(level.parse().ok().ok_or(wrong)?);
         match bound {
             "min" => bounds.lowest = level,
             "max" => bounds.highest = level,
@@ -185,9 +196,8 @@ fn keep_up_between(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
 }
 
 fn threads(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
-    let count = if value.is_empty() { Some(0) } else { number(value) };
-    let count = count.and_then(|count| usize::try_from(count).ok()).ok_or(INCORRECT)?;
-    wish.args.shared.hands = Some(count);
+    let count = if value.is_empty() { 0 } else { number32(value)? };
+    wish.args.shared.hands = usize::try_from(count).ok();
     Ok(())
 }
 
@@ -197,6 +207,36 @@ const NO_TRAINING: &str = "dictionaries are not made here; the zstd tool does th
 /// What zstd says about everything that it does not understand.
 const INCORRECT: &str = "Incorrect parameters";
 
+/// What it says about numbers of more than 32 bits. Words that begin so have no name before them.
+const OVERFLOWS: &str = "error: numeric value overflows 32-bit unsigned int";
+const IN_OWN_WORDS: &str = "error: ";
+
+/// A number of 32 bits, with a binary unit where there is one.
+fn number32(value: &OsStr) -> Result<u32, String> {
+    let text = value.to_str().ok_or(INCORRECT)?;
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let shift = match &text[digits..] {
+        _ if digits == 0 => return Err(INCORRECT.to_owned()),
+        "" => 0,
+        "K" | "KB" | "KiB" | "Ki" => 10,
+        "M" | "MB" | "MiB" | "Mi" => 20,
+        _ => return Err(INCORRECT.to_owned()),
+    };
+    let number = text[..digits].parse::<u32>().ok().and_then(|number| number.checked_mul(1 << shift));
+    number.ok_or_else(|| OVERFLOWS.to_owned())
+}
+
+fn size32(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
+    if value.is_empty() { Ok(()) } else { number32(value).map(|_| ()) }
+}
+
+fn output_folder(folder: &OsStr) -> Result<PathBuf, String> {
+    if folder.is_empty() {
+        return Err("error: output dir cannot be empty string (did you mean to pass '.' instead?)".to_owned());
+    }
+    Ok(path(folder))
+}
+
 /// A size without meaning here, but it has to be one.
 fn size(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     let is_size = value.is_empty() || number(value).is_some();
@@ -204,16 +244,16 @@ fn size(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
 }
 
 fn fast(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
-    let step = if value.is_empty() { Some(1) } else { number(value) };
-    let step = step.and_then(|step| i32::try_from(step).ok()).filter(|step| (1..=131_072).contains(step));
-    wish.level = Some(-step.ok_or(INCORRECT)?);
-    Ok(())
+    let step = if value.is_empty() { 1 } else { number32(value)? };
+    let step = i32::try_from(step).unwrap_or(i32::MAX).min(FASTEST);
+    wish.level = Some(-step).filter(|level| *level < 0);
+    wish.level.map(|_| ()).ok_or_else(|| INCORRECT.to_owned())
 }
 
 fn long(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
-    let log = if value.is_empty() { Some(27) } else { number(value) };
-    let log = log.and_then(|log| u32::try_from(log).ok()).filter(|log| (10..=31).contains(log));
-    wish.args.long = Some(log.ok_or("--long takes a window from 10 to 31")?);
+    let log = if value.is_empty() { 27 } else { number32(value)? };
+    wish.args.long =
+        Some(Some(log).filter(|log| (10..=31).contains(log)).ok_or("--long takes a window from 10 to 31")?);
     Ok(())
 }
 
@@ -234,6 +274,8 @@ fn begin(wish: &mut Wish) {
         admission: Admission {
             formats: &["zst", "gz", "xz", "lzma", "lz4"],
             passes_on: false,
+            mixes: true,
+            oddities: Oddities::Refused,
             takes_empty: false,
             behind_the_end: BehindTheEnd::Refused,
         },
@@ -248,16 +290,35 @@ fn begin(wish: &mut Wish) {
 /// A variable's number; anything else is told and passed over, as zstd does.
 fn number_of(wish: &mut Wish, name: &str, kind: &str) -> Option<i32> {
     let value = variable(name).filter(|value| !value.is_empty())?;
-    let number = value.to_str().and_then(|value| value.parse().ok());
-    if number.is_none() {
-        let value = name_of(value.as_ref());
-        wish.notes.push(format!("Ignore environment variable setting {name}={value}: not a valid {kind} value "));
+    let text = value.to_string_lossy();
+    let (is_negative, digits) = match (text.strip_prefix('-'), text.strip_prefix('+')) {
+        (Some(digits), _) if kind == INTEGER => (true, digits),
+        (_, Some(digits)) if kind == INTEGER => (false, digits),
+        _ => (false, &*text),
+    };
+    match number32(OsStr::new(digits)) {
+        Ok(number) => {
+            let number = i32::try_from(number).unwrap_or(i32::MAX);
+            Some(if is_negative { -number } else { number })
+        }
+        Err(why) => {
+            let why = if why == OVERFLOWS {
+                "numeric value too large".to_owned()
+            } else {
+                format!("not a valid {kind} value")
+            };
+            let value = name_of(value.as_ref());
+            wish.notes.push(format!("Ignore environment variable setting {name}={value}: {why} "));
+            None
+        }
     }
-    number
 }
 
+/// A kind of number that may be negative.
+const INTEGER: &str = "integer";
+
 fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
-    let from_environment = number_of(wish, "ZSTD_CLEVEL", "integer");
+    let from_environment = number_of(wish, "ZSTD_CLEVEL", INTEGER);
     if let Some(count) = number_of(wish, "ZSTD_NBTHREADS", "unsigned")
         && wish.args.shared.hands.is_none()
     {
@@ -285,8 +346,16 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     let (force, to_stdout) = (wish.args.force, wish.args.stdout);
     let to_stdout = to_stdout || wish.args.files.is_empty();
     let unpacks = wish.unpacks();
+    let passes_on = wish.passes_on.unwrap_or(force && to_stdout && !wish.args.test) && unpacks && !wish.args.list;
+    let is_verbose = wish.args.verbose > 0;
     let manners = manners(wish);
-    manners.admission.passes_on |= force && to_stdout && unpacks;
+    manners.admission.passes_on = passes_on;
+    if passes_on {
+        manners.admission.behind_the_end = BehindTheEnd::PassedOn;
+    }
+    if is_verbose {
+        manners.lists = Some(list_at_length);
+    }
     manners.refuses = Refused { symbolic: !force, ..Refused::default() };
     Ok(())
 }
@@ -298,13 +367,14 @@ fn set_level(wish: &mut Wish, level: i32) {
         wish.notes.push(format!("Warning : compression level higher than max, reduced to {highest} "));
     }
     match level {
-        ..0 => wish.args.fast = Some(level.saturating_neg().min(131_072)),
+        ..0 => wish.args.fast = Some(level.saturating_neg().min(FASTEST)),
         _ => wish.args.level = Some(level.min(highest)),
     }
 }
 
 fn complain(_wish: &Wish, complaint: &Complaint) -> (String, u8) {
     let text = match complaint {
+        Complaint::Plain(message) if message.starts_with(IN_OWN_WORDS) => message.clone(),
         Complaint::Plain(message) if message != INCORRECT => format!("zstd: {message}"),
         Complaint::NoValue(_) => "error: missing command argument ".to_owned(),
         Complaint::Unknown(option) | Complaint::Ambiguous(option, _) | Complaint::UnwantedValue(option) => {
@@ -344,7 +414,7 @@ fn voice(_manners: &Manners, event: &Event<'_>) -> Said {
             };
             Said::aloud(Verbosity::Normal, text)
         }
-        Event::End { .. } | Event::LeftUnread { .. } => Said::nothing(),
+        Event::End { .. } | Event::Odd { .. } | Event::LeftUnread { .. } => Said::nothing(),
         Event::TerminalOut => Said::wrong(1, "zstd: stdout is a terminal, aborting ".to_owned()),
         Event::TerminalIn => Said::wrong(1, "zstd: stdin is a terminal, aborting ".to_owned()),
     }
@@ -359,7 +429,8 @@ fn left_alone(path: &Path, why: &LeftAlone) -> Said {
     let path = name_of(path);
     match why {
         LeftAlone::UnknownEnding => {
-            let known: Vec<&str> = ENDINGS.iter().map(|(ending, _)| *ending).collect();
+            let known = ENDINGS.iter().map(|(ending, _)| *ending).filter(|ending| *ending != UNTOLD_ENDING);
+            let known: Vec<&str> = known.collect();
             Said::wrong(
                 1,
                 format!(
@@ -376,6 +447,9 @@ fn left_alone(path: &Path, why: &LeftAlone) -> Said {
         LeftAlone::SymbolicLink => Said::wrong(1, format!("Warning : {path} is a symbolic link, ignoring ")),
         LeftAlone::OtherNames(others) => Said::wrong(1, format!("zstd: {path} has {others} other names ")),
         LeftAlone::SpecialMode(_) => Said::wrong(1, format!("zstd: {path} has a mode that would be lost ")),
+        LeftAlone::AboveMirror { folder, verb } => {
+            Said::odd(1, format!("zstd: --output-dir-mirror cannot {verb} '{path}' into '{}' ", name_of(folder)))
+        }
         LeftAlone::SameOutput { other } => {
             Said::wrong(1, format!("zstd: {path}: {} gets the same name -- ignored ", name_of(other)))
         }
@@ -432,16 +506,60 @@ fn human(bytes: u64) -> String {
     format!("{value:6.digits$} {}", units[unit])
 }
 
-fn list(rows: &[Row]) -> String {
+fn list(rows: &[Row], asked: usize) -> String {
     let mut text = String::from("Frames  Skips  Compressed  Uncompressed  Ratio  Check  Filename\n");
     for row in rows {
-        let ratio = row.plain_bytes.map(|plain_bytes| plain_bytes as f64 / row.packed_bytes.max(1) as f64);
-        // COMPAT: blank where it is not known.
-        let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"));
-        let (packed, plain) = (human(row.packed_bytes), row.plain_bytes.map_or(String::new(), human));
-        let check = if row.check == "xxh64" { "XXH64" } else { "None" };
-        let (frames, skips, name) = (row.units + row.skipped, row.skipped, printable(&row.name));
-        text.push_str(&format!("{frames:>6}  {skips:>5}  {packed:>10}  {plain:>12}  {ratio:>5}  {check:>5}  {name}\n"));
+        let (frames, name) = (row.units + row.skipped, printable(&row.name));
+        text.push_str(&line([frames, row.skipped, row.packed_bytes], row.plain_bytes, check_of(row), &name));
+    }
+    if asked > 1 {
+        let sum = |value: fn(&Row) -> u64| rows.iter().map(value).sum();
+        let all_have_one = rows.iter().all(|row| check_of(row) != NO_CHECK);
+        let check = if all_have_one { "XXH64" } else { NO_CHECK };
+        let sums = [sum(|row| row.units + row.skipped), sum(|row| row.skipped), sum(|row| row.packed_bytes)];
+        // COMPAT: one that is not known makes the sum unknown.
+        let plain_bytes = rows.iter().map(|row| row.plain_bytes).sum();
+        text.push_str("----------------------------------------------------------------- \n");
+        text.push_str(&line(sums, plain_bytes, check, &format!("{} files", rows.len())));
+    }
+    text
+}
+
+/// Frames, skippable ones among them, and both sizes. COMPAT: blank where the uncompressed one is not known.
+fn line([frames, skips, packed]: [u64; 3], plain: Option<u64>, check: &str, name: &str) -> String {
+    let ratio = plain.map_or(String::new(), |plain| format!("{:.3}", plain as f64 / packed.max(1) as f64));
+    let (packed, plain) = (human(packed), plain.map_or(String::new(), human));
+    format!("{frames:>6}  {skips:>5}  {packed:>10}  {plain:>12}  {ratio:>5}  {check:>5}  {name}\n")
+}
+
+/// What stands where not all frames have a checksum.
+const NO_CHECK: &str = "None";
+
+fn check_of(row: &Row) -> &'static str {
+    if row.check == "xxh64" { "XXH64" } else { NO_CHECK }
+}
+
+/// `-lv`: a paragraph a file.
+fn list_at_length(rows: &[Row], _asked: usize) -> String {
+    let mut text = String::new();
+    let size = |bytes: u64| format!("{} ({bytes} B)", human(bytes).trim_start());
+    for row in rows {
+        text.push_str(&format!("{} \n# Zstandard Frames: {}\n", printable(&row.name), row.units));
+        if row.skipped > 0 {
+            text.push_str(&format!("# Skippable Frames: {}\n", row.skipped));
+        }
+        let check = match row.detail.checksum {
+            Some(stored) if row.units == 1 => format!("XXH64 {:08x}", u32::from_le_bytes(stored)),
+            _ => check_of(row).to_owned(),
+        };
+        let (dictionary, window) = (row.detail.dictionary, size(row.detail.window_bytes));
+        let packed = size(row.packed_bytes);
+        text.push_str(&format!("DictID: {dictionary}\nWindow Size: {window}\nCompressed Size: {packed}\n"));
+        if let Some(plain_bytes) = row.plain_bytes {
+            let ratio = plain_bytes as f64 / row.packed_bytes.max(1) as f64;
+            text.push_str(&format!("Decompressed Size: {}\nRatio: {ratio:.4}\n", size(plain_bytes)));
+        }
+        text.push_str(&format!("Check: {check}\n\n"));
     }
     text
 }

@@ -73,7 +73,7 @@ impl Units {
             let unit = self.reader.position();
             let place = match self.cutter.next(&mut self.reader) {
                 Ok(Next::Unit(place)) if !place.is_checked_later && place.shared_bytes == 0 => place,
-                Ok(Next::Padding { bytes }) if bytes > 0 => {
+                Ok(Next::Padding { bytes } | Next::Zeros { bytes }) if bytes > 0 => {
                     self.reader.skip(bytes)?;
                     continue;
                 }

@@ -4,7 +4,7 @@
 use crate::byte_buffer::ByteBuffer;
 use crate::error::{CodecError, Defect};
 use crate::format::{
-    CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Filled, FixedTail, Format, Next,
+    CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Filled, FixedTail, Format, Next, Remark,
     StreamDecoder, Tail,
 };
 use crate::packed_reader::PackedReader;
@@ -75,7 +75,7 @@ impl Format for Compress {
     }
 
     fn cutter(&self, _limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(WholeCutter)
+        Box::new(WholeCutter { unknown_flags: 0 })
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
@@ -84,7 +84,9 @@ impl Format for Compress {
 }
 
 /// The file is one stream, up to its end.
-struct WholeCutter;
+struct WholeCutter {
+    unknown_flags: u8,
+}
 
 impl Cutter for WholeCutter {
     fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
@@ -94,10 +96,15 @@ impl Cutter for WholeCutter {
         }
         let &flags = head.get(2).ok_or(Defect::Truncated)?;
         let bits_max = u32::from(flags & 0x1f);
-        if flags & 0x60 != 0 || !(FIRST_BITS..=LAST_BITS).contains(&bits_max) {
-            return Err(Defect::Header("its header asks for codes that are not known").into());
+        if bits_max > LAST_BITS {
+            return Err(Defect::Header("its codes have more than 16 bits").into());
         }
+        self.unknown_flags = flags & 0x60;
         Ok(Next::Stream(Box::new(LzwStream::new(bits_max, flags & 0x80 != 0))))
+    }
+
+    fn remark(&self) -> Option<Remark> {
+        (self.unknown_flags != 0).then_some(Remark::UnknownFlags(self.unknown_flags))
     }
 }
 
@@ -114,6 +121,8 @@ struct LzwStream {
     next_bits: u32,
     codes_in_group: u32,
     next: usize,
+    /// Whether no code was read: the first one is a byte.
+    is_first: bool,
     /// The code before, and the first byte of its string.
     before: Option<(usize, u8)>,
     /// Decoded, last byte first, and not passed on yet.
@@ -128,12 +137,13 @@ impl LzwStream {
             bits_max,
             has_clear,
             header_read: false,
-            prefix: vec![0; 1 << bits_max],
-            last_byte: (0..1_usize << bits_max).map(|code| code as u8).collect(),
+            prefix: vec![0; (1 << bits_max).max(CLEAR)],
+            last_byte: (0..(1_usize << bits_max).max(CLEAR)).map(|code| code as u8).collect(),
             bits: FIRST_BITS,
             next_bits: FIRST_BITS,
             codes_in_group: 0,
             next: first_free(has_clear),
+            is_first: true,
             before: None,
             waiting: Vec::new(),
             held: 0,
@@ -159,7 +169,8 @@ impl LzwStream {
 
     /// Decodes one code into `waiting`. Returns false where `packed` does not hold it whole.
     fn step(&mut self, packed: &mut &[u8]) -> Result<bool, Defect> {
-        if self.next >= 1 << self.bits && self.bits < self.bits_max {
+        // COMPAT: codes grow to ten bits also where the header says nine: so compress writes them no longer, and so it and gzip read them.
+        if self.next >= 1 << self.bits && (self.bits < self.bits_max || self.bits == FIRST_BITS) {
             self.next_bits = self.bits + 1;
         }
         while self.bits != self.next_bits {
@@ -171,11 +182,12 @@ impl LzwStream {
             }
         }
         let Some(code) = self.code(packed) else { return Ok(false) };
-        if code == CLEAR && self.has_clear {
+        if code == CLEAR && self.has_clear && !self.is_first {
             self.next_bits = FIRST_BITS;
             (self.next, self.before) = (first_free(true), None);
             return Ok(true);
         }
+        self.is_first = false;
         let Some((before, first_before)) = self.before else {
             if code > 255 {
                 return Err(Defect::Header("its first code stands for nothing"));
@@ -187,7 +199,8 @@ impl LzwStream {
         };
         let mut at = code;
         if code >= self.next {
-            if code > self.next {
+            // What was not given a place in a full table cannot be referred to.
+            if code > self.next || before > 255 && before >= self.next {
                 return Err(Defect::Header("a code of it stands for nothing yet"));
             }
             self.waiting.push(first_before);

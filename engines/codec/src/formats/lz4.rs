@@ -37,6 +37,10 @@ impl Format for Lz4 {
         head.starts_with(&container::MAGIC) || head.starts_with(&container::LEGACY_MAGIC)
     }
 
+    fn skips_frames(&self) -> bool {
+        true
+    }
+
     fn chunk_bytes(&self, _options: &EncodeOptions) -> usize {
         encode::FRAME_BYTES
     }

@@ -142,12 +142,19 @@ impl Cutter for WholeCutter {
         let dictionary = head.get(1..).and_then(<[u8]>::first_chunk).ok_or(Defect::Truncated)?;
         check_stream_bytes(u64::from(u32::from_le_bytes(*dictionary)), &self.limits)?;
         let stream = Stream::new_lzma_decoder(u64::MAX).map_err(Defect::Lzma)?;
-        Ok(Next::Stream(Box::new(WholeStream { stream })))
+        Ok(Next::Stream(Box::new(WholeStream::new(stream))))
     }
 }
 
-struct WholeStream {
+/// Decodes what the library knows the end of.
+pub(super) struct WholeStream {
     stream: Stream,
+}
+
+impl WholeStream {
+    pub fn new(stream: Stream) -> Self {
+        Self { stream }
+    }
 }
 
 impl StreamDecoder for WholeStream {
@@ -184,7 +191,7 @@ impl StreamDecoder for WholeStream {
 }
 
 /// The cutter gives no units.
-struct NoUnits;
+pub(super) struct NoUnits;
 
 impl Decoder for NoUnits {
     fn decode(&mut self, _: &[u8], _: u64, _: u64, _: &mut ByteBuffer, _: &mut Pause<'_>) -> Result<(), Defect> {

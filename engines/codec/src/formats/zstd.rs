@@ -41,6 +41,10 @@ impl Format for Zstd {
         head.starts_with(&container::MAGIC) || skippable::begins(head)
     }
 
+    fn skips_frames(&self) -> bool {
+        true
+    }
+
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
         encode::frame_bytes(options.level)
     }

@@ -92,7 +92,7 @@ impl BlockCutter {
     fn header(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
         match between_streams(input, self.streams)? {
             Between::End => Ok(Next::End),
-            Between::Padding { bytes } => Ok(Next::Padding { bytes }),
+            Between::Padding { bytes } => Ok(Next::Zeros { bytes }),
             // That a block is too large for a worker is found by decoding it. A file is decoded from there again, in
             // series; a pipe cannot be. So under tight memory its blocks are decoded in series from the beginning.
             Between::Header { level } if is_tight(level, &self.limits) && input.regular_file().is_none() => {

@@ -43,7 +43,7 @@ impl Cutter for GzipCutter {
             }
             if self.members > 0 && !head.starts_with(&MAGIC[..head.len().min(MAGIC.len())]) {
                 let bytes = input.zeros_to_the_end()?;
-                return if bytes > 0 { Ok(Next::Padding { bytes }) } else { Err(CutError::Garbage) };
+                return if bytes > 0 { Ok(Next::Zeros { bytes }) } else { Err(CutError::Garbage) };
             }
             match parse_header(head)? {
                 Some(header) => break header,

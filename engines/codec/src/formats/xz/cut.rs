@@ -11,7 +11,7 @@ use super::container::{
 use super::decode::{BlockStream, BlockUnit};
 use super::index::{Record, Records, blocks_of_file, compressed_bytes, record};
 use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace, check_stream_bytes};
+use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, Remark, UnitPlace, check_stream_bytes};
 use crate::packed_reader::PackedReader;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -165,5 +165,9 @@ impl Cutter for BlockCutter {
 
     fn check(&self) -> Option<&'static str> {
         self.last_check.map(CheckKind::name)
+    }
+
+    fn remark(&self) -> Option<Remark> {
+        matches!(self.last_check, Some(CheckKind::Unknown(_))).then_some(Remark::UnknownCheck)
     }
 }

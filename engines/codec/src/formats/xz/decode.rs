@@ -34,10 +34,10 @@ impl BlockUnit {
         self.uncompressed_bytes << 6 | self.padding_bytes << 4 | u64::from(self.check.id())
     }
 
-    fn of(parameters: u64) -> Option<Self> {
+    fn of(parameters: u64) -> Self {
         // Four bits.
-        let check = CheckKind::from_id((parameters & 0xf) as u8)?;
-        Some(Self { check, uncompressed_bytes: parameters >> 6, padding_bytes: parameters >> 4 & 3 })
+        let check = CheckKind::from_id((parameters & 0xf) as u8);
+        Self { check, uncompressed_bytes: parameters >> 6, padding_bytes: parameters >> 4 & 3 }
     }
 }
 
@@ -98,7 +98,7 @@ impl Decoder for BlockDecoder {
         plain: &mut ByteBuffer,
         pause: &mut Pause<'_>,
     ) -> Result<(), Defect> {
-        let unit = BlockUnit::of(parameters).ok_or(Defect::Header("its check is of a type that is not known here"))?;
+        let unit = BlockUnit::of(parameters);
         let header_bytes = block_header_bytes(*packed.first().ok_or(Defect::Truncated)?);
         let (head, body) = packed.split_at_checked(header_bytes).ok_or(Defect::Truncated)?;
         let header = parse_block_header(head)?;

@@ -9,7 +9,7 @@ use super::container::{
 };
 use super::decode::FrameStream;
 use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace, check_stream_bytes};
+use crate::format::{CutError, Cutter, DecodeLimits, Detail, Next, PlainSize, UnitPlace, check_stream_bytes};
 use crate::formats::skippable;
 use crate::packed_reader::PackedReader;
 
@@ -21,22 +21,25 @@ pub(super) struct FrameCutter {
     frames: u64,
     frames_with_checksum: u64,
     skipped: u64,
+    detail: Detail,
 }
 
 impl FrameCutter {
     pub fn new(limits: &DecodeLimits) -> Self {
-        Self { limits: *limits, frames: 0, frames_with_checksum: 0, skipped: 0 }
+        Self { limits: *limits, frames: 0, frames_with_checksum: 0, skipped: 0, detail: Detail::default() }
     }
 
-    fn frame(&self, input: &mut PackedReader, header: &FrameHeader) -> Result<Next, CutError> {
+    fn frame(&mut self, input: &mut PackedReader, header: &FrameHeader) -> Result<Next, CutError> {
         if header.dictionary != 0 && self.limits.dictionary.is_none() {
             return Err(Defect::Dictionary(header.dictionary).into());
         }
+        self.detail = Detail { window_bytes: header.window_bytes, dictionary: header.dictionary, checksum: None };
         let bearable = header.content_bytes.filter(|&bytes| bytes <= self.limits.unit_plain_bytes);
         if let Some(plain_bytes) = bearable
-            && let Some(packed_bytes) = frame_length(input, header, plain_bytes)?
+            && let Some((packed_bytes, last_bytes)) = frame_length(input, header, plain_bytes)?
             && !self.is_alone(input, packed_bytes, plain_bytes)?
         {
+            self.detail.checksum = header.has_checksum.then_some(last_bytes);
             return Ok(Next::Unit(UnitPlace::whole(packed_bytes, PlainSize::Known(plain_bytes))));
         }
         if header.window_bytes > self.limits.window_bytes {
@@ -94,11 +97,19 @@ impl Cutter for FrameCutter {
     fn skipped(&self) -> u64 {
         self.skipped
     }
+
+    fn detail(&self) -> Detail {
+        self.detail
+    }
 }
 
-/// The packed length of the frame at the reader's position. `None` when it breaks off, or is longer than any encoder makes
+/// The packed length of the frame at the reader's position, and its last four bytes. `None` when it breaks off, or is longer than any encoder makes
 /// it for its content: the stream decoder then tells what is wrong, in bounded memory.
-fn frame_length(input: &mut PackedReader, header: &FrameHeader, plain_bytes: u64) -> Result<Option<u64>, CutError> {
+fn frame_length(
+    input: &mut PackedReader,
+    header: &FrameHeader,
+    plain_bytes: u64,
+) -> Result<Option<(u64, [u8; 4])>, CutError> {
     let blocks = plain_bytes / BLOCK_BYTES_MAX + 1;
     // LIMIT: stored blocks of full size, and as many again that are small or empty.
     let longest = plain_bytes + plain_bytes / 64 + blocks * 64 + (1 << 10);
@@ -115,9 +126,10 @@ fn frame_length(input: &mut PackedReader, header: &FrameHeader, plain_bytes: u64
         }
     }
     length += if header.has_checksum { 4 } else { 0 };
-    let mut last = [0; 1];
-    let is_whole = input.peek_at(length - 1, &mut last)? == 1;
-    Ok((is_whole && length <= longest).then_some(length))
+    let mut last = [0; 4];
+    // A frame has more bytes than four.
+    let is_whole = input.peek_at(length - last.len() as u64, &mut last)? == last.len();
+    Ok((is_whole && length <= longest).then_some((length, last)))
 }
 
 fn window_defect(need_bytes: u64, allowed_bytes: u64) -> Defect {

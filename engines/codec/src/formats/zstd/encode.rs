@@ -40,6 +40,7 @@ fn set_parameters(context: &mut CCtx<'static>, options: &EncodeOptions) -> Resul
     let mut set = |parameter| context.set_parameter(parameter).map(drop).map_err(library_error);
     set(CParameter::CompressionLevel(options.level))?;
     set(CParameter::ChecksumFlag(true))?;
+    set(CParameter::DictIdFlag(!options.hides_dictionary))?;
     if let Some(dictionary) = options.dictionary {
         context.load_dictionary(dictionary).map_err(library_error)?;
     }

@@ -1,0 +1,47 @@
+//! Small units of one format that stand side by side: a chunk for one worker.
+//! Reads nothing; the source fills it.
+
+use super::GroupedUnit;
+use crate::format::{DecodeLimits, Format, UnitPlace};
+use crate::packed_reader::PackedReader;
+
+/// Bytes of small units (BGZF blocks) that are handed to a worker together, plain or packed: a block alone is too little
+/// work. Larger groups cost memory and divide less evenly.
+const GROUP_BYTES: u64 = 1 << 20;
+
+/// LIMIT: units in a group; a file of empty ones would otherwise be one group.
+const GROUP_UNITS: usize = 1024;
+
+/// Neighbouring units that go to a worker together.
+pub(super) struct Group {
+    pub from: u64,
+    pub format: Option<&'static dyn Format>,
+    pub units: Vec<GroupedUnit>,
+    pub plain_bytes: u64,
+    pub packed_bytes: u64,
+}
+
+impl Group {
+    pub fn begin(from: u64) -> Self {
+        Self { from, format: None, units: Vec::new(), plain_bytes: 0, packed_bytes: 0 }
+    }
+
+    /// Whether another unit may be looked for. A pipe that has nothing at hand is not waited for with units gathered.
+    pub fn has_room(&self, reader: &PackedReader) -> bool {
+        let is_full =
+            self.plain_bytes >= GROUP_BYTES || self.packed_bytes >= GROUP_BYTES || self.units.len() >= GROUP_UNITS;
+        self.units.is_empty() || !(is_full || reader.would_wait())
+    }
+
+    /// Whether one more unit belongs into it.
+    pub fn takes(&self, place: &UnitPlace, format: Option<&'static dyn Format>, limits: &DecodeLimits) -> bool {
+        let name = |format: Option<&dyn Format>| format.map(|format| format.facts().name);
+        let plain_bytes = place.plain.bound().unwrap_or(limits.unit_plain_bytes);
+        self.units.last().is_none_or(|last| {
+            last.is_checked_later == place.is_checked_later
+                && name(self.format) == name(format)
+                && self.plain_bytes + plain_bytes <= GROUP_BYTES
+                && self.packed_bytes + place.packed_bytes <= GROUP_BYTES
+        })
+    }
+}
