@@ -1,5 +1,6 @@
 //! The longest CPU time between two yield points, of every format's encoder at its levels and of its decoder: what `engines/codec/README.md` says of
 //! them. Run by hand: `cargo test --release -p codec --test lanes -- --ignored --nocapture yield_points`.
+#![expect(clippy::print_stdout, reason = "it measures for people")]
 
 use codec::byte_buffer::ByteBuffer;
 use codec::format::{Cutter, DecodeLimits, EncodeOptions, Format, Layout, Next, UnitPlace};
@@ -48,7 +49,7 @@ fn first_unit(cutter: &mut dyn Cutter, file: &[u8]) -> Option<(Vec<u8>, UnitPlac
                 return Some((unit, place));
             }
             Next::Padding { bytes } | Next::Check { bytes, .. } => reader.consume(bytes as usize),
-            Next::Stream(_) | Next::Zeros { .. } | Next::Zeros { .. } | Next::End => return None,
+            Next::Stream(_) | Next::Zeros { .. } | Next::End => return None,
         }
     }
 }

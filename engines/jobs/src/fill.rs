@@ -63,12 +63,11 @@ impl Use {
     /// What is left of `allowed_bytes` for words.
     pub fn room(&self, allowed_bytes: usize) -> Room {
         let bytes = allowed_bytes.saturating_sub(self.fixed_bytes).max(1);
-        let mut bytes_per_word = self.words * WORD_BYTES + self.repeated_bytes + self.script_bytes;
-        if self.script_bytes > 0 {
-            // The script is one word, however short the values are: they take as if so many filled the room as it can name.
-            let named = LONGEST_WORD_BYTES.saturating_sub(self.fixed_bytes).max(1) / self.script_bytes;
-            bytes_per_word = bytes_per_word.max(bytes / named.max(1));
-        }
+        let in_words = self.words * WORD_BYTES + self.repeated_bytes + self.script_bytes;
+        // The script is one word, however short the values are: they take as if so many filled the room as it can name.
+        let script_room = LONGEST_WORD_BYTES.saturating_sub(self.fixed_bytes).max(1);
+        let named = script_room.checked_div(self.script_bytes);
+        let bytes_per_word = named.map_or(in_words, |named| in_words.max(bytes / named.max(1)));
         Room { bytes, copies: self.copies, bytes_per_word }
     }
 }
