@@ -45,6 +45,11 @@ pub trait Tree: Sync {
     fn grow(&self, knot: &Arc<Knot<Self::Node>>, growth: &mut Self::Growth, branch: &mut Branch<'_, Self>) -> Grown;
     /// Leaves a node: growth is over and all below it is done.
     fn leave(&self, knot: &Knot<Self::Node>, above: Option<&Arc<Knot<Self::Node>>>, branch: &mut Branch<'_, Self>);
+    /// More seeds without a node above, once everything that was begun is done: called by one worker while no other has a task. What must come after
+    /// something else waits for such a turn. No seeds end the run.
+    fn next_turn(&self) -> Vec<Self::Seed> {
+        Vec::new()
+    }
     /// Takes reports, sorted: all of them at the end of the run, unless a worker found more than it may hold.
     fn tell(&self, reports: Vec<Self::Report>);
 }

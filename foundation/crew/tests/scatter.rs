@@ -227,6 +227,63 @@ fn a_million_children_are_not_held_at_once() {
     }
 }
 
+/// Seeds in turns: each notes how many of its own turn were begun, and whether all before were done.
+struct InTurns {
+    waiting: Mutex<Vec<Vec<u32>>>,
+    turn: AtomicUsize,
+    begun: Mutex<Vec<(usize, u32)>>,
+    left: AtomicUsize,
+}
+
+impl Tree for InTurns {
+    type Seed = u32;
+    type Node = ();
+    type Growth = ();
+    type Scratch = ();
+    type Report = u32;
+    fn scratch(&self, _worker: usize) {}
+    fn begin(&self, seed: u32, above: Option<&Arc<Knot<()>>>, branch: &mut Branch<'_, Self>) -> Begun<(), ()> {
+        self.begun.lock().expect("no test panics inside").push((self.turn.load(Ordering::SeqCst), seed));
+        branch.report(seed);
+        // What stands at the top has parts, and so takes a while.
+        if above.is_none() { Begun::Node((), ()) } else { Begun::Done }
+    }
+    fn grow(&self, _knot: &Arc<Knot<()>>, (): &mut (), branch: &mut Branch<'_, Self>) -> Grown {
+        (1000..1020).for_each(|number| branch.plant(number));
+        Grown::Done
+    }
+    fn leave(&self, _knot: &Knot<()>, _above: Option<&Arc<Knot<()>>>, _branch: &mut Branch<'_, Self>) {
+        self.left.fetch_add(1, Ordering::SeqCst);
+    }
+    fn next_turn(&self) -> Vec<u32> {
+        let turn = self.turn.fetch_add(1, Ordering::SeqCst) + 1;
+        assert_eq!(self.left.load(Ordering::SeqCst), turn * 5, "all of the turn before is done");
+        self.waiting.lock().expect("no test panics inside").pop().unwrap_or_default()
+    }
+    fn tell(&self, reports: Vec<u32>) {
+        assert!(reports.is_sorted(), "what is told does not depend on turns");
+    }
+}
+
+#[test]
+fn a_turn_begins_when_the_one_before_it_is_done() {
+    for (width, hands) in [(1, 1), (4, 2), (64, 64)] {
+        let turn = |number: u32| (0..5).map(|seed| number * 5 + seed).collect::<Vec<_>>();
+        let waiting = Mutex::new((1..40).rev().map(turn).collect());
+        let (turns, begun, left) = (AtomicUsize::new(0), Mutex::default(), AtomicUsize::new(0));
+        let tree = InTurns { waiting, turn: turns, begun, left };
+        let budget = InProcess::new(hands);
+        let (priority, weight) = (Priority::Normal, Weight::default());
+        let lease = budget.lease(Request { priority, weight, useful_width: width, what: "a test".to_owned() });
+        let ran = run(&tree, turn(0), Width { workers: width }, lease.as_ref());
+        assert_eq!(ran.tasks, 40 * 5 * 21);
+        let begun = tree.begun.into_inner().expect("done");
+        let tops: Vec<_> = begun.iter().filter(|(_, seed)| *seed < 1000).collect();
+        assert!(tops.iter().all(|(turn, seed)| *seed as usize / 5 == *turn), "each seed in its own turn");
+        assert_eq!((begun.len(), tops.len()), (40 * 5 * 21, 40 * 5));
+    }
+}
+
 #[test]
 fn a_panic_ends_the_run_and_reaches_the_caller() {
     const TOP: u32 = 100;

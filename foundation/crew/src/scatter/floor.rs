@@ -290,19 +290,23 @@ impl<T: Tree> Floor<'_, T> {
         }
     }
 
-    /// One of the run's own seeds is done, with all that grew from it.
-    pub(super) fn top_is_done(&self) {
+    /// One of this turn's own seeds is done, with all that grew from it. Whether it was the last one.
+    pub(super) fn is_done_with_one_top(&self) -> bool {
         // ORDER: the last one must see what all others did.
-        if self.tops.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.finish();
-        }
+        self.tops.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// Counts the seeds of the next turn, before anybody can see them.
+    pub(super) fn expect_tops(&self, seeds: usize) {
+        // ORDER: nobody has a task; whoever takes one of these takes it out of a deque that synchronises.
+        self.tops.store(seeds, Ordering::Release);
     }
 
     fn is_finished(&self) -> bool {
         self.is_finished.load(Ordering::Acquire)
     }
 
-    fn finish(&self) {
+    pub(super) fn finish(&self) {
         self.is_finished.store(true, Ordering::Release);
         // Under the lock: nobody is between its last look and its sleep.
         let _staff = lock(&self.staff);

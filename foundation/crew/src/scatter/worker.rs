@@ -182,6 +182,20 @@ impl<'a, T: Tree> Branch<'a, T> {
             drop(crate::sync::lock(&done.above).take());
             knot = above;
         }
-        self.floor.top_is_done();
+        if self.floor.is_done_with_one_top() {
+            self.begin_next_turn();
+        }
+    }
+
+    /// All seeds so far are done: those of the next turn, or the end.
+    fn begin_next_turn(&mut self) {
+        let seeds = self.floor.tree.next_turn();
+        if seeds.is_empty() {
+            return self.floor.finish();
+        }
+        self.floor.expect_tops(seeds.len());
+        // The last one is taken first, so it goes in first.
+        seeds.into_iter().rev().for_each(|seed| self.deque.push(Task::Begin { seed, above: None }));
+        self.floor.call();
     }
 }
