@@ -21,7 +21,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
 use sys::entry;
 use transfer::copy::{Copying, Existing, HalfDone, Job, Manner, copy};
-use transfer::operand::folder_of;
+use transfer::operand::{Operand, folder_of, last_part};
 use transfer::tally::Tally;
 use words::Told;
 
@@ -209,8 +209,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     args.shared.settle(&context.settings.crew);
     let words = Words::new(context);
     settle_links(&mut args, matches);
-    let manner = manner::of(context, &args, matches)?;
-    let found = jobs::find(context, &words, &names(&args))?;
+    let mut manner = manner::of(context, &args, matches)?;
+    let mut found = jobs::find(context, &words, &names(&args))?;
+    copy_to_backup(&args, &mut manner, &mut found.jobs);
     if args.shared.explain {
         show_plan(context, &plan(context, &args, &manner, &found.jobs), args.shared.report)?;
         return Ok(Outcome::Done);
@@ -224,6 +225,30 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     trees::report(context, &args.shared, &finished.report);
     words.finish()?;
     Ok(if finished.report.counts.failed == 0 && refused == 0 { Outcome::Done } else { Outcome::Partial })
+}
+
+/// COMPAT: a file that is forced onto itself, with a backup, is copied to the backup's name instead.
+fn copy_to_backup(args: &CpArgs, manner: &mut Manner, jobs: &mut [Job]) {
+    let ([source, target], [job], true) =
+        (args.files.as_slice(), jobs, manner.force && args.target_directory.is_empty())
+    else {
+        return;
+    };
+    let is_file = std::fs::metadata(target).is_ok_and(|there| there.is_file());
+    if source != target || job.target != target.as_bytes() || !is_file {
+        return;
+    }
+    let Some(backup) = manner.backup.take() else { return };
+    let named = Operand::open(&job.target)
+        .and_then(|operand| transfer::copy::backup_name(operand.parent.as_fd(), &operand.name, &backup));
+    match named {
+        Ok((name, _)) => {
+            job.target.truncate(job.target.len() - last_part(&job.target).len());
+            job.target.extend_from_slice(name.as_bytes());
+        }
+        // The copy onto itself says what is wrong.
+        Err(_) => manner.backup = Some(backup),
+    }
 }
 
 /// What came of a copy.

@@ -133,6 +133,13 @@ fn nothing_is_lost_where_gnu_loses_nothing() {
         "mkfifo p; chmod 6751 p; cp -R p new",
         "touch -d @5 a; cp -uT a t",
         "cp -iu a b < /dev/null; yes | cp -iu a b",
+        // A file onto itself, with a backup.
+        "cp -vlbf a a > t/told",
+        "cp -lbf --backup=numbered a a; cp -lbf --backup=numbered a a",
+        "cp -bf a a; cp -sbf b b; cp -bf a d/../a",
+        "cp -vbf linka linka > t/told; ln a a2; cp -lb a a2; cp -lbf linka a; cp -l --remove-destination a a2",
+        "cp -bf d/f d",
+        "n=$(printf %0250d 1); for i in 1 2 3 4 5; do n=${n}x; echo 1 > $n; echo 2 > t/$n; cp --backup=numbered $n t; cp --backup=existing $n t; mv -b $n t; done",
         // A backup in the place of what is copied.
         "echo A > b~; cp -b b~ b",
         "echo A > b~; cp -lb b~ b",

@@ -14,7 +14,7 @@ mod paths;
 mod plain;
 mod tree;
 
-pub use existing::back_up;
+pub use existing::{back_up, backup_name};
 pub use half::HalfDone;
 pub use metadata::{AttributeBuffers, Carried, NotKept, What, carry};
 

@@ -86,12 +86,8 @@ impl Run<'_> {
             }
             return Err(Complaint::OtherOverFolder(path()));
         }
-        if meant.identity() == status.identity() || there.identity() == status.identity() {
-            // COMPAT: another name of the same file may go, where the target's name is to be made anew.
-            let is_renewed = manner.remove_first || manner.backup.is_some();
-            if !is_renewed || is_same_name(item) {
-                return Err(Complaint::SameFile(path()));
-            }
+        if self.is_itself(item, status, [&there, &meant]) {
+            return Err(Complaint::SameFile(path()));
         }
         if self.is_up_to_date(status, &meant) {
             return Ok(Decision::Skip);
@@ -127,6 +123,20 @@ impl Run<'_> {
             return Ok(Decision::IsGone(None));
         }
         Ok(Decision::WriteOver(if is_plain { Over::File } else { Over::Through }))
+    }
+
+    /// Whether the target is the source itself, or another name of it that may not go.
+    fn is_itself(&self, item: &Item<'_>, status: &Status, [there, meant]: [&Status; 2]) -> bool {
+        let manner = self.copying.manner;
+        let is_same_file = [there, meant].iter().any(|found| found.identity() == status.identity());
+        if manner.make == Make::HardLinks {
+            // COMPAT: a file's name is not made a name of that file again, whatever would become of the old one. Nor may the link go by which
+            // the source is found.
+            return is_same_file || is_same_name(item);
+        }
+        // COMPAT: another name of the same file may go, where the target's name is to be made anew.
+        let is_renewed = manner.remove_first || manner.backup.is_some();
+        is_same_file && (!is_renewed || is_same_name(item))
     }
 
     /// COMPAT: a target that was typed is followed, unless it leads nowhere; then it may become a backup. None where it had to go.
@@ -262,26 +272,59 @@ impl Backup {
 
 /// Renames `name` to its backup's name, which is returned.
 pub fn back_up(folder: BorrowedFd<'_>, name: &CStr, backup: &Backup) -> io::Result<CString> {
-    let highest = match backup.names {
-        BackupNames::Simple => None,
-        BackupNames::Numbered => Some(highest_number(folder, name)?.unwrap_or(0)),
-        BackupNames::AsBefore => highest_number(folder, name)?,
-    };
-    let kept = match highest {
-        Some(number) => [name.to_bytes(), format!(".~{}~", number + 1).as_bytes()].concat(),
-        None => [name.to_bytes(), &backup.suffix].concat(),
-    };
-    let kept = CString::new(kept).map_err(io::Error::from)?;
-    entry::rename_at(folder, name, folder, &kept, Replace::Yes)?;
+    let (kept, replace) = backup_name(folder, name, backup)?;
+    entry::rename_at(folder, name, folder, &kept, replace)?;
     Ok(kept)
 }
 
+/// The name of the next backup of `name`, and whether it may be taken from a backup that has it.
+pub fn backup_name(folder: BorrowedFd<'_>, name: &CStr, backup: &Backup) -> io::Result<(CString, Replace)> {
+    let name = name.to_bytes();
+    let highest = match backup.names {
+        BackupNames::Simple => None,
+        BackupNames::Numbered | BackupNames::AsBefore => highest_number(folder, name)?,
+    };
+    let number = match (backup.names, highest) {
+        (BackupNames::Numbered, None) => Some(1),
+        (_, highest) => highest.map(|highest| highest + 1),
+    };
+    let mut kept = match number {
+        Some(number) => [name, format!(".~{number}~").as_bytes()].concat(),
+        None => [name, &backup.suffix].concat(),
+    };
+    let is_as_long_as_the_last = highest.is_some_and(|highest| digits(highest) == digits(highest + 1));
+    let mut replace = Replace::Yes;
+    if backup.names != BackupNames::Simple && !is_as_long_as_the_last && kept.len() > longest_backup(folder) {
+        kept = shortened(name, longest_backup(folder));
+        if number.is_some() {
+            // No numbered backup is lost under another.
+            replace = Replace::No;
+        }
+    }
+    Ok((CString::new(kept).map_err(io::Error::from)?, replace))
+}
+
+/// COMPAT: cp leaves one byte of what a name may have, and puts a lone tilde behind what is left of the name.
+fn shortened(name: &[u8], longest: usize) -> Vec<u8> {
+    let left = if name.len() >= longest { longest - 1 } else { name.len() };
+    [&name[..left], b"~"].concat()
+}
+
+fn longest_backup(folder: BorrowedFd<'_>) -> usize {
+    let longest = rustix::fs::fstatfs(folder).ok().and_then(|found| usize::try_from(found.f_namelen).ok());
+    longest.filter(|&longest| longest > 2).unwrap_or(255) - 1
+}
+
+fn digits(number: u64) -> u32 {
+    number.checked_ilog10().unwrap_or(0)
+}
+
 /// The highest number among `name.~N~`.
-fn highest_number(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<u64>> {
+fn highest_number(folder: BorrowedFd<'_>, name: &[u8]) -> io::Result<Option<u64>> {
     let list = entry::open_at(folder, c".", flags::O_RDONLY | flags::O_DIRECTORY, 0)?;
     let (mut buffer, mut highest) = (list_buffer(), None);
     let number = |found: &CStr| -> Option<u64> {
-        let rest = found.to_bytes().strip_prefix(name.to_bytes())?.strip_prefix(b".~")?.strip_suffix(b"~")?;
+        let rest = found.to_bytes().strip_prefix(name)?.strip_prefix(b".~")?.strip_suffix(b"~")?;
         std::str::from_utf8(rest).ok()?.parse().ok()
     };
     let mut look = |found: &CStr, _: Listed| highest = highest.max(number(found));
@@ -306,5 +349,36 @@ mod tests {
         assert_eq!(keep(BackupNames::Numbered), "f.~1~");
         assert_eq!(keep(BackupNames::AsBefore), "f.~2~");
         assert_eq!(keep(BackupNames::Simple), "f~");
+    }
+
+    #[test]
+    fn backups_of_long_names_are_called_as_cp_calls_them() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let open = std::fs::File::open(folder.path()).expect("open");
+        // What cp 9.1 made on a file system with names of 255 bytes: bytes of the name that are left, and what follows them.
+        for (length, names, last, left, behind) in [
+            (254, BackupNames::Simple, None, 254, "~"),
+            (255, BackupNames::Simple, None, 255, "~"),
+            (250, BackupNames::Numbered, None, 250, ".~1~"),
+            (251, BackupNames::Numbered, None, 251, "~"),
+            (252, BackupNames::Numbered, None, 252, "~"),
+            (254, BackupNames::Numbered, None, 253, "~"),
+            (255, BackupNames::Numbered, None, 253, "~"),
+            (253, BackupNames::AsBefore, None, 253, "~"),
+            (254, BackupNames::AsBefore, None, 253, "~"),
+            (255, BackupNames::AsBefore, None, 253, "~"),
+            (251, BackupNames::AsBefore, Some(3), 251, ".~4~"),
+            (251, BackupNames::AsBefore, Some(9), 251, "~"),
+            (250, BackupNames::AsBefore, Some(9), 250, "~"),
+        ] {
+            let name = "n".repeat(length);
+            let before = last.map(|last| folder.path().join(format!("{name}.~{last}~")));
+            before.iter().for_each(|before| std::fs::write(before, "").expect("written"));
+            let backup = Backup { names, suffix: b"~".to_vec() };
+            let c_name = CString::new(name.clone()).expect("no zero byte");
+            let (kept, _) = backup_name(open.as_fd(), &c_name, &backup).expect("a name");
+            assert_eq!(kept.to_bytes(), format!("{}{behind}", &name[..left]).as_bytes(), "{length} {names:?} {last:?}");
+            before.iter().for_each(|before| std::fs::remove_file(before).expect("removed"));
+        }
     }
 }
