@@ -268,6 +268,22 @@ fn links_and_modes_are_those_of_gnu() {
         "setfacl -m u:13:rwx d; setfacl -d -m u:14:rx d/e; setfacl -d -m u:12:rwx t; cp -a --no-preserve=timestamps --parents d/e/g t",
         "setfacl -m u:13:rwx d; setfattr -n user.colour -v blue d; cp -p --no-preserve=timestamps --parents d/e/g t",
         "setfacl -m u:13:rwx d; setfacl -d -m u:12:rwx t; cp --parents d/e/g t",
+        // A directory's set-id bits and sticky bit stay where the source's mode brings none.
+        "chgrp 12 t; chmod 2775 t; cp -a --no-preserve=timestamps d t",
+        "chgrp 12 t; chmod 2775 t; cp -r --preserve=mode d t; cp -r --preserve=ownership d t/new",
+        "chgrp 12 t; chmod 2775 t; chmod 1775 d/e; cp -rp --no-preserve=timestamps d t; cp -rp --no-preserve=mode,timestamps d t/new",
+        "mkdir -p t/d/e; chmod 2777 t/d; chmod 3777 t/d/e; cp -a --no-preserve=timestamps d t",
+        "mkdir -p t/d/e; chmod 2777 t/d; chmod 2700 t/d/e; chmod 1755 d; cp -r --preserve=mode d t",
+        "mkdir -p t/d/e; chmod 2777 t/d t/d/e; cp -p --no-preserve=timestamps --parents d/e/g t; chmod 2775 t; cp -p --parents --no-preserve=timestamps d/e/g t",
+        "chgrp 12 t; chmod 2775 t; setfacl -m u:13:rwx,m::rx d; setfacl -d -m u:14:rwx,m::rx d; cp -a --no-preserve=timestamps d t",
+        // A directory's default list rules what is made there.
+        "setfacl -d -m u::rwx,g::rx,o::- t; mkfifo d/p; mknod d/c c 1 3; cp -r d t; cp a b t; cp -rd d t/new",
+        "setfacl -d -m u::rw,g::-,o::- t; cp -r d t; cp -a --no-preserve=timestamps d t/new",
+        "setfacl -d -m u::rwx,g::rx,o::- t; chmod 664 a; umask 002; cp a t; cp --sparse=always b t; cp -r --preserve=xattr,links d t",
+        // Labels and attributes of everything that may have some.
+        "mkfifo p; mknod c c 1 3; mknod k b 7 9; ln -s a l; for f in a p c k l d; do setfattr -h -n trusted.k -v $f $f; setfattr -h -n security.selinux -v of.$f $f; done; \
+            cp -a p c k l a d --no-preserve=timestamps t; cp -rd --preserve=xattr p c k l a d b; cp -rd --preserve=xattr p c k l a d t/new",
+        "mkfifo p; setfacl -m u:13:rw,m::r p; mknod c c 1 3; setfacl -m u:13:rw,m::r c; cp -a --no-preserve=timestamps p c t; cp -rp --no-preserve=timestamps p c t",
         // Whose mode is forgotten has the mask's alone.
         "setfacl -d -m u:12:rwx t; cp --no-preserve=mode a t; setfacl -m u:13:rwx b; cp --no-preserve=mode a b",
         "setfacl -d -m u:12:rwx t; chmod 2775 t; chmod 1777 d/e; mkfifo d/p; cp -r --no-preserve=mode d t; cp --parents --no-preserve=mode d/f t/d",

@@ -178,6 +178,24 @@ fn a_plain_user_gets_what_cp_gives_a_plain_user() {
 }
 
 #[test]
+fn a_default_list_that_shuts_new_directories_to_their_owner_stops_nobody() {
+    if !is_root() || ["setpriv", "setfacl"].map(Program::find).iter().any(Option::is_none) {
+        return left_out("a copy as a plain user below a default list: needs root, setpriv and setfacl");
+    }
+    for list in ["u::rw,g::-,o::-", "u::wx,g::rwx,o::r", "u::-,g::-,o::-"] {
+        for options in ["-r", "-rp", "-a"] {
+            let place = Place::new();
+            let script = format!(
+                "mkdir -p src/d/e theirs ours; echo 1 > src/d/e/f; setfacl -d -m {list} theirs ours; cp $mh mh-copy; chmod 755 mh-copy; chown -R 65534:65534 src theirs ours; \
+                 user='setpriv --reuid 65534 --regid 65534 --clear-groups'; list() {{ (cd $1; find . -printf '%P %M\\n' | sort; getfacl -Rn . 2>/dev/null); }}; \
+                 $user cp {options} src theirs && $user ./mh-copy cp {options} src ours && list theirs > told && list ours | diff told -"
+            );
+            succeeds(&place, &script);
+        }
+    }
+}
+
+#[test]
 fn complaints_and_exit_codes_are_gnu_s() {
     let cases = [
         "cp",

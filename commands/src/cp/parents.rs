@@ -111,12 +111,12 @@ fn finish_one(Above { source, target, is_new }: &Above, manner: &Manner) -> io::
     let nofollow = if *is_new { flags::O_NOFOLLOW } else { 0 };
     let open = |path, more| entry::open_at(entry::here(), path, flags::O_RDONLY | flags::O_DIRECTORY | more, 0);
     let (open_source, open_target) = (open(source, 0), open(target, nofollow));
+    let now = entry::status_at(entry::here(), target, Follow::Yes)?.mode();
     let mode = if manner.keep.mode {
         Some(status.mode())
     } else if *is_new {
         // Without the rights of its owner that it had to have while it was filled.
         let lent = 0o700 & !manner.keep.mode_of(&status);
-        let now = entry::status_at(entry::here(), target, Follow::No)?.mode();
         (lent != 0).then_some(now & !lent)
     } else {
         None
@@ -130,6 +130,7 @@ fn finish_one(Above { source, target, is_new }: &Above, manner: &Manner) -> io::
         mode,
         // COMPAT: those above a copy keep what they inherited.
         has_lists: manner.keep.mode,
+        special: now & 0o7000,
         is_link: false,
     };
     // COMPAT: access lists, and no other attributes.

@@ -3,6 +3,7 @@
 
 mod comparing;
 mod data;
+mod directory;
 mod existing;
 mod half;
 mod item;

@@ -503,6 +503,7 @@ impl Run<'_> {
             mode_now: new.mode_now,
             mode: self.copying.manner.keep.mode.then_some(status.mode()).or(new.mode_later),
             has_lists: !new.is_new || item.may_inherit_lists(),
+            special: 0,
             is_link: false,
         };
         self.carry_all(item, &carried, &self.copying.manner.keep, branch);
@@ -549,14 +550,16 @@ impl Run<'_> {
     }
 
     fn make_by_name(&self, item: &Item<'_>, status: &Status, branch: &mut Branch<'_, Self>) -> Result<bool, Complaint> {
-        let parent = item.target.as_fd();
+        let (parent, keep) = (item.target.as_fd(), &self.copying.manner.keep);
         let make: Box<dyn Fn() -> io::Result<()>> = match status.kind() {
             Kind::Link => {
                 let leads_to = entry::read_link_at(item.source, item.name).map_err(Complaint::Read)?;
                 Box::new(move || entry::make_link_at(&leads_to, parent, item.target_name))
             }
             _ => {
-                let mode = status.whole_mode() & !0o7777 | self.copying.manner.keep.mode_of(status) & 0o700;
+                // Before it has its owner nobody else may open it.
+                let rights = if keep.owner || keep.mode { 0o700 } else { 0o7777 };
+                let mode = status.whole_mode() & !0o7777 | keep.mode_of(status) & rights;
                 let device = status.special_device();
                 Box::new(move || entry::make_node_at(parent, item.target_name, mode, device))
             }
@@ -572,13 +575,16 @@ impl Run<'_> {
             mode_now: None,
             mode: match status.kind() {
                 Kind::Link => None,
-                _ if self.copying.manner.keep.mode => Some(status.mode()),
-                _ => Some(self.copying.manner.keep.mode_of(status) & !self.copying.umask),
+                _ if keep.mode => Some(status.mode()),
+                // As it was made: the mask, or the default list of its directory, has ruled.
+                _ if !keep.owner && !keep.forgets_mode => None,
+                _ => Some(keep.mode_of(status) & !self.copying.umask),
             },
             has_lists: item.may_inherit_lists(),
+            special: 0,
             is_link: status.kind() == Kind::Link,
         };
-        self.carry_all(item, &carried, &self.copying.manner.keep, branch);
+        self.carry_all(item, &carried, keep, branch);
         Ok(true)
     }
 

@@ -233,6 +233,7 @@ impl Large {
                 mode_now: self.mode_now,
                 mode: self.mode,
                 has_lists: self.has_lists,
+                special: 0,
                 is_link: false,
             };
             for refused in carry(&carried, &run.copying.manner.keep, &mut branch.scratch.attributes) {

@@ -65,6 +65,7 @@ impl Run<'_> {
             mode_now: None,
             mode: None,
             has_lists: false,
+            special: 0,
             is_link: true,
         };
         self.carry_all(item, &carried, &keep, branch);

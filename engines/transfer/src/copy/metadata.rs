@@ -51,6 +51,8 @@ pub struct Carried<'a> {
     pub mode_now: Option<u32>,
     /// The mode that it should have.
     pub mode: Option<u32>,
+    /// Set-id bits and the sticky bit that a directory has, from where it stands or from before: they stay unless the mode brings some.
+    pub special: u32,
     /// Whether it may have access lists of its own: it was there before, or a folder handed them on to it.
     pub has_lists: bool,
     /// Whether modes mean anything: not for links.
@@ -78,6 +80,7 @@ pub fn carry(carried: &Carried<'_>, keep: &Keep, buffers: &mut AttributeBuffers)
         // A change of owner may have changed it.
         mode_now = mode_now.filter(|mode| mode & 0o7000 == 0);
     }
+    mode = mode.map(|mode| if mode & 0o7000 == 0 { mode | carried.special } else { mode });
     // COMPAT: where modes are forgotten, what is new has its mode alone; but a folder goes on handing down what it inherited.
     let loses_lists = keep.mode || (keep.forgets_mode && mode.is_some());
     if carried.has_lists && loses_lists && !carried.is_link {
@@ -132,7 +135,7 @@ fn carry_attributes(
     buffers: &mut AttributeBuffers,
     refused: &mut Vec<NotKept>,
 ) -> (bool, Option<u32>) {
-    if !keep.mode && keep.attributes == Attribute::Leave {
+    if !keep.mode && !keep.context && keep.attributes == Attribute::Leave {
         return (false, None);
     }
     let AttributeBuffers { names, value } = buffers;
@@ -188,7 +191,8 @@ fn knows_none(cause: &io::Error) -> bool {
 fn is_wanted(name: &CStr, is_list: bool, keep: &Keep) -> bool {
     match name.to_bytes() {
         _ if is_list => keep.mode,
-        b"security.selinux" => keep.context,
+        // COMPAT: a label is an attribute like others, too.
+        b"security.selinux" => keep.context || keep.attributes != Attribute::Leave,
         // COMPAT: /etc/xattr.conf: what a security module computes from the file itself is not copied.
         b"security.evm" | b"security.ima" => false,
         name if name.starts_with(b"security.SMACK64") => false,

@@ -102,7 +102,7 @@ impl Run<'_> {
 
 /// Whether `metadata` would ask for their names.
 fn keeps_attributes(keep: &Keep) -> bool {
-    keep.mode || keep.attributes != Attribute::Leave
+    keep.mode || keep.context || keep.attributes != Attribute::Leave
 }
 
 #[inline(always)]

@@ -7,12 +7,12 @@ use super::half::Slot;
 use super::item::{Dealt, Item};
 use super::large::{Divide, Large};
 use super::links::Links;
-use super::metadata::{AttributeBuffers, Carried, DEFAULT_LIST, carry};
+use super::metadata::AttributeBuffers;
 use super::plain::Plain;
 use super::{Complaint, Copied, Copying, FollowLinks, MakeWhat};
 use crate::finding::{Finding, number};
 use crate::folder::{
-    Descriptors, Folder, ListBuffer, Listed, OPEN_FOLDER, descriptor, list_buffer, list_some, make_room, open_above,
+    Descriptors, Folder, ListBuffer, Listed, OPEN_FOLDER, descriptor, list_buffer, list_some, make_room,
 };
 use crate::operand::{Operand, Parent};
 use crate::tally::Counts;
@@ -32,10 +32,10 @@ pub struct Run<'a> {
     pub copying: &'a Copying<'a>,
     pub ways: Ways,
     pub links: Links,
-    sources: Descriptors,
-    targets: Descriptors,
+    pub sources: Descriptors,
+    pub targets: Descriptors,
     /// The topmost folders that are written to: none of them may be copied into itself.
-    tops: RwLock<HashSet<Identity>>,
+    pub tops: RwLock<HashSet<Identity>>,
     /// The folder that each job's copy is, or, where that is a file, stands in.
     pub folders: Vec<OnceLock<Parent>>,
     incomplete: Vec<AtomicBool>,
@@ -70,13 +70,15 @@ pub enum Node {
 pub struct FolderNode {
     pub source: Folder,
     /// None where the run only pretends.
-    target: Option<Folder>,
+    pub target: Option<Folder>,
     pub job: usize,
     pub status: Status,
     /// The device of the target.
     pub target_device: u64,
     /// Owner and group that it was made with, if it was made.
-    made: Option<(u32, u32)>,
+    pub made: Option<(u32, u32)>,
+    /// The mode that it was made with, or has had.
+    pub made_mode: u32,
     /// Owner and group that new files in it get.
     pub newborn: OnceLock<(u32, u32)>,
     /// Whether new files in it get access lists.
@@ -118,11 +120,11 @@ impl Node {
     }
 }
 
-fn source_of(node: &Node) -> &Folder {
+pub fn source_of(node: &Node) -> &Folder {
     &node.folder().source
 }
 
-fn target_of(node: &Node) -> &Folder {
+pub fn target_of(node: &Node) -> &Folder {
     node.folder().target.as_ref().expect("whoever pretends asks for no target")
 }
 
@@ -319,7 +321,7 @@ impl<'a> Run<'a> {
         self.begin_item(&item, branch)
     }
 
-    fn note_root(&self, parent: &Parent) {
+    pub fn note_root(&self, parent: &Parent) {
         self.note_to_sync(|| entry::open_at(parent.as_fd(), c".", flags::O_RDONLY | flags::O_DIRECTORY, 0));
     }
 
@@ -434,6 +436,7 @@ impl<'a> Run<'a> {
             status,
             target_device: 0,
             made: None,
+            made_mode: 0,
             newborn: OnceLock::new(),
             inherits: false,
         };
@@ -453,55 +456,6 @@ impl<'a> Run<'a> {
         let stops = is_mounted && self.copying.manner.one_file_system;
         let growth = if stops || is_shut { Growth::Nothing } else { Growth::List { source, target } };
         Begun::Node(Node::Folder(Box::new(node)), growth)
-    }
-
-    /// COMPAT: of a folder that may not be read an empty copy is made. It is known by a descriptor that it cannot be listed by.
-    fn look_at(&self, item: &Item<'_>) -> Option<(OwnedFd, Status)> {
-        let nofollow = if item.follow == Follow::Yes { 0 } else { flags::O_NOFOLLOW };
-        let folder = entry::open_at(item.source, item.name, flags::O_PATH | flags::O_DIRECTORY | nofollow, 0).ok()?;
-        let status = entry::status_of(folder.as_fd()).ok()?;
-        Some((folder, status))
-    }
-
-    /// Makes the copy of a folder, or takes the one that is there, and opens it.
-    fn make_folder(&self, item: &Item<'_>, node: &mut FolderNode) -> Result<(), Complaint> {
-        let (parent, name) = (item.target.as_fd(), item.target_name);
-        let path = || item.target_path(self);
-        // Nobody but its owner gets in before it has its own mode; where modes are not kept the mask decides.
-        let keep = &self.copying.manner.keep;
-        let open = if keep.owner || keep.mode { 0o700 } else { keep.mode_of(&node.status) & 0o777 | 0o700 };
-        let is_new = match entry::make_folder_at(parent, name, open) {
-            Ok(()) => true,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
-            Err(error) => return Err(Complaint::Make(MakeWhat::Folder, path(), error)),
-        };
-        // COMPAT: a folder that was typed, to be copied into, may be a link to one; a copy's own name may not.
-        let may_follow = !is_new && matches!(item.place, Place::Top(_)) && item.is_into_target(self);
-        let flags = if may_follow { OPEN_FOLDER & !flags::O_NOFOLLOW } else { OPEN_FOLDER };
-        let opened = entry::open_at(parent, name, flags, 0)
-            .and_then(|folder| entry::status_of(folder.as_fd()).map(|status| (folder, status)));
-        let (folder, status) = match opened {
-            Ok(opened) => opened,
-            Err(error) if !is_new && is_no_folder(&error) => return Err(Complaint::FolderOverOther(path())),
-            Err(error) => return Err(Complaint::Make(MakeWhat::Folder, path(), error)),
-        };
-        if status.identity() == node.status.identity() {
-            return Err(if is_new { Complaint::IntoItself(path()) } else { Complaint::SameFile(path()) });
-        }
-        node.made = is_new.then_some((status.user(), status.group()));
-        node.target_device = status.identity().device;
-        node.inherits = self.copying.manner.keep.clears_lists()
-            && entry::attribute(Target::Open(folder.as_fd()), DEFAULT_LIST, &mut Vec::new()).is_ok();
-        let folder = Folder::known(name.to_owned(), folder, status.identity(), &self.targets);
-        if let Place::Top(job) = item.place {
-            self.tops.write().unwrap_or_else(PoisonError::into_inner).insert(status.identity());
-            let top = Parent::Folder(folder.open().expect("it was just opened"));
-            // What is mounted there is on a disk of its own.
-            self.note_root(&top);
-            self.folders[*job].get_or_init(|| top);
-        }
-        node.target = Some(folder);
-        Ok(())
     }
 
     fn grow_folder(
@@ -563,58 +517,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Metadata of a folder whose entries are all there.
-    fn finish_folder(
-        &self,
-        folder: &FolderNode,
-        knot: &Knot<Node>,
-        above: Option<&AKnot>,
-        branch: &mut Branch<'_, Self>,
-    ) {
-        branch.scratch.counts.entries += 1;
-        branch.scratch.counts.folders += 1;
-        if let Some(above) = above {
-            open_above(&folder.source, source_of(&above.node), &self.sources);
-            if let Some(target) = &folder.target {
-                open_above(target, target_of(&above.node), &self.targets);
-            }
-        }
-        // Whoever left something below it last has opened both again.
-        let (Some(source), Some(target)) = (folder.source.open(), folder.target.as_ref().and_then(Folder::open)) else {
-            if !self.copying.manner.pretends {
-                let complaint = Complaint::Open(io::Error::other("it was moved meanwhile"));
-                self.keep_finding(Finding { operand: folder.job, path: self.source_path_of(knot), complaint }, branch);
-            }
-            return;
-        };
-        let keep = &self.copying.manner.keep;
-        let mode_made = (keep.mode_of(&folder.status) & 0o777 | 0o700) & !self.copying.umask;
-        let is_as_made = |mode| mode == mode_made && !folder.inherits;
-        let mode = match folder.made {
-            _ if keep.mode => Some(folder.status.mode()),
-            // COMPAT: a new folder is sticky as its source is, but gives nobody's rights on; what it has of the folder that it stands in stays.
-            Some(_) => Some(keep.mode_of(&folder.status) & 0o1777 & !self.copying.umask)
-                .map(|mode| if is_as_made(mode) { mode } else { mode | set_group_bit(target.as_fd()) }),
-            None => None,
-        };
-        let carried = Carried {
-            from: Target::Open(source.as_fd()),
-            to: Target::Open(target.as_fd()),
-            status: &folder.status,
-            owner_now: folder.made,
-            // As it was made: then it needs no call of its own.
-            mode_now: (folder.made.is_some() && !keep.mode && !keep.owner).then_some(mode_made),
-            mode,
-            has_lists: folder.inherits || folder.made.is_none(),
-            is_link: false,
-        };
-        for refused in carry(&carried, keep, &mut branch.scratch.attributes) {
-            let path = self.target_path_of(knot);
-            let complaint = Complaint::Keep(refused.what, path, refused.cause);
-            self.keep_finding(Finding { operand: folder.job, path: self.source_path_of(knot), complaint }, branch);
-        }
-    }
-
     fn refuse(&self, place: &Place<'_>, complaint: Complaint, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
         self.complain(place, c"", complaint, branch);
         Begun::Done
@@ -664,10 +566,6 @@ impl Place<'_> {
     }
 }
 
-fn set_group_bit(folder: BorrowedFd<'_>) -> u32 {
-    entry::status_of(folder).map_or(0, |status| status.mode() & 0o2000)
-}
-
 /// Whether a folder is one of those above, which only followed links can bring about.
 fn is_above(knot: &AKnot, identity: Identity) -> bool {
     let mut level = Some(Arc::clone(knot));
@@ -678,10 +576,6 @@ fn is_above(knot: &AKnot, identity: Identity) -> bool {
         level = knot.above();
     }
     false
-}
-
-fn is_no_folder(error: &io::Error) -> bool {
-    [Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error).contains(&number(error))
 }
 
 /// The folder of a borrowed descriptor, as `sys` wants it.
