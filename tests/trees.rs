@@ -6,6 +6,7 @@ pub mod described;
 mod hostile;
 mod interrupted;
 mod likeness;
+mod overlap;
 
 use crate::place::{Place, said};
 use testkit::program::{Exit, Outcome, Program, left_out};

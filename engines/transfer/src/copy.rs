@@ -14,6 +14,7 @@ mod metadata;
 mod paths;
 mod plain;
 mod tree;
+mod turns;
 
 pub use existing::{back_up, backup_name};
 pub use half::HalfDone;
@@ -348,7 +349,7 @@ pub fn copy(copying: &Copying<'_>, width: usize, lease: &dyn Lease) -> Copied {
     // Questions come one after the other, in an order that a person can follow.
     let workers = if copying.manner.existing == Existing::Ask { 1 } else { width };
     let run = tree::Run::new(copying, workers);
-    let seeds = (0..copying.jobs.len()).map(tree::Seed::Job).collect();
+    let seeds = run.turns.next();
     let measured = scatter::run(&run, seeds, Width { workers }, lease);
     run.finished(measured)
 }

@@ -7,5 +7,6 @@ pub mod copy;
 pub mod finding;
 pub mod folder;
 pub mod operand;
+pub mod overlap;
 pub mod remove;
 pub mod tally;

@@ -206,7 +206,8 @@ impl Run<'_> {
     /// together, since those must not become names of the new one; and what is in the place of a link or a special file, where links stay links.
     fn must_go(&self, status: &Status, there: &Status) -> bool {
         let manner = self.copying.manner;
-        let is_shared = manner.keep.links && there.links() > 1;
+        let is_shared = manner.keep.links
+            && (there.links() > 1 || (self.turns.are_several && self.links.is_copy(there.identity())));
         let is_special = manner.follow == FollowLinks::Never && status.kind() != Kind::File;
         manner.make != Make::Attributes && (is_shared || is_special)
     }

@@ -255,6 +255,7 @@ impl Run<'_> {
         let first = self.links.make_or_link(
             status.identity(),
             branch,
+            |made| self.is_still_there(made),
             |branch| {
                 let new = self.create(item, source, status, slot, branch)?;
                 // COMPAT: what is left since it is the same, or newer, stands for the copy.
@@ -277,7 +278,22 @@ impl Run<'_> {
             self.folders[job].get_or_init(|| item.target.clone());
         }
         let (folder, name) = (Run::target_below_copy(item.place), item.target_name.to_owned());
-        Made { job, folder, name, slot: Arc::clone(slot), number }
+        let status = || entry::status_at(item.target.as_fd(), item.target_name, Follow::No).ok();
+        let file = self.turns.are_several.then(status).flatten().map(|made| made.identity());
+        Made { job, folder, name, slot: Arc::clone(slot), number, file }
+    }
+
+    /// Whether no job of a later turn has put something else in a copy's place.
+    fn is_still_there(&self, made: &Made) -> bool {
+        let Some(file) = made.file else { return true };
+        let found =
+            self.folder_of_copy(made).and_then(|folder| entry::status_at(folder.as_fd(), &made.name, Follow::No));
+        found.is_ok_and(|found| found.identity() == file)
+    }
+
+    fn folder_of_copy(&self, made: &Made) -> io::Result<OwnedFd> {
+        let folder = self.folders[made.job].get().expect("a job that has made a file has its folder");
+        open_beneath(folder.as_fd(), made.folder.as_deref().unwrap_or_default(), Follow::No)
     }
 
     /// What was made, if the entry was not linked; a link is told of.
@@ -303,8 +319,7 @@ impl Run<'_> {
         let from = if made.job == item.place.job() && made.folder == Self::target_below_copy(item.place) {
             item.target.as_fd()
         } else {
-            let folder = self.folders[made.job].get().expect("a job that has made a file has its folder");
-            other = open_beneath(folder.as_fd(), made.folder.as_deref().unwrap_or_default()).map_err(refused)?;
+            other = self.folder_of_copy(made).map_err(refused)?;
             other.as_fd()
         };
         let linked =
@@ -397,6 +412,9 @@ impl Run<'_> {
                 }
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(refused(error)),
                 Err(_) => {}
+            }
+            if self.has_to_wait(item, status, branch) {
+                return Ok(None);
             }
             match self.decide(item, source, status, branch)? {
                 Decision::Skip => {
@@ -539,6 +557,7 @@ impl Run<'_> {
         let first = self.links.make_or_link(
             status.identity(),
             branch,
+            |made| self.is_still_there(made),
             |branch| {
                 let is_made = self.make_by_name(item, status, branch)?;
                 Ok((is_made, is_made.then(|| self.made(item, &slot, COMPLETE))))
@@ -659,10 +678,13 @@ fn owner_of_new(item: &Item<'_>, file: BorrowedFd<'_>, newborn: Option<(u32, u32
     Some(owner)
 }
 
-/// Opens a folder some levels below another, through no link.
-fn open_beneath(top: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+/// Opens a folder some levels below another, through no link unless they are followed.
+pub fn open_beneath(top: BorrowedFd<'_>, path: &[u8], follow: Follow) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let (resolve, nofollow) = match follow {
+        Follow::Yes => (ResolveFlags::empty(), 0),
+        Follow::No => (ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS, flags::O_NOFOLLOW),
+    };
     let whole = if path.is_empty() { b".".as_slice() } else { path };
     if let Ok(found) = rustix::fs::openat2(top, whole, flags, Mode::empty(), resolve) {
         return Ok(found);
@@ -671,7 +693,7 @@ fn open_beneath(top: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
     let mut at = entry::open_at(top, c".", flags::O_PATH | flags::O_DIRECTORY, 0)?;
     for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
         let name = CString::new(name).map_err(io::Error::from)?;
-        at = entry::open_at(at.as_fd(), &name, flags::O_PATH | flags::O_DIRECTORY | flags::O_NOFOLLOW, 0)?;
+        at = entry::open_at(at.as_fd(), &name, flags::O_PATH | flags::O_DIRECTORY | nofollow, 0)?;
     }
     Ok(at)
 }

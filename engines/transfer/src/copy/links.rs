@@ -2,8 +2,8 @@
 //! The file is known to others as soon as it exists, before its bytes are there: a link is to the file, not to its bytes.
 
 use super::half::Slot;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::entry::Identity;
 
 /// Where the first name of a file was made.
@@ -18,6 +18,8 @@ pub struct Made {
     pub slot: Arc<Slot>,
     /// Under which number.
     pub number: u64,
+    /// What it was then, if something else may have its name later.
+    pub file: Option<Identity>,
 }
 
 /// LIMIT: parts of the table with a lock each; files with several names are rare, so few meet.
@@ -26,6 +28,8 @@ const SHARDS: usize = 64;
 /// All files with several names.
 pub struct Links {
     shards: Vec<Mutex<HashMap<Identity, Made>>>,
+    /// Their copies, if something else may have their names later.
+    copies: Mutex<HashSet<Identity>>,
 }
 
 /// What was to be done about a name.
@@ -36,30 +40,41 @@ pub enum First<T, U> {
     Other(U),
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Links {
     /// An empty table.
     pub fn new() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), copies: Mutex::default() }
     }
 
-    /// Makes the file if this is its first name, else links to it. Held meanwhile is only a small part of the table, for a few system
+    /// Makes the file if this is its first name, or the copy is there no more; else links to it. Held meanwhile is only a small part of the table, for a few system
     /// calls, or a question to a person. Both get `context`.
     pub fn make_or_link<C, T, U, E>(
         &self,
         identity: Identity,
         context: &mut C,
+        is_there: impl FnOnce(&Made) -> bool,
         make: impl FnOnce(&mut C) -> Result<(T, Option<Made>), E>,
         link: impl FnOnce(&mut C, &Made) -> Result<U, E>,
     ) -> Result<First<T, U>, E> {
         let shard = &self.shards[usize::try_from(identity.inode % SHARDS as u64).unwrap_or_default()];
-        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = shard.get(&identity) {
+        let mut shard = lock(shard);
+        if let Some(made) = shard.get(&identity).filter(|made| is_there(made)) {
             return link(context, made).map(First::Other);
         }
         let (value, made) = make(context)?;
         if let Some(made) = made {
+            lock(&self.copies).extend(made.file);
             shard.insert(identity, made);
         }
         Ok(First::Made(value))
+    }
+
+    /// Whether a file is the copy of one that has several names, which others may be linked to: it is not written over.
+    pub fn is_copy(&self, file: Identity) -> bool {
+        lock(&self.copies).contains(&file)
     }
 }

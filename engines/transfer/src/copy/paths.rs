@@ -11,6 +11,7 @@ impl Run<'_> {
         match place {
             Place::Top(job) => self.copying.jobs[*job].source.clone(),
             Place::In(knot) => below(&self.source_path_of(knot), name),
+            Place::Late(job, folder) => below(&joined(trimmed(&self.copying.jobs[*job].source), folder), name),
         }
     }
 
@@ -18,6 +19,7 @@ impl Run<'_> {
         match place {
             Place::Top(job) => self.copying.jobs[*job].target.clone(),
             Place::In(knot) => below(&self.target_path_of(knot), name),
+            Place::Late(job, folder) => below(&joined(trimmed(&self.copying.jobs[*job].target), folder), name),
         }
     }
 
@@ -35,6 +37,7 @@ impl Run<'_> {
     pub fn target_below_copy(place: &Place<'_>) -> Option<Vec<u8>> {
         match place {
             Place::Top(_) => None,
+            Place::Late(_, folder) => Some(folder.to_vec()),
             Place::In(knot) => Some(whole(b"", &names_of(knot).1)),
         }
     }

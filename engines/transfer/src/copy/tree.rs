@@ -9,6 +9,7 @@ use super::large::{Divide, Large};
 use super::links::Links;
 use super::metadata::AttributeBuffers;
 use super::plain::Plain;
+use super::turns::{Late, Turns};
 use super::{Complaint, Copied, Copying, FollowLinks, MakeWhat};
 use crate::finding::{Finding, number};
 use crate::folder::{
@@ -32,6 +33,7 @@ pub struct Run<'a> {
     pub copying: &'a Copying<'a>,
     pub ways: Ways,
     pub links: Links,
+    pub turns: Turns,
     pub sources: Descriptors,
     pub targets: Descriptors,
     /// The topmost folders that are written to: none of them may be copied into itself.
@@ -56,6 +58,8 @@ pub enum Seed {
     Entries(Vec<u8>),
     /// A piece of the large file above, by its number.
     Piece(u64),
+    /// Entries that are written one after the other.
+    InOrder(Vec<Late>),
 }
 
 /// What has parts.
@@ -105,6 +109,8 @@ pub struct Scratch {
     pub slot: Arc<Slot>,
     /// The backup that was made of what had the entry's name.
     pub backup: Option<PutBack>,
+    /// Whether entries that have waited for their turn are copied.
+    pub is_late: bool,
     pub counts: Counts,
     pub ways: WayCounts,
     /// Where it has one: the first worker keeps the one that all others of the process share.
@@ -134,6 +140,8 @@ pub enum Place<'a> {
     Top(usize),
     /// Below a folder.
     In(&'a AKnot),
+    /// Below a job's folder that has been left: in the folder that has this path there.
+    Late(usize, &'a [u8]),
 }
 
 impl Tree for Run<'_> {
@@ -151,6 +159,7 @@ impl Tree for Run<'_> {
             attributes: AttributeBuffers::default(),
             slot: self.copying.half_done.slot(),
             backup: None,
+            is_late: false,
             counts: Counts::default(),
             ways: WayCounts::default(),
             _own_table: own_table,
@@ -160,6 +169,12 @@ impl Tree for Run<'_> {
     fn begin(&self, seed: Seed, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
         let begun = match (seed, above) {
             (Seed::Job(number), _) => self.begin_job(number, branch),
+            (Seed::InOrder(late), _) => {
+                branch.scratch.is_late = true;
+                self.deal_in_order(&late, branch);
+                branch.scratch.is_late = false;
+                Begun::Done
+            }
             (Seed::Piece(number), Some(above)) => {
                 if let Node::Large(large) = &above.node {
                     large.copy_piece(number, self, branch);
@@ -202,6 +217,10 @@ impl Tree for Run<'_> {
         self.end_step(&mut branch.scratch);
     }
 
+    fn next_turn(&self) -> Vec<Seed> {
+        self.turns.next()
+    }
+
     fn tell(&self, reports: Vec<Finding<Complaint>>) {
         self.copying.listener.complain(reports);
     }
@@ -217,6 +236,7 @@ impl<'a> Run<'a> {
             copying,
             ways: Ways::default(),
             links: Links::new(),
+            turns: Turns::new(copying.jobs, manner),
             sources: Descriptors::new(copying.descriptors),
             targets: Descriptors::new(copying.descriptors),
             tops: RwLock::default(),
@@ -358,7 +378,7 @@ impl<'a> Run<'a> {
     ) -> Begun<Node, Growth> {
         let place = Place::In(above);
         let target = target.map_or(Parent::Here, |target| Parent::Folder(Arc::clone(target)));
-        let follow = if self.copying.manner.follow == FollowLinks::Always { Follow::Yes } else { Follow::No };
+        let follow = self.follow_below();
         let item = |name| Item {
             source: source.as_fd(),
             name,
@@ -386,7 +406,7 @@ impl<'a> Run<'a> {
                 }
                 Begun::Done
             }
-            Seed::Job(_) | Seed::Piece(_) => unreachable!("they are begun elsewhere"),
+            Seed::Job(_) | Seed::Piece(_) | Seed::InOrder(_) => unreachable!("they are begun elsewhere"),
         }
     }
 
@@ -471,9 +491,10 @@ impl<'a> Run<'a> {
         }
         let place = Place::In(knot);
         let target = target.map_or(Parent::Here, |target| Parent::Folder(Arc::clone(target)));
-        let follow = if self.copying.manner.follow == FollowLinks::Always { Follow::Yes } else { Follow::No };
+        let follow = self.follow_below();
         let mut list = std::mem::take(&mut branch.scratch.list);
-        let hands_over = branch.has_takers() && self.copying.manner.existing != super::Existing::Ask;
+        let divide = if self.writes_in_order() { Divide::Never } else { Divide::Later };
+        let hands_over = branch.has_takers() && divide == Divide::Later;
         let (mut handed_over, mut met) = (Vec::new(), 0_usize);
         let mut may_be_plain = self.may_be_plain();
         let listed = list_some(source.as_fd(), &mut list, |name, listed| {
@@ -483,7 +504,7 @@ impl<'a> Run<'a> {
                 handed_over.extend_from_slice(name.to_bytes_with_nul());
                 return;
             }
-            let (source, target, divide) = (source.as_fd(), &target, Divide::Later);
+            let (source, target) = (source.as_fd(), &target);
             let item = Item { source, name, target, target_name: name, place: &place, follow, listed, divide };
             if may_be_plain && listed == Listed::File {
                 let plain = self.copy_plain(&item, branch);
@@ -553,14 +574,14 @@ const KEPT_ENTRIES: usize = 64;
 impl Place<'_> {
     pub fn job(&self) -> usize {
         match self {
-            Self::Top(job) => *job,
+            Self::Top(job) | Self::Late(job, _) => *job,
             Self::In(knot) => knot.node.folder().job,
         }
     }
 
     pub fn folder(&self) -> Option<&FolderNode> {
         match self {
-            Self::Top(_) => None,
+            Self::Top(_) | Self::Late(..) => None,
             Self::In(knot) => Some(knot.node.folder()),
         }
     }

@@ -1,0 +1,220 @@
+//! Whatever leads two writers to one place, they write in the order of one hand. Jobs that bear on each other are begun in turns, one behind the other.
+//! Files that are written over and have several names wait until a turn's other entries are done: those that are one file are written one
+//! after the other, in the order of a walk.
+
+use super::item::{Item, open_beneath};
+use super::large::Divide;
+use super::tree::{Place, Run, Seed};
+use super::{Complaint, Existing, FollowLinks, Job, Make, Manner};
+use crate::folder::Listed;
+use crate::operand::{Operand, Parent, last_part};
+use crate::overlap::{EVERYWHERE, Footprint, Resolver, Touched, resolved};
+use crew::scatter::Branch;
+use std::collections::{HashMap, VecDeque};
+use std::ffi::CString;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+use sys::entry::{self, Follow, Identity, Kind, Status, flags};
+
+/// What waits for its turn.
+pub struct Turns {
+    waiting: Mutex<Waiting>,
+    /// Whether a job may write where one before it did.
+    pub are_several: bool,
+}
+
+struct Waiting {
+    turns: VecDeque<Range<usize>>,
+    late: Vec<Late>,
+}
+
+/// An entry whose copy is written over a file with several names.
+pub struct Late {
+    job: usize,
+    /// Its folder, relative to the job's.
+    folder: Vec<u8>,
+    name: CString,
+    /// COMPAT: cp lists a directory in the order of inodes. Those of the directories on the way, and its own.
+    walk: Vec<u64>,
+    /// The file that is written over, and the source, which may be another one's target.
+    files: [Identity; 2],
+}
+
+impl Turns {
+    /// Jobs one after the other where they bear on each other.
+    pub fn new(jobs: &[Job], manner: &Manner) -> Self {
+        let turns = divided(jobs, manner);
+        let are_several = turns.len() > 1;
+        Self { waiting: Mutex::new(Waiting { turns, late: Vec::new() }), are_several }
+    }
+
+    /// What comes next, once all before it is done.
+    pub fn next(&self) -> Vec<Seed> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if !waiting.late.is_empty() {
+            return in_order(std::mem::take(&mut waiting.late)).into_iter().map(Seed::InOrder).collect();
+        }
+        waiting.turns.pop_front().into_iter().flatten().map(Seed::Job).collect()
+    }
+
+    fn wait(&self, late: Late) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).late.push(late);
+    }
+}
+
+/// Jobs in turns: within one none bears on another.
+fn divided(jobs: &[Job], manner: &Manner) -> VecDeque<Range<usize>> {
+    let (mut turns, mut begin, mut touched) = (VecDeque::new(), 0, Touched::default());
+    if jobs.len() > 1 && !manner.pretends {
+        let mut resolvers = [Resolver::default(), Resolver::default()];
+        for (number, job) in jobs.iter().enumerate() {
+            let footprint = footprint(job, manner, &mut resolvers);
+            if touched.bears_on(&footprint) {
+                turns.push_back(begin..number);
+                (begin, touched) = (number, Touched::default());
+            }
+            touched.add(footprint);
+        }
+    }
+    turns.push_back(begin..jobs.len());
+    turns
+}
+
+/// What a job reads and writes.
+fn footprint(job: &Job, manner: &Manner, [sources, targets]: &mut [Resolver; 2]) -> Footprint {
+    let follows = manner.follow != FollowLinks::Never;
+    let is_link = |path| status_of(path).is_some_and(|status| status.kind() == Kind::Link);
+    let reads = if follows && is_link(&job.source) { resolved(&job.source) } else { sources.name(&job.source) };
+    let there = status_of(&job.target);
+    let is_into_folder = job.target.ends_with(b"/") || [b".".as_slice(), b".."].contains(&last_part(&job.source));
+    let writes = match there.map(|there| there.kind()) {
+        // A backup's name may be another job's.
+        _ if manner.backup.is_some() => None,
+        Some(Kind::Link) if is_into_folder => resolved(&job.target),
+        // Where it leads to may be another job's target, or only come to be.
+        Some(Kind::Link) => None,
+        // So may another name of it.
+        Some(Kind::File) if there.is_some_and(|there| there.links() > 1) => None,
+        _ => targets.name(&job.target),
+    };
+    let [reads, writes] = [reads, writes].map(|path| vec![path.unwrap_or_else(|| EVERYWHERE.to_vec())]);
+    Footprint { reads, writes }
+}
+
+fn status_of(path: &[u8]) -> Option<Status> {
+    entry::status_at(entry::here(), &CString::new(path).ok()?, Follow::No).ok()
+}
+
+/// Groups of entries that are written one after the other: those that share a file, at both ends.
+fn in_order(mut late: Vec<Late>) -> Vec<Vec<Late>> {
+    late.sort_by(|one, other| (one.job, &one.walk, &one.name).cmp(&(other.job, &other.walk, &other.name)));
+    let mut groups = Groups::default();
+    for late in &late {
+        groups.join(late.files);
+    }
+    let (mut found, mut places) = (Vec::<Vec<Late>>::new(), HashMap::new());
+    for late in late {
+        let place = *places.entry(groups.of(late.files[0])).or_insert_with(|| {
+            found.push(Vec::new());
+            found.len() - 1
+        });
+        found[place].push(late);
+    }
+    found
+}
+
+/// Which files belong together.
+#[derive(Default)]
+struct Groups(HashMap<Identity, Identity>);
+
+impl Groups {
+    fn of(&mut self, file: Identity) -> Identity {
+        let mut at = file;
+        while let Some(&next) = self.0.get(&at)
+            && next != at
+        {
+            at = next;
+        }
+        // The next look is a short one.
+        self.0.insert(file, at);
+        at
+    }
+
+    fn join(&mut self, [one, other]: [Identity; 2]) {
+        let (one, other) = (self.of(one), self.of(other));
+        self.0.insert(one, other);
+    }
+}
+
+impl Run<'_> {
+    /// Whether an entry's copy is written over a file that has other names, any of which may be another entry's: then it waits.
+    pub fn has_to_wait(&self, item: &Item<'_>, status: &Status, branch: &mut Branch<'_, Self>) -> bool {
+        let manner = self.copying.manner;
+        let has_bytes = manner.make == Make::Copies && !manner.keep.links || manner.make == Make::Attributes;
+        let writes_over =
+            has_bytes && manner.existing == Existing::Replace && manner.backup.is_none() && !manner.remove_first;
+        let Place::In(knot) = item.place else { return false };
+        if !writes_over || branch.scratch.is_late {
+            return false;
+        }
+        let Ok(there) = entry::status_at(item.target.as_fd(), item.target_name, Follow::No) else { return false };
+        if there.kind() != Kind::File || there.links() < 2 {
+            return false;
+        }
+        let mut walk = vec![status.identity().inode];
+        let mut level = Some(Arc::clone(knot));
+        while let Some(knot) = level {
+            walk.push(knot.node.folder().status.identity().inode);
+            level = knot.above();
+        }
+        walk.reverse();
+        let folder = Self::target_below_copy(item.place).unwrap_or_default();
+        let files = [there.identity(), status.identity()];
+        // It is counted when it is copied.
+        branch.scratch.counts.entries -= 1;
+        self.turns.wait(Late { job: item.place.job(), folder, name: item.name.to_owned(), walk, files });
+        true
+    }
+
+    /// Copies entries that have waited, one after the other.
+    pub fn deal_in_order(&self, late: &[Late], branch: &mut Branch<'_, Self>) {
+        for Late { job, folder, name, .. } in late {
+            let place = Place::Late(*job, folder);
+            match self.sides_of_late(*job, folder) {
+                Ok((source, target)) => {
+                    let (source, listed, divide) = (source.as_fd(), Listed::Unknown, Divide::Never);
+                    let follow = self.follow_below();
+                    let (target, target_name) = (&Parent::Folder(Arc::new(target.into())), name.as_c_str());
+                    let place = &place;
+                    // What has become a folder meanwhile is left to the next run.
+                    self.deal(&Item { source, name, target, target_name, place, follow, listed, divide }, branch);
+                }
+                Err(error) => self.complain(&place, name, Complaint::Open(error), branch),
+            }
+        }
+    }
+
+    /// Opens an entry's folders on both sides again, below what was typed.
+    fn sides_of_late(&self, job: usize, folder: &[u8]) -> io::Result<(OwnedFd, OwnedFd)> {
+        let source = Operand::open(&self.copying.jobs[job].source)?;
+        let follows = self.copying.manner.follow != FollowLinks::Never || source.has_slash;
+        let nofollow = if follows { 0 } else { flags::O_NOFOLLOW };
+        let how = flags::O_PATH | flags::O_DIRECTORY | nofollow;
+        let top = entry::open_at(source.parent.as_fd(), &source.name, how, 0)?;
+        let source = open_beneath(top.as_fd(), folder, self.follow_below())?;
+        let top = self.folders[job].get().expect("a job below which something waits has its folder");
+        Ok((source, open_beneath(top.as_fd(), folder, Follow::No)?))
+    }
+
+    /// Whether the entries of a directory are copied one after the other: for questions, and since the name of a backup may be another entry's.
+    pub fn writes_in_order(&self) -> bool {
+        self.copying.manner.existing == Existing::Ask || self.copying.manner.backup.is_some()
+    }
+
+    /// Whether links below a job are followed.
+    pub fn follow_below(&self) -> Follow {
+        if self.copying.manner.follow == FollowLinks::Always { Follow::Yes } else { Follow::No }
+    }
+}
