@@ -273,6 +273,18 @@ fn enter_folders(args: &TarArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The directories of `-C` options that no name stands behind. COMPAT: GNU tar refuses to take them for what was meant when it makes or updates an
+/// archive, and not when it appends to one.
+fn idle_directories<'a>(args: &'a TarArgs, matches: &ArgMatches) -> &'a [PathBuf] {
+    if args.operation.append {
+        return &[];
+    }
+    let last_name = ["names", "files_from"].into_iter().filter_map(|id| matches.indices_of(id)?.max()).max();
+    let directories = matches.indices_of("directory").into_iter().flatten();
+    let used = directories.filter(|index| Some(*index) < last_name).count();
+    &args.directory[used..]
+}
+
 /// The line that says how far it is.
 fn show_progress(context: &Context, name: &str, total_bytes: Option<u64>, tally: &Arc<Tally>) -> Progress {
     let (tally, label) = (Arc::clone(tally), name.to_owned());

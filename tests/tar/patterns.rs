@@ -123,16 +123,16 @@ fn a_directory_that_no_name_stands_behind_is_an_error() {
 
 /// Not timed: names that are compared with each pattern take minutes.
 #[test]
-fn a_million_patterns_leave_out_what_a_few_would() {
+fn many_patterns_leave_out_what_a_few_would() {
     if !tools(&["tar"]) {
         return;
     }
-    let script = "seq -f 's/n%.0f' 1000000 > l; seq -f '*x%.0f.c' 20000 >> l; echo 's/d' >> l; seq -f 's/m/n%.0f' 2000 > names
+    let script = "seq -f 's/n%.0f' 200000 > l; seq -f '*x%.0f.c' 20000 >> l; echo 's/d' >> l; seq -f 's/m/n%.0f' 2000 > names
         mkdir s/m; cd s/m; touch $(seq -f 'n%.0f' 2000) ax7.c ax77.h; cd ../..; tar -cf t.tar -X l s; tar -tf t.tar | cksum; tar -tf t.tar | grep -c n
         tar -tf t.tar -X l | cksum; tar -tf t.tar -T names | cksum; tar -C x -xf t.tar -X $PWD/l -T $PWD/names; ls x/s/m | cksum";
+    let few = script.replace("200000", "3").replace("20000", "9");
+    let theirs = run(&few, "command tar --format=posix --sort=name");
     for hands in [1, 2] {
-        let ours = run(script, &format!("$mh tar --hands {hands}"));
-        let few = script.replace("1000000", "3").replace("20000", "9");
-        assert_eq!(ours, run(&few, "command tar --format=posix --sort=name"), "{hands} hands");
+        assert_eq!(run(script, &format!("$mh tar --hands {hands}")), theirs, "{hands} hands");
     }
 }

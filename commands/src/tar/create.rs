@@ -80,24 +80,12 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     let run = Run { args, choice, style, packing, fitting, plan, workers };
     let ran = run.carry_out(context, operands, &target);
     let outcome = run.show(context, ran, target)?;
-    let idle = idle_directories(args, matches);
+    let idle = super::idle_directories(args, matches);
     for directory in idle {
         let message = format!("use -C {}: no name stands behind it", terminal::quote(directory));
         context.messages.error(&context.program, &message, &[]);
     }
     Ok(if idle.is_empty() { outcome } else { FAILED })
-}
-
-/// The directories of `-C` options that no name stands behind. COMPAT: GNU tar refuses to take them for what was meant when it makes or updates an
-/// archive, and not when it appends to one.
-fn idle_directories<'a>(args: &'a TarArgs, matches: &ArgMatches) -> &'a [PathBuf] {
-    if args.operation.append {
-        return &[];
-    }
-    let last_name = ["names", "files_from"].into_iter().filter_map(|id| matches.indices_of(id)?.max()).max();
-    let directories = matches.indices_of("directory").into_iter().flatten();
-    let used = directories.filter(|index| Some(*index) < last_name).count();
-    &args.directory[used..]
 }
 
 /// Where files are read: the first name stands for all; and where the archive goes.
