@@ -1,7 +1,6 @@
 //! The longest CPU time between two yield points, of every format's encoder at its levels and of its decoder: what `engines/codec/README.md` says of
 //! them. Run by hand: `cargo test --release -p codec --test lanes -- --ignored --nocapture yield_points`.
 #![expect(clippy::print_stdout, reason = "it measures for people")]
-#![expect(clippy::print_stdout, reason = "it measures for people")]
 
 use codec::byte_buffer::ByteBuffer;
 use codec::format::{Cutter, DecodeLimits, EncodeOptions, Format, Layout, Next, UnitPlace};
