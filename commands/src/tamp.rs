@@ -24,7 +24,7 @@ use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use codec::compress::{Compression, KeepUp, compress};
 use codec::decompress::{Decompression, decompress};
 use codec::error::{CodecError, Defect};
-use codec::format::CheckName;
+use codec::format::{CheckName, Remark};
 use codec::keep_up::Kept;
 use codec::lane::{Input, Lane, LaneOutcome, Output, Source, Totals};
 use crew::budget::Request;
@@ -399,7 +399,10 @@ fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
         job.manners.say(context, &Event::LeftUnread { input, error });
     }
     if let Some(remark) = closed.remark {
-        job.manners.say(context, &Event::Odd { input, remark });
+        let is_said = job.manners.say(context, &Event::Odd { input, remark });
+        if !is_said {
+            context.messages.warning(NAME, &format!("{name}: {}", remark.description()), &[]);
+        }
     }
     match &closed.outcome {
         Ok(()) => {
@@ -412,7 +415,7 @@ fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
                 );
             }
             let totals = report::sizes(&closed.totals, job.direction.is_compression());
-            let keeps = lane.source == Source::Keep;
+            let keeps = lane.source == Source::Keep || closed.remark == Some(Remark::EndsEarly);
             let done = Event::Done { input, output, totals: &closed.totals, keeps, way, alone: job.lanes.len() == 1 };
             if !job.manners.say(context, &done) {
                 context.messages.detail(NAME, &format!("{name}: {totals}"));

@@ -79,6 +79,7 @@ const GZIP: &[Case] = &[
     says("(echo a | gzip; head -c 700 /dev/zero) | gzip -cdf"),
     says("(echo a | gzip; head -c 700 /dev/zero) | gzip -cd"),
     says("(echo a | gzip; printf x) | gzip -cdf"),
+    says(r"(echo a | gzip; printf '\037') | gzip -cdf"),
     says(r#"(echo a | gzip; printf '\037\235\220\141\304\214\001') > z.gz; gzip -cd z.gz; gzip -d z.gz; cat z"#),
     ends(r#"printf '\037\235\251\141\304\214\001' > f.Z; gzip -dc f.Z"#),
     says(r#"printf '\037\235\251\141\304\214\001' > f.Z; gzip -d f.Z"#),

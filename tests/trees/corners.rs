@@ -100,6 +100,7 @@ fn nothing_is_lost_where_gnu_loses_nothing() {
         "cp --attributes-only a b",
         "cp -r --attributes-only d/. t; echo more > t/f; cp -r --attributes-only d/. t",
         "echo more > t/link; cp -r --attributes-only d/. t",
+        "ln a a2; touch -d @9 a; chmod 640 a; mkdir w v; ln a w/1; ln a w/2; echo old > v/1; ln v/1 v/2; touch -d @3 v/1; cp -a -u --attributes-only w/. v",
         "ln -s b linkb; cp --attributes-only -p a linkb",
         "ln -s b linkb; cp --attributes-only --remove-destination -p a linkb",
         // Copies with other names of theirs elsewhere.

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::wake::{is_readable, is_readable_within};
 
 /// Bytes of a block that is read from a pipe. Smaller costs hand-overs, larger leaves the second-level cache.
@@ -86,6 +86,11 @@ pub struct Piped {
 /// A writer that rests for so long is slow: a block is handed on with what there is. Those that are not fill a block in less.
 const REST: Duration = Duration::from_millis(20);
 
+/// What a block that has `begun` may still be waited for. From then on it takes only what is there already.
+fn left_of_rest(begun: Option<Instant>) -> Duration {
+    begun.map_or(REST, |begun| REST.saturating_sub(begun.elapsed()))
+}
+
 impl Piped {
     /// A pipe of which `head` was read.
     pub fn new(head: Vec<u8>, file: File) -> Self {
@@ -98,10 +103,14 @@ impl BlockFeed for Piped {
         let mut filled = self.head.len();
         emptied.resize(BLOCK_TARGET_BYTES.max(filled), 0);
         emptied[..filled].copy_from_slice(&std::mem::take(&mut self.head));
-        while filled < emptied.len() && (filled == 0 || is_readable_within(&self.file, REST)) {
+        let mut begun = None;
+        while filled < emptied.len() && (filled == 0 || is_readable_within(&self.file, left_of_rest(begun))) {
             match self.file.read(&mut emptied[filled..]) {
                 Ok(0) => break,
-                Ok(count) => filled += count,
+                Ok(count) => {
+                    filled += count;
+                    begun.get_or_insert_with(Instant::now);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

@@ -8,7 +8,7 @@ use crate::ends::{Extent, InputEnd, OutputEnd, Spot, check_not_the_same, leave_s
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Format, Remark, StreamEncoder, Tail};
 use crate::keep_up::{Arrival, Controller, Decision, Done, Kept, chunk_bytes};
-use crate::lane::{Lane, LaneOutcome, Totals};
+use crate::lane::{Lane, LaneOutcome, Source, Totals};
 use crate::origin::{Origin, Tells};
 use crate::packed_reader::read_stream;
 use crew::budget::Lease;
@@ -97,6 +97,8 @@ pub struct CompressSource {
     ended: bool,
     /// Set where a chunk was shorter than the file's size promised: nothing behind it is read.
     ends_early: Arc<AtomicBool>,
+    /// It held less than its size promised, as far as the cut has read it itself.
+    is_short: bool,
     /// Read from a stream, and to come again.
     given_back: Vec<u8>,
     /// Encodes the whole lane as one unit, in order.
@@ -207,6 +209,7 @@ impl Stages for Compression<'_> {
                 fold: Mutex::new(fold),
             },
             source: CompressSource {
+                is_short: false,
                 file: input.file,
                 began: input.extent.map_or(0, |extent| extent.from),
                 reading,
@@ -344,11 +347,17 @@ impl Stages for Compression<'_> {
             closed.totals = fold.totals;
             // ORDER: all chunks have their places, behind the pipeline's lock.
             let ends_early = sink.ends_early.load(Ordering::Relaxed);
-            closed.remark = fold.remark.or(ends_early.then_some(Remark::EndsEarly));
+            let is_short = ends_early || source.is_short;
+            closed.remark = fold.remark.or(is_short.then_some(Remark::EndsEarly));
             closed.totals.units += u64::from(source.one_unit.is_some());
             let position = if ends_early { source.began + closed.totals.bytes_in } else { source.position() };
             leave_stdin_at(&self.lanes[lane], &sink.input, position);
             let finished = match closed.outcome {
+                // Who removes the source has to have all of it; what its size promised may be there yet (a stale size of a network file system).
+                Ok(()) if is_short => {
+                    let kept = Lane { source: Source::Keep, ..self.lanes[lane].clone() };
+                    finish(&kept, sink.output, &sink.input, fold, &mut closed.totals)
+                }
                 Ok(()) => finish(&self.lanes[lane], sink.output, &sink.input, fold, &mut closed.totals),
                 Err(error) => {
                     closed.totals.bytes_out = sink.output.written();
@@ -426,7 +435,7 @@ fn fetch(chunk: &mut CompressChunk) -> Result<(), CodecError> {
 /// Whether a file that ended before `expected` is shorter now than it was.
 /// LIE: files of sysfs tell a page as their size and hold less. They do not become shorter by being read; a log that is cut does.
 fn was_cut(file: &File, expected: u64) -> bool {
-    file.metadata().is_ok_and(|metadata| metadata.len() < expected)
+    file.metadata().map_or(true, |metadata| metadata.len() < expected)
 }
 
 impl CompressSource {
@@ -440,6 +449,7 @@ impl CompressSource {
 
     /// The file ends so many bytes before where it has been read.
     fn go_back(&mut self, missing_bytes: u64) {
+        self.is_short |= missing_bytes > 0;
         if let Reading::AtOffsets(extent) = &mut self.reading {
             extent.from -= missing_bytes;
             extent.end = if missing_bytes > 0 { extent.from } else { extent.end };
@@ -502,7 +512,7 @@ impl CompressSource {
 mod tests {
     use super::*;
     use crate::format::Layout;
-    use crate::lane::{Care, Input, Output, Source};
+    use crate::lane::{Care, Input, Output};
     use crate::registry;
 
     /// Several hands may have read behind the place where one of them found the file to end.

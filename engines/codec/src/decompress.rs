@@ -542,6 +542,10 @@ impl DecompressSource {
             let Some(format) = self.admission.format(&mut self.reader)? else { return self.rest_as_it_is() };
             self.found = Some(Found::new(format, limits));
         }
+        let passes_on = self.admission.behind_the_end == BehindTheEnd::PassedOn;
+        if passes_on && self.units > 0 && self.is_one_byte_left()? {
+            return self.rest_as_it_is();
+        }
         let mut outcome = self.look_in_format();
         if matches!(outcome, Err(CutError::Garbage))
             && let Some(format) = self.admission.next_format(&mut self.reader)
@@ -549,7 +553,6 @@ impl DecompressSource {
             self.found = Some(Found::new(format, limits));
             outcome = self.look_in_format();
         }
-        let passes_on = self.admission.behind_the_end == BehindTheEnd::PassedOn;
         match outcome {
             Ok(Next::Zeros { .. }) | Err(CutError::Garbage) if passes_on => self.rest_as_it_is(),
             Err(CutError::Garbage) => self.behind_the_end(),
@@ -574,6 +577,13 @@ impl DecompressSource {
             (_, Oddities::Ignored) | (None, _) => {}
         }
         outcome
+    }
+
+    /// COMPAT: one byte is no format's beginning, whatever it is.
+    fn is_one_byte_left(&mut self) -> Result<bool, CodecError> {
+        let offset = self.reader.position();
+        let left = self.reader.peek_at(0, &mut [0; 2]).map_err(|cause| CodecError::Read { offset, cause })?;
+        Ok(left == 1)
     }
 
     /// All that is left is no packed data, and is wanted.

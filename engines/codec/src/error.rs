@@ -246,14 +246,19 @@ pub enum Defect {
 }
 
 impl Remark {
-    /// What is wrong, where it is not put up with.
-    pub(crate) fn defect(self) -> Defect {
-        Defect::Header(match self {
+    /// What is wrong, in words.
+    pub fn description(self) -> &'static str {
+        match self {
             Self::UnknownCheck => "its check is of a type that is not known here",
             Self::UnknownFlags(_) => "its header has flags that are not known here",
             Self::TimeOutOfRange => "its time is out of range",
             Self::EndsEarly => "it ends before its size",
-        })
+        }
+    }
+
+    /// The same, where it is not put up with.
+    pub(crate) fn defect(self) -> Defect {
+        Defect::Header(self.description())
     }
 }
 

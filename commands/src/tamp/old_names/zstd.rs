@@ -81,7 +81,7 @@ const TABLE: Table = Table {
         next("size-hint", size),
         next("memlimit memory memlimit-decompress", size32),
         next("target-compressed-block-size", size),
-        next("jobsize block-size", size),
+        next("jobsize block-size", size32),
         attached("B", size32),
         next("auto-threads", |_, _| Ok(())),
         next("trace", |_, _| Ok(())),

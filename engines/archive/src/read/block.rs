@@ -171,7 +171,6 @@ impl HeaderBlock<'_> {
     }
 }
 
-/// Text up to the first NUL.
 /// Whether a header, and those about it that stand before it, are whole in `bytes`; of the two blocks of zeros at the end both.
 pub fn begins_with_a_whole_header(mut bytes: &[u8]) -> bool {
     while let Some((block, rest)) = bytes.split_first_chunk() {
@@ -188,6 +187,7 @@ pub fn begins_with_a_whole_header(mut bytes: &[u8]) -> bool {
     false
 }
 
+/// Text up to the first NUL.
 pub fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }

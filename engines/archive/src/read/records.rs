@@ -38,6 +38,9 @@ pub enum Wrong {
     Sparse(String),
 }
 
+/// LIMIT: a member's attributes. The kernel's list of names, 64 KiB, has room for fewer of any sense; each is compared with all before it.
+const ATTRIBUTES_MAX: usize = 4096;
+
 /// LIMIT: what is reported of one header, which may have a million records.
 const WRONG_MAX: usize = 16;
 
@@ -47,6 +50,11 @@ impl Said {
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Wrong> {
         let mut all_wrong = Vec::new();
         for record in Records::new(bytes) {
+            if self.attributes.len() > ATTRIBUTES_MAX {
+                self.attributes.truncate(ATTRIBUTES_MAX);
+                all_wrong.push(Wrong::Malformed);
+                break;
+            }
             let wrong: fn(String) -> Wrong = match record {
                 Ok((key, value)) if self.record(key, value).is_some() => continue,
                 Ok((key, _)) if key.starts_with(b"GNU.sparse.") => Wrong::Sparse,

@@ -252,6 +252,10 @@ fn malformed_records_cost_what_they_say_and_not_their_member() {
     // A global header's are reported once, with the member behind it.
     let global = [extension(b'g', &records(&[("uid", "-2")])), file("a", b""), file("b", b""), end()].concat();
     assert_eq!(lenient(&global), ["Regular a 0", "Unusable", "Regular b 0"]);
+    // So many attributes that comparing each with the others takes hours.
+    let attributes: Vec<u8> =
+        (0..200_000).flat_map(|number| records(&[(&format!("SCHILY.xattr.user.{number}"), "x")])).collect();
+    assert_eq!(lenient(&[extension(b'x', &attributes), file("a", b"1"), end()].concat()), ["Regular a 1", "Unusable"]);
     let million = extension(b'x', &b"8 uid=x\n".repeat(100_000));
     assert_eq!(lenient(&[million, file("a", b""), end()].concat()), ["Regular a 0", "Unusable"]);
 }

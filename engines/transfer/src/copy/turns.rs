@@ -10,6 +10,7 @@ use crate::folder::Listed;
 use crate::operand::{Operand, Parent, last_part};
 use crate::overlap::{EVERYWHERE, Footprint, Resolver, Touched, resolved};
 use crew::scatter::Branch;
+use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::CString;
 use std::io;
@@ -30,16 +31,31 @@ struct Waiting {
     late: Vec<Late>,
 }
 
+/// LIMIT: entries that wait at a time, some 150 bytes each. Those beyond are copied when they are found, so where they are names of one file
+/// the order of a walk is not kept.
+const LATE_MAX: usize = 1 << 20;
+
 /// An entry whose copy is written over a file with several names.
 pub struct Late {
     job: usize,
     /// Its folder, relative to the job's.
-    folder: Vec<u8>,
+    folder: Arc<[u8]>,
     name: CString,
-    /// COMPAT: cp lists a directory in the order of inodes. Those of the directories on the way, and its own.
-    walk: Vec<u64>,
+    /// COMPAT: cp lists a directory in the order of inodes. Those of the directories on the way.
+    walk: Arc<[u64]>,
+    /// And its own.
+    inode: u64,
     /// The file that is written over, and the source, which may be another one's target.
     files: [Identity; 2],
+}
+
+impl Late {
+    /// Which of two cp's walk would come to first: in one directory by inode, to what is deeper by that of the directory there.
+    fn in_walk(&self, other: &Self) -> Ordering {
+        let way = self.walk.iter().chain([&self.inode]);
+        let ways = || way.cmp(other.walk.iter().chain([&other.inode]));
+        self.job.cmp(&other.job).then_with(ways).then_with(|| self.name.cmp(&other.name))
+    }
 }
 
 impl Turns {
@@ -59,8 +75,17 @@ impl Turns {
         waiting.turns.pop_front().into_iter().flatten().map(Seed::Job).collect()
     }
 
-    fn wait(&self, late: Late) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).late.push(late);
+    fn wait(&self, mut late: Late) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those of one directory mostly come one after the other, and share its names.
+        if let Some(last) = waiting.late.last().filter(|last| last.folder == late.folder && last.walk == late.walk) {
+            (late.folder, late.walk) = (Arc::clone(&last.folder), Arc::clone(&last.walk));
+        }
+        waiting.late.push(late);
+    }
+
+    fn are_full(&self) -> bool {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).late.len() >= LATE_MAX
     }
 }
 
@@ -109,7 +134,7 @@ fn status_of(path: &[u8]) -> Option<Status> {
 
 /// Groups of entries that are written one after the other: those that share a file, at both ends.
 fn in_order(mut late: Vec<Late>) -> Vec<Vec<Late>> {
-    late.sort_by(|one, other| (one.job, &one.walk, &one.name).cmp(&(other.job, &other.walk, &other.name)));
+    late.sort_by(Late::in_walk);
     let mut groups = Groups::default();
     for late in &late {
         groups.join(late.files);
@@ -152,7 +177,13 @@ impl Run<'_> {
     /// Whether an entry's copy is written over a file that has other names, any of which may be another entry's: then it waits.
     pub fn has_to_wait(&self, item: &Item<'_>, status: &Status, branch: &mut Branch<'_, Self>) -> bool {
         let manner = self.copying.manner;
-        let has_bytes = manner.make == Make::Copies && !manner.keep.links || manner.make == Make::Attributes;
+        // Where links are kept, the first name of a file is made once, for all its names.
+        let is_made_once = manner.keep.links && status.links() > 1;
+        let has_bytes = match manner.make {
+            Make::Copies => !manner.keep.links,
+            Make::Attributes => !is_made_once,
+            Make::HardLinks | Make::SymbolicLinks => false,
+        };
         let writes_over =
             has_bytes && manner.existing == Existing::Replace && manner.backup.is_none() && !manner.remove_first;
         let Place::In(knot) = item.place else { return false };
@@ -160,21 +191,22 @@ impl Run<'_> {
             return false;
         }
         let Ok(there) = entry::status_at(item.target.as_fd(), item.target_name, Follow::No) else { return false };
-        if there.kind() != Kind::File || there.links() < 2 {
+        if there.kind() != Kind::File || there.links() < 2 || self.turns.are_full() {
             return false;
         }
-        let mut walk = vec![status.identity().inode];
+        let mut walk = Vec::new();
         let mut level = Some(Arc::clone(knot));
         while let Some(knot) = level {
             walk.push(knot.node.folder().status.identity().inode);
             level = knot.above();
         }
         walk.reverse();
-        let folder = Self::target_below_copy(item.place).unwrap_or_default();
+        let (walk, folder) = (walk.into(), Self::target_below_copy(item.place).unwrap_or_default().into());
+        let inode = status.identity().inode;
         let files = [there.identity(), status.identity()];
         // It is counted when it is copied.
         branch.scratch.counts.entries -= 1;
-        self.turns.wait(Late { job: item.place.job(), folder, name: item.name.to_owned(), walk, files });
+        self.turns.wait(Late { job: item.place.job(), folder, name: item.name.to_owned(), walk, inode, files });
         true
     }
 
