@@ -3,6 +3,7 @@
 
 use crate::format::Remark;
 use crate::formats::gzip::kernel::InflateError;
+#[cfg(feature = "lzma2-kernel")]
 use crate::formats::xz::kernel::Lzma2Error;
 use crate::registry;
 use std::fmt;
@@ -214,6 +215,7 @@ pub enum Defect {
         computed: Vec<u8>,
     },
     /// The LZMA2 data are broken.
+    #[cfg(feature = "lzma2-kernel")]
     #[error("its LZMA data are broken: {0}")]
     Lzma2(#[source] Lzma2Error),
     /// The LZMA data are broken, or liblzma refuses them.

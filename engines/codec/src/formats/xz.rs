@@ -9,6 +9,7 @@ mod cut;
 mod decode;
 mod encode;
 mod index;
+#[cfg(feature = "lzma2-kernel")]
 pub mod kernel;
 
 use crate::error::CodecError;

@@ -1,12 +1,17 @@
 //! Zstandard (RFC 8878): independent frames with a seek table behind them, or one frame by the library's own threads.
 //! Frames whose header tells a bearable size are decoded in parallel, whoever made them; larger ones as a stream.
 
+#[cfg(feature = "zstd-finder")]
 mod blocks;
 mod container;
 mod cut;
 mod decode;
 mod encode;
 mod kernel;
+#[cfg(feature = "zstd-finder")]
+mod own_frames;
+#[cfg(not(feature = "zstd-finder"))]
+#[path = "zstd/no_own_frames.rs"]
 mod own_frames;
 mod stepped_frames;
 

@@ -182,6 +182,7 @@ fn dictionary_size(code: u8) -> u64 {
 
 impl BlockHeader {
     /// Whether the block is LZMA2 with nothing before it, and has a dictionary of a size that there is.
+    #[cfg(feature = "lzma2-kernel")]
     pub fn is_plain(&self) -> bool {
         matches!(&self.filters[..], [(LZMA2, properties)] if matches!(properties[..], [0..=40]))
     }

@@ -4,7 +4,8 @@
 use super::check::{Check, CheckKind};
 use super::container::{BLOCK_HEADER_BYTES_MAX, BlockHeader, block_header_bytes, padding, parse_block_header};
 use super::index::{Records, record};
-use super::kernel::{self, Decoded, Lzma2Error};
+#[cfg(feature = "lzma2-kernel")]
+use super::kernel::{self, Lzma2Error};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::Defect;
 use crate::format::{CutError, Decoder, Filled, StreamDecoder};
@@ -41,14 +42,24 @@ impl BlockUnit {
     }
 }
 
+/// How far a block's data were decoded: bytes of the input and of the output.
+struct Decoded {
+    consumed: usize,
+    produced: usize,
+}
+
 /// Decodes blocks whose sizes are known.
 pub(super) struct BlockDecoder {
+    #[cfg(feature = "lzma2-kernel")]
     kernel: Box<kernel::Decoder>,
 }
 
 impl BlockDecoder {
     pub fn new() -> Self {
-        Self { kernel: kernel::Decoder::boxed() }
+        Self {
+            #[cfg(feature = "lzma2-kernel")]
+            kernel: kernel::Decoder::boxed(),
+        }
     }
 
     /// Decodes the data of a block into `room`, which is one byte more than they claim to be: enough to catch a claim that is too small.
@@ -60,15 +71,9 @@ impl BlockDecoder {
         pause: &mut Pause<'_>,
     ) -> Result<Decoded, Defect> {
         // For other processors the kernel has no hot loop.
+        #[cfg(feature = "lzma2-kernel")]
         if cfg!(target_arch = "x86_64") && header.is_plain() {
-            let between = || {
-                pause.point();
-            };
-            return self.kernel.decode(body, header.dictionary_bytes(), room, between).map_err(|error| match error {
-                Lzma2Error::TooLong { room } => Defect::Length { stored: room as u64 - 1, actual: room as u64 },
-                Lzma2Error::Truncated => Defect::Truncated,
-                error => Defect::Lzma2(error),
-            });
+            return self.data_by_kernel(header, body, room, pause);
         }
         let mut stream = Stream::new_raw_decoder(&header.filters(room.len() as u64 - 1)?).map_err(Defect::Lzma)?;
         loop {
@@ -85,6 +90,25 @@ impl BlockDecoder {
                 return Err(Defect::Truncated);
             }
             pause.point();
+        }
+    }
+
+    #[cfg(feature = "lzma2-kernel")]
+    fn data_by_kernel(
+        &mut self,
+        header: &BlockHeader,
+        body: &[u8],
+        room: &mut [u8],
+        pause: &mut Pause<'_>,
+    ) -> Result<Decoded, Defect> {
+        let between = || {
+            pause.point();
+        };
+        match self.kernel.decode(body, header.dictionary_bytes(), room, between) {
+            Ok(kernel::Decoded { consumed, produced }) => Ok(Decoded { consumed, produced }),
+            Err(Lzma2Error::TooLong { room }) => Err(Defect::Length { stored: room as u64 - 1, actual: room as u64 }),
+            Err(Lzma2Error::Truncated) => Err(Defect::Truncated),
+            Err(error) => Err(Defect::Lzma2(error)),
         }
     }
 }

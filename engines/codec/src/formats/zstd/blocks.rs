@@ -2,7 +2,7 @@
 //! A block has its own entropy tables: it pays to begin another where the bytes change. Does not pack them.
 
 use super::container::BLOCK_HEADER_BYTES;
-use super::kernel::BLOCK_BYTES_MAX;
+use super::kernel::finder::BLOCK_BYTES_MAX;
 
 /// Blocks are cut at multiples of this.
 const PIECE_BYTES: usize = 8 << 10;

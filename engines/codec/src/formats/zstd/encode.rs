@@ -2,6 +2,7 @@
 //! handed to `own_frames`.
 
 use super::container::{SEEK_FOOTER_MAGIC, SEEK_TABLE_MAGIC};
+use super::kernel::is_library_known;
 use super::own_frames::{self, OwnEncoder};
 use super::stepped_frames::{self, SteppedEncoder};
 use crate::byte_buffer::ByteBuffer;
@@ -90,7 +91,7 @@ pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
 /// smaller (docs/journal/0003-five-formats.md). It knows no dictionaries, and one level.
 fn has_own_frames(options: &EncodeOptions) -> bool {
     options.level == own_frames::LEVEL
-        && own_frames::is_library_known()
+        && is_library_known()
         && options.layout == Layout::ParallelUnits
         && options.dictionary.is_none()
         && options.window_log.is_none()
@@ -253,7 +254,7 @@ pub(super) fn in_one_call(plain: &[u8], options: &EncodeOptions) -> Vec<u8> {
     packed
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "zstd-finder"))]
 mod tests {
     use super::*;
 

@@ -1,9 +1,9 @@
-//! Frames of level 3 by our own match finder (`kernel`): header, blocks, checksum (RFC 8878, 3.1.1).
+//! Frames of level 3 by our own match finder (`kernel::finder`): header, blocks, checksum (RFC 8878, 3.1.1).
 //! Only lengths are its business: what else a frame has to be is decided in `encode`.
 
 use super::blocks::{BlockKind, block_header, next_block_bytes};
 use super::container::MAGIC;
-use super::kernel::{EntropyCoder, FRAME_BYTES_MAX, Finder, FrameFinder, HELD_BYTES};
+use super::kernel::finder::{EntropyCoder, FRAME_BYTES_MAX, Finder, FrameFinder, HELD_BYTES};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use std::ops::RangeInclusive;
@@ -14,11 +14,6 @@ pub(super) const LEVEL: i32 = 3;
 
 /// Lengths that are packed here. For shorter ones the library has smaller tables, which need not be emptied as long.
 pub(super) const LENGTHS: RangeInclusive<usize> = 256 << 10..=FRAME_BYTES_MAX;
-
-/// Whether the library is the one whose reading of repeat offsets is known: see `kernel::entropy`. A program may be linked with another.
-pub(super) fn is_library_known() -> bool {
-    zstd_safe::version_number() == 1_05_07
-}
 
 /// What an encoder holds.
 pub(super) const ENCODER_BYTES: u64 = HELD_BYTES as u64;

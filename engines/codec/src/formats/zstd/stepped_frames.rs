@@ -3,8 +3,7 @@
 //! Costs 0.1 ms for a block that takes 10 ms and more.
 
 use super::container::{BLOCK_BYTES_MAX, parse_frame_header};
-use super::kernel::{Stepper, strategy};
-use super::own_frames::is_library_known;
+use super::kernel::{Stepper, is_library_known, strategy};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Layout};

@@ -2,7 +2,7 @@
 //! They are also what holds the entropy coder's hand-over to the library that is linked: a wrong offset comes back as other bytes.
 
 use super::super::container::parse_frame_header;
-use super::super::kernel::BLOCK_BYTES_MAX;
+use super::super::kernel::finder::BLOCK_BYTES_MAX;
 use super::*;
 use proptest::prelude::*;
 use testkit::data::{log_lines, mixed, random, records, sparse, text, zeros};

@@ -11,7 +11,7 @@
 //  2. a `Found` comes from the finder: its sequences have offsets that are a value less 3, matches of 4 bytes or more, a
 //     delimiter at the end and nowhere else; its literals are as many as they say, with more than 8 bytes of room behind them.
 
-use super::super::container::{BLOCK_HEADER_BYTES, HEADER_BYTES_MAX, parse_frame_header};
+use super::super::super::container::{BLOCK_HEADER_BYTES, HEADER_BYTES_MAX, parse_frame_header};
 use super::{BLOCK_BYTES_MAX, Found};
 use crate::error::CodecError;
 use std::ptr::NonNull;
