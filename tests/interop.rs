@@ -10,7 +10,7 @@ mod tar;
 mod xz;
 mod zst;
 
-use crate::place::{Place, said};
+use crate::place::{Place, is_long, said};
 use testkit::data;
 use testkit::program::{Exit, Program, left_out};
 
@@ -36,14 +36,15 @@ struct Item {
     level: usize,
 }
 
-/// Every size with every level, the kinds taking turns, and every kind in the middle.
+/// Every size, level and kind of data, each with some of the others. The long tier takes every size with every level.
 fn items(levels: &[usize], sizes: &[usize]) -> Vec<Item> {
-    let mut items = Vec::new();
-    for (index, &bytes) in sizes.iter().enumerate() {
-        for (number, &level) in levels.iter().enumerate() {
-            items.push(item(KINDS[(index + 2 * number) % KINDS.len()], bytes, level));
-        }
-    }
+    let all_pairs = || (0..sizes.len()).flat_map(|size| (0..levels.len()).map(move |level| (size, level)));
+    let largest = sizes.len() - 1;
+    let chosen = |&(size, level): &(usize, usize)| is_long() || size == largest || size % levels.len() == level;
+    let mut items: Vec<Item> = all_pairs()
+        .filter(chosen)
+        .map(|(size, level)| item(KINDS[(size + 2 * level) % KINDS.len()], sizes[size], levels[level]))
+        .collect();
     items.extend(KINDS.iter().map(|&kind| item(kind, (1 << 20) + 1, levels[0])));
     items
 }
@@ -88,7 +89,13 @@ fn check_that_we_read(what: &str, packed: &[u8], plain: &[u8], hands: &[&str]) {
     assert!(listed.contains(&format!("\"plain_bytes\":{},", plain.len())), "{what}: -l says {listed}");
 }
 
-/// The hands for an item: all counts where several units meet, one count where there is nothing to divide.
+/// The hands for an item: all counts if it is several units, two counts around the border of one, one count if there is nothing to
+/// divide.
 fn hands_for(plain: &[u8]) -> &'static [&'static str] {
-    if plain.len() >= (1 << 20) - 1 { &["1", "2", "3", "64"] } else { &["2"] }
+    match plain.len() {
+        ..0xf_ffff => &["2"],
+        0x20_0000.. => &["1", "2", "3", "64"],
+        _ if is_long() => &["1", "2", "3", "64"],
+        _ => &["1", "3"],
+    }
 }

@@ -27,6 +27,11 @@ pub fn binary() -> PathBuf {
     })
 }
 
+/// Whether the second tier of tests runs (`cargo xtask test --long`), which leaves no combination out.
+pub fn is_long() -> bool {
+    std::env::var_os("MH_LONG").is_some()
+}
+
 /// A folder that holds the program under test as `mh`, and nothing else: to be put into `PATH`.
 pub fn programs() -> TempDir {
     let folder = testkit_folder();

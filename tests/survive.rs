@@ -8,10 +8,15 @@ mod names;
 pub mod sandboxed;
 mod signals;
 
-use crate::place::{Place, said};
+use crate::place::{Place, is_long, said};
 use testkit::program::{Exit, Outcome, Program, left_out};
 
 const WIDTHS: [&str; 3] = ["1", "2", "64"];
+
+/// For what takes long: as many hands as memory and names are dearest with. The long tier takes all.
+fn widths_of_the_large() -> &'static [&'static str] {
+    if is_long() { &WIDTHS } else { &WIDTHS[2..] }
+}
 
 /// A script that must succeed; what it printed.
 fn succeeds(place: &Place, script: &str) -> String {

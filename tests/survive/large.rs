@@ -1,6 +1,6 @@
 //! Deep, broad, and much: what is held in memory does not grow with what there is to do.
 
-use super::{WIDTHS, python, succeeds};
+use super::{WIDTHS, python, succeeds, widths_of_the_large};
 use crate::place::{Place, said};
 use testkit::data;
 use testkit::program::{Exit, Program, left_out};
@@ -40,7 +40,7 @@ fn an_archive_takes_128_megabytes_at_most_with_64_hands() {
             None => left_out(&format!("{tool} is not installed")),
         }
     }
-    for hands in WIDTHS {
+    for hands in widths_of_the_large() {
         for create in ["-cf m.plain", "--zstd -cf m.zstd", "-z -cf m.gzip"] {
             let Some(peak) = peak_kib(&place, &format!("tar {create} src --hands {hands}")) else { return };
             assert!(peak <= PEAK_KIB, "{create}: {peak} KiB with {hands} hands");
@@ -105,7 +105,7 @@ fn names_in_flight_are_held_once() {
     if chain(&place, "src", 20_000).is_none() {
         return;
     }
-    for hands in ["2", "64"] {
+    for hands in widths_of_the_large() {
         for create in ["--zstd -cf a.zst", "-z -cf a.gz", "-cf /dev/null --no-index"] {
             let Some(peak) = peak_kib(&place, &format!("tar {create} src --hands {hands}")) else { return };
             assert!(peak <= NAMES_PEAK_KIB, "{create}: {peak} KiB with {hands} hands");
@@ -187,7 +187,7 @@ fn a_crowd_of_files_in_one_folder_is_archived_copied_and_removed() {
     if python(&place, &made).is_none() {
         return;
     }
-    for hands in WIDTHS {
+    for hands in widths_of_the_large() {
         succeeds(&place, "mkdir x");
         for arguments in ["tar -cf a.tar src", "tar -xf a.tar -C x", "cp -a src copy"] {
             let option = if arguments.starts_with("tar") { "--hands" } else { "-j" };
@@ -221,7 +221,7 @@ fn names_of_one_file_stay_names_of_one_file_whatever_their_number() {
     }
     let expected = python(&place, &counted("src"));
     assert_eq!(expected.as_deref(), Some("2001 [(2, 2000), (20001, 1)] True\n"));
-    for hands in WIDTHS {
+    for hands in widths_of_the_large() {
         succeeds(&place, "mkdir x");
         for arguments in ["tar -cf a.tar src", "tar -xf a.tar -C x", "tar --zstd -cf b.tar src", "cp -a src copy"] {
             let option = if arguments.starts_with("tar") { "--hands" } else { "-j" };

@@ -4,10 +4,10 @@
 use clap::Args;
 use rustix::fs::StatVfsMountFlags;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
-use xtask::workspace::{self, Packaged, has_program, release_binary, root};
+use xtask::workspace::{self, Packaged, built, has_program, release_binary, root};
 
 /// How much to test.
 #[derive(Args)]
@@ -64,13 +64,11 @@ const IN_MEMORY_MIN_BYTES: u64 = 6 << 30;
 /// The step whose files may be in memory.
 const TESTS: &str = "tests";
 
+/// Runs the acceptance tests that have one of the names behind it.
+const ACCEPTANCE: &[&str] = &["test", "--workspace", "--test", "acceptance", "--"];
+
 /// Those that ask a file system what it can do, or compare what others make on it: on the disk, too.
 const ON_DISK: &[&str] = &[
-    "test",
-    "--workspace",
-    "--test",
-    "acceptance",
-    "--",
     "trees::likeness",
     "trees::corners",
     "tar::habits",
@@ -85,7 +83,7 @@ const ON_DISK: &[&str] = &[
 /// One step: a heading and a program.
 struct Step {
     heading: &'static str,
-    program: &'static str,
+    program: PathBuf,
     arguments: Vec<&'static str>,
     environment: Vec<(&'static str, String)>,
 }
@@ -125,8 +123,11 @@ pub fn run(arguments: &TestArguments) -> Result<(), String> {
     let tools = Tools::here();
     left_out.extend(tools.left_out().into_iter().map(str::to_owned));
     let notes = tempfile::NamedTempFile::new().map_err(|error| format!("could not make a file: {error}"))?;
-    let mut steps = steps(arguments.long, tools);
-    set_environment(&mut steps, arguments.long, &release_binary()?, notes.path());
+    let mut steps = steps(arguments.long, tools, &built("fuzz")?);
+    set_environment(&mut steps, arguments.long, &built("mh")?, notes.path());
+    if arguments.long {
+        take_what_is_shipped(&mut steps, &release_binary()?);
+    }
     if std::env::var_os("TMPDIR").is_none() && is_roomy(Path::new(IN_MEMORY)) {
         move_into_memory(&mut steps);
     }
@@ -200,16 +201,20 @@ fn is_quietly_fine(arguments: &[&str]) -> bool {
     quiet.is_ok_and(|status| status.success())
 }
 
-fn steps(long: bool, tools: Tools) -> Vec<Step> {
+/// The program, all tests and the fuzz targets are built in one call and one profile: a call with other packages unifies
+/// features otherwise, and builds most of the tree anew.
+fn steps(long: bool, tools: Tools, fuzz: &Path) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut cargo = |heading, arguments: &[&'static str]| {
-        steps.push(Step { heading, program: "cargo", arguments: arguments.to_vec(), environment: Vec::new() });
+        steps.push(Step::cargo(heading, arguments));
     };
     if tools.fmt {
         cargo("format", &["fmt", "--all", "--check"]);
     }
     if tools.clippy {
         cargo("lints", &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+        let bare = ["clippy", "--quiet", "--package", "codec", "--no-default-features", "--all-targets"];
+        cargo("lints without the tuned kernels", &[&bare[..], &["--", "-D", "warnings"]].concat());
     }
     match tools.deny {
         Deny::Missing => {}
@@ -218,16 +223,19 @@ fn steps(long: bool, tools: Tools) -> Vec<Step> {
         }
         Deny::Whole => cargo("licences, sources and advisories", &["deny", "check"]),
     }
-    cargo("the program", workspace::RELEASE);
+    cargo("program and tests", &["build", "--workspace", "--bins", "--lib", "--tests"]);
     // The documents' examples are among them: cargo runs those of all libraries unless targets are named.
     cargo(TESTS, &["test", "--workspace"]);
     // On its own, or the other tests would be built with the model's locks: features unify within one call of cargo.
-    cargo("models", &["test", "--package", "crew", "--features", "model", "--release", "--test", "model"]);
-    let seconds = if long { "60" } else { "2" };
-    cargo("fuzzing", &["run", "--release", "--package", "fuzz", "--", "--all", "--seconds", seconds]);
+    cargo("models", &["test", "--package", "crew", "--features", "model", "--test", "model"]);
     if long {
+        cargo("without the tuned kernels", &["test", "--package", "codec", "--no-default-features"]);
+        cargo("the program as it is shipped", workspace::RELEASE);
         cargo("long tests", &["test", "--workspace", "--release", "--", "--ignored"]);
     }
+    let seconds = if long { "60" } else { "2" };
+    let arguments = vec!["--all", "--seconds", seconds];
+    steps.push(Step { heading: "fuzzing", program: fuzz.to_owned(), arguments, environment: Vec::new() });
     steps
 }
 
@@ -236,8 +244,16 @@ fn set_environment(steps: &mut [Step], long: bool, binary: &Path, notes: &Path) 
         step.environment.push(("MH_BINARY", binary.display().to_string()));
         step.environment.push(("MH_LEFT_OUT", notes.display().to_string()));
         if long {
+            step.environment.push(("MH_LONG", "1".to_owned()));
             step.environment.push(("MH_MODEL_ITERATIONS", MODEL_ITERATIONS_LONG.to_owned()));
         }
+    }
+}
+
+/// The long tests run the program that people install, not the one that is built beside the tests.
+fn take_what_is_shipped(steps: &mut [Step], binary: &Path) {
+    for step in steps.iter_mut().filter(|step| step.heading == "long tests") {
+        step.environment.push(("MH_BINARY", binary.display().to_string()));
     }
 }
 
@@ -263,35 +279,68 @@ fn move_into_memory(steps: &mut Vec<Step>) {
     let Some(at) = steps.iter().position(|step| step.heading == TESTS) else { return };
     let environment = steps[at].environment.clone();
     steps[at].environment.push(("TMPDIR", IN_MEMORY.to_owned()));
-    steps.insert(
-        at + 1,
-        Step { heading: "tests on the disk", program: "cargo", arguments: ON_DISK.to_vec(), environment },
-    );
+    let on_disk = Step::cargo("tests on the disk", &[ACCEPTANCE, ON_DISK].concat());
+    steps.insert(at + 1, Step { environment, ..on_disk });
 }
 
 /// Runs a step, passing its output on line by line and adding up what test runners say.
 fn run_step(step: &Step, totals: &mut Totals) -> Result<(), String> {
-    let mut child = Command::new(step.program)
+    check_filters(step.filters())?;
+    let named = |error: std::io::Error, what: &str| format!("could not {what} {}: {error}", step.program.display());
+    let passed_before = totals.passed;
+    let mut child = Command::new(&step.program)
         .args(&step.arguments)
         .envs(step.environment.iter().map(|(name, value)| (name, value)))
         .current_dir(root())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("could not run {}: {error}", step.program))?;
+        .map_err(|error| named(error, "run"))?;
     let stdout = child.stdout.take().expect("it is piped");
     for line in BufReader::new(stdout).split(b'\n') {
-        let line = line.map_err(|error| format!("could not read from {}: {error}", step.program))?;
+        let line = line.map_err(|error| named(error, "read from"))?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
         totals.add(&line);
     }
-    let status = child.wait().map_err(|error| format!("could not wait for {}: {error}", step.program))?;
-    let said = step.arguments.join(" ");
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("{}: {} {said} ended with {status}", step.heading, step.program))
+    let status = child.wait().map_err(|error| named(error, "wait for"))?;
+    let command = format!("{} {}", step.program.display(), step.arguments.join(" "));
+    if !status.success() {
+        return Err(format!("{}: {command} ended with {status}", step.heading));
     }
+    if step.arguments.first() == Some(&"test") && totals.passed == passed_before {
+        return Err(format!("{}: {command} ran no test", step.heading));
+    }
+    Ok(())
+}
+
+impl Step {
+    /// The names that a run of [`ACCEPTANCE`] is limited to.
+    fn filters(&self) -> &[&'static str] {
+        self.arguments.strip_prefix(ACCEPTANCE).unwrap_or(&[])
+    }
+
+    fn cargo(heading: &'static str, arguments: &[&'static str]) -> Self {
+        Self { heading, program: "cargo".into(), arguments: arguments.to_vec(), environment: Vec::new() }
+    }
+}
+
+/// A filter that matches nothing would pass for a test that was run.
+fn check_filters(filters: &[&str]) -> Result<(), String> {
+    if filters.is_empty() {
+        return Ok(());
+    }
+    let listed = Command::new("cargo").args(ACCEPTANCE).arg("--list").current_dir(root()).output();
+    let listed = listed.map_err(|error| format!("could not run cargo: {error}"))?;
+    match without_a_test(filters, &String::from_utf8_lossy(&listed.stdout)).as_slice() {
+        [] => Ok(()),
+        unmatched => Err(format!("no acceptance test has one of these in its name: {}", unmatched.join(", "))),
+    }
+}
+
+/// Those of `filters` that no test's name contains. `listed` is what the tests print with `--list`.
+fn without_a_test<'a>(filters: &[&'a str], listed: &str) -> Vec<&'a str> {
+    let names = || listed.lines().filter_map(|line| line.strip_suffix(": test"));
+    filters.iter().copied().filter(|filter| !names().any(|name| name.contains(filter))).collect()
 }
 
 impl Totals {
@@ -330,11 +379,11 @@ mod tests {
     const NONE: Tools = Tools { fmt: false, clippy: false, deny: Deny::Missing };
 
     fn headings(long: bool, tools: Tools) -> Vec<&'static str> {
-        steps(long, tools).iter().map(|step| step.heading).collect()
+        steps(long, tools, Path::new("/b/fuzz")).iter().map(|step| step.heading).collect()
     }
 
     fn shell(heading: &'static str, script: &'static str) -> Step {
-        Step { heading, program: "sh", arguments: vec!["-c", script], environment: Vec::new() }
+        Step { heading, program: "sh".into(), arguments: vec!["-c", script], environment: Vec::new() }
     }
 
     #[test]
@@ -351,29 +400,38 @@ mod tests {
 
     #[test]
     fn a_bare_toolchain_leaves_steps_out_by_name() {
-        assert_eq!(headings(false, NONE), ["the program", "tests", "models", "fuzzing"]);
+        assert_eq!(headings(false, NONE), ["program and tests", "tests", "models", "fuzzing"]);
         assert_eq!(NONE.left_out().len(), 3);
-        assert_eq!(headings(false, ALL).len(), 7);
+        assert_eq!(headings(false, ALL).len(), 8);
         assert_eq!(ALL.left_out(), Vec::<&str>::new());
         let offline = Tools { deny: Deny::Offline, ..ALL };
-        assert_eq!((headings(false, offline).len(), offline.left_out().len()), (7, 1));
+        assert_eq!((headings(false, offline).len(), offline.left_out().len()), (8, 1));
     }
 
     #[test]
     fn the_long_tier_adds_time_and_the_ignored_tests() {
-        assert_eq!(headings(true, NONE).last(), Some(&"long tests"));
-        let mut steps = steps(true, NONE);
-        assert_eq!(steps[3].arguments.last(), Some(&"60"));
+        let more: Vec<_> = headings(true, NONE).into_iter().filter(|it| !headings(false, NONE).contains(it)).collect();
+        assert_eq!(more, ["without the tuned kernels", "the program as it is shipped", "long tests"]);
+        let mut steps = steps(true, NONE, Path::new("/b/fuzz"));
+        assert_eq!(steps.last().expect("there are steps").arguments.last(), Some(&"60"));
         set_environment(&mut steps, true, Path::new("/b/mh"), Path::new("/notes"));
+        take_what_is_shipped(&mut steps, Path::new("/r/mh"));
+        let binary = |heading: &str| {
+            let step = steps.iter().find(|step| step.heading == heading).expect("it is among them");
+            step.environment.iter().rfind(|(name, _)| *name == "MH_BINARY").map(|(_, path)| path.clone())
+        };
+        assert_eq!((binary(TESTS).as_deref(), binary("long tests").as_deref()), (Some("/b/mh"), Some("/r/mh")));
         let environment = &steps[2].environment;
-        for expected in [("MH_BINARY", "/b/mh"), ("MH_LEFT_OUT", "/notes"), ("MH_MODEL_ITERATIONS", "100000")] {
+        for expected in
+            [("MH_BINARY", "/b/mh"), ("MH_LONG", "1"), ("MH_LEFT_OUT", "/notes"), ("MH_MODEL_ITERATIONS", "100000")]
+        {
             assert!(environment.iter().any(|(name, value)| (*name, value.as_str()) == expected), "{expected:?}");
         }
     }
 
     #[test]
     fn in_memory_what_asks_the_file_system_runs_on_the_disk_too() {
-        let mut steps = steps(false, NONE);
+        let mut steps = steps(false, NONE, Path::new("/b/fuzz"));
         set_environment(&mut steps, false, Path::new("/b/mh"), Path::new("/notes"));
         move_into_memory(&mut steps);
         let places: Vec<_> = steps
@@ -393,5 +451,17 @@ mod tests {
         let message = run_all(&steps, &mut totals).expect_err("b fails");
         assert!(message.starts_with("b: sh -c exit 3"), "{message}");
         assert_eq!(totals.passed, 1, "c is not run");
+    }
+
+    #[test]
+    fn a_filter_without_a_test_is_named_and_a_run_without_a_test_fails() {
+        let listed = "trees::likeness::of_files: test\ntar::habits::names: test\n2 tests, 0 benchmarks\n";
+        assert_eq!(without_a_test(&["tar::habits", "tests", "trees::"], listed), ["tests"]);
+        assert_eq!(Step::cargo("a", &[ACCEPTANCE, &["tar::"]].concat()).filters(), ["tar::"]);
+        assert_eq!(Step::cargo("a", &["test", "--workspace"]).filters(), Vec::<&str>::new());
+        let program = PathBuf::from("true");
+        let silent = Step { heading: "a", program, arguments: vec!["test"], environment: Vec::new() };
+        let message = run_step(&silent, &mut Totals::default()).expect_err("it prints no result");
+        assert_eq!(message, "a: true test ran no test");
     }
 }

@@ -91,6 +91,11 @@ pub fn install(wanted: &[Packaged]) -> Vec<&'static str> {
     missing().map(|(program, _)| *program).collect()
 }
 
+/// A program of this project as it is built for tests.
+pub fn built(name: &str) -> Result<PathBuf, String> {
+    Ok(target_folder()?.join("debug").join(name))
+}
+
 /// The program of this project, built for release.
 pub fn release_binary() -> Result<PathBuf, String> {
     Ok(target_folder()?.join("release/mh"))
