@@ -22,9 +22,13 @@ const ENGINES_MAY_USE: &[&str] = &["sys", "machine", "crew"];
 /// Engine -> engine. Each edge needs a decision record and a line in ARCHITECTURE.md.
 const BETWEEN_ENGINES: &[(&str, &str)] = &[("archive", "codec")];
 
-/// The program on top: it may use the foundation and all engines, and nobody may use it.
+/// What every crate in commands/ may use. Families may use engines and the kit besides, the program the kit and families; a family may use no
+/// other family.
+const COMMANDS_MAY_USE: &[&str] = &["sys", "machine", "crew", "terminal"];
+const KIT: &str = "mh-kit";
+
+/// The program on top: nobody may use it.
 const PROGRAM: &str = "manyhands";
-const PROGRAM_MAY_USE: &[&str] = &["sys", "machine", "crew", "terminal"];
 
 /// What the tests of any crate with something to test may use besides; the scripts have no tests of ours.
 const TESTS_MAY_USE: &[&str] = &["testkit"];
@@ -34,7 +38,26 @@ const SCRIPTS: &str = "xtask";
 #[derive(Clone, Copy)]
 struct Crate<'a> {
     name: &'a str,
-    is_engine: bool,
+    room: Room,
+}
+
+/// What a crate is by the directory that it lies in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Engine,
+    Command,
+    Other,
+}
+
+impl Room {
+    fn of(manifest: &Path) -> Self {
+        let is_in = |room: &str| manifest.starts_with(root().join(room));
+        match () {
+            () if is_in("engines") => Self::Engine,
+            () if is_in("commands") => Self::Command,
+            () => Self::Other,
+        }
+    }
 }
 
 /// Checks every edge between crates of the workspace.
@@ -44,14 +67,10 @@ pub fn check() -> Result<Vec<Finding>, String> {
         .no_deps()
         .exec()
         .map_err(|error| format!("could not ask cargo for its metadata: {error}"))?;
-    let engines = root().join("engines");
     let crates: Vec<Crate> = metadata
         .packages
         .iter()
-        .map(|package| Crate {
-            name: package.name.as_ref(),
-            is_engine: Path::new(package.manifest_path.as_str()).starts_with(&engines),
-        })
+        .map(|package| Crate { name: package.name.as_ref(), room: Room::of(Path::new(package.manifest_path.as_str())) })
         .collect();
     let mut findings = Vec::new();
     for (package, user) in metadata.packages.iter().zip(&crates) {
@@ -72,12 +91,19 @@ pub fn check() -> Result<Vec<Finding>, String> {
 
 fn is_allowed(user: Crate, used: Crate, for_tests: bool) -> bool {
     let listed = MAY_USE.iter().any(|(name, may_use)| *name == user.name && may_use.contains(&used.name));
-    let as_engine =
-        user.is_engine && (ENGINES_MAY_USE.contains(&used.name) || BETWEEN_ENGINES.contains(&(user.name, used.name)));
-    let as_program = user.name == PROGRAM && (used.is_engine || PROGRAM_MAY_USE.contains(&used.name));
-    let as_fuzz = user.name == "fuzz" && used.is_engine;
+    let is_engine = used.room == Room::Engine;
+    let as_engine = user.room == Room::Engine
+        && (ENGINES_MAY_USE.contains(&used.name) || BETWEEN_ENGINES.contains(&(user.name, used.name)));
+    let as_command = user.room == Room::Command
+        && match user.name {
+            _ if COMMANDS_MAY_USE.contains(&used.name) => true,
+            KIT => false,
+            PROGRAM => used.room == Room::Command,
+            _ => is_engine || used.name == KIT,
+        };
+    let as_fuzz = user.name == "fuzz" && is_engine;
     let as_test = for_tests && user.name != SCRIPTS && TESTS_MAY_USE.contains(&used.name);
-    listed || as_engine || as_program || as_fuzz || as_test
+    listed || as_engine || as_command || as_fuzz || as_test
 }
 
 #[cfg(test)]
@@ -85,7 +111,12 @@ mod tests {
     use super::*;
 
     fn may(user: &'static str, used: &'static str, for_tests: bool) -> bool {
-        let named = |name| Crate { name, is_engine: ["codec", "archive"].contains(&name) };
+        let room = |name: &str| match name {
+            "codec" | "archive" => Room::Engine,
+            "mh-kit" | "mh-trees" | "mh-jobs" | "manyhands" => Room::Command,
+            _ => Room::Other,
+        };
+        let named = |name| Crate { name, room: room(name) };
         is_allowed(named(user), named(used), for_tests)
     }
 
@@ -93,7 +124,8 @@ mod tests {
     fn edges_go_down() {
         assert!(may("machine", "sys", false) && may("crew", "machine", false));
         assert!(may("codec", "crew", false) && may("archive", "sys", false));
-        assert!(may("manyhands", "terminal", false) && may("manyhands", "archive", false));
+        assert!(may("manyhands", "terminal", false) && may("manyhands", "mh-trees", false));
+        assert!(may("mh-trees", "mh-kit", false) && may("mh-trees", "archive", false) && may("mh-kit", "crew", false));
         assert!(may("fuzz", "codec", false) && may("manyhands-c", "crew", false));
     }
 
@@ -105,6 +137,9 @@ mod tests {
         assert!(!may("codec", "archive", false), "and the same edge turned round");
         assert!(!may("codec", "manyhands", false) && !may("acceptance", "manyhands", true));
         assert!(!may("manyhands-c", "codec", false) && !may("manyhands", "manyhands-c", false));
+        assert!(!may("mh-kit", "codec", false) && !may("mh-kit", "mh-trees", false));
+        assert!(!may("mh-trees", "mh-jobs", false) && !may("mh-trees", "manyhands", false));
+        assert!(!may("manyhands", "codec", false) && !may("codec", "mh-kit", false));
         assert!(!may("xtask", "sys", false) && !may("xtask", "testkit", true));
         assert!(may("bench", "xtask", false) && !may("xtask", "bench", false));
     }

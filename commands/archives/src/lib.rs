@@ -1,0 +1,5 @@
+//! Archives: `mh tar`.
+
+mod tar;
+
+pub use tar::ENTRY as TAR;

@@ -1,0 +1,313 @@
+//! `mh tar`: make, list and extract tar archives on all cores.
+//! Does not read, write or place members (engines/archive). Reading order: `TarArgs` -> `plan` of each operation -> run -> show.
+
+mod archive;
+mod args;
+mod chosen;
+mod compare;
+mod create;
+mod destination;
+mod edit;
+mod extract;
+mod index;
+mod list;
+mod member_lines;
+mod memory;
+mod moment;
+mod old_end;
+mod old_style;
+mod packer;
+mod pax_options;
+mod small;
+mod there;
+mod totals;
+mod warnings;
+mod words;
+
+use ::archive::packed::LeaseShare;
+use args::TarArgs;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use crew::budget::{Lease, Request, Waiting};
+use crew::pipeline::Mode;
+use crew::tally::Tally;
+use mh_kit::context::{Context, signal_failure};
+use mh_kit::descriptors::hands_for_descriptors;
+use mh_kit::entry::{Entry, Group, LinkProfile, Signals};
+use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::report::counted;
+use mh_kit::sharing::{self, Shared};
+use mh_kit::width::{self, Bound};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use terminal::{Progress, ProgressSample, quote};
+
+/// How messages begin.
+const NAME: &str = "mh tar";
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    refuse: old_style::refuse,
+    rewrite: old_style::rewrite,
+    link: LinkProfile { usage_code, ..LinkProfile::NEW },
+    ..Entry::new("tar", Group::Do, Signals::TidyUpLater, command, run)
+};
+
+/// COMPAT: GNU tar's exit codes: some files differ or changed, and everything that went wrong.
+const DIFFERENT: Outcome = Outcome::Code(1);
+const FAILED: Outcome = Outcome::Code(2);
+
+/// COMPAT: GNU tar ends with 64 when its parser refuses a command line: options that there are not, values that are missing or one too many.
+/// What else is wrong the program finds itself.
+fn usage_code(error: &clap::Error) -> u8 {
+    let is_refused_by_argp = match error.kind() {
+        ErrorKind::ArgumentConflict | ErrorKind::MissingRequiredArgument | ErrorKind::ValueValidation => false,
+        ErrorKind::InvalidValue => {
+            matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty())
+        }
+        _ => true,
+    };
+    if is_refused_by_argp { 64 } else { 2 }
+}
+
+fn command() -> Command {
+    // COMPAT: -j, -T, -p and -h are tar's own here.
+    let hands = |_| {
+        Arg::new("hands")
+            .long("hands")
+            .value_name("N")
+            .value_parser(mh_kit::shared_args::parse_hands)
+            .help_heading("Cores and memory")
+            .help("Use at most N cores (default, and 0: all that this process may use)")
+    };
+    let command = TarArgs::augment_args(Command::new("tar").disable_help_flag(true).disable_version_flag(true));
+    command
+        .mut_arg("hands", hands)
+        .args_override_self(true)
+        .infer_long_args(true)
+        .version(env!("CARGO_PKG_VERSION"))
+        .after_help(
+            "Examples:\n  mh tar xf linux.tar.xz -C /usr/src     unpack and extract on all cores\n  \
+         mh tar cf home.tar.zst --zstd home     the same bytes for any number of cores\n  \
+         mh tar tvf home.tar.zst                what is in it\n  \
+         mh tar xf strange.tar --untrusted      what strangers made",
+        )
+}
+
+fn usage(message: String) -> Failure {
+    Failure::Usage { command: NAME, message }
+}
+
+fn could_not(operation: &str, object: &OsStr, cause: &dyn std::error::Error) -> Failure {
+    // What is quoted already, or has no name, stays as it is.
+    let text = object.to_string_lossy();
+    let object =
+        if text.starts_with('\'') || text.starts_with("standard ") { text.into_owned() } else { quote(object) };
+    Failure::Environment { command: NAME, message: format!("{operation} {object}: {}", with_causes(cause)) }
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    match carry_out(context, matches) {
+        // COMPAT: whatever ends tar ends it with 2, in the name that it was called by.
+        Err(Failure::Environment { message, .. }) => {
+            context.messages.error(&context.program, &message, &[]);
+            Ok(FAILED)
+        }
+        Err(Failure::Usage { command, message }) if context.program != command => {
+            let text = format!("{0}: {message}\nTry '{0} --help' for more information.", context.program);
+            Err(Failure::InWordsOfOthers { text, code: 2 })
+        }
+        outcome => outcome,
+    }
+}
+
+fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let mut args = TarArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    args.shared.settle(&context.settings.crew);
+    if let Some(file) = &args.listed_incremental {
+        return Err(usage(format!("-g {}: incremental archives are not made yet; GNU tar makes them", quote(file))));
+    }
+    if let Some(label) = &args.label {
+        return Err(usage(format!("-V {}: volume labels are not written; --version shows the version", quote(label))));
+    }
+    let reads = args.operation.list || args.operation.extract || args.operation.diff;
+    let is_stdin = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
+    if reads && is_stdin && context.terminals.stdin && !args.shared.explain {
+        return Err(usage("an archive is not read from a terminal: -f names one".to_owned()));
+    }
+    args.metadata.no_same_owner |= args.metadata.old;
+    if args.operation.create && args.file.as_deref().is_some_and(destination::is_stdout) {
+        args.file = None;
+    }
+    let signals = context.hold_signals().map_err(signal_failure)?;
+    args.is_small = small::is_small(&args);
+    if !args.is_small {
+        signals.attend().map_err(signal_failure)?;
+    }
+    sys::allocator::keep_large_buffers_apart();
+    match () {
+        () if args.operation.list => list::run(context, &args),
+        () if args.operation.extract => extract::run(context, &args),
+        () if args.operation.diff => compare::run(context, &args),
+        () if args.operation.create || args.operation.append || args.operation.update => {
+            create::run(context, &args, matches)
+        }
+        () if args.operation.concatenate => edit::concatenate(context, &args),
+        () => edit::delete(context, &args),
+    }
+}
+
+/// The names that were given, on the command line and in files.
+fn names(args: &TarArgs) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut names: Vec<Vec<u8>> = args.names.iter().map(|name| name.as_bytes().to_vec()).collect();
+    for path in &args.choice.files_from {
+        names.extend(names_in(path, args.choice.null)?);
+    }
+    Ok(names)
+}
+
+/// What `-T` or `-X` names: a file, or standard input.
+fn read_list(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = match path.as_os_str() == "-" {
+        true => io::stdin().read_to_end(&mut bytes),
+        false => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+    };
+    read.map_err(|error| could_not("read", path.as_os_str(), &error))?;
+    Ok(bytes)
+}
+
+fn names_in(path: &Path, ends_in_nul: bool) -> Result<Vec<Vec<u8>>, Failure> {
+    let bytes = read_list(path)?;
+    // No name has such a byte in it: where one is, they all end in it.
+    let border = if ends_in_nul || bytes.contains(&0) { 0 } else { b'\n' };
+    Ok(bytes.split(|&byte| byte == border).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
+}
+
+/// Hands that a run may use at most.
+fn width(context: &Context, args: &TarArgs) -> usize {
+    if args.is_small {
+        return 1;
+    }
+    let wanted = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
+    wanted.min(hands_for_descriptors()).max(1)
+}
+
+/// The workers of a part of a run.
+struct Workers {
+    most: usize,
+    /// Those that share a hand, since they wait.
+    a_hand: usize,
+    /// How many, in words, and why.
+    shown: String,
+    why: String,
+}
+
+impl Workers {
+    /// For the report.
+    fn sentence(&self) -> String {
+        width::sentence(&self.shown, &self.why)
+    }
+
+    /// Hands for as many workers.
+    fn hands(&self, workers: usize) -> usize {
+        workers.div_ceil(self.a_hand)
+    }
+
+    /// A part of `lease` for them.
+    fn share_of<'a>(&self, lease: &'a dyn Lease) -> Box<dyn Lease + 'a> {
+        let share = Box::new(LeaseShare::of(lease));
+        if self.a_hand > 1 { Box::new(Waiting::on(share, self.a_hand)) } else { share }
+    }
+}
+
+/// As many as there may be hands.
+fn workers(context: &Context, args: &TarArgs) -> Workers {
+    let most = width(context, args);
+    let why = match args.shared.hands_asked() {
+        Some(_) => "--hands".to_owned(),
+        None if args.is_small => "over before a second hand could help".to_owned(),
+        None => format!("{} allowed CPUs", context.machine.hands_allowed()),
+    };
+    Workers { most, a_hand: 1, shown: counted(most as u64, "hand"), why }
+}
+
+/// Those that read or make files at `paths`.
+fn workers_on(context: &Context, args: &TarArgs, paths: &[PathBuf]) -> Workers {
+    match bound(context, args, paths) {
+        None => workers(context, args),
+        Some(bound) => {
+            let bound = bound.with_workers(bound.workers.min(hands_for_descriptors()));
+            Workers { most: bound.workers, a_hand: bound.workers_a_hand, shown: bound.shown(), why: bound.why }
+        }
+    }
+}
+
+fn bound(context: &Context, args: &TarArgs, paths: &[PathBuf]) -> Option<Bound> {
+    let paths = paths.iter().map(|path| path.as_os_str().as_bytes());
+    if args.is_small {
+        None
+    } else {
+        width::bound(&context.host, args.shared.hands_asked(), || context.machine.hands_allowed(), paths)
+    }
+}
+
+/// How a pipeline of this run works.
+fn mode(args: &TarArgs) -> Mode {
+    if args.is_small { Mode::SingleCore } else { Mode::Threaded }
+}
+
+/// Signs the run up.
+fn lease(context: &Context, args: &TarArgs, width: usize, what: &str) -> (Shared, Box<dyn Lease>) {
+    let priority = args.shared.priority();
+    let steps = priority.nicer_by();
+    if steps > 0
+        && let Err(error) = sys::scheduling::be_nicer(steps)
+    {
+        context.messages.warning(&context.program, &format!("could not lower its priority: {error}"), &[]);
+    }
+    let shared = if args.is_small { Shared::alone(width) } else { sharing::budget(context, width, priority.class()) };
+    let lease = shared.budget.lease(Request {
+        priority: priority.class(),
+        weight: args.shared.weight(),
+        useful_width: width,
+        what: format!("tar: {what}"),
+    });
+    (shared, lease)
+}
+
+/// Goes where `-C` says, folder after folder, as `cd` would.
+fn enter_folders(args: &TarArgs) -> Result<(), Failure> {
+    for folder in &args.directory {
+        rustix::process::chdir(folder.as_path())
+            .map_err(|error| could_not("enter", folder.as_os_str(), &io::Error::from(error)))?;
+    }
+    Ok(())
+}
+
+/// The directories of `-C` options that no name stands behind. COMPAT: GNU tar refuses to take them for what was meant when it makes or updates an
+/// archive, and not when it appends to one.
+fn idle_directories<'a>(args: &'a TarArgs, matches: &ArgMatches) -> &'a [PathBuf] {
+    if args.operation.append {
+        return &[];
+    }
+    let last_name = ["names", "files_from"].into_iter().filter_map(|id| matches.indices_of(id)?.max()).max();
+    let directories = matches.indices_of("directory").into_iter().flatten();
+    let used = directories.filter(|index| Some(*index) < last_name).count();
+    &args.directory[used..]
+}
+
+/// The line that says how far it is.
+fn show_progress(context: &Context, name: &str, total_bytes: Option<u64>, tally: &Arc<Tally>) -> Progress {
+    let (tally, label) = (Arc::clone(tally), name.to_owned());
+    Progress::start(&context.messages, move || ProgressSample {
+        label: label.clone(),
+        done_bytes: tally.bytes_in(),
+        total_bytes,
+        hands: tally.hands(),
+    })
+}

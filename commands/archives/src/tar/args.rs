@@ -1,0 +1,545 @@
+//! The options of `mh tar`: GNU tar's names and letters. Says nothing about what they do together (`super::plan`).
+
+use super::warnings::{self, Wish};
+use clap::{ArgAction, ArgGroup, Args};
+use mh_kit::shared_args::SharedArgs;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Make, list and extract tar archives on all cores
+///
+/// Works as GNU tar does, on one archive: from and to files and pipes, packed or not, in all formats that tar has had.
+/// Members are extracted and files read by as many hands as there are cores; the result is the same for any number of them.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("operation").required(true).args(
+    ["create", "extract", "list", "append", "update", "diff", "concatenate", "delete"]))]
+pub struct TarArgs {
+    /// Files to archive; members to extract or list (default: all)
+    #[arg(value_name = "NAME")]
+    pub names: Vec<OsString>,
+
+    /// What to do.
+    #[command(flatten)]
+    pub operation: OperationArgs,
+
+    /// The archive; - is standard input or output, also the default
+    #[arg(short = 'f', long, value_name = "ARCHIVE")]
+    pub file: Option<PathBuf>,
+
+    /// Work in DIR
+    #[arg(short = 'C', long, value_name = "DIR", action = ArgAction::Append)]
+    pub directory: Vec<PathBuf>,
+
+    /// Say each member; twice: with its metadata
+    #[arg(short = 'v', long, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// How the archive is packed.
+    #[command(flatten)]
+    pub packing: PackingArgs,
+
+    /// Restore modes as they are, the umask left aside; as root the default
+    #[arg(short = 'p', long, visible_alias = "same-permissions", hide_short_help = true)]
+    pub preserve_permissions: bool,
+
+    /// Take the umask off modes, as users do
+    #[arg(long, overrides_with = "preserve_permissions", hide_short_help = true)]
+    pub no_same_permissions: bool,
+
+    /// What becomes of files that have a member's name already.
+    #[command(flatten)]
+    pub existing: ExistingArgs,
+
+    /// What is archived or extracted, besides names.
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
+
+    /// Cut N leading names off
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub strip_components: usize,
+
+    /// Rename: s/FROM/TO/[g] with text, ^ and $ (no other expressions), links' targets too; flags r s h, R S H choose
+    #[arg(long, visible_alias = "xform", value_name = "RULE", action = ArgAction::Append, hide_short_help = true)]
+    pub transform: Vec<String>,
+
+    /// How names match.
+    #[command(flatten)]
+    pub matching: MatchingArgs,
+
+    /// Extract to standard output
+    #[arg(short = 'O', long, hide_short_help = true)]
+    pub to_stdout: bool,
+
+    /// How folders and links are gone through.
+    #[command(flatten)]
+    pub walk: WalkArgs,
+
+    /// Take names as they stand: leading slashes, ..
+    #[arg(short = 'P', long, hide_short_help = true)]
+    pub absolute_names: bool,
+
+    /// Times of extraction, not of the archive
+    #[arg(short = 'm', long, hide_short_help = true)]
+    pub touch: bool,
+
+    /// Owners, modes and times.
+    #[command(flatten)]
+    pub metadata: MetadataArgs,
+
+    /// Order within folders: name (default), inode or none
+    #[arg(long, value_name = "ORDER", value_parser = ["name", "inode", "none"], hide_short_help = true)]
+    pub sort: Option<String>,
+
+    /// Format to write: pax (default), gnu or ustar
+    #[arg(short = 'H', long, value_name = "FORMAT", value_parser = ["pax", "posix", "gnu", "ustar"], hide_short_help = true)]
+    pub format: Option<String>,
+
+    /// Of extended headers: delete=PATTERN, exthdr.name=TEXT, KEY=VALUE of all members, KEY:=VALUE of each; commas between them
+    #[arg(long, value_name = "OPTIONS", hide_short_help = true)]
+    pub pax_option: Vec<String>,
+
+    /// Extract into a folder of the archive's name, or DIR
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
+    pub one_top_level: Option<OsString>,
+
+    /// Metadata that not all file systems have.
+    #[command(flatten)]
+    pub extended: ExtendedArgs,
+
+    /// Look for holes in files
+    #[arg(short = 'S', long, hide_short_help = true)]
+    pub sparse: bool,
+
+    /// Incremental archives: not yet
+    #[arg(short = 'g', long, value_name = "FILE", hide_short_help = true)]
+    pub listed_incremental: Option<PathBuf>,
+
+    /// Neither write nor use an index of members
+    #[arg(long, hide_short_help = true)]
+    pub no_index: bool,
+
+    /// Zero blocks do not end the archive
+    #[arg(short = 'i', long, hide_short_help = true)]
+    pub ignore_zeros: bool,
+
+    /// Files that cannot be read do not count as failures
+    #[arg(long, hide_short_help = true)]
+    pub ignore_failed_read: bool,
+
+    /// Bytes of the archive, in the end
+    #[arg(long, hide_short_help = true)]
+    pub totals: bool,
+
+    /// A line every N members
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", hide_short_help = true)]
+    pub checkpoint: Option<u64>,
+
+    /// Warnings: all, none, KEYWORD or no-KEYWORD, with GNU tar's keywords and `ambiguous`
+    #[arg(long, value_name = "KEYWORD", action = ArgAction::Append, value_parser = warnings::parse, hide_short_help = true)]
+    pub warning: Vec<Wish>,
+
+    /// Extract what strangers made: strict grammar, no devices, no set-id bits, quotas
+    #[arg(long)]
+    pub untrusted: bool,
+
+    /// How lists look.
+    #[command(flatten)]
+    pub lists: ListArgs,
+
+    /// Taken for GNU tar's sake.
+    #[command(flatten)]
+    pub habits: HabitArgs,
+
+    /// Volume labels: not yet
+    #[arg(short = 'V', long, value_name = "TEXT", hide = true)]
+    pub label: Option<OsString>,
+
+    /// Print version
+    #[arg(long, action = ArgAction::Version)]
+    pub version: Option<bool>,
+
+    /// Print help
+    #[arg(long, action = ArgAction::HelpLong)]
+    pub help: Option<bool>,
+
+    /// Hands, priority, memory, plan and report.
+    #[command(flatten)]
+    pub shared: SharedArgs,
+
+    /// No option: what `small` found.
+    #[arg(skip)]
+    pub is_small: bool,
+}
+
+/// What to do.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct OperationArgs {
+    /// Make an archive
+    #[arg(short = 'c', long)]
+    pub create: bool,
+
+    /// Extract
+    #[arg(short = 'x', long, visible_alias = "get")]
+    pub extract: bool,
+
+    /// List
+    #[arg(short = 't', long)]
+    pub list: bool,
+
+    /// Add files to the end of an archive
+    #[arg(short = 'r', long, hide_short_help = true)]
+    pub append: bool,
+
+    /// Add files that are newer than their copies in the archive
+    #[arg(short = 'u', long, hide_short_help = true)]
+    pub update: bool,
+
+    /// Compare the archive with the files
+    #[arg(short = 'd', long, visible_alias = "compare", hide_short_help = true)]
+    pub diff: bool,
+
+    /// Add archives to the end of an archive
+    #[arg(short = 'A', long, visible_alias = "catenate", hide_short_help = true)]
+    pub concatenate: bool,
+
+    /// Delete members from an archive
+    #[arg(long, hide_short_help = true)]
+    pub delete: bool,
+}
+
+/// How the archive is packed.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct PackingArgs {
+    /// gzip
+    #[arg(short = 'z', long, visible_alias = "gunzip", alias = "ungzip", group = "packing")]
+    pub gzip: bool,
+
+    /// bzip2
+    #[arg(short = 'j', long, group = "packing", hide_short_help = true)]
+    pub bzip2: bool,
+
+    /// xz
+    #[arg(short = 'J', long, group = "packing", hide_short_help = true)]
+    pub xz: bool,
+
+    /// zstd
+    #[arg(long, group = "packing")]
+    pub zstd: bool,
+
+    /// lz4
+    #[arg(long, group = "packing", hide_short_help = true)]
+    pub lz4: bool,
+
+    /// lzma
+    #[arg(long, group = "packing", hide_short_help = true)]
+    pub lzma: bool,
+
+    /// compress (reading only)
+    #[arg(short = 'Z', long, group = "packing", hide_short_help = true)]
+    pub compress: bool,
+
+    /// Pack as the archive's name says
+    #[arg(short = 'a', long, group = "packing", hide_short_help = true)]
+    pub auto_compress: bool,
+
+    /// Pack with PROGRAM, unpack with PROGRAM -d
+    #[arg(short = 'I', long, value_name = "PROGRAM", group = "packing", hide_short_help = true)]
+    pub use_compress_program: Option<String>,
+
+    /// Level of packing, as the format counts
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
+    pub level: Option<i32>,
+}
+
+/// What becomes of files that have a member's name already.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct ExistingArgs {
+    /// Leave what exists, and fail
+    #[arg(short = 'k', long, group = "existing", hide_short_help = true)]
+    pub keep_old_files: bool,
+
+    /// Leave what exists, silently
+    #[arg(long, group = "existing", hide_short_help = true)]
+    pub skip_old_files: bool,
+
+    /// Leave what is newer than the member
+    #[arg(long, group = "existing", hide_short_help = true)]
+    pub keep_newer_files: bool,
+
+    /// Write over files in place
+    #[arg(long, group = "existing", hide_short_help = true)]
+    pub overwrite: bool,
+
+    /// Leave the metadata of folders that exist
+    #[arg(long, group = "existing", hide_short_help = true)]
+    pub no_overwrite_dir: bool,
+
+    /// Overwrite the metadata of folders that exist: the default
+    #[arg(long, hide = true)]
+    pub overwrite_dir: bool,
+
+    /// Remove each file before it is extracted
+    #[arg(short = 'U', long, group = "existing", hide_short_help = true)]
+    pub unlink_first: bool,
+
+    /// Let links to folders stand for folders
+    #[arg(long, hide_short_help = true)]
+    pub keep_directory_symlink: bool,
+}
+
+/// What is archived or extracted, besides names.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct ChoiceArgs {
+    /// Take names from FILE, one a line; - is standard input
+    #[arg(short = 'T', long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
+    pub files_from: Vec<PathBuf>,
+
+    /// Lines of -T are names, whatever they begin with
+    #[arg(long, hide_short_help = true)]
+    pub verbatim_files_from: bool,
+
+    /// Names of -T end in NUL bytes
+    #[arg(short = '0', long, hide_short_help = true)]
+    pub null: bool,
+
+    /// Leave out what matches
+    #[arg(long, value_name = "PATTERN", action = ArgAction::Append)]
+    pub exclude: Vec<OsString>,
+
+    /// Leave out what matches a line of FILE
+    #[arg(short = 'X', long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_from: Vec<PathBuf>,
+
+    /// Leave out folders of version control
+    #[arg(long, hide_short_help = true)]
+    pub exclude_vcs: bool,
+
+    /// Leave out what is in folders with a CACHEDIR.TAG, but not the tag
+    #[arg(long, hide_short_help = true)]
+    pub exclude_caches: bool,
+
+    /// The same with the tag
+    #[arg(long, hide_short_help = true)]
+    pub exclude_caches_under: bool,
+
+    /// The same with tag and folder
+    #[arg(long, hide_short_help = true)]
+    pub exclude_caches_all: bool,
+
+    /// Leave out what is in folders with a file called NAME, but not that file
+    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_tag: Vec<OsString>,
+
+    /// The same with that file
+    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_tag_under: Vec<OsString>,
+
+    /// The same with file and folder
+    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_tag_all: Vec<OsString>,
+
+    /// Only files that have changed since TIME, or since FILE, in any way
+    #[arg(
+        short = 'N',
+        long,
+        visible_alias = "after-date",
+        value_name = "TIME",
+        conflicts_with = "newer_mtime",
+        hide_short_help = true
+    )]
+    pub newer: Option<OsString>,
+
+    /// Only files whose bytes have changed since TIME, or since FILE
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    pub newer_mtime: Option<OsString>,
+}
+
+/// How names match.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct MatchingArgs {
+    /// Take members' names as patterns
+    #[arg(long, overrides_with = "no_wildcards", hide_short_help = true)]
+    pub wildcards: bool,
+
+    /// Take patterns as names
+    #[arg(long, overrides_with = "wildcards", hide_short_help = true)]
+    pub no_wildcards: bool,
+
+    /// Patterns match from the front
+    #[arg(long, overrides_with = "no_anchored", hide_short_help = true)]
+    pub anchored: bool,
+
+    /// Patterns match behind any slash
+    #[arg(long, overrides_with = "anchored", hide_short_help = true)]
+    pub no_anchored: bool,
+
+    /// Patterns ignore case
+    #[arg(long, hide_short_help = true)]
+    pub ignore_case: bool,
+
+    /// Wildcards stop at slashes
+    #[arg(long, hide_short_help = true)]
+    pub no_wildcards_match_slash: bool,
+}
+
+/// How folders and links are gone through.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct WalkArgs {
+    /// Stay on one file system
+    #[arg(long, hide_short_help = true)]
+    pub one_file_system: bool,
+
+    /// Archive what links lead to
+    #[arg(short = 'h', long, hide_short_help = true)]
+    pub dereference: bool,
+
+    /// Archive every name of a file with its data
+    #[arg(long, hide_short_help = true)]
+    pub hard_dereference: bool,
+
+    /// Do not go into folders
+    #[arg(long, hide_short_help = true)]
+    pub no_recursion: bool,
+}
+
+/// Owners, modes and times.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct MetadataArgs {
+    /// Restore owners; as root the default
+    #[arg(long, overrides_with = "no_same_owner", hide_short_help = true)]
+    pub same_owner: bool,
+
+    /// What is extracted is ours
+    #[arg(long, overrides_with = "same_owner", hide_short_help = true)]
+    pub no_same_owner: bool,
+
+    /// Extracting, the same; while archives are made, --format=ustar
+    #[arg(short = 'o', hide_short_help = true)]
+    pub old: bool,
+
+    /// Owners by number, not by name
+    #[arg(long, hide_short_help = true)]
+    pub numeric_owner: bool,
+
+    /// Owner to write into the archive: NAME, NAME:NUMBER or NUMBER
+    #[arg(long, value_name = "OWNER", hide_short_help = true)]
+    pub owner: Option<String>,
+
+    /// Group to write into the archive
+    #[arg(long, value_name = "GROUP", hide_short_help = true)]
+    pub group: Option<String>,
+
+    /// Mode to write into the archive, as chmod takes it: 644, go-w, a+rX
+    #[arg(long, value_name = "MODE", hide_short_help = true)]
+    pub mode: Option<String>,
+
+    /// Time to write into the archive: @SECONDS, YYYY-MM-DD [HH:MM[:SS[.N]]] [+HHMM], or that of a file
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    pub mtime: Option<OsString>,
+
+    /// The time of --mtime only for files that are newer
+    #[arg(long, requires = "mtime", hide_short_help = true)]
+    pub clamp_mtime: bool,
+}
+
+/// Metadata that not all file systems have.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct ExtendedArgs {
+    /// Keep, or restore, extended attributes
+    #[arg(long, overrides_with = "no_xattrs", hide_short_help = true)]
+    pub xattrs: bool,
+
+    /// Leave out extended attributes: the default
+    #[arg(long, overrides_with = "xattrs", hide_short_help = true)]
+    pub no_xattrs: bool,
+
+    /// Of the extended attributes, these (all where it is not given)
+    #[arg(long, value_name = "PATTERN", action = ArgAction::Append, hide_short_help = true)]
+    pub xattrs_include: Vec<OsString>,
+
+    /// Of the extended attributes, not these
+    #[arg(long, value_name = "PATTERN", action = ArgAction::Append, hide_short_help = true)]
+    pub xattrs_exclude: Vec<OsString>,
+
+    /// Keep, or restore, access control lists
+    #[arg(long, overrides_with = "no_acls", hide_short_help = true)]
+    pub acls: bool,
+
+    /// Leave out access control lists: the default
+    #[arg(long, overrides_with = "acls", hide_short_help = true)]
+    pub no_acls: bool,
+
+    /// Keep, or restore, labels of SELinux
+    #[arg(long, overrides_with = "no_selinux", hide_short_help = true)]
+    pub selinux: bool,
+
+    /// Leave out labels of SELinux: the default
+    #[arg(long, overrides_with = "selinux", hide_short_help = true)]
+    pub no_selinux: bool,
+}
+
+/// How lists look.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct ListArgs {
+    /// Lists show times to the second and what is behind it
+    #[arg(long, hide_short_help = true)]
+    pub full_time: bool,
+
+    /// Lists show times of UTC
+    #[arg(long, hide_short_help = true)]
+    pub utc: bool,
+
+    /// Lists show names as --transform and --strip-components make them
+    #[arg(long, hide_short_help = true)]
+    pub show_transformed_names: bool,
+}
+
+/// Taken for GNU tar's sake.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct HabitArgs {
+    /// Taken for GNU tar's sake; records are 20 blocks, and pipes take any
+    #[arg(short = 'b', long, hide = true)]
+    pub blocking_factor: Option<u32>,
+
+    /// The same, in bytes
+    #[arg(long, hide = true)]
+    pub record_size: Option<OsString>,
+
+    /// Taken for GNU tar's sake: what it asks for is so in any case
+    #[arg(short = 'B', long, hide = true)]
+    pub read_full_records: bool,
+
+    /// As above
+    #[arg(short = 's', long, alias = "same-order", hide = true)]
+    pub preserve_order: bool,
+
+    /// As above
+    #[arg(short = 'n', long, alias = "no-seek", hide = true)]
+    pub seek: bool,
+
+    /// As above: `host:file` is a file's name here
+    #[arg(long, hide = true)]
+    pub force_local: bool,
+
+    /// As above
+    #[arg(long, alias = "no-delay-directory-restore", hide = true)]
+    pub delay_directory_restore: bool,
+
+    /// As above
+    #[arg(long, hide = true)]
+    pub no_auto_compress: bool,
+
+    /// As above
+    #[arg(long, hide = true)]
+    pub posix: bool,
+}

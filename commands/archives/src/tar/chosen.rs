@@ -1,0 +1,593 @@
+//! Which members are taken and what they are called: names, patterns, renaming, owners of this machine, and what `--untrusted`
+//! refuses.
+
+use super::{TarArgs, create, totals};
+use archive::create::{LeavesAttribute, Renamed};
+use archive::extract::{Choice, Chooser, Event};
+use archive::member::{AttributeName, Kind, Member, Time};
+use archive::pattern::{Manner, Pattern, PatternSet, trimmed};
+use archive::place::MAY_LEAD_OUTSIDE;
+use archive::select::{Absolute, Named, Naming, may_lead_outside};
+use mh_kit::failure::Failure;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The names that were given, and whether any member had them.
+pub struct Wanted {
+    names: Vec<Vec<u8>>,
+    patterns: PatternSet,
+    /// By the numbers of patterns.
+    are_found: Vec<bool>,
+}
+
+impl Wanted {
+    fn new(names: &[Vec<u8>], manner: Manner) -> Self {
+        let patterns = PatternSet::new(names.iter().map(Vec::as_slice), manner);
+        Self { names: names.to_vec(), are_found: vec![false; patterns.len()], patterns }
+    }
+
+    /// Whether a name is meant, which counts as having been found.
+    fn find(&mut self, name: &[u8]) -> bool {
+        let Self { patterns, are_found, .. } = self;
+        patterns.is_empty() || patterns.each_match(name, |number| are_found[number] = true)
+    }
+}
+
+/// Chooses members.
+pub struct Chosen {
+    /// Empty: all. Behind a lock, since the run keeps the chooser and the command asks in the end what was not found.
+    pub wanted: Arc<Mutex<Wanted>>,
+    excluded: PatternSet,
+    /// The names that were given are names and not patterns.
+    are_names: bool,
+    /// Nothing is named and nothing left out: then nobody needs the lock.
+    means_all: bool,
+    /// What was changed before is left out, folders too.
+    since: Option<Time>,
+    renames: Vec<Rename>,
+    naming: Naming,
+    owners: Owners,
+    quotas: Option<Quotas>,
+    leaves_attribute: Option<Box<LeavesAttribute>>,
+    removed_was_told: bool,
+    /// Where the last member that was looked at ends; the run keeps the chooser, and the command asks in the end.
+    pub end: Arc<AtomicU64>,
+}
+
+/// Folders of version control, as GNU tar knows them.
+const VERSION_CONTROL: &[&str] = &[
+    "CVS",
+    ".cvsignore",
+    "RCS",
+    "SCCS",
+    ".git",
+    ".gitignore",
+    ".gitattributes",
+    ".gitmodules",
+    ".svn",
+    ".arch-ids",
+    "{arch}",
+    "=RELEASE-ID",
+    "=meta-update",
+    "=update",
+    ".bzr",
+    ".bzrignore",
+    ".bzrtags",
+    ".hg",
+    ".hgignore",
+    ".hgtags",
+    "_darcs",
+];
+
+impl Chosen {
+    /// From the options and the names that were given.
+    pub fn new(args: &TarArgs, names: &[Vec<u8>], top_level: Option<Vec<u8>>) -> Result<Self, Failure> {
+        let manner = manner(args, Manner::MEMBERS);
+        let excluded = excluded(args)?;
+        let since = args.choice.newer.as_ref().or(args.choice.newer_mtime.as_ref());
+        Ok(Self {
+            wanted: Arc::new(Mutex::new(Wanted::new(names, manner))),
+            are_names: manner.are_names(),
+            means_all: names.is_empty() && excluded.is_empty(),
+            excluded,
+            since: since.map(|since| create::time(since)).transpose()?,
+            renames: renames(args)?,
+            naming: Naming {
+                strip_components: args.strip_components,
+                top_level,
+                absolute: if args.absolute_names { Absolute::Kept } else { Absolute::MadeRelative },
+            },
+            owners: Owners { numeric: args.metadata.numeric_owner, ..Owners::default() },
+            // What is compared makes nothing.
+            quotas: (args.untrusted && !args.operation.diff).then(Quotas::default),
+            leaves_attribute: leaves_attribute(args),
+            removed_was_told: false,
+            end: Arc::default(),
+        })
+    }
+
+    /// Whether a member is meant, by its name in the archive.
+    pub fn means(&mut self, name: &[u8]) -> bool {
+        if self.means_all {
+            return true;
+        }
+        // COMPAT: what is left out was found.
+        let is_found = self.wanted.lock().unwrap_or_else(PoisonError::into_inner).find(name);
+        is_found && !self.excluded.matches(name)
+    }
+
+    /// Whether a member is meant, by its name and its time. COMPAT: one that is too old was found all the same.
+    pub fn takes(&mut self, member: &Member) -> bool {
+        self.means(&member.path) && self.since.is_none_or(|since| member.mtime >= since)
+    }
+
+    /// As [`Chosen::means`], but does not count as having been found.
+    pub fn would_mean(&self, name: &[u8]) -> bool {
+        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        wanted.patterns.matches(name) && !self.excluded.matches(name)
+    }
+
+    /// The names that were given, where they are names and not patterns, and few; none where all members are meant.
+    pub fn few_plain_names(&self) -> Option<Vec<Vec<u8>>> {
+        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let are_few = (1..=FEW_NAMES).contains(&wanted.names.len());
+        (self.are_names && are_few).then(|| wanted.names.iter().map(|name| trimmed(name).to_vec()).collect())
+    }
+
+    /// A member with the names that it would be extracted under. `./` in front of them is shown.
+    pub fn shown(&self, member: &Member) -> Member {
+        let mut shown = member.clone();
+        self.transform(&mut shown);
+        let is_cut = self.naming.strip_components > 0 || self.naming.top_level.is_some();
+        let placed = |name: &[u8]| match self.naming.place(name) {
+            Named::Path { path, .. } if is_cut => path,
+            Named::Path { removed, .. } => name[removed.len()..].to_vec(),
+            Named::CutOff => Vec::new(),
+            Named::LeadsUp => name.to_vec(),
+        };
+        shown.path = placed(&shown.path);
+        if shown.kind == Kind::HardLink {
+            shown.link = placed(&shown.link);
+        }
+        shown
+    }
+
+    /// Gives a member the names that `--transform` makes of its own.
+    fn transform(&self, member: &mut Member) {
+        if self.renames.is_empty() {
+            return;
+        }
+        member.path = self.renamed(&member.path);
+        match member.kind {
+            Kind::HardLink => member.link = renamed_by(&self.renames, &member.link, Renamed::HardLink),
+            Kind::Symlink => member.link = renamed_by(&self.renames, &member.link, Renamed::SymbolicLink),
+            _ => {}
+        }
+    }
+
+    /// The name that messages about a member have: as it is in the archive, but for what options make of it.
+    pub fn told(&self, name: &[u8], member: &Member) -> Vec<u8> {
+        match self.naming.strip_components {
+            0 => self.renamed(name),
+            _ => member.path.clone(),
+        }
+    }
+
+    /// The name that a member gets, before it is made to stay inside.
+    pub fn renamed(&self, name: &[u8]) -> Vec<u8> {
+        renamed_by(&self.renames, name, Renamed::Member)
+    }
+}
+
+/// A name after all rules that are for it, which do not see the slash behind a folder's. What would be left without a name keeps its own.
+fn renamed_by(rules: &[Rename], name: &[u8], what: Renamed) -> Vec<u8> {
+    let rules = rules.iter().filter(|rule| rule.is_for(what));
+    let plain = name.strip_suffix(b"/").filter(|plain| !plain.is_empty()).unwrap_or(name);
+    let mut renamed = rules.fold(plain.to_vec(), |name, rule| rule.apply(&name));
+    if renamed.is_empty() {
+        return name.to_vec();
+    }
+    renamed.extend_from_slice(&name[plain.len()..]);
+    renamed
+}
+
+/// A line of a list of files to archive.
+pub enum Listed<'a> {
+    /// A name.
+    Name(&'a [u8]),
+    /// What follows is in this folder.
+    Folder(PathBuf),
+}
+
+/// COMPAT: of the options that GNU tar takes in such lists, `-C` and `--add-file`; all else is a name.
+pub fn listed<'a>(args: &TarArgs, line: &'a [u8]) -> Listed<'a> {
+    if args.choice.null || args.choice.verbatim_files_from {
+        return Listed::Name(line);
+    }
+    if let Some(name) = line.strip_prefix(b"--add-file=") {
+        return Listed::Name(name);
+    }
+    match line.strip_prefix(b"--directory=").or_else(|| line.strip_prefix(b"-C")) {
+        Some(folder) if !folder.trim_ascii().is_empty() => {
+            Listed::Folder(PathBuf::from(OsStr::from_bytes(folder.trim_ascii_start())))
+        }
+        _ => Listed::Name(line),
+    }
+}
+
+/// Whether extended attributes are kept at all.
+pub fn wants_attributes(args: &TarArgs) -> bool {
+    args.extended.xattrs || !(args.extended.xattrs_include.is_empty() && args.extended.xattrs_exclude.is_empty())
+}
+
+/// Which of them are left out; none where all are kept.
+pub fn leaves_attribute(args: &TarArgs) -> Option<Box<LeavesAttribute>> {
+    if args.extended.xattrs_include.is_empty() && args.extended.xattrs_exclude.is_empty() {
+        return None;
+    }
+    let manner = Manner { anchored: true, ..Manner::EXCLUDED };
+    let patterns = |texts: &[OsString]| -> Vec<Pattern> {
+        texts.iter().map(|text| Pattern::new(text.as_bytes(), manner)).collect()
+    };
+    let (taken, left) = (patterns(&args.extended.xattrs_include), patterns(&args.extended.xattrs_exclude));
+    Some(Box::new(move |name| {
+        let is_taken = taken.is_empty() || taken.iter().any(|pattern| pattern.matches(name));
+        !is_taken || left.iter().any(|pattern| pattern.matches(name))
+    }))
+}
+
+/// Names that no member had.
+pub fn not_found(wanted: &Mutex<Wanted>) -> Vec<Vec<u8>> {
+    let Wanted { names, patterns, are_found } = &*wanted.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_found = |name: &&Vec<u8>| patterns.number_of(name).is_none_or(|number| are_found[number]);
+    names.iter().filter(|name| !is_found(name)).map(|name| trimmed(name).to_vec()).collect()
+}
+
+fn manner(args: &TarArgs, usual: Manner) -> Manner {
+    Manner {
+        wildcards: (usual.wildcards || args.matching.wildcards) && !args.matching.no_wildcards,
+        anchored: (usual.anchored || args.matching.anchored) && !args.matching.no_anchored,
+        match_slash: !args.matching.no_wildcards_match_slash,
+        ignore_case: args.matching.ignore_case,
+        beneath: !args.walk.no_recursion,
+    }
+}
+
+/// What is left out. COMPAT: with all that is beneath, whatever is said of recursion behind it.
+pub fn excluded(args: &TarArgs) -> Result<PatternSet, Failure> {
+    let manner = Manner {
+        ignore_case: args.matching.ignore_case,
+        match_slash: !args.matching.no_wildcards_match_slash,
+        ..Manner::EXCLUDED
+    };
+    let manner = Manner { anchored: args.matching.anchored, wildcards: !args.matching.no_wildcards, ..manner };
+    let lists = args.choice.exclude_from.iter().map(|path| super::read_list(path));
+    let lists = lists.collect::<Result<Vec<_>, _>>()?;
+    let listed = lists.iter().flat_map(|bytes| bytes.split(|&byte| byte == b'\n')).filter_map(without_blanks);
+    let texts = args.choice.exclude.iter().map(|text| text.as_bytes()).chain(listed);
+    let of_version_control = if args.choice.exclude_vcs { VERSION_CONTROL } else { &[] };
+    Ok(PatternSet::new(texts.chain(of_version_control.iter().map(|text| text.as_bytes())), manner))
+}
+
+/// A line of a list of patterns. COMPAT: blanks at its end say nothing, also the carriage returns of lists from Windows; nor does a line of blanks.
+fn without_blanks(line: &[u8]) -> Option<&[u8]> {
+    let last = line.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'..=b'\r'))?;
+    Some(&line[..=last])
+}
+
+impl Chooser for Chosen {
+    fn choose(&mut self, member: &mut Member, tell: &mut dyn FnMut(Event)) -> Choice {
+        // ORDER: a count that is read when all threads are home.
+        self.end.store(totals::end_of(member), Ordering::Relaxed);
+        if matches!(member.kind, Kind::VolumeLabel | Kind::Continuation) || !self.takes(member) {
+            return Choice::PassOver;
+        }
+        let name = member.path.clone();
+        let mut refuse = |why: &str| {
+            tell(Event::Refused { name: name.clone(), why: why.to_owned() });
+            Choice::PassOver
+        };
+        self.transform(member);
+        if let Some(leaves) = &self.leaves_attribute {
+            member.attributes.retain(|attribute| match &attribute.name {
+                AttributeName::Extended(name) => !leaves(name),
+                _ => true,
+            });
+        }
+        if let Some(quotas) = &mut self.quotas {
+            if let Some(why) = quotas.refuses(member) {
+                return refuse(why);
+            }
+            if !quotas.have_room_for(member) {
+                // Told once: a bomb has a million more of them.
+                refuse("the archive holds more than is allowed, and is read no further (--untrusted)");
+                return Choice::Stop;
+            }
+        }
+        match self.naming.rename(member) {
+            Named::CutOff => return Choice::PassOver,
+            Named::LeadsUp => return refuse("its name has '..' in it"),
+            Named::Path { removed, .. } if !removed.is_empty() && !self.removed_was_told => {
+                self.removed_was_told = true;
+                tell(Event::MadeRelative { removed });
+            }
+            Named::Path { .. } => {}
+        }
+        let why = match member.kind {
+            Kind::Directory => None,
+            _ if member.path.is_empty() => Some("its name is empty"),
+            Kind::HardLink if member.link.is_empty() => Some("nothing is left of the name that it is a link to"),
+            // By the name that it gets: that says where it leads.
+            Kind::Symlink if self.quotas.is_some() && may_lead_outside(&member.path, &member.link) => {
+                Some(MAY_LEAD_OUTSIDE)
+            }
+            _ => None,
+        };
+        if let Some(why) = why {
+            tell(Event::Refused { name, why: why.to_owned() });
+            return Choice::PassOver;
+        }
+        self.owners.translate(member);
+        Choice::Take
+    }
+}
+
+/// Names of owners as numbers of this machine.
+#[derive(Default)]
+struct Owners {
+    numeric: bool,
+    users: HashMap<Vec<u8>, Option<u32>>,
+    groups: HashMap<Vec<u8>, Option<u32>>,
+}
+
+/// LIMIT: names that are looked for one by one in an archive's index; where there are more, all of it is read.
+const FEW_NAMES: usize = 4096;
+
+/// LIMIT: names that are remembered; an archive may have any number.
+const NAMES_MAX: usize = 4096;
+
+impl Owners {
+    fn translate(&mut self, member: &mut Member) {
+        if self.numeric {
+            return;
+        }
+        fn number(
+            known: &mut HashMap<Vec<u8>, Option<u32>>,
+            name: &[u8],
+            ask: fn(&[u8]) -> Option<u32>,
+        ) -> Option<u32> {
+            if name.is_empty() {
+                return None;
+            }
+            if let Some(number) = known.get(name) {
+                return *number;
+            }
+            if known.len() >= NAMES_MAX {
+                known.clear();
+            }
+            *known.entry(name.to_vec()).or_insert_with(|| ask(name))
+        }
+        if let Some(uid) = number(&mut self.users, &member.owner, sys::names::user_number) {
+            member.uid = uid.into();
+        }
+        if let Some(gid) = number(&mut self.groups, &member.group, sys::names::group_number) {
+            member.gid = gid.into();
+        }
+    }
+}
+
+/// What strangers' archives may hold.
+struct Quotas {
+    bytes_left: u64,
+    members_left: u64,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        // LIMIT: what an honest archive of a whole system has; beyond it somebody wants to fill the disk.
+        Self { bytes_left: 1 << 40, members_left: 10_000_000 }
+    }
+}
+
+/// LIMIT: folders inside one another; the Linux tree has 11.
+const DEPTH_MAX: usize = 256;
+/// LIMIT: a sparse file's size for each stored byte.
+const HOLES_RATIO_MAX: u64 = 1 << 20;
+
+impl Quotas {
+    /// Why this member is refused, whatever else the archive holds.
+    fn refuses(&self, member: &Member) -> Option<&'static str> {
+        if member.kind.is_special() {
+            return Some("it is a device or a named pipe (--untrusted)");
+        }
+        // Set-id bits are not restored: the plan leaves them out.
+        if member.path.iter().filter(|&&byte| byte == b'/').count() > DEPTH_MAX {
+            return Some("it lies too deep (--untrusted)");
+        }
+        if member.sparse.is_some() && member.size / HOLES_RATIO_MAX > member.stored_bytes {
+            return Some("it is nearly all hole (--untrusted)");
+        }
+        None
+    }
+
+    /// Counts a member, unless it is one too many, or too large.
+    fn have_room_for(&mut self, member: &Member) -> bool {
+        let (Some(members), Some(bytes)) = (self.members_left.checked_sub(1), self.bytes_left.checked_sub(member.size))
+        else {
+            return false;
+        };
+        (self.members_left, self.bytes_left) = (members, bytes);
+        true
+    }
+}
+
+/// Renames as `--transform` says; none where it is not given.
+pub fn renamer(args: &TarArgs) -> Result<Option<Box<archive::create::Rename>>, Failure> {
+    let rules = renames(args)?;
+    let rename = move |name: &[u8], what: Renamed| renamed_by(&rules, name, what);
+    Ok(if args.transform.is_empty() { None } else { Some(Box::new(rename)) })
+}
+
+/// `s/FROM/TO/`: text, perhaps at the front or at the end only.
+struct Rename {
+    from: Vec<u8>,
+    to: Vec<u8>,
+    at_front: bool,
+    at_end: bool,
+    all: bool,
+    /// Not for these.
+    leaves: Vec<Renamed>,
+}
+
+impl Rename {
+    fn is_for(&self, what: Renamed) -> bool {
+        !self.leaves.contains(&what)
+    }
+
+    fn apply(&self, name: &[u8]) -> Vec<u8> {
+        let mut renamed = Vec::with_capacity(name.len() + self.to.len());
+        let mut at = 0;
+        while at <= name.len() {
+            let here = &name[at..];
+            let fits = here.starts_with(&self.from)
+                && (!self.at_front || at == 0)
+                && (!self.at_end || here.len() == self.from.len());
+            if fits {
+                renamed.extend_from_slice(&self.to);
+                at += self.from.len();
+                if !self.all || self.from.is_empty() {
+                    renamed.extend_from_slice(&name[at..]);
+                    return renamed;
+                }
+            } else {
+                renamed.extend(here.first());
+                at += 1;
+            }
+        }
+        renamed
+    }
+}
+
+/// The rules of `--transform`.
+fn renames(args: &TarArgs) -> Result<Vec<Rename>, Failure> {
+    args.transform.iter().map(|rule| rename(rule)).collect()
+}
+
+fn rename(rule: &str) -> Result<Rename, Failure> {
+    let refused = || super::usage(format!("--transform takes s/TEXT/TEXT/ with ^ and $ here, not '{rule}'"));
+    let mut letters = rule.chars();
+    let (Some('s'), Some(border)) = (letters.next(), letters.next()) else { return Err(refused()) };
+    let (from, rest) = up_to(border, letters.as_str()).ok_or_else(refused)?;
+    let (to, flags) = up_to(border, rest).ok_or_else(refused)?;
+    let at_front = from.starts_with('^');
+    let behind = from.strip_prefix('^').unwrap_or(from);
+    // One behind a backslash is a letter: an even number of these are letters themselves.
+    let is_anchor = |text: &&str| text.bytes().rev().take_while(|&byte| byte == b'\\').count().is_multiple_of(2);
+    let at_end = behind.strip_suffix('$').filter(is_anchor);
+    // A border that a backslash makes an operator of is none here: `s|a\|b|c|` means a or b.
+    let plain_border = if "+?|(){}<>'`".contains(border) || border.is_alphanumeric() { '/' } else { border };
+    let text = at_end.unwrap_or(behind);
+    let text = literal(text, &['*', '[', '.'], &['*', '[', ']', '.', '^', '$', '\\', '/', plain_border]);
+    let to = literal(to, &['&'], &['&', '\\', border]);
+    let (Some(text), Some(to)) = (text, to) else { return Err(refused()) };
+    // COMPAT: without a word all names are changed, also where links lead.
+    let (mut all, mut leaves) = (false, Vec::new());
+    for flag in flags.chars() {
+        match flag {
+            'g' => all = true,
+            'R' => leaves.push(Renamed::Member),
+            'H' => leaves.push(Renamed::HardLink),
+            'S' => leaves.push(Renamed::SymbolicLink),
+            'r' => leaves.retain(|left| *left != Renamed::Member),
+            'h' => leaves.retain(|left| *left != Renamed::HardLink),
+            's' => leaves.retain(|left| *left != Renamed::SymbolicLink),
+            _ => return Err(refused()),
+        }
+    }
+    Ok(Rename { from: text.into_bytes(), to: to.into_bytes(), at_front, at_end: at_end.is_some(), all, leaves })
+}
+
+/// What stands in front of the next border that is not behind a backslash, and what stands behind it.
+fn up_to(border: char, text: &str) -> Option<(&str, &str)> {
+    let mut is_escaped = false;
+    let end = text.find(|letter| {
+        let is_border = letter == border && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        is_border
+    })?;
+    Some((&text[..end], &text[end + border.len_utf8()..]))
+}
+
+/// A text without backslashes, each of which stands in front of one of `escaped`; none where a letter means something. What a backslash makes of
+/// another letter (`\+`, `\w`, `\1`), or a plain `+`, which is a plus (POSIX basic expressions), is known by this.
+fn literal(text: &str, special: &[char], escaped: &[char]) -> Option<String> {
+    let (mut plain, mut letters) = (String::with_capacity(text.len()), text.chars());
+    while let Some(letter) = letters.next() {
+        plain.push(match letter {
+            '\\' => letters.next().filter(|next| escaped.contains(next))?,
+            letter if special.contains(&letter) => return None,
+            letter => letter,
+        });
+    }
+    Some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_rewritten_by_text() {
+        let renamed = |rule: &str, name: &str| {
+            rename(rule).ok().map(|rule| String::from_utf8_lossy(&rule.apply(name.as_bytes())).into_owned())
+        };
+        assert_eq!(renamed("s/^old/new/", "old/old").as_deref(), Some("new/old"));
+        assert_eq!(renamed("s,a,b,g", "banana").as_deref(), Some("bbnbnb"));
+        assert_eq!(renamed("s/a/b/", "banana").as_deref(), Some("bbnana"));
+        assert_eq!(renamed("s/$/.bak/", "x").as_deref(), Some("x.bak"));
+        assert_eq!(renamed("s|^|top/|", "x").as_deref(), Some("top/x"));
+        assert_eq!(renamed("s/\\.c$/.o/", "a.c").as_deref(), Some("a.o"));
+        // What GNU tar makes of each was looked at.
+        for (rule, name, expected) in [
+            ("s/c++/cpp/", "c++", "cpp"),
+            ("s/(a)?|{/x/", "(a)?|{", "x"),
+            ("s/x\\$y/z/", "x$y", "z"),
+            ("s/x\\$/z/", "x$y", "zy"),
+            ("s/x\\\\$/z/", "x\\", "z"),
+            ("s/x$y/z/", "x$y", "z"),
+            ("s/x^y/z/", "x^y", "z"),
+            ("s/^^x/z/", "^x", "z"),
+            ("s/a\\/b/z/", "a/b", "z"),
+            ("s,a/b,c\\,d,", "a/b", "c,d"),
+            ("s|a|b\\|c|", "a", "b|c"),
+            ("s/a/b\\\\c\\&/", "a", "b\\c&"),
+        ] {
+            assert_eq!(renamed(rule, name).as_deref(), Some(expected), "{rule}");
+        }
+        let for_all = |rule: &str| {
+            let rule = rename(rule).expect("a rule");
+            [Renamed::Member, Renamed::HardLink, Renamed::SymbolicLink].map(|what| rule.is_for(what))
+        };
+        assert_eq!(for_all("s/a/b/"), [true, true, true]);
+        assert_eq!(for_all("s/a/b/gS"), [true, true, false]);
+        assert_eq!(for_all("s/a/b/RHSs"), [false, false, true]);
+        for rule in [
+            "s/a*/b/",
+            "s/a/\\1/",
+            "y/a/b/",
+            "s/a/b",
+            "s/a/b/x",
+            "s/a\\+/b/",
+            "s/a\\?/b/",
+            "s/a/b&/",
+            "s+a\\+b+c+",
+            "s|a\\|b|c|",
+        ] {
+            assert!(rename(rule).is_err(), "{rule}");
+        }
+    }
+}

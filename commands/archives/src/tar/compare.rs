@@ -1,0 +1,306 @@
+//! `mh tar -d`: where an archive and the files differ, a line each, as GNU tar says it.
+
+use super::archive;
+use super::chosen::{Chosen, not_found};
+use super::extract::tell_note;
+use super::index;
+use super::list::{quoted, rules};
+use super::member_lines::MemberLines;
+use super::there::There;
+use super::words::LongLines;
+use super::{DIFFERENT, FAILED, TarArgs, could_not, totals};
+use ::archive::extract::{Choice, Chooser, Event, Feed};
+use ::archive::member::{Extent, Kind, Member, Time};
+use ::archive::read::{ReadError, Reader, Step};
+use ::archive::source::Source;
+use mh_kit::context::Context;
+use mh_kit::failure::{Failure, Outcome};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use sys::at_offset::read_full_at;
+use sys::tree_calls::{self, Open, Status};
+
+/// Compares.
+pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
+    let names = super::names(args)?;
+    let mut opened = archive::open(args)?;
+    let name = opened.name.clone();
+    let width = super::width(context, args);
+    let mut chosen = Chosen::new(args, &names, None)?;
+    super::enter_folders(args)?;
+    let (_shared, lease) = super::lease(context, args, width, "compare");
+    index::report(context, args, index::narrow(args, &mut opened, &chosen).as_ref());
+    let mut lines = MemberLines::on_stdout();
+    let (compared, _decoding) =
+        opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, |feed| {
+            compare(context, args, feed, &mut chosen, &mut lines)
+        })?;
+    lines.flush();
+    let Counted { differing, mut failed } =
+        compared.map_err(|error| could_not("compare", Path::new(&name).as_os_str(), &error))?;
+    for name in not_found(&chosen.wanted) {
+        failed += 1;
+        context.messages.error(&context.program, &format!("find {} in the archive", quoted(&name)), &[]);
+    }
+    lines.finish()?;
+    Ok(match (failed, differing) {
+        (0, 0) => Outcome::Done,
+        (0, _) => DIFFERENT,
+        _ => FAILED,
+    })
+}
+
+#[derive(Default)]
+struct Counted {
+    differing: u64,
+    failed: u64,
+}
+
+fn compare(
+    context: &Context,
+    args: &TarArgs,
+    mut feed: Feed,
+    chosen: &mut Chosen,
+    lines: &mut MemberLines,
+) -> Result<Counted, ReadError> {
+    let mut reader = Reader::new(rules(args), &feed);
+    let mut counted = Counted::default();
+    let mut long = LongLines::new(args);
+    let mut there = There::default();
+    loop {
+        let mut member = match reader.next(&mut feed)? {
+            Step::Member(member) => member,
+            Step::Note(note) => {
+                counted.failed += u64::from(tell_note(context, args, &note));
+                continue;
+            }
+            Step::End => break,
+        };
+        let original = (args.verbose > 0).then(|| (shown(&member), member.clone()));
+        let name = member.path.clone();
+        let mut refused = Vec::new();
+        let choice = chosen.choose(&mut member, &mut |event| refused.push(event));
+        for event in refused {
+            counted.failed += u64::from(tell(context, event));
+        }
+        if choice != Choice::Take {
+            continue;
+        }
+        if let Some((name, member)) = original {
+            lines.line(&match args.verbose {
+                1 => super::words::escaped(&name).into_owned(),
+                _ => long.line(&name, &member),
+            });
+        }
+        let name = chosen.told(&name, &member);
+        let name = name.strip_suffix(b"/").filter(|name| !name.is_empty()).unwrap_or(&name);
+        let what = Compared { member: &member, is_extended: reader.is_extended() };
+        let Found { differences, not_compared } = what.with_files(&mut there, &mut feed)?;
+        for difference in differences {
+            counted.differing += 1;
+            lines.line(&format!("{}: {difference}", super::words::escaped(name)));
+        }
+        if let Some(error) = not_compared {
+            // COMPAT: what is not there differs; what cannot be looked at may be the same.
+            match error.kind() {
+                io::ErrorKind::NotFound => counted.differing += 1,
+                _ => counted.failed += 1,
+            }
+            context.messages.error(&context.program, &format!("compare {}: {}", quoted(name), words(&error)), &[]);
+        }
+    }
+    totals::show_read(context, args, &reader, &feed);
+    feed.drain()?;
+    Ok(counted)
+}
+
+/// Tells what came of choosing a member; whether it is a failure.
+fn tell(context: &Context, event: Event) -> bool {
+    match event {
+        Event::Refused { name, why } => {
+            context.messages.error(&context.program, &format!("compare {}: {why}", quoted(&name)), &[]);
+            true
+        }
+        Event::MadeRelative { removed } => {
+            context.messages.note(&context.program, &format!("{} is taken off the front of names", quoted(&removed)));
+            false
+        }
+        // Nothing is placed.
+        Event::Taken { .. } | Event::Note(_) | Event::NotPlaced { .. } => false,
+    }
+}
+
+/// What came of comparing a member.
+#[derive(Default)]
+struct Found {
+    differences: Vec<String>,
+    /// Why it, or a part of it, could not be.
+    not_compared: Option<io::Error>,
+}
+
+/// What is compared.
+struct Compared<'a> {
+    member: &'a Member,
+    /// Whether an extended header stood in front of it.
+    is_extended: bool,
+}
+
+impl Compared<'_> {
+    fn with_files(&self, there: &mut There, feed: &mut Feed) -> Result<Found, ReadError> {
+        let mut found = Found::default();
+        if let Err(failed) = self.differences(there, feed, &mut found.differences) {
+            match failed {
+                Failed::Archive(error) => return Err(error),
+                Failed::File(error) => found.not_compared = Some(error),
+            }
+        }
+        Ok(found)
+    }
+
+    fn differences(&self, there: &mut There, feed: &mut Feed, found: &mut Vec<String>) -> Result<(), Failed> {
+        let member = self.member;
+        let path: &[u8] = if member.path.is_empty() { b"." } else { &member.path };
+        let (folder, name) = there.reach(path)?;
+        let status = tree_calls::status_at(folder, name)?;
+        if member.kind == Kind::HardLink {
+            let (folder, name) = there.reach(&member.link)?;
+            let other = tree_calls::status_at(folder, name)?;
+            if (other.dev, other.ino) != (status.dev, status.ino) {
+                found.push(format!("Not linked to {}", super::words::escaped(&member.link)));
+            }
+            return Ok(());
+        }
+        if !is_kind(member.kind, &status) {
+            found.push("File type differs".to_owned());
+            return Ok(());
+        }
+        let is_link = member.kind == Kind::Symlink;
+        let has_time = !is_link && member.kind != Kind::Directory;
+        for (differs, words) in [
+            (!is_link && status.mode & 0o7777 != member.mode, "Mode differs"),
+            (u64::from(status.uid) != member.uid, "Uid differs"),
+            (u64::from(status.gid) != member.gid, "Gid differs"),
+            (has_time && self.has_other_time(&status), "Mod time differs"),
+            (member.kind == Kind::Regular && status.size != member.size, "Size differs"),
+            (
+                is_device(member.kind) && status.device != (member.device.major, member.device.minor),
+                "Device number differs",
+            ),
+        ] {
+            if differs {
+                found.push(words.to_owned());
+            }
+        }
+        if is_link && tree_calls::read_link(folder, name)? != member.link {
+            found.push("Symlink differs".to_owned());
+        }
+        if member.kind == Kind::Regular && status.size == member.size {
+            let file = File::from(tree_calls::open_at(folder, name, Open::File)?);
+            if !is_same(member, feed, &file)? {
+                found.push("Contents differ".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// COMPAT: parts of seconds count where an extended header could have told them.
+    fn has_other_time(&self, status: &Status) -> bool {
+        let (seconds, nanoseconds) = status.mtime;
+        let Time { seconds: ours, nanoseconds: our_parts } = self.member.mtime;
+        seconds != ours || self.is_extended && nanoseconds != our_parts
+    }
+}
+
+/// Ends a comparison: of all that follows, or of the member at hand.
+enum Failed {
+    Archive(ReadError),
+    File(io::Error),
+}
+
+impl From<ReadError> for Failed {
+    fn from(error: ReadError) -> Self {
+        Self::Archive(error)
+    }
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+/// As lists show it.
+fn shown(member: &Member) -> Vec<u8> {
+    let slash: &[u8] = if member.kind == Kind::Directory && !member.path.ends_with(b"/") { b"/" } else { b"" };
+    [&member.path, slash].concat()
+}
+
+fn words(error: &io::Error) -> String {
+    mh_kit::failure::with_causes(error)
+}
+
+fn is_device(kind: Kind) -> bool {
+    matches!(kind, Kind::CharacterDevice | Kind::BlockDevice)
+}
+
+fn is_kind(kind: Kind, status: &Status) -> bool {
+    let wanted = match kind {
+        Kind::Symlink => 0o120_000,
+        Kind::Directory => 0o040_000,
+        Kind::CharacterDevice => 0o020_000,
+        Kind::BlockDevice => 0o060_000,
+        Kind::Fifo => 0o010_000,
+        _ => 0o100_000,
+    };
+    status.kind() == wanted
+}
+
+/// Whether the stored bytes are those of the file, and zeros what the archive has as holes.
+fn is_same(member: &Member, feed: &mut Feed, file: &File) -> Result<bool, Failed> {
+    let whole = [Extent { offset: 0, bytes: member.stored_bytes }];
+    let mut ours = vec![0; 64 << 10];
+    let mut theirs = vec![0; 64 << 10];
+    let mut behind = 0;
+    for extent in member.sparse.as_deref().unwrap_or(&whole) {
+        if !is_zeros(file, behind, extent.offset, &mut theirs)? {
+            return Ok(false);
+        }
+        behind = extent.offset + extent.bytes;
+        let mut done = 0;
+        while done < extent.bytes {
+            let count = (extent.bytes - done).min(ours.len() as u64) as usize;
+            let offset = feed.position();
+            let read = feed.read(&mut ours[..count]).map_err(|cause| ReadError::Read { offset, cause })?;
+            if read < count {
+                return Err(ReadError::Truncated { offset: member.header_offset }.into());
+            }
+            let there = read_full_at(file, &mut theirs[..count], extent.offset + done)?;
+            if there != count || ours[..count] != theirs[..count] {
+                return Ok(false);
+            }
+            done += count as u64;
+        }
+    }
+    Ok(is_zeros(file, behind, member.size, &mut theirs)?)
+}
+
+/// Whether a file has nothing but zeros in a stretch. Its holes are stepped over.
+fn is_zeros(file: &File, mut from: u64, to: u64, buffer: &mut [u8]) -> io::Result<bool> {
+    while from < to {
+        match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(from)) {
+            Ok(data) if data > from => from = data,
+            Err(rustix::io::Errno::NXIO) => return Ok(true),
+            // A file system that knows no holes has them read.
+            Ok(_) | Err(_) => {
+                let count = (to - from).min(buffer.len() as u64) as usize;
+                let read = read_full_at(file, &mut buffer[..count], from)?;
+                if read != count || buffer[..count].iter().any(|&byte| byte != 0) {
+                    return Ok(false);
+                }
+                from += count as u64;
+            }
+        }
+    }
+    Ok(true)
+}

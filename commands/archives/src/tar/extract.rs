@@ -1,0 +1,529 @@
+//! `mh tar -x`: what is restored and what may be replaced, decided from the options; what is told, in archive order.
+
+use super::archive::{self, Opened, Way};
+use super::chosen::{Chosen, not_found, wants_attributes};
+use super::index;
+use super::list::{quoted, rules};
+use super::member_lines::MemberLines;
+use super::warnings::warn;
+use super::words::{LongLines, escaped, with_slash};
+use super::{FAILED, TarArgs, Workers, could_not, memory, show_progress, totals};
+use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, extract};
+use ::archive::member::{Kind, Member};
+use ::archive::packed::as_one;
+use ::archive::place::in_progress::Unfinished;
+use ::archive::place::{
+    Choice, Existing, FolderLinks, FoldersChanged, Manner, PlaceError, Reach, Restore, Root, SET_ATTRIBUTES,
+};
+use ::archive::read::{Defect, Note, ReadError, Reader, Step};
+use ::archive::source::Source;
+use crew::measures::Measures;
+use crew::pipeline::Staffing;
+use crew::plan::Plan;
+use crew::tally::Tally;
+use crew::verdict::Circumstances;
+use mh_kit::context::Context;
+use mh_kit::descriptors::folder_descriptors;
+use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::report::Totals;
+use mh_kit::report::{self, Finished};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use terminal::StandardStream;
+
+/// Extracts.
+pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
+    let names = super::names(args)?;
+    let mut opened = archive::open(args)?;
+    let chosen = Chosen::new(args, &names, top_level(args)?)?;
+    let index_used = index::narrow(args, &mut opened, &chosen);
+    let width = super::width(context, args);
+    let placing = super::workers_on(context, args, &places(args, &opened));
+    let plan = plan(context, args, &opened, width, &placing);
+    if args.shared.explain {
+        report::show_plan(context, &plan, args.shared.report)?;
+        return Ok(Outcome::Done);
+    }
+    super::enter_folders(args)?;
+    if args.to_stdout {
+        index::report(context, args, index_used.as_ref());
+        return to_stdout(context, args, opened, chosen, width);
+    }
+    into_tree(
+        context,
+        args,
+        opened,
+        chosen,
+        Planned { width, placing, plan: &plan, index: index::word(index_used.as_ref()) },
+    )
+}
+
+/// Where files are made, and where hands read an archive at offsets.
+fn places(args: &TarArgs, opened: &Opened) -> Vec<PathBuf> {
+    let target = args.directory.iter().fold(PathBuf::from("."), |folder, below| folder.join(below));
+    let archive = args.file.clone().filter(|_| matches!(opened.way, Way::AtOffsets(..)));
+    std::iter::once(target).chain(archive).collect()
+}
+
+fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize, placing: &Workers) -> Plan {
+    let size = opened.total_bytes.map_or("size unknown".to_owned(), terminal::bytes);
+    let mut plan = Plan::new(format!("extract {} ({size})", opened.name));
+    let (how, why) = opened.explain();
+    plan.choose("read", how, why);
+    plan.choose("extract", format!("up to {}", placing.shown), &*placing.why);
+    plan.choose("order", "the archive's, for each path", "what depends on an earlier member waits for it");
+    plan.choose("folders", "modes and times last", "a mode may bar the way, and each file changes a time");
+    let room = memory::room(context, args);
+    let fitting = memory::extracting(room, placing.most, opened.packed());
+    let mut held_bytes = fitting.held_bytes;
+    let mut why = format!("{} blocks of 1 MiB", fitting.slots.given);
+    if let Some(facts) = opened.packed() {
+        let (decoder, unit_bytes) = memory::decoding(room, width, facts);
+        held_bytes += decoder.held_bytes;
+        why += &format!(", and {} units of up to {}", decoder.slots.given, terminal::bytes(unit_bytes));
+    }
+    plan.choose("memory", format!("{} of {} allowed", terminal::bytes(held_bytes), terminal::bytes(room)), why);
+    mh_kit::sharing::explain(&mut plan);
+    plan
+}
+
+/// The folder of `--one-top-level`: as given, or the archive's name without its endings.
+pub fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(given) = &args.one_top_level else { return Ok(None) };
+    if !given.is_empty() {
+        return Ok(Some(given.as_bytes().to_vec()));
+    }
+    let name = args.file.as_deref().and_then(Path::file_name).map(|name| name.as_bytes().to_vec()).unwrap_or_default();
+    let end = [&b".tar."[..], b".tgz", b".taz", b".tbz", b".txz", b".tzst", b".tlz", b".tar"]
+        .iter()
+        .filter_map(|ending| name.windows(ending.len()).rposition(|window| window == *ending))
+        .min();
+    match end {
+        Some(end) if end > 0 => Ok(Some(name[..end].to_vec())),
+        _ => Err(super::usage("--one-top-level cannot tell a name from the archive's; give it one".to_owned())),
+    }
+}
+
+/// LIMIT: folders that a hand keeps open. Archives go folder by folder; more would cost descriptors and save nothing.
+const OPEN_FOLDERS_MAX: usize = 48;
+
+fn manner(args: &TarArgs, width: usize) -> Manner {
+    let is_root = sys::tree_calls::acts_as_root();
+    let umask = rustix::process::umask(rustix::fs::Mode::empty()).as_raw_mode();
+    let keeps_modes = (args.preserve_permissions || is_root) && !args.no_same_permissions && !args.untrusted;
+    let keeps_owner = (args.metadata.same_owner || is_root) && !args.metadata.no_same_owner && !args.untrusted;
+    let existing = match () {
+        () if args.existing.keep_old_files => Existing::Refuse,
+        () if args.existing.skip_old_files => Existing::Skip,
+        () if args.existing.keep_newer_files => Existing::KeepNewer,
+        () if args.existing.overwrite => Existing::Overwrite,
+        () if args.existing.no_overwrite_dir => Existing::ReplaceButKeepFolders,
+        () if args.existing.unlink_first => Existing::Unlink,
+        () => Existing::Replace,
+    };
+    Manner {
+        existing,
+        restore: Restore {
+            owner: Choice::when(keeps_owner),
+            set_id: Choice::when(keeps_modes),
+            times: Choice::when(!args.touch),
+            attributes: Choice::when(wants_attributes(args)),
+            lists: Choice::when(args.extended.acls),
+            labels: Choice::when(args.extended.selinux),
+        },
+        umask: if keeps_modes { 0 } else { umask },
+        umask_of_others: umask,
+        folder_links: match () {
+            () if args.existing.keep_directory_symlink => FolderLinks::Keep,
+            () if args.walk.dereference => FolderLinks::KeepAndRestore,
+            () => FolderLinks::Replace,
+        },
+        open_folders: (folder_descriptors() / (2 * width)).clamp(1, OPEN_FOLDERS_MAX),
+    }
+}
+
+/// What is told while members come, and what is counted.
+struct Teller<'a> {
+    context: &'a Context,
+    args: &'a TarArgs,
+    told: Mutex<Told>,
+}
+
+struct Told {
+    lines: MemberLines,
+    long: LongLines,
+    members: u64,
+    failed: u64,
+}
+
+impl<'a> Teller<'a> {
+    fn new(context: &'a Context, args: &'a TarArgs) -> Self {
+        let (lines, long) = (MemberLines::on_stdout(), LongLines::new(args));
+        Self { context, args, told: Mutex::new(Told { lines, long, members: 0, failed: 0 }) }
+    }
+
+    fn tell(&self, event: Event) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::Taken { name, member } => told.taken(self.context, self.args, &name, &member),
+            Event::Note(note) => told.failed += u64::from(tell_note(self.context, self.args, &note)),
+            // COMPAT: what a user may not set, and a file system does not have, is missed and no failure.
+            Event::NotPlaced { name, error, .. } if error.operation == SET_ATTRIBUTES => {
+                let text = format!("{}: {}", quoted(&name), why(&error, self.args));
+                warn(self.context, self.args, "xattr-write", &text);
+            }
+            Event::NotPlaced { name, link, error } => {
+                told.failed += 1;
+                let to = link.map_or(String::new(), |link| format!(" as a link to {}", quoted(&link)));
+                let message = format!("extract {}{to}: {}", quoted(&name), why(&error, self.args));
+                self.context.messages.error(&self.context.program, &message, &[]);
+            }
+            Event::Refused { name, why } => {
+                told.failed += 1;
+                self.context.messages.error(&self.context.program, &format!("extract {}: {why}", quoted(&name)), &[]);
+            }
+            Event::MadeRelative { removed } => {
+                let removed = quoted(&removed);
+                self.context
+                    .messages
+                    .note(&self.context.program, &format!("{removed} is taken off the front of names"));
+            }
+        }
+    }
+}
+
+impl Told {
+    fn taken(&mut self, context: &Context, args: &TarArgs, name: &[u8], member: &Member) {
+        self.members += 1;
+        if let Some(every) = args.checkpoint.filter(|&every| every > 0)
+            && self.members.is_multiple_of(every)
+        {
+            context.messages.note(&context.program, &format!("{} members", terminal::integer(self.members)));
+        }
+        if args.verbose == 0 {
+            return;
+        }
+        let placed = with_slash(&member.path, member.kind);
+        // What is only written in another way is shown as it stands.
+        let is_same = args.strip_components == 0
+            && name.strip_prefix(b"./").is_some_and(|rest| with_slash(rest, member.kind) == placed);
+        let is_renamed = args.lists.show_transformed_names && !is_same;
+        let name = if is_renamed { &placed } else { name };
+        let line = if args.verbose == 1 { escaped(name).into_owned() } else { self.long.line(name, member) };
+        self.lines.line(&line);
+    }
+}
+
+/// A cause, in words that say what to do with it where the kernel's do not.
+fn why(error: &PlaceError, args: &TarArgs) -> String {
+    use rustix::io::Errno;
+    let is = |errno: Errno| error.cause.raw_os_error() == Some(errno.raw_os_error());
+    match error.operation.contains("folder") {
+        true if is(Errno::XDEV) => {
+            let asked = args.existing.keep_directory_symlink || args.walk.dereference;
+            let hint = if asked { " (-P follows it)" } else { "" };
+            format!("it leads outside the target folder through a link{hint}")
+        }
+        true if is(Errno::LOOP) && args.untrusted => "a folder on its way is a link (--untrusted)".to_owned(),
+        _ => with_causes(error),
+    }
+}
+
+/// Tells of something about the archive; whether it counts as a failure.
+pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
+    match note {
+        Note::PassedOver { offset, path, defect } => {
+            let keyword = if matches!(defect, Defect::Ambiguous(_)) { "it is ambiguous" } else { "it is damaged" };
+            let at = terminal::integer(*offset);
+            let message = format!("read member {} at byte {at}: {keyword}: {defect}", quoted(path));
+            context.messages.error(&context.program, &message, &[]);
+            true
+        }
+        Note::Unusable { path, defect, unless_known } => tell_unusable(context, args, path, defect, unless_known),
+        Note::Resynchronised { offset } => {
+            let message =
+                format!("read a header at byte {}: what stands there is none; passed over", terminal::integer(*offset));
+            context.messages.error(&context.program, &message, &[]);
+            true
+        }
+        Note::LoneZeroBlock { offset } => {
+            let text = format!("a lone zero block at byte {} ends the archive", terminal::integer(*offset));
+            warn(context, args, "alone-zero-block", &text);
+            false
+        }
+        Note::ReadersDisagree { path, about } => {
+            warn(context, args, "ambiguous", &format!("{}: programs read this differently: {about}", quoted(path)));
+            false
+        }
+        Note::UnknownType { path, type_flag } => {
+            let kind = char::from(*type_flag).escape_default();
+            warn(
+                context,
+                args,
+                "unknown-cast",
+                &format!("{}: of unknown type '{kind}', taken for a file", quoted(path)),
+            );
+            false
+        }
+    }
+}
+
+/// Tells that a member comes without a value; whether it counts as a failure.
+fn tell_unusable(context: &Context, args: &TarArgs, path: &[u8], defect: &Defect, unless_known: &[u8]) -> bool {
+    let is_known = match defect {
+        Defect::Number("group") => sys::names::group_number,
+        _ => sys::names::user_number,
+    };
+    let is_name_enough = !args.metadata.numeric_owner && !unless_known.is_empty() && is_known(unless_known).is_some();
+    if is_name_enough {
+        return false;
+    }
+    // COMPAT: keys that GNU tar does not know it warns of.
+    let is_foreign = |key: &str| ["SCHILY.dev", "SUN.", "LIBARCHIVE."].iter().any(|prefix| key.starts_with(prefix));
+    if matches!(defect, Defect::Record(key) if is_foreign(key)) {
+        warn(context, args, "unknown-keyword", &format!("{}: {defect}", quoted(path)));
+        return false;
+    }
+    context.messages.error(&context.program, &format!("use a value of {}: {defect}", quoted(path)), &[]);
+    true
+}
+
+/// What was decided before.
+struct Planned<'a> {
+    /// Hands that it may use: what is packed is unpacked by as many.
+    width: usize,
+    /// Who reads a plain archive, and makes files.
+    placing: Workers,
+    plan: &'a Plan,
+    /// What the report says of the archive's index.
+    index: Option<String>,
+}
+
+fn into_tree(
+    context: &mut Context,
+    args: &TarArgs,
+    opened: Opened,
+    chosen: Chosen,
+    planned: Planned<'_>,
+) -> Result<Outcome, Failure> {
+    let Planned { width, placing, plan, index } = planned;
+    let (name, total_bytes, end) = (opened.name.clone(), opened.total_bytes, Arc::clone(&chosen.end));
+    let plain_bytes = total_bytes.filter(|_| matches!(opened.way, Way::AtOffsets(..)));
+    let reach = match (args.absolute_names, args.untrusted) {
+        (true, _) => Reach::Anywhere,
+        (false, true) => Reach::BeneathWithoutLinks,
+        (false, false) => Reach::Beneath,
+    };
+    let root = Root::open(b".", reach).map_err(|error| could_not("open", ".".as_ref(), &error))?;
+    let (manner, unfinished, changed) = (manner(args, placing.most), Unfinished::default(), FoldersChanged::default());
+    let at_signals = unfinished.clone();
+    context.last_acts.add(move || at_signals.remove_all_and_hold());
+    let useful_width = if opened.packed().is_some() { width } else { placing.hands(placing.most) };
+    let (shared, lease) = super::lease(context, args, useful_width, &plan.purpose);
+    let (tally, teller, wanted) = (Arc::new(Tally::default()), Teller::new(context, args), Arc::clone(&chosen.wanted));
+    let on_event = |event| teller.tell(event);
+    let progress = (args.verbose == 0).then(|| show_progress(context, &name, total_bytes, &tally));
+    let room = memory::room(context, args);
+    let fitting = memory::extracting(room, placing.most, opened.packed());
+    let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: super::mode(args) };
+    let lease = lease.as_ref();
+    let ((measures, ended), decoding) = opened.with_feed(room, lease, width, |feed| {
+        let what = Extraction {
+            feed: Mutex::new(Some(feed)),
+            rules: rules(args),
+            chooser: Mutex::new(Some(Box::new(chosen))),
+            root: &root,
+            manner: &manner,
+            unfinished: &unfinished,
+            on_event: &on_event,
+            changed: &changed,
+            ended: Mutex::default(),
+        };
+        let measures = extract(&what, &staffing, &*placing.share_of(lease), &tally);
+        let ended = what.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        (measures, ended)
+    })?;
+    let measures = decoding.map_or_else(|| measures.clone(), |decoding| as_one(&measures, &decoding));
+    drop(progress);
+    let hands_from = shared.hands_from(lease);
+    let mut told = teller.told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    told.lines.flush();
+    let Told { lines, members, failed, .. } = told;
+    let read_bytes = match plain_bytes {
+        Some(there) => totals::up_to_end_mark(end.load(Ordering::Relaxed)).min(there),
+        None => measures.bytes_in,
+    };
+    let ended =
+        Ended { name, measures, error: ended, members, failed, read_bytes, width_why: placing.sentence(), index };
+    let outcome = ended.show(context, args, hands_from, not_found(&wanted))?;
+    lines.finish()?;
+    Ok(outcome)
+}
+
+/// What came of it.
+struct Ended {
+    name: String,
+    measures: Measures,
+    error: Option<ReadError>,
+    members: u64,
+    failed: u64,
+    /// Bytes of the archive, plain.
+    read_bytes: u64,
+    /// How wide it was at most, and why.
+    width_why: String,
+    index: Option<String>,
+}
+
+impl Ended {
+    fn show(
+        self,
+        context: &Context,
+        args: &TarArgs,
+        hands_from: Option<&'static str>,
+        not_found: Vec<Vec<u8>>,
+    ) -> Result<Outcome, Failure> {
+        if let Some(format) = args.shared.report {
+            let Measures { bytes_in, bytes_out, .. } = self.measures;
+            let finished = Finished {
+                subject: &self.name,
+                totals: Totals { bytes_in, bytes_out, units: self.members, streamed_units: 0 },
+                failed: None,
+                is_compression: false,
+                measures: &self.measures,
+                kept_up: None,
+                hands_from,
+                width_why: Some(self.width_why.clone()),
+                index: self.index.clone(),
+                circumstances: Circumstances {
+                    hands_allowed: context.machine.hands_allowed(),
+                    hands_asked: args.shared.hands_asked(),
+                    ..Circumstances::default()
+                },
+            };
+            report::show_report(context, &finished, format);
+        }
+        totals::show(context, args, "read", self.read_bytes);
+        for name in &not_found {
+            context.messages.error(&context.program, &format!("find {} in the archive", quoted(name)), &[]);
+        }
+        if self.failed > 0 && self.members > 1 {
+            let (failed, members) = (report::counted(self.failed, "failure"), report::counted(self.members, "member"));
+            context.messages.conclusion(&context.program, &format!("{failed} at {members}"));
+        }
+        if let Some(error) = self.error {
+            return Err(could_not("read", Path::new(&self.name).as_os_str(), &error));
+        }
+        Ok(if self.failed > 0 || !not_found.is_empty() { FAILED } else { Outcome::Done })
+    }
+}
+
+/// `-O`: data of regular files, one after another.
+fn to_stdout(
+    context: &Context,
+    args: &TarArgs,
+    opened: Opened,
+    mut chosen: Chosen,
+    width: usize,
+) -> Result<Outcome, Failure> {
+    let name = opened.name.clone();
+    let (_shared, lease) = super::lease(context, args, width, "extract to standard output");
+    let (written, _decoding) = opened.with_feed(memory::room(context, args), lease.as_ref(), width, |feed| {
+        write_all(context, args, feed, &mut chosen)
+    })?;
+    let mut failed = match written {
+        Ok(failed) => failed,
+        Err(Stopped::Archive(error)) => return Err(could_not("read", Path::new(&name).as_os_str(), &error)),
+        Err(Stopped::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            return Err(Failure::BrokenPipe);
+        }
+        Err(Stopped::Output(error)) => return Err(could_not("write to", "standard output".as_ref(), &error)),
+    };
+    for name in not_found(&chosen.wanted) {
+        failed = true;
+        context.messages.error(&context.program, &format!("find {} in the archive", quoted(&name)), &[]);
+    }
+    Ok(if failed { FAILED } else { Outcome::Done })
+}
+
+enum Stopped {
+    Archive(ReadError),
+    Output(std::io::Error),
+}
+
+fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chosen) -> Result<bool, Stopped> {
+    let mut output = StandardStream::Output;
+    let mut reader = Reader::new(rules(args), &feed);
+    let mut failed = false;
+    let mut buffer = vec![0; 256 << 10];
+    let mut long = LongLines::new(args);
+    loop {
+        let mut member = match reader.next(&mut feed).map_err(Stopped::Archive)? {
+            Step::Member(member) => member,
+            Step::Note(note) => {
+                failed |= tell_note(context, args, &note);
+                continue;
+            }
+            Step::End => {
+                feed.drain().map_err(Stopped::Archive)?;
+                break;
+            }
+        };
+        let teller = Teller::new(context, args);
+        let mut name = member.path.clone();
+        if member.kind == Kind::Directory && !name.ends_with(b"/") {
+            name.push(b'/');
+        }
+        let taking = chosen.choose(&mut member, &mut |event| teller.tell(event));
+        failed |= teller.told.into_inner().unwrap_or_else(PoisonError::into_inner).failed > 0;
+        match taking {
+            Taking::Take => {}
+            Taking::PassOver => continue,
+            Taking::Stop => break,
+        }
+        // Standard output is for what is in the files.
+        match args.verbose {
+            0 => {}
+            1 => context.messages.report(&escaped(&name)),
+            _ => context.messages.report(&long.line(&name, &member)),
+        }
+        if member.kind != Kind::Regular {
+            continue;
+        }
+        copy_data(&mut feed, &member, &mut buffer, &mut output)?;
+    }
+    output.flush().map_err(Stopped::Output)?;
+    totals::show_read(context, args, &reader, &feed);
+    Ok(failed)
+}
+
+/// Data of a member, holes as zeros.
+fn copy_data(feed: &mut Feed, member: &Member, buffer: &mut [u8], output: &mut impl Write) -> Result<(), Stopped> {
+    let whole = [::archive::member::Extent { offset: 0, bytes: member.stored_bytes }];
+    let extents = member.sparse.as_deref().unwrap_or(&whole);
+    let mut at = 0;
+    for extent in extents {
+        zeros(extent.offset - at, output)?;
+        let mut left = extent.bytes;
+        while left > 0 {
+            let count = left.min(buffer.len() as u64) as usize;
+            let offset = feed.position();
+            let read = feed.read(&mut buffer[..count]);
+            let read = read.map_err(|cause| Stopped::Archive(ReadError::Read { offset, cause }))?;
+            if read < count {
+                return Err(Stopped::Archive(ReadError::Truncated { offset: member.header_offset }));
+            }
+            output.write_all(&buffer[..count]).map_err(Stopped::Output)?;
+            left -= count as u64;
+        }
+        at = extent.offset + extent.bytes;
+    }
+    zeros(member.size.saturating_sub(at), output)
+}
+
+fn zeros(count: u64, output: &mut impl Write) -> Result<(), Stopped> {
+    let copied = std::io::copy(&mut std::io::Read::take(std::io::repeat(0), count), output);
+    copied.map(drop).map_err(Stopped::Output)
+}

@@ -1,0 +1,63 @@
+//! Another program that packs what is archived: `-I`. Started before the first byte, waited for behind the last one.
+
+use super::could_not;
+use mh_kit::failure::Failure;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use sys::signals::as_at_start;
+
+/// A program that runs.
+pub struct Packer {
+    program: String,
+    child: Child,
+    input: File,
+}
+
+/// The program that `-I` names, with its arguments.
+pub fn command(program: &str) -> Result<Command, Failure> {
+    let mut words = program.split_whitespace();
+    let first = words.next().ok_or_else(|| super::usage("-I names no program".to_owned()))?;
+    let mut command = Command::new(first);
+    as_at_start(command.args(words));
+    Ok(command)
+}
+
+/// Starts it.
+pub fn start(command: &mut Command) -> Result<Child, Failure> {
+    let told = command.get_program().to_owned();
+    command.spawn().map_err(|error| could_not("start", &told, &error))
+}
+
+impl Packer {
+    /// Starts `program`, whose output goes to `output`.
+    pub fn start(program: &str, output: &File) -> Result<Self, Failure> {
+        let output = output.try_clone().map_err(|error| could_not("start", program.as_ref(), &error))?;
+        let mut child = start(command(program)?.stdin(Stdio::piped()).stdout(output))?;
+        let input = File::from(OwnedFd::from(child.stdin.take().expect("it was piped")));
+        Ok(Self { program: program.to_owned(), child, input })
+    }
+
+    /// Where plain bytes go.
+    pub fn input(&self) -> &File {
+        &self.input
+    }
+
+    /// All is written: waits until it is packed. `archive` as messages show it.
+    pub fn finish(self, archive: &str) -> Result<(), Failure> {
+        let Self { program, mut child, input } = self;
+        drop(input);
+        let status = child.wait().map_err(|error| could_not("wait for", program.as_ref(), &error))?;
+        if status.success() {
+            return Ok(());
+        }
+        let message = format!("create {archive}: {program} ended with {status}");
+        Err(Failure::Environment { command: super::NAME, message })
+    }
+
+    /// Nothing more is to be packed.
+    pub fn stop(mut self) {
+        let _ended_already = self.child.kill();
+        let _gone = self.child.wait();
+    }
+}

@@ -1,0 +1,257 @@
+//! `mh ceiling`: is this machine maxed out? Names the threads that cannot go faster, and why.
+//! Judges nothing itself (engines/observe, `ceiling`). Reading order: CeilingArgs -> run -> words.
+
+mod words;
+
+use crate::feed::{Feed, Step};
+use crate::name_parser;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use mh_kit::context::Context;
+use mh_kit::entry::{Entry, Group, Signals};
+use mh_kit::failure::{Failure, Outcome};
+use mh_kit::instrument::live::{Output, with_screen};
+use mh_kit::instrument::parse_interval;
+use observe::ceiling::{Finding, Limit, busy_cores, findings, unaccounted_cores};
+use observe::groups::Hierarchies;
+use observe::model::{Idlers, Interval};
+use observe::sample::Sample;
+use observe::sampler::{Depth, Sleepers, Texts, Wanted, Who};
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::Duration;
+use words::{Judged, Told};
+
+/// How messages begin.
+const NAME: &str = "mh ceiling";
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry::new("ceiling", Group::See, Signals::Own, command, run);
+
+/// Tell whether the machine is maxed out, by which threads, and what would help
+///
+/// A thread that uses a whole core is 0.4 % of 256 CPUs, and no average shows it. Exit codes: 0 nobody is held back, 3 at the
+/// ceiling (always running), 4 starved (could run, had no CPU), 5 throttled (quota), 6 stolen (hypervisor), 7 I/O-bound; of
+/// several the first line's; 1 nobody, and a listed one is not there.
+#[derive(Args, Debug)]
+struct CeilingArgs {
+    /// Seconds to watch [default: 3], then processes to judge, by number or name; without any, all
+    #[arg(value_name = "INTERVAL [PID|NAME]...", value_parser = name_parser())]
+    words: Vec<String>,
+
+    /// Leave out processes and threads of this name (may be given again)
+    #[arg(long, value_name = "NAME", value_parser = name_parser())]
+    ignore: Vec<String>,
+
+    /// Judge again and again until Ctrl-C, and say since when
+    #[arg(long)]
+    watch: bool,
+
+    /// One JSON object a judgement
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+
+    /// Comma-separated values, a line a thread
+    #[arg(long)]
+    csv: bool,
+
+    /// Write every sample to a new file, for --replay
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    record: Option<PathBuf>,
+
+    /// Take the samples from a recording
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record"], hide_short_help = true)]
+    replay: Option<PathBuf>,
+}
+
+impl CeilingArgs {
+    /// How long to watch, and whom. A recording has its own intervals: all words are processes then.
+    fn interval_and_targets(&self) -> Result<(Duration, &[String]), Failure> {
+        let Some((first, others)) = self.words.split_first().filter(|_| self.replay.is_none()) else {
+            return Ok((INTERVAL, &self.words));
+        };
+        let interval = parse_interval(first).map_err(|reason| Failure::Usage {
+            command: NAME,
+            message: format!("INTERVAL is {}: {reason}", terminal::quote(first)),
+        });
+        Ok((interval?, others))
+    }
+
+    fn is_text(&self) -> bool {
+        !self.json && !self.csv
+    }
+}
+
+/// Long enough that a tick more or less changes no verdict.
+const INTERVAL: Duration = Duration::from_secs(3);
+
+fn command() -> Command {
+    let usage =
+        "mh ceiling [OPTIONS] [INTERVAL [PID|NAME]...]\n       mh ceiling [OPTIONS] --replay FILE [PID|NAME]...";
+    CeilingArgs::augment_args(Command::new("ceiling")).override_usage(usage).after_help(
+        "Examples:\n  mh ceiling                  the next three seconds\n  \
+         mh ceiling 10 mysqld        only mysqld's threads, for ten seconds\n  \
+         mh ceiling 5 --watch        again and again; since when\n  \
+         mh ceiling 1 >/dev/null || echo held back",
+    )
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = CeilingArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    // Idle threads are looked at once; those that move, each time.
+    let wanted =
+        Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Trusted };
+    let (interval, targets) = args.interval_and_targets()?;
+    let mut feed = match &args.replay {
+        Some(path) => Feed::recorded(NAME, path)?,
+        None => Feed::live(NAME, &context.host, interval, wanted)?.with_looks(&context.host, interval)?,
+    };
+    if let Some(path) = &args.record {
+        feed.record_to(path)?;
+    }
+    let chosen = Chosen { targets, ignored: &args.ignore, watcher: feed.watcher };
+    let is_live = args.watch && args.is_text() && args.replay.is_none();
+    if is_live && context.terminals.have_a_screen() {
+        return with_screen(NAME, HELP, |output| judge_all(context, &args, &chosen, &mut feed, &output));
+    }
+    judge_all(context, &args, &chosen, &mut feed, &Output::Printed(NAME))
+}
+
+/// What a screen says of itself.
+const HELP: &[&str] = &[
+    "ceiling    ran all the time: only a faster core, or another thread, helps",
+    "starved    could run and had no CPU     throttled  held back by its group's quota",
+    "stolen     the hypervisor had its CPU   I/O-bound  was found waiting for a disk",
+    "FOR        since when                   WAITS IN   where in the kernel",
+];
+
+fn judge_all(
+    context: &Context,
+    args: &CeilingArgs,
+    chosen: &Chosen<'_>,
+    feed: &mut Feed,
+    output: &Output,
+) -> Result<Outcome, Failure> {
+    let hierarchies = Hierarchies::find(&context.host);
+    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    let could_not = |message: &str| Failure::Environment { command: NAME, message: message.to_owned() };
+    if feed.first(&mut earlier)? == Step::End {
+        return Err(could_not("find a sample: the recording is empty"));
+    }
+    if earlier.threads.is_empty() {
+        return Err(could_not("judge threads: none are recorded; mh ceiling --record does"));
+    }
+    let mut interval = Interval::new(Idlers::Listed);
+    let mut since: HashMap<(u32, Limit), u64> = HashMap::new();
+    let (mut worst, mut has_begun) = (None, false);
+    let mut unseen: Vec<&String> = chosen.targets.iter().filter(|target| !is_there(&earlier, target)).collect();
+    loop {
+        let step = feed.next(&earlier, &mut later)?;
+        match step {
+            Step::Child => continue,
+            Step::End => break,
+            Step::Sample | Step::Last => {}
+        }
+        interval.update(&earlier, &later);
+        let found = findings(&interval, &earlier, &later, hierarchies.quota.as_ref());
+        unseen.retain(|target| !is_there(&later, target));
+        let found: Vec<Finding> = found.into_iter().filter(|finding| chosen.has(&later, finding)).collect();
+        worst = found.first().map(|finding| finding.limit);
+        remember(&mut since, &found, earlier.since_boot_ns);
+        // Clocks on walls are set anew now and then; that moves both ends of a time.
+        let on_the_wall = |since_ns| later.wall_ns.saturating_sub(later.since_boot_ns.saturating_sub(since_ns));
+        let threads = found.into_iter().map(|finding| Told {
+            wait_channel: feed.wait_channel(finding.pid, finding.tid),
+            since_ns: since.get(&(finding.tid, finding.limit)).copied().map(on_the_wall),
+            may_run_on: may_run_on(&later, &finding),
+            finding,
+        });
+        let threads = threads.collect();
+        let judged = Judged {
+            tier: feed.tier,
+            wall_ns: later.wall_ns,
+            elapsed_ns: interval.elapsed_ns,
+            busy_cores: busy_cores(&interval),
+            // Of those who were asked for, each is seen or told to be missing.
+            unaccounted_cores: unaccounted_cores(&interval).filter(|_| chosen.targets.is_empty()),
+            online_cpus: interval.machine.online_cpus,
+            threads,
+        };
+        let text = || match (args.json, args.csv) {
+            (true, _) => judged.json(),
+            (_, true) => judged.csv(has_begun),
+            _ => judged.text(args.watch),
+        };
+        output.interval(text, || judged.page())?;
+        has_begun = true;
+        std::mem::swap(&mut earlier, &mut later);
+        if step == Step::Last || (!args.watch && args.replay.is_none()) {
+            break;
+        }
+    }
+    Ok(conclusion(context, &unseen, worst))
+}
+
+/// Tells who was asked for and never there; the exit code.
+fn conclusion(context: &Context, unseen: &[&String], worst: Option<Limit>) -> Outcome {
+    for target in unseen {
+        let message = format!("find {}: there is no such process or thread", terminal::quote_text(target));
+        context.messages.error(NAME, &message, &[]);
+    }
+    match worst {
+        None if !unseen.is_empty() => Outcome::Partial,
+        worst => Outcome::Code(worst.map_or(0, exit_code)),
+    }
+}
+
+/// Whether `target` means a process of the sample, or the name of one of its threads.
+fn is_there(sample: &Sample, target: &str) -> bool {
+    sample.processes.iter().any(|process| {
+        target.parse() == Ok(process.pid)
+            || process.identity.as_ref().is_some_and(|identity| identity.is_called(target))
+    }) || sample.threads.iter().any(|thread| thread.name.text() == target)
+}
+
+/// How many CPUs a thread may use: its last sample's line does not say, its process does.
+fn may_run_on(later: &Sample, finding: &Finding) -> Option<u32> {
+    later.process(finding.pid)?.identity.as_ref()?.cpus_allowed
+}
+
+/// Who is judged.
+struct Chosen<'args> {
+    targets: &'args [String],
+    ignored: &'args [String],
+    watcher: Option<u32>,
+}
+
+impl Chosen<'_> {
+    fn has(&self, later: &Sample, finding: &Finding) -> bool {
+        let identity = later.process(finding.pid).and_then(|process| process.identity.as_deref());
+        let is_called = |typed: &String| {
+            finding.name == *typed
+                || typed.parse() == Ok(finding.pid)
+                || identity.is_some_and(|identity| identity.is_called(typed))
+        };
+        let is_listed = self.targets.is_empty() || self.targets.iter().any(is_called);
+        is_listed && self.watcher != Some(finding.pid) && !self.ignored.iter().any(is_called)
+    }
+}
+
+/// Keeps since when each thread has been held back; those that are not any more are forgotten.
+fn remember(since: &mut HashMap<(u32, Limit), u64>, found: &[Finding], began_ns: u64) {
+    let held: HashSet<(u32, Limit)> = found.iter().map(|finding| (finding.tid, finding.limit)).collect();
+    since.retain(|key, _| held.contains(key));
+    for key in held {
+        since.entry(key).or_insert(began_ns);
+    }
+}
+
+/// Documented in the help: scripts depend on it.
+fn exit_code(limit: Limit) -> u8 {
+    match limit {
+        Limit::Ceiling => 3,
+        Limit::Starved => 4,
+        Limit::Throttled => 5,
+        Limit::Stolen => 6,
+        Limit::IoBound => 7,
+    }
+}

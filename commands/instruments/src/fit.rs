@@ -1,0 +1,201 @@
+//! `mh fit`: how many more fit, and what binds. The engine `observe` reads and reckons; this asks and shows.
+
+mod show;
+
+use crate::{accounts, name_parser};
+use clap::builder::TypedValueParser;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use mh_kit::context::Context;
+use mh_kit::entry::{Entry, Group, Signals};
+use mh_kit::failure::{Failure, Outcome};
+use mh_kit::instrument::failure;
+use mh_kit::report::print;
+use observe::clocks::KernelClocks;
+use observe::fit::estimate::{Estimate, Suppose, estimate};
+use observe::fit::survey::Surveyor;
+use observe::fit::{Instances, Survey};
+use observe::source::accounts::Accounts;
+use std::time::Duration;
+
+/// How messages begin.
+const NAME: &str = "mh fit";
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry::new("fit", Group::See, Signals::TidyUp, command, run);
+
+/// Show how many more users, processes or containers fit, and what binds
+///
+/// One more costs what it has to itself: private memory, page tables, kernel stacks. What is shared is there already.
+#[derive(Args, Debug)]
+struct FitArgs {
+    /// How many more users like this one (without any choice: like the middle one of all)
+    #[arg(long, value_name = "USER", conflicts_with_all = ["comm", "cgroup"])]
+    user: Option<String>,
+
+    /// How many more processes of this name
+    #[arg(long, value_name = "NAME", value_parser = name_parser(), conflicts_with = "cgroup")]
+    comm: Option<String>,
+
+    /// Of these processes, only those with TEXT in their command line
+    #[arg(long, value_name = "TEXT", value_parser = name_parser(), requires = "comm")]
+    args: Option<String>,
+
+    /// How many more control groups like this one, all its processes together
+    #[arg(long, value_name = "PATH", value_parser = group_parser())]
+    cgroup: Option<String>,
+
+    /// Suppose that the machine had this much memory (32G)
+    #[arg(long = "with", value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<u64>,
+
+    /// Say whether this many more fit; exit code 3 when they do not
+    #[arg(long, value_name = "N")]
+    add: Option<u64>,
+
+    /// Leave this much memory alone [default: a twentieth of it]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    reserve: Option<u64>,
+
+    /// Watch for so many seconds: pages are looked at for a hundredth of that, and CPU is what was used meanwhile
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds)]
+    time: Duration,
+
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+
+    /// Print the instances as comma-separated values
+    #[arg(long)]
+    csv: bool,
+}
+
+/// The topmost group is `/`: nothing at all is more likely a variable that was not set.
+fn group_parser() -> impl TypedValueParser<Value = String> {
+    name_parser().try_map(|group| match group.is_empty() {
+        true => Err("the path of a control group is needed, as /proc/PID/cgroup has it: /system.slice, /"),
+        false => Ok(group),
+    })
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    terminal::parse_bytes(text).map_err(|error| error.to_string())
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    // LIMIT: in less than a tenth no CPU time can be told; a day is longer than anybody waits.
+    let seconds = seconds.filter(|seconds| (0.1..=86_400.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "seconds are needed, 0.1 and more: 2, 0.5".to_owned())
+}
+
+fn command() -> Command {
+    FitArgs::augment_args(Command::new("fit")).after_help(
+        "Examples:\n  mh fit                               how many more users, and who has what now\n  \
+         mh fit --comm postgres --args idle   how many more idle connections\n  \
+         mh fit --comm python3 --with 32G     the same on a larger machine\n  \
+         mh fit --comm worker --add 4         do four more fit? (exit code 3: no)",
+    )
+}
+
+/// The exit code when `--add` do not fit.
+const DO_NOT_FIT: u8 = 3;
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = FitArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    let accounts = accounts();
+    let wanted = wanted(&args, &accounts)?;
+    let surveyor = Surveyor::open(&context.host, &KernelClocks, &accounts).map_err(|error| failure(NAME, &error))?;
+    let survey = surveyor.survey(&wanted, args.time, &mut std::thread::sleep);
+    let survey = survey.map_err(|error| failure(NAME, &error))?;
+    if survey.room.memory_total_bytes == 0 {
+        let message = "find how much memory there is: '/proc/meminfo' does not say".to_owned();
+        return Err(Failure::Environment { command: NAME, message });
+    }
+    let suppose = Suppose { memory_bytes: args.memory, reserve_bytes: args.reserve };
+    let Some(estimate) = estimate(&survey, suppose) else {
+        return Err(Failure::Environment { command: NAME, message: nobody(&args, &survey) });
+    };
+    let answer = Answer { what: noun(&args), survey: &survey, estimate: &estimate, add: args.add };
+    print(&match (args.json, args.csv) {
+        (true, _) => show::as_json(&answer),
+        (_, true) => show::as_csv(&answer),
+        _ => show::as_text(&answer),
+    })?;
+    let is_refused = args.add.is_some_and(|add| !answer.fits(add));
+    Ok(if is_refused { Outcome::Code(DO_NOT_FIT) } else { Outcome::Done })
+}
+
+/// All that is shown.
+struct Answer<'a> {
+    what: String,
+    survey: &'a Survey,
+    estimate: &'a Estimate,
+    add: Option<u64>,
+}
+
+impl Answer<'_> {
+    /// Whether so many more fit, most likely.
+    fn fits(&self, add: u64) -> bool {
+        self.estimate.fits.is_none_or(|fits| fits.middle >= add as f64)
+    }
+}
+
+fn wanted(args: &FitArgs, accounts: &Accounts) -> Result<Instances, Failure> {
+    if let Some(typed) = &args.user {
+        let unknown =
+            || Failure::Usage { command: NAME, message: format!("no user is called {}", terminal::quote(typed)) };
+        return Ok(Instances::Users(Some(accounts.number(typed).ok_or_else(unknown)?)));
+    }
+    Ok(match (&args.comm, &args.cgroup) {
+        (Some(name), _) => Instances::Processes { name: name.clone(), words: args.args.clone() },
+        (None, Some(group)) => Instances::Group(group.clone()),
+        (None, None) => Instances::Users(None),
+    })
+}
+
+/// What the answer counts.
+fn noun(args: &FitArgs) -> String {
+    match (&args.user, &args.comm, &args.cgroup) {
+        (Some(user), ..) => format!("users like {}", terminal::quote(user)),
+        (_, Some(comm), _) => format!("{} processes", terminal::quote_text(comm)),
+        (.., Some(group)) => format!("groups like {}", terminal::quote(group)),
+        _ => "users".to_owned(),
+    }
+}
+
+fn kind(args: &FitArgs) -> String {
+    match (&args.user, &args.comm, &args.cgroup) {
+        (Some(user), ..) => format!("a process of user {}", terminal::quote(user)),
+        (_, Some(comm), _) => format!("a process called {}", terminal::quote_text(comm)),
+        (.., Some(group)) => format!("a process in group {}", terminal::quote(group)),
+        _ => "a process".to_owned(),
+    }
+}
+
+/// Why there is nothing to learn from.
+fn nobody(args: &FitArgs, survey: &Survey) -> String {
+    let why = if survey.vanished > 0 { "all have ended while they were watched" } else { "there is none" };
+    format!("find {} to learn from: {why}{}", kind(args), hidden(survey))
+}
+
+fn hidden(survey: &Survey) -> String {
+    match survey.hidden_threads {
+        0 => String::new(),
+        count => format!(" ({} threads of this machine cannot be seen from here)", terminal::integer(count)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_from_those_who_have_ended() {
+        let matches = command().get_matches_from(["fit", "--comm", "work"]);
+        let args = FitArgs::from_arg_matches(&matches).expect("typed well");
+        let none = Survey::default();
+        assert_eq!(nobody(&args, &none), "find a process called 'work' to learn from: there is none");
+        let ended = Survey { vanished: 2, ..none };
+        assert!(nobody(&args, &ended).ends_with("to learn from: all have ended while they were watched"));
+    }
+}

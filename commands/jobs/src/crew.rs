@@ -1,0 +1,133 @@
+//! `mh crew`: who holds the cores and why the others wait; and orders to runs that are under way.
+//! Shows what stands in the table of this user's runs (`foundation/crew/BUDGET.md`); decides nothing.
+
+pub mod run;
+mod screen;
+mod show;
+mod unread_slots;
+mod wait;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use crew::budget::census::census;
+use crew::budget::orders::{Order, Pause, give};
+use crew::budget::table::TableError;
+use crew::budget::{CrewFolder, Weight};
+use mh_kit::context::Context;
+use mh_kit::entry::{Entry, Group, Signals};
+use mh_kit::failure::{Failure, Outcome};
+use mh_kit::report::print;
+use mh_kit::shared_args::PriorityArg;
+use mh_kit::sharing::crew_folder;
+
+/// How messages begin.
+const NAME: &str = "mh crew";
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry::new("crew", Group::Manage, Signals::Own, command, run);
+
+/// Show which runs hold the cores, and give orders to them
+///
+/// All runs of a user share one budget of cores. Orders take effect at a run's next yield point, mostly within 50 ms.
+#[derive(Args, Debug)]
+struct CrewArgs {
+    #[command(subcommand)]
+    order: Option<OrderArgs>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Print who holds what now, and end; on a terminal it is shown as it changes
+    #[arg(long)]
+    once: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum OrderArgs {
+    /// Change a run's class or weight
+    #[command(group(clap::ArgGroup::new("change").required(true).multiple(true)))]
+    Set {
+        /// Process id of the run
+        pid: u32,
+        /// Its new class
+        #[arg(long, value_enum, value_name = "CLASS", group = "change")]
+        priority: Option<PriorityArg>,
+        /// Its new share within the class; 100 is usual
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), group = "change")]
+        weight: Option<u16>,
+    },
+    /// Have a run give back all its cores and keep what it has in memory
+    Pause {
+        /// Process id of the run
+        pid: u32,
+    },
+    /// Let a paused run go on
+    Resume {
+        /// Process id of the run
+        pid: u32,
+    },
+    Wait(wait::WaitArgs),
+    Run(run::RunArgs),
+}
+
+fn command() -> Command {
+    CrewArgs::augment_args(Command::new("crew")).after_help(
+        "Examples:\n  mh crew                              who holds what, and why\n  \
+         mh crew set 4711 --priority high     this one first\n  \
+         mh crew pause 4711                   its cores to the others, for now\n  \
+         mh crew run --priority low -- make   a program that knows nothing of hands\n  \
+         mh crew wait 4711 && shutdown        when that one has ended",
+    )
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = CrewArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    let order = match args.order {
+        // It runs without a table, too.
+        Some(OrderArgs::Run(args)) => return run::run(context, args),
+        order => order,
+    };
+    let Some(folder) = crew_folder() else {
+        return Err(Failure::Usage {
+            command: NAME,
+            message: "MH_CREW_DIR is empty: no runs share their cores".to_owned(),
+        });
+    };
+    let (pid, order) = match order {
+        None | Some(OrderArgs::Run(_)) => {
+            let is_live = context.terminals.have_a_screen() && !args.json && !args.once;
+            return if is_live { screen::open(&folder) } else { show(context, &folder, args.json) };
+        }
+        Some(OrderArgs::Wait(args)) => return wait::run(context, &folder, &args),
+        Some(OrderArgs::Set { pid, priority, weight }) => {
+            let class = priority.map(PriorityArg::class);
+            (pid, Order { class, weight: weight.map(Weight::new), ..Order::default() })
+        }
+        Some(OrderArgs::Pause { pid }) => (pid, Order { pause: Some(Pause::Rest), ..Order::default() }),
+        Some(OrderArgs::Resume { pid }) => (pid, Order { pause: Some(Pause::GoOn), ..Order::default() }),
+    };
+    let order = Order { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
+    match give(&folder, pid, order).map_err(|error| failure("change the table", &error))? {
+        0 => {
+            let hint = ["mh crew shows those there are".to_owned()];
+            context.messages.error(NAME, &format!("find a run of process {pid}: there is none"), &hint);
+            Ok(Outcome::Partial)
+        }
+        _ => Ok(Outcome::Done),
+    }
+}
+
+fn failure(operation: &str, error: &TableError) -> Failure {
+    Failure::Environment { command: NAME, message: format!("{operation}: {}", mh_kit::failure::with_causes(error)) }
+}
+
+fn show(context: &Context, folder: &CrewFolder, json: bool) -> Result<Outcome, Failure> {
+    let mut census = census(folder).map_err(|error| failure("read the table", &error))?;
+    if census.runs.is_empty() {
+        // Nobody has said which CPUs are to be shared: all that a run would find.
+        (census.cpus, census.free) = (context.machine.hands_allowed(), context.machine.hands_allowed());
+    }
+    let as_json = || format!("{}\n", serde_json::to_string(&census).expect("plain data"));
+    print(&if json { as_json() } else { show::as_text(&census) })?;
+    Ok(Outcome::Done)
+}

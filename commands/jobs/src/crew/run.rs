@@ -1,0 +1,573 @@
+//! `mh crew run`: an outside program with its share of the cores. Takes hands for it, starts it on their CPUs, and lets its
+//! whole tree of processes follow them. Who may hold what is decided elsewhere (`crew::steward`, `crew::budget`).
+
+use super::NAME;
+use crate::job_slots::{self, SlotStyle, with_pool};
+use clap::Args;
+use crew::budget::passport::VARIABLE;
+use crew::budget::{MachineWide, Passport, Priority, Proxy, Request, Surroundings, Weight};
+use crew::jobserver::CountedPool;
+use crew::plan::Plan;
+use crew::steward::{Guest, Steward};
+use jobs::start::{Programs, StartFault};
+use mh_kit::context::{Context, temporary_folder, variable};
+use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::report::counted;
+use mh_kit::shared_args::{PriorityArg, SharedArgs, parse_hands};
+use mh_kit::sharing;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, getpid};
+use rustix::time::Timespec;
+use std::ffi::{CString, OsString};
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use sys::process_tree;
+use sys::reap::{self, How};
+use sys::scheduling::{self, Class};
+use sys::signals::{Arrived, ENDING, FOR_ANOTHER, JOB_CONTROL, SignalQueue, die_by, number, stop_here};
+use sys::spawn::{Launch, Spawner, Words};
+use sys::wake::{Waited, Wake};
+
+/// The program was there and could not be run; it was not there. As env(1) has them.
+const CANNOT_RUN: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// LIMIT: how long a program without a hand may run after an ending signal, to tidy up. Longer uses cores of others; shorter
+/// stops it in the middle.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Run a program with a share of the cores
+///
+/// It is held to as many CPUs as its share is at the moment, all its processes together, and stopped while it has none.
+/// Exit code: the program's; 128 and the signal's number where one ended it; 126 it could not be run, 127 it was not found.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// Its class (default: its runner's, else as the settings file says, else normal)
+    #[arg(long, value_enum, value_name = "CLASS")]
+    priority: Option<PriorityArg>,
+
+    /// Its share among the runs of its class (usual: 100)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    weight: Option<u16>,
+
+    /// It can use N cores at most (default, and 0: all that this process may use)
+    #[arg(short = 'j', long = "hands", value_name = "N", value_parser = parse_hands)]
+    hands: Option<usize>,
+
+    /// What mh crew says it does (default: its command line)
+    #[arg(long, value_name = "TEXT")]
+    what: Option<String>,
+
+    /// How make, ninja and cargo in it find job slots, one for each core it may have beside the first
+    #[arg(long, value_enum, value_name = "STYLE", default_value = "fds")]
+    jobserver: SlotStyle,
+
+    /// Print the plan with its reasons and do nothing
+    #[arg(long)]
+    explain: bool,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+
+    /// `NAME=VALUE` that the program gets beside this process's variables.
+    #[arg(skip)]
+    variables: Vec<OsString>,
+
+    /// Which command of ours runs it.
+    #[arg(skip = NAME)]
+    name: &'static str,
+}
+
+impl RunArgs {
+    /// For the command `name`, which runs `command` with `variables` beside its own.
+    pub fn of(name: &'static str, shared: &SharedArgs, command: Vec<OsString>, variables: Vec<OsString>) -> Self {
+        Self {
+            priority: Some(shared.priority()),
+            weight: Some(shared.weight().get()),
+            hands: shared.hands,
+            what: None,
+            jobserver: SlotStyle::Off,
+            explain: false,
+            command,
+            variables,
+            name,
+        }
+    }
+
+    fn class(&self) -> Priority {
+        self.priority.unwrap_or_default().class()
+    }
+
+    fn share(&self) -> Weight {
+        self.weight.map(Weight::new).unwrap_or_default()
+    }
+}
+
+/// How it ended.
+enum End {
+    Program(How),
+    NotStarted(StartFault),
+    /// A signal came before there was a program to pass it on to.
+    Signal(i32),
+}
+
+/// Runs the program.
+pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure> {
+    args.priority = args.priority.or(context.settings.crew.priority);
+    args.weight = args.weight.or(context.settings.crew.weight);
+    let args = &args;
+    if args.explain {
+        mh_kit::report::show_plan(context, &plan(context, args), None)?;
+        return Ok(Outcome::Done);
+    }
+    let path = match find(args) {
+        Ok(path) => path,
+        Err(fault) => return Ok(not_started(context, args, &fault)),
+    };
+    let divided = sys::guard::divide(FOR_ANOTHER);
+    if let Err(error) = &divided {
+        let words = with_causes(error);
+        context.messages.warning(
+            args.name,
+            &format!("could not start a guard: {words}; a killed run leaves its program"),
+            &[],
+        );
+    }
+    let signals = SignalQueue::open(&[JOB_CONTROL, FOR_ANOTHER].concat()).map_err(|error| environment(&error))?;
+    let surroundings = Surroundings::look_as(&context.host, sharing::known_as(&divided));
+    let surroundings = surroundings.map_err(|error| environment(&error))?;
+    let surroundings = sharing::reserve(context, surroundings, args.class());
+    let allowed: Vec<usize> = surroundings.cpus.iter().collect();
+    let proxy = proxy(context, args, surroundings);
+    let guest = Tree {
+        root: getpid(),
+        stopped: Mutex::default(),
+        awake_until: Mutex::default(),
+        refused: OnceLock::new(),
+        slots: slots(context, args),
+    };
+    let outside = Outside { args, path, signals: &signals, guest: &guest, allowed };
+    let end = match &proxy {
+        Some(proxy) => outside.run_shared(proxy.as_ref())?,
+        None => outside.run_alone()?,
+    };
+    drop(proxy);
+    guest.leave(&outside.allowed);
+    if let Some(words) = guest.refused.get() {
+        let message = format!("could not hold all its processes to its CPUs: {words}");
+        context.messages.warning(args.name, &message, &[]);
+    }
+    Ok(outcome(context, args, &end))
+}
+
+fn outcome(context: &Context, args: &RunArgs, end: &End) -> Outcome {
+    match *end {
+        End::Program(How::Exit(code)) => Outcome::Code(u8::try_from(code).unwrap_or(u8::MAX)),
+        // A shell ends its loop only when it sees that the signal of the key ended us too.
+        End::Program(How::Signal(number::SIGINT)) => die_by(number::SIGINT),
+        End::Program(How::Signal(signal)) => Outcome::Code(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+        End::Signal(signal) => die_by(signal),
+        End::NotStarted(ref fault) => not_started(context, args, fault),
+    }
+}
+
+fn not_started(context: &Context, args: &RunArgs, fault: &StartFault) -> Outcome {
+    let program = terminal::quote(args.command.first().expect("clap asks for one"));
+    let (code, words) = match fault {
+        StartFault::NotFound(_) => (NOT_FOUND, "it is in no folder of PATH".to_owned()),
+        StartFault::Run { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
+            (NOT_FOUND, with_causes(cause))
+        }
+        StartFault::Run { cause, .. } => (CANNOT_RUN, with_causes(cause)),
+        fault => (CANNOT_RUN, with_causes(fault)),
+    };
+    context.messages.error(args.name, &format!("run {program}: {words}"), &[]);
+    Outcome::Code(code)
+}
+
+fn environment(error: &dyn std::error::Error) -> Failure {
+    Failure::Environment { command: NAME, message: format!("prepare the run: {}", with_causes(error)) }
+}
+
+fn find(args: &RunArgs) -> Result<CString, StartFault> {
+    let path = variable("PATH").unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
+    Programs::new(path.as_bytes()).find(args.command.first().expect("clap asks for one").as_bytes())
+}
+
+/// What takes the hands; none, and a warning, where runs do not share.
+fn proxy(context: &Context, args: &RunArgs, surroundings: Surroundings) -> Option<Box<dyn Proxy>> {
+    let gives_way = context.settings.crew.gives_way.up_to();
+    let budget =
+        MachineWide::open(sharing::crew_folder()?, surroundings).marked_by_first_thread().giving_way(gives_way);
+    let budget = match sharing::inheritance() {
+        Some(passport) => budget.with_inheritance(passport),
+        None => budget,
+    };
+    let proxy = budget.proxy(Request {
+        priority: args.class(),
+        weight: args.share(),
+        useful_width: width(context, args),
+        what: what(args),
+    });
+    if let Some(why) = budget.why_alone() {
+        context.messages.warning(args.name, &format!("could not {why}; the program shares its cores with nobody"), &[]);
+    }
+    proxy
+}
+
+/// Job slots for a make that it is, or runs; none where a make above has some for it.
+fn slots(context: &Context, args: &RunArgs) -> Option<CountedPool> {
+    if !has_slots(context, args) {
+        return None;
+    }
+    match job_slots::pool(args.jobserver, &temporary_folder()) {
+        Ok(pool) => Some(CountedPool::new(pool)),
+        Err(error) => {
+            let words = with_causes(&error);
+            context.messages.warning(
+                args.name,
+                &format!("could not open job slots: {words}; make in it does as it is told"),
+                &[],
+            );
+            None
+        }
+    }
+}
+
+fn has_slots(context: &Context, args: &RunArgs) -> bool {
+    args.jobserver != SlotStyle::Off && width(context, args) > 1 && !sharing::is_below_a_make()
+}
+
+fn width(context: &Context, args: &RunArgs) -> usize {
+    args.hands.filter(|&hands| hands > 0).unwrap_or_else(|| context.machine.hands_allowed())
+}
+
+fn what(args: &RunArgs) -> String {
+    let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
+    args.what.clone().unwrap_or_else(|| words.join(" "))
+}
+
+/// What the child is for the kernel's scheduler, beside its hands.
+fn class(args: &RunArgs) -> Option<Class> {
+    match args.priority.unwrap_or_default() {
+        PriorityArg::High | PriorityArg::Normal => None,
+        PriorityArg::Low => Some(Class::Batch { nicer_by: PriorityArg::Low.nicer_by() }),
+        PriorityArg::Idle => Some(Class::Idle),
+    }
+}
+
+fn plan(context: &Context, args: &RunArgs) -> Plan {
+    let mut plan = Plan::new(format!("run {}", terminal::printable(&what(args))));
+    let why = if args.hands.is_some_and(|hands| hands > 0) { "-j" } else { "the CPUs that this process may use" };
+    plan.choose("cores", format!("up to {}", counted(width(context, args) as u64, "hand")), why);
+    plan.choose("held to", "the CPUs of its hands", "all threads of all its processes, as hands come and go");
+    let name = format!("{:?}", args.class()).to_lowercase();
+    plan.choose("class", format!("{name}, weight {}", args.share().get()), "among all runs of this user");
+    let (kernel, why) = match class(args) {
+        None => ("as it is".to_owned(), "rising above others needs rights"),
+        Some(Class::Batch { nicer_by }) => {
+            (format!("SCHED_BATCH, nice +{nicer_by}"), "among programs of the same session")
+        }
+        Some(Class::Idle) => ("SCHED_IDLE".to_owned(), "among programs of the same session; it cannot leave it"),
+    };
+    plan.choose("scheduler", kernel, why);
+    let (slots, why) = match has_slots(context, args) {
+        true => ("one for each core it may have beside the first", "for make, ninja and cargo: in MAKEFLAGS"),
+        false => ("none", "--jobserver=off, one core, or a make above has them"),
+    };
+    plan.choose("job slots", slots, why);
+    plan.choose("no hand", "stopped", "paused, or others of a higher class want every core");
+    plan.choose("guard", "a parent process", "ends the program when this run is killed");
+    plan
+}
+
+/// The program's processes: all that descend from this one.
+struct Tree {
+    root: Pid,
+    stopped: Mutex<Vec<Pid>>,
+    awake_until: Mutex<Option<Instant>>,
+    refused: OnceLock<String>,
+    /// One for each core it may have beside the first, for a make among them.
+    slots: Option<CountedPool>,
+}
+
+impl Guest for Tree {
+    fn offer(&self, jobs: usize) {
+        if let Some(slots) = &self.slots {
+            slots.set(jobs.saturating_sub(1));
+        }
+    }
+
+    fn hold_to(&self, cpus: &[usize]) {
+        if let Err(error) = process_tree::hold_to(self.root, cpus) {
+            // Told once, at the end.
+            let _known_already = self.refused.set(with_causes(&error));
+        }
+    }
+
+    fn rest(&self) {
+        let awake_until = *self.awake_until.lock().unwrap_or_else(PoisonError::into_inner);
+        if awake_until.is_none_or(|until| Instant::now() >= until) {
+            self.stopped.lock().unwrap_or_else(PoisonError::into_inner).extend(process_tree::stop(self.root));
+        }
+    }
+
+    fn go_on(&self) {
+        let stopped = std::mem::take(&mut *self.stopped.lock().unwrap_or_else(PoisonError::into_inner));
+        process_tree::go_on(&stopped);
+    }
+
+    fn runnable(&self, most: usize) -> Option<usize> {
+        process_tree::runnable(self.root, most)
+    }
+}
+
+impl Tree {
+    /// Lets it hear a signal that may be its last, though it has no hand.
+    fn wake_for_a_while(&self) {
+        *self.awake_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + LAST_WORDS);
+        self.go_on();
+    }
+
+    /// How long it still may run without a hand; none where it is not awake for a while, or that is over and has been told.
+    fn time_awake(&self) -> Option<Duration> {
+        let mut awake_until = self.awake_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = awake_until.as_ref()?.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            *awake_until = None;
+        }
+        Some(left)
+    }
+
+    /// What the program leaves behind runs on as if we had never been there.
+    fn leave(&self, allowed: &[usize]) {
+        self.offer(allowed.len());
+        self.hold_to(allowed);
+        self.go_on();
+    }
+}
+
+/// The run of an outside program.
+struct Outside<'a> {
+    args: &'a RunArgs,
+    path: CString,
+    signals: &'a SignalQueue,
+    guest: &'a Tree,
+    allowed: Vec<usize>,
+}
+
+/// What the two threads of a run tell each other.
+struct Signs {
+    /// Rings when there is a program, or will be none.
+    bell: Wake,
+    started: Mutex<Option<Result<Pid, StartFault>>>,
+    /// No program is wanted any more.
+    is_given_up: AtomicBool,
+    /// The program has ended.
+    is_over: AtomicBool,
+}
+
+impl Signs {
+    fn new() -> Result<Self, Failure> {
+        let bell = Wake::new().map_err(|error| environment(&error))?;
+        Ok(Self {
+            bell,
+            started: Mutex::default(),
+            is_given_up: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+        })
+    }
+
+    fn tell(&self, outcome: Option<Result<Pid, StartFault>>) {
+        *self.started.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
+        self.bell.ring();
+    }
+}
+
+impl Outside<'_> {
+    /// One thread keeps the hands and starts the program, this one listens to signals.
+    fn run_shared(&self, proxy: &dyn Proxy) -> Result<End, Failure> {
+        let signs = Signs::new()?;
+        std::thread::scope(|scope| {
+            let keeper = scope.spawn(|| {
+                let mut steward = Steward::new(proxy, self.width(), self.allowed.clone());
+                let outcome = steward.begin(&signs.is_given_up).map(|cpus| {
+                    self.guest.offer(steward.jobs());
+                    self.start(&cpus, steward.passport())
+                });
+                let is_started = matches!(outcome, Some(Ok(_)));
+                signs.tell(outcome);
+                if is_started {
+                    steward.keep(self.guest, &signs.is_over);
+                }
+                steward.end();
+            });
+            let end = self.listen(&signs, || proxy.ring());
+            signs.is_given_up.store(true, Ordering::SeqCst);
+            signs.is_over.store(true, Ordering::SeqCst);
+            proxy.ring();
+            keeper.join().expect("the keeper of the hands does not panic");
+            end
+        })
+    }
+
+    /// Without a table: on as many CPUs as it can use.
+    fn run_alone(&self) -> Result<End, Failure> {
+        let signs = Signs::new()?;
+        let cpus = &self.allowed[..self.width().min(self.allowed.len())];
+        self.guest.offer(cpus.len());
+        signs.tell(Some(self.start(cpus, None)));
+        self.listen(&signs, || {})
+    }
+
+    fn width(&self) -> usize {
+        self.args.hands.filter(|&hands| hands > 0).unwrap_or(usize::MAX)
+    }
+
+    /// Starts it from a thread that has put on the CPUs and the class which the program inherits, and that ends with this.
+    fn start(&self, cpus: &[usize], passport: Option<Passport>) -> Result<Pid, StartFault> {
+        std::thread::scope(|scope| {
+            let starter = scope.spawn(|| {
+                let _on_all_then = scheduling::stay_on(cpus);
+                if let Some(class) = class(self.args) {
+                    let _as_it_is_then = scheduling::enter(class);
+                }
+                self.spawn(passport)
+            });
+            starter.join().expect("the starting thread does not panic")
+        })
+    }
+
+    fn spawn(&self, passport: Option<Passport>) -> Result<Pid, StartFault> {
+        let mut arguments = Words::default();
+        for word in &self.args.command {
+            arguments.push(word.as_bytes()).map_err(|nul| StartFault::Words(std::io::Error::other(nul)))?;
+        }
+        let mut environment = variables(passport, &self.args.variables)?;
+        let pool = self.guest.slots.as_ref().map(CountedPool::pool);
+        if let Some(pool) = pool {
+            environment = with_pool(&environment, self.width().min(self.allowed.len()), pool);
+        }
+        let mut spawner = Spawner::in_callers_group(self.signals, environment);
+        if let Some(pool) = pool {
+            spawner.hand_down(&pool.descriptors());
+        }
+        let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
+        let streams: [BorrowedFd<'_>; 3] = [stdin, stdout, stderr];
+        let launch = Launch {
+            program: &self.path,
+            arguments: &arguments,
+            environment: None,
+            besides: None,
+            folder: None,
+            streams,
+        };
+        let failed = |cause| StartFault::Run { program: self.path.to_string_lossy().into_owned(), cause };
+        spawner.spawn(&launch).map_err(failed)
+    }
+
+    /// Passes signals on until the program has ended. `wake` ends the waiting for a first hand.
+    fn listen(&self, signs: &Signs, wake: impl Fn()) -> Result<End, Failure> {
+        let (mut ended, mut early) = (Vec::new(), None);
+        while signs.bell.readable(self.signals).map_err(|error| environment(&error))? == Waited::Readable {
+            for arrived in self.signals.take().unwrap_or_default() {
+                match arrived.signal {
+                    number::SIGCHLD => ended.extend(reaped()),
+                    number::SIGTSTP => stop_here(),
+                    signal if ENDING.contains(&signal) => {
+                        early = Some(signal);
+                        signs.is_given_up.store(true, Ordering::SeqCst);
+                        wake();
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let started = signs.started.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let program = match (started, early) {
+            (Some(Ok(program)), _) => program,
+            (Some(Err(fault)), _) => return Ok(End::NotStarted(fault)),
+            (None, signal) => return Ok(End::Signal(signal.unwrap_or(number::SIGTERM))),
+        };
+        // It was started while the signal came.
+        early.into_iter().for_each(|signal| self.pass_on(program, Arrived { signal, is_sent_by_process: true }));
+        loop {
+            ended.extend(reaped());
+            if let Some(ended) = ended.iter().find(|ended| ended.pid == program) {
+                return Ok(End::Program(ended.how));
+            }
+            ended.clear();
+            let awake = self.guest.time_awake();
+            if awake.is_some_and(|left| left.is_zero()) {
+                // What was woken for its last words has had its time.
+                wake();
+            }
+            let _or_interrupted = poll(&mut [PollFd::new(self.signals, PollFlags::IN)], awake.map(timespec).as_ref());
+            for arrived in self.signals.take().unwrap_or_default() {
+                self.pass_on(program, arrived);
+                if matches!(arrived.signal, number::SIGCONT | number::SIGTSTP) {
+                    // It goes on now, though it may be resting.
+                    wake();
+                }
+            }
+        }
+    }
+
+    /// A key at the terminal reaches the program by itself, since it is of our process group.
+    fn pass_on(&self, program: Pid, arrived: Arrived) {
+        let pass = |signal| {
+            let _ended_meanwhile = reap::signal_process(program, signal);
+        };
+        match arrived.signal {
+            number::SIGCHLD => {}
+            number::SIGTSTP => {
+                if arrived.is_sent_by_process {
+                    pass(number::SIGTSTP);
+                }
+                stop_here();
+                pass(number::SIGCONT);
+            }
+            signal => {
+                if arrived.is_sent_by_process {
+                    pass(signal);
+                }
+                if ENDING.contains(&signal) && sys::guard::is_lost() {
+                    sys::guard::end_children(self.signals);
+                    die_by(signal);
+                }
+                if ENDING.contains(&signal) {
+                    self.guest.wake_for_a_while();
+                }
+            }
+        }
+    }
+}
+
+/// This process's variables, and the hands that the program, or one `mh` below it, may use as its own.
+fn variables(passport: Option<Passport>, besides: &[OsString]) -> Result<Words, StartFault> {
+    let mut words = Words::default();
+    let given = crate::xjobs::environment();
+    let is_named = |word: &[u8], name: &[u8]| word.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"="));
+    let name_of = |word: &[u8]| word.split(|&byte| byte == b'=').next().unwrap_or_default().to_vec();
+    let is_replaced = |word: &[u8]| besides.iter().any(|other| is_named(word, &name_of(other.as_bytes())));
+    let passport = passport.map(|passport| format!("{VARIABLE}={passport}").into_bytes());
+    let inherited = given.iter().filter(|word| !is_named(word, VARIABLE.as_bytes()) && !is_replaced(word));
+    let kept = inherited.chain(passport.as_deref()).chain(besides.iter().map(|word| word.as_bytes()));
+    for word in kept {
+        words.push(word).map_err(|nul| StartFault::Words(std::io::Error::other(nul)))?;
+    }
+    Ok(words)
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(time.subsec_nanos()) }
+}
+
+/// All that has ended: the program, and what came to us as its orphans.
+fn reaped() -> Vec<reap::Ended> {
+    std::iter::from_fn(|| reap::next_ended().ok().flatten()).collect()
+}

@@ -1,0 +1,225 @@
+//! What a run tells while it goes: errors always, starts and ends when asked for, in our words or in xjobs'.
+
+use super::ask::AtTerminal;
+use super::dry_run::shell_line;
+use super::plan::Job;
+use super::{Called, NAME, XjobsArgs, old_name};
+use jobs::halt::Halt;
+use jobs::journal::Outcome;
+use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Question, Ran, Turn};
+use jobs::tree::Survivor;
+use mh_kit::context::Context;
+use mh_kit::failure::with_causes;
+use mh_kit::report::seconds_text;
+use rustix::process::Pid;
+use sys::reap::How;
+use terminal::{Kept, Messages, Verbosity};
+
+/// LIMIT: a command in a message; longer ones are cut.
+const COMMAND_LETTERS_MAX: usize = 100;
+
+/// Tells what happens.
+pub struct Teller {
+    /// Those of the run, which go where the errors of jobs go.
+    messages: Messages,
+    kept: Kept,
+    /// Those on which progress is shown.
+    around: Messages,
+    list_name: String,
+    called: Called,
+    level: u8,
+    shows_usage: bool,
+    shows_total: bool,
+    /// Which of both streams go to the terminal on which progress is shown.
+    pub shares_terminal: [bool; 2],
+}
+
+/// Whether the end has been told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing yet.
+    Nothing,
+    /// In xjobs' way.
+    InOldWords,
+}
+
+impl Teller {
+    /// At the level that was asked for: errors alone, unless called by the old name.
+    pub fn new(context: &Context, job: &Job, args: &XjobsArgs) -> Self {
+        let (messages, kept) = context.messages.kept();
+        Self {
+            messages,
+            kept,
+            around: context.messages.clone(),
+            list_name: job.list_name.clone(),
+            called: job.called,
+            level: args.verbosity.unwrap_or(1),
+            shows_usage: !args.no_usage,
+            shows_total: args.total_time,
+            shares_terminal: [false; 2],
+        }
+    }
+
+    /// Says what the run has not come to say.
+    pub fn say_the_rest(&self) {
+        self.around.pass_on(&self.kept);
+    }
+
+    /// The end of a run.
+    pub fn finish(&self, ran: &Ran) -> Told {
+        if self.shows_total {
+            let seconds = ran.measures.wall_ns as f64 / 1e9;
+            let text = format!("{} jobs in {seconds:.3} sec.", ran.measures.starts);
+            self.around.in_words_of_others(Verbosity::Quiet, &text);
+        }
+        if self.called == Called::OldName { Told::InOldWords } else { Told::Nothing }
+    }
+
+    fn error(&self, fragment: &str) {
+        if self.level >= 1 {
+            self.messages.error(NAME, fragment, &[]);
+        }
+    }
+
+    fn in_old_words(&self, text: &str) {
+        self.messages.in_words_of_others(Verbosity::Quiet, text);
+    }
+
+    fn tell_end(&self, job: &JobView<'_>, end: &JobEnd) {
+        if self.level >= 3 {
+            self.in_old_words(&old_name::ended(job.number, job.words, end, self.shows_usage));
+        } else if end.outcome != Outcome::Ok && self.level >= 1 && self.called == Called::Mh {
+            if end.outcome == Outcome::Stopped {
+                let text = format!("job {} was stopped: {}", job.number, command(job));
+                return self.messages.conclusion(NAME, &text);
+            }
+            let again = if end.is_tried_again { "; it is tried again" } else { "" };
+            let how = match (end.outcome, end.ended.how) {
+                (Outcome::TimedOut, _) => {
+                    format!("it took longer than it may, {}", seconds_text(end.wall.as_secs_f64()))
+                }
+                (Outcome::OutputLost, _) => return,
+                (_, How::Exit(code)) => format!("exit code {code}"),
+                (_, How::Signal(signal)) => format!("ended by signal {signal}"),
+            };
+            self.messages.conclusion(NAME, &format!("job {} failed: {}: {how}{again}", job.number, command(job)));
+        }
+    }
+
+    /// Jobs that start daemons are no error, so it is a detail.
+    fn tell_survivors(&self, survivors: &[Survivor]) {
+        if self.level < 4 {
+            return;
+        }
+        let named = |survivor: &Survivor| match survivor.job {
+            Some(job) => format!("{} ({}, of job {job})", survivor.name, survivor.pid),
+            None => format!("{} ({})", survivor.name, survivor.pid),
+        };
+        let names: Vec<String> = survivors.iter().map(named).collect();
+        self.messages
+            .conclusion(NAME, &format!("processes that jobs have left behind still run: {}", names.join(", ")));
+    }
+
+    fn tell_turn(&self, job: &JobView<'_>, turn: Turn) {
+        let text = match turn {
+            // COMPAT: jobs of xjobs have the terminal without a word.
+            Turn::Now if self.called == Called::OldName => return,
+            Turn::Now => "has the terminal until it ends",
+            Turn::Later => "waits for the terminal, which another job has until it ends",
+            Turn::InBackground => "waits for the terminal, which runs in the background have not; fg brings it here",
+        };
+        if self.level >= 1 {
+            self.messages.conclusion(NAME, &format!("job {} {text}: {}", job.number, command(job)));
+        }
+    }
+
+    fn tell_stopping(&self, running: usize, now: bool, rule: Option<Halt>) {
+        let jobs = mh_kit::report::counted(running as u64, "job");
+        if self.level >= 1 && running > 0 {
+            let why = rule.map(|rule| format!("--halt {rule} is met; ")).unwrap_or_default();
+            let what = match now {
+                true => format!("{why}ending {jobs}"),
+                false => format!("{why}no more jobs start; {jobs} still running (the next interrupt ends them)"),
+            };
+            self.messages.conclusion(NAME, &what);
+        }
+    }
+}
+
+fn command(job: &JobView<'_>) -> String {
+    let line = shell_line(job.words);
+    match line.char_indices().nth(COMMAND_LETTERS_MAX) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
+impl Observer for Teller {
+    fn tell(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started(job, pid) if self.level >= 3 => {
+                self.in_old_words(&old_name::started(job.number, pid.as_raw_nonzero().get(), job.words));
+            }
+            Event::Started(..) => {}
+            Event::Ended(job, end) => self.tell_end(job, end),
+            Event::NotStarted(number, words, fault) => {
+                let job = JobView { number: *number, words, attempt: 1 };
+                self.error(&format!("start job {number}: {}: {}", command(&job), with_causes(*fault)));
+            }
+            Event::OutputLost(job, error) => {
+                self.error(&format!(
+                    "keep all output of job {}: {}: {}",
+                    job.number,
+                    command(job),
+                    with_causes(*error)
+                ));
+            }
+            Event::NotDelivered(job, error) => {
+                let (number, command) = (job.number, command(job));
+                self.error(&format!("write all output of job {number}: {command}: {}", with_causes(*error)));
+            }
+            Event::BadLine(fault) => {
+                self.error(&format!("read {}: {}; nothing behind it was read", self.list_name, with_causes(*fault)));
+            }
+            Event::BadInput(error) => self.error(&format!("read {}: {}", self.list_name, with_causes(*error))),
+            Event::BadOutput(error) => {
+                self.error(&format!("write output of jobs: {}; no more jobs start", with_causes(*error)));
+            }
+            Event::BadJournal(error) => {
+                self.error(&format!("write the journal: {}; no more jobs start", with_causes(*error)));
+            }
+            Event::Interrupted(job) => {
+                let number = job.number;
+                let text =
+                    format!("job {number} had begun when an earlier run ended; it is run again: {}", command(job));
+                self.messages.conclusion(NAME, &text);
+            }
+            Event::Stopping { running, now, rule, .. } => self.tell_stopping(*running, *now, *rule),
+            Event::StillRun(survivors) => self.tell_survivors(survivors),
+            Event::WantsTerminal(job, turn) => self.tell_turn(job, *turn),
+            Event::Width(width) => self.messages.detail(NAME, &format!("{width} jobs at once from now on")),
+        }
+    }
+
+    fn passes_output(&mut self, moment: Moment, streams: [bool; 2]) {
+        let is_shared = (0..streams.len()).any(|stream| streams[stream] && self.shares_terminal[stream]);
+        match moment {
+            Moment::Before if is_shared => self.around.make_room(),
+            Moment::Within if is_shared => self.around.take_room_back(),
+            Moment::After if is_shared => self.around.show_progress_again(),
+            _ => {}
+        }
+    }
+
+    fn take_messages(&mut self) -> Vec<u8> {
+        self.kept.take()
+    }
+
+    fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn Question>> {
+        Some(Box::new(AtTerminal::about(&command(&job))?))
+    }
+
+    fn heading(&mut self, job: JobView<'_>, pid: Pid) -> Option<Vec<u8>> {
+        (self.level >= 3).then(|| old_name::heading(job.number, pid.as_raw_nonzero().get(), job.words))
+    }
+}

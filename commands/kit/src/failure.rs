@@ -1,0 +1,165 @@
+//! How a command ends: the exit codes, the one place where an error becomes lines on stderr, and silence for broken pipes.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use terminal::{Delivery, Messages, Output, Verbosity};
+
+/// How a command ended that did not fail as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All that was asked.
+    Done,
+    /// Some of it; each failure has been told.
+    Partial,
+    /// With the exit code of the tool whose name was used; everything has been told.
+    Code(u8),
+}
+
+impl Outcome {
+    /// The process's exit code: 0 done, 1 partial or failed, 2 usage.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Partial => 1,
+            Self::Code(code) => code,
+        }
+    }
+}
+
+/// Why a command could not do what was asked at all.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line was wrong; clap's own text, ready to print (help and version are such texts too).
+    CommandLine(clap::Error),
+    /// The command line asks for what does not go together.
+    Usage {
+        /// `mh tamp`.
+        command: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The environment refused.
+    Environment {
+        /// `mh tamp`.
+        command: &'static str,
+        /// What could not be done, after `could not`.
+        message: String,
+    },
+    /// The same in the words and with the exit code of the tool whose name was used.
+    InWordsOfOthers {
+        /// One line or several.
+        text: String,
+        /// The tool's.
+        code: u8,
+    },
+    /// Nobody reads our output any more: the shell sees the signal, the user nothing.
+    BrokenPipe,
+}
+
+impl Failure {
+    /// Tells the user and turns into an exit code.
+    pub fn end(self) -> u8 {
+        match self {
+            Self::CommandLine(error) if error.use_stderr() => {
+                let _unheard = error.print();
+                2
+            }
+            Self::CommandLine(asked) => show(&asked),
+            Self::Usage { command, message } => {
+                let messages = Messages::standard_error(Verbosity::Normal);
+                messages.conclusion(command, &format!("{message} ({command} -h shows the options)"));
+                2
+            }
+            Self::InWordsOfOthers { text, code } => {
+                Messages::standard_error(Verbosity::Normal).in_words_of_others(Verbosity::Quiet, &text);
+                code
+            }
+            Self::Environment { command, message } => {
+                Messages::standard_error(Verbosity::Normal).error(command, &message, &[]);
+                1
+            }
+            Self::BrokenPipe => sys::signals::die_by(sys::signals::BROKEN_PIPE),
+        }
+    }
+}
+
+/// Help, or the version.
+fn show(asked: &clap::Error) -> u8 {
+    let shown = if std::io::stdout().is_terminal() {
+        asked.print().map(|()| Delivery::Taken)
+    } else {
+        let mut output = Output::standard();
+        output.put(asked.render().to_string().as_bytes()).and_then(|_| output.finish())
+    };
+    match shown {
+        Ok(Delivery::Taken) => 0,
+        Ok(Delivery::ReaderGone) => Failure::BrokenPipe.end(),
+        Err(error) => {
+            let message = format!("write to standard output: {}", with_causes(&error));
+            Failure::Environment { command: "mh", message }.end()
+        }
+    }
+}
+
+/// COMPAT: as env(1), nice(1) and the like end when a program cannot be run: it was not there, or it was.
+const NOT_FOUND: u8 = 127;
+const NOT_RUNNABLE: u8 = 126;
+
+/// `program`, which the user named, cannot be run.
+pub fn program_not_run(command: &str, program: &OsStr, error: &std::io::Error) -> Failure {
+    let code = if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUNNABLE };
+    let text = format!("{command}: could not run {}: {}\n", terminal::quote(program), with_causes(error));
+    Failure::InWordsOfOthers { text, code }
+}
+
+/// An error with its causes, each once, outermost first: `cannot open it: Permission denied`.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = plain_words(error);
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = plain_words(error);
+        // An enum that shows its cause in its own text would tell it twice.
+        if !text.ends_with(&words) {
+            write!(text, ": {words}").expect("writing to a string");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// The kernel's errors without the number that Rust appends.
+fn plain_words(error: &dyn std::error::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As engines have them: what could not be done, and why.
+    #[derive(Debug)]
+    struct Open(std::io::Error);
+
+    impl std::fmt::Display for Open {
+        fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            to.write_str("cannot open it")
+        }
+    }
+
+    impl std::error::Error for Open {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn causes_are_told_once_and_without_numbers() {
+        let cause = std::io::Error::from_raw_os_error(13);
+        assert_eq!(with_causes(&Open(cause)), "cannot open it: Permission denied");
+    }
+}

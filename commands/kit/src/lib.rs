@@ -1,0 +1,14 @@
+//! What every command of `mh` has: its entry in the table, what it receives, how it shares cores, reports and ends.
+//! Knows no command by name.
+
+pub mod context;
+pub mod descriptors;
+pub mod entry;
+pub mod failure;
+pub mod instrument;
+pub mod outset;
+pub mod report;
+pub mod settings;
+pub mod shared_args;
+pub mod sharing;
+pub mod width;

@@ -1,0 +1,372 @@
+//! Plans, verdicts and forecasts as people and programs read them. The data come from `crew`; nothing is decided here.
+
+use crate::context::Context;
+use crate::failure::{Failure, with_causes};
+use crate::shared_args::ReportFormat;
+use crew::clocks::StageClock;
+use crew::forecast::Forecast;
+use crew::measures::{Access, Measures};
+use crew::plan::Plan;
+use crew::verdict::{Bound, Circumstances, Doubt, NextStep, Verdict, verdict};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::time::Duration;
+use terminal::{Align, Delivery, Output, Table};
+
+/// A finished run, as the report tells it.
+#[derive(Serialize)]
+pub struct Finished<'a> {
+    /// What was worked on.
+    pub subject: &'a str,
+    /// Bytes and units.
+    pub totals: Totals,
+    /// Files that failed, of how many; none where that is told elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Failed>,
+    /// Which way.
+    #[serde(skip)]
+    pub is_compression: bool,
+    /// What was measured.
+    pub measures: &'a Measures,
+    /// How the producer was kept up with, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_up: Option<KeptUp>,
+    /// Whose hands it worked with, where they were not simply the table's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hands_from: Option<&'static str>,
+    /// How wide it was at most, and why, where that depends on what its files lie on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width_why: Option<String>,
+    /// What an archive's index was good for, in a word, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<String>,
+    /// What decides which next step is still open.
+    #[serde(skip)]
+    pub circumstances: Circumstances,
+}
+
+/// Bytes and units of a run.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Totals {
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// Members or frames.
+    pub units: u64,
+    /// Units of them that were decoded as a stream because they do not tell their length.
+    pub streamed_units: u64,
+}
+
+/// How a producer was kept up with.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct KeptUp {
+    /// For so long the source was not read for want of a slot: the producer waited at most that long.
+    pub waited_ns: u64,
+    /// The lowest level used.
+    pub level_lowest: i32,
+    /// The highest.
+    pub level_highest: i32,
+    /// The mean over plain bytes.
+    pub level_mean: f64,
+}
+
+/// What did not come out as asked.
+#[derive(Clone, Copy, Serialize)]
+pub struct Failed {
+    /// Files that failed.
+    pub files: usize,
+    /// Files that were asked for.
+    pub of: usize,
+}
+
+/// Prints to standard output; a reader that left ends the command silently.
+pub fn print(text: &str) -> Result<(), Failure> {
+    print_as("mh", text)
+}
+
+/// The same, for a command that is named where it fails.
+pub fn print_as(command: &'static str, text: &str) -> Result<(), Failure> {
+    let mut output = Output::standard();
+    match output.put(text.as_bytes()).and_then(|_| output.finish()) {
+        Ok(Delivery::Taken) => Ok(()),
+        Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
+        Err(error) => {
+            let message = format!("write to standard output: {}", with_causes(&error));
+            Err(Failure::Environment { command, message })
+        }
+    }
+}
+
+/// `--explain`.
+pub fn show_plan(context: &Context, plan: &Plan, format: Option<ReportFormat>) -> Result<(), Failure> {
+    let mut plan = plan.clone();
+    if let Some(why) = crate::sharing::why_no_table() {
+        plan.choose("cores", "shared with nobody", why);
+    }
+    if let Some((path, words)) = context.settings.in_words() {
+        plan.choose("settings", words, path);
+    }
+    match format {
+        Some(ReportFormat::Json) => print(&(serde_json::to_string(&plan).expect("plain data") + "\n")),
+        _ => print(&plan_text(&plan)),
+    }
+}
+
+fn plan_text(plan: &Plan) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Left]).indented(2);
+    for choice in &plan.choices {
+        table.row([&choice.subject, &choice.decision, &choice.reason]);
+    }
+    format!("plan: {}\n{table}", terminal::printable(&plan.purpose))
+}
+
+/// `--report`: on standard error, since standard output may be data.
+pub fn show_report(context: &Context, finished: &Finished<'_>, format: ReportFormat) {
+    let verdict = verdict(finished.measures, &finished.circumstances);
+    let text = match format {
+        ReportFormat::Text => report_text(finished, &verdict),
+        ReportFormat::Json => report_json(finished, &verdict),
+    };
+    context.messages.report(&text);
+}
+
+#[derive(Serialize)]
+struct JsonReport<'a> {
+    #[serde(flatten)]
+    finished: &'a Finished<'a>,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+}
+
+fn report_json(finished: &Finished<'_>, verdict: &Verdict) -> String {
+    serde_json::to_string(&JsonReport { finished, verdict }).expect("plain data") + "\n"
+}
+
+/// `41.2 GB -> 13.9 GB (66.2 % smaller)`.
+pub fn sizes(totals: &Totals, is_compression: bool) -> String {
+    let (from, to) = (totals.bytes_in, totals.bytes_out);
+    let change = match is_compression {
+        true if from > 0 && to <= from => format!(" ({} smaller)", terminal::percentage(1.0 - to as f64 / from as f64)),
+        true if from > 0 => format!(" ({} larger)", terminal::percentage(to as f64 / from as f64 - 1.0)),
+        _ => String::new(),
+    };
+    format!("{} -> {}{change}", terminal::bytes(from), terminal::bytes(to))
+}
+
+fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
+    let measures = finished.measures;
+    let seconds = measures.wall_ns as f64 / 1e9;
+    let plain = if finished.is_compression { finished.totals.bytes_in } else { finished.totals.bytes_out };
+    // What was read and written of files that failed says nothing about how well they can be packed.
+    let (change, failed) = match finished.failed {
+        Some(Failed { files, of }) => (false, format!("; {files} of {} failed", counted(of as u64, "file"))),
+        None => (finished.is_compression, String::new()),
+    };
+    let mut text = format!(
+        "{}: {} in {}, {}{failed}\n\nwhere the time went\n{}",
+        finished.subject,
+        sizes(&finished.totals, change),
+        seconds_text(seconds),
+        terminal::rate(plain as f64 / seconds.max(1e-9)),
+        stage_table(measures),
+    );
+    writeln!(text, "{}", bound_sentence(verdict, measures)).expect("writing to a string");
+    if let Some(kept) = &finished.kept_up {
+        writeln!(text, "{}", kept_sentence(kept, measures, &finished.totals, finished.failed.as_ref()))
+            .expect("writing to a string");
+    }
+    if let Some(why) = &finished.width_why {
+        writeln!(text, "{why}.").expect("writing to a string");
+    }
+    if let Some(whose) = finished.hands_from {
+        writeln!(text, "its hands were {whose}.").expect("writing to a string");
+    }
+    if let Some(index) = &finished.index {
+        writeln!(text, "its index: {index}.").expect("writing to a string");
+    }
+    if let Some(forecast) = &verdict.forecast {
+        writeln!(text, "{}", forecast_sentence(forecast)).expect("writing to a string");
+    }
+    if let Some(step) = &verdict.next_step {
+        writeln!(text, "hint: {}", hint(step)).expect("writing to a string");
+    }
+    text
+}
+
+fn stage_table(measures: &Measures) -> String {
+    let clocks = &measures.clocks;
+    let [read, work, write] = measures.stage_names;
+    let hands = counted(measures.workers as u64, "hand");
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
+    table.row(["", "busy", "starved", "blocked", "unstaffed"]);
+    let in_workers = |access: Access| {
+        if access == Access::OwnThread { "" } else { " (in the workers)" }
+    };
+    let mut rows = vec![
+        (format!("{read}{}", in_workers(measures.reading)), &clocks.read),
+        (format!("{work} ({hands})"), &clocks.work),
+        (format!("{write}{}", in_workers(measures.writing)), &clocks.write),
+    ];
+    let whole = rows.iter().map(|(_, clock)| clock.total_ns()).sum::<u64>() + clocks.lanes.total_ns();
+    if clocks.lanes.total_ns() * 100 > whole {
+        rows.push(("open, close".to_owned(), &clocks.lanes));
+    }
+    // Shares are of the time that the threads which did the stage had: workers share theirs among all stages they do.
+    for (name, clock) in rows {
+        let base = stage_base(measures, clock);
+        let share = |nanoseconds: u64| terminal::percentage_whole(nanoseconds as f64 / base);
+        let StageClock { busy_ns, starved_ns, blocked_ns, unstaffed_ns, .. } = *clock;
+        table.row([name, share(busy_ns), share(starved_ns), share(blocked_ns), share(unstaffed_ns)]);
+    }
+    table.to_string()
+}
+
+/// The time that shares of a stage are of: a thread's own for the ends of pipes, the workers' for all else.
+fn stage_base(measures: &Measures, clock: &StageClock) -> f64 {
+    let clocks = &measures.clocks;
+    let own_thread = (measures.reading == Access::OwnThread && std::ptr::eq(clock, &clocks.read))
+        || (measures.writing == Access::OwnThread && std::ptr::eq(clock, &clocks.write));
+    if own_thread {
+        return (clock.total_ns() as f64).max(1.0);
+    }
+    let mut workers = clocks.work.total_ns() + clocks.lanes.total_ns();
+    if measures.reading != Access::OwnThread {
+        workers += clocks.read.total_ns();
+    }
+    if measures.writing != Access::OwnThread {
+        workers += clocks.write.total_ns();
+    }
+    (workers as f64).max(1.0)
+}
+
+/// A sentence of the report.
+pub fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
+    match &verdict.bound {
+        Bound::Source { stage, occupied, waiting } if *waiting >= 0.5 => format!(
+            "bound by the source: {stage} was occupied for {} of {}, and waited for its input for {} of that.",
+            terminal::percentage(*occupied),
+            seconds_text(measures.wall_ns as f64 / 1e9),
+            terminal::percentage(*waiting)
+        ),
+        Bound::Source { stage, occupied, .. } => format!(
+            "bound by {stage}: it runs on one core, which was occupied for {} of {}.",
+            terminal::percentage(*occupied),
+            seconds_text(measures.wall_ns as f64 / 1e9)
+        ),
+        Bound::Work { stage, hands, busy, of_busy } => format!(
+            "bound by {stage}: {} busy {} of the time, {} of that with {stage}.",
+            if *hands == 1 { "the one hand was".to_owned() } else { format!("the {hands} hands were") },
+            terminal::percentage_whole(*busy),
+            terminal::percentage_whole(*of_busy)
+        ),
+        Bound::Sink { stage, occupied, waiting } => format!(
+            "bound by the sink: {stage} was occupied for {} of the time, {} of that waiting for room.",
+            terminal::percentage(*occupied),
+            terminal::percentage(*waiting)
+        ),
+        Bound::Unstaffed { share } => format!(
+            "bound by too few cores: for {} of their time the workers had none; other programs used them.",
+            terminal::percentage(*share)
+        ),
+        Bound::Cpu { stage, share } => format!(
+            "waited for a CPU: {stage} was ready to run and had none for {} of the time; other programs, or other threads of this run, were on them.",
+            terminal::percentage(*share)
+        ),
+        Bound::Asleep { stage, share } => format!(
+            "bound by what its work waits for: {stage} was off the CPU for {} of the time and did not wait for one: a disk, a lock, memory, or a host that took the CPU.",
+            terminal::percentage(*share)
+        ),
+        Bound::Memory { share, slots, slots_wanted, hands, hands_wanted } if hands < hands_wanted => format!(
+            "bound by memory: room for {hands} of {hands_wanted} hands and {slots} of {slots_wanted} slots; for {} of the time of all these hands they were not there, or waited for a slot.",
+            terminal::percentage(*share)
+        ),
+        Bound::Memory { share, slots, slots_wanted, .. } => format!(
+            "bound by memory: {slots} of {slots_wanted} slots; the hands waited for one for {} of their time.",
+            terminal::percentage(*share)
+        ),
+        Bound::CannotTell { reason: Doubt::LibraryThreads } => {
+            "cannot tell: the codec's library divided the work among threads of its own.".to_owned()
+        }
+        Bound::CannotTell { reason: Doubt::TooShort { wall_ns } } => {
+            format!("cannot tell: the run took {}, too short to measure.", seconds_text(*wall_ns as f64 / 1e9))
+        }
+        Bound::CannotTell { reason: Doubt::NothingStandsOut { busy, starved, blocked, unstaffed } } => format!(
+            "cannot tell: nothing stands out; the workers were busy {}, starved {}, blocked {}, unstaffed {}.",
+            terminal::percentage(*busy),
+            terminal::percentage(*starved),
+            terminal::percentage(*blocked),
+            terminal::percentage(*unstaffed)
+        ),
+    }
+}
+
+/// `kept up: the producer waited 0.3 s of 41.2 s (0.7 %); levels 1 to 9, mean 6.2; 7.4 x smaller`.
+fn kept_sentence(kept: &KeptUp, measures: &Measures, totals: &Totals, failed: Option<&Failed>) -> String {
+    let share = kept.waited_ns as f64 / measures.wall_ns.max(1) as f64;
+    // LIMIT: what `--keep-up` promises.
+    let begin = if share <= 0.05 { "kept up" } else { "did not keep up" };
+    let smaller = match failed {
+        Some(_) => String::new(),
+        None => format!("; {:.1} x smaller", totals.bytes_in as f64 / totals.bytes_out.max(1) as f64),
+    };
+    format!(
+        "{begin}: the producer waited {} of {} ({}); levels {} to {}, mean {:.1}{smaller}",
+        seconds_text(kept.waited_ns as f64 / 1e9),
+        seconds_text(measures.wall_ns as f64 / 1e9),
+        terminal::percentage(share),
+        kept.level_lowest,
+        kept.level_highest,
+        kept.level_mean
+    )
+}
+
+/// A sentence of the report.
+pub fn forecast_sentence(forecast: &Forecast) -> String {
+    let points: Vec<String> = forecast
+        .points
+        .iter()
+        .map(|point| {
+            let measured = if point.measured { " (measured)" } else { "" };
+            let cores = counted(point.cores as u64, "core");
+            format!("{cores} {}{measured}", seconds_text(point.seconds))
+        })
+        .collect();
+    let buys = terminal::percentage(forecast.one_more_core_saves);
+    let end = match (forecast.pays_until_cores, forecast.then_bound_by) {
+        (Some(cores), Some(stage)) => {
+            format!("; from {} nothing is gained, then {stage} binds", counted(cores as u64, "core"))
+        }
+        _ => String::new(),
+    };
+    format!("one more core buys {buys}. Expected: {}{end}.", points.join(", "))
+}
+
+/// A sentence of the report.
+pub fn hint(step: &NextStep) -> String {
+    match step {
+        NextStep::AllowMoreHands { asked, allowed } => {
+            format!("--hands {asked} held it back; {allowed} cores are allowed")
+        }
+        NextStep::AllowMoreMemory { slots_wanted, slots, hands, hands_wanted } if hands < hands_wanted => format!(
+            "a larger --memory SIZE gives room for {hands_wanted} hands instead of {hands}, {slots_wanted} slots instead of {slots}"
+        ),
+        NextStep::AllowMoreMemory { slots_wanted, slots, .. } => {
+            format!("a larger --memory SIZE gives room for {slots_wanted} slots instead of {slots}")
+        }
+        NextStep::RaisePriority => "--priority was lowered; normal gets more of the cores".to_owned(),
+        NextStep::ReadFromFile => "read from a file: a pipe is read on one core".to_owned(),
+        NextStep::WriteToFile => "write to a file: a pipe is written on one core".to_owned(),
+    }
+}
+
+/// `1 core`, `64 cores`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", terminal::integer(count))
+}
+
+/// A time in seconds, as people read it.
+pub fn seconds_text(seconds: f64) -> String {
+    terminal::duration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}

@@ -1,0 +1,5 @@
+//! Experiments on this machine: `mh timers`.
+
+mod timers;
+
+pub use timers::ENTRY as TIMERS;

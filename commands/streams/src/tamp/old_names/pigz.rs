@@ -1,0 +1,214 @@
+//! pigz, unpigz: gzip's ways with pigz's options and words; every failure is exit code 1, a wrong option 22.
+//! zlib and zip output is refused: only gz is written here.
+
+use super::options::{self, Complaint, Digits, Table, accepted, accepted_value, flag, refused, value};
+use super::{Family, Shows, Wish, gzip, input_of, kernel_words, manners, name_of, output_of};
+use crate::tamp::list::Row;
+use crate::tamp::manners::{Event, Manners, PacksTwice, Refused, Said, Way};
+use crate::tamp::names::LeftAlone;
+use codec::admission::{Admission, BehindTheEnd, Oddities};
+use codec::error::{CodecError, Defect, Unrecognised};
+use mh_kit::context::Context;
+use mh_kit::failure::with_causes;
+use std::ffi::OsStr;
+use terminal::Verbosity;
+
+pub(super) static FAMILY: Family = Family {
+    table: &TABLE,
+    variables: &["GZIP", "PIGZ"],
+    allowed: None,
+    begin,
+    finish,
+    complain: |wish, complaint| {
+        let name = &wish.called;
+        let text = match complaint {
+            Complaint::Unknown(option) | Complaint::Ambiguous(option, _) | Complaint::UnwantedValue(option) => {
+                format!("invalid option: {option}")
+            }
+            Complaint::NoValue(option) => format!("missing parameter after {option}"),
+            Complaint::Plain(message) => message.clone(),
+        };
+        (format!("{name}: abort: {text}"), 22)
+    },
+    help: HELP,
+};
+
+const HELP: &str = "
+  -p N           use at most N cores (default: all)
+  -c             write to standard output, keep the files
+  -d             decompress
+  -f             replace files that exist, follow links; with -dc pass on what is not packed
+  -k             keep the files
+  -l             list sizes
+  -n, -N         leave the name and time out, or restore them (default: told, not restored)
+  -q, -v         say less, say more
+  -r             go through folders
+  -S ENDING      ending to add or to take away
+  -t             verify
+  -0 to -9, -11  large and fast to small and slow (default -6)
+";
+
+const TABLE: Table = Table {
+    options: &[
+        value("p processes", |wish, value| {
+            let count = options::number(value).and_then(|count| usize::try_from(count).ok());
+            wish.args.shared.hands = Some(count.ok_or_else(|| wrong_number(value))?);
+            Ok(())
+        }),
+        value("b blocksize", checked),
+        value("I iterations", checked),
+        value("J maxsplits", checked),
+        accepted("i independent"),
+        flag("R rsyncable", |wish| wish.args.rsyncable = true),
+        accepted("F first"),
+        accepted("O oneblock"),
+        accepted("H huffman"),
+        accepted("U rle"),
+        accepted("Y synchronous"),
+        accepted("m no-time"),
+        accepted("M time"),
+        accepted("T no-name-or-time"),
+        accepted_value("A alias"),
+        accepted_value("C comment"),
+        flag("c stdout to-stdout", |wish| wish.args.stdout = true),
+        flag("d decompress uncompress", |wish| wish.goes(true, false, false)),
+        flag("f force", |wish| wish.args.force = true),
+        flag("h help", |wish| wish.shows = Some(Shows::Help)),
+        flag("k keep", |wish| wish.keep = Some(true)),
+        flag("l list", |wish| wish.goes(true, false, true)),
+        flag("L license", |wish| wish.shows = Some(Shows::Licence)),
+        flag("n no-name", |wish| wish.origin = Some(false)),
+        flag("N name", |wish| wish.origin = Some(true)),
+        flag("q quiet silent", |wish| (wish.args.quiet, wish.args.verbose) = (1, 0)),
+        flag("r recursive", |wish| wish.args.recursive = true),
+        value("S suffix", |wish, ending| super::take_ending(wish, ending, "suffix cannot be empty or have a /", "")),
+        flag("t test", |wish| wish.goes(true, true, false)),
+        flag("v verbose", |wish| (wish.args.quiet, wish.args.verbose) = (0, wish.args.verbose + 1)),
+        flag("V version", |wish| wish.shows = Some(Shows::Version)),
+        flag("fast", |wish| wish.level = Some(1)),
+        flag("best", |wish| wish.level = Some(9)),
+        refused("z zlib", "zlib files are not written here; gz files are, and without -z"),
+        refused("K zip", "zip files are not written here; gz files are, and without -K"),
+    ],
+    also: &[],
+    digits: Digits::Number,
+    abbreviates: false,
+};
+
+/// pigz's own layout.
+fn list(rows: &[Row], _asked: usize) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("compressed   original reduced  name\n");
+    for row in rows {
+        let (packed, plain, name) = (row.packed_bytes, row.plain_bytes.unwrap_or(0), gzip::plain_name(&row.name));
+        text.push_str(&format!("{packed:>10} {plain:>10}  {} {name}\n", gzip::saved(packed, plain)));
+    }
+    text
+}
+
+/// A number that has no meaning here, but has to be one.
+fn checked(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
+    options::number(value).map(|_| ()).ok_or_else(|| wrong_number(value))
+}
+
+fn wrong_number(value: &OsStr) -> String {
+    format!("invalid numeric parameter: {}", name_of(value.as_ref()))
+}
+
+fn begin(wish: &mut Wish) {
+    *manners(wish) = Manners {
+        name: wish.called.clone(),
+        voice: Some(voice),
+        admission: Admission {
+            formats: &["gz", "Z"],
+            passes_on: false,
+            mixes: false,
+            oddities: Oddities::Ignored,
+            takes_empty: false,
+            behind_the_end: BehindTheEnd::Told,
+        },
+        endings: gzip::ENDINGS,
+        lists: Some(list),
+        packed_endings: Some(&[".gz"]),
+        packs_twice: PacksTwice { by_force: true, to_stdout: false },
+        tried_endings: &[".gz", ".z", "-gz", "-z", "_z"],
+        shows_progress: false,
+        ..Manners::default()
+    };
+    wish.args.format = Some("gz".to_owned());
+}
+
+fn finish(wish: &mut Wish, context: &Context) -> Result<(), String> {
+    match wish.level {
+        // pigz's 11 is zopfli: as small as it gets. So is ours.
+        Some(11) => (wish.level, wish.args.ultra) = (Some(12), true),
+        Some(level @ (10 | 12..)) => return Err(format!("invalid option: -{level}")),
+        _ => {}
+    }
+    gzip::finish(wish, context)?;
+    // COMPAT: pigz passes over links for -t and -l as well.
+    let symbolic = !wish.args.force && !wish.args.stdout;
+    manners(wish).refuses = Refused { symbolic, ..Refused::default() };
+    Ok(())
+}
+
+fn voice(manners: &Manners, event: &Event<'_>) -> Said {
+    let name = &manners.name;
+    let skipping = |text: String| Said::odd(1, format!("{name}: skipping: {text}"));
+    match event {
+        Event::LeftAlone { path, why } => skipping(left_alone(&name_of(path), why)),
+        Event::Failed { input, error, .. } => skipping(failed(&input_of(input, "<stdin>"), error)),
+        Event::Done { input, output, way, .. } => {
+            let input = input_of(input, "<stdin>");
+            let text = match way {
+                Way::Test => format!("{input} OK "),
+                _ => format!("{input} to {} ", output_of(output, "<stdout>")),
+            };
+            Said::aloud(Verbosity::Verbose, text)
+        }
+        Event::LeftUnread { .. } | Event::Odd { .. } | Event::End { .. } => Said::nothing(),
+        Event::TerminalOut => {
+            Said::wrong(22, format!("{name}: abort: refusing to write compressed data to a terminal without -f"))
+        }
+        Event::TerminalIn => {
+            Said::wrong(22, format!("{name}: abort: refusing to read compressed data from a terminal without -f"))
+        }
+    }
+}
+
+fn left_alone(path: &str, why: &LeftAlone) -> String {
+    match why {
+        LeftAlone::PackedAlready { ending } => format!("{path} ends with {ending}"),
+        LeftAlone::UnknownEnding => format!("{path} does not have compressed suffix"),
+        LeftAlone::Directory => format!("{path} is a directory"),
+        LeftAlone::NotAFile => format!("{path} is not a file or directory"),
+        LeftAlone::SymbolicLink => format!("{path} is a symbolic link"),
+        LeftAlone::SameOutput { other } => format!("{path} has the same output as {}", name_of(other)),
+        LeftAlone::OtherNames(others) => format!("{path} has {others} other names"),
+        LeftAlone::AboveMirror { folder, .. } => format!("{path} has no place in {}", name_of(folder)),
+        LeftAlone::SpecialMode(_) => format!("{path} has a mode that would be lost"),
+        LeftAlone::Unreadable(error) => format!("{path}: {error}"),
+    }
+}
+
+fn failed(input: &str, error: &CodecError) -> String {
+    match error {
+        CodecError::Exists { path } => format!("{} exists", name_of(path)),
+        CodecError::Open(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+            format!("{} does not exist", input.strip_suffix(".gz").unwrap_or(input))
+        }
+        CodecError::Open(cause) => format!("{input} cannot be opened: {}", kernel_words(cause)),
+        CodecError::NotRecognised(Unrecognised::Empty) => format!("{input} empty"),
+        CodecError::NotRecognised(_) => format!("{input} unrecognized format"),
+        CodecError::Damaged { defect, .. } => match defect {
+            Defect::Truncated => format!("{input}: corrupted -- incomplete deflate data"),
+            Defect::Checksum { .. } => format!("{input}: corrupted -- crc32 mismatch"),
+            Defect::Length { .. } => format!("{input}: corrupted -- length mismatch"),
+            Defect::Deflate(_) => format!("{input}: corrupted -- invalid deflate data"),
+            other => format!("{input}: corrupted -- {other}"),
+        },
+        other => format!("{input}: {}", with_causes(other)),
+    }
+}

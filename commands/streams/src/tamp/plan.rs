@@ -1,0 +1,523 @@
+//! What `mh tamp` will do, decided before anything is done: lanes, format, hands, slots, each with its reason.
+//! Looks at files and at the machine; changes nothing.
+
+use super::manners::{Event, Manners, Way};
+use super::names::{self, Found, LeftAlone};
+use super::{NAME, TampArgs, keep_up, origin, staffing};
+use codec::format::{DecodeLimits, EncodeOptions, Format, Layout};
+use codec::lane::{Care, Holes, Input, Lane, Output, Source};
+use codec::registry;
+use crew::budget::Priority;
+use crew::pipeline::Staffing;
+use crew::plan::Plan;
+use crew::verdict::Circumstances;
+use mh_kit::context::Context;
+use mh_kit::failure::Failure;
+use mh_kit::report::seconds_text;
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::ops::RangeInclusive;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use terminal::quote;
+
+/// Everything that `run` needs.
+pub struct Job {
+    pub plan: Plan,
+    pub direction: Direction,
+    pub lanes: Vec<Lane>,
+    /// All lanes go to standard output, one after another.
+    pub one_output: bool,
+    pub is_test: bool,
+    pub way: Way,
+    pub manners: Manners,
+    /// Of each lane: the time that its plain file gets, where the packed one tells it and it is wanted.
+    pub times: Vec<Option<u32>>,
+    pub staffing: Staffing,
+    pub priority: Priority,
+    pub circumstances: Circumstances,
+    /// What the progress line and the report call it.
+    pub label: String,
+    /// Source bytes, where all of them are known.
+    pub total_bytes: Option<u64>,
+    /// Files that were named but are not worked on; each has been told.
+    pub left_alone: usize,
+}
+
+/// Which way, and how.
+pub enum Direction {
+    Compress {
+        format: &'static dyn Format,
+        options: EncodeOptions,
+        /// Levels to choose from, chunk by chunk.
+        keep_up: Option<RangeInclusive<i32>>,
+    },
+    Decompress {
+        limits: DecodeLimits,
+    },
+}
+
+impl Direction {
+    pub fn is_compression(&self) -> bool {
+        matches!(self, Self::Compress { .. })
+    }
+
+    /// Whether a library divides the work among threads of its own.
+    fn uses_library_threads(&self) -> bool {
+        let Self::Compress { format, options, .. } = self else { return false };
+        options.layout == Layout::SingleUnit && format.facts().unit_name != "stream"
+    }
+
+    /// Plain bytes in one unit that we write; what is read has its own.
+    pub fn chunk_bytes(&self) -> usize {
+        match self {
+            Self::Compress { format, options, keep_up: Some(_) } => codec::keep_up::chunk_bytes(*format, options),
+            Self::Compress { format, options, keep_up: None } => format.chunk_bytes(options),
+            Self::Decompress { .. } => 0,
+        }
+    }
+
+    /// For `could not ... 'x'`.
+    pub fn verb(&self, is_test: bool) -> &'static str {
+        match self {
+            Self::Compress { .. } => "compress",
+            Self::Decompress { .. } if is_test => "verify",
+            Self::Decompress { .. } => "decompress",
+        }
+    }
+
+    pub fn done(&self) -> &'static str {
+        if self.is_compression() { "compressed" } else { "decompressed" }
+    }
+}
+
+/// The largest unit that a worker decodes as a whole. Larger ones are decoded as a stream on one core. Larger: files of
+/// long units decode in parallel, at twice this much memory a slot where they are there. Smaller: less memory. The blocks of
+/// `xz -9` have 192 MiB, pzstd's longest frames 32 MiB; a pipe's unit must have arrived before it is
+/// begun, and a bz2 block made of runs has up to 46.6 MB.
+pub const FILE_UNIT_BYTES_MAX: u64 = 256 << 20;
+pub const PIPE_UNIT_BYTES_MAX: u64 = 48 << 20;
+
+/// Makes the plan.
+pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
+    check_combinations(context, args)?;
+    let mut left_alone = Vec::new();
+    let meant: Vec<PathBuf> = match decompresses(args) {
+        true => args.files.iter().map(|path| args.manners.meant(path, args.suffix.as_deref())).collect(),
+        false => args.files.clone(),
+    };
+    let files = names::expand(&meant, args.recursive, &mut left_alone);
+    let direction = if decompresses(args) { decode_direction(args)? } else { encode_direction(args)? };
+    let lanes = lanes(args, &direction, &files, &mut left_alone);
+    for (path, why) in &left_alone {
+        if !args.manners.say(context, &Event::LeftAlone { path, why }) {
+            tell_left_alone(context, &direction, path, why);
+        }
+    }
+    if args.keep_up.is_some() {
+        keep_up::check_sources(&lanes)?;
+    }
+    let sizes = look_at_inputs(&lanes);
+    let one_output = lanes.iter().all(|lane| lane.output == Output::Stdout);
+    let mut plan = Plan::new(purpose(context, &direction, args, &lanes, &sizes));
+    let (_, reason) = format_of(args)?;
+    staffing::explain_format(&direction, reason, &mut plan);
+    let (direction, staffing) = staffing::staff(context, args, direction, &lanes, &sizes, &mut plan)?;
+    mh_kit::sharing::explain(&mut plan);
+    let circumstances = Circumstances {
+        hands_allowed: context.machine.hands_allowed(),
+        hands_asked: args.shared.hands_asked(),
+        priority_is_lowered: args.shared.priority().class() < Priority::Normal,
+        library_threads: direction.uses_library_threads(),
+        others_cpu_ns: 0,
+    };
+    Ok(Job {
+        plan,
+        direction,
+        one_output,
+        is_test: args.test,
+        way: Way::of(args),
+        manners: args.manners.clone(),
+        times: origin::times(args, &lanes),
+        staffing,
+        priority: args.shared.priority().class(),
+        circumstances,
+        label: label(&lanes),
+        total_bytes: sizes.total_bytes,
+        left_alone: left_alone.len(),
+        lanes,
+    })
+}
+
+pub fn usage(message: impl Into<String>) -> Failure {
+    Failure::Usage { command: NAME, message: message.into() }
+}
+
+pub fn decompresses(args: &TampArgs) -> bool {
+    args.decompress || args.test || args.list
+}
+
+fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure> {
+    let reads_stdin = args.files.is_empty() || args.files.iter().any(|file| file == Path::new("-"));
+    let to_stdout = args.stdout || (reads_stdin && args.output.is_none());
+    if args.output.is_some() && (args.files.len() > 1 || args.recursive) {
+        return Err(usage("-o takes one file; -c puts several into standard output"));
+    }
+    if args.suffix.as_ref().is_some_and(|suffix| suffix.is_empty() || suffix.contains('/')) {
+        return Err(usage("-S needs an ending without /"));
+    }
+    if args.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(usage("standard input can be read once; - is given twice"));
+    }
+    if args.output.is_some() && args.stdout {
+        return Err(usage("give either -o or -c"));
+    }
+    if args.list && reads_stdin {
+        return Err(usage("-l needs files: a stream cannot be listed and kept"));
+    }
+    keep_up::check_combinations(args)?;
+    if !decompresses(args) && to_stdout && context.terminals.stdout && !args.force && !args.shared.explain {
+        refuse(context, args, &Event::TerminalOut)?;
+        return Err(usage("packed data would go to the terminal; redirect them, or -f sends them there all the same"));
+    }
+    if decompresses(args) && reads_stdin && context.terminals.stdin && !args.force {
+        refuse(context, args, &Event::TerminalIn)?;
+        return Err(usage("packed data cannot be typed; give a file, or feed them through a pipe"));
+    }
+    Ok(())
+}
+
+/// The same in the words of the tool whose name was used, if one was.
+fn refuse(context: &Context, args: &TampArgs, event: &Event<'_>) -> Result<(), Failure> {
+    if !args.manners.say(context, event) {
+        return Ok(());
+    }
+    Err(Failure::InWordsOfOthers { text: String::new(), code: args.manners.codes.worst() })
+}
+
+/// The format to write: as given, or as the ending of the output's name or of `-S` tells, or the default.
+fn format_of(args: &TampArgs) -> Result<(&'static dyn Format, &'static str), Failure> {
+    if let Some(name) = &args.format {
+        return Ok((registry::by_name(name).expect("clap lets only these through"), "given"));
+    }
+    let ending = args.output.as_ref().map(|path| path.to_string_lossy().into_owned()).or_else(|| args.suffix.clone());
+    let by_ending = ending.and_then(|ending| {
+        registry::formats()
+            .iter()
+            .copied()
+            .find(|format| format.can_encode() && registry::is_packed_name(format.facts(), &ending))
+    });
+    if args.bgzf {
+        return Ok((registry::by_name("gz").expect("gz is registered"), "--bgzf is a kind of gz"));
+    }
+    Ok(match by_ending {
+        Some(format) => (format, "the output's name says so"),
+        None => (registry::formats()[0], "the default"),
+    })
+}
+
+fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
+    let (format, _) = format_of(args)?;
+    let facts = format.facts();
+    let level = match (args.level, args.fast, args.best) {
+        (Some(level), _, _) => level,
+        (_, Some(fast), _) if *facts.levels.start() < 0 => -fast,
+        (_, Some(_), _) => 1,
+        (_, _, true) => facts.best_level,
+        _ => facts.default_level,
+    };
+    if !facts.levels.contains(&level) {
+        let (low, high) = (facts.levels.start().max(&0), facts.levels.end());
+        return Err(usage(format!("{} has levels {low} to {high}, not {level}", facts.name)));
+    }
+    if level > facts.level_before_ultra && !args.ultra {
+        let usual = facts.level_before_ultra;
+        return Err(usage(format!(
+            "{} levels above {usual} need much time and memory; --ultra allows them",
+            facts.name
+        )));
+    }
+    if args.dictionary.is_some() && facts.name != "zst" {
+        return Err(usage("-D is for zst"));
+    }
+    let layout = match (args.bgzf, args.single_frame || args.long.is_some()) {
+        (true, _) if facts.name != "gz" => {
+            return Err(usage(format!("--bgzf is a kind of gz; --format says {}", facts.name)));
+        }
+        (_, true) if facts.name != "zst" => {
+            return Err(usage("--single-frame and --long are for zst"));
+        }
+        (true, _) => Layout::Bgzf,
+        _ if facts.unit_name == "stream" => Layout::SingleUnit,
+        (_, true) => Layout::SingleUnit,
+        _ => Layout::ParallelUnits,
+    };
+    let options = EncodeOptions {
+        level,
+        is_extreme: args.extreme,
+        is_rsyncable: args.rsyncable,
+        check: args.check,
+        layout,
+        dictionary: dictionary(args)?,
+        window_log: args.long,
+        reach_bytes: None,
+        hides_dictionary: args.hides_dictionary,
+        library_threads: 1,
+    };
+    let keep_up = keep_up::levels(args, facts)?;
+    // Chunks and memory as the highest level needs them.
+    let level = keep_up.as_ref().map_or(level, |levels| *levels.end());
+    Ok(Direction::Compress { format, options: EncodeOptions { level, ..options }, keep_up })
+}
+
+/// The dictionary's bytes: kept for the whole run, so that every encoder and decoder can look at them.
+fn dictionary(args: &TampArgs) -> Result<Option<&'static [u8]>, Failure> {
+    let Some(path) = &args.dictionary else { return Ok(None) };
+    // LIMIT: as zstd has it.
+    const DICTIONARY_BYTES_MAX: u64 = 32 << 20;
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(DICTIONARY_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(|error| usage(format!("could not read the dictionary {}: {error}", quote(path))))?;
+    if bytes.len() as u64 > DICTIONARY_BYTES_MAX {
+        return Err(usage(format!("the dictionary {} is larger than 32 MiB", quote(path))));
+    }
+    Ok(Some(bytes.leak()))
+}
+
+fn decode_direction(args: &TampArgs) -> Result<Direction, Failure> {
+    // COMPAT: zstd refuses windows above 128 MiB unless --long allows them.
+    let window_bytes = 1_u64 << args.long.unwrap_or(27).max(27);
+    Ok(Direction::Decompress {
+        limits: DecodeLimits {
+            unit_plain_bytes: PIPE_UNIT_BYTES_MAX,
+            unit_held_bytes: u64::MAX,
+            window_bytes,
+            dictionary: dictionary(args)?,
+            stream_bytes: u64::MAX,
+            streams_lone_unit: true,
+        },
+    })
+}
+
+/// One lane for each input that gets an output.
+fn lanes(
+    args: &TampArgs,
+    direction: &Direction,
+    files: &[Found],
+    left_alone: &mut Vec<(PathBuf, LeftAlone)>,
+) -> Vec<Lane> {
+    let care = care(args, direction);
+    if args.files.is_empty() {
+        let output = output_of_stdin(args);
+        return vec![Lane { input: Input::Stdin, output, source: Source::Keep, care }];
+    }
+    let mut lanes = Vec::with_capacity(files.len());
+    let mut names = HashMap::new();
+    for file in files {
+        let is_stdin = file.path == Path::new("-");
+        let refused = if is_stdin { None } else { args.manners.refused(&file.path) };
+        let output = match refused {
+            Some(why) => Err(why),
+            None if is_stdin => Ok(output_of_stdin(args)),
+            None => output_of(args, direction, &file.path),
+        };
+        match output.and_then(|output| claim_name(&mut names, output, &file.path)) {
+            Ok(output) => {
+                let removes = args.remove && matches!(output, Output::Path { .. }) && !is_stdin;
+                let source = if removes { Source::Remove } else { Source::Keep };
+                let input = if is_stdin { Input::Stdin } else { Input::Path(file.path.clone()) };
+                lanes.push(Lane { input, output, source, care });
+            }
+            // COMPAT: gzip -r passes over what is packed already, and over what is not packed, without a word.
+            Err(LeftAlone::PackedAlready { .. } | LeftAlone::UnknownEnding) if file.by_walking => {}
+            Err(why) => left_alone.push((file.path.clone(), why)),
+        }
+    }
+    lanes
+}
+
+fn care(args: &TampArgs, direction: &Direction) -> Care {
+    let holes = match direction {
+        // Packed data have no long runs of zeros.
+        Direction::Compress { .. } => Holes::Never,
+        Direction::Decompress { .. } if args.no_sparse => Holes::Never,
+        Direction::Decompress { .. } if args.sparse => Holes::Everywhere,
+        Direction::Decompress { .. } => Holes::InNamedFiles,
+    };
+    Care { holes, syncs: args.fsync, keeps_good: args.keep_good }
+}
+
+/// Two files must not get the same output: they would be written at the same time, and one would be lost.
+fn claim_name(names: &mut HashMap<PathBuf, PathBuf>, output: Output, input: &Path) -> Result<Output, LeftAlone> {
+    if let Output::Path { path, .. } = &output
+        && let Some(other) = names.insert(path.clone(), input.to_owned())
+    {
+        names.insert(path.clone(), other.clone());
+        return Err(LeftAlone::SameOutput { other });
+    }
+    Ok(output)
+}
+
+fn output_of_stdin(args: &TampArgs) -> Output {
+    match &args.output {
+        _ if args.test => Output::Discard,
+        Some(path) => to_name(path, args),
+        None => Output::Stdout,
+    }
+}
+
+fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Output, LeftAlone> {
+    if args.test || args.list {
+        return Ok(Output::Discard);
+    }
+    let is_named = !args.stdout && args.output.is_none();
+    match std::fs::metadata(path) {
+        // Opening it will tell why.
+        Err(_) => return Ok(Output::Discard),
+        Ok(metadata) if !metadata.is_file() && is_named => return Err(LeftAlone::NotAFile),
+        Ok(_) => {}
+    }
+    let suffix = args.suffix.as_deref();
+    let packs_twice = args.manners.packs_twice;
+    if let Direction::Compress { format, .. } = direction
+        && args.output.is_none()
+        && !(args.force && packs_twice.by_force || args.stdout && packs_twice.to_stdout)
+        && let Some(ending) = names::packed_ending(path, format.facts(), suffix, &args.manners)
+    {
+        return Err(LeftAlone::PackedAlready { ending });
+    }
+    let name = match (&args.output, direction) {
+        _ if args.stdout => return Ok(Output::Stdout),
+        (Some(path), _) => return Ok(to_name(path, args)),
+        (None, Direction::Compress { format, .. }) => names::packed(path, format.facts(), suffix),
+        (None, Direction::Decompress { .. }) => {
+            let plain = names::plain(path, suffix, &args.manners)?;
+            origin::name_in(path, args).map_or(plain, |name| path.with_file_name(name))
+        }
+    };
+    let verb = direction.verb(false);
+    let placed = args.manners.place(name);
+    Ok(Output::Path { path: placed.map_err(|folder| LeftAlone::AboveMirror { folder, verb })?, replace: args.force })
+}
+
+/// What `-o` says: `-` is standard output, as for zstd.
+fn to_name(path: &Path, args: &TampArgs) -> Output {
+    match path == Path::new("-") {
+        true => Output::Stdout,
+        // A FIFO or device that is named is meant.
+        false => Output::Path { path: path.to_owned(), replace: args.force || names::is_special(path) },
+    }
+}
+
+fn tell_left_alone(context: &Context, direction: &Direction, path: &Path, why: &LeftAlone) {
+    let verb = direction.verb(false);
+    let (cause, hint) = match why {
+        LeftAlone::PackedAlready { ending } => {
+            (format!("its name ends in {ending} already"), Some("-f packs it once more"))
+        }
+        LeftAlone::UnknownEnding => {
+            ("its name does not tell what to call the plain file".to_owned(), Some("-o or -c tells where to"))
+        }
+        LeftAlone::SymbolicLink => ("it is a symbolic link".to_owned(), None),
+        LeftAlone::OtherNames(others) => (format!("{others} other names mean the same file"), None),
+        LeftAlone::SpecialMode(_) => ("its mode would be lost".to_owned(), None),
+        LeftAlone::AboveMirror { folder, .. } => (format!("it has no place in {}", quote(folder)), None),
+        LeftAlone::Directory => ("it is a directory".to_owned(), Some("-r goes through folders")),
+        LeftAlone::NotAFile => ("it is not a regular file".to_owned(), Some("-c or -o reads it all the same")),
+        LeftAlone::SameOutput { other } => {
+            (format!("its output would have the same name as that of {}", quote(other)), None)
+        }
+        LeftAlone::Unreadable(error) => (error.clone(), None),
+    };
+    let hints: Vec<String> = hint.into_iter().map(str::to_owned).collect();
+    context.messages.error(NAME, &format!("{verb} {}: {cause}", quote(path)), &hints);
+}
+
+/// What could be learnt of the inputs without reading them.
+pub struct Sizes {
+    /// Of each lane; `None` for streams and for what cannot be looked at.
+    pub of_lanes: Vec<Option<u64>>,
+    pub total_bytes: Option<u64>,
+}
+
+fn look_at_inputs(lanes: &[Lane]) -> Sizes {
+    let of_lanes: Vec<Option<u64>> = lanes.iter().map(|lane| size_of(&lane.input)).collect();
+    let total_bytes = of_lanes.iter().copied().sum::<Option<u64>>();
+    Sizes { of_lanes, total_bytes }
+}
+
+/// Of standard input itself: no file system is needed for it.
+pub fn stdin_metadata() -> std::io::Result<Metadata> {
+    File::from(std::io::stdin().as_fd().try_clone_to_owned()?).metadata()
+}
+
+fn size_of(input: &Input) -> Option<u64> {
+    let metadata = match input {
+        Input::Path(path) => std::fs::metadata(path),
+        Input::Stdin => stdin_metadata(),
+    };
+    // What cannot be looked at will not be read: it adds nothing.
+    metadata.map_or(Some(0), |metadata| metadata.is_file().then_some(metadata.len()))
+}
+
+fn label(lanes: &[Lane]) -> String {
+    match lanes {
+        [Lane { input: Input::Stdin, .. }] => "standard input".to_owned(),
+        [Lane { input: Input::Path(path), .. }] => {
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            terminal::printable(&name.to_string_lossy()).into_owned()
+        }
+        lanes => format!("{} files", terminal::integer(lanes.len() as u64)),
+    }
+}
+
+fn purpose(context: &Context, direction: &Direction, args: &TampArgs, lanes: &[Lane], sizes: &Sizes) -> String {
+    let verb = direction.verb(args.test);
+    let size = sizes.total_bytes.map_or("size unknown".to_owned(), terminal::bytes);
+    match lanes {
+        [Lane { input: Input::Path(path), .. }] => {
+            let place = if args.shared.explain { storage(context, path) } else { String::new() };
+            format!("{verb} {} ({size}{place})", quote(path))
+        }
+        _ => format!("{verb} {} ({size})", label(lanes)),
+    }
+}
+
+/// Where a file lies, for the plan alone: it takes a while to find out.
+fn storage(context: &Context, path: &Path) -> String {
+    let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    machine::storage_of(&context.host, &whole).map_or(String::new(), |storage| {
+        let device = storage.device.map_or(String::new(), |device| format!(" on {device}"));
+        format!(", {}{device}", storage.filesystem)
+    })
+}
+
+/// The plan with what is to be expected, found out by compressing a little of the source in memory.
+pub fn expectation(job: &Job) -> Plan {
+    let mut plan = job.plan.clone();
+    let (Direction::Compress { format, options, keep_up: None }, [Lane { input: Input::Path(path), .. }]) =
+        (&job.direction, &job.lanes[..])
+    else {
+        return plan;
+    };
+    let Some(sample) = codec::sample::sample(path, *format, options) else {
+        return plan;
+    };
+    let hands = job.staffing.width as f64;
+    if let Some(total) = job.total_bytes {
+        let seconds = total as f64 / sample.bytes_per_second / hands;
+        let packed = (total as f64 * sample.packed_share) as u64;
+        plan.choose(
+            "expect",
+            format!("about {}, {} packed", seconds_text(seconds), terminal::bytes(packed)),
+            format!(
+                "a sample of {} went at {} a hand",
+                terminal::bytes(sample.bytes),
+                terminal::rate(sample.bytes_per_second)
+            ),
+        );
+    }
+    plan
+}

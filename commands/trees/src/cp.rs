@@ -1,0 +1,384 @@
+//! `mh cp`: copies files and trees on all cores, with cp's options, questions, words and exit codes.
+//! Does not copy (engines/transfer). Reading order: CpArgs -> manner -> jobs -> run.
+
+pub mod jobs;
+pub mod manner;
+mod parents;
+pub mod words;
+
+use crate::trees::{self, TreeReport, Words, choices};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use crew::plan::Plan;
+use mh_kit::context::Context;
+use mh_kit::descriptors::folder_descriptors;
+use mh_kit::entry::{Entry, Group, Signals};
+use mh_kit::failure::{Failure, Outcome};
+use mh_kit::outset::{self, Outset};
+use mh_kit::report::show_plan;
+use mh_kit::shared_args::SharedArgs;
+use mh_kit::width::{self, Bound};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::sync::Arc;
+use sys::entry;
+use transfer::copy::{Copying, Existing, HalfDone, Job, Manner, copy};
+use transfer::operand::{Operand, folder_of, last_part};
+use transfer::tally::Tally;
+use words::Told;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry { link: trees::LINK, ..Entry::new("cp", Group::Do, Signals::TidyUpLater, command, run) };
+
+/// Copy files and trees on all cores, as cp does
+///
+/// With -a everything is kept: owners, times to the nanosecond, modes, access lists, attributes, capabilities, several names of one file,
+/// holes, special files. Nothing is written through a link that is found in the target tree. A signal leaves no half file.
+#[derive(Args, Debug)]
+pub struct CpArgs {
+    /// What to copy, and where to
+    #[arg(value_name = "FILE")]
+    files: Vec<OsString>,
+
+    /// Copy trees and keep everything: -d -R --preserve=all
+    #[arg(short = 'a', long)]
+    archive: bool,
+
+    /// Copy folders with all that is in them
+    #[arg(short = 'r', short_alias = 'R', long)]
+    recursive: bool,
+
+    /// Links stay links, several names of one file stay so: -P --preserve=links
+    #[arg(short = 'd', hide_short_help = true)]
+    links: bool,
+
+    /// Keep mode, owner and times
+    #[arg(short = 'p')]
+    keep: bool,
+
+    /// Keep these: mode, ownership, timestamps, links, xattr, context, all
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "mode,ownership,timestamps",
+          hide_short_help = true)]
+    preserve: Vec<String>,
+
+    /// Do not keep these
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
+    no_preserve: Vec<String>,
+
+    /// Copy links as links
+    #[arg(short = 'P', long, overrides_with_all = ["dereference", "follow_operands"])]
+    no_dereference: bool,
+
+    /// Follow all links
+    #[arg(short = 'L', long, overrides_with_all = ["no_dereference", "follow_operands"])]
+    dereference: bool,
+
+    /// Follow links among the arguments
+    #[arg(short = 'H', overrides_with_all = ["no_dereference", "dereference"], hide_short_help = true)]
+    follow_operands: bool,
+
+    /// Where a file cannot be written over, remove it and try again
+    #[arg(short = 'f', long)]
+    force: bool,
+
+    /// Ask before writing over; one hand then does it all, in order
+    #[arg(short = 'i', long, overrides_with = "no_clobber")]
+    interactive: bool,
+
+    /// Write over nothing
+    #[arg(short = 'n', long, overrides_with = "interactive")]
+    no_clobber: bool,
+
+    /// Write only over what is older
+    #[arg(short = 'u', long)]
+    update: bool,
+
+    /// Say what is copied
+    #[arg(short = 'v', long)]
+    verbose: bool,
+
+    /// Say of each file, besides, which way its bytes went and why
+    #[arg(long, hide_short_help = true)]
+    debug: bool,
+
+    /// Do not enter folders on other file systems than their argument's
+    #[arg(short = 'x', long, hide_short_help = true)]
+    one_file_system: bool,
+
+    /// Copy into this folder
+    #[arg(short = 't', long, value_name = "DIR", conflicts_with = "no_target_directory", hide_short_help = true)]
+    target_directory: Vec<OsString>,
+
+    /// The target is the copy's own name, also if it is a folder
+    #[arg(short = 'T', long, hide_short_help = true)]
+    no_target_directory: bool,
+
+    /// Make hard links instead of copies
+    #[arg(short = 'l', long, hide_short_help = true)]
+    link: bool,
+
+    /// Make symbolic links instead of copies
+    #[arg(short = 's', long, hide_short_help = true)]
+    symbolic_link: bool,
+
+    /// Copy metadata and no bytes
+    #[arg(long, hide_short_help = true)]
+    attributes_only: bool,
+
+    /// Copy what FIFOs and devices give, with -r too
+    #[arg(long, hide_short_help = true)]
+    copy_contents: bool,
+
+    /// Share blocks: auto, always or never
+    #[arg(long, value_parser = choices::shown(&manner::REFLINK), value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always",
+          hide_short_help = true)]
+    reflink: Option<String>,
+
+    /// Make holes: auto (where there were some), always (for zeros) or never
+    #[arg(long, value_parser = choices::shown(&manner::SPARSE), value_name = "WHEN", hide_short_help = true)]
+    sparse: Option<String>,
+
+    /// Put the whole path of each FILE below the target folder
+    #[arg(long, hide_short_help = true)]
+    parents: bool,
+
+    /// Keep files that would be written over: none, numbered, existing or simple
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
+    backup: Option<String>,
+
+    /// The same, as the environment says how
+    #[arg(short = 'b', hide_short_help = true)]
+    simple_backup: bool,
+
+    /// Put this behind the names of backups
+    #[arg(short = 'S', long, value_name = "TEXT", hide_short_help = true)]
+    suffix: Option<OsString>,
+
+    /// Remove files that have the name instead of writing over them
+    #[arg(long, hide_short_help = true)]
+    remove_destination: bool,
+
+    /// Take slashes at the end of each FILE away
+    #[arg(long, hide_short_help = true)]
+    strip_trailing_slashes: bool,
+
+    /// Set the default security context: without SELinux there is none
+    #[arg(short = 'Z', hide_short_help = true)]
+    default_context: bool,
+
+    /// Read back what was written and compare: byte by byte, or by BLAKE3
+    #[arg(long, value_name = "blake3", num_args = 0..=1, require_equals = true, default_missing_value = "bytes",
+          value_parser = ["bytes", "blake3"])]
+    verify: Option<String>,
+
+    /// Leave alone what is the same already: by length and time, or by BLAKE3
+    #[arg(long, value_name = "blake3", num_args = 0..=1, require_equals = true, default_missing_value = "time",
+          value_parser = ["time", "blake3"], conflicts_with = "resume")]
+    skip_same: Option<String>,
+
+    /// Go on with a copy that was interrupted: what is complete is left alone (keeps times, by which that is seen)
+    #[arg(long)]
+    resume: bool,
+
+    /// Wait until everything is on the disk
+    #[arg(long, hide_short_help = true)]
+    fsync: bool,
+
+    /// Copy nothing and say what would be copied
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Hands, priority, plan and report.
+    #[command(flatten)]
+    shared: SharedArgs,
+}
+
+fn command() -> Command {
+    let command = CpArgs::augment_args(Command::new("cp"))
+        .args_override_self(true)
+        .infer_long_args(true)
+        .version(env!("CARGO_PKG_VERSION"));
+    trees::fitted(command).after_help(
+        "Examples:\n  mh cp -a project /backup          a tree with everything it has, on all cores\n  \
+         mh cp -a --resume project /backup go on where a signal ended it\n  \
+         mh cp -a --verify disk.img /mnt   and read it back",
+    )
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let mut args = CpArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    args.shared.settle(&context.settings.crew);
+    let words = Words::new(context);
+    settle_links(&mut args, matches);
+    let mut manner = manner::of(context, &args, matches)?;
+    let mut found = jobs::find(context, &words, &names(&args))?;
+    copy_to_backup(&args, &mut manner, &mut found.jobs);
+    if args.shared.explain {
+        show_plan(context, &plan(context, &args, &manner, &found.jobs), args.shared.report)?;
+        return Ok(Outcome::Done);
+    }
+    let mut refused = found.refused;
+    let mut jobs = found.jobs;
+    let above = if args.parents { parents::make(&words, &mut jobs, &manner, &mut refused) } else { Vec::new() };
+    let finished = copy_all(context, &args.shared, &words, &manner, &jobs, what(&args, &jobs))?;
+    refused += parents::finish(&words, &above, &manner);
+    refused += if args.fsync { bring_to_disk(&words, &finished.roots) } else { 0 };
+    trees::report(context, &args.shared, &finished.report);
+    words.finish()?;
+    Ok(if finished.report.counts.failed == 0 && refused == 0 { Outcome::Done } else { Outcome::Partial })
+}
+
+/// COMPAT: a file that is forced onto itself, with a backup, is copied to the backup's name instead.
+fn copy_to_backup(args: &CpArgs, manner: &mut Manner, jobs: &mut [Job]) {
+    let ([source, target], [job], true) =
+        (args.files.as_slice(), jobs, manner.force && args.target_directory.is_empty())
+    else {
+        return;
+    };
+    let is_file = std::fs::metadata(target).is_ok_and(|there| there.is_file());
+    if source != target || job.target != target.as_bytes() || !is_file {
+        return;
+    }
+    let Some(backup) = manner.backup.take() else { return };
+    let named = Operand::open(&job.target)
+        .and_then(|operand| transfer::copy::backup_name(operand.parent.as_fd(), &operand.name, &backup));
+    match named {
+        Ok((name, _)) => {
+            job.target.truncate(job.target.len() - last_part(&job.target).len());
+            job.target.extend_from_slice(name.as_bytes());
+        }
+        // The copy onto itself says what is wrong.
+        Err(_) => manner.backup = Some(backup),
+    }
+}
+
+/// What came of a copy.
+pub struct Finished {
+    /// For `--report`.
+    pub report: TreeReport,
+    /// Folders that the targets stand in.
+    pub roots: Vec<std::os::fd::OwnedFd>,
+    /// Which jobs are complete.
+    pub is_complete: Vec<bool>,
+}
+
+/// Copies `jobs` in this manner: for `mh cp` and `mh mv`.
+pub fn copy_all(
+    context: &Context,
+    shared: &SharedArgs,
+    words: &Words,
+    manner: &Manner,
+    jobs: &[Job],
+    what: String,
+) -> Result<Finished, Failure> {
+    let tally = Arc::new(Tally::default());
+    let half_done = HalfDone::default();
+    let hands = trees::hands(context, shared, what, outset(manner, jobs), || bound(context, shared, jobs))?;
+    let at_signal = half_done.clone();
+    context.last_acts.add(move || at_signal.remove_all_and_hold());
+    // Modes are made whole at once where they are kept; the budget's own files have theirs whatever the mask.
+    let umask = entry::set_umask(0);
+    if !manner.keep.mode {
+        entry::set_umask(umask);
+    }
+    let listener = Told { words };
+    let copying = Copying {
+        jobs,
+        manner,
+        umask,
+        listener: &listener,
+        tally: &tally,
+        // Each folder has two sides.
+        descriptors: (folder_descriptors() / 2).max(1),
+        half_done: &half_done,
+    };
+    let progress = trees::progress(&context.messages, "copied", &tally);
+    let copied = copy(&copying, hands.width, &hands.lease);
+    drop(progress);
+    entry::set_umask(umask);
+    let (measured, ways, hands_from) = (hands.told(copied.measured), copied.ways, hands.from());
+    let (counts, dry_run, width_why) = (tally.counts(), copying.manner.pretends, hands.why());
+    let report = TreeReport { verb: "copied", dry_run, counts, measured, ways, width_why, hands_from };
+    Ok(Finished { report, roots: copied.roots, is_complete: copied.is_complete })
+}
+
+/// Nothing that is asked or shown waits for somebody, nor does what is read or written over: a pipe in a file's place would.
+fn outset(manner: &Manner, jobs: &[Job]) -> Outset {
+    let is_still = |job: &Job| {
+        let [source, target] = [&job.source, &job.target].map(|path| std::fs::metadata(OsStr::from_bytes(path)));
+        source.is_ok_and(|found| found.is_file() || found.is_dir()) && target.map_or(true, |there| there.is_file())
+    };
+    if manner.existing == Existing::Ask || manner.contents || manner.tells_all || !jobs.iter().all(is_still) {
+        return Outset::Lasts;
+    }
+    let sides: Vec<&[u8]> = jobs.iter().flat_map(|job| [job.source.as_slice(), folder_of(&job.target)]).collect();
+    outset::outset(sides.into_iter())
+}
+
+/// What bounds the hands of a copy, on either side.
+pub fn bound(context: &Context, shared: &SharedArgs, jobs: &[Job]) -> Option<Bound> {
+    let sides = jobs.iter().flat_map(|job| [job.source.as_slice(), folder_of(&job.target)]);
+    width::bound(&context.host, shared.hands_asked(), || context.machine.hands_allowed(), sides)
+}
+
+/// COMPAT: the last one wins of those that say which links are followed, and -a and -d are among them.
+fn settle_links(args: &mut CpArgs, matches: &ArgMatches) {
+    let last_never = [("archive", args.archive), ("links", args.links)]
+        .into_iter()
+        .filter(|(_, is_given)| *is_given)
+        .filter_map(|(name, _)| matches.index_of(name))
+        .max();
+    args.dereference &= matches.index_of("dereference") > last_never;
+    args.follow_operands &= matches.index_of("follow_operands") > last_never;
+}
+
+/// What was typed, as `jobs` takes it.
+fn names(args: &CpArgs) -> jobs::Names {
+    let strip = |file: &OsString| {
+        let bytes = file.clone().into_vec();
+        if args.strip_trailing_slashes { transfer::operand::trimmed(&bytes).to_vec() } else { bytes }
+    };
+    jobs::Names {
+        files: args.files.iter().map(strip).collect(),
+        folders: args.target_directory.iter().map(|folder| folder.clone().into_vec()).collect(),
+        target: if args.no_target_directory { jobs::TargetIs::OwnName } else { jobs::TargetIs::AsFound },
+        layout: if args.parents { jobs::Layout::WholePaths } else { jobs::Layout::LastParts },
+        repeats: jobs::Repeats::Refused,
+    }
+}
+
+fn what(args: &CpArgs, jobs: &[Job]) -> String {
+    match jobs {
+        [one] => format!("cp {}", String::from_utf8_lossy(&one.source)),
+        _ => format!("cp of {} arguments", args.files.len()),
+    }
+}
+
+/// Brings the file systems of the targets to the disk. Failures.
+fn bring_to_disk(words: &Words, roots: &[std::os::fd::OwnedFd]) -> usize {
+    let failed = roots.iter().filter_map(|root| rustix::fs::syncfs(root.as_fd()).err());
+    failed.inspect(|error| words.say(&format!("cannot bring the copies to the disk: {error}"))).count()
+}
+
+fn plan(context: &Context, args: &CpArgs, manner: &Manner, jobs: &[Job]) -> Plan {
+    let mut plan = Plan::new(what(args, jobs));
+    let hands = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
+    if manner.existing == Existing::Ask {
+        plan.choose("hands", "1", "questions come one after the other");
+    } else if let Some(bound) = bound(context, &args.shared, jobs) {
+        plan.choose("hands", bound.shown(), bound.why);
+    } else {
+        plan.choose("hands", format!("up to {hands}"), "a folder a task; large files in pieces");
+    }
+    plan.choose(
+        "bytes",
+        "the cheapest way per file",
+        "shared blocks, else the kernel's copying, else read and write; --report counts them",
+    );
+    plan.choose("names", "each file under its own at once", "a signal removes what is not complete");
+    if manner.keep.times {
+        plan.choose("folders", "their times last", "what is put into them changes them");
+    }
+    mh_kit::sharing::explain(&mut plan);
+    plan
+}

@@ -1,0 +1,393 @@
+//! What `mh cp`, `mh rm` and `mh mv` have in common: hands, progress, lines in GNU's words, questions, the report.
+//! Knows no option of any of them.
+
+pub mod choices;
+
+use clap::{Arg, Command};
+use crew::budget::{Brief, Joined, Lease, Priority, Request, Waiting};
+use crew::clocks::{Clocks, StageClock};
+use crew::measures::{Access, Measures, Slots};
+use crew::scatter::Scattered;
+use crew::verdict::{Circumstances, Verdict, verdict};
+use mh_kit::context::{Context, HeldSignals, LastActs, signal_failure};
+use mh_kit::descriptors::hands_for_descriptors;
+use mh_kit::entry::LinkProfile;
+use mh_kit::failure::{Failure, with_causes};
+use mh_kit::outset::Outset;
+use mh_kit::report::{bound_sentence, counted, forecast_sentence, hint, seconds_text};
+use mh_kit::shared_args::{ReportFormat, SharedArgs};
+use mh_kit::sharing::{self, Shared};
+use mh_kit::width::{self, Bound};
+use serde::Serialize;
+use std::ffi::OsStr;
+use std::io::{self, BufRead, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use sys::signals::{BROKEN_PIPE, die_by};
+use sys::staged_file::Unfinished;
+use terminal::{
+    Align, Delivery, Destination, Messages, Output, Progress, StandardStream, Table, Verbosity, printable, quote,
+};
+use transfer::tally::{Counts, Tally};
+
+/// COMPAT: the old tools end with 1 when a command line is wrong, and have no short options for help and the version (`rm -rh`).
+pub const LINK: LinkProfile = LinkProfile { usage_code: |_error| 1, has_short_help: false, ..LinkProfile::NEW };
+
+/// What of the shared options is not as it is elsewhere: short names that the old tools have a meaning of their own for (`cp -p`, `cp -T`) go, and a limit
+/// of memory is refused.
+pub fn fitted(command: Command) -> Command {
+    let refuse =
+        |_: &str| Err::<u64, _>("what is held does not grow with what there is to do: there is nothing to limit");
+    command
+        .mut_arg("hands", |hands: Arg| hands.short_alias(None))
+        .mut_arg("memory", |memory: Arg| memory.hide(true).value_parser(refuse))
+        .mut_args(|arg| match arg.get_help_heading() {
+            Some("Cores and memory") => arg.help_heading("Cores"),
+            _ => arg,
+        })
+}
+
+/// Speaks as the old tool does, under the name that the program was called by.
+pub struct Words {
+    /// `mh rm`, or `rm` under that name.
+    pub program: String,
+    messages: Messages,
+    /// One line of output, or one question with its answer, at a time.
+    turn: Mutex<Said>,
+    unfinished: Unfinished,
+    last_acts: LastActs,
+}
+
+/// What is said on standard output.
+struct Said {
+    output: Output<StandardStream>,
+    /// Whether somebody looks: then lines do not wait for others.
+    is_watched: bool,
+    failure: Option<io::Error>,
+}
+
+impl Said {
+    /// Whether somebody still reads, as far as is known.
+    fn line(&mut self, text: &str) -> Delivery {
+        let flushed = |said: &mut Self, delivery| if said.is_watched { said.output.flush() } else { Ok(delivery) };
+        let written = self.output.line(text).and_then(|delivery| flushed(self, delivery));
+        written.unwrap_or_else(|error| {
+            self.failure.get_or_insert(error);
+            Delivery::Taken
+        })
+    }
+}
+
+impl Words {
+    /// For a command.
+    pub fn new(context: &Context) -> Self {
+        let is_watched = Destination::of(&io::stdout()) == Destination::Terminal;
+        let said = Said { output: Output::standard(), is_watched, failure: None };
+        Self {
+            program: context.program.clone(),
+            messages: context.messages.clone(),
+            turn: Mutex::new(said),
+            unfinished: context.unfinished.clone(),
+            last_acts: context.last_acts.clone(),
+        }
+    }
+
+    /// A line on standard error.
+    pub fn say(&self, text: &str) {
+        self.messages.in_words_of_others(Verbosity::Silent, &format!("{}: {text}", self.program));
+    }
+
+    /// Asks on standard error and reads the answer from standard input. No answer is no; that nothing could be asked is told by [`Words::finish`].
+    pub fn asks(&self, text: &str) -> bool {
+        let mut turn = self.turn();
+        self.messages.make_room();
+        let question = format!("{}: {}? ", self.program, printable(text));
+        let asked = StandardStream::Error.write_all(question.as_bytes());
+        let mut answer = String::new();
+        let answered = match asked {
+            Ok(()) => io::stdin().lock().read_line(&mut answer).is_ok(),
+            Err(error) => {
+                turn.failure.get_or_insert(error);
+                false
+            }
+        };
+        self.messages.take_room_back();
+        answered && answer.starts_with(['y', 'Y'])
+    }
+
+    /// A line on standard output. Where nobody reads any more the process ends, as a signal would end it; what else comes of it is told by
+    /// [`Words::finish`].
+    pub fn shows(&self, text: &str) {
+        let delivery = self.turn().line(&printable(text));
+        if delivery == Delivery::ReaderGone {
+            let _no_new_ones = self.unfinished.remove_all_and_hold();
+            self.last_acts.perform();
+            die_by(BROKEN_PIPE);
+        }
+    }
+
+    /// The end of everything said on standard output.
+    pub fn finish(&self) -> Result<(), Failure> {
+        let mut said = self.turn();
+        match said.failure.take().map_or_else(|| said.output.flush(), Err) {
+            Ok(Delivery::Taken) => Ok(()),
+            Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
+            // COMPAT: GNU's words.
+            Err(error) => {
+                let text = format!("{}: write error: {}", self.program, with_causes(&error));
+                Err(Failure::InWordsOfOthers { text, code: 1 })
+            }
+        }
+    }
+
+    fn turn(&self) -> MutexGuard<'_, Said> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A path as messages show it.
+pub fn shown(path: &[u8]) -> String {
+    quote(OsStr::from_bytes(path))
+}
+
+/// What the old tools say about a wrong command line, with their exit code.
+pub fn usage(context: &Context, message: &str) -> Failure {
+    let program = &context.program;
+    Failure::InWordsOfOthers {
+        text: format!("{program}: {message}\nTry '{program} --help' for more information."),
+        code: 1,
+    }
+}
+
+/// Hands of a run.
+pub struct Hands<'a> {
+    /// The most.
+    pub width: usize,
+    /// Where they come from.
+    pub lease: Brief<Box<dyn Fn() -> Joined + Send + Sync + 'a>>,
+    joined: Arc<OnceLock<Began>>,
+    _signals: Arc<HeldSignals>,
+}
+
+/// How a run takes part in a budget.
+struct Began {
+    budget: Shared,
+    width: usize,
+    why: String,
+}
+
+impl Hands<'_> {
+    /// Whose they were, where that is worth a line.
+    pub fn from(&self) -> Option<&'static str> {
+        self.joined.get()?.budget.hands_from(&self.lease)
+    }
+
+    /// What was measured, with the width that it turned out to have: one, where it was over before it took part in a budget.
+    pub fn told(&self, measured: Scattered) -> Scattered {
+        Scattered { width: self.joined.get().map_or(1, |began| began.width), ..measured }
+    }
+
+    /// How wide it was at most, and why.
+    pub fn why(&self) -> String {
+        let brief = || width::sentence("1 hand", "over before a second one could help");
+        self.joined.get().map_or_else(brief, |began| began.why.clone())
+    }
+}
+
+/// Sets up signals and hands for a run. `bound` is asked once it has lasted: whether another number of workers than hands are allowed makes it fastest.
+pub fn hands<'a>(
+    context: &'a Context,
+    shared: &'a SharedArgs,
+    what: String,
+    outset: Outset,
+    bound: impl Fn() -> Option<Bound> + Send + Sync + 'a,
+) -> Result<Hands<'a>, Failure> {
+    let signals = Arc::new(context.hold_signals().map_err(signal_failure)?);
+    let allowed = shared.hands_asked().or_else(|| machine::allowed_cpus(&context.host).ok()).unwrap_or(1);
+    if outset == Outset::Lasts {
+        signals.attend().map_err(signal_failure)?;
+    }
+    // A brief run has nothing on other machines: it will not become wider.
+    let looked = (outset == Outset::Lasts).then(&bound);
+    let width = looked.as_ref().and_then(Option::as_ref).map_or(allowed, |bound| bound.workers);
+    let width = width.min(hands_for_descriptors());
+    let joined = Arc::new(OnceLock::new());
+    let (later_signals, later_joined) = (Arc::clone(&signals), Arc::clone(&joined));
+    let join = move || {
+        // Where no thread can be had, a signal ends the process at once, as it would have ended a brief run.
+        let _no_thread = later_signals.attend();
+        let allowed = shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
+        let bound = looked.clone().unwrap_or_else(&bound);
+        let workers_a_hand = bound.as_ref().map_or(1, |bound| bound.workers_a_hand);
+        let workers = width.min(bound.as_ref().map_or(allowed, |bound| bound.workers)).max(1);
+        let useful_width = workers.div_ceil(workers_a_hand);
+        let (priority, weight) = (shared.priority().class(), shared.weight());
+        let began = later_joined.get_or_init(|| {
+            let budget = sharing::budget(context, useful_width, priority);
+            Began { budget, width: workers, why: why_width(context, shared, workers, bound.as_ref()) }
+        });
+        let lease = began.budget.budget.lease(Request { priority, weight, useful_width, what: what.clone() });
+        let lease: Box<dyn Lease> =
+            if workers_a_hand > 1 { Box::new(Waiting::on(lease, workers_a_hand)) } else { lease };
+        Joined { lease, may_grow: workers > 1 }
+    };
+    let lease = Brief::new(Box::new(join) as Box<dyn Fn() -> Joined + Send + Sync + 'a>);
+    // Lower classes may have to wait for their first hand.
+    if outset == Outset::Lasts || shared.priority().class() < Priority::Normal {
+        signals.attend().map_err(signal_failure)?;
+        lease.join_now();
+    }
+    Ok(Hands { width, lease, joined, _signals: signals })
+}
+
+/// How many workers a run has at most, and why.
+fn why_width(context: &Context, shared: &SharedArgs, workers: usize, bound: Option<&Bound>) -> String {
+    let why = match (shared.hands_asked(), bound) {
+        (Some(_), _) => "asked for".to_owned(),
+        (None, Some(bound)) => return width::sentence(&bound.with_workers(workers).shown(), &bound.why),
+        (None, None) => format!("{} allowed CPUs", context.machine.hands_allowed()),
+    };
+    width::sentence(&counted(workers as u64, "hand"), &why)
+}
+
+/// A line that counts entries while the run goes.
+pub fn progress(messages: &Messages, verb: &'static str, tally: &Arc<Tally>) -> Progress {
+    let tally = Arc::clone(tally);
+    if messages.shows_progress() {
+        // From here on threads share it.
+        sys::own_table::make_room();
+    }
+    Progress::start_lines(messages, move |elapsed| {
+        let Counts { entries, bytes, .. } = tally.counts();
+        let rate = entries as f64 / elapsed.as_secs_f64().max(1e-3);
+        let amount = if bytes > 0 { format!("  {}", terminal::bytes(bytes)) } else { String::new() };
+        vec![format!("{verb} {}{amount}  {}/s", counted_entries(entries), terminal::integer(rate as u64))]
+    })
+}
+
+/// `1 entry`, `84,312 entries`.
+pub fn counted_entries(entries: u64) -> String {
+    if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", terminal::integer(entries)) }
+}
+
+/// A finished run as the report tells it.
+#[derive(Serialize)]
+pub struct TreeReport {
+    /// `removed`, `copied`.
+    pub verb: &'static str,
+    /// Whether nothing was done.
+    pub dry_run: bool,
+    /// What was worked on.
+    pub counts: Counts,
+    /// What was measured.
+    pub measured: Scattered,
+    /// What was done by which way, and why: lines of `--report`.
+    pub ways: Vec<(String, u64)>,
+    /// How wide it was at most, and why.
+    pub width_why: String,
+    /// Whose hands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hands_from: Option<&'static str>,
+}
+
+/// `--report`.
+pub fn report(context: &Context, shared: &SharedArgs, finished: &TreeReport) {
+    let Some(format) = shared.report else { return };
+    let measures = as_measures(finished);
+    let circumstances = Circumstances {
+        hands_allowed: context.machine.hands_allowed(),
+        hands_asked: shared.hands_asked(),
+        priority_is_lowered: shared.priority().class() < Priority::Normal,
+        library_threads: false,
+        others_cpu_ns: 0,
+    };
+    let verdict = verdict(&measures, &circumstances);
+    let text = match format {
+        ReportFormat::Text => text(finished, &measures, &verdict),
+        ReportFormat::Json => json(finished, &verdict),
+    };
+    context.messages.report(&text);
+}
+
+/// A tree's run as the verdict knows runs: all of it is work of the workers, there is no source and no sink.
+fn as_measures(finished: &TreeReport) -> Measures {
+    let measured = &finished.measured;
+    Measures {
+        wall_ns: measured.wall_ns,
+        reading: Access::AtOffsets,
+        writing: Access::AtOffsets,
+        stage_names: ["list", "the tree", "write"],
+        width: measured.width,
+        workers: measured.workers,
+        slots: Slots { given: measured.width, wanted: measured.width, hands_wanted: measured.width },
+        chunks: measured.tasks,
+        lanes: 1,
+        bytes_in: finished.counts.bytes,
+        bytes_out: finished.counts.bytes,
+        clocks: Clocks { work: measured.clock, ..Clocks::default() },
+        process_cpu_ns: measured.process_cpu_ns,
+    }
+}
+
+fn json(finished: &TreeReport, verdict: &Verdict) -> String {
+    #[derive(Serialize)]
+    struct Json<'a> {
+        #[serde(flatten)]
+        finished: &'a TreeReport,
+        #[serde(flatten)]
+        verdict: &'a Verdict,
+    }
+    serde_json::to_string(&Json { finished, verdict }).expect("plain data") + "\n"
+}
+
+fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String {
+    let (counts, measured) = (&finished.counts, &finished.measured);
+    let seconds = measured.wall_ns as f64 / 1e9;
+    let entries = counted_entries(counts.entries - counts.left);
+    let left =
+        if counts.left > 0 { format!(", {} left as they were", terminal::integer(counts.left)) } else { String::new() };
+    let failed =
+        if counts.failed > 0 { format!(", {} failed", terminal::integer(counts.failed)) } else { String::new() };
+    let would_have = if finished.dry_run { "would have " } else { "" };
+    let bytes = if counts.bytes > 0 { format!(", {}", terminal::bytes(counts.bytes)) } else { String::new() };
+    let mut text = format!(
+        "{would_have}{} {entries} ({}){bytes}{left}{failed} in {}, {} entries/s\n",
+        finished.verb,
+        counted(counts.folders, "folder"),
+        seconds_text(seconds),
+        terminal::integer((counts.entries as f64 / seconds.max(1e-9)) as u64)
+    );
+    for (way, count) in &finished.ways {
+        text.push_str(&format!("  {:>9}  {way}\n", terminal::integer(*count)));
+    }
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
+    table.row(["", "busy", "blocked", "starved", "unstaffed"]);
+    let StageClock { busy_ns, starved_ns, blocked_ns, unstaffed_ns, .. } = measured.clock;
+    let base = (measured.clock.total_ns() as f64).max(1.0);
+    let share = |nanoseconds: u64| terminal::percentage_whole(nanoseconds as f64 / base);
+    let hands = counted(measured.workers as u64, "hand");
+    table.row([hands, share(busy_ns), share(blocked_ns), share(starved_ns), share(unstaffed_ns)]);
+    text.push_str(&format!("\nwhere the time went\n{table}"));
+    let tasks = terminal::integer(measured.tasks);
+    text.push_str(&format!(
+        "{tasks} tasks, {} of them taken over by another hand\n",
+        terminal::integer(measured.stolen)
+    ));
+    text.push_str(&format!("{}.\n", finished.width_why));
+    text.push_str(&format!("{}\n", bound_sentence(verdict, measures)));
+    if let Some(whose) = finished.hands_from {
+        text.push_str(&format!("its hands were {whose}.\n"));
+    }
+    if let Some(forecast) = &verdict.forecast {
+        text.push_str(&format!("{}\n", forecast_sentence(forecast)));
+    }
+    if let Some(step) = &verdict.next_step {
+        text.push_str(&format!("hint: {}\n", hint(step)));
+    }
+    text
+}
+
+/// An error without the number that Rust appends.
+pub fn cause(error: &io::Error) -> String {
+    with_causes(error)
+}
