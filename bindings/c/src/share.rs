@@ -5,10 +5,10 @@ use crew::budget::{
     Budget, CrewFolder, Hand, InProcess, Lease, MachineWide, Passport, Priority, Request, Surroundings, Weight,
 };
 use machine::Host;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::error::Error;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// What a C program did wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,11 +193,11 @@ impl Share {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Vec<Place>> {
-        self.places.read().unwrap_or_else(PoisonError::into_inner)
+        self.places.read()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Vec<Place>> {
-        self.places.write().unwrap_or_else(PoisonError::into_inner)
+        self.places.write()
     }
 }
 

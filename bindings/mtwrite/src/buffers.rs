@@ -1,6 +1,7 @@
 //! The memory that waits to be written: buffers of two sizes, all of them together within one budget, used again while they are warm.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::locks::held;
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// What a small file is copied into. Larger wastes more of the budget on smaller files, smaller takes two buffers for most files.
@@ -44,7 +45,7 @@ impl Buffers {
 
     /// The stock, for a change of the budget, and for a fork.
     pub fn lock(&self) -> MutexGuard<'_, Stock> {
-        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
+        held(self.stock.lock())
     }
 
     /// An empty buffer for `bytes` of a file that has `queued_bytes` waiting already; none where the budget is used up.
@@ -71,7 +72,7 @@ impl Buffers {
         let mut stock = self.lock();
         stock.waiters += 1;
         let waited = self.returned.wait_timeout_while(stock, WAIT, |stock| stock.is_used_up());
-        waited.unwrap_or_else(PoisonError::into_inner).0.waiters -= 1;
+        held(waited).0.waiters -= 1;
     }
 }
 

@@ -2,13 +2,14 @@
 
 use crate::file::{self, BUFFERS, Fault, Free, State};
 use crate::identities::{self, Known};
+use crate::locks::held;
 use crate::statistics::{self, FILES, UNTOLD};
 use crate::{boundary, buffers, workers};
 use std::cell::RefCell;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// LIMIT: failures that are said one by one; the others are counted.
 const FAULTS_SAID: usize = 20;
@@ -83,7 +84,7 @@ pub fn say_faults() {
 }
 
 fn lock_faults() -> MutexGuard<'static, Vec<Fault>> {
-    FAULTS.lock().unwrap_or_else(PoisonError::into_inner)
+    held(FAULTS.lock())
 }
 
 fn said(fault: &Fault) -> String {

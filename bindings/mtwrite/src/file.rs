@@ -4,6 +4,7 @@
 use crate::boundary::{self, Descriptor};
 use crate::buffers::{Buffers, LARGE_BYTES};
 use crate::identities::{self, Identity};
+use crate::locks::held;
 use crate::numbers::{self, Meaning};
 use crate::statistics::{BYTES, CALLS, DRAINED};
 use crate::{end, workers};
@@ -12,7 +13,7 @@ use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// LIMIT: files at once, open and closed. Each holds a descriptor; more would not be written any sooner.
 const FILES: usize = 256;
@@ -157,7 +158,7 @@ pub fn all() -> impl Iterator<Item = (usize, &'static File)> {
 
 /// The free places, for a fork.
 pub fn lock_free() -> MutexGuard<'static, Free> {
-    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+    held(FREE.lock())
 }
 
 /// Whether calls wait to be performed.
@@ -226,7 +227,7 @@ impl File {
 
     /// Its state, for a fork.
     pub fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        held(self.state.lock())
     }
 
     /// What it is; none where no file is in this place, or another than that of `number`.
@@ -304,7 +305,7 @@ impl File {
         while state.is_at_work(identity) {
             if state.turn == Turn::Taken {
                 state.waiters += 1;
-                state = self.rested.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = held(self.rested.wait(state));
                 state.waiters -= 1;
             } else {
                 drop(state);

@@ -1,8 +1,9 @@
 //! Which files are queued, by device and inode: for whoever comes by a path or by another descriptor.
 
+use crate::locks::held;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// What a file is, whatever its names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +33,7 @@ static FINISHED: AtomicU64 = AtomicU64::new(0);
 
 /// The list, for a fork.
 pub fn lock() -> MutexGuard<'static, Known> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+    held(KNOWN.lock())
 }
 
 /// Whether any file is queued.

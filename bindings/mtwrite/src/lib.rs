@@ -8,6 +8,7 @@ mod buffers;
 mod end;
 mod file;
 mod identities;
+mod locks;
 mod numbers;
 mod shim;
 mod statistics;

@@ -3,6 +3,7 @@
 use crate::boundary::Descriptor;
 use crate::file::Call;
 use crate::identities;
+use crate::locks::held;
 use crate::numbers::{Meaning, meaning};
 use crate::shim::{self, Answer};
 use rustix::fs::OFlags;
@@ -10,7 +11,7 @@ use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{RwLock, RwLockReadGuard};
 use tempfile::TempDir;
 
 /// All tests of this process share the places of queued files: who takes all of them has to be alone.
@@ -23,7 +24,7 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        Self::with(Some(PLACES.read().unwrap_or_else(PoisonError::into_inner)))
+        Self::with(Some(held(PLACES.read())))
     }
 
     fn with(shared: Option<RwLockReadGuard<'static, ()>>) -> Self {
@@ -163,7 +164,7 @@ fn what_fails_is_told_at_the_next_call() {
 
 #[test]
 fn more_files_than_there_are_places() {
-    let _alone = PLACES.write().unwrap_or_else(PoisonError::into_inner);
+    let _alone = held(PLACES.write());
     let place = Place::with(None);
     let files: Vec<File> = (0..600).map(|index| place.make(&index.to_string())).collect();
     for file in &files {

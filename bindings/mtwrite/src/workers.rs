@@ -3,10 +3,11 @@
 
 use crate::boundary;
 use crate::file::{self, BUFFERS, Extent};
+use crate::locks::held;
 use crate::statistics::{FULL, WORKERS};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ static IS_QUIET: AtomicBool = AtomicBool::new(true);
 
 /// The list, for a fork.
 pub fn lock() -> MutexGuard<'static, List> {
-    LIST.lock().unwrap_or_else(PoisonError::into_inner)
+    held(LIST.lock())
 }
 
 impl List {
@@ -160,11 +161,11 @@ fn work() {
         }
         list.idle += 1;
         let waited = if naps < NAPS {
-            BELL.wait_timeout(list, NAP).unwrap_or_else(PoisonError::into_inner)
+            held(BELL.wait_timeout(list, NAP))
         } else {
             list = sleep(list);
             naps = 0;
-            BELL.wait_timeout(list, NAP).unwrap_or_else(PoisonError::into_inner)
+            held(BELL.wait_timeout(list, NAP))
         };
         list = waited.0;
         list.idle -= 1;
@@ -186,7 +187,7 @@ fn sleep(mut list: MutexGuard<'static, List>) -> MutexGuard<'static, List> {
         }
     }
     while list.ready.is_empty() && !list.is_over && IS_QUIET.load(Ordering::SeqCst) {
-        list = BELL.wait(list).unwrap_or_else(PoisonError::into_inner);
+        list = held(BELL.wait(list));
     }
     list
 }

@@ -15,10 +15,11 @@ use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, Fill, OpenLane, Pause, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
+use parking_lot::Mutex;
 use std::fs::File;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use sys::at_offset::read_full_at;
 use sys::staged_file::Unfinished;
@@ -67,7 +68,7 @@ impl KeepUp {
 
     fn with<T>(&self, tell: impl FnOnce(&mut Controller, u64) -> T) -> T {
         let now_ns = nanoseconds(self.begin.elapsed());
-        tell(&mut self.controller.lock().unwrap_or_else(PoisonError::into_inner), now_ns)
+        tell(&mut self.controller.lock(), now_ns)
     }
 }
 
@@ -304,7 +305,7 @@ impl Stages for Compression<'_> {
     }
 
     fn place(&self, sink: &CompressSink, chunk: &mut CompressChunk) -> Result<(), CodecError> {
-        let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fold = sink.fold.lock();
         if let Some(origin) = fold.origin.take() {
             self.format.tell_origin(&origin, &mut chunk.packed);
         }
@@ -343,7 +344,7 @@ impl Stages for Compression<'_> {
     fn close(&self, lane: usize, ends: Option<(CompressSource, CompressSink)>, outcome: Result<(), CodecError>) {
         let mut closed = LaneOutcome::new(outcome);
         if let Some((source, sink)) = ends {
-            let fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let fold = sink.fold.into_inner();
             closed.totals = fold.totals;
             // ORDER: all chunks have their places, behind the pipeline's lock.
             let ends_early = sink.ends_early.load(Ordering::Relaxed);
@@ -541,7 +542,7 @@ mod tests {
                 chunk.packed.append(b"unit");
                 stages.place(&sink, &mut chunk).expect("a place");
             }
-            let fold = sink.fold.into_inner().expect("no panic");
+            let fold = sink.fold.into_inner();
             (fold.offset, fold.totals.bytes_in, sink.ends_early.load(Ordering::Relaxed))
         };
         assert_eq!(placed(&[(9, 0), (9, 0)]), (8, 18, false));

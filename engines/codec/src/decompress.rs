@@ -20,9 +20,10 @@ use crew::measures::Measures;
 use crew::pipeline::{By, Cut, OpenLane, Pause, Staffing, Stages, Turn, run};
 use crew::tally::Tally;
 use group::Group;
+use parking_lot::Mutex;
 use std::fs::File;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use sys::at_offset::read_full_at;
 use sys::staged_file::Unfinished;
 
@@ -341,7 +342,7 @@ impl Stages for Decompression<'_> {
     }
 
     fn place(&self, sink: &DecompressSink, chunk: &mut DecompressChunk) -> Result<(), CodecError> {
-        let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fold = sink.fold.lock();
         if let Some(unit) = fold.broken_in {
             // Never shown: the chunk before, which is about to be written, fails with the true cause.
             return Err(unit.damaged(Defect::Truncated));
@@ -378,7 +379,7 @@ impl Stages for Decompression<'_> {
     fn close(&self, lane: usize, ends: Option<(DecompressSource, DecompressSink)>, outcome: Result<(), CodecError>) {
         let mut closed = LaneOutcome::new(outcome);
         if let Some((source, sink)) = ends {
-            let mut fold = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut fold = sink.fold.into_inner();
             let mut position = source.reader.position();
             if let (Err(CodecError::Damaged { .. }), Some(start), Some(file)) =
                 (&closed.outcome, fold.series.take(), source.reader.regular_file())

@@ -3,11 +3,12 @@
 //! are (`-j` says so: they wait for disks and networks) have none.
 
 use crew::budget::{Hand, Lease};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 /// LIMIT: hands asked for and not yet had; more than any width.
@@ -200,7 +201,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Hand>> {
-        self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+        self.arrived.lock()
     }
 }
 

@@ -7,8 +7,9 @@ use crate::messages::Messages;
 use crate::quote::printable;
 use crate::screen::Screen;
 use crate::units;
+use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -120,15 +121,15 @@ struct Stop {
 
 impl Stop {
     fn ring(&self) {
-        *self.is_rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.is_rung.lock() = true;
         self.bell.notify_all();
     }
 
     /// Waits for the bell for that long and says whether it rang.
     fn rings_within(&self, time: Duration) -> bool {
-        let is_rung = self.is_rung.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.bell.wait_timeout_while(is_rung, time, |is_rung| !*is_rung);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        let mut is_rung = self.is_rung.lock();
+        self.bell.wait_while_for(&mut is_rung, |is_rung| !*is_rung, time);
+        *is_rung
     }
 }
 

@@ -2,8 +2,8 @@
 //! Decides nothing about what is written. A standard error that cannot be written to is nobody's failure: there is no
 //! better place to say so.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Standard error, or what a test puts in its place.
 pub(crate) struct Screen {
@@ -136,7 +136,7 @@ impl Screen {
     }
 
     fn lock(&self) -> MutexGuard<'_, Surface> {
-        self.surface.lock().unwrap_or_else(PoisonError::into_inner)
+        self.surface.lock()
     }
 }
 
@@ -183,8 +183,9 @@ pub(crate) mod fake {
     //! A screen that keeps what is written to it.
 
     use super::{Screen, View};
+    use parking_lot::Mutex;
     use std::io::{self, Write};
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
     /// What was written.
     #[derive(Clone, Default)]
@@ -192,13 +193,13 @@ pub(crate) mod fake {
 
     impl Written {
         pub(crate) fn text(&self) -> String {
-            String::from_utf8(self.0.lock().expect("no panic").clone()).expect("text")
+            String::from_utf8(self.0.lock().clone()).expect("text")
         }
     }
 
     impl Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("no panic").write(bytes)
+            self.0.lock().write(bytes)
         }
 
         fn flush(&mut self) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! Other programs in tests: finding rivals, running them with input, output and a time limit, saying what was left out.
 //! Pipes are read and fed by threads of their own, so that no amount of output or input can lock a test up.
 
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::ffi::{OsStr, OsString};
@@ -10,8 +11,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What a program left behind.
@@ -208,7 +209,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>, closed: SyncSender<()>) -> 
         loop {
             match pipe.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(read) => bytes.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&buffer[..read]),
+                Ok(read) => bytes.lock().extend_from_slice(&buffer[..read]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => panic!("could not read a program's output: {error}"),
             }
@@ -219,7 +220,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>, closed: SyncSender<()>) -> 
 }
 
 fn taken(collected: &Collected) -> Vec<u8> {
-    std::mem::take(&mut collected.lock().unwrap_or_else(PoisonError::into_inner))
+    std::mem::take(&mut collected.lock())
 }
 
 /// Tells that the calling test was left out and why: on standard error, and in the file that the environment variable

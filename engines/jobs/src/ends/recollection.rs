@@ -4,8 +4,8 @@
 use crate::schedule;
 use crate::spec::More;
 use machine::Resource;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// LIMIT: jobs whose times are kept, 32 KiB. Of longer lists the sum says as much: no single job matters.
@@ -148,8 +148,8 @@ impl Watched {
         self.lock().clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.inner.lock()
     }
 
     /// What is known before the run: times of its kind from a journal.

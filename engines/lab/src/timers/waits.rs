@@ -103,7 +103,7 @@ pub fn measure(method: &Method, setting: Setting, effort: Effort) -> Waited {
             waited.own_slack_ns = own_slack_ns(method, told).filter(|own_ns| *own_ns > slack_ns);
             waited.late = late;
         }
-        Err(error) => waited.missing = Some(plain(&error)),
+        Err(error) => waited.missing = Some(message(&error)),
     }
     waited
 }
@@ -117,10 +117,11 @@ fn own_slack_ns(method: &Method, told: Duration) -> Option<u64> {
     u64::try_from(share_of_time(told, nice).as_nanos()).ok()
 }
 
-/// The kernel's words without the number.
-fn plain(error: &io::Error) -> String {
+/// The kernel's message without the error number that Rust appends.
+fn message(error: &io::Error) -> String {
     let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    let appended = error.raw_os_error().map(|number| format!(" (os error {number})")).unwrap_or_default();
+    text.strip_suffix(&appended).unwrap_or(&text).to_owned()
 }
 
 fn run(method: &Method, setting: Setting, told: Duration, effort: Effort) -> io::Result<(u64, Option<Spread>)> {
@@ -209,7 +210,8 @@ mod tests {
         let setting = Setting { wanted: Duration::from_micros(50), slack_ns: None, cpu: Some(8_000), busy: Busy::All };
         let effort = Effort { rounds: 1, time_max: Duration::from_secs(1) };
         let waited = measure(&sys::timed_wait::METHODS[0], setting, effort);
-        assert!(waited.late.is_none() && waited.missing.is_some());
+        assert!(waited.late.is_none());
+        assert_eq!(waited.missing.as_deref(), Some("Invalid argument"));
     }
 
     #[test]

@@ -418,7 +418,7 @@ fn work_ns() -> f64 {
 mod tests {
     use super::super::snapshot::{CallTimes, OwnerTimes, Who};
     use super::*;
-    use std::sync::{Mutex, MutexGuard, PoisonError};
+    use parking_lot::{Mutex, MutexGuard};
     use std::time::Duration;
 
     const SELECTIONS: [fn() -> Selection; 4] = [
@@ -433,7 +433,7 @@ mod tests {
     /// These tests watch the process that all of them run in: one after the other.
     fn alone() -> MutexGuard<'static, ()> {
         static ALONE: Mutex<()> = Mutex::new(());
-        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+        ALONE.lock()
     }
 
     /// None where this process may not; `sys` tests that it says why.

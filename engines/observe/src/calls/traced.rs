@@ -3,11 +3,12 @@
 
 use super::layout::{CALL_OF_32_BIT, CALL_OTHER, CALLS_KNOWN};
 use super::snapshot::{CallTimes, OwnerTimes, Slowest, Snapshot, Who, duration_end_ns};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use sys::reap::How;
 use sys::signals::{ENDING, SignalSet};
@@ -51,7 +52,7 @@ pub fn cost_of_a_call() -> io::Result<Duration> {
             std::thread::sleep(Duration::from_micros(200));
         }
         slowed = slowed.min(began.elapsed());
-        calls = lock(&traced.run).owner.calls.iter().map(|call| call.ended).sum::<u64>().max(1);
+        calls = traced.run.lock().owner.calls.iter().map(|call| call.ended).sum::<u64>().max(1);
     }
     Ok(slowed.saturating_sub(free) / u32::try_from(calls).unwrap_or(u32::MAX))
 }
@@ -81,32 +82,27 @@ impl Traced {
 
     /// The command's process.
     pub fn leader(&self) -> u32 {
-        lock(&self.run).leader
+        self.run.lock().leader
     }
 
     /// How the command ended, once it has.
     pub fn ended(&self) -> Option<How> {
-        lock(&self.run).ended
+        self.run.lock().ended
     }
 
     /// Everything up to now.
     pub fn read(&self) -> Snapshot {
-        lock(&self.run).read()
+        self.run.lock().read()
     }
-}
-
-/// A thread that panicked while it held the lock has counted a call half: that is no reason to lose the others.
-fn lock(run: &Mutex<Run>) -> MutexGuard<'_, Run> {
-    run.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Until nobody is left. An error other than that ends the run too: its command has ended for us.
 fn follow(mut tracer: Tracer, run: &Mutex<Run>) {
     loop {
         match tracer.wait() {
-            Ok(seen) => lock(run).take(seen, Instant::now()),
+            Ok(seen) => run.lock().take(seen, Instant::now()),
             Err(_nobody_is_left) => {
-                let mut run = lock(run);
+                let mut run = run.lock();
                 run.ended = run.ended.or(Some(How::Exit(1)));
                 return;
             }

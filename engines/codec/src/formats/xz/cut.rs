@@ -13,8 +13,9 @@ use super::index::{Record, Records, blocks_of_file, compressed_bytes, record};
 use crate::error::Defect;
 use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, Remark, UnitPlace, check_stream_bytes};
 use crate::packed_reader::PackedReader;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A block from this size on is worth writing while it is decoded. Smaller ones are done before another core wakes up.
 const LONG_BLOCK_BYTES: u64 = 1 << 20;
@@ -56,7 +57,7 @@ impl BlockCutter {
         let header = head.first_chunk().ok_or(Defect::Truncated)?;
         self.stream = Some(parse_stream_header(header)?);
         self.last_check = self.stream;
-        *self.records.lock().unwrap_or_else(PoisonError::into_inner) = Records::default();
+        *self.records.lock() = Records::default();
         Ok(Next::Padding { bytes: STREAM_HEADER_BYTES as u64 })
     }
 
@@ -74,7 +75,7 @@ impl BlockCutter {
         if let Some(record) = self.sizes(input, &header, check)
             && let Some(packed_bytes) = self.bearable(input, record, header.dictionary_bytes(), is_first)?
         {
-            self.records.lock().unwrap_or_else(PoisonError::into_inner).add(record);
+            self.records.lock().add(record);
             return Ok(Next::Unit(UnitPlace {
                 parameters: BlockUnit {
                     check,
@@ -137,7 +138,7 @@ impl BlockCutter {
     }
 
     fn index(&mut self, input: &mut PackedReader, check: CheckKind) -> Result<Next, CutError> {
-        let expected = self.records.lock().unwrap_or_else(PoisonError::into_inner).index();
+        let expected = self.records.lock().index();
         let mut index = vec![0; expected.len()];
         let read = input.peek_at(0, &mut index)?;
         if index[..read] != expected[..read] {

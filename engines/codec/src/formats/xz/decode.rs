@@ -12,7 +12,8 @@ use crate::format::{CutError, Decoder, Filled, StreamDecoder};
 use crate::packed_reader::PackedReader;
 use crew::pipeline::{Pause, Turn};
 use liblzma::stream::{Action, Status, Stream};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// Packed bytes given to the library at a time.
 const INPUT_BYTES: usize = 64 << 10;
@@ -215,7 +216,7 @@ impl BlockStream {
         check.compare(stored)?;
         input.consume(field_bytes);
         let record = record(header.bytes, consumed, self.kind, produced);
-        self.records.lock().unwrap_or_else(PoisonError::into_inner).add(record);
+        self.records.lock().add(record);
         Ok(Filled::Last(None))
     }
 }
