@@ -4,7 +4,7 @@ use crate::place::{Place, Running, binary, wait_until};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use testkit::program::Program;
+use testkit::program::TestProgram;
 
 /// A file of the binding for C.
 fn source(name: &str) -> PathBuf {
@@ -30,7 +30,7 @@ fn build_of(place: &Place, text: &Path) -> PathBuf {
 /// Process number, number of hands and doing of each run in `mh crew --json`. What a dead one held is there for whoever is hungry, who
 /// need not come: it counts as gone.
 fn runs(place: &Place) -> Vec<(u32, u32, String)> {
-    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let program = TestProgram::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
     let outcome = program.run(["crew", "--json"], b"").expect("the program starts");
     let text = String::from_utf8(outcome.stdout_of_success()).expect("JSON is text");
     let value = |run: &str, name: &str| {
@@ -53,7 +53,7 @@ fn a_program_in_c_shares_with_mh() {
     let place = Place::new();
     let share = build(&place);
     let crew = place.path("crew");
-    let outcome = Program::at(&share).with_variable("MH_CREW_DIR", &crew).run(["20"], b"").expect("it starts");
+    let outcome = TestProgram::at(&share).with_variable("MH_CREW_DIR", &crew).run(["20"], b"").expect("it starts");
     assert_eq!(outcome.stderr, b"", "it is not alone");
     assert_eq!(outcome.stdout_of_success(), b"17984 primes below 200000\n");
     assert!(runs(&place).is_empty(), "it has left the table");
@@ -70,7 +70,7 @@ fn a_program_in_c_shares_with_mh() {
     });
     assert!(runs(&place).iter().any(|run| run.0 == counting_id && run.2 == "share: count primes"));
     let mh = |arguments: &[&str]| {
-        let program = Program::at(binary()).with_variable("MH_CREW_DIR", &crew);
+        let program = TestProgram::at(binary()).with_variable("MH_CREW_DIR", &crew);
         program.run(["crew"].iter().chain(arguments), b"").expect("the program starts").stdout_of_success()
     };
     mh(&["pause", &counting_id.to_string()]);
@@ -93,7 +93,7 @@ fn a_lease_may_be_closed_while_the_program_exits() {
         }\n";
     place.write("leave.c", text);
     let program = build_of(&place, &place.path("leave.c"));
-    let outcome = Program::at(&program).with_variable("MH_CREW_DIR", place.path("crew")).run([""; 0], b"");
+    let outcome = TestProgram::at(&program).with_variable("MH_CREW_DIR", place.path("crew")).run([""; 0], b"");
     assert_eq!(outcome.expect("it starts").stdout_of_success(), b"left\n");
     assert!(runs(&place).is_empty(), "it has left the table");
 }
@@ -103,7 +103,7 @@ fn without_a_table_it_works_alone_and_says_why() {
     let place = Place::new();
     let share = build(&place);
     for (folder, why) in [("", "share a table: MH_CREW_DIR is empty"), ("/proc/no", "make '/proc/no': ")] {
-        let outcome = Program::at(&share).with_variable("MH_CREW_DIR", folder).run(["10"], b"").expect("it starts");
+        let outcome = TestProgram::at(&share).with_variable("MH_CREW_DIR", folder).run(["10"], b"").expect("it starts");
         let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
         assert!(said.starts_with(&format!("alone: could not {why}")), "{said}");
         assert_eq!(outcome.stdout_of_success(), b"9592 primes below 100000\n");

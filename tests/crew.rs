@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
-use testkit::program::{Exit, Outcome, Program};
+use testkit::program::{Exit, ProgramOutcome, TestProgram};
 
 /// A place with an input that no run gets to the end of, and a folder for the table.
 fn place() -> Place {
@@ -21,8 +21,9 @@ fn start(place: &Place, arguments: &[&str]) -> Running {
     Running { child: command.spawn().expect("the program starts") }
 }
 
-fn crew(place: &Place, arguments: &[&str]) -> Outcome {
-    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew")).with_variable("MH_CONFIG", "");
+fn crew(place: &Place, arguments: &[&str]) -> ProgramOutcome {
+    let program =
+        TestProgram::at(binary()).with_variable("MH_CREW_DIR", place.path("crew")).with_variable("MH_CONFIG", "");
     program.run(["crew"].iter().chain(arguments), b"").expect("the program starts")
 }
 
@@ -112,7 +113,7 @@ fn what_is_packed_does_not_depend_on_the_company() {
     let packed: Vec<_> = ["high", "normal", "low"]
         .map(|class| {
             let program =
-                Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+                TestProgram::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
             std::thread::spawn(move || program.run(["tamp", "-c", "--priority", class, "plain"], b""))
         })
         .into_iter()
@@ -187,7 +188,7 @@ fn an_outside_program_grows_beside_a_run_that_wants_nothing() {
 
 #[test]
 fn make_gets_a_job_more_beside_a_run_that_wants_nothing() {
-    if Program::find("make").is_none() || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+    if TestProgram::find("make").is_none() || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return testkit::program::left_out("make is not there, or one core is all there is");
     }
     let place = place();
@@ -280,7 +281,7 @@ fn signals_reach_an_outside_program_though_it_rests_and_nothing_outlives_its_run
     crew(&place, &["pause", &pid]).stdout_of_success();
     wait_until("it is stopped", || is_stopped(&waiting));
     assert_eq!(
-        Program::find("sh").expect("sh").run(["-c", &format!("kill -TERM {pid}")], b"").expect("sh").exit,
+        TestProgram::find("sh").expect("sh").run(["-c", &format!("kill -TERM {pid}")], b"").expect("sh").exit,
         Exit::Code(0)
     );
     assert_eq!(outside.end().code(), Some(9));
@@ -324,7 +325,8 @@ fn waiting_ends_with_the_runs_and_with_the_time() {
         assert_eq!(said(&outcome), "mh crew: 1 run was still there when the time was over\n");
     }
     let waiting = ["wait", pid.as_str()].map(str::to_owned);
-    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew")).with_variable("MH_CONFIG", "");
+    let program =
+        TestProgram::at(binary()).with_variable("MH_CREW_DIR", place.path("crew")).with_variable("MH_CONFIG", "");
     let waiter =
         std::thread::spawn(move || program.run(["crew"].into_iter().chain(waiting.iter().map(String::as_str)), b""));
     endless.child.kill().expect("it runs");

@@ -8,11 +8,11 @@ mod postgres;
 use crate::place::{Place, binary, said};
 use counted::{Counted, Worker};
 use std::process::Command;
-use testkit::program::{Outcome, Program, left_out};
+use testkit::program::{ProgramOutcome, TestProgram, left_out};
 
-fn fit(arguments: &[&str]) -> Outcome {
+fn fit(arguments: &[&str]) -> ProgramOutcome {
     let words = std::iter::once("fit").chain(arguments.iter().copied());
-    Program::at(binary()).run(words, b"").expect("the program starts")
+    TestProgram::at(binary()).run(words, b"").expect("the program starts")
 }
 
 /// A number in one line of JSON that has `"key":` once before it.
@@ -42,7 +42,7 @@ fn assert_near(price: f64, truth: f64, what: &str) {
 
 #[test]
 fn one_more_python_costs_what_it_says() {
-    let Some(python) = Program::find("python3") else { return left_out("python3 is not installed") };
+    let Some(python) = TestProgram::find("python3") else { return left_out("python3 is not installed") };
     let Some(group) = Counted::new("python") else { return left_out("no memory control group can be made") };
     let mark = format!("#fit-test-{}", std::process::id());
     let script = format!("import json,sys; print('ready',flush=True); sys.stdin.read() {mark}");
@@ -73,7 +73,7 @@ fn one_more_postgres_backend_costs_what_it_says() {
 
 #[test]
 fn shared_memory_that_each_makes_for_itself_is_said_to_be_left_out() {
-    let Some(python) = Program::find("python3") else { return left_out("python3 is not installed") };
+    let Some(python) = TestProgram::find("python3") else { return left_out("python3 is not installed") };
     let mark = format!("#fit-shared-{}", std::process::id());
     let made =
         "import mmap,sys; m=mmap.mmap(-1,64<<20); m.write(b'x'*(64<<20)); print('ready',flush=True); sys.stdin.read()";

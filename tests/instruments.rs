@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use testkit::program::{Exit, Outcome, Program, left_out};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 /// A load that ends with the test.
 struct Load {
@@ -84,21 +84,26 @@ fn first_cpu() -> usize {
     (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).expect("we run on one")
 }
 
-fn ceiling(place: &Place, load: &Load, seconds: &str) -> Outcome {
+fn ceiling(place: &Place, load: &Load, seconds: &str) -> ProgramOutcome {
     let number = load.number();
     let words = ["ceiling", seconds, number.as_str()];
-    Program::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts")
+    TestProgram::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts")
 }
 
 #[track_caller]
-fn assert_verdict(outcome: &Outcome, code: i32, begins: &str) {
+fn assert_verdict(outcome: &ProgramOutcome, code: i32, begins: &str) {
     let text = String::from_utf8_lossy(&outcome.stdout);
     assert!(outcome.exit == Exit::Code(code) && text.starts_with(begins), "{outcome:?}\n{text}");
 }
 
 /// What `mh ceiling` says of a load that `is_undisturbed` by programs besides the test, which can take its CPU even from the
 /// highest priority: then the truth is another one, and it is asked again. None when there is no peace.
-fn undisturbed(place: &Place, load: &Load, seconds: &str, is_undisturbed: impl Fn(Spent) -> bool) -> Option<Outcome> {
+fn undisturbed(
+    place: &Place,
+    load: &Load,
+    seconds: &str,
+    is_undisturbed: impl Fn(Spent) -> bool,
+) -> Option<ProgramOutcome> {
     (0..20).find_map(|_| {
         let (before, idle, began) = (Spent::by(load), idle_ticks(), Instant::now());
         let outcome = ceiling(place, load, seconds);
@@ -203,14 +208,15 @@ fn finds_disk_sleep(times: u32) {
     // A folder in memory never waits for a disk.
     let folder = Path::new("/var/tmp");
     let name = format!("mh-test-{}", std::process::id());
-    let Some(compiler) = Program::find("cc") else { return left_out("disk sleep: needs a C compiler (cc)") };
+    let Some(compiler) = TestProgram::find("cc") else { return left_out("disk sleep: needs a C compiler (cc)") };
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/instruments/writer.c");
     let compiled = compiler.in_folder(place.folder()).run(["-O2", "-o", "mh-writer", source], b"").expect("cc starts");
     compiled.stdout_of_success();
     let writer = place.path("mh-writer");
     let load = Load::start(writer.to_str().expect("a name of ours"), &[&name], folder);
     let is_first = load.goes_first();
-    let outcomes: Option<Vec<Outcome>> = (0..times).map(|_| undisturbed(&place, &load, "3", is_at_the_disk)).collect();
+    let outcomes: Option<Vec<ProgramOutcome>> =
+        (0..times).map(|_| undisturbed(&place, &load, "3", is_at_the_disk)).collect();
     drop(load);
     let _it_was_never_made = fs::remove_file(folder.join(name));
     if !is_first {
@@ -252,7 +258,7 @@ fn a_recording_of_live_processes_replays_as_the_same_table() {
     let place = Place::new();
     let load = Load::spinner(place.folder());
     let run = |words: &[&str]| {
-        Program::at(binary())
+        TestProgram::at(binary())
             .in_folder(place.folder())
             .run(words.iter(), b"")
             .expect("the program starts")
@@ -262,7 +268,7 @@ fn a_recording_of_live_processes_replays_as_the_same_table() {
     let live = run(&["pstime", "-n", "3", "--record", "rec", "0.2", &number]);
     let replayed = run(&["pstime", "--replay", "rec", &number]);
     assert_eq!(String::from_utf8_lossy(&live), String::from_utf8_lossy(&replayed));
-    let refused = Program::at(binary()).in_folder(place.folder()).run(["pstime", "--record", "rec", "0.2"], b"");
+    let refused = TestProgram::at(binary()).in_folder(place.folder()).run(["pstime", "--record", "rec", "0.2"], b"");
     assert_eq!(refused.expect("the program starts").exit, Exit::Code(1), "a recording is never overwritten");
 }
 
@@ -270,7 +276,7 @@ fn a_recording_of_live_processes_replays_as_the_same_table() {
 fn a_program_s_times_are_those_the_kernel_charged() {
     let place = Place::new();
     let words = ["pstime", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; times"];
-    let outcome = Program::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts");
+    let outcome = TestProgram::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts");
     let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
     let told = said.lines().find_map(|line| line.strip_prefix("cpu ")).expect("a sum");
     let told: f64 = told.split_whitespace().next().and_then(|word| word.parse().ok()).expect("seconds");
@@ -293,7 +299,7 @@ fn user_and_system_time_are_told_apart_by_calls() {
     let copier = Load::start("dd", &["if=/dev/zero", "of=/dev/null", "bs=64k"], place.folder());
     let _they_have_time_enough = spinner.goes_first() && copier.goes_first();
     let words = ["pstime", "--exact", "--json", "0.5", &spinner.number(), &copier.number()];
-    let outcome = Program::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts");
+    let outcome = TestProgram::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts");
     if outcome.exit != Exit::Code(0) {
         let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
         assert!(said.starts_with("mh pstime: could not put programs into the kernel"), "{said}");
@@ -386,7 +392,7 @@ fn instances_that_ended_are_counted_where_their_name_is_asked_for() {
 /// With the rights of one who administers networks, and with none.
 #[test]
 fn who_ended_is_named_by_the_accounting_of_tasks() {
-    if !rustix::process::geteuid().is_root() || Program::find("setpriv").is_none() {
+    if !rustix::process::geteuid().is_root() || TestProgram::find("setpriv").is_none() {
         return left_out("tiers of pstime: needs root, to give up rights, and setpriv");
     }
     let place = Place::new();
@@ -402,7 +408,7 @@ fn who_ended_is_named_by_the_accounting_of_tasks() {
 #[test]
 fn a_terminal_that_obeys_no_orders_gets_plain_text() {
     let place = Place::new();
-    if Program::find("script").is_none() {
+    if TestProgram::find("script").is_none() {
         return left_out("there is no script(1)");
     }
     let shown = |term: &str| {
@@ -417,7 +423,7 @@ fn a_terminal_that_obeys_no_orders_gets_plain_text() {
 #[test]
 fn progress_is_drawn_only_where_the_cursor_obeys() {
     let place = Place::new();
-    if Program::find("script").is_none() {
+    if TestProgram::find("script").is_none() {
         return left_out("there is no script(1)");
     }
     let shown = |term: &str| {

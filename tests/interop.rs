@@ -12,7 +12,7 @@ mod zst;
 
 use crate::place::{Place, is_long, said};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 /// Around every border: nothing, one byte, BGZF's block, our member, several members and a frame.
 const SIZES: [usize; 7] = [0, 1, 64 << 10, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20];
@@ -54,10 +54,10 @@ fn item((name, generate): Kind, bytes: usize, level: usize) -> Item {
 }
 
 /// The tools among `names` that are here; the others are told.
-fn present(names: &[&'static str]) -> Vec<(&'static str, Program)> {
+fn present(names: &[&'static str]) -> Vec<(&'static str, TestProgram)> {
     let mut found = Vec::new();
     for &name in names {
-        match Program::find(name) {
+        match TestProgram::find(name) {
             Some(program) => found.push((name, program)),
             None => left_out(&format!("{name} is not installed")),
         }
@@ -66,7 +66,7 @@ fn present(names: &[&'static str]) -> Vec<(&'static str, Program)> {
 }
 
 /// Runs a tool as a filter.
-fn filter(program: &Program, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+fn filter(program: &TestProgram, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     program.run(arguments, input).expect("the tool starts").stdout_of_success()
 }
 

@@ -3,7 +3,7 @@
 
 use crate::place::{Place, said};
 use std::path::Path;
-use testkit::program::{Outcome, Program};
+use testkit::program::{ProgramOutcome, TestProgram};
 
 fn place() -> Place {
     let place = Place::new();
@@ -12,8 +12,8 @@ fn place() -> Place {
 }
 
 /// `make` as make gives a recipe's line its slots: with a + before it.
-fn make(place: &Place, makefile: &str) -> Option<Outcome> {
-    let Some(make) = Program::find("make") else {
+fn make(place: &Place, makefile: &str) -> Option<ProgramOutcome> {
+    let Some(make) = TestProgram::find("make") else {
         testkit::program::left_out("make is not there");
         return None;
     };
@@ -23,7 +23,7 @@ fn make(place: &Place, makefile: &str) -> Option<Outcome> {
     Some(make.run(["-j3", "all"], b"").expect("make starts"))
 }
 
-fn assert_pool_is_whole(outcome: &Outcome) {
+fn assert_pool_is_whole(outcome: &ProgramOutcome) {
     assert!(!said(outcome).contains("jobserver"), "{}", said(outcome));
 }
 
@@ -61,12 +61,12 @@ fn a_make_that_crew_runs_has_a_job_for_each_core() {
     let recipe = "\t@touch begun.$@; until test -e begun.a -a -e begun.b; do sleep 0.01; done\n";
     place.write("Makefile", format!("all: a b\na b:\n{recipe}"));
     let run = |words: &[&str]| {
-        let program = Program::at(crate::place::binary()).in_folder(place.folder());
+        let program = TestProgram::at(crate::place::binary()).in_folder(place.folder());
         let program = program.with_variable("MH_CREW_DIR", place.path("crew")).with_variable("LC_ALL", "C");
         program.run([&["crew", "run"], words].concat().iter(), b"").expect("the program starts")
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    if Program::find("make").is_none() || cores < 2 {
+    if TestProgram::find("make").is_none() || cores < 2 {
         return testkit::program::left_out("make is not there, or one core is all there is");
     }
     for style in ["--jobserver=fds", "--jobserver=fifo"] {

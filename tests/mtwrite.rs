@@ -7,7 +7,7 @@ mod hazards;
 
 use crate::place::{Place, binary};
 use std::path::PathBuf;
-use testkit::program::{Exit, Outcome};
+use testkit::program::{Exit, ProgramOutcome};
 
 /// The library, beside the program under test.
 fn library() -> PathBuf {
@@ -17,14 +17,14 @@ fn library() -> PathBuf {
 }
 
 /// A script that must succeed, with the library as `$lib`.
-fn succeeds(place: &Place, script: &str) -> Outcome {
+fn succeeds(place: &Place, script: &str) -> ProgramOutcome {
     let outcome = run(place, script);
     let said = String::from_utf8_lossy(&outcome.stderr);
     assert_eq!(outcome.exit, Exit::Code(0), "{script}\n{said}");
     outcome
 }
 
-fn run(place: &Place, script: &str) -> Outcome {
+fn run(place: &Place, script: &str) -> ProgramOutcome {
     place.shell(&format!("lib='{}'; {script}", library().display()))
 }
 

@@ -15,7 +15,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use testkit::data;
-use testkit::program::{Exit, Outcome, Program, left_out};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 use testkit::tree::TempDir;
 
 /// A command line, and whether its words must be the same too.
@@ -46,14 +46,14 @@ struct Family {
 impl Family {
     /// None, and said so, where the tool is missing or its format is not written yet.
     fn new(tool: &'static str, ending: &'static str) -> Option<Self> {
-        let Some(real) = Program::find(tool) else {
+        let Some(real) = TestProgram::find(tool) else {
             left_out(&format!("{tool} is not installed"));
             return None;
         };
         let links = TempDir::new().expect("a folder");
-        let made = Program::at(binary()).run([Path::new("links"), links.path()], b"").expect("the program starts");
+        let made = TestProgram::at(binary()).run([Path::new("links"), links.path()], b"").expect("the program starts");
         made.stdout_of_success();
-        let ours = Program::at(links.path().join(tool)).run(["-c"], b"x").expect("the program starts");
+        let ours = TestProgram::at(links.path().join(tool)).run(["-c"], b"x").expect("the program starts");
         if said(&ours).contains("not written here yet") {
             left_out(&format!("{tool}'s format is not written yet"));
             return None;
@@ -125,19 +125,19 @@ impl Family {
 
     /// What the real tool makes of it, where it is packed: levels and cuts may differ, data may not.
     fn unpacked(&self, bytes: &[u8]) -> Vec<u8> {
-        let tool = Program::find(self.tool).expect("it was there");
+        let tool = TestProgram::find(self.tool).expect("it was there");
         match tool.run(["-dc"], bytes).expect("the tool starts") {
-            Outcome { exit: Exit::Code(0), stdout, .. } => stdout,
+            ProgramOutcome { exit: Exit::Code(0), stdout, .. } => stdout,
             _ => bytes.to_vec(),
         }
     }
 }
 
-fn run_line(place: &Place, line: &str, links: Option<&Path>) -> Outcome {
+fn run_line(place: &Place, line: &str, links: Option<&Path>) -> ProgramOutcome {
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     let folders = links.into_iter().map(PathBuf::from).chain(std::env::split_paths(&inherited));
     let path: OsString = std::env::join_paths(folders).expect("folders without colons");
-    let shell = Program::find("sh").expect("every system has sh").in_folder(place.folder());
+    let shell = TestProgram::find("sh").expect("every system has sh").in_folder(place.folder());
     let shell = shell.with_variable("PATH", path).with_variable("LC_ALL", "C");
     shell.run(["-c", line], b"").expect("sh starts")
 }
@@ -167,7 +167,7 @@ fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// Lines in the order of the alphabet (files are worked on at the same time), without blanks at their ends, without empty
 /// ones, without what a carriage return wiped out, and without figures: levels of the same number differ a little.
-fn words(outcome: &Outcome) -> Vec<String> {
+fn words(outcome: &ProgramOutcome) -> Vec<String> {
     let text = said(outcome);
     let visible = text.split('\n').map(|line| line.trim_end().rsplit('\r').next().unwrap_or_default().trim_end());
     let mut lines: Vec<String> = visible.filter(|line| !line.is_empty()).map(without_figures).collect();
@@ -189,7 +189,7 @@ fn preview(bytes: &[u8]) -> String {
 #[test]
 fn a_damaged_header_among_many_is_no_trailing_garbage() {
     let links = TempDir::new().expect("a folder");
-    let made = Program::at(binary()).run([Path::new("links"), links.path()], b"").expect("the program starts");
+    let made = TestProgram::at(binary()).run([Path::new("links"), links.path()], b"").expect("the program starts");
     made.stdout_of_success();
     let plain = data::mixed(4 << 20, 9);
     for (pack, unpack, ending, head) in [
@@ -199,7 +199,7 @@ fn a_damaged_header_among_many_is_no_trailing_garbage() {
     ] {
         let place = Place::new();
         let run = |name: &str, arguments: &[&str], input: &[u8]| {
-            let program = Program::at(links.path().join(name)).in_folder(place.folder());
+            let program = TestProgram::at(links.path().join(name)).in_folder(place.folder());
             program.run(arguments, input).expect("the program starts")
         };
         let mut packed = run(pack, &["-c"], &plain).stdout_of_success();

@@ -7,8 +7,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
-use testkit::program::{Outcome, Program, TIME_LIMIT};
-use testkit::tree::{TempDir, Tree};
+use testkit::program::{ProgramOutcome, TIME_LIMIT, TestProgram};
+use testkit::tree::{TempDir, TempTree};
 
 /// Where the program under test is: `MH_BINARY`, else what was built last beside this test.
 pub fn binary() -> PathBuf {
@@ -46,12 +46,12 @@ fn testkit_folder() -> TempDir {
 
 /// A fresh folder in which the program runs.
 pub struct Place {
-    tree: Tree,
+    tree: TempTree,
 }
 
 impl Place {
     pub fn new() -> Self {
-        let tree = Tree::new();
+        let tree = TempTree::new();
         // Tests that give up root's rights still have to get in.
         fs::set_permissions(tree.path(), fs::Permissions::from_mode(0o755)).expect("the folder is ours");
         Self { tree }
@@ -85,7 +85,7 @@ impl Place {
     }
 
     /// `mh tamp` with these arguments, in this folder.
-    pub fn tamp<Argument: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = Argument>) -> Outcome {
+    pub fn tamp<Argument: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = Argument>) -> ProgramOutcome {
         self.tamp_fed(arguments, b"")
     }
 
@@ -94,12 +94,12 @@ impl Place {
         &self,
         arguments: impl IntoIterator<Item = Argument>,
         stdin: &[u8],
-    ) -> Outcome {
+    ) -> ProgramOutcome {
         let arguments = [OsStr::new("tamp").to_owned()]
             .into_iter()
             .chain(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         // Tests run side by side: each has the cores to itself, as many as it asks for.
-        let program = Program::at(binary())
+        let program = TestProgram::at(binary())
             .in_folder(self.folder())
             .with_variable("MH_CREW_DIR", "")
             .with_variable("MH_CONFIG", "");
@@ -107,8 +107,8 @@ impl Place {
     }
 
     /// A script in this folder, with the program under test as `$mh`.
-    pub fn shell(&self, script: &str) -> Outcome {
-        let shell = Program::find("sh").expect("every system has sh");
+    pub fn shell(&self, script: &str) -> ProgramOutcome {
+        let shell = TestProgram::find("sh").expect("every system has sh");
         let shell = shell.in_folder(self.folder()).with_variable("mh", binary()).with_variable("LC_ALL", "C");
         let shell = shell.with_variable("MH_CREW_DIR", "").with_variable("MH_CONFIG", "");
         shell.run(["-c", script], b"").expect("sh starts")
@@ -125,7 +125,7 @@ pub fn names_in(folder: &Path) -> Vec<String> {
 }
 
 /// What a program said on standard error.
-pub fn said(outcome: &Outcome) -> String {
+pub fn said(outcome: &ProgramOutcome) -> String {
     String::from_utf8_lossy(&outcome.stderr).into_owned()
 }
 

@@ -9,7 +9,7 @@ pub mod sandboxed;
 mod signals;
 
 use crate::place::{Place, is_long, said};
-use testkit::program::{Exit, Outcome, Program, left_out};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 const WIDTHS: [&str; 3] = ["1", "2", "64"];
 
@@ -27,7 +27,7 @@ fn succeeds(place: &Place, script: &str) -> String {
 
 /// A program in Python, which must succeed; what it printed. `None` where there is no Python.
 fn python(place: &Place, program: &str) -> Option<String> {
-    let Some(python) = Program::find("python3") else {
+    let Some(python) = TestProgram::find("python3") else {
         left_out("python3 is not installed");
         return None;
     };
@@ -37,6 +37,6 @@ fn python(place: &Place, program: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
-fn is_no_panic(outcome: &Outcome) -> bool {
+fn is_no_panic(outcome: &ProgramOutcome) -> bool {
     !said(outcome).contains("panicked") && matches!(outcome.exit, Exit::Code(0..=2))
 }

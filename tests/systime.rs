@@ -5,10 +5,10 @@ use crate::place::{Place, Running, binary, said, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::process::{Command, Stdio};
-use testkit::program::{Exit, Outcome, Program, left_out};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
-fn systime(place: &Place, arguments: &[&str]) -> Outcome {
-    let program = Program::at(binary()).in_folder(place.folder());
+fn systime(place: &Place, arguments: &[&str]) -> ProgramOutcome {
+    let program = TestProgram::at(binary()).in_folder(place.folder());
     program.run(["systime"].iter().chain(arguments), b"").expect("the program starts")
 }
 
@@ -41,7 +41,7 @@ fn descriptors_closed_one_by_one_are_found() {
         return;
     }
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/systime/closer.c");
-    let Some(compiler) = Program::find("cc") else { return left_out("needs a C compiler (cc)") };
+    let Some(compiler) = TestProgram::find("cc") else { return left_out("needs a C compiler (cc)") };
     let compiled = compiler.in_folder(place.folder()).run(["-O2", "-o", "mh-closer", source], b"").expect("cc starts");
     compiled.stdout_of_success();
     // Whoever runs the tests in the background may have it ignored, and a child inherits that.
@@ -53,7 +53,7 @@ fn descriptors_closed_one_by_one_are_found() {
     wait_until("it follows", || {
         place.read("said").starts_with(b"mh systime: following every process named 'mh-closer'")
     });
-    let closer = Program::at(place.path("mh-closer"));
+    let closer = TestProgram::at(place.path("mh-closer"));
     closer.run([CHILDREN.to_string()], b"").expect("it starts").stdout_of_success();
     let pid = Pid::from_raw(watcher.child.id().cast_signed()).expect("a process");
     kill_process(pid, Signal::INT).expect("it can be interrupted");

@@ -18,7 +18,7 @@ mod swapped;
 
 use crate::place::{Place, said};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 /// A tree with all that archives know: long names, links of both kinds, holes, odd modes, a FIFO, names of every byte.
 const TREE: &str = r#"
@@ -48,7 +48,7 @@ list() { (cd "$1" && find . ! -name . \( -type d -printf '%p %y %m %U %G %T@\n' 
 "#;
 
 fn tools(names: &[&str]) -> bool {
-    match names.iter().find(|name| Program::find(name).is_none()) {
+    match names.iter().find(|name| TestProgram::find(name).is_none()) {
         Some(missing) => {
             left_out(&format!("{missing} is not installed"));
             false

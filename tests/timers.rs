@@ -3,14 +3,14 @@
 
 use crate::place::{Place, binary, said};
 use std::path::Path;
-use testkit::program::{Outcome, Program, left_out};
+use testkit::program::{ProgramOutcome, TestProgram, left_out};
 
-fn run(arguments: &[&str]) -> Outcome {
+fn run(arguments: &[&str]) -> ProgramOutcome {
     let place = Place::new();
-    Program::at(binary()).in_folder(place.folder()).run(arguments, b"").expect("the program starts")
+    TestProgram::at(binary()).in_folder(place.folder()).run(arguments, b"").expect("the program starts")
 }
 
-fn stdout(outcome: Outcome) -> String {
+fn stdout(outcome: ProgramOutcome) -> String {
     String::from_utf8(outcome.stdout_of_success()).expect("text")
 }
 
@@ -63,7 +63,7 @@ fn a_program_that_is_run_inherits_nothing_but_the_slack() {
     let script = "grep -E 'SigIgn|SigBlk' /proc/self/status";
     let with = stdout(run(&["timers", "run", "--", "sh", "-c", script]));
     let place = Place::new();
-    let shell = Program::at(Path::new("/bin/sh")).in_folder(place.folder()).run(["-c", script], b"");
+    let shell = TestProgram::at(Path::new("/bin/sh")).in_folder(place.folder()).run(["-c", script], b"");
     let without = stdout(shell.expect("sh starts"));
     assert_eq!(signals(&with), signals(&without), "{with}{without}");
 }
@@ -77,7 +77,7 @@ fn signals(status: &str) -> Vec<u64> {
 
 #[test]
 fn a_program_that_sets_its_scheduling_anew_keeps_the_slack() {
-    let Some(chrt) = Program::find("chrt") else { return left_out("chrt is not installed") };
+    let Some(chrt) = TestProgram::find("chrt") else { return left_out("chrt is not installed") };
     let chrt = chrt.path().to_str().expect("a path of letters");
     let arguments =
         ["timers", "run", "--slack", "1234ns", "--", chrt, "--other", "0", "cat", "/proc/self/timerslack_ns"];
@@ -113,7 +113,7 @@ struct Late {
 #[test]
 fn cyclictest_sees_waits_of_the_same_order() {
     const OFF_US: f64 = 100.0;
-    let Some(cyclictest) = Program::find("cyclictest") else { return left_out("cyclictest is not installed") };
+    let Some(cyclictest) = TestProgram::find("cyclictest") else { return left_out("cyclictest is not installed") };
     let ours = ["timers", "-c", "clock_nanosleep abs", "--wait", "1ms", "--slack", "1ns", "-n", "100", "--csv"];
     let ours = stdout(run(&ours));
     let row: Vec<&str> = ours.lines().nth(2).expect("a row with the slack that was asked for").split(',').collect();

@@ -9,13 +9,13 @@ mod likeness;
 mod overlap;
 
 use crate::place::{Place, said};
-use testkit::program::{Exit, Outcome, Program, left_out};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 /// Widths at which everything is tried: alone, as this machine, more than any core here.
 const WIDTHS: [&str; 3] = ["1", "2", "64"];
 
 /// A script that must succeed.
-fn succeeds(place: &Place, script: &str) -> Outcome {
+fn succeeds(place: &Place, script: &str) -> ProgramOutcome {
     let outcome = place.shell(script);
     assert_eq!(outcome.exit, Exit::Code(0), "{script}: {}", said(&outcome));
     outcome
@@ -28,7 +28,7 @@ pub fn is_root() -> bool {
 /// Taking the low numbers of descriptors, so that no file is in two tables, costs a call for each: as much as copying three small files.
 #[test]
 fn a_copy_of_ten_files_prepares_nothing_for_other_hands() {
-    if Program::find("strace").is_none() {
+    if TestProgram::find("strace").is_none() {
         return left_out("strace is not installed");
     }
     let place = Place::new();
@@ -42,7 +42,7 @@ fn a_copy_of_ten_files_prepares_nothing_for_other_hands() {
 /// To SMB, NFS and FUSE, a file in two tables is one that its owner has not closed yet.
 #[test]
 fn from_when_there_is_work_for_two_no_file_gets_a_number_that_tables_share() {
-    if Program::find("strace").is_none() {
+    if TestProgram::find("strace").is_none() {
         return left_out("strace is not installed");
     }
     let place = Place::new();
@@ -74,7 +74,7 @@ fn from_when_there_is_work_for_two_no_file_gets_a_number_that_tables_share() {
 /// A table that grows once threads share it makes whoever opens something wait for ten milliseconds.
 #[test]
 fn room_for_descriptors_is_made_before_somebody_draws_progress() {
-    if ["strace", "script"].map(Program::find).iter().any(Option::is_none) {
+    if ["strace", "script"].map(TestProgram::find).iter().any(Option::is_none) {
         return left_out("strace or script is not installed");
     }
     for command in ["cp -r src dst", "rm -r src"] {

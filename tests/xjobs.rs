@@ -19,16 +19,16 @@ mod tree;
 
 use crate::place::{Place, binary};
 use std::ffi::OsStr;
-use testkit::program::{Outcome, Program};
+use testkit::program::{ProgramOutcome, TestProgram};
 
 /// `mh xjobs` with these arguments and this list, in a fresh place's folder.
-fn xjobs<Argument: AsRef<OsStr>>(place: &Place, arguments: &[Argument], list: impl AsRef<[u8]>) -> Outcome {
+fn xjobs<Argument: AsRef<OsStr>>(place: &Place, arguments: &[Argument], list: impl AsRef<[u8]>) -> ProgramOutcome {
     let words = [OsStr::new("xjobs")].into_iter().chain(arguments.iter().map(AsRef::as_ref));
     // Tests run side by side, and some jobs wait for each other: each list has as many hands as it asks for.
-    let program = Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", "");
+    let program = TestProgram::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", "");
     program.run(words, list.as_ref()).expect("the program starts")
 }
 
-fn stdout(outcome: &Outcome) -> String {
+fn stdout(outcome: &ProgramOutcome) -> String {
     String::from_utf8_lossy(&outcome.stdout).into_owned()
 }

@@ -2,11 +2,13 @@
 //! Bounded: stops when more than a limit has come out. What the pipeline adds (files, threads, checks of pieces) is not here.
 
 use codec::byte_buffer::ByteBuffer;
-use codec::format::{CutError, DecodeLimits, EncodeOptions, Filled, Format, Layout, Next, PlainSize, StreamDecoder};
+use codec::format::{
+    CutError, DecodeLimits, EncodeOptions, Format, NextUnit, PlainSize, SegmentFill, StreamDecoder, UnitLayout,
+};
 use codec::packed_reader::PackedReader;
 use codec::registry;
-use codec::running_check::Claim;
-use crew::pipeline::{Pause, Turn};
+use codec::running_check::TrailerClaim;
+use crew::pipeline::{CutTurn, Pause};
 
 /// What came of it.
 pub enum Decoded {
@@ -36,12 +38,12 @@ pub fn format(name: &str) -> &'static dyn Format {
 }
 
 /// Options of one core.
-pub fn options(level: i32, layout: Layout) -> EncodeOptions {
+pub fn options(level: i32, layout: UnitLayout) -> EncodeOptions {
     EncodeOptions::new(level, layout)
 }
 
 /// Packs everything as one chunk.
-pub fn encode(name: &str, plain: &[u8], level: i32, layout: Layout) -> Vec<u8> {
+pub fn encode(name: &str, plain: &[u8], level: i32, layout: UnitLayout) -> Vec<u8> {
     let mut encoder = format(name).encoder(&options(level, layout)).expect("valid options");
     let mut packed = ByteBuffer::default();
     encoder.encode(plain, &mut packed, &mut Pause::never()).expect("any bytes can be packed");
@@ -50,7 +52,7 @@ pub fn encode(name: &str, plain: &[u8], level: i32, layout: Layout) -> Vec<u8> {
 
 /// A whole file of several chunks, whose size the input chooses.
 pub fn encode_in_parts(name: &str, plain: &[u8], level: i32) -> Vec<u8> {
-    let options = options(level, Layout::ParallelUnits);
+    let options = options(level, UnitLayout::ParallelUnits);
     let mut encoder = format(name).encoder(&options).expect("valid options");
     let mut tail = format(name).tail(&options);
     let (mut file, mut packed) = (format(name).head(&options), ByteBuffer::default());
@@ -116,20 +118,20 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
     while plain.len() <= PLAIN_BYTES {
         let before = reader.position();
         match cutter.next(&mut reader) {
-            Ok(Next::End) => return Decoded::Whole { plain },
-            Ok(Next::Padding { bytes } | Next::Zeros { bytes }) => {
+            Ok(NextUnit::End) => return Decoded::Whole { plain },
+            Ok(NextUnit::Padding { bytes } | NextUnit::Zeros { bytes }) => {
                 assert!(bytes > 0, "padding of nothing would never end");
                 if reader.skip(bytes).expect("memory can be read") < bytes {
                     return Decoded::Refused;
                 }
             }
-            Ok(Next::Check { bytes, claim }) => {
+            Ok(NextUnit::Check { bytes, claim }) => {
                 if reader.skip(bytes).expect("memory can be read") < bytes || is_false(claim, &plain[checked..]) {
                     return Decoded::Refused;
                 }
                 checked = plain.len();
             }
-            Ok(Next::Unit(place)) => {
+            Ok(NextUnit::Unit(place)) => {
                 let mut unit = Vec::new();
                 let count = usize::try_from(place.packed_bytes).expect("bounded by the limits");
                 let taken = reader.take_into(count, &mut unit).expect("memory can be read");
@@ -148,7 +150,7 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
                     checked = plain.len();
                 }
             }
-            Ok(Next::Stream(stream)) => {
+            Ok(NextUnit::Stream(stream)) => {
                 checked = plain.len();
                 match decode_stream(stream, &mut reader, &mut plain, piece_bytes) {
                     Streamed::Refused => return Decoded::Refused,
@@ -166,13 +168,13 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
     Decoded::TooMuch
 }
 
-fn is_false(claim: Option<Claim>, plain: &[u8]) -> bool {
+fn is_false(claim: Option<TrailerClaim>, plain: &[u8]) -> bool {
     claim.is_some_and(|claim| claim.compare(plain).is_err())
 }
 
 /// What came of one streamed unit.
 enum Streamed {
-    Whole(Option<Claim>),
+    Whole(Option<TrailerClaim>),
     Refused,
     TooMuch,
 }
@@ -185,7 +187,7 @@ fn decode_stream(
 ) -> Streamed {
     let mut buffer = ByteBuffer::default();
     loop {
-        let filled = match stream.fill(reader, &mut buffer, piece_bytes, &mut Turn::with_a_hand()) {
+        let filled = match stream.fill(reader, &mut buffer, piece_bytes, &mut CutTurn::with_a_hand()) {
             Ok(filled) => filled,
             Err(CutError::Read(error)) => panic!("memory can be read: {error}"),
             Err(CutError::Defect(_) | CutError::Garbage) => return Streamed::Refused,
@@ -193,9 +195,9 @@ fn decode_stream(
         assert!(buffer.len() <= piece_bytes + OVERSHOOT_BYTES, "no piece may exceed what was asked for");
         plain.extend_from_slice(buffer.content());
         match filled {
-            Filled::Last(claim) => return Streamed::Whole(claim),
-            Filled::More if plain.len() > PLAIN_BYTES => return Streamed::TooMuch,
-            Filled::More => assert!(!buffer.is_empty(), "memory has no pauses: every piece brings something"),
+            SegmentFill::Last(claim) => return Streamed::Whole(claim),
+            SegmentFill::More if plain.len() > PLAIN_BYTES => return Streamed::TooMuch,
+            SegmentFill::More => assert!(!buffer.is_empty(), "memory has no pauses: every piece brings something"),
         }
     }
 }

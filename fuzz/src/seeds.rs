@@ -2,7 +2,7 @@
 //! small files of the acceptance tests' corpus beside them.
 
 use crate::decode::{encode, encode_in_parts};
-use codec::format::Layout;
+use codec::format::UnitLayout;
 use flate2::Compression;
 use flate2::read::{DeflateEncoder, GzEncoder};
 use liblzma::read::XzEncoder;
@@ -30,8 +30,8 @@ pub fn plain() -> Vec<Vec<u8>> {
 pub fn gz() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for plain in plain() {
-        seeds.push(encode("gz", &plain, 1, Layout::ParallelUnits));
-        seeds.push(encode("gz", &plain, 6, Layout::Bgzf));
+        seeds.push(encode("gz", &plain, 1, UnitLayout::ParallelUnits));
+        seeds.push(encode("gz", &plain, 6, UnitLayout::Bgzf));
         seeds.push(read(GzEncoder::new(plain.as_slice(), Compression::new(6))));
     }
     seeds.push(seeds[9..15].concat());
@@ -43,8 +43,8 @@ pub fn gz() -> Vec<Vec<u8>> {
 pub fn bz2() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for plain in plain() {
-        seeds.push(encode("bz2", &plain, 1, Layout::ParallelUnits));
-        seeds.push(encode("bz2", &plain, 9, Layout::ParallelUnits));
+        seeds.push(encode("bz2", &plain, 1, UnitLayout::ParallelUnits));
+        seeds.push(encode("bz2", &plain, 9, UnitLayout::ParallelUnits));
     }
     seeds.push(seeds[4..9].concat());
     seeds.extend(corpus_of_the_acceptance_tests("bz2"));
@@ -55,7 +55,7 @@ pub fn bz2() -> Vec<Vec<u8>> {
 pub fn lz4() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for plain in plain() {
-        seeds.push(encode("lz4", &plain, 1, Layout::ParallelUnits));
+        seeds.push(encode("lz4", &plain, 1, UnitLayout::ParallelUnits));
         seeds.push(encode_in_parts("lz4", &plain, 9));
         seeds.push(linked_frame(&plain));
     }
@@ -132,8 +132,8 @@ pub fn z() -> Vec<Vec<u8>> {
 pub fn zst() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for plain in plain() {
-        seeds.push(encode("zst", &plain, 1, Layout::ParallelUnits));
-        seeds.push(encode("zst", &plain, 12, Layout::ParallelUnits));
+        seeds.push(encode("zst", &plain, 1, UnitLayout::ParallelUnits));
+        seeds.push(encode("zst", &plain, 12, UnitLayout::ParallelUnits));
         seeds.push([unsized_frame(&plain).as_slice(), &[0x51, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7]].concat());
     }
     seeds.push(seeds[9..15].concat());
@@ -171,7 +171,7 @@ fn streams() -> Vec<Vec<u8>> {
             streams.push(read(DeflateEncoder::new(plain.as_slice(), Compression::new(level))));
         }
         // libdeflate's blocks differ from zlib's: a member of ours without its header of 20 bytes and its trailer of 8.
-        let member = encode("gz", &plain, 9, Layout::ParallelUnits);
+        let member = encode("gz", &plain, 9, UnitLayout::ParallelUnits);
         streams.push(member[20..member.len() - 8].to_vec());
     }
     streams

@@ -4,7 +4,7 @@
 use crate::corpus_made::{self, Expected};
 use crate::place::{Place, said};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 use testkit::random::Random;
 
 /// A packed file, what is in it, and how its name ends.
@@ -239,7 +239,7 @@ fn what_is_kept_of_a_damaged_file_is_what_was_packed() {
 fn standard_output_gets_all_that_a_stream_gave_before_the_damage() {
     let plain = data::log_lines(3_400_000, 5);
     for (format, tool) in [("gz", "gzip"), ("zst", "zstd"), ("xz", "xz"), ("lzma", "lzma"), ("lz4", "lz4")] {
-        let Some(tool) = Program::find(tool) else {
+        let Some(tool) = TestProgram::find(tool) else {
             left_out(&format!("{tool} is not installed"));
             continue;
         };

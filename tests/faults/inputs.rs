@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 #[test]
 fn a_folder_and_a_dangling_link_are_told_and_nothing_is_made() {
@@ -69,11 +69,11 @@ fn a_folder_that_may_not_be_written_is_told() {
 }
 
 /// Runs the program and the rest of a script as somebody without rights; `None` where that cannot be done.
-fn as_nobody(place: &Place, script: &str) -> Option<testkit::program::Outcome> {
+fn as_nobody(place: &Place, script: &str) -> Option<testkit::program::ProgramOutcome> {
     // A copy: the build's folder may be closed to others.
     fs::copy(binary(), place.path("mh")).expect("the program can be copied");
     fs::set_permissions(place.path("mh"), fs::Permissions::from_mode(0o755)).expect("the copy is ours");
-    let setpriv = Program::find("setpriv")?.in_folder(place.folder());
+    let setpriv = TestProgram::find("setpriv")?.in_folder(place.folder());
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c"];
     let works = setpriv.run(nobody.into_iter().chain(["./mh --version"]), b"").ok()?;
     if works.exit != Exit::Code(0) {

@@ -4,10 +4,10 @@
 use crate::place::{Place, binary, said};
 use std::os::unix::fs::PermissionsExt;
 use testkit::data;
-use testkit::program::{Exit, Outcome, Program, left_out};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
-fn shell(place: &Place, script: &str) -> Outcome {
-    let shell = Program::find("sh").expect("every system has sh");
+fn shell(place: &Place, script: &str) -> ProgramOutcome {
+    let shell = TestProgram::find("sh").expect("every system has sh");
     let shell = shell.in_folder(place.folder()).with_variable("mh", binary()).with_variable("RUST_BACKTRACE", "0");
     shell.run(["-c", script], b"").expect("sh starts")
 }
@@ -15,7 +15,7 @@ fn shell(place: &Place, script: &str) -> Outcome {
 /// What is wrong with how a run under a limit ended, if anything.
 fn complaint(
     place: &Place,
-    outcome: &Outcome,
+    outcome: &ProgramOutcome,
     before: &[String],
     output: &str,
     is_right: impl Fn() -> bool,
@@ -163,7 +163,7 @@ fn too_few_threads_cost_hands_and_not_the_run() {
     place.write("plain", &plain);
     std::fs::copy(binary(), place.path("mh")).expect("the program can be copied");
     std::fs::set_permissions(place.path("mh"), std::fs::Permissions::from_mode(0o755)).expect("the copy is ours");
-    let Some(setpriv) = Program::find("setpriv") else {
+    let Some(setpriv) = TestProgram::find("setpriv") else {
         return left_out("needs a way to give up root's rights (setpriv)");
     };
     // A number nobody else runs under, so that nobody else's processes count.

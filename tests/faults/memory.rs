@@ -3,13 +3,13 @@
 
 use crate::place::{Place, said};
 use testkit::data;
-use testkit::program::{Exit, Outcome, Program, left_out};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 /// What may come on top: program, stacks, pipes.
 const SPARE_KIB: u64 = 16 << 10;
 
 /// Runs `mh tamp` under time(1). Returns its peak in KiB.
-fn peak_kib(place: &Place, arguments: &str, input: Option<&str>) -> (Outcome, u64) {
+fn peak_kib(place: &Place, arguments: &str, input: Option<&str>) -> (ProgramOutcome, u64) {
     let feed = input.map(|file| format!("cat {file} | ")).unwrap_or_default();
     let outcome = place.shell(&format!("{feed}/usr/bin/time -q -o peak -f %M \"$mh\" tamp {arguments} > out"));
     let peak = String::from_utf8_lossy(&place.read("peak")).trim().parse();
@@ -70,7 +70,7 @@ fn decompression_keeps_the_cap_or_names_its_need() {
         ("xz", "-c -0 -T1", "xz"),
         ("bzip2", "-c -1", "bz2"),
     ] {
-        let Some(program) = Program::find(tool) else {
+        let Some(program) = TestProgram::find(tool) else {
             left_out(&format!("{tool} is not installed"));
             continue;
         };
@@ -115,7 +115,7 @@ fn many_files_each_of_one_stream_keep_the_cap_together() {
 
 #[test]
 fn blocks_of_long_runs_keep_the_cap() {
-    let Some(bzip2) = Program::find("bzip2") else { return left_out("bzip2 is not installed") };
+    let Some(bzip2) = TestProgram::find("bzip2") else { return left_out("bzip2 is not installed") };
     if !time_is_here() {
         return;
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 fn place_with_plain() -> Place {
     let place = Place::new();
@@ -125,7 +125,7 @@ fn a_fifo_that_has_an_outputs_name_by_chance_is_in_the_way() {
 #[test]
 fn a_folder_that_may_be_written_but_not_read_takes_outputs_and_gives_up_sources() {
     let place = place_with_plain();
-    let Some(setpriv) = Program::find("setpriv") else { return left_out("setpriv is not installed") };
+    let Some(setpriv) = TestProgram::find("setpriv") else { return left_out("setpriv is not installed") };
     let prepared = place.shell("mkdir drop && cp plain drop && chown -R 12345 drop && chmod 300 drop");
     if prepared.exit != Exit::Code(0) {
         return left_out("needs root");
@@ -180,8 +180,8 @@ fn the_longest_name_there_is_can_be_an_output() {
 }
 
 /// Runs a script beside a file system of 1 MiB that nobody else sees, called `small`; `None` where that cannot be done.
-fn beside_a_small_disk(place: &Place, script: &str) -> Option<testkit::program::Outcome> {
-    let unshare = Program::find("unshare")?;
+fn beside_a_small_disk(place: &Place, script: &str) -> Option<testkit::program::ProgramOutcome> {
+    let unshare = TestProgram::find("unshare")?;
     let unshare = unshare.in_folder(place.folder()).with_variable("mh", crate::place::binary());
     fs::create_dir_all(place.path("small")).expect("the place is ours");
     let mount = "mount -t tmpfs -o size=1M none small";

@@ -2,7 +2,7 @@
 
 use crate::place::{Place, said};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 /// Files of text in their packed form, `1.gz` and so on; their bytes one behind the other.
 fn packed_texts(place: &Place) -> Vec<u8> {
@@ -80,7 +80,7 @@ fn a_pipe_that_does_not_wait_is_waited_for() {
     let plain = data::text(3_000_000, 1);
     place.write("plain", &plain);
     place.tamp(["plain"]).stdout_of_success();
-    let Some(python) = Program::find("python3") else { return left_out("python3 is not installed") };
+    let Some(python) = TestProgram::find("python3") else { return left_out("python3 is not installed") };
     let script = "import os,subprocess,sys,time\n\
                   reader, writer = os.pipe()\n\
                   os.set_blocking(writer, False)\n\

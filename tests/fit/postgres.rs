@@ -4,7 +4,7 @@ use super::counted::{Counted, Worker};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use testkit::program::Program;
+use testkit::program::TestProgram;
 
 /// The server.
 pub struct Server {
@@ -21,7 +21,7 @@ const USER: &str = "postgres";
 impl Server {
     /// An error says what is missing.
     pub fn start(group: &Counted) -> Result<Self, String> {
-        let setpriv = Program::find("setpriv").ok_or("setpriv is not installed")?;
+        let setpriv = TestProgram::find("setpriv").ok_or("setpriv is not installed")?;
         let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         let programs = versions.map(|version| version.path().join("bin")).find(|bin| bin.join("initdb").exists());
         let programs = programs.ok_or("PostgreSQL is not installed")?;

@@ -3,10 +3,10 @@
 use super::{SIZES, check_that_we_read, filter, items};
 use crate::place::Place;
 use testkit::data;
-use testkit::program::{Program, left_out};
+use testkit::program::{TestProgram, left_out};
 
-fn tool(name: &str) -> Option<Program> {
-    let found = Program::find(name);
+fn tool(name: &str) -> Option<TestProgram> {
+    let found = TestProgram::find(name);
     if found.is_none() {
         left_out(&format!("{name} is not installed"));
     }

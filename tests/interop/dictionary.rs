@@ -3,11 +3,11 @@
 use super::filter;
 use crate::place::{Place, said};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 #[test]
 fn dictionaries_go_both_ways_and_a_missing_one_is_named() {
-    let Some(zstd) = Program::find("zstd") else {
+    let Some(zstd) = TestProgram::find("zstd") else {
         left_out("zstd is not installed");
         return;
     };

@@ -4,7 +4,7 @@ use super::{SIZES, check_that_we_read, filter, hands_for, items, present};
 use crate::place::Place;
 use std::io::Write;
 use testkit::data;
-use testkit::program::{Program, left_out};
+use testkit::program::{TestProgram, left_out};
 
 const TOOLS: [&str; 5] = ["gzip", "pigz", "bgzip", "igzip", "libdeflate-gzip"];
 
@@ -46,7 +46,7 @@ fn we_read_what_every_tool_writes() {
 
 #[test]
 fn we_read_gzip_files_with_a_name_and_a_time() {
-    let Some(gzip) = Program::find("gzip") else { return left_out("gzip is not installed") };
+    let Some(gzip) = TestProgram::find("gzip") else { return left_out("gzip is not installed") };
     let place = Place::new();
     let plain = data::log_lines(300_000, 1);
     place.write("a name with blanks", &plain);
@@ -94,7 +94,7 @@ fn files_of_different_tools_behind_one_another_are_one_file() {
     }
     check_that_we_read("all tools", &packed, &plain, &["1", "2", "3", "64"]);
     // And others read the same mixture as we do.
-    if let Some(gzip) = Program::find("gzip") {
+    if let Some(gzip) = TestProgram::find("gzip") {
         assert!(filter(&gzip, &["-dc"], &packed) == plain);
     }
 }
@@ -110,7 +110,7 @@ fn we_read_streams_with_flushes_and_independent_blocks() {
         let packed = encoder.finish().expect("to memory");
         check_that_we_read(what, &packed, &plain, &["1", "2", "3"]);
     }
-    let Some(pigz) = Program::find("pigz") else { return left_out("pigz is not installed") };
+    let Some(pigz) = TestProgram::find("pigz") else { return left_out("pigz is not installed") };
     for options in [&["-p", "4", "-b", "128"][..], &["-p", "4", "-b", "128", "-i"], &["-R", "-p", "2"], &["-p", "1"]] {
         let packed = filter(&pigz, options, &plain);
         check_that_we_read(&format!("pigz {options:?}"), &packed, &plain, &["1", "3"]);

@@ -3,10 +3,10 @@
 use super::{SIZES, check_that_we_read, filter, hands_for, items};
 use crate::place::Place;
 use testkit::data;
-use testkit::program::{Program, left_out};
+use testkit::program::{TestProgram, left_out};
 
-fn lz4() -> Option<Program> {
-    let found = Program::find("lz4");
+fn lz4() -> Option<TestProgram> {
+    let found = TestProgram::find("lz4");
     if found.is_none() {
         left_out("lz4 is not installed");
     }

@@ -2,12 +2,12 @@
 
 use crate::place::{Place, programs, said};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
-use testkit::tree::{Snapshot, Tree};
+use testkit::program::{Exit, TestProgram, left_out};
+use testkit::tree::{TempTree, TreeSnapshot};
 
 /// A tree with a little of everything.
-fn source() -> Tree {
-    let tree = Tree::new();
+fn source() -> TempTree {
+    let tree = TempTree::new();
     tree.file("src/lib.rs", data::text(300_000, 1)).file("src/deep/er/data.bin", data::records(2_000_000, 2));
     tree.file("src/empty", "").file("src/name with blanks", "x").folder("src/nothing").link("src/link", "lib.rs");
     tree.mode("src/empty", 0o640);
@@ -16,14 +16,14 @@ fn source() -> Tree {
 
 #[test]
 fn tar_packs_and_unpacks_through_it() {
-    let Some(tar) = Program::find("tar") else { return left_out("tar is not installed") };
+    let Some(tar) = TestProgram::find("tar") else { return left_out("tar is not installed") };
     let programs = programs();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = [programs.path().to_owned()].into_iter().chain(std::env::split_paths(&path));
     let path = std::env::join_paths(folders).expect("folders of PATH can be joined again");
     let tar = tar.with_variable("PATH", path);
     let source = source();
-    let before = Snapshot::of(source.path()).expect("readable");
+    let before = TreeSnapshot::of(source.path()).expect("readable");
     for (program, archive, other) in [
         ("mh tamp", "a.tar.zst", Some("zstd")),
         ("mh tamp -19 -j 2", "b.tar.zst", Some("zstd")),
@@ -38,9 +38,9 @@ fn tar_packs_and_unpacks_through_it() {
         let packed = tar.clone().in_folder(source.path()).run(["-I", program, "-cf", archive, "src"], b"");
         let packed = packed.expect("tar starts");
         assert_eq!(packed.exit, Exit::Code(0), "{program}: {}", said(&packed));
-        let unpackers = [Some("mh tamp"), other.filter(|name| Program::find(name).is_some())];
+        let unpackers = [Some("mh tamp"), other.filter(|name| TestProgram::find(name).is_some())];
         for unpacker in unpackers.into_iter().flatten() {
-            let target = Tree::new();
+            let target = TempTree::new();
             let unpacked = tar.clone().in_folder(target.path()).run(["-I", unpacker, "-xpf", archive], b"");
             let unpacked = unpacked.expect("tar starts");
             assert_eq!(unpacked.exit, Exit::Code(0), "{program}, {unpacker}: {}", said(&unpacked));
@@ -50,8 +50,8 @@ fn tar_packs_and_unpacks_through_it() {
 }
 
 /// Compares all but times below a second, which tar's own format leaves out, and those of links.
-fn assert_same_files(before: &Snapshot, target: &Tree, what: &str) {
-    let mut after = Snapshot::of(target.path()).expect("readable");
+fn assert_same_files(before: &TreeSnapshot, target: &TempTree, what: &str) {
+    let mut after = TreeSnapshot::of(target.path()).expect("readable");
     let mut before = before.clone();
     for snapshot in [&mut before, &mut after] {
         for entry in snapshot.entries.values_mut() {
@@ -65,7 +65,7 @@ fn assert_same_files(before: &Snapshot, target: &Tree, what: &str) {
 
 #[test]
 fn an_archive_that_was_cut_is_an_error_for_tar_too() {
-    let Some(tar) = Program::find("tar") else { return left_out("tar is not installed") };
+    let Some(tar) = TestProgram::find("tar") else { return left_out("tar is not installed") };
     let place = Place::new();
     place.write("member", data::random(500_000, 1));
     let packed = tar.clone().in_folder(place.folder()).run(["-cf", "a.tar", "member"], b"").expect("tar starts");
@@ -73,7 +73,7 @@ fn an_archive_that_was_cut_is_an_error_for_tar_too() {
     let archive = place.tamp(["-c", "a.tar"]).stdout_of_success();
     place.write("cut.tar.zst", &archive[..archive.len() / 2]);
     let program = format!("{} tamp", crate::place::binary().display());
-    let target = Tree::new();
+    let target = TempTree::new();
     let cut = place.path("cut.tar.zst");
     let arguments = ["-I".as_ref(), program.as_ref(), "-xf".as_ref(), cut.as_os_str()];
     let outcome = tar.in_folder(target.path()).run(arguments, b"").expect("tar starts");

@@ -3,10 +3,10 @@
 use super::{SIZES, check_that_we_read, filter, hands_for, items, present};
 use crate::place::Place;
 use testkit::data;
-use testkit::program::{Program, left_out};
+use testkit::program::{TestProgram, left_out};
 
-fn xz() -> Option<Program> {
-    let found = Program::find("xz");
+fn xz() -> Option<TestProgram> {
+    let found = TestProgram::find("xz");
     if found.is_none() {
         left_out("xz is not installed");
     }

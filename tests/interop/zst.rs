@@ -3,7 +3,7 @@
 use super::{SIZES, check_that_we_read, filter, hands_for, items, present};
 use crate::place::{Place, said};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 const TOOLS: [&str; 2] = ["zstd", "pzstd"];
 
@@ -12,8 +12,8 @@ fn sizes(level: usize) -> &'static [usize] {
     if level == 19 { &SIZES[..6] } else { &SIZES }
 }
 
-fn zstd() -> Option<Program> {
-    let found = Program::find("zstd");
+fn zstd() -> Option<TestProgram> {
+    let found = TestProgram::find("zstd");
     if found.is_none() {
         left_out("zstd is not installed");
     }

@@ -4,7 +4,7 @@ use super::{build, run, succeeds};
 use crate::place::{Place, said};
 use crate::trees::described::assert_same;
 use std::os::unix::fs::symlink;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 /// A tree with files of many sizes and all that archives keep.
 fn tree(place: &Place) {
@@ -29,7 +29,7 @@ fn tree(place: &Place) {
 
 /// Unpacks twice, without and with the library, and compares. `$run` stands before the program.
 fn compare(place: &Place, program: &str, script: &str) {
-    if Program::find(program).is_none() {
+    if TestProgram::find(program).is_none() {
         return left_out(&format!("mtwrite with {program}: it is not installed"));
     }
     for (folder, run) in [("without", ""), ("with", "$mh mtwrite -j 3 --"), ("preloaded", "env LD_PRELOAD=$lib")] {
@@ -70,7 +70,7 @@ fn bsdtar_makes_the_same_tree() {
 fn cpio_makes_the_same_tree() {
     let place = Place::new();
     tree(&place);
-    if Program::find("cpio").is_some() {
+    if TestProgram::find("cpio").is_some() {
         succeeds(&place, "cd src && find . -depth | cpio -o -H newc > ../a.cpio");
     }
     compare(&place, "cpio", "$run cpio -idm -I ../a.cpio");
@@ -81,7 +81,7 @@ fn unzip_makes_the_same_tree_though_its_files_are_not_queued() {
     let place = Place::new();
     tree(&place);
     succeeds(&place, "rm src/pipe");
-    if Program::find("zip").is_none() {
+    if TestProgram::find("zip").is_none() {
         return left_out("mtwrite with unzip: zip is not installed");
     }
     succeeds(&place, "cd src && zip -qry ../a.zip .");
@@ -102,7 +102,7 @@ fn with_fakeroot_owners_are_what_they_seem() {
     let place = Place::new();
     tree(&place);
     succeeds(&place, "rm -f src/pipe; tar -cf a.tar --owner=:1234 --group=:4321 -C src .");
-    if Program::find("fakeroot").is_none() {
+    if TestProgram::find("fakeroot").is_none() {
         return left_out("mtwrite with fakeroot: it is not installed");
     }
     let list = "find . -mindepth 1 -printf '%P %m %U:%G %s %T@\\n' | sort";

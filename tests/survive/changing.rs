@@ -3,7 +3,7 @@
 use super::{WIDTHS, is_no_panic, python, succeeds};
 use crate::place::{Place, said};
 use std::sync::atomic::{AtomicBool, Ordering};
-use testkit::program::{Program, left_out};
+use testkit::program::{TestProgram, left_out};
 
 /// Holds an archive back in its pipe while the tree behind what was read changes, and says the exit code and what became of the archive. The first
 /// file is larger than all that is read ahead.
@@ -45,7 +45,7 @@ for change in (nothing, gone, gone_folder, renamed, to_folder, to_file, grown, s
 
 #[test]
 fn what_changes_while_it_is_archived_has_the_exit_code_that_gnu_tar_has() {
-    if Program::find("tar").is_none() {
+    if TestProgram::find("tar").is_none() {
         return left_out("tar is not installed");
     }
     let place = Place::new();
@@ -103,7 +103,7 @@ fn whatever_changes_all_that_does_not_is_archived_copied_and_stays() {
             &place,
             "rm -rf x; mkdir x; $mh tar -xf a.tar -C x tree/still; diff -r tree/still x/tree/still; $mh tar -tf a.tar > list",
         );
-        if Program::find("tar").is_some() {
+        if TestProgram::find("tar").is_some() {
             succeeds(&place, "tar -tf a.tar --quoting-style=escape | cmp - list");
         }
         let ran = place.shell(&format!("$mh cp -a -j {hands} tree copy"));

@@ -4,7 +4,7 @@
 use super::{WIDTHS, succeeds};
 use crate::place::{Place, binary, said};
 use std::path::Path;
-use testkit::program::{Exit, Outcome, Program, left_out};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 /// Files around one of this many bytes, which fails.
 const BAD_BYTES: usize = 77_777;
@@ -14,7 +14,7 @@ const BAD_BYTES: usize = 77_777;
 fn place_that_fails(program: &str, trial: &str) -> Option<Place> {
     let place = Place::new();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("survive/{program}.c"));
-    let Some(compiler) = Program::find("cc") else {
+    let Some(compiler) = TestProgram::find("cc") else {
         left_out("needs a C compiler (cc)");
         return None;
     };
@@ -36,7 +36,7 @@ const CAUSES: [(u32, &str); 3] =
     [(28, "No space left on device"), (122, "Disk quota exceeded"), (5, "Input/output error")];
 
 /// What must be so after a run that failed for one file.
-fn is_told(ran: &Outcome, code: i32, file: &str, cause: &str) {
+fn is_told(ran: &ProgramOutcome, code: i32, file: &str, cause: &str) {
     assert_eq!(ran.exit, Exit::Code(code), "{}", said(ran));
     let lines: Vec<String> = said(ran).lines().filter(|line| line.contains(cause)).map(str::to_owned).collect();
     assert!(lines.len() == 1 && lines[0].contains(file), "{cause}: {}", said(ran));
@@ -115,8 +115,8 @@ fn a_file_that_cannot_be_closed_is_told_and_its_source_stays() {
 }
 
 /// Runs a script beside a file system of its own, called `small`, with these options; `None` where that cannot be done.
-fn beside(place: &Place, options: &str, script: &str) -> Option<Outcome> {
-    let Some(unshare) = Program::find("unshare") else {
+fn beside(place: &Place, options: &str, script: &str) -> Option<ProgramOutcome> {
+    let Some(unshare) = TestProgram::find("unshare") else {
         left_out("unshare is not installed");
         return None;
     };

@@ -3,7 +3,7 @@
 use super::{WIDTHS, python, succeeds, widths_of_the_large};
 use crate::place::{Place, said};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 /// LIMIT: 128 MB, as it is asked for every run; also where 64 hands are.
 const PEAK_KIB: u64 = 125_000;
@@ -32,7 +32,7 @@ fn an_archive_takes_128_megabytes_at_most_with_64_hands() {
         ("bzip2", "-1"),
         ("xz", "-T4 --block-size=25165824 --lzma2=preset=0,dict=8MiB"),
     ] {
-        match Program::find(tool) {
+        match TestProgram::find(tool) {
             Some(_) => drop(succeeds(
                 &place,
                 &format!("test -e t.tar || $mh tar cf t.tar src; {tool} {options} -c t.tar > t.{tool}"),
@@ -57,7 +57,7 @@ fn an_archive_takes_128_megabytes_at_most_with_64_hands() {
 
 #[test]
 fn blocks_of_xz_take_128_megabytes_at_most_whatever_they_hold() {
-    if Program::find("xz").is_none() {
+    if TestProgram::find("xz").is_none() {
         return left_out("xz is not installed");
     }
     let place = Place::new();

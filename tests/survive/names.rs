@@ -2,7 +2,7 @@
 
 use super::{WIDTHS, python, succeeds};
 use crate::place::Place;
-use testkit::program::{Program, left_out};
+use testkit::program::{TestProgram, left_out};
 
 /// A folder of names: each byte alone, in the middle and doubled; 255 bytes of several kinds; and folders until a path has more than 9000 bytes.
 const MADE: &str = r#"
@@ -80,7 +80,7 @@ fn names_of_every_byte_and_of_every_length_are_kept() {
         same("src", "copy");
         succeeds(&place, &format!("$mh rm -r -j {hands} copy; test ! -e copy"));
     }
-    if Program::find("tar").is_none() {
+    if TestProgram::find("tar").is_none() {
         return left_out("tar is not installed");
     }
     for format in ["pax", "gnu"] {

@@ -5,12 +5,12 @@ use super::{WIDTHS, succeeds};
 use crate::place::{Place, said};
 use crate::trees::described::describe;
 use std::path::Path;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 /// Builds `sandbox NUMBER COMMAND...` in this place; false where that cannot be done.
 pub fn can_be_sandboxed(place: &Place) -> bool {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("survive/sandbox.c");
-    let Some(compiler) = Program::find("cc") else {
+    let Some(compiler) = TestProgram::find("cc") else {
         left_out("needs a C compiler (cc)");
         return false;
     };

@@ -3,7 +3,7 @@
 use super::{expect_same, tools};
 use crate::place::Place;
 use crate::trees::is_root;
-use testkit::program::{Program, left_out};
+use testkit::program::{TestProgram, left_out};
 
 /// Exit codes and lines of differences, where `command tar` is one and `$mh tar` the other.
 fn both_compare(before: &str, with: &str, after: &str) {
@@ -32,7 +32,7 @@ fn what_cannot_be_compared_is_a_failure_and_no_difference() {
         "-df t.tar",
         "grep -qx 2 ours; grep -q 'File name too long' said",
     );
-    if !is_root() || Program::find("setpriv").is_none() {
+    if !is_root() || TestProgram::find("setpriv").is_none() {
         left_out("what a plain user may not look at: needs root and setpriv");
         return;
     }

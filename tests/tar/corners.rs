@@ -4,7 +4,7 @@ use super::expect_same;
 use crate::place::{Place, said};
 use crate::tar::made::{file, member, pax};
 use testkit::data;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 /// Wrong bytes in the last checksum of what is packed are found by whoever reads to the end mark alone, too.
 #[test]
@@ -56,7 +56,7 @@ fn a_folder_has_taken_its_place_before_anything_in_it_is_made() {
 
 #[test]
 fn a_plain_user_gets_what_gnu_tar_gives_him() {
-    if !rustix::process::geteuid().is_root() || Program::find("setpriv").is_none() {
+    if !rustix::process::geteuid().is_root() || TestProgram::find("setpriv").is_none() {
         return left_out("needs root, who can become somebody else (setpriv)");
     }
     let place = Place::new();

@@ -7,7 +7,7 @@ use crate::tar::made::{header, long, padded, pax, put};
 use crate::trees::described::describe;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use testkit::program::{Exit, Outcome};
+use testkit::program::{Exit, ProgramOutcome};
 use testkit::random::Random;
 
 /// LIMIT: archives of one run; each costs some 50 ms.
@@ -243,7 +243,7 @@ fn damage(random: &mut Random, made: &mut Made) {
 }
 
 /// What came of one program.
-fn extracted(place: &Place, name: &str, command: &str) -> Outcome {
+fn extracted(place: &Place, name: &str, command: &str) -> ProgramOutcome {
     place.shell(&format!("umask 022; mkdir {name}; {command} -xpf a.tar -C {name}"))
 }
 

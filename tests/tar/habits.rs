@@ -5,7 +5,7 @@ use super::tools;
 use crate::place::{Place, said};
 use crate::trees::is_root;
 use std::os::unix::net::UnixListener;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 const BEFORE: &str = "umask 022; mkdir -p s/d x; echo a > s/a; echo b > s/b; echo c > s/d/c; ln s/a s/hard; ln -s s/a s/link
     ln -s ../d s/d/up; chmod 751 s/d; chmod 600 s/b; find s | xargs touch -h -d '2001-02-03 04:05:06.5'; export TZ=Asia/Tokyo";
@@ -345,7 +345,7 @@ fn an_archive_that_is_made_anew_keeps_its_rights_and_is_a_change() {
     ] {
         is_as_gnu(script);
     }
-    if !is_root() || Program::find("setpriv").is_none() {
+    if !is_root() || TestProgram::find("setpriv").is_none() {
         left_out("archives that a plain user may not write to: needs root and setpriv");
         return;
     }
@@ -427,7 +427,7 @@ fn what_would_be_misunderstood_is_refused() {
     // An archive of whole seconds is up to date with files of this second's parts.
     let (exit, printed) = run("tar --format=gnu -cf t.tar s; test -z \"$(tar uvf t.tar s)\"", "$mh tar");
     assert_eq!(exit, Exit::Code(0), "{printed}");
-    if Program::find("script").is_some() {
+    if TestProgram::find("script").is_some() {
         let (_, printed) = run("script -qec \"$mh tar x\" /dev/null < /dev/null", "$mh tar");
         assert!(printed.contains("an archive is not read from a terminal"), "{printed}");
     }

@@ -5,7 +5,7 @@ use super::{WIDTHS, is_root, succeeds};
 use crate::place::{Place, said};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 use testkit::random::Random;
 
 /// A tree with everything: names of every byte, farms of hard links, holes, special files, attributes, owners, odd modes and times.
@@ -144,7 +144,7 @@ fn other_copies_are_those_that_cp_makes() {
 
 #[test]
 fn a_plain_user_gets_what_cp_gives_a_plain_user() {
-    if !is_root() || Program::find("setpriv").is_none() {
+    if !is_root() || TestProgram::find("setpriv").is_none() {
         left_out("a copy as a plain user: needs root and setpriv");
         return;
     }
@@ -179,7 +179,7 @@ fn a_plain_user_gets_what_cp_gives_a_plain_user() {
 
 #[test]
 fn a_default_list_that_shuts_new_directories_to_their_owner_stops_nobody() {
-    if !is_root() || ["setpriv", "setfacl"].map(Program::find).iter().any(Option::is_none) {
+    if !is_root() || ["setpriv", "setfacl"].map(TestProgram::find).iter().any(Option::is_none) {
         return left_out("a copy as a plain user below a default list: needs root, setpriv and setfacl");
     }
     for list in ["u::rw,g::-,o::-", "u::wx,g::rwx,o::r", "u::-,g::-,o::-"] {
@@ -370,7 +370,7 @@ fn complaints_and_exit_codes_are_gnu_s() {
 
 #[test]
 fn under_fakeroot_owners_and_devices_are_what_they_seem() {
-    if Program::find("fakeroot").is_none() {
+    if TestProgram::find("fakeroot").is_none() {
         left_out("a copy under fakeroot: it is not installed");
         return;
     }
@@ -388,7 +388,7 @@ fn under_fakeroot_owners_and_devices_are_what_they_seem() {
 #[test]
 fn a_library_that_was_loaded_before_sees_all_calls() {
     let place = Place::new();
-    let Some(compiler) = Program::find("cc") else { return left_out("needs a C compiler (cc)") };
+    let Some(compiler) = TestProgram::find("cc") else { return left_out("needs a C compiler (cc)") };
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("trees/watching.c");
     let options = ["-O2", "-shared", "-fPIC", "-o", "watching.so"].map(std::ffi::OsStr::new);
     let options = options.into_iter().chain([source.as_os_str()]);
@@ -476,7 +476,7 @@ fn arguments_move_to_another_file_system_one_after_the_other() {
 
 #[test]
 fn a_plain_user_loses_nothing_to_what_is_shut() {
-    if !is_root() || Program::find("setpriv").is_none() {
+    if !is_root() || TestProgram::find("setpriv").is_none() {
         left_out("moves as a plain user: needs root and setpriv");
         return;
     }

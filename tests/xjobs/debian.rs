@@ -4,7 +4,7 @@
 use crate::place::{Place, binary};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use testkit::program::{Program, left_out};
+use testkit::program::{TestProgram, left_out};
 
 /// Lists without a utility.
 const LISTS: &[&str] = &[
@@ -107,7 +107,7 @@ fn place() -> Place {
 }
 
 /// Standard output, and every file that was made.
-fn result(program: &Program, options: &[&str], list: &str) -> (String, Vec<(String, String)>) {
+fn result(program: &TestProgram, options: &[&str], list: &str) -> (String, Vec<(String, String)>) {
     let place = place();
     let path = format!("{}:/usr/bin:/bin", place.folder().display());
     let program = program.clone().in_folder(place.folder()).with_variable("PATH", path);
@@ -120,10 +120,10 @@ fn result(program: &Program, options: &[&str], list: &str) -> (String, Vec<(Stri
 
 #[test]
 fn every_line_and_option_works_as_in_debians_program() {
-    let Some(theirs) = Program::find("xjobs") else { return left_out("xjobs is not installed") };
+    let Some(theirs) = TestProgram::find("xjobs") else { return left_out("xjobs is not installed") };
     let folder = Place::new();
     symlink(fs::canonicalize(binary()).expect("it exists"), folder.path("xjobs")).expect("a link can be made");
-    let ours = Program::at(folder.path("xjobs")).with_variable("MH_CREW_DIR", "");
+    let ours = TestProgram::at(folder.path("xjobs")).with_variable("MH_CREW_DIR", "");
     let plain = LISTS.iter().map(|list| (&[][..], *list));
     for (options, list) in plain.chain(WITH_OPTIONS.iter().copied()) {
         assert_eq!(result(&ours, options, list), result(&theirs, options, list), "{options:?} {list:?}");

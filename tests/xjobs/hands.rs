@@ -3,11 +3,11 @@
 use crate::place::{Place, Running, binary, said, wait_until};
 use std::fs::File;
 use std::process::{Command, Stdio};
-use testkit::program::{Outcome, Program};
+use testkit::program::{ProgramOutcome, TestProgram};
 
 /// A place with a table of its own.
-fn run(place: &Place, arguments: &[&str], list: &str) -> Outcome {
-    let program = Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+fn run(place: &Place, arguments: &[&str], list: &str) -> ProgramOutcome {
+    let program = TestProgram::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
     program.with_variable("mh", binary()).run(arguments, list.as_bytes()).expect("the program starts")
 }
 
@@ -74,7 +74,8 @@ fn each_job_is_told_of_its_own_hands_and_of_no_others() {
     let nested = run(&place, &words, "").stdout_of_success();
     let nested = String::from_utf8(nested).expect("text");
     assert_eq!(nested.trim().rsplit(' ').next().map(|hand| hand.split(':').count()), Some(3), "with a claim: {nested}");
-    let alone = Program::at(binary()).with_variable("MH_CREW_DIR", "").with_variable("MH_LEASE", "1:2 0:1000000000001");
+    let alone =
+        TestProgram::at(binary()).with_variable("MH_CREW_DIR", "").with_variable("MH_LEASE", "1:2 0:1000000000001");
     let alone = alone.run(["xjobs", "--shell", "echo {}$MH_LEASE", ":::", "none"], b"").expect("it starts");
     assert_eq!(alone.stdout_of_success(), b"none\n");
 }
@@ -126,7 +127,7 @@ fn a_run_is_known_by_the_number_that_its_shell_knows() {
 fn a_table_that_was_asked_for_and_cannot_be_had_is_told() {
     let place = Place::new();
     place.write("file", "");
-    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("file"));
+    let program = TestProgram::at(binary()).with_variable("MH_CREW_DIR", place.path("file"));
     let outcome = program.run(["xjobs", "echo", ":::", "a"], b"").expect("it starts");
     assert!(said(&outcome).contains("this run shares its cores with nobody"), "{}", said(&outcome));
     assert_eq!(outcome.stdout_of_success(), b"a\n");

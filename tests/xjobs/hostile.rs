@@ -199,7 +199,7 @@ fn one_argument_of_a_megabyte_is_refused_and_the_rest_goes_on() {
 
 #[test]
 fn too_few_processes_make_it_narrower_not_wrong() {
-    let Some(setpriv) = testkit::program::Program::find("setpriv") else {
+    let Some(setpriv) = testkit::program::TestProgram::find("setpriv") else {
         return testkit::program::left_out("setpriv is not installed");
     };
     if !rustix::process::geteuid().is_root() {

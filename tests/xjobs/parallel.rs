@@ -3,7 +3,7 @@
 
 use super::{stdout, xjobs};
 use crate::place::{Place, said};
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 /// Command lines that mean the same in both, and their standard input.
 const SAME: &[(&[&str], &str)] = &[
@@ -85,7 +85,7 @@ fn a_number_behind_n_is_refused_since_outputs_would_be_lost() {
 
 #[test]
 fn command_lines_that_mean_the_same_print_the_same() {
-    let Some(theirs) = Program::find("parallel") else { return left_out("GNU parallel is not installed") };
+    let Some(theirs) = TestProgram::find("parallel") else { return left_out("GNU parallel is not installed") };
     let place = Place::new();
     place.write("lines", "1\n2 3\n");
     let theirs = theirs.in_folder(place.folder()).with_variable("HOME", place.folder());
@@ -188,7 +188,7 @@ fn the_job_log_is_gnu_parallels_and_is_gone_on_from() {
 
 #[test]
 fn a_job_log_that_gnu_parallel_wrote_is_gone_on_from() {
-    let Some(theirs) = Program::find("parallel") else { return left_out("GNU parallel is not installed") };
+    let Some(theirs) = TestProgram::find("parallel") else { return left_out("GNU parallel is not installed") };
     let place = Place::new();
     let theirs = theirs.in_folder(place.folder()).with_variable("HOME", place.folder());
     theirs.run(["--joblog", "l", "echo", ":::", "it's", "a b", "2"], b"").expect("it starts");
@@ -199,7 +199,7 @@ fn a_job_log_that_gnu_parallel_wrote_is_gone_on_from() {
 /// What a shell reads is the same text in both programs' logs, and known by it.
 #[test]
 fn scripts_are_logged_as_gnu_parallel_logs_them_and_gone_on_from() {
-    let Some(theirs) = Program::find("parallel") else { return left_out("GNU parallel is not installed") };
+    let Some(theirs) = TestProgram::find("parallel") else { return left_out("GNU parallel is not installed") };
     let place = Place::new();
     let theirs = theirs.in_folder(place.folder()).with_variable("HOME", place.folder());
     let values = [":::", "it's", "a b", "x.y", "", "'", "=,:@%~#", "\u{e9}", "-x", "$HOME"];
@@ -238,7 +238,7 @@ fn results_stand_where_gnu_parallel_puts_them() {
     assert_eq!((stdout(&ours).as_str(), said(&ours).as_str()), ("", ""), "as there, none is printed");
     assert_eq!(place.read("ours/1/a b\\_c/2/d\\\\e/stdout"), b"out\n");
     assert_eq!(place.read("ours/1/x\\ty/2/d\\\\e/stderr"), b"err\n");
-    let Some(theirs) = Program::find("parallel") else { return left_out("GNU parallel is not installed") };
+    let Some(theirs) = TestProgram::find("parallel") else { return left_out("GNU parallel is not installed") };
     let theirs = theirs.in_folder(place.folder()).with_variable("HOME", place.folder());
     theirs.run([&["--results", "theirs", "echo"][..], &values].concat(), b"").expect("it starts");
     let listed = |folder: &str| stdout(&place.shell(&format!("cd {folder} && find . | sort")));

@@ -4,7 +4,7 @@ use super::stdout;
 use crate::place::{Place, Running, said, wait_until};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Command, Stdio};
-use testkit::program::{Exit, Program, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 fn listen(place: &Place, arguments: &[&str]) -> Running {
     let mut command = Command::new("env");
@@ -91,7 +91,7 @@ fn a_spooler_gets_words_exactly_however_its_command_reads_lines() {
 
 #[test]
 fn a_line_that_was_cut_off_is_no_job() {
-    let Some(socat) = Program::find("socat") else { return left_out("socat is not installed") };
+    let Some(socat) = TestProgram::find("socat") else { return left_out("socat is not installed") };
     let place = Place::new();
     let mut server = listen(&place, &["-j1"]);
     let socat = socat.in_folder(place.folder());
@@ -132,7 +132,7 @@ fn the_socket_is_private_and_a_dead_servers_is_replaced() {
 
 #[test]
 fn another_user_is_turned_away() {
-    let Some(setpriv) = Program::find("setpriv") else { return left_out("setpriv is not installed") };
+    let Some(setpriv) = TestProgram::find("setpriv") else { return left_out("setpriv is not installed") };
     if !rustix::process::geteuid().is_root() {
         return left_out("not root");
     }

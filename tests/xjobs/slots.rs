@@ -3,10 +3,10 @@
 use crate::place::{Place, Running, binary, said, wait_until};
 use std::fs::File;
 use std::process::{Command, Stdio};
-use testkit::program::{Exit, Outcome, Program, left_out};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
-fn xjobs(place: &Place, arguments: &[&str]) -> Outcome {
-    let program = Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+fn xjobs(place: &Place, arguments: &[&str]) -> ProgramOutcome {
+    let program = TestProgram::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
     let program = program.with_variable("mh", binary()).with_variable("TMPDIR", place.folder());
     program.run([&["xjobs", "-j2"], arguments].concat(), b"").expect("the program starts")
 }
@@ -14,7 +14,7 @@ fn xjobs(place: &Place, arguments: &[&str]) -> Outcome {
 /// Whether there is a second core to be given, and make to take it.
 fn can_be_tried() -> bool {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let can = cores > 1 && Program::find("make").is_some();
+    let can = cores > 1 && TestProgram::find("make").is_some();
     if !can {
         left_out("there is one core, or no make");
     }
@@ -34,7 +34,7 @@ fn a_make_in_a_job_uses_the_cores_that_no_job_needs() {
     xjobs(&place, &["make", ":::", "all"]).stdout_of_success();
     // The user's own flags stay: -k goes on after an error.
     place.write("Makefile", "all: bad good\nbad:\n\t@false\ngood:\n\t@echo went on\n");
-    let program = Program::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let program = TestProgram::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
     let outcome = program.with_variable("MAKEFLAGS", "k").run(["xjobs", "-j2", "make", ":::", "all"], b"");
     assert!(super::stdout(&outcome.expect("it starts")).contains("went on"));
 }
@@ -98,7 +98,7 @@ fn slots_that_nobody_uses_go_to_whoever_is_hungry() {
         Running { child: command.spawn().expect("the program starts") }
     };
     let run_of = |what: &str| {
-        let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+        let program = TestProgram::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
         let text = program.run(["crew", "--json"], b"").expect("it starts").stdout_of_success();
         let text = String::from_utf8(text).expect("JSON is text");
         text.split("{\"pid\":").find(|run| run.contains(what)).map(str::to_owned).unwrap_or_default()
@@ -108,7 +108,7 @@ fn slots_that_nobody_uses_go_to_whoever_is_hungry() {
     // What raises the run does not raise its slots: they are what nobody else wants.
     let raise =
         ["crew", "set", &runner.child.id().to_string(), "--priority", "high", "--weight", "900"].map(str::to_owned);
-    let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let program = TestProgram::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
     program.run(raise, b"").expect("it starts").stdout_of_success();
     assert!(run_of("slots for make").contains("\"class\":\"idle\",\"weight\":100"), "{}", run_of("slots for make"));
     assert!(run_of("run sleep").contains("\"class\":\"high\",\"weight\":900"), "{}", run_of("run sleep"));
@@ -124,7 +124,7 @@ fn a_run_that_has_ended_leaves_nothing_in_the_table() {
     }
     let place = Place::new();
     let crew = || {
-        let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+        let program = TestProgram::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
         String::from_utf8(program.run(["crew"], b"").expect("it starts").stdout_of_success()).expect("text")
     };
     xjobs(&place, &["true", ":::", "1", "2", "3"]).stdout_of_success();
@@ -147,7 +147,7 @@ fn slots_that_no_program_has_read_are_idle_cores() {
     command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", place.path("config")).stdin(Stdio::null());
     let mut runner = Running { child: command.spawn().expect("the program starts") };
     let idle = |timeout: &str| {
-        let program = Program::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
+        let program = TestProgram::at(binary()).with_variable("MH_CREW_DIR", place.path("crew"));
         program.run(["crew", "wait", "--idle", "--timeout", timeout], b"").expect("it starts").exit
     };
     assert_eq!(idle("30"), Exit::Code(0), "one core has no work");
@@ -165,7 +165,7 @@ fn under_the_old_name_jobs_are_told_of_no_slots() {
     let place = Place::new();
     place.shell("ln -s \"$mh\" xjobs");
     let program = |arguments: &[&str]| {
-        let program = Program::at(place.path("xjobs")).with_variable("MH_CREW_DIR", place.path("crew"));
+        let program = TestProgram::at(place.path("xjobs")).with_variable("MH_CREW_DIR", place.path("crew"));
         super::stdout(&program.run(arguments, b"env\n").expect("it starts"))
     };
     assert!(!program(&["-j2", "-v0"]).contains("MAKEFLAGS"));

@@ -2,7 +2,7 @@
 //! is an answer and not a crash; any other pointer is taken at the caller's word, as everywhere in C.
 #![expect(unsafe_code, reason = "a boundary: names that a linker finds, and pointers that another language gives")]
 
-use crate::share::{Crew, Mistake, Share, Told};
+use crate::share::{Mistake, OpenedBudget, Share, ShareSettings};
 use crew::budget::passport;
 use std::cell::RefCell;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
@@ -93,14 +93,14 @@ unsafe fn copy(whole: &str, room: *mut c_char, bytes: usize) -> usize {
 /// # Safety
 /// As `manyhands.h` says: `folder` is null or a string, `crew` null or a place for an answer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mh_crew_open(folder: *const c_char, crew: *mut *mut Crew) -> c_int {
+pub unsafe extern "C" fn mh_crew_open(folder: *const c_char, crew: *mut *mut OpenedBudget) -> c_int {
     answer(|| {
         // SAFETY: the caller promises a string or null.
         let folder = unsafe { text(folder) }.map(|folder| Path::new(OsStr::from_bytes(folder.to_bytes())));
         let open = || {
             let [folder_told, lease] = ["MH_CREW_DIR", passport::VARIABLE].map(std::env::var_os);
-            let told = Told { folder: folder_told.as_deref(), lease: lease.as_deref() };
-            Ok(Box::into_raw(Box::new(Crew::open(folder, told))))
+            let told = ShareSettings { folder: folder_told.as_deref(), lease: lease.as_deref() };
+            Ok(Box::into_raw(Box::new(OpenedBudget::open(folder, told))))
         };
         // SAFETY: the caller promises a place or null.
         unsafe { put(crew, open) }.map(|()| OK)
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn mh_crew_open(folder: *const c_char, crew: *mut *mut Cre
 /// # Safety
 /// `crew` is null or opened, and not used again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mh_crew_close(crew: *mut Crew) {
+pub unsafe extern "C" fn mh_crew_close(crew: *mut OpenedBudget) {
     if !crew.is_null() {
         // SAFETY: it came from Box::into_raw in `mh_crew_open`, and the caller gives it up.
         quietly(|| drop(unsafe { Box::from_raw(crew) }));
@@ -120,18 +120,18 @@ pub unsafe extern "C" fn mh_crew_close(crew: *mut Crew) {
 /// # Safety
 /// `crew` is null or opened.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mh_crew_hands(crew: *const Crew) -> usize {
+pub unsafe extern "C" fn mh_crew_hands(crew: *const OpenedBudget) -> usize {
     // SAFETY: as the caller promises.
-    quietly(|| unsafe { opened(crew) }.map_or(0, Crew::hands))
+    quietly(|| unsafe { opened(crew) }.map_or(0, OpenedBudget::hands))
 }
 
 /// # Safety
 /// `crew` is null or opened; `room` is null or has `bytes` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mh_crew_why_alone(crew: *const Crew, room: *mut c_char, bytes: usize) -> usize {
+pub unsafe extern "C" fn mh_crew_why_alone(crew: *const OpenedBudget, room: *mut c_char, bytes: usize) -> usize {
     quietly(|| {
         // SAFETY: as the caller promises.
-        let why = unsafe { opened(crew) }.map_or_else(Mistake::said, Crew::why_alone);
+        let why = unsafe { opened(crew) }.map_or_else(Mistake::said, OpenedBudget::why_alone);
         // SAFETY: as the caller promises.
         unsafe { copy(&why, room, bytes) }
     })
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn mh_crew_why_alone(crew: *const Crew, room: *mut c_char,
 /// `crew` is null or opened, `what` null or a string, `lease` null or a place for an answer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mh_lease_open(
-    crew: *const Crew,
+    crew: *const OpenedBudget,
     priority: c_int,
     weight: c_uint,
     useful_width: usize,

@@ -33,7 +33,7 @@ impl Mistake {
 
 /// What the environment says, read at the boundary.
 #[derive(Clone, Copy, Default)]
-pub struct Told<'a> {
+pub struct ShareSettings<'a> {
     /// `MH_CREW_DIR`: the usual folder; empty, nothing is shared.
     pub folder: Option<&'a OsStr>,
     /// `MH_LEASE`: hands that the runner which started this program holds for it.
@@ -41,16 +41,16 @@ pub struct Told<'a> {
 }
 
 /// An opened budget.
-pub enum Crew {
+pub enum OpenedBudget {
     /// With all runs of the table.
     Shared(MachineWide),
     /// Of this process alone, and why.
     Alone(InProcess, String),
 }
 
-impl Crew {
+impl OpenedBudget {
     /// The budget of `folder`; of the usual one, which the environment may name, where that is none.
-    pub fn open(folder: Option<&Path>, told: Told) -> Self {
+    pub fn open(folder: Option<&Path>, told: ShareSettings) -> Self {
         let folder = match (folder, told.folder) {
             (Some(folder), _) => CrewFolder::at(folder),
             (None, Some(told)) if told.is_empty() => {
@@ -222,14 +222,14 @@ mod tests {
     use super::*;
     use crew::budget::census::census;
 
-    fn crew() -> (tempfile::TempDir, Crew) {
+    fn crew() -> (tempfile::TempDir, OpenedBudget) {
         let parent = tempfile::tempdir().expect("a folder");
-        let crew = Crew::open(Some(&parent.path().join("crew")), Told::default());
+        let crew = OpenedBudget::open(Some(&parent.path().join("crew")), ShareSettings::default());
         assert_eq!(crew.why_alone(), "");
         (parent, crew)
     }
 
-    fn share(crew: &Crew) -> Share {
+    fn share(crew: &OpenedBudget) -> Share {
         crew.lease(2, 100, 1, "a test".to_owned()).expect("a lease")
     }
 
@@ -254,8 +254,8 @@ mod tests {
         for variable in [None, Some(OsStr::new(""))] {
             let parent = tempfile::tempdir().expect("a folder");
             let folder = parent.path().join("crew");
-            let told = Told { folder: variable, lease: None };
-            let crew = Crew::open(variable.is_none().then_some(&*folder), told);
+            let told = ShareSettings { folder: variable, lease: None };
+            let crew = OpenedBudget::open(variable.is_none().then_some(&*folder), told);
             let first = crew.lease(2, 100, crew.hands(), "a test".to_owned()).expect("a lease");
             (0..crew.hands()).for_each(|_| assert_ne!(first.take(), 0));
             drop(first);
@@ -268,14 +268,14 @@ mod tests {
     fn the_variable_names_the_folder_unless_the_program_does() {
         let parent = tempfile::tempdir().expect("a folder");
         let [named, usual] = ["named", "usual"].map(|name| parent.path().join(name));
-        fn told(folder: &OsStr) -> Told<'_> {
-            Told { folder: Some(folder), lease: None }
+        fn told(folder: &OsStr) -> ShareSettings<'_> {
+            ShareSettings { folder: Some(folder), lease: None }
         }
-        drop(Crew::open(None, told(usual.as_os_str())));
+        drop(OpenedBudget::open(None, told(usual.as_os_str())));
         assert!(CrewFolder::at(usual).table().exists());
-        drop(Crew::open(Some(&named), told(OsStr::new(""))));
+        drop(OpenedBudget::open(Some(&named), told(OsStr::new(""))));
         assert!(CrewFolder::at(named).table().exists());
-        let alone = Crew::open(None, told(OsStr::new("")));
+        let alone = OpenedBudget::open(None, told(OsStr::new("")));
         assert_eq!(alone.why_alone(), "share a table: MH_CREW_DIR is empty");
     }
 
@@ -288,19 +288,19 @@ mod tests {
             census.runs.iter().map(|run| run.holds).sum::<u32>()
         };
         let lease = match &runner {
-            Crew::Shared(budget) => budget.lease(Request {
+            OpenedBudget::Shared(budget) => budget.lease(Request {
                 priority: Priority::Normal,
                 weight: Weight::default(),
                 useful_width: 1,
                 what: "a runner".to_owned(),
             }),
-            Crew::Alone(..) => unreachable!("it has a table"),
+            OpenedBudget::Alone(..) => unreachable!("it has a table"),
         };
         let hand = lease.take();
         let passport = lease.passport(&[&hand]).expect("it is in a table").to_string();
         for (text, hands) in [(&*passport, 1), ("no passport", 2)] {
-            let told = Told { folder: None, lease: Some(OsStr::new(text)) };
-            let job = share(&Crew::open(Some(&folder), told));
+            let told = ShareSettings { folder: None, lease: Some(OsStr::new(text)) };
+            let job = share(&OpenedBudget::open(Some(&folder), told));
             let number = job.take();
             assert_eq!(held(), hands, "{text}");
             assert_eq!(job.give_back(number), Ok(()));

@@ -1,7 +1,7 @@
 //! Before the process ends or becomes two: everything is performed, and what failed without the program's knowledge is said.
 
-use crate::file::{self, BUFFERS, Fault, Free, State};
-use crate::identities::{self, Known};
+use crate::file::{self, BUFFERS, Fault, FileState, Free};
+use crate::identities::{self, KnownFiles};
 use crate::locks::held;
 use crate::statistics::{self, FILES, UNTOLD};
 use crate::{boundary, buffers, workers};
@@ -41,7 +41,7 @@ pub fn release_all() {
     each(|index, file, identity| file.release(index, identity));
 }
 
-fn each(act: impl Fn(usize, &'static file::File, identities::Identity)) {
+fn each(act: impl Fn(usize, &'static file::File, identities::FileIdentity)) {
     if identities::any() {
         for (index, file) in file::all() {
             if let Some(identity) = file.occupant() {
@@ -98,11 +98,11 @@ fn said(fault: &Fault) -> String {
 
 /// All locks of this library, held over a fork.
 pub struct Frozen {
-    files: Vec<MutexGuard<'static, State>>,
-    _known: MutexGuard<'static, Known>,
+    files: Vec<MutexGuard<'static, FileState>>,
+    _known: MutexGuard<'static, KnownFiles>,
     free: MutexGuard<'static, Free>,
     faults: MutexGuard<'static, Vec<Fault>>,
-    list: MutexGuard<'static, workers::List>,
+    list: MutexGuard<'static, workers::WorkList>,
     _stock: MutexGuard<'static, buffers::Stock>,
 }
 

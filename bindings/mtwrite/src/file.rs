@@ -3,7 +3,7 @@
 
 use crate::boundary::{self, Descriptor};
 use crate::buffers::{Buffers, LARGE_BYTES};
-use crate::identities::{self, Identity};
+use crate::identities::{self, FileIdentity};
 use crate::locks::held;
 use crate::numbers::{self, Meaning};
 use crate::statistics::{BYTES, CALLS, DRAINED};
@@ -69,7 +69,7 @@ pub struct Fault {
 
 /// Why a call was not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum QueueRefusal {
     /// An earlier call failed with this number.
     Failed(i32),
     /// The file is not queued (any more).
@@ -78,7 +78,7 @@ pub enum Refusal {
 
 /// How much of what waits is to be performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum PerformExtent {
     /// All of it.
     All,
     /// What is worth the while: large pieces, and all of a closed file.
@@ -96,17 +96,17 @@ enum Turn {
 
 /// One file.
 pub struct File {
-    state: Mutex<State>,
+    state: Mutex<FileState>,
     rested: Condvar,
 }
 
 /// What is known about it.
-pub struct State {
+pub struct FileState {
     /// By which the program knows it; none once it was closed.
     number: Option<i32>,
     /// By which we do; none where there is no file in this place.
     private: Option<Descriptor>,
-    identity: Identity,
+    identity: FileIdentity,
     /// Whether the program may change owner, mode and times of it for certain.
     may_furnish: bool,
     calls: VecDeque<Call>,
@@ -140,7 +140,7 @@ pub struct Fresh {
     /// Our own descriptor of it.
     pub private: Descriptor,
     /// What it is.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// Whether the program may change owner, mode and times of it for certain.
     pub may_furnish: bool,
 }
@@ -207,10 +207,10 @@ impl Free {
 
 impl File {
     const fn new() -> Self {
-        let state = State {
+        let state = FileState {
             number: None,
             private: None,
-            identity: Identity { device: 0, inode: 0 },
+            identity: FileIdentity { device: 0, inode: 0 },
             may_furnish: false,
             calls: VecDeque::new(),
             spare: VecDeque::new(),
@@ -226,18 +226,18 @@ impl File {
     }
 
     /// Its state, for a fork.
-    pub fn lock(&self) -> MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, FileState> {
         held(self.state.lock())
     }
 
     /// What it is; none where no file is in this place, or another than that of `number`.
-    pub fn identity(&self, number: i32) -> Option<Identity> {
+    pub fn identity(&self, number: i32) -> Option<FileIdentity> {
         let state = self.lock();
         (state.number == Some(number)).then_some(state.identity)
     }
 
     /// Queues bytes of the program. Waits, or works, while the budget of memory is used up.
-    pub fn write(&self, index: usize, number: i32, bytes: &[u8], mut offset: Option<u64>) -> Result<(), Refusal> {
+    pub fn write(&self, index: usize, number: i32, bytes: &[u8], mut offset: Option<u64>) -> Result<(), QueueRefusal> {
         let mut rest = bytes;
         CALLS.add(1);
         BYTES.add(bytes.len() as u64);
@@ -262,11 +262,11 @@ impl File {
     }
 
     /// Queues another call, where the program is known to be allowed it.
-    pub fn furnish(&self, number: i32, call: Call) -> Result<(), Refusal> {
+    pub fn furnish(&self, number: i32, call: Call) -> Result<(), QueueRefusal> {
         let mut state = self.lock_for(number)?;
         state.failed()?;
         if !state.may_furnish {
-            return Err(Refusal::NotHere);
+            return Err(QueueRefusal::NotHere);
         }
         state.push(call);
         drop(state);
@@ -277,10 +277,10 @@ impl File {
 
     /// The program closes its number. What waits is performed later; what failed already is answered now, and said at the end too:
     /// few programs look at this answer.
-    pub fn close(&self, index: usize, number: i32) -> Result<(), Refusal> {
+    pub fn close(&self, index: usize, number: i32) -> Result<(), QueueRefusal> {
         let mut state = self.lock();
         if state.number != Some(number) {
-            return Err(Refusal::NotHere);
+            return Err(QueueRefusal::NotHere);
         }
         state.number = None;
         numbers::set(number, Meaning::Unknown);
@@ -297,7 +297,7 @@ impl File {
     }
 
     /// Waits, or works, until all that the program asked of the file of `identity` was done.
-    pub fn drain(&self, index: usize, identity: Identity) {
+    pub fn drain(&self, index: usize, identity: FileIdentity) {
         let mut state = self.lock();
         if state.is_at_work(identity) {
             DRAINED.add(1);
@@ -309,26 +309,26 @@ impl File {
                 state.waiters -= 1;
             } else {
                 drop(state);
-                self.run(index, Extent::All);
+                self.run(index, PerformExtent::All);
                 state = self.lock();
             }
         }
     }
 
     /// What failed, for an answer that programs look at: to a write or a flush.
-    pub fn tell(&self, identity: Identity) -> Result<(), Refusal> {
+    pub fn tell(&self, identity: FileIdentity) -> Result<(), QueueRefusal> {
         let mut state = self.lock();
         if state.is_here(identity) { state.tell() } else { Ok(()) }
     }
 
     /// What failed, for any other answer.
-    pub fn failed(&self, identity: Identity) -> Result<(), Refusal> {
+    pub fn failed(&self, identity: FileIdentity) -> Result<(), QueueRefusal> {
         let state = self.lock();
         if state.is_here(identity) { state.failed() } else { Ok(()) }
     }
 
     /// From now on the program's calls go to the kernel as they are.
-    pub fn release(&self, index: usize, identity: Identity) {
+    pub fn release(&self, index: usize, identity: FileIdentity) {
         loop {
             self.drain(index, identity);
             let mut state = self.lock();
@@ -346,20 +346,20 @@ impl File {
     }
 
     /// What is in this place now.
-    pub fn occupant(&self) -> Option<Identity> {
+    pub fn occupant(&self) -> Option<FileIdentity> {
         self.lock().occupant()
     }
 
     /// Performs what waits. Says whether there was anything.
-    pub fn run(&self, index: usize, extent: Extent) -> bool {
+    pub fn run(&self, index: usize, extent: PerformExtent) -> bool {
         let mut state = self.lock();
         let Some(private) = state.private else { return false };
-        let is_wanted = state.turn == Turn::Listed || (extent == Extent::All && state.turn == Turn::Resting);
+        let is_wanted = state.turn == Turn::Listed || (extent == PerformExtent::All && state.turn == Turn::Resting);
         if !is_wanted || state.calls.is_empty() {
             return false;
         }
         state.turn = Turn::Taken;
-        while !state.calls.is_empty() && (extent == Extent::All || state.is_worthwhile()) {
+        while !state.calls.is_empty() && (extent == PerformExtent::All || state.is_worthwhile()) {
             let spare = std::mem::take(&mut state.spare);
             let mut calls = std::mem::replace(&mut state.calls, spare);
             state.waiting_bytes = 0;
@@ -383,18 +383,18 @@ impl File {
         true
     }
 
-    fn lock_for(&self, number: i32) -> Result<MutexGuard<'_, State>, Refusal> {
+    fn lock_for(&self, number: i32) -> Result<MutexGuard<'_, FileState>, QueueRefusal> {
         let state = self.lock();
-        if state.number == Some(number) { Ok(state) } else { Err(Refusal::NotHere) }
+        if state.number == Some(number) { Ok(state) } else { Err(QueueRefusal::NotHere) }
     }
 }
 
-impl State {
-    fn is_here(&self, identity: Identity) -> bool {
+impl FileState {
+    fn is_here(&self, identity: FileIdentity) -> bool {
         self.private.is_some() && self.identity == identity
     }
 
-    fn is_at_work(&self, identity: Identity) -> bool {
+    fn is_at_work(&self, identity: FileIdentity) -> bool {
         self.is_here(identity) && (self.turn == Turn::Taken || !self.calls.is_empty())
     }
 
@@ -403,15 +403,15 @@ impl State {
     }
 
     /// What is in this place.
-    pub fn occupant(&self) -> Option<Identity> {
+    pub fn occupant(&self) -> Option<FileIdentity> {
         self.private.is_some().then_some(self.identity)
     }
 
-    fn failed(&self) -> Result<(), Refusal> {
-        self.fault.as_ref().map_or(Ok(()), |fault| Err(Refusal::Failed(fault.errno)))
+    fn failed(&self) -> Result<(), QueueRefusal> {
+        self.fault.as_ref().map_or(Ok(()), |fault| Err(QueueRefusal::Failed(fault.errno)))
     }
 
-    fn tell(&mut self) -> Result<(), Refusal> {
+    fn tell(&mut self) -> Result<(), QueueRefusal> {
         self.is_told |= self.fault.is_some();
         self.failed()
     }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 /// What a file is, whatever its names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Identity {
+pub struct FileIdentity {
     /// Of the file system.
     pub device: u64,
     /// In it.
@@ -15,14 +15,14 @@ pub struct Identity {
 }
 
 /// What is remembered of files.
-pub struct Known {
+pub struct KnownFiles {
     /// Their places.
-    queued: BTreeMap<Identity, usize>,
+    queued: BTreeMap<FileIdentity, usize>,
     /// Those that the program has locked, and that are queued no more.
-    locked: BTreeSet<Identity>,
+    locked: BTreeSet<FileIdentity>,
 }
 
-static KNOWN: Mutex<Known> = Mutex::new(Known { queued: BTreeMap::new(), locked: BTreeSet::new() });
+static KNOWN: Mutex<KnownFiles> = Mutex::new(KnownFiles { queued: BTreeMap::new(), locked: BTreeSet::new() });
 static HAS_LOCKED: AtomicBool = AtomicBool::new(false);
 
 /// How many there are: asked by every call with a path, most often to learn that there is none.
@@ -32,7 +32,7 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 static FINISHED: AtomicU64 = AtomicU64::new(0);
 
 /// The list, for a fork.
-pub fn lock() -> MutexGuard<'static, Known> {
+pub fn lock() -> MutexGuard<'static, KnownFiles> {
     held(KNOWN.lock())
 }
 
@@ -48,12 +48,12 @@ pub fn finished() -> u64 {
 }
 
 /// The file of that identity.
-pub fn find(identity: Identity) -> Option<usize> {
+pub fn find(identity: FileIdentity) -> Option<usize> {
     if any() { lock().queued.get(&identity).copied() } else { None }
 }
 
 /// Adds a file. The one that is there already instead, if there is one.
-pub fn add(identity: Identity, index: usize) -> Result<(), usize> {
+pub fn add(identity: FileIdentity, index: usize) -> Result<(), usize> {
     let mut known = lock();
     if let Some(&other) = known.queued.get(&identity) {
         return Err(other);
@@ -64,7 +64,7 @@ pub fn add(identity: Identity, index: usize) -> Result<(), usize> {
 }
 
 /// Takes it out.
-pub fn remove(identity: Identity) {
+pub fn remove(identity: FileIdentity) {
     let mut known = lock();
     known.queued.remove(&identity);
     // ORDER: before the count, behind whose acquire it is read: who finds no file any more sees that there was one.
@@ -73,12 +73,12 @@ pub fn remove(identity: Identity) {
 }
 
 /// The program has locked it.
-pub fn lock_for_good(identity: Identity) {
+pub fn lock_for_good(identity: FileIdentity) {
     lock().locked.insert(identity);
     HAS_LOCKED.store(true, Ordering::Release);
 }
 
 /// Whether the program has ever locked it.
-pub fn is_locked(identity: Identity) -> bool {
+pub fn is_locked(identity: FileIdentity) -> bool {
     HAS_LOCKED.load(Ordering::Acquire) && lock().locked.contains(&identity)
 }

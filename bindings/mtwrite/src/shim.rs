@@ -3,8 +3,8 @@
 
 use crate::boundary::{self, Descriptor};
 use crate::end;
-use crate::file::{self, Call, Fresh, Refusal};
-use crate::identities::{self, Identity};
+use crate::file::{self, Call, Fresh, QueueRefusal};
+use crate::identities::{self, FileIdentity};
 use crate::numbers::{self, Meaning};
 use crate::statistics::FILES;
 use rustix::fs::{FileType, OFlags, Stat};
@@ -38,7 +38,7 @@ static OWNERS_WORK: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 static STORES: AtomicU64 = AtomicU64::new(0);
 
 /// What the standard streams led to when the first file was to be queued: a process may have inherited duplicates of them.
-static STANDARD: OnceLock<[Option<Identity>; 3]> = OnceLock::new();
+static STANDARD: OnceLock<[Option<FileIdentity>; 3]> = OnceLock::new();
 
 /// LIE: /dev/null is a file that is neither regular nor a pipe; it and the standard streams tell nobody anything that waits for it.
 /// Files that they lead to are written by stdio as well, which is not seen.
@@ -51,16 +51,16 @@ const HUGETLBFS: u64 = 0x9584_58f6;
 const TMPFS: u64 = 0x0102_1994;
 const RAMFS: u64 = 0x8584_58f6;
 
-impl From<Refusal> for Answer {
-    fn from(refusal: Refusal) -> Self {
+impl From<QueueRefusal> for Answer {
+    fn from(refusal: QueueRefusal) -> Self {
         match refusal {
-            Refusal::Failed(errno) => Self::Failed(errno),
-            Refusal::NotHere => Self::Pass,
+            QueueRefusal::Failed(errno) => Self::Failed(errno),
+            QueueRefusal::NotHere => Self::Pass,
         }
     }
 }
 
-fn answer(outcome: Result<(), Refusal>) -> Answer {
+fn answer(outcome: Result<(), QueueRefusal>) -> Answer {
     outcome.map_or_else(Answer::from, |()| Answer::Queued)
 }
 
@@ -140,7 +140,7 @@ pub fn furnish(number: i32, is_certain: bool, call: impl FnOnce() -> Call) -> An
     let is_queued = is_certain && QUEUES_METADATA.load(Ordering::Acquire);
     match queued(number) {
         Some((index, _)) if is_queued => match file::at(index).furnish(number, call()) {
-            Err(Refusal::NotHere) => settle(number),
+            Err(QueueRefusal::NotHere) => settle(number),
             outcome => answer(outcome),
         },
         _ => settle(number),
@@ -166,7 +166,7 @@ pub fn owner_was_changed(number: i32, owner: u32, group: u32) {
 }
 
 /// Where an owner is remembered, and as what. LIE: two may look alike; then the refusal of one comes late, and is said.
-fn place_of_owner(identity: Identity, owner: u32, group: u32) -> (&'static AtomicU64, u64) {
+fn place_of_owner(identity: FileIdentity, owner: u32, group: u32) -> (&'static AtomicU64, u64) {
     let both = u64::from(owner) << 32 | u64::from(group);
     // The odd factor spreads the bits; 0 would be an empty place.
     let code = (both ^ identity.device.rotate_left(16)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -187,7 +187,7 @@ pub fn attribute_was_set(number: i32, name: &[u8]) {
 }
 
 /// The device, and the name up to its first dot: `user`, `security`, `trusted`.
-fn kind_of_attribute(identity: Identity, name: &[u8]) -> u64 {
+fn kind_of_attribute(identity: FileIdentity, name: &[u8]) -> u64 {
     let kind = name.split(|&byte| byte == b'.').next().unwrap_or_default();
     let folded = kind.iter().fold(1_u64, |sum, &byte| sum.wrapping_mul(257).wrapping_add(u64::from(byte)));
     folded.rotate_left(32) ^ identity.device
@@ -303,7 +303,7 @@ pub fn close(number: i32) -> Answer {
     before_end(number);
     match numbers::meaning(number) {
         Meaning::Queued(index) => match file::at(index).close(index, number) {
-            Err(Refusal::Failed(errno)) => Answer::Failed(errno),
+            Err(QueueRefusal::Failed(errno)) => Answer::Failed(errno),
             _ => Answer::Pass,
         },
         Meaning::Private | Meaning::Unknown => Answer::Pass,
@@ -347,7 +347,7 @@ pub fn any_since(finished: u64) -> bool {
 }
 
 /// A path was looked at, when so many files were finished: true where it must be looked at again, as its file was not as the program believes.
-pub fn was_behind(identity: Identity, mode: u32, finished: u64) -> bool {
+pub fn was_behind(identity: FileIdentity, mode: u32, finished: u64) -> bool {
     if !is_regular(mode) {
         return false;
     }
@@ -362,7 +362,7 @@ fn is_regular(mode: u32) -> bool {
 
 /// How a file is seen to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Care {
+pub enum FileCare {
     /// It is as the program believes it to be, at this moment.
     Now,
     /// And stays so: it can be read or written by other ways from now on.
@@ -370,14 +370,14 @@ pub enum Care {
 }
 
 /// Something will be done to what a path leads to.
-pub fn before_path(care: Care, status: impl FnOnce() -> Option<Stat>) {
+pub fn before_path(care: FileCare, status: impl FnOnce() -> Option<Stat>) {
     if identities::any()
         && let Some(status) = status()
         && let Some((index, identity)) = queued_file(&status)
     {
         match care {
-            Care::Now => file::at(index).drain(index, identity),
-            Care::ForGood => file::at(index).release(index, identity),
+            FileCare::Now => file::at(index).drain(index, identity),
+            FileCare::ForGood => file::at(index).release(index, identity),
         }
     }
 }
@@ -395,23 +395,23 @@ pub fn before_rename(status: impl FnOnce() -> Option<Stat>) {
     }
 }
 
-fn queued_file(status: &Stat) -> Option<(usize, Identity)> {
+fn queued_file(status: &Stat) -> Option<(usize, FileIdentity)> {
     let identity = identity_of(status);
     identities::find(identity).filter(|_| is_regular(status.st_mode)).map(|index| (index, identity))
 }
 
 /// What a file is.
-pub fn identity_of(status: &Stat) -> Identity {
-    Identity { device: status.st_dev, inode: status.st_ino }
+pub fn identity_of(status: &Stat) -> FileIdentity {
+    FileIdentity { device: status.st_dev, inode: status.st_ino }
 }
 
-fn queued(number: i32) -> Option<(usize, Identity)> {
+fn queued(number: i32) -> Option<(usize, FileIdentity)> {
     let Meaning::Queued(index) = numbers::meaning(number) else { return None };
     Some((index, file::at(index).identity(number)?))
 }
 
 /// LIE: a number may be closed and given out again without a call that we see, by libc itself or by another library.
-fn is_still(number: i32, identity: Identity) -> bool {
+fn is_still(number: i32, identity: FileIdentity) -> bool {
     Descriptor::of_program(number).status().is_ok_and(|status| identity_of(&status) == identity)
 }
 
@@ -481,7 +481,7 @@ fn adopt(number: i32, descriptor: Descriptor, status: &Stat) -> Option<usize> {
     }
 }
 
-fn is_standard(identity: Identity) -> bool {
+fn is_standard(identity: FileIdentity) -> bool {
     let standard = STANDARD.get_or_init(|| {
         [0, 1, LAST_STANDARD_STREAM]
             .map(|number| Descriptor::of_program(number).status().ok().map(|status| identity_of(&status)))

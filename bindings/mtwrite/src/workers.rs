@@ -2,7 +2,7 @@
 //! threads where memory is used up. A worker that has nothing to do naps, so that the program need not wake it for each file.
 
 use crate::boundary;
-use crate::file::{self, BUFFERS, Extent};
+use crate::file::{self, BUFFERS, PerformExtent};
 use crate::locks::held;
 use crate::statistics::{FULL, WORKERS};
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ const FILES_TO_WAKE_FOR: usize = 32;
 const BYTES_TO_WAKE_FOR: usize = 64 << 10;
 
 /// What is ready, and who works.
-pub struct List {
+pub struct WorkList {
     ready: VecDeque<usize>,
     most_workers: usize,
     workers: Vec<JoinHandle<()>>,
@@ -30,19 +30,19 @@ pub struct List {
     is_over: bool,
 }
 
-static LIST: Mutex<List> =
-    Mutex::new(List { ready: VecDeque::new(), most_workers: 1, workers: Vec::new(), idle: 0, is_over: false });
+static LIST: Mutex<WorkList> =
+    Mutex::new(WorkList { ready: VecDeque::new(), most_workers: 1, workers: Vec::new(), idle: 0, is_over: false });
 static BELL: Condvar = Condvar::new();
 
 /// No worker is awake: the first call that is queued must wake one, or start one.
 static IS_QUIET: AtomicBool = AtomicBool::new(true);
 
 /// The list, for a fork.
-pub fn lock() -> MutexGuard<'static, List> {
+pub fn lock() -> MutexGuard<'static, WorkList> {
     held(LIST.lock())
 }
 
-impl List {
+impl WorkList {
     /// Sets how many workers there may be.
     pub fn limit_to(&mut self, workers: usize) {
         self.most_workers = workers.max(1);
@@ -126,7 +126,7 @@ pub fn relieve() {
         }
         // Who saw to a file that was listed has left it on the list.
         let has_worked = match next {
-            Some(index) => file::at(index).run(index, Extent::Worthwhile),
+            Some(index) => file::at(index).run(index, PerformExtent::Worthwhile),
             None => sweep(),
         };
         if has_worked {
@@ -142,7 +142,7 @@ pub fn relieve() {
 fn sweep() -> bool {
     let mut has_worked = false;
     for (index, file) in file::all() {
-        has_worked |= file.run(index, Extent::All);
+        has_worked |= file.run(index, PerformExtent::All);
     }
     has_worked
 }
@@ -154,7 +154,7 @@ fn work() {
     while !list.is_over {
         if let Some(index) = list.ready.pop_front() {
             drop(list);
-            file::at(index).run(index, Extent::Worthwhile);
+            file::at(index).run(index, PerformExtent::Worthwhile);
             naps = 0;
             list = lock();
             continue;
@@ -178,7 +178,7 @@ fn work() {
 }
 
 /// Until somebody queues something. The last one to fall asleep looks once more: what is queued before it said so rings for nobody.
-fn sleep(mut list: MutexGuard<'static, List>) -> MutexGuard<'static, List> {
+fn sleep(mut list: MutexGuard<'static, WorkList>) -> MutexGuard<'static, WorkList> {
     if list.idle == list.workers.len() {
         IS_QUIET.store(true, Ordering::SeqCst);
         if file::owed() > 0 {

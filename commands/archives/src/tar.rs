@@ -29,7 +29,7 @@ use args::TarArgs;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Lease, Request, Waiting};
-use crew::pipeline::Mode;
+use crew::pipeline::Executor;
 use crew::tally::Tally;
 use mh_kit::context::{Context, signal_failure};
 use mh_kit::descriptors::hands_for_descriptors;
@@ -257,8 +257,8 @@ fn bound(context: &Context, args: &TarArgs, paths: &[PathBuf]) -> Option<Bound> 
 }
 
 /// How a pipeline of this run works.
-fn mode(args: &TarArgs) -> Mode {
-    if args.is_small { Mode::SingleCore } else { Mode::Threaded }
+fn mode(args: &TarArgs) -> Executor {
+    if args.is_small { Executor::SingleCore } else { Executor::Threaded }
 }
 
 /// Signs the run up.

@@ -11,11 +11,11 @@ use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::instrument::live::{Output, with_screen};
 use mh_kit::instrument::parse_interval;
-use observe::ceiling::{Finding, Limit, busy_cores, findings, unaccounted_cores};
+use observe::ceiling::{CeilingFinding, Limit, busy_cores, findings, unaccounted_cores};
 use observe::groups::Hierarchies;
 use observe::model::{Idlers, Interval};
-use observe::sample::Sample;
-use observe::sampler::{Depth, Sleepers, Texts, Wanted, Who};
+use observe::sample::HostSample;
+use observe::sampler::{Depth, ProcessSelection, SampleContent, Sleepers, Texts};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -98,8 +98,12 @@ fn command() -> Command {
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = CeilingArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     // Idle threads are looked at once; those that move, each time.
-    let wanted =
-        Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Trusted };
+    let wanted = SampleContent {
+        who: ProcessSelection::Everybody,
+        texts: Texts::OfAll,
+        depth: Depth::Threads,
+        sleepers: Sleepers::Trusted,
+    };
     let (interval, targets) = args.interval_and_targets()?;
     let mut feed = match &args.replay {
         Some(path) => Feed::recorded(NAME, path)?,
@@ -132,7 +136,7 @@ fn judge_all(
     output: &Output,
 ) -> Result<Outcome, Failure> {
     let hierarchies = Hierarchies::find(&context.host);
-    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    let (mut earlier, mut later) = (HostSample::default(), HostSample::default());
     let could_not = |message: &str| Failure::Environment { command: NAME, message: message.to_owned() };
     if feed.first(&mut earlier)? == Step::End {
         return Err(could_not("find a sample: the recording is empty"));
@@ -154,7 +158,7 @@ fn judge_all(
         interval.update(&earlier, &later);
         let found = findings(&interval, &earlier, &later, hierarchies.quota.as_ref());
         unseen.retain(|target| !is_there(&later, target));
-        let found: Vec<Finding> = found.into_iter().filter(|finding| chosen.has(&later, finding)).collect();
+        let found: Vec<CeilingFinding> = found.into_iter().filter(|finding| chosen.has(&later, finding)).collect();
         worst = found.first().map(|finding| finding.limit);
         remember(&mut since, &found, earlier.since_boot_ns);
         // Clocks on walls are set anew now and then; that moves both ends of a time.
@@ -204,7 +208,7 @@ fn conclusion(context: &Context, unseen: &[&String], worst: Option<Limit>) -> Ou
 }
 
 /// Whether `target` means a process of the sample, or the name of one of its threads.
-fn is_there(sample: &Sample, target: &str) -> bool {
+fn is_there(sample: &HostSample, target: &str) -> bool {
     sample.processes.iter().any(|process| {
         target.parse() == Ok(process.pid)
             || process.identity.as_ref().is_some_and(|identity| identity.is_called(target))
@@ -212,7 +216,7 @@ fn is_there(sample: &Sample, target: &str) -> bool {
 }
 
 /// How many CPUs a thread may use: its last sample's line does not say, its process does.
-fn may_run_on(later: &Sample, finding: &Finding) -> Option<u32> {
+fn may_run_on(later: &HostSample, finding: &CeilingFinding) -> Option<u32> {
     later.process(finding.pid)?.identity.as_ref()?.cpus_allowed
 }
 
@@ -224,7 +228,7 @@ struct Chosen<'args> {
 }
 
 impl Chosen<'_> {
-    fn has(&self, later: &Sample, finding: &Finding) -> bool {
+    fn has(&self, later: &HostSample, finding: &CeilingFinding) -> bool {
         let identity = later.process(finding.pid).and_then(|process| process.identity.as_deref());
         let is_called = |typed: &String| {
             finding.name == *typed
@@ -237,7 +241,7 @@ impl Chosen<'_> {
 }
 
 /// Keeps since when each thread has been held back; those that are not any more are forgotten.
-fn remember(since: &mut HashMap<(u32, Limit), u64>, found: &[Finding], began_ns: u64) {
+fn remember(since: &mut HashMap<(u32, Limit), u64>, found: &[CeilingFinding], began_ns: u64) {
     let held: HashSet<(u32, Limit)> = found.iter().map(|finding| (finding.tid, finding.limit)).collect();
     since.retain(|key, _| held.contains(key));
     for key in held {

@@ -7,9 +7,9 @@ use mh_kit::failure::{Failure, with_causes};
 use mh_kit::instrument::failure;
 use mh_kit::instrument::pace::{Pace, Woken};
 use observe::looker::Looker;
-use observe::recording::{Header, Player, VERSION, write_header, write_sample};
-use observe::sample::Sample;
-use observe::sampler::{Depth, Sampler, Sleepers, Wanted, Who};
+use observe::recording::{Player, RecordingHeader, VERSION, write_header, write_sample};
+use observe::sample::HostSample;
+use observe::sampler::{Depth, HostSampler, ProcessSelection, SampleContent, Sleepers};
 use observe::source::accounts::Accounts;
 use observe::tier::Tier;
 use std::fs::File;
@@ -31,7 +31,7 @@ pub struct Feed {
 }
 
 enum Source {
-    Live { sampler: Box<Sampler>, pace: Pace, wanted: Wanted, looker: Option<Box<Looker>> },
+    Live { sampler: Box<HostSampler>, pace: Pace, wanted: SampleContent, looker: Option<Box<Looker>> },
     Recorded { player: Box<Player<BufReader<File>>>, path: PathBuf },
 }
 
@@ -55,10 +55,15 @@ pub enum Step {
 
 impl Feed {
     /// Of the host, at a pace.
-    pub fn live(command: &'static str, host: &Host, interval: Duration, wanted: Wanted) -> Result<Self, Failure> {
-        let mut sampler = Box::new(Sampler::open(host).map_err(|error| failure(command, &error))?);
+    pub fn live(
+        command: &'static str,
+        host: &Host,
+        interval: Duration,
+        wanted: SampleContent,
+    ) -> Result<Self, Failure> {
+        let mut sampler = Box::new(HostSampler::open(host).map_err(|error| failure(command, &error))?);
         // Who looks for those that use much does not ask who ended.
-        let wants_all = wanted.who == Who::Everybody && wanted.sleepers == Sleepers::Asked;
+        let wants_all = wanted.who == ProcessSelection::Everybody && wanted.sleepers == Sleepers::Asked;
         let names_the_ended = wants_all && sampler.use_task_accounting();
         // What is told of threads comes from files, whoever asks.
         let tier = match wanted.depth {
@@ -107,7 +112,7 @@ impl Feed {
         let file = File::create_new(path).map_err(|error| file_failure(self.command, "create", path, &error))?;
         let mut recorder = Recorder { sink: BufWriter::new(file), path: path.to_owned() };
         let (users, watcher) = (self.accounts.all(), self.watcher);
-        let header = Header { manyhands_recording: VERSION, tier: self.tier, users, watcher };
+        let header = RecordingHeader { manyhands_recording: VERSION, tier: self.tier, users, watcher };
         let written = write_header(&mut recorder.sink, &header);
         written.map_err(|error| file_failure(self.command, "write", path, &error))?;
         self.recorder = Some(recorder);
@@ -115,7 +120,7 @@ impl Feed {
     }
 
     /// The first sample: at once.
-    pub fn first(&mut self, sample: &mut Sample) -> Result<Step, Failure> {
+    pub fn first(&mut self, sample: &mut HostSample) -> Result<Step, Failure> {
         let step = match &mut self.source {
             Source::Live { .. } => self.take(None, sample).map(|()| Step::Sample)?,
             Source::Recorded { .. } => self.replay(None, sample)?,
@@ -127,7 +132,7 @@ impl Feed {
     }
 
     /// The next sample, when it is due. A signal that ends programs ends this one.
-    pub fn next(&mut self, earlier: &Sample, later: &mut Sample) -> Result<Step, Failure> {
+    pub fn next(&mut self, earlier: &HostSample, later: &mut HostSample) -> Result<Step, Failure> {
         let step = match &mut self.source {
             Source::Recorded { .. } => self.replay(Some(earlier), later)?,
             Source::Live { pace, looker, .. } => {
@@ -155,7 +160,7 @@ impl Feed {
         self.keep(Some(earlier), later, step)
     }
 
-    fn take(&mut self, earlier: Option<&Sample>, later: &mut Sample) -> Result<(), Failure> {
+    fn take(&mut self, earlier: Option<&HostSample>, later: &mut HostSample) -> Result<(), Failure> {
         match &mut self.source {
             Source::Live { sampler, wanted, looker, .. } => {
                 sampler.take(wanted, earlier, later).map_err(|error| failure(self.command, &error))?;
@@ -173,7 +178,7 @@ impl Feed {
         }
     }
 
-    fn replay(&mut self, earlier: Option<&Sample>, later: &mut Sample) -> Result<Step, Failure> {
+    fn replay(&mut self, earlier: Option<&HostSample>, later: &mut HostSample) -> Result<Step, Failure> {
         let Source::Recorded { player, path } = &mut self.source else { return Ok(Step::End) };
         match player.next(earlier, later) {
             Ok(true) if earlier.is_some_and(|earlier| earlier.at_ns >= later.at_ns) => {
@@ -186,7 +191,7 @@ impl Feed {
         }
     }
 
-    fn keep(&mut self, earlier: Option<&Sample>, later: &Sample, step: Step) -> Result<Step, Failure> {
+    fn keep(&mut self, earlier: Option<&HostSample>, later: &HostSample, step: Step) -> Result<Step, Failure> {
         let Some(recorder) = self.recorder.as_mut().filter(|_| step != Step::End) else { return Ok(step) };
         let written = write_sample(&mut recorder.sink, earlier, later).and_then(|()| recorder.sink.flush());
         written.map_err(|error| file_failure(self.command, "write", &recorder.path, &error))?;

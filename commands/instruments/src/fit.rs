@@ -11,9 +11,9 @@ use mh_kit::failure::{Failure, Outcome};
 use mh_kit::instrument::failure;
 use mh_kit::report::print;
 use observe::clocks::KernelClocks;
-use observe::fit::estimate::{Estimate, Suppose, estimate};
+use observe::fit::estimate::{FitEstimate, Suppose, estimate};
 use observe::fit::survey::Surveyor;
-use observe::fit::{Instances, Survey};
+use observe::fit::{HostSurvey, Instances};
 use observe::source::accounts::Accounts;
 use std::time::Duration;
 
@@ -128,8 +128,8 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 /// All that is shown.
 struct Answer<'a> {
     what: String,
-    survey: &'a Survey,
-    estimate: &'a Estimate,
+    survey: &'a HostSurvey,
+    estimate: &'a FitEstimate,
     add: Option<u64>,
 }
 
@@ -173,12 +173,12 @@ fn kind(args: &FitArgs) -> String {
 }
 
 /// Why there is nothing to learn from.
-fn nobody(args: &FitArgs, survey: &Survey) -> String {
+fn nobody(args: &FitArgs, survey: &HostSurvey) -> String {
     let why = if survey.vanished > 0 { "all have ended while they were watched" } else { "there is none" };
     format!("find {} to learn from: {why}{}", kind(args), hidden(survey))
 }
 
-fn hidden(survey: &Survey) -> String {
+fn hidden(survey: &HostSurvey) -> String {
     match survey.hidden_threads {
         0 => String::new(),
         count => format!(" ({} threads of this machine cannot be seen from here)", terminal::integer(count)),
@@ -193,9 +193,9 @@ mod tests {
     fn nobody_is_told_from_those_who_have_ended() {
         let matches = command().get_matches_from(["fit", "--comm", "work"]);
         let args = FitArgs::from_arg_matches(&matches).expect("typed well");
-        let none = Survey::default();
+        let none = HostSurvey::default();
         assert_eq!(nobody(&args, &none), "find a process called 'work' to learn from: there is none");
-        let ended = Survey { vanished: 2, ..none };
+        let ended = HostSurvey { vanished: 2, ..none };
         assert!(nobody(&args, &ended).ends_with("to learn from: all have ended while they were watched"));
     }
 }

@@ -21,7 +21,7 @@ use observe::calls::split::{CallSplit, divide};
 use observe::departed::Departed;
 use observe::family::Family;
 use observe::model::{Idlers, Interval};
-use observe::sample::Sample;
+use observe::sample::HostSample;
 use observe::starving::Starving;
 use plan::Plan;
 use show::Shower;
@@ -198,7 +198,7 @@ fn watch(
     exact: Option<&CallSplit>,
     output: Output,
 ) -> Result<Outcome, Failure> {
-    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    let (mut earlier, mut later) = (HostSample::default(), HostSample::default());
     if feed.first(&mut earlier)? == Step::End {
         return Err(Failure::Environment {
             command: NAME,

@@ -12,7 +12,7 @@ use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::instrument::parse_interval;
-use observe::calls::Grouping;
+use observe::calls::CallGrouping;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -105,13 +105,13 @@ enum ByArg {
 }
 
 impl ByArg {
-    fn grouping(self) -> Grouping {
+    fn grouping(self) -> CallGrouping {
         match self {
-            Self::All => Grouping::Together,
-            Self::Comm => Grouping::Name,
-            Self::Pid => Grouping::Process,
-            Self::Thread => Grouping::Thread,
-            Self::Cgroup => Grouping::Group,
+            Self::All => CallGrouping::Together,
+            Self::Comm => CallGrouping::Name,
+            Self::Pid => CallGrouping::Process,
+            Self::Thread => CallGrouping::Thread,
+            Self::Cgroup => CallGrouping::Group,
         }
     }
 }

@@ -9,7 +9,7 @@ mod wait;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use crew::budget::census::census;
-use crew::budget::orders::{Order, Pause, give};
+use crew::budget::orders::{PauseOrder, RunOrder, give};
 use crew::budget::table::TableError;
 use crew::budget::{CrewFolder, Weight};
 use mh_kit::context::Context;
@@ -101,12 +101,12 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         Some(OrderArgs::Wait(args)) => return wait::run(context, &folder, &args),
         Some(OrderArgs::Set { pid, priority, weight }) => {
             let class = priority.map(PriorityArg::class);
-            (pid, Order { class, weight: weight.map(Weight::new), ..Order::default() })
+            (pid, RunOrder { class, weight: weight.map(Weight::new), ..RunOrder::default() })
         }
-        Some(OrderArgs::Pause { pid }) => (pid, Order { pause: Some(Pause::Rest), ..Order::default() }),
-        Some(OrderArgs::Resume { pid }) => (pid, Order { pause: Some(Pause::GoOn), ..Order::default() }),
+        Some(OrderArgs::Pause { pid }) => (pid, RunOrder { pause: Some(PauseOrder::Rest), ..RunOrder::default() }),
+        Some(OrderArgs::Resume { pid }) => (pid, RunOrder { pause: Some(PauseOrder::GoOn), ..RunOrder::default() }),
     };
-    let order = Order { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
+    let order = RunOrder { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
     match give(&folder, pid, order).map_err(|error| failure("change the table", &error))? {
         0 => {
             let hint = ["mh crew shows those there are".to_owned()];

@@ -22,7 +22,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Request, Weight};
 use jobs::columns::Columns;
 use jobs::halt::Halt;
-use jobs::run::{Ran, Surroundings, Tally, TimeLimit, run as run_jobs};
+use jobs::run::{FinishedRun, JobTally, RunSurroundings, TimeLimit, run as run_jobs};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, OldNames, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
@@ -346,7 +346,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     plan::allow_descriptors(context, &job);
     let books = plan::open_books(context, args, &job.options.template)?;
     let streams = plan::own_streams()?;
-    let tally = Arc::new(Tally::default());
+    let tally = Arc::new(JobTally::default());
     let total = job.total;
     let width = job.options.width;
     let known_as = sharing::known_as(&divided);
@@ -371,13 +371,13 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let source = job.source.take().expect("a plan has a source, and it is taken once").open()?;
     let plan::Books { journal, joblog, done } = books;
     let host = &context.host;
-    let around = Surroundings { signals: &signals, host, streams, journal, joblog, done, total, tally, watched };
+    let around = RunSurroundings { signals: &signals, host, streams, journal, joblog, done, total, tally, watched };
     let ran = run_jobs(job.options, source, lease, around, &mut teller);
     // A hand that was asked for and not needed may still arrive.
     context.last_acts.perform();
     // What is said from here on may wait for its reader: signals end that as they end any program.
     signals.let_go(sys::signals::ENDING);
-    if let Ok(Ran { messages_given_up: true, stopped_by: Some(signal), .. }) = ran {
+    if let Ok(FinishedRun { messages_given_up: true, stopped_by: Some(signal), .. }) = ran {
         sys::signals::die_by(signal);
     }
     teller.say_the_rest();
@@ -407,7 +407,7 @@ fn refused(message: &str) -> Failure {
     Failure::Environment { command: NAME, message: message.to_owned() }
 }
 
-fn conclude(context: &Context, ran: &Ran, told: teller::Told) -> Result<Outcome, Failure> {
+fn conclude(context: &Context, ran: &FinishedRun, told: teller::Told) -> Result<Outcome, Failure> {
     if ran.reader_gone {
         return Err(Failure::BrokenPipe);
     }

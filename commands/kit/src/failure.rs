@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
-use terminal::{Delivery, Messages, Output, Verbosity};
+use terminal::{Delivery, Messages, TextOutput, Verbosity};
 
 /// How a command ended that did not fail as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ fn show(asked: &clap::Error) -> u8 {
     let shown = if std::io::stdout().is_terminal() {
         asked.print().map(|()| Delivery::Taken)
     } else {
-        let mut output = Output::standard();
+        let mut output = TextOutput::standard();
         output.put(asked.render().to_string().as_bytes()).and_then(|_| output.finish())
     };
     match shown {

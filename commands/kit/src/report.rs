@@ -11,7 +11,7 @@ use crew::verdict::{Bound, Circumstances, Doubt, NextStep, Verdict, verdict};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::time::Duration;
-use terminal::{Align, Delivery, Output, Table};
+use terminal::{Align, Delivery, TextOutput, TextTable};
 
 /// A finished run, as the report tells it.
 #[derive(Serialize)]
@@ -87,7 +87,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// The same, for a command that is named where it fails.
 pub fn print_as(command: &'static str, text: &str) -> Result<(), Failure> {
-    let mut output = Output::standard();
+    let mut output = TextOutput::standard();
     match output.put(text.as_bytes()).and_then(|_| output.finish()) {
         Ok(Delivery::Taken) => Ok(()),
         Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
@@ -114,7 +114,7 @@ pub fn show_plan(context: &Context, plan: &Plan, format: Option<ReportFormat>) -
 }
 
 fn plan_text(plan: &Plan) -> String {
-    let mut table = Table::new(&[Align::Left, Align::Left, Align::Left]).indented(2);
+    let mut table = TextTable::new(&[Align::Left, Align::Left, Align::Left]).indented(2);
     for choice in &plan.choices {
         table.row([&choice.subject, &choice.decision, &choice.reason]);
     }
@@ -198,7 +198,7 @@ fn stage_table(measures: &Measures) -> String {
     let clocks = &measures.clocks;
     let [read, work, write] = measures.stage_names;
     let hands = counted(measures.workers as u64, "hand");
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
+    let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
     table.row(["", "busy", "starved", "blocked", "unstaffed"]);
     let in_workers = |access: Access| {
         if access == Access::OwnThread { "" } else { " (in the workers)" }

@@ -8,10 +8,10 @@ mod span;
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
-use lab::timers::clocks::Clock;
+use lab::timers::clocks::SystemClock;
 use lab::timers::coarse::Coarse;
 use lab::timers::counters::Counters;
-use lab::timers::waits::{Busy, Effort, Setting, Waited};
+use lab::timers::waits::{Busy, Effort, Setting, WaitOutcome};
 use lab::timers::{Load, METHODS, Method};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
@@ -141,9 +141,9 @@ struct Report {
     wanted_ns: u64,
     /// Threads of other programs that could run when it began: an idle machine has none.
     others_runnable: Option<u64>,
-    waits: Vec<Waited>,
+    waits: Vec<WaitOutcome>,
     coarse: Vec<Coarse>,
-    clocks: Vec<Clock>,
+    clocks: Vec<SystemClock>,
     /// None where there is one CPU, or no counter.
     counters: Option<Counters>,
 }
@@ -180,7 +180,7 @@ fn measure(context: &Context, args: &TimersArgs) -> Result<Report, Failure> {
     })
 }
 
-fn rows(args: &TimersArgs, cpus: &[usize], busy: Busy) -> Vec<Waited> {
+fn rows(args: &TimersArgs, cpus: &[usize], busy: Busy) -> Vec<WaitOutcome> {
     let places: Vec<Option<usize>> = if args.per_cpu { cpus.iter().copied().map(Some).collect() } else { vec![None] };
     let smallest = [NonZeroU64::MIN];
     let chosen: &[NonZeroU64] = if args.slacks.is_empty() { &smallest } else { &args.slacks };

@@ -17,10 +17,10 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use codec::compress::{Compression, KeepUp, compress};
 use codec::decompress::{Decompression, decompress};
-use codec::error::{CodecError, Defect};
+use codec::error::{CodecError, UnitDefect};
 use codec::format::{CheckName, Remark};
-use codec::keep_up::Kept;
-use codec::lane::{Input, Lane, LaneOutcome, Output, Source, Totals};
+use codec::keep_up::KeptUp;
+use codec::lane::{Lane, LaneInput, LaneOutcome, LaneOutput, SourceFate, Totals};
 use crew::budget::Request;
 use crew::measures::Measures;
 use crew::tally::Tally;
@@ -273,7 +273,7 @@ pub struct Ran {
     totals: Totals,
     failed: usize,
     broken_pipe: bool,
-    kept: Option<Kept>,
+    kept: Option<KeptUp>,
     hands_from: Option<&'static str>,
 }
 
@@ -355,7 +355,7 @@ fn budget(context: &Context, job: &Job) -> Shared {
 /// A mirror of the inputs' folders is made where there is none. What cannot be made, its lane will tell.
 fn make_folders(job: &Job) {
     for lane in job.lanes.iter().filter(|_| job.manners.mirrors_folders()) {
-        if let Output::Path { path, .. } = &lane.output
+        if let LaneOutput::Path { path, .. } = &lane.output
             && let Some(folder) = path.parent()
         {
             let _told_by_its_lane = std::fs::create_dir_all(folder);
@@ -419,7 +419,7 @@ fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
                 );
             }
             let totals = report::sizes(&reported(&closed.totals), job.direction.is_compression());
-            let keeps = lane.source == Source::Keep || closed.remark == Some(Remark::EndsEarly);
+            let keeps = lane.source == SourceFate::Keep || closed.remark == Some(Remark::EndsEarly);
             let done = Event::Done { input, output, totals: &closed.totals, keeps, way, alone: job.lanes.len() == 1 };
             if !job.manners.say(context, &done) {
                 context.messages.detail(NAME, &format!("{name}: {totals}"));
@@ -438,17 +438,17 @@ fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
 pub fn remedy(error: &CodecError) -> String {
     match error {
         // LIMIT: no decoder takes windows above 2 GiB.
-        CodecError::Damaged { defect: Defect::Window { log: log @ ..=31, .. }, .. } => {
+        CodecError::Damaged { defect: UnitDefect::Window { log: log @ ..=31, .. }, .. } => {
             format!("; --long={log} allows it")
         }
-        CodecError::Damaged { defect: Defect::Memory { .. }, .. } => "; --memory leaves no more for it".to_owned(),
+        CodecError::Damaged { defect: UnitDefect::Memory { .. }, .. } => "; --memory leaves no more for it".to_owned(),
         _ => String::new(),
     }
 }
 
 /// What to do about an error, where something can be done.
 fn hints(error: &CodecError, job: &Job, lane: &Lane, kept_bytes: Option<u64>) -> Vec<String> {
-    if let (Some(bytes), Output::Path { path, .. }) = (kept_bytes, &lane.output) {
+    if let (Some(bytes), LaneOutput::Path { path, .. }) = (kept_bytes, &lane.output) {
         return vec![format!("what stands before the damage, {}, is in {}", terminal::bytes(bytes), quote(path))];
     }
     match error {
@@ -466,10 +466,10 @@ fn hints(error: &CodecError, job: &Job, lane: &Lane, kept_bytes: Option<u64>) ->
 }
 
 /// An input as messages name it.
-fn input_name(input: &Input) -> String {
+fn input_name(input: &LaneInput) -> String {
     match input {
-        Input::Stdin => "standard input".to_owned(),
-        Input::Path(path) => quote(path),
+        LaneInput::Stdin => "standard input".to_owned(),
+        LaneInput::Path(path) => quote(path),
     }
 }
 
@@ -479,8 +479,8 @@ fn reported(totals: &Totals) -> report::Totals {
     report::Totals { bytes_in, bytes_out, units, streamed_units }
 }
 
-fn kept_up(kept: Kept) -> report::KeptUp {
-    let Kept { waited_ns, level_lowest, level_highest, level_mean } = kept;
+fn kept_up(kept: KeptUp) -> report::KeptUp {
+    let KeptUp { waited_ns, level_lowest, level_highest, level_mean } = kept;
     report::KeptUp { waited_ns, level_lowest, level_highest, level_mean }
 }
 

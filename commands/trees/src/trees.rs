@@ -26,7 +26,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use sys::signals::{BROKEN_PIPE, die_by};
 use sys::staged_file::Unfinished;
 use terminal::{
-    Align, Delivery, Destination, Messages, Output, Progress, StandardStream, Table, Verbosity, printable, quote,
+    Align, Delivery, Messages, Progress, StandardStream, TextDestination, TextOutput, TextTable, Verbosity, printable,
+    quote,
 };
 use transfer::tally::{Counts, Tally};
 
@@ -60,7 +61,7 @@ pub struct Words {
 
 /// What is said on standard output.
 struct Said {
-    output: Output<StandardStream>,
+    output: TextOutput<StandardStream>,
     /// Whether somebody looks: then lines do not wait for others.
     is_watched: bool,
     failure: Option<io::Error>,
@@ -81,8 +82,8 @@ impl Said {
 impl Words {
     /// For a command.
     pub fn new(context: &Context) -> Self {
-        let is_watched = Destination::of(&io::stdout()) == Destination::Terminal;
-        let said = Said { output: Output::standard(), is_watched, failure: None };
+        let is_watched = TextDestination::of(&io::stdout()) == TextDestination::Terminal;
+        let said = Said { output: TextOutput::standard(), is_watched, failure: None };
         Self {
             program: context.program.clone(),
             messages: context.messages.clone(),
@@ -360,7 +361,7 @@ fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String
     for (way, count) in &finished.ways {
         text.push_str(&format!("  {:>9}  {way}\n", terminal::integer(*count)));
     }
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
+    let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
     table.row(["", "busy", "blocked", "starved", "unstaffed"]);
     let StageClock { busy_ns, starved_ns, blocked_ns, unstaffed_ns, .. } = measured.clock;
     let base = (measured.clock.total_ns() as f64).max(1.0);

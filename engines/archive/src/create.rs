@@ -25,7 +25,7 @@ use codec::error::CodecError;
 use codec::format::{EncodeOptions, Encoder, Format, Tail};
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, Mode, OpenLane, Pause, Staffing, Stages, Turn, run};
+use crew::pipeline::{By, Cut, CutTurn, Executor, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
 use data::Source;
 use look::Look;
@@ -202,7 +202,7 @@ impl CreateError {
 /// Creates an archive. What could not be archived was told; why there is none stands in `ended`.
 pub fn create(what: &Creation<'_>, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
     // Where links are followed, a folder may lie in itself.
-    let is_shared = staffing.mode == Mode::Threaded && staffing.width > 1 && what.choice.links == Links::Kept;
+    let is_shared = staffing.mode == Executor::Threaded && staffing.width > 1 && what.choice.links == Links::Kept;
     let ahead = Ahead::new(is_shared, what.open_files);
     run(&Creating { what, ahead: &ahead }, staffing, lease, tally)
 }
@@ -348,7 +348,12 @@ impl<'a> Stages for Creating<'a> {
         })
     }
 
-    fn cut(&self, layout: &mut Layout<'a>, chunk: &mut ArchiveChunk, turn: &mut Turn<'_>) -> Result<Cut, CreateError> {
+    fn cut(
+        &self,
+        layout: &mut Layout<'a>,
+        chunk: &mut ArchiveChunk,
+        turn: &mut CutTurn<'_>,
+    ) -> Result<Cut, CreateError> {
         chunk.told.clear();
         chunk.segments.clear();
         let chunk_bytes =
@@ -519,7 +524,7 @@ fn fill(Data { source, from, is_last, .. }: &Data, target: &mut [u8], told: &mut
 
 impl Layout<'_> {
     /// Lays out one more member, or the end.
-    fn lay_out(&mut self, what: &Creation<'_>, told: &mut Told, turn: &mut Turn<'_>) {
+    fn lay_out(&mut self, what: &Creation<'_>, told: &mut Told, turn: &mut CutTurn<'_>) {
         let from = self.known.len();
         let Some(Found { path, member, data }) = self.walk.next(told, turn) else {
             self.ended = true;

@@ -18,7 +18,7 @@ use crate::place::{
 use crate::read::{Note, ReadError, Rules};
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, OpenLane, Pause, Staffing, Stages, Turn, run};
+use crew::pipeline::{By, Cut, CutTurn, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
 use later::{Again, LaterFolders};
 use name::Name;
@@ -234,7 +234,12 @@ impl<'a> Stages for Extraction<'a> {
         })
     }
 
-    fn cut(&self, source: &mut Slicer<'a>, chunk: &mut ExtractChunk, _turn: &mut Turn<'_>) -> Result<Cut, ReadError> {
+    fn cut(
+        &self,
+        source: &mut Slicer<'a>,
+        chunk: &mut ExtractChunk,
+        _turn: &mut CutTurn<'_>,
+    ) -> Result<Cut, ReadError> {
         source.cut(chunk)
     }
 

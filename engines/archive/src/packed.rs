@@ -9,7 +9,7 @@ use codec::byte_buffer::ByteBuffer;
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
 use codec::format::DecodeLimits;
-use codec::lane::{Care, Input, Lane, LaneOutcome, Output, Source, Taker};
+use codec::lane::{Lane, LaneInput, LaneOutcome, LaneOutput, OutputCare, OutputTaker, SourceFate};
 use crew::budget::{Hand, HandBooks, Lease};
 use crew::measures::Measures;
 use crew::pipeline::Staffing;
@@ -73,7 +73,7 @@ impl Lease for LeaseShare<'_> {
 /// How an archive is decoded.
 pub struct Decoding<'a> {
     /// The packed archive.
-    pub input: Input,
+    pub input: LaneInput,
     /// What one unit may hold.
     pub limits: DecodeLimits,
     /// How many hands, and how much room.
@@ -164,9 +164,14 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
         packed: Arc::clone(&packed),
     };
     let (recycled, shared_bytes_max) = (Mutex::new(recycled), what.shared_bytes_max);
-    let taker = Taker(Arc::new(move |buffer: &mut ByteBuffer| hand_over(buffer, shared_bytes_max, &sender, &recycled)));
-    let lane =
-        Lane { input: what.input.clone(), output: Output::Handed(taker), source: Source::Keep, care: Care::default() };
+    let taker =
+        OutputTaker(Arc::new(move |buffer: &mut ByteBuffer| hand_over(buffer, shared_bytes_max, &sender, &recycled)));
+    let lane = Lane {
+        input: what.input.clone(),
+        output: LaneOutput::Handed(taker),
+        source: SourceFate::Keep,
+        care: OutputCare::default(),
+    };
     let share = LeaseShare::of(what.lease);
     std::thread::scope(|scope| {
         let decoding = scope.spawn(|| {

@@ -2,15 +2,15 @@
 //! Decides nothing by itself; `decompress` asks.
 
 use crate::byte_buffer::ByteBuffer;
-use crate::error::{CodecError, Defect, Unrecognised};
-use crate::format::{CutError, Filled, Format, StreamDecoder};
+use crate::error::{CodecError, UnitDefect, Unrecognised};
+use crate::format::{CutError, Format, SegmentFill, StreamDecoder};
 use crate::packed_reader::PackedReader;
 use crate::registry;
-use crew::pipeline::Turn;
+use crew::pipeline::CutTurn;
 
 /// Which inputs are taken, and how strictly. The default takes every format that is known, and nothing else.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Admission {
+pub struct FormatAdmission {
     /// Names of the formats that are read; empty means all.
     pub formats: &'static [&'static str],
     /// Whether an input in no such format is passed on as it is, where otherwise it is refused.
@@ -51,7 +51,7 @@ pub enum Oddities {
     Ignored,
 }
 
-impl Admission {
+impl FormatAdmission {
     /// The format of what `input` gives, where it is one of those that are read; `None` where it is to be passed on.
     pub(crate) fn format(&self, input: &mut PackedReader) -> Result<Option<&'static dyn Format>, CodecError> {
         match registry::recognise_among(input, self.formats) {
@@ -64,7 +64,7 @@ impl Admission {
     }
 }
 
-impl Admission {
+impl FormatAdmission {
     /// The format of units that follow the last of another, where that is allowed.
     pub(crate) fn next_format(&self, input: &mut PackedReader) -> Option<&'static dyn Format> {
         let found = if self.mixes { registry::recognise_among(input, self.formats).ok() } else { None };
@@ -76,7 +76,7 @@ impl Admission {
 const BEHIND_BYTES: usize = 4 << 20;
 
 /// What is wrong with garbage among units.
-pub(crate) const AMONG_UNITS: Defect = Defect::Header("it does not begin as one, and more of them follow");
+pub(crate) const AMONG_UNITS: UnitDefect = UnitDefect::Header("it does not begin as one, and more of them follow");
 
 /// Whether units follow what looks like garbage behind the last one: then it is a unit whose first bytes are damaged.
 pub(crate) fn is_among_units(format: &dyn Format, input: &mut PackedReader) -> Result<bool, CodecError> {
@@ -94,17 +94,17 @@ impl StreamDecoder for AsItIs {
         input: &mut PackedReader,
         plain: &mut ByteBuffer,
         piece_bytes: usize,
-        _turn: &mut Turn<'_>,
-    ) -> Result<Filled, CutError> {
+        _turn: &mut CutTurn<'_>,
+    ) -> Result<SegmentFill, CutError> {
         while plain.len() < piece_bytes && (plain.is_empty() || !input.would_wait()) {
             let ahead = input.peek(1, piece_bytes)?;
             if ahead.is_empty() {
-                return Ok(Filled::Last(None));
+                return Ok(SegmentFill::Last(None));
             }
             let count = ahead.len().min(piece_bytes - plain.len());
             plain.append(&ahead[..count]);
             input.consume(count);
         }
-        Ok(Filled::More)
+        Ok(SegmentFill::More)
     }
 }

@@ -4,16 +4,16 @@
 use crate::byte_buffer::ByteBuffer;
 use crate::content_borders::first_part;
 use crate::encoders::Encoders;
-use crate::ends::{Extent, InputEnd, OutputEnd, Spot, check_not_the_same, leave_stdin_at};
+use crate::ends::{InputEnd, OutputEnd, OutputSpot, ReadExtent, check_not_the_same, leave_stdin_at};
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Format, Remark, StreamEncoder, Tail};
-use crate::keep_up::{Arrival, Controller, Decision, Done, Kept, chunk_bytes};
-use crate::lane::{Lane, LaneOutcome, Source, Totals};
+use crate::keep_up::{Arrival, ChunkDone, KeptUp, LevelController, LevelDecision, chunk_bytes};
+use crate::lane::{Lane, LaneOutcome, SourceFate, Totals};
 use crate::origin::{Origin, Tells};
 use crate::packed_reader::read_stream;
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, Fill, OpenLane, Pause, Staffing, Stages, Turn, run};
+use crew::pipeline::{By, Cut, CutTurn, Fill, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -46,7 +46,7 @@ pub struct Compression<'a> {
 
 /// The controller of a run's levels, shared by its workers, and the clock that it goes by.
 pub struct KeepUp {
-    controller: Mutex<Controller>,
+    controller: Mutex<LevelController>,
     begin: Instant,
 }
 
@@ -57,16 +57,16 @@ const GIVES_WAY_BY: u8 = 5;
 impl KeepUp {
     /// For the given levels, plain bytes in a chunk, and staffing.
     pub fn new(levels: RangeInclusive<i32>, chunk_bytes: usize, staffing: &Staffing) -> Self {
-        let controller = Controller::new(levels, chunk_bytes, staffing.width, staffing.slots.given);
+        let controller = LevelController::new(levels, chunk_bytes, staffing.width, staffing.slots.given);
         Self { controller: Mutex::new(controller), begin: Instant::now() }
     }
 
     /// What came of it.
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> KeptUp {
         self.with(|controller, _| controller.kept())
     }
 
-    fn with<T>(&self, tell: impl FnOnce(&mut Controller, u64) -> T) -> T {
+    fn with<T>(&self, tell: impl FnOnce(&mut LevelController, u64) -> T) -> T {
         let now_ns = nanoseconds(self.begin.elapsed());
         tell(&mut self.controller.lock(), now_ns)
     }
@@ -110,7 +110,7 @@ pub struct CompressSource {
 
 enum Reading {
     /// The next offset, and where the file ended when it was opened.
-    AtOffsets(Extent),
+    AtOffsets(ReadExtent),
     Stream {
         position: u64,
     },
@@ -154,8 +154,8 @@ pub struct CompressChunk {
     /// What stands before the first unit of the lane; empty for all others.
     head: Vec<u8>,
     /// The level to encode it at, where levels are chosen chunk by chunk.
-    decision: Option<Decision>,
-    spot: Spot,
+    decision: Option<LevelDecision>,
+    spot: OutputSpot,
 }
 
 impl Stages for Compression<'_> {
@@ -229,7 +229,7 @@ impl Stages for Compression<'_> {
         &self,
         source: &mut CompressSource,
         chunk: &mut CompressChunk,
-        turn: &mut Turn<'_>,
+        turn: &mut CutTurn<'_>,
     ) -> Result<Cut, CodecError> {
         // ORDER: nothing is published by it; a chunk cut in spite of it is dropped when it gets its place.
         if source.ended || source.ends_early.load(Ordering::Relaxed) {
@@ -295,7 +295,7 @@ impl Stages for Compression<'_> {
         let cpu_before = sys::cpu_clock::thread_cpu_ns();
         let options = EncodeOptions { level: decision.level, ..self.options };
         encoders.at(self.format, &options)?.encode(chunk.plain.content(), &mut chunk.packed, pause)?;
-        let done = Done {
+        let done = ChunkDone {
             plain_bytes: chunk.plain_bytes,
             packed_bytes: chunk.packed.len() as u64,
             cpu_ns: sys::cpu_clock::thread_cpu_ns() - cpu_before,
@@ -356,7 +356,7 @@ impl Stages for Compression<'_> {
             let finished = match closed.outcome {
                 // Who removes the source has to have all of it; what its size promised may be there yet (a stale size of a network file system).
                 Ok(()) if is_short => {
-                    let kept = Lane { source: Source::Keep, ..self.lanes[lane].clone() };
+                    let kept = Lane { source: SourceFate::Keep, ..self.lanes[lane].clone() };
                     finish(&kept, sink.output, &sink.input, fold, &mut closed.totals)
                 }
                 Ok(()) => finish(&self.lanes[lane], sink.output, &sink.input, fold, &mut closed.totals),
@@ -512,8 +512,8 @@ impl CompressSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Layout;
-    use crate::lane::{Care, Input, Output};
+    use crate::format::UnitLayout;
+    use crate::lane::{LaneInput, LaneOutput, OutputCare};
     use crate::registry;
 
     /// Several hands may have read behind the place where one of them found the file to end.
@@ -522,14 +522,15 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (plain, packed) = (folder.path().join("plain"), folder.path().join("packed"));
         std::fs::write(&plain, b"plain").expect("write");
-        let output = Output::Path { path: packed, replace: true };
-        let lanes = [Lane { input: Input::Path(plain), output, source: Source::Keep, care: Care::default() }];
+        let output = LaneOutput::Path { path: packed, replace: true };
+        let lanes =
+            [Lane { input: LaneInput::Path(plain), output, source: SourceFate::Keep, care: OutputCare::default() }];
         let unfinished = Unfinished::default();
         let stages = Compression {
             lanes: &lanes,
             one_output: false,
             format: registry::formats()[0],
-            options: EncodeOptions::new(1, Layout::ParallelUnits),
+            options: EncodeOptions::new(1, UnitLayout::ParallelUnits),
             tells_origin: Tells::default(),
             keep_up: None,
             unfinished: &unfinished,

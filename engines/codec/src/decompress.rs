@@ -4,22 +4,23 @@
 
 mod group;
 
-use crate::admission::{AMONG_UNITS, Admission, AsItIs, BehindTheEnd, Oddities, is_among_units};
+use crate::admission::{AMONG_UNITS, AsItIs, BehindTheEnd, FormatAdmission, Oddities, is_among_units};
 use crate::byte_buffer::ByteBuffer;
-use crate::ends::{InputEnd, OutputEnd, Spot, check_not_the_same, leave_stdin_at};
-use crate::error::{CodecError, Defect};
+use crate::ends::{InputEnd, OutputEnd, OutputSpot, check_not_the_same, leave_stdin_at};
+use crate::error::{CodecError, UnitDefect};
 use crate::format::{
-    CutError, Cutter, DecodeLimits, Decoder, Facts, Filled, Format, Next, Remark, StreamDecoder, UnitPlace,
+    CutError, Cutter, DecodeLimits, Decoder, Format, FormatFacts, NextUnit, Remark, SegmentFill, StreamDecoder,
+    UnitPlace,
 };
 use crate::in_series::{SeriesStart, decode_on};
 use crate::lane::{Lane, LaneOutcome, Totals};
 use crate::packed_reader::PackedReader;
-use crate::running_check::{CheckSoFar, Claim, PieceCheck, RunningCheck};
+use crate::running_check::{CheckSoFar, PieceCheck, RunningCheck, TrailerClaim};
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, OpenLane, Pause, Staffing, Stages, Turn, run};
+use crew::pipeline::{By, Cut, CutTurn, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
-use group::Group;
+use group::UnitGroup;
 use parking_lot::Mutex;
 use std::fs::File;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub struct Decompression<'a> {
     /// What one unit may hold.
     pub limits: DecodeLimits,
     /// What is taken for packed data, and what is done with the rest.
-    pub admission: Admission,
+    pub admission: FormatAdmission,
     /// Where temporary names are noted.
     pub unfinished: &'a Unfinished,
     /// Told of each lane as it ends, from any thread.
@@ -60,13 +61,13 @@ impl<'a> Decompression<'a> {
         unfinished: &'a Unfinished,
         on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
     ) -> Self {
-        let (admission, plain_bytes) = (Admission::default(), PlainBytes::default());
+        let (admission, plain_bytes) = (FormatAdmission::default(), PlainBytes::default());
         Self { lanes, one_output, limits, admission, unfinished, on_close, plain_bytes }
     }
 
     /// The same with another idea of what is packed.
     #[must_use]
-    pub fn admitting(self, admission: Admission) -> Self {
+    pub fn admitting(self, admission: FormatAdmission) -> Self {
         Self { admission, ..self }
     }
 }
@@ -87,13 +88,13 @@ pub struct DecompressSource {
     from: u64,
     found: Option<Found>,
     /// What stands at the reader's position, seen when it could not join the chunk before.
-    seen: Option<Next>,
+    seen: Option<NextUnit>,
     streaming: Option<(Box<dyn StreamDecoder>, UnitNumber)>,
     units: u64,
     ended: bool,
     /// Found while there was still sound data to pass on: told at the next cut.
     failed: Option<CodecError>,
-    admission: Admission,
+    admission: FormatAdmission,
     /// Bytes behind the last unit, which the lane ends without.
     left_unread: Option<CodecError>,
     remark: Option<Remark>,
@@ -101,7 +102,7 @@ pub struct DecompressSource {
 
 /// The format that the content told, and its cutter.
 struct Found {
-    facts: &'static Facts,
+    facts: &'static FormatFacts,
     format: &'static dyn Format,
     cutter: Box<dyn Cutter>,
 }
@@ -121,7 +122,7 @@ struct UnitNumber {
 }
 
 impl UnitNumber {
-    fn damaged(self, defect: Defect) -> CodecError {
+    fn damaged(self, defect: UnitDefect) -> CodecError {
         CodecError::Damaged { unit_name: self.unit_name, unit: self.unit, offset: self.offset, defect }
     }
 
@@ -129,7 +130,7 @@ impl UnitNumber {
         match error {
             CutError::Read(cause) => CodecError::Read { offset: reader.position(), cause },
             CutError::Defect(defect) => self.damaged(defect),
-            CutError::Garbage => self.damaged(Defect::Header("it does not begin as one")),
+            CutError::Garbage => self.damaged(UnitDefect::Header("it does not begin as one")),
         }
     }
 }
@@ -161,7 +162,7 @@ pub struct DecompressChunk {
     content: Content,
     packed: Vec<u8>,
     plain: ByteBuffer,
-    spot: Spot,
+    spot: OutputSpot,
     failure: Option<Failure>,
 }
 
@@ -186,13 +187,13 @@ enum Content {
     },
     Piece {
         unit: UnitNumber,
-        filled: Filled,
+        filled: SegmentFill,
         check: PieceCheck,
     },
     /// The end of a check over the units before.
     Check {
         unit: UnitNumber,
-        claim: Option<Claim>,
+        claim: Option<TrailerClaim>,
     },
 }
 
@@ -267,7 +268,7 @@ impl Stages for Decompression<'_> {
         &self,
         source: &mut DecompressSource,
         chunk: &mut DecompressChunk,
-        turn: &mut Turn<'_>,
+        turn: &mut CutTurn<'_>,
     ) -> Result<Cut, CodecError> {
         let from = source.reader.position();
         chunk.plain.clear();
@@ -345,7 +346,7 @@ impl Stages for Decompression<'_> {
         let mut fold = sink.fold.lock();
         if let Some(unit) = fold.broken_in {
             // Never shown: the chunk before, which is about to be written, fails with the true cause.
-            return Err(unit.damaged(Defect::Truncated));
+            return Err(unit.damaged(UnitDefect::Truncated));
         }
         let is_confirmed = fold.check(chunk);
         let mut sound_bytes = chunk.plain.len();
@@ -428,7 +429,7 @@ impl Stages for Decompression<'_> {
 /// against it.
 fn sound_bytes(error: &CodecError, fold: &Fold, output: &OutputEnd) -> u64 {
     match error {
-        CodecError::Damaged { defect: Defect::Truncated, .. } => output.written(),
+        CodecError::Damaged { defect: UnitDefect::Truncated, .. } => output.written(),
         error if error.is_damage() => fold.confirmed.min(output.written()),
         _ => 0,
     }
@@ -450,7 +451,7 @@ impl Fold {
             }
             Content::Piece { unit, filled, check } => {
                 self.check.add(*check, chunk.plain.content());
-                let Filled::Last(claim) = filled else { return false };
+                let SegmentFill::Last(claim) = filled else { return false };
                 self.totals.units += 1;
                 self.totals.streamed_units += 1;
                 (unit, claim)
@@ -482,13 +483,13 @@ impl DecompressSource {
         &mut self,
         limits: &DecodeLimits,
         chunk: &mut DecompressChunk,
-        turn: &mut Turn<'_>,
+        turn: &mut CutTurn<'_>,
     ) -> Result<bool, CodecError> {
         chunk.content = Content::Nothing;
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let mut group = Group::begin(self.reader.position());
+        let mut group = UnitGroup::begin(self.reader.position());
         while !self.ended && self.streaming.is_none() && group.has_room(&self.reader) {
             let next = match self.look(limits) {
                 Ok(next) => next,
@@ -499,7 +500,7 @@ impl DecompressSource {
                 }
             };
             match next {
-                Next::Unit(place) => {
+                NextUnit::Unit(place) => {
                     let format = self.found.as_ref().map(|found| found.format);
                     if !group.takes(&place, format, limits) {
                         self.seen = Some(next);
@@ -508,22 +509,22 @@ impl DecompressSource {
                     group.format = format;
                     self.take_unit(&place, limits, chunk, &mut group)?;
                 }
-                Next::Check { bytes, claim } if group.units.is_empty() => {
+                NextUnit::Check { bytes, claim } if group.units.is_empty() => {
                     chunk.content = Content::Check { unit: self.number(), claim };
                     self.skip(bytes)?;
                     return Ok(true);
                 }
-                Next::Stream(decoder) => self.streaming = Some((decoder, self.number())),
+                NextUnit::Stream(decoder) => self.streaming = Some((decoder, self.number())),
                 // Padding between units would tear a group's bytes apart: what is gathered goes first.
-                Next::Padding { bytes } | Next::Zeros { bytes } if group.units.is_empty() => {
+                NextUnit::Padding { bytes } | NextUnit::Zeros { bytes } if group.units.is_empty() => {
                     self.skip(bytes)?;
                     group.from = self.reader.position();
                 }
-                Next::Padding { .. } | Next::Zeros { .. } | Next::Check { .. } => {
+                NextUnit::Padding { .. } | NextUnit::Zeros { .. } | NextUnit::Check { .. } => {
                     self.seen = Some(next);
                     break;
                 }
-                Next::End => self.ended = true,
+                NextUnit::End => self.ended = true,
             }
         }
         if !group.units.is_empty() {
@@ -535,7 +536,7 @@ impl DecompressSource {
     }
 
     /// Looks at what comes next, finding out the format first.
-    fn look(&mut self, limits: &DecodeLimits) -> Result<Next, CodecError> {
+    fn look(&mut self, limits: &DecodeLimits) -> Result<NextUnit, CodecError> {
         if let Some(next) = self.seen.take() {
             return Ok(next);
         }
@@ -555,23 +556,25 @@ impl DecompressSource {
             outcome = self.look_in_format();
         }
         match outcome {
-            Ok(Next::Zeros { .. }) | Err(CutError::Garbage) if passes_on => self.rest_as_it_is(),
+            Ok(NextUnit::Zeros { .. }) | Err(CutError::Garbage) if passes_on => self.rest_as_it_is(),
             Err(CutError::Garbage) => self.behind_the_end(),
             other => other.map_err(|error| self.number().at(error, &self.reader)),
         }
     }
 
     /// Asks the cutter of the format found.
-    fn look_in_format(&mut self) -> Result<Next, CutError> {
+    fn look_in_format(&mut self) -> Result<NextUnit, CutError> {
         let found = self.found.as_mut().expect("a format is found before its cutter is asked");
         let outcome = found.cutter.next(&mut self.reader);
-        if matches!(outcome, Ok(Next::Unit(_) | Next::Stream(_)) | Err(CutError::Defect(_))) {
+        if matches!(outcome, Ok(NextUnit::Unit(_) | NextUnit::Stream(_)) | Err(CutError::Defect(_))) {
             self.units += 1;
         }
         match (found.cutter.remark(), self.admission.oddities) {
             (Some(remark), Oddities::Refused) => {
-                self.units +=
-                    u64::from(!matches!(outcome, Ok(Next::Unit(_) | Next::Stream(_)) | Err(CutError::Defect(_))));
+                self.units += u64::from(!matches!(
+                    outcome,
+                    Ok(NextUnit::Unit(_) | NextUnit::Stream(_)) | Err(CutError::Defect(_))
+                ));
                 return Err(remark.defect().into());
             }
             (Some(remark), Oddities::Told) => self.remark = Some(remark),
@@ -588,17 +591,17 @@ impl DecompressSource {
     }
 
     /// All that is left is no packed data, and is wanted.
-    fn rest_as_it_is(&mut self) -> Result<Next, CodecError> {
+    fn rest_as_it_is(&mut self) -> Result<NextUnit, CodecError> {
         let offset = self.reader.position();
         let is_over = self.reader.is_at_end().map_err(|cause| CodecError::Read { offset, cause })?;
         self.units += u64::from(!is_over);
-        Ok(if is_over { Next::End } else { Next::Stream(Box::new(AsItIs)) })
+        Ok(if is_over { NextUnit::End } else { NextUnit::Stream(Box::new(AsItIs)) })
     }
 
     /// Something that is no unit stands behind the last one.
-    fn behind_the_end(&mut self) -> Result<Next, CodecError> {
+    fn behind_the_end(&mut self) -> Result<NextUnit, CodecError> {
         let found = self.found.as_ref().expect("the units before have a format");
-        let Facts { name, unit_name, .. } = *found.facts;
+        let FormatFacts { name, unit_name, .. } = *found.facts;
         match self.admission.behind_the_end {
             BehindTheEnd::Told if self.units > 0 => {
                 if is_among_units(found.format, &mut self.reader)? {
@@ -606,9 +609,9 @@ impl DecompressSource {
                     return Err(self.number().at(CutError::Defect(AMONG_UNITS), &self.reader));
                 }
                 self.left_unread = Some(self.garbage(unit_name));
-                Ok(Next::End)
+                Ok(NextUnit::End)
             }
-            BehindTheEnd::LeftBehind(format) if format == name && self.units > 0 => Ok(Next::End),
+            BehindTheEnd::LeftBehind(format) if format == name && self.units > 0 => Ok(NextUnit::End),
             _ => Err(self.garbage(unit_name)),
         }
     }
@@ -627,7 +630,7 @@ impl DecompressSource {
         place: &UnitPlace,
         limits: &DecodeLimits,
         chunk: &mut DecompressChunk,
-        group: &mut Group,
+        group: &mut UnitGroup,
     ) -> Result<(), CodecError> {
         let number = self.number();
         let packed_bytes = usize::try_from(place.packed_bytes).expect("bounded by the limits");
@@ -643,7 +646,7 @@ impl DecompressSource {
             chunk.packed.truncate(usize::try_from(group.packed_bytes).expect("bounded by the limits"));
             let taken = self.reader.take_into(packed_bytes, &mut chunk.packed).map_err(read_error)?;
             if taken < packed_bytes {
-                return Err(number.damaged(Defect::Truncated));
+                return Err(number.damaged(UnitDefect::Truncated));
             }
             let shared = self.reader.peek(place.shared_bytes, place.shared_bytes).map_err(read_error)?;
             chunk.packed.extend_from_slice(&shared[..shared.len().min(place.shared_bytes)]);
@@ -664,13 +667,13 @@ impl DecompressSource {
         let unit = self.number();
         let skipped = self.reader.skip(bytes).map_err(|cause| CodecError::Read { offset: unit.offset, cause })?;
         if skipped < bytes {
-            return Err(UnitNumber { unit: unit.unit + 1, ..unit }.damaged(Defect::Truncated));
+            return Err(UnitNumber { unit: unit.unit + 1, ..unit }.damaged(UnitDefect::Truncated));
         }
         Ok(())
     }
 
     /// The next piece of the unit that is being streamed.
-    fn piece(&mut self, chunk: &mut DecompressChunk, turn: &mut Turn<'_>) -> Result<bool, CodecError> {
+    fn piece(&mut self, chunk: &mut DecompressChunk, turn: &mut CutTurn<'_>) -> Result<bool, CodecError> {
         let Some((decoder, unit)) = &mut self.streaming else { return Ok(false) };
         let unit = *unit;
         // A long unit that was here before would stay in memory beside the stream's window.
@@ -686,10 +689,10 @@ impl DecompressSource {
                 let offset = if behind == 0 { unit.offset } else { self.reader.position() };
                 let unit = UnitNumber { unit: unit.unit + behind, offset, ..unit };
                 self.failed = Some(unit.at(error, &self.reader));
-                Filled::More
+                SegmentFill::More
             }
         };
-        if matches!(filled, Filled::Last(_)) {
+        if matches!(filled, SegmentFill::Last(_)) {
             self.streaming = None;
         }
         chunk.content = Content::Piece { unit, filled, check };

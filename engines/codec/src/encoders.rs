@@ -49,7 +49,7 @@ impl Encoders {
 mod tests {
     use super::*;
     use crate::byte_buffer::ByteBuffer;
-    use crate::format::Layout;
+    use crate::format::UnitLayout;
     use crate::registry;
     use crew::pipeline::Pause;
 
@@ -59,7 +59,7 @@ mod tests {
         for format in ["zst", "gz", "bz2", "lz4", "xz"].map(|name| registry::by_name(name).expect("registered")) {
             let mut encoders = Encoders::default();
             for level in [1, 9, 4, 1, 9, 6] {
-                let options = EncodeOptions::new(level, Layout::ParallelUnits);
+                let options = EncodeOptions::new(level, UnitLayout::ParallelUnits);
                 let (mut packed, mut fresh) = (ByteBuffer::default(), ByteBuffer::default());
                 let mut made = format.encoder(&options).expect("an encoder");
                 made.encode(&plain, &mut fresh, &mut Pause::never()).expect("encode");

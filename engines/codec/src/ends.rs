@@ -4,7 +4,7 @@
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::holes::write_around_zeros;
-use crate::lane::{Care, Holes, Input, Lane, Output, Source, Taker};
+use crate::lane::{Holes, Lane, LaneInput, LaneOutput, OutputCare, OutputTaker, SourceFate};
 use crew::pipeline::By;
 use std::fs::{File, Metadata};
 use std::io::{self, Seek, SeekFrom};
@@ -27,23 +27,23 @@ const PIPE_BYTES: usize = 1 << 20;
 pub(crate) struct InputEnd {
     pub file: Arc<File>,
     /// For a regular file: where it begins and what size it had when opened.
-    pub extent: Option<Extent>,
+    pub extent: Option<ReadExtent>,
     /// Ends a wait for a producer.
     pub wake: Arc<Wake>,
 }
 
 /// The part of a regular file that there is to read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
+pub(crate) struct ReadExtent {
     pub from: u64,
     pub end: u64,
 }
 
 impl InputEnd {
     /// Opens the input and finds out how it can be read.
-    pub fn open(input: &Input) -> Result<Self, CodecError> {
+    pub fn open(input: &LaneInput) -> Result<Self, CodecError> {
         let (mut file, is_stdin) = match input {
-            Input::Stdin => {
+            LaneInput::Stdin => {
                 let descriptor = io::stdin().as_fd().try_clone_to_owned().map_err(CodecError::Open)?;
                 let file = File::from(descriptor);
                 if input_was_closed() {
@@ -52,7 +52,7 @@ impl InputEnd {
                 (file, true)
             }
             // Opening a FIFO would sleep until somebody writes to it; reading waits for that instead, and can be interrupted.
-            Input::Path(path) => {
+            LaneInput::Path(path) => {
                 let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
                 let file = File::options().read(true).custom_flags(flags).open(path).map_err(CodecError::Open)?;
                 (file, false)
@@ -64,7 +64,7 @@ impl InputEnd {
                 let from = if is_stdin { file.stream_position().map_err(CodecError::Open)? } else { 0 };
                 let end = file.metadata().map_err(CodecError::Open)?.len().max(from);
                 advise_sequential(&file);
-                Some(Extent { from, end })
+                Some(ReadExtent { from, end })
             }
             Kind::Stream => {
                 widen(&file, PIPE_BYTES);
@@ -92,21 +92,21 @@ pub(crate) struct OutputEnd {
     /// The same in the file, and where the last place given out ends there.
     written_to: AtomicU64,
     placed_to: AtomicU64,
-    care: Care,
+    care: OutputCare,
     /// Whether zeros become holes: known when the first byte is placed, since an earlier lane may still write.
     has_holes: OnceLock<bool>,
 }
 
 /// Where some bytes belong.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spot {
+pub(crate) struct OutputSpot {
     /// Bytes of output before them.
     pub offset: u64,
     /// Where that is in the file.
     at: u64,
 }
 
-impl Spot {
+impl OutputSpot {
     /// So many bytes on.
     pub fn behind(self, bytes: u64) -> Self {
         Self { offset: self.offset + bytes, at: self.at + bytes }
@@ -125,7 +125,7 @@ enum Rights {
 }
 
 fn rights_of(lane: &Lane, output: &Path, input: &InputEnd) -> Rights {
-    let Input::Path(source) = &lane.input else { return Rights::NewFile };
+    let LaneInput::Path(source) = &lane.input else { return Rights::NewFile };
     if input.extent.is_none() {
         return Rights::NewFile;
     }
@@ -143,7 +143,7 @@ enum Destination {
     Staged { staged: StagedFile, path: PathBuf, replace: bool, rights: Rights },
     Direct(File),
     Discard,
-    Handed(Taker),
+    Handed(OutputTaker),
 }
 
 impl OutputEnd {
@@ -156,21 +156,21 @@ impl OutputEnd {
 
     fn open_plainly(lane: &Lane, input: &InputEnd, unfinished: &Unfinished) -> Result<Self, CodecError> {
         match &lane.output {
-            Output::Handed(taker) => {
+            LaneOutput::Handed(taker) => {
                 Ok(Self::new(Destination::Handed(taker.clone()), Path::new("the program"), By::OwnThread))
             }
-            Output::Discard => Ok(Self::new(Destination::Discard, Path::new("nowhere"), By::Workers)),
-            Output::Stdout => {
+            LaneOutput::Discard => Ok(Self::new(Destination::Discard, Path::new("nowhere"), By::Workers)),
+            LaneOutput::Stdout => {
                 let create_error = |cause| CodecError::Create { path: "standard output".into(), cause };
                 let file = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(create_error)?);
                 Self::direct(file, Path::new("standard output")).map_err(create_error)
             }
-            Output::Path { path, replace } => Self::named(path, *replace, rights_of(lane, path, input), unfinished),
+            LaneOutput::Path { path, replace } => Self::named(path, *replace, rights_of(lane, path, input), unfinished),
         }
     }
 
     fn new(destination: Destination, name: &Path, writing: By) -> Self {
-        let (name, care, has_holes) = (name.to_owned(), Care::default(), OnceLock::new());
+        let (name, care, has_holes) = (name.to_owned(), OutputCare::default(), OnceLock::new());
         let (written, written_to, placed_to) = Default::default();
         Self { destination, name, writing, written, written_to, placed_to, care, has_holes }
     }
@@ -211,7 +211,7 @@ impl OutputEnd {
 
     /// Finds the place of the next bytes, which follow the first `offset`. In a file that others may write to through the same
     /// descriptor (`(a & b) > out`, `> out 2>&1`) it is taken by moving the offset that all of them share, so no one else gets it.
-    pub fn place(&self, offset: u64, bytes: usize) -> Result<Spot, CodecError> {
+    pub fn place(&self, offset: u64, bytes: usize) -> Result<OutputSpot, CodecError> {
         let at = match &self.destination {
             Destination::Direct(file) if self.writing == By::Workers => {
                 let end =
@@ -230,11 +230,11 @@ impl OutputEnd {
         });
         // ORDER: places are given out in order and looked at when the lane is closed, behind the pipeline's lock.
         self.placed_to.store(at + bytes as u64, Ordering::Relaxed);
-        Ok(Spot { offset, at })
+        Ok(OutputSpot { offset, at })
     }
 
     /// Writes what is in `buffer` to its place. Whoever it is handed to may keep it and leave another one.
-    pub fn hand_on(&self, buffer: &mut ByteBuffer, spot: Spot) -> Result<(), CodecError> {
+    pub fn hand_on(&self, buffer: &mut ByteBuffer, spot: OutputSpot) -> Result<(), CodecError> {
         let Destination::Handed(taker) = &self.destination else { return self.write(buffer.content(), spot) };
         let bytes = buffer.len() as u64;
         (taker.0)(buffer).map_err(|cause| self.write_error(spot.offset, cause))?;
@@ -243,7 +243,7 @@ impl OutputEnd {
     }
 
     /// Writes `bytes` to their place.
-    pub fn write(&self, bytes: &[u8], spot: Spot) -> Result<(), CodecError> {
+    pub fn write(&self, bytes: &[u8], spot: OutputSpot) -> Result<(), CodecError> {
         let write_at = if self.has_holes() { write_around_zeros } else { write_all_at };
         let outcome = match &self.destination {
             Destination::Discard => Ok(()),
@@ -261,7 +261,7 @@ impl OutputEnd {
         Ok(())
     }
 
-    fn note_written(&self, end: Spot) {
+    fn note_written(&self, end: OutputSpot) {
         // ORDER: plain maxima; whoever reads them has closed the lane, behind the pipeline's lock.
         self.written.fetch_max(end.offset, Ordering::Relaxed);
         self.written_to.fetch_max(end.at, Ordering::Relaxed);
@@ -366,7 +366,7 @@ impl OutputEnd {
                     }
                 };
                 let not_carried = carried.map_err(commit_error)?;
-                let syncs = lane.source == Source::Remove || self.care.syncs;
+                let syncs = lane.source == SourceFate::Remove || self.care.syncs;
                 if syncs {
                     // Where the last copy of the bytes goes, the new one must be on the disk before.
                     staged.file().sync_all().map_err(flush_error)?;
@@ -396,7 +396,7 @@ fn sync_name(path: &Path) -> io::Result<()> {
 
 /// Removes the source if asked, and if its name still means the file that was read.
 fn remove_source(lane: &Lane, input: &File) -> Result<(), CodecError> {
-    let (Source::Remove, Input::Path(source)) = (lane.source, &lane.input) else { return Ok(()) };
+    let (SourceFate::Remove, LaneInput::Path(source)) = (lane.source, &lane.input) else { return Ok(()) };
     let named = std::fs::symlink_metadata(source).map_err(CodecError::RemoveSource)?;
     if !named.is_file() && !named.is_symlink() {
         return Err(CodecError::RemoveSource(io::Error::other("it is not a regular file")));
@@ -415,13 +415,15 @@ fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
 }
 
 /// Refuses to write a file over the one that is being read.
-pub(crate) fn check_not_the_same(input: &InputEnd, output: &Output) -> Result<(), CodecError> {
+pub(crate) fn check_not_the_same(input: &InputEnd, output: &LaneOutput) -> Result<(), CodecError> {
     let there = match output {
-        Output::Path { path, .. } => std::fs::metadata(path),
+        LaneOutput::Path { path, .. } => std::fs::metadata(path),
         // What is read and only read does no harm: writing will tell.
-        Output::Stdout if !can_be_written(io::stdout()) => return Ok(()),
-        Output::Stdout => io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata()),
-        Output::Discard | Output::Handed(_) => return Ok(()),
+        LaneOutput::Stdout if !can_be_written(io::stdout()) => return Ok(()),
+        LaneOutput::Stdout => {
+            io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata())
+        }
+        LaneOutput::Discard | LaneOutput::Handed(_) => return Ok(()),
     };
     let (Ok(there), Ok(read)) = (there, input.file.metadata()) else { return Ok(()) };
     if there.is_file() && is_same_file(&there, &read) { Err(CodecError::OutputIsInput) } else { Ok(()) }
@@ -434,7 +436,7 @@ fn can_be_written(descriptor: impl AsFd) -> bool {
 
 /// Whoever reads on from the same descriptor begins where we ended: our reads at offsets have not moved it.
 pub(crate) fn leave_stdin_at(lane: &Lane, input: &File, position: u64) {
-    if lane.input == Input::Stdin && kind_of(input).is_ok_and(|kind| kind == Kind::RegularFile) {
+    if lane.input == LaneInput::Stdin && kind_of(input).is_ok_and(|kind| kind == Kind::RegularFile) {
         let mut input = input;
         // Only a convenience to the next reader; what we read is read.
         let _stays_where_it_was = input.seek(SeekFrom::Start(position));

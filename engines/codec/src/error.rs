@@ -95,7 +95,7 @@ pub enum CodecError {
         /// Where it begins in the packed file.
         offset: u64,
         /// What is wrong with it.
-        defect: Defect,
+        defect: UnitDefect,
     },
     /// Bytes follow the last unit that belong to no unit.
     #[error("what follows {unit_name} {unit} at byte {} belongs to nothing", Grouped(*offset))]
@@ -158,7 +158,7 @@ fn format_names() -> String {
 /// What is wrong with a unit.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum Defect {
+pub enum UnitDefect {
     /// It ends too early.
     #[error("the file ends in the middle of it")]
     Truncated,
@@ -259,12 +259,12 @@ impl Remark {
     }
 
     /// The same, where it is not put up with.
-    pub(crate) fn defect(self) -> Defect {
-        Defect::Header(self.description())
+    pub(crate) fn defect(self) -> UnitDefect {
+        UnitDefect::Header(self.description())
     }
 }
 
-impl Defect {
+impl UnitDefect {
     /// Whether the input is as it should be, and decoding it takes what it was not given.
     pub(crate) fn is_a_need(&self) -> bool {
         matches!(self, Self::Memory { .. } | Self::Window { .. } | Self::Dictionary(_))
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_defect_reads_as_in_the_documentation() {
-        let defect = Defect::Checksum { stored: 0x1c29_1ca3, computed: 0x8f0e_2b11 };
+        let defect = UnitDefect::Checksum { stored: 0x1c29_1ca3, computed: 0x8f0e_2b11 };
         let error = CodecError::Damaged { unit_name: "member", unit: 3, offset: 18_874_368, defect };
         assert_eq!(error.to_string(), "member 3 at byte 18,874,368: checksum is 1c291ca3, data say 8f0e2b11");
     }

@@ -4,17 +4,17 @@
 //! implements [`Format`] and gets a line in `registry`; nothing else knows it by name.
 
 use crate::byte_buffer::ByteBuffer;
-use crate::error::{CodecError, Defect};
+use crate::error::{CodecError, UnitDefect};
 use crate::origin::Origin;
 use crate::packed_reader::PackedReader;
-use crate::running_check::{Claim, RunningCheck};
-use crew::pipeline::{Pause, Turn};
+use crate::running_check::{RunningCheck, TrailerClaim};
+use crew::pipeline::{CutTurn, Pause};
 use std::io;
 use std::ops::RangeInclusive;
 
 /// What is fixed about a format.
 #[derive(Debug)]
-pub struct Facts {
+pub struct FormatFacts {
     /// Short name: the value of `--format`.
     pub name: &'static str,
     /// Name of the tool that made it known, as a second name of the format.
@@ -38,14 +38,14 @@ pub struct Facts {
 /// How a lane is to be encoded.
 #[derive(Clone, Copy, Debug)]
 pub struct EncodeOptions {
-    /// Effort, inside [`Facts::levels`].
+    /// Effort, inside [`FormatFacts::levels`].
     pub level: i32,
     /// Search longer for a little less, where the format has such a mode (xz).
     pub is_extreme: bool,
     /// The check that units carry, where the format has a choice (xz) and it was asked for.
     pub check: Option<CheckName>,
     /// How the output is divided into units.
-    pub layout: Layout,
+    pub layout: UnitLayout,
     /// End units where the content says so, not at fixed lengths: see `content_borders`.
     pub is_rsyncable: bool,
     /// What data may refer to before their own begin: the same must be given when decoding (zst).
@@ -56,13 +56,13 @@ pub struct EncodeOptions {
     pub reach_bytes: Option<u32>,
     /// Whether units leave out which dictionary they need (zst).
     pub hides_dictionary: bool,
-    /// Threads that a library may start by itself, where one unit is all there is ([`Layout::SingleUnit`]).
+    /// Threads that a library may start by itself, where one unit is all there is ([`UnitLayout::SingleUnit`]).
     pub library_threads: u32,
 }
 
 impl EncodeOptions {
     /// Of a level and a layout, everything else as the format does it by itself, on one core a unit.
-    pub fn new(level: i32, layout: Layout) -> Self {
+    pub fn new(level: i32, layout: UnitLayout) -> Self {
         Self {
             level,
             is_extreme: false,
@@ -91,7 +91,7 @@ pub enum CheckName {
 
 /// How packed output is divided into units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
+pub enum UnitLayout {
     /// Units that can be found and decoded in parallel: gz members with their length, zst frames with a seek table.
     #[default]
     ParallelUnits,
@@ -122,7 +122,7 @@ pub struct DecodeLimits {
 /// A format.
 pub trait Format: Send + Sync {
     /// What is fixed about it.
-    fn facts(&self) -> &'static Facts;
+    fn facts(&self) -> &'static FormatFacts;
     /// Whether a file that begins with `head` is in this format.
     fn recognises(&self, head: &[u8]) -> bool;
     /// Whether a unit as we write it begins anywhere in these bytes. Files of many units need the question: one whose first
@@ -160,7 +160,7 @@ pub trait Format: Send + Sync {
     ) -> Result<Box<dyn StreamEncoder>, CodecError> {
         Err(CodecError::Library { library: self.facts().name, message: "its units are taken whole".to_owned() })
     }
-    /// An encoder of one endless unit, for [`Layout::SingleUnit`]; `None` where the format has no such layout here.
+    /// An encoder of one endless unit, for [`UnitLayout::SingleUnit`]; `None` where the format has no such layout here.
     fn stream_encoder(&self, _options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
         Ok(None)
     }
@@ -245,7 +245,7 @@ impl Tail for FixedTail {
 /// Finds the units of a packed input.
 pub trait Cutter: Send {
     /// Looks at what stands at the reader's position, without moving past a unit.
-    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError>;
+    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError>;
     /// Name of the check that the units so far carry, where files of the format differ; `none` where not all have one.
     fn check(&self) -> Option<&'static str> {
         None
@@ -289,7 +289,7 @@ pub struct Detail {
 }
 
 /// What stands at the reader's position.
-pub enum Next {
+pub enum NextUnit {
     /// A unit that a worker can decode by itself.
     Unit(UnitPlace),
     /// A unit that only decoding will find the end of, with its decoder.
@@ -309,7 +309,7 @@ pub enum Next {
         /// Its packed size.
         bytes: u64,
         /// What it claims of the units' plain data.
-        claim: Option<Claim>,
+        claim: Option<TrailerClaim>,
     },
     /// The end of the input.
     End,
@@ -326,7 +326,7 @@ pub struct UnitPlace {
     pub plain: PlainSize,
     /// What its decoder must know of bytes that stand before it; each format packs its own.
     pub parameters: u64,
-    /// Whether its plain bytes belong to a check that runs over several units, up to [`Next::Check`].
+    /// Whether its plain bytes belong to a check that runs over several units, up to [`NextUnit::Check`].
     pub is_checked_later: bool,
 }
 
@@ -359,9 +359,9 @@ impl PlainSize {
 }
 
 /// Whether the decoder of a stream may hold `need_bytes`.
-pub fn check_stream_bytes(need_bytes: u64, limits: &DecodeLimits) -> Result<(), Defect> {
+pub fn check_stream_bytes(need_bytes: u64, limits: &DecodeLimits) -> Result<(), UnitDefect> {
     let allowed_bytes = limits.stream_bytes;
-    if need_bytes > allowed_bytes { Err(Defect::Memory { need_bytes, allowed_bytes }) } else { Ok(()) }
+    if need_bytes > allowed_bytes { Err(UnitDefect::Memory { need_bytes, allowed_bytes }) } else { Ok(()) }
 }
 
 /// Why cutting or stream decoding stopped.
@@ -370,7 +370,7 @@ pub enum CutError {
     /// Reading failed.
     Read(io::Error),
     /// The unit at the reader's position is damaged.
-    Defect(Defect),
+    Defect(UnitDefect),
     /// What follows the last unit is no unit.
     Garbage,
 }
@@ -381,8 +381,8 @@ impl From<io::Error> for CutError {
     }
 }
 
-impl From<Defect> for CutError {
-    fn from(defect: Defect) -> Self {
+impl From<UnitDefect> for CutError {
+    fn from(defect: UnitDefect) -> Self {
         Self::Defect(defect)
     }
 }
@@ -398,12 +398,12 @@ pub trait Decoder: Send {
         plain_limit: u64,
         plain: &mut ByteBuffer,
         pause: &mut Pause<'_>,
-    ) -> Result<(), Defect>;
+    ) -> Result<(), UnitDefect>;
 }
 
 /// Decodes one unit piece by piece, in order.
 pub trait StreamDecoder: Send {
-    /// The check to be computed beside the decoding, for the claim in [`Filled::Last`].
+    /// The check to be computed beside the decoding, for the claim in [`SegmentFill::Last`].
     fn running_check(&self) -> RunningCheck {
         RunningCheck::None
     }
@@ -420,15 +420,15 @@ pub trait StreamDecoder: Send {
         input: &mut PackedReader,
         plain: &mut ByteBuffer,
         piece_bytes: usize,
-        turn: &mut Turn<'_>,
-    ) -> Result<Filled, CutError>;
+        turn: &mut CutTurn<'_>,
+    ) -> Result<SegmentFill, CutError>;
 }
 
 /// What a piece was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filled {
+pub enum SegmentFill {
     /// More pieces of this unit follow.
     More,
     /// The unit's last piece. What its trailer claims, where the check is left to be computed beside the decoding.
-    Last(Option<Claim>),
+    Last(Option<TrailerClaim>),
 }

@@ -9,9 +9,9 @@ use crate::byte_buffer::ByteBuffer;
 use crate::decompress::PIECE_BYTES;
 use crate::ends::OutputEnd;
 use crate::error::CodecError;
-use crate::format::{CutError, Filled, Format};
+use crate::format::{CutError, Format, SegmentFill};
 use crate::packed_reader::PackedReader;
-use crew::pipeline::Turn;
+use crew::pipeline::CutTurn;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(crate) fn decode_on(start: &SeriesStart, input: &Arc<File>, output: &OutputE
     let mut plain = ByteBuffer::default();
     let mut offset = start.plain_offset;
     loop {
-        let filled = series.fill(&mut reader, &mut plain, PIECE_BYTES, &mut Turn::with_a_hand());
+        let filled = series.fill(&mut reader, &mut plain, PIECE_BYTES, &mut CutTurn::with_a_hand());
         // What came out before a defect is sound.
         let placed = output.place(offset, plain.len());
         if let Err(error) = placed.and_then(|spot| output.write(plain.content(), spot)) {
@@ -47,8 +47,8 @@ pub(crate) fn decode_on(start: &SeriesStart, input: &Arc<File>, output: &OutputE
         let (unit_name, unit) = (start.format.facts().unit_name, start.unit + series.units_behind());
         let position = reader.position();
         match filled {
-            Ok(Filled::More) => {}
-            Ok(Filled::Last(_)) => return Some(Ok(position)),
+            Ok(SegmentFill::More) => {}
+            Ok(SegmentFill::Last(_)) => return Some(Ok(position)),
             Err(CutError::Read(cause)) => return Some(Err(CodecError::Read { offset: position, cause })),
             Err(CutError::Defect(defect)) => {
                 return Some(Err(CodecError::Damaged { unit_name, unit, offset: position, defect }));

@@ -64,9 +64,9 @@ pub fn slots_wanted(hands: usize, chunk_bytes: usize) -> usize {
     buffer.max(6 * hands) + 2
 }
 
-/// What is decided about one chunk; goes back to [`Controller::done`].
+/// What is decided about one chunk; goes back to [`LevelController::done`].
 #[derive(Clone, Copy, Debug)]
-pub struct Decision {
+pub struct LevelDecision {
     /// The level to use.
     pub level: i32,
     number: u64,
@@ -78,7 +78,7 @@ pub struct Decision {
 
 /// What a chunk cost and gave.
 #[derive(Clone, Copy, Debug)]
-pub struct Done {
+pub struct ChunkDone {
     /// Plain bytes.
     pub plain_bytes: u64,
     /// Packed bytes.
@@ -89,7 +89,7 @@ pub struct Done {
 
 /// What came of a run, for its report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Kept {
+pub struct KeptUp {
     /// For so long the source was not read for want of a slot: the producer waited at most that long.
     pub waited_ns: u64,
     /// The lowest level used.
@@ -101,7 +101,7 @@ pub struct Kept {
 }
 
 /// Chooses levels.
-pub struct Controller {
+pub struct LevelController {
     levels: RangeInclusive<i32>,
     chunk_bytes: f64,
     hands: f64,
@@ -109,7 +109,7 @@ pub struct Controller {
     arrivals: Arrivals,
     /// CPU time a worker got for each nanosecond it wanted: below 1 where others use the cores.
     share: f64,
-    under_way: Vec<Decision>,
+    under_way: Vec<LevelDecision>,
     next_number: u64,
     incompressible_in_a_row: usize,
     used: Option<RangeInclusive<i32>>,
@@ -131,7 +131,7 @@ struct Demand {
     backlog_max: f64,
 }
 
-impl Controller {
+impl LevelController {
     /// For chunks of `chunk_bytes`, this many hands and slots; `levels` must not be empty.
     pub fn new(levels: RangeInclusive<i32>, chunk_bytes: usize, hands: usize, slots: usize) -> Self {
         Self {
@@ -156,7 +156,7 @@ impl Controller {
     }
 
     /// A worker is about to encode a chunk: at which level?
-    pub fn decide(&mut self, now_ns: u64, fill: &Fill) -> Decision {
+    pub fn decide(&mut self, now_ns: u64, fill: &Fill) -> LevelDecision {
         let late = self.lateness(now_ns);
         let demand = self.demand(now_ns, fill);
         let lowest = *self.levels.start();
@@ -182,13 +182,13 @@ impl Controller {
         let (level, expected_ns, is_probe) = chosen;
         let number = self.next_number;
         self.next_number += 1;
-        let decision = Decision { level, number, began_ns: now_ns, expected_ns, is_probe };
+        let decision = LevelDecision { level, number, began_ns: now_ns, expected_ns, is_probe };
         self.under_way.push(decision);
         decision
     }
 
     /// The chunk is encoded.
-    pub fn done(&mut self, now_ns: u64, decision: &Decision, done: Done) {
+    pub fn done(&mut self, now_ns: u64, decision: &LevelDecision, done: ChunkDone) {
         self.under_way.retain(|other| other.number != decision.number);
         let plain_bytes = done.plain_bytes.max(1) as f64;
         self.note_level(decision.level, plain_bytes);
@@ -208,9 +208,9 @@ impl Controller {
     }
 
     /// What came of it so far.
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> KeptUp {
         let used = self.used.clone().unwrap_or(0..=0);
-        Kept {
+        KeptUp {
             waited_ns: self.arrivals.waited_ns,
             level_lowest: *used.start(),
             level_highest: *used.end(),
@@ -237,7 +237,7 @@ impl Controller {
     /// How many times longer than expected the slowest chunk has been under way: the data may have become harder, and the others
     /// need not wait for its end to know.
     fn lateness(&self, now_ns: u64) -> f64 {
-        let lateness = |decision: &Decision| {
+        let lateness = |decision: &LevelDecision| {
             let elapsed_ns = now_ns.saturating_sub(decision.began_ns) as f64;
             if decision.expected_ns > 0.0 && !decision.is_probe { elapsed_ns / decision.expected_ns } else { 1.0 }
         };

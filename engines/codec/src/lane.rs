@@ -10,7 +10,7 @@ use std::{fmt, io};
 
 /// Where a lane's bytes come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum LaneInput {
     /// Standard input.
     Stdin,
     /// A file, FIFO or device.
@@ -19,7 +19,7 @@ pub enum Input {
 
 /// Where a lane's bytes go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum LaneOutput {
     /// Standard output.
     Stdout,
     /// A file that appears complete or not at all; a FIFO or device that may be replaced is written directly instead.
@@ -32,34 +32,34 @@ pub enum Output {
     /// Nowhere: for testing.
     Discard,
     /// To the caller.
-    Handed(Taker),
+    Handed(OutputTaker),
 }
 
 /// Takes the bytes of an output, in order, called from one thread at a time that holds no hand. Its error ends the lane.
 /// It may leave any other buffer in place of the one it is given.
 #[derive(Clone)]
-pub struct Taker(pub Arc<Take>);
+pub struct OutputTaker(pub Arc<Take>);
 
-/// What a [`Taker`] does with some bytes.
+/// What a [`OutputTaker`] does with some bytes.
 pub type Take = dyn Fn(&mut ByteBuffer) -> io::Result<()> + Send + Sync;
 
-impl fmt::Debug for Taker {
+impl fmt::Debug for OutputTaker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Taker")
     }
 }
 
-impl PartialEq for Taker {
+impl PartialEq for OutputTaker {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Taker {}
+impl Eq for OutputTaker {}
 
 /// What happens to the source once its output is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Source {
+pub enum SourceFate {
     /// It stays.
     #[default]
     Keep,
@@ -71,18 +71,18 @@ pub enum Source {
 #[derive(Clone, Debug)]
 pub struct Lane {
     /// Where from.
-    pub input: Input,
+    pub input: LaneInput,
     /// Where to.
-    pub output: Output,
+    pub output: LaneOutput,
     /// And then.
-    pub source: Source,
+    pub source: SourceFate,
     /// How carefully the output is written.
-    pub care: Care,
+    pub care: OutputCare,
 }
 
 /// How carefully an output is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Care {
+pub struct OutputCare {
     /// Where long runs of zeros become holes.
     pub holes: Holes,
     /// Whether the output, and its name, are on the disk before the lane is done.
@@ -110,7 +110,7 @@ pub struct LaneOutcome {
     pub totals: Totals,
     /// What could not be carried over from the source file besides its bytes.
     pub not_carried: Vec<sys::metadata::NotCarried>,
-    /// Bytes of a damaged input's sound part that got the output's name: see [`Care::keeps_good`].
+    /// Bytes of a damaged input's sound part that got the output's name: see [`OutputCare::keeps_good`].
     pub kept_bytes: Option<u64>,
     /// Bytes behind the last unit that were left unread, where [`BehindTheEnd::Told`](crate::admission::BehindTheEnd) allows it.
     pub left_unread: Option<CodecError>,

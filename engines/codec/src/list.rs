@@ -2,9 +2,9 @@
 //! Decodes nothing; where a unit does not tell its size the survey says so, and the caller may decode to find out.
 
 use crate::ends::InputEnd;
-use crate::error::{CodecError, Defect, Unrecognised};
-use crate::format::{CutError, DecodeLimits, Detail, Next, PlainSize};
-use crate::lane::Input;
+use crate::error::{CodecError, UnitDefect, Unrecognised};
+use crate::format::{CutError, DecodeLimits, Detail, NextUnit, PlainSize};
+use crate::lane::LaneInput;
 use crate::packed_reader::PackedReader;
 use crate::registry;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What the headers of a packed file tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Survey {
+pub struct HeaderSurvey {
     /// Name of the format.
     pub format: &'static str,
     /// Name of the check that its units carry.
@@ -33,7 +33,7 @@ pub struct Survey {
     pub detail: Detail,
 }
 
-impl Survey {
+impl HeaderSurvey {
     /// Whether more than one core can decode the file: it has several units, the ends of all can be found, and they are
     /// small enough to be held.
     pub fn is_parallel(&self, limits: &DecodeLimits) -> bool {
@@ -42,18 +42,18 @@ impl Survey {
 }
 
 /// Surveys one input, in one of the formats called `names`; of none called means in any.
-pub fn survey(input: &Input, names: &[&str]) -> Result<Survey, CodecError> {
+pub fn survey(input: &LaneInput, names: &[&str]) -> Result<HeaderSurvey, CodecError> {
     let end = InputEnd::open(input)?;
     let extent = end.extent.ok_or(CodecError::NotAFile)?;
     survey_among(&mut PackedReader::file(Arc::clone(&end.file), extent.from), names)
 }
 
 /// Surveys what a reader gives, from its position to its end or to the first unit that does not tell its length.
-pub fn survey_reader(reader: &mut PackedReader) -> Result<Survey, CodecError> {
+pub fn survey_reader(reader: &mut PackedReader) -> Result<HeaderSurvey, CodecError> {
     survey_among(reader, &[])
 }
 
-fn survey_among(reader: &mut PackedReader, names: &[&str]) -> Result<Survey, CodecError> {
+fn survey_among(reader: &mut PackedReader, names: &[&str]) -> Result<HeaderSurvey, CodecError> {
     let read_error = |offset| move |cause| CodecError::Read { offset, cause };
     let format = registry::recognise_among(reader, names)?;
     if !registry::is_among(format, names) {
@@ -71,7 +71,7 @@ fn survey_among(reader: &mut PackedReader, names: &[&str]) -> Result<Survey, Cod
         streams_lone_unit: false,
     };
     let mut cutter = format.cutter(&limits);
-    let mut survey = Survey {
+    let mut survey = HeaderSurvey {
         format: facts.name,
         check: facts.check,
         packed_bytes: 0,
@@ -86,8 +86,8 @@ fn survey_among(reader: &mut PackedReader, names: &[&str]) -> Result<Survey, Cod
         let offset = reader.position();
         let damaged = |unit, defect| CodecError::Damaged { unit_name: facts.unit_name, unit, offset, defect };
         let bytes = match cutter.next(reader) {
-            Ok(Next::End) => break,
-            Ok(Next::Unit(place)) => {
+            Ok(NextUnit::End) => break,
+            Ok(NextUnit::Unit(place)) => {
                 survey.units += 1;
                 let plain = place.plain.bound().unwrap_or(0);
                 survey.largest_unit_bytes = survey.largest_unit_bytes.max(plain);
@@ -95,8 +95,8 @@ fn survey_among(reader: &mut PackedReader, names: &[&str]) -> Result<Survey, Cod
                 survey.plain_bytes = survey.plain_bytes.zip(known).map(|(sum, plain)| sum.saturating_add(plain));
                 place.packed_bytes
             }
-            Ok(Next::Padding { bytes } | Next::Zeros { bytes } | Next::Check { bytes, .. }) => bytes,
-            Ok(Next::Stream(_)) => {
+            Ok(NextUnit::Padding { bytes } | NextUnit::Zeros { bytes } | NextUnit::Check { bytes, .. }) => bytes,
+            Ok(NextUnit::Stream(_)) => {
                 survey.plain_bytes = None;
                 survey.is_streamed = true;
                 reader.skip(u64::MAX).map_err(read_error(offset))?;
@@ -111,7 +111,7 @@ fn survey_among(reader: &mut PackedReader, names: &[&str]) -> Result<Survey, Cod
         };
         let skipped = reader.skip(bytes).map_err(read_error(offset))?;
         if skipped < bytes {
-            return Err(damaged(survey.units.max(1), Defect::Truncated));
+            return Err(damaged(survey.units.max(1), UnitDefect::Truncated));
         }
     }
     survey.packed_bytes = reader.position();

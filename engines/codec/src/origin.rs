@@ -2,7 +2,7 @@
 //! A claim of whoever wrote the file: a caller must not follow it out of a folder.
 
 use crate::format::Remark;
-use crate::lane::Input;
+use crate::lane::LaneInput;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -27,9 +27,9 @@ pub struct Origin {
 
 impl Origin {
     /// What is to be told of an open input, and whether its time has no place there.
-    pub fn of(input: &Input, file: &File, tells: Tells) -> (Option<Self>, Option<Remark>) {
+    pub fn of(input: &LaneInput, file: &File, tells: Tells) -> (Option<Self>, Option<Remark>) {
         let name = match input {
-            Input::Path(path) if tells.name => path.file_name().map_or(Vec::new(), |name| name.as_bytes().to_vec()),
+            LaneInput::Path(path) if tells.name => path.file_name().map_or(Vec::new(), |name| name.as_bytes().to_vec()),
             _ => Vec::new(),
         };
         // The time of a pipe says nothing.

@@ -1,7 +1,7 @@
 //! The formats there are, by name, by file name ending and by content.
 
 use crate::error::{CodecError, Unrecognised};
-use crate::format::{Facts, Format};
+use crate::format::{Format, FormatFacts};
 use crate::formats::bzip2::Bzip2;
 use crate::formats::compress::Compress;
 use crate::formats::gzip::Gzip;
@@ -84,7 +84,7 @@ pub fn plain_name(name: &str) -> Option<String> {
 }
 
 /// Whether `name` already ends as a packed file of this format does.
-pub fn is_packed_name(facts: &Facts, name: &str) -> bool {
+pub fn is_packed_name(facts: &FormatFacts, name: &str) -> bool {
     facts.suffixes.iter().any(|(ending, _)| name.ends_with(ending))
 }
 
@@ -92,7 +92,7 @@ pub fn is_packed_name(facts: &Facts, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::byte_buffer::ByteBuffer;
-    use crate::format::{DecodeLimits, EncodeOptions, Layout, Next};
+    use crate::format::{DecodeLimits, EncodeOptions, NextUnit, UnitLayout};
     use crew::pipeline::Pause;
 
     #[test]
@@ -127,7 +127,8 @@ mod tests {
     fn pieces_become_what_the_whole_becomes() {
         let plain = testkit::data::mixed(3_500_000, 5);
         for format in formats().iter().filter(|format| format.can_encode()) {
-            let options = EncodeOptions { reach_bytes: Some(1 << 18), ..EncodeOptions::new(2, Layout::ParallelUnits) };
+            let options =
+                EncodeOptions { reach_bytes: Some(1 << 18), ..EncodeOptions::new(2, UnitLayout::ParallelUnits) };
             let Ok(mut encoder) = format.unit_encoder(&options, plain.len()) else {
                 assert!(!format.takes_pieces(), "{}", format.facts().name);
                 continue;
@@ -159,8 +160,9 @@ mod tests {
     fn slow_encoders_and_decoders_come_to_yield_points_within_a_chunk() {
         let plain = testkit::data::mixed(2_600_000, 6);
         // At least so many yield points: steps of 16 KiB, blocks of 128 KiB, four phases of a block of 900 kB, members of 64 KiB.
-        let encoders = [("xz", 1, Layout::ParallelUnits, plain.len() >> 14), ("zst", 13, Layout::ParallelUnits, 19)];
-        let more = [("bz2", 9, Layout::ParallelUnits, 4 * 2), ("gz", 1, Layout::Bgzf, plain.len() / 0xff00)];
+        let encoders =
+            [("xz", 1, UnitLayout::ParallelUnits, plain.len() >> 14), ("zst", 13, UnitLayout::ParallelUnits, 19)];
+        let more = [("bz2", 9, UnitLayout::ParallelUnits, 4 * 2), ("gz", 1, UnitLayout::Bgzf, plain.len() / 0xff00)];
         for (name, level, layout, least) in encoders.into_iter().chain(more) {
             let mut encoder =
                 by_name(name).expect("registered").encoder(&EncodeOptions::new(level, layout)).expect("memory");
@@ -183,9 +185,9 @@ mod tests {
         let mut cutter = format.cutter(limits);
         loop {
             match cutter.next(&mut reader).expect("sound") {
-                Next::Unit(place) => return (packed.content().to_vec(), place.parameters),
-                Next::Padding { bytes } | Next::Check { bytes, .. } => reader.consume(bytes as usize),
-                Next::Stream(_) | Next::Zeros { .. } | Next::End => panic!("a unit is there"),
+                NextUnit::Unit(place) => return (packed.content().to_vec(), place.parameters),
+                NextUnit::Padding { bytes } | NextUnit::Check { bytes, .. } => reader.consume(bytes as usize),
+                NextUnit::Stream(_) | NextUnit::Zeros { .. } | NextUnit::End => panic!("a unit is there"),
             }
         }
     }
@@ -202,7 +204,8 @@ mod tests {
         };
         // A block of xz: chunks of at most 2 MiB, and its check by the mebibyte. A frame of zst that is too long for one call.
         for (name, plain_bytes, least) in [("xz", 2_600_000, 3 + 2), ("zst", 33 << 20, 10)] {
-            let (format, options) = (by_name(name).expect("registered"), EncodeOptions::new(1, Layout::ParallelUnits));
+            let (format, options) =
+                (by_name(name).expect("registered"), EncodeOptions::new(1, UnitLayout::ParallelUnits));
             let plain = testkit::data::mixed(plain_bytes, 6);
             let (packed, parameters) = unit(format, &options, &plain, &limits);
             let (mut decoder, mut back) = (format.decoder(&limits), ByteBuffer::default());

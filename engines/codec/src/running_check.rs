@@ -1,7 +1,7 @@
 //! Checks over plain data that are decoded piece by piece, or unit by unit, and what trailers claim of them.
 //! CRC-32 is computed by the workers and combined; XXH32 cannot be, and runs in order.
 
-use crate::error::Defect;
+use crate::error::UnitDefect;
 use crc_fast::{CrcAlgorithm, checksum, checksum_combine};
 use xxhash_rust::xxh32::Xxh32;
 
@@ -19,7 +19,7 @@ pub enum RunningCheck {
 
 /// A trailer's claim about plain data, to be compared with what was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum TrailerClaim {
     /// gzip's trailer (RFC 1952).
     Crc32 {
         /// CRC-32 (ISO-HDLC).
@@ -36,9 +36,9 @@ pub enum Claim {
     },
 }
 
-impl Claim {
+impl TrailerClaim {
     /// Compares with plain data that are at hand as a whole.
-    pub fn compare(self, plain: &[u8]) -> Result<(), Defect> {
+    pub fn compare(self, plain: &[u8]) -> Result<(), UnitDefect> {
         let check = match self {
             Self::Crc32 { .. } => RunningCheck::Crc32,
             Self::Xxh32 { .. } => RunningCheck::Xxh32,
@@ -101,23 +101,23 @@ impl CheckSoFar {
     }
 
     /// Compares with what a trailer claims, and begins anew.
-    pub fn compare(&mut self, claim: Option<Claim>) -> Result<(), Defect> {
+    pub fn compare(&mut self, claim: Option<TrailerClaim>) -> Result<(), UnitDefect> {
         let done = std::mem::take(self);
         let (checksums, length) = match claim {
             None => return Ok(()),
             // 32-bit values: the checksum by its definition, the length by RFC 1952's.
-            Some(Claim::Crc32 { stored, length_modulo }) => {
+            Some(TrailerClaim::Crc32 { stored, length_modulo }) => {
                 let length = (length_modulo != done.length as u32).then_some(u64::from(length_modulo));
                 (Some((stored, done.crc32 as u32)), length)
             }
-            Some(Claim::Xxh32 { stored, length }) => {
+            Some(TrailerClaim::Xxh32 { stored, length }) => {
                 let computed = done.xxh32.unwrap_or_else(|| Xxh32::new(0)).digest();
                 (stored.map(|stored| (stored, computed)), length.filter(|&length| length != done.length))
             }
         };
         match (checksums, length) {
-            (Some((stored, computed)), _) if stored != computed => Err(Defect::Checksum { stored, computed }),
-            (_, Some(stored)) => Err(Defect::Length { stored, actual: done.length }),
+            (Some((stored, computed)), _) if stored != computed => Err(UnitDefect::Checksum { stored, computed }),
+            (_, Some(stored)) => Err(UnitDefect::Length { stored, actual: done.length }),
             _ => Ok(()),
         }
     }

@@ -11,7 +11,7 @@ use sys::at_offset::read_full_at;
 
 /// What a sample showed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
+pub struct DataSample {
     /// Plain bytes that were tried.
     pub bytes: u64,
     /// Plain bytes a second on one core.
@@ -25,7 +25,7 @@ pub struct Sample {
 const PLACE_BYTES: u64 = 1 << 20;
 
 /// Tries three places of a regular file: begin, middle, end. `None` where it cannot be read or is empty.
-pub fn sample(path: &Path, format: &dyn Format, options: &EncodeOptions) -> Option<Sample> {
+pub fn sample(path: &Path, format: &dyn Format, options: &EncodeOptions) -> Option<DataSample> {
     // Looked at before it is opened: opening a FIFO would wait for somebody to write.
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let file = File::open(path).ok()?;
@@ -45,7 +45,7 @@ pub fn sample(path: &Path, format: &dyn Format, options: &EncodeOptions) -> Opti
         plain_bytes += read as u64;
         packed_bytes += packed.len() as u64;
     }
-    Some(Sample {
+    Some(DataSample {
         bytes: plain_bytes,
         bytes_per_second: plain_bytes as f64 / seconds.max(1e-9),
         packed_share: packed_bytes as f64 / plain_bytes.max(1) as f64,

@@ -3,13 +3,13 @@
 use codec::compress::{Compression, compress};
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
-use codec::format::{DecodeLimits, EncodeOptions, Layout};
-use codec::lane::{Care, Input, Lane, LaneOutcome, Output, Source};
+use codec::format::{DecodeLimits, EncodeOptions, UnitLayout};
+use codec::lane::{Lane, LaneInput, LaneOutcome, LaneOutput, OutputCare, SourceFate};
 use codec::origin::Tells;
 use codec::registry;
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::Slots;
-use crew::pipeline::{Mode, Staffing};
+use crew::pipeline::{Executor, Staffing};
 use crew::tally::Tally;
 use std::io::Write;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use sys::staged_file::Unfinished;
 pub struct Way {
     pub format: &'static str,
     pub level: i32,
-    pub layout: Layout,
+    pub layout: UnitLayout,
 }
 
 pub struct Bench {
@@ -88,8 +88,13 @@ impl Bench {
             let packed = bench.compress(way, 1).expect("compress");
             let path = bench.path(&format!("packed-{number}"));
             std::fs::write(&path, packed).expect("write");
-            let output = Output::Path { path: fifo.clone(), replace: true };
-            lanes.push(Lane { input: Input::Path(path), output, source: Source::Keep, care: Care::default() });
+            let output = LaneOutput::Path { path: fifo.clone(), replace: true };
+            lanes.push(Lane {
+                input: LaneInput::Path(path),
+                output,
+                source: SourceFate::Keep,
+                care: OutputCare::default(),
+            });
         }
         std::thread::scope(|scope| {
             // Held open for writing, so that the reader does not see an end between two lanes.
@@ -102,8 +107,8 @@ impl Bench {
     }
 
     fn lane(&self, from: &str, to: &str) -> Lane {
-        let output = Output::Path { path: self.path(to), replace: true };
-        Lane { input: Input::Path(self.path(from)), output, source: Source::Keep, care: Care::default() }
+        let output = LaneOutput::Path { path: self.path(to), replace: true };
+        Lane { input: LaneInput::Path(self.path(from)), output, source: SourceFate::Keep, care: OutputCare::default() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -113,7 +118,7 @@ impl Bench {
 
 fn staffing(hands: usize) -> Staffing {
     let slots = 2 * hands + 2;
-    let mode = if hands == 1 { Mode::SingleCore } else { Mode::Threaded };
+    let mode = if hands == 1 { Executor::SingleCore } else { Executor::Threaded };
     Staffing {
         width: hands,
         slots: Slots { given: slots, wanted: slots, hands_wanted: hands },

@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "it measures for people")]
 
 use codec::byte_buffer::ByteBuffer;
-use codec::format::{Cutter, DecodeLimits, EncodeOptions, Format, Layout, Next, UnitPlace};
+use codec::format::{Cutter, DecodeLimits, EncodeOptions, Format, NextUnit, UnitLayout, UnitPlace};
 use codec::packed_reader::PackedReader;
 use codec::registry::formats;
 use crew::pipeline::Pause;
@@ -46,19 +46,19 @@ fn first_unit(cutter: &mut dyn Cutter, file: &[u8]) -> Option<(Vec<u8>, UnitPlac
     let mut reader = PackedReader::memory(file.to_vec());
     loop {
         match cutter.next(&mut reader).ok()? {
-            Next::Unit(place) => {
+            NextUnit::Unit(place) => {
                 let mut unit = Vec::new();
                 reader.take_into(place.packed_bytes as usize + place.shared_bytes, &mut unit).ok()?;
                 return Some((unit, place));
             }
-            Next::Padding { bytes } | Next::Check { bytes, .. } => reader.consume(bytes as usize),
-            Next::Stream(_) | Next::Zeros { .. } | Next::End => return None,
+            NextUnit::Padding { bytes } | NextUnit::Check { bytes, .. } => reader.consume(bytes as usize),
+            NextUnit::Stream(_) | NextUnit::Zeros { .. } | NextUnit::End => return None,
         }
     }
 }
 
 fn measure(format: &dyn Format, level: i32, plain: &[u8]) {
-    let (options, name) = (EncodeOptions::new(level, Layout::ParallelUnits), format.facts().name);
+    let (options, name) = (EncodeOptions::new(level, UnitLayout::ParallelUnits), format.facts().name);
     let plain = &plain[..format.chunk_bytes(&options).min(plain.len())];
     let mut packed = ByteBuffer::default();
     if let Some(mut encoder) = format.stream_encoder(&options).expect("memory") {

@@ -5,8 +5,8 @@ mod bench_of_lanes;
 mod bench_of_pauses;
 
 use bench_of_lanes::{Bench, Way, foreign_gzip, foreign_zstd};
-use codec::error::{CodecError, Defect};
-use codec::format::Layout;
+use codec::error::{CodecError, UnitDefect};
+use codec::format::UnitLayout;
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -18,12 +18,12 @@ fn sizes(chunk: usize) -> Vec<usize> {
 #[test]
 fn every_layout_round_trips_and_threads_equal_the_single_core() {
     let ways = [
-        Way { format: "gz", level: 1, layout: Layout::ParallelUnits },
-        Way { format: "gz", level: 6, layout: Layout::ParallelUnits },
-        Way { format: "gz", level: 1, layout: Layout::Bgzf },
-        Way { format: "zst", level: 1, layout: Layout::ParallelUnits },
-        Way { format: "zst", level: -5, layout: Layout::ParallelUnits },
-        Way { format: "bz2", level: 1, layout: Layout::ParallelUnits },
+        Way { format: "gz", level: 1, layout: UnitLayout::ParallelUnits },
+        Way { format: "gz", level: 6, layout: UnitLayout::ParallelUnits },
+        Way { format: "gz", level: 1, layout: UnitLayout::Bgzf },
+        Way { format: "zst", level: 1, layout: UnitLayout::ParallelUnits },
+        Way { format: "zst", level: -5, layout: UnitLayout::ParallelUnits },
+        Way { format: "bz2", level: 1, layout: UnitLayout::ParallelUnits },
     ];
     for way in ways {
         for size in sizes(1 << 20) {
@@ -44,7 +44,7 @@ fn every_layout_round_trips_and_threads_equal_the_single_core() {
 fn one_long_frame_round_trips() {
     let plain = testkit::data::mixed(9 << 20, 5);
     let bench = Bench::new(&plain);
-    let way = Way { format: "zst", level: 3, layout: Layout::SingleUnit };
+    let way = Way { format: "zst", level: 3, layout: UnitLayout::SingleUnit };
     for hands in [1, 2] {
         let packed = bench.compress(way, hands).expect("compress");
         assert!(bench.decompress(&packed, hands).expect("decompress") == plain);
@@ -60,7 +60,7 @@ fn foreign_files_and_any_mixture_of_units_are_read() {
         ("gz", foreign_gzip as fn(&[u8]) -> Vec<u8>, &[][..]),
         ("zst", foreign_zstd as fn(&[u8]) -> Vec<u8>, &[0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9][..]),
     ] {
-        let own = bench.compress(Way { format, level: 1, layout: Layout::ParallelUnits }, 2).expect("compress");
+        let own = bench.compress(Way { format, level: 1, layout: UnitLayout::ParallelUnits }, 2).expect("compress");
         for hands in [1, 2, 3] {
             let bench_decompress = |packed: &[u8]| bench.decompress(packed, hands).expect("decompress");
             assert!(bench_decompress(&foreign(&both)) == both);
@@ -99,9 +99,9 @@ fn every_truncation_is_an_error_and_leaves_no_file() {
     for packed in [
         foreign_gzip(&plain),
         foreign_zstd(&plain),
-        bench.compress(Way { format: "gz", level: 6, layout: Layout::ParallelUnits }, 1).expect("compress"),
-        bench.compress(Way { format: "gz", level: 6, layout: Layout::Bgzf }, 1).expect("compress"),
-        bench.compress(Way { format: "zst", level: 1, layout: Layout::ParallelUnits }, 1).expect("compress"),
+        bench.compress(Way { format: "gz", level: 6, layout: UnitLayout::ParallelUnits }, 1).expect("compress"),
+        bench.compress(Way { format: "gz", level: 6, layout: UnitLayout::Bgzf }, 1).expect("compress"),
+        bench.compress(Way { format: "zst", level: 1, layout: UnitLayout::ParallelUnits }, 1).expect("compress"),
     ] {
         for length in 0..packed.len() {
             // BGZF without its end mark is a whole gzip file: every member is there.
@@ -117,13 +117,13 @@ fn every_truncation_is_an_error_and_leaves_no_file() {
 fn checks_that_lie_are_told_with_unit_and_offset() {
     let plain = testkit::data::text(3 << 20, 4);
     let bench = Bench::new(&plain);
-    let way = Way { format: "gz", level: 1, layout: Layout::ParallelUnits };
+    let way = Way { format: "gz", level: 1, layout: UnitLayout::ParallelUnits };
     let mut packed = bench.compress(way, 1).expect("compress");
     let last = packed.len();
     packed[last - 8] ^= 1;
     for hands in [1, 2] {
         match bench.decompress(&packed, hands).expect_err("a wrong checksum") {
-            CodecError::Damaged { unit: 3, unit_name: "member", defect: Defect::Checksum { .. }, offset } => {
+            CodecError::Damaged { unit: 3, unit_name: "member", defect: UnitDefect::Checksum { .. }, offset } => {
                 assert!(offset > 0);
             }
             other => panic!("not a checksum: {other:?}"),
@@ -133,13 +133,13 @@ fn checks_that_lie_are_told_with_unit_and_offset() {
     let last = foreign.len();
     foreign[last - 5] ^= 0x80;
     match bench.decompress(&foreign, 2).expect_err("a wrong checksum") {
-        CodecError::Damaged { unit: 1, defect: Defect::Checksum { .. }, .. } => {}
+        CodecError::Damaged { unit: 1, defect: UnitDefect::Checksum { .. }, .. } => {}
         other => panic!("not a checksum: {other:?}"),
     }
     let mut foreign = foreign_gzip(&plain);
     foreign[last - 1] ^= 0x01;
     match bench.decompress(&foreign, 2).expect_err("a wrong length") {
-        CodecError::Damaged { unit: 1, defect: Defect::Length { .. }, .. } => {}
+        CodecError::Damaged { unit: 1, defect: UnitDefect::Length { .. }, .. } => {}
         other => panic!("not a length: {other:?}"),
     }
 }
@@ -156,14 +156,14 @@ fn a_bomb_is_decoded_in_bounded_memory_and_a_false_size_is_not_believed() {
     // A gz member that claims to be small and is large: the decoder stops where the claim ends.
     let plain = vec![0; 8 << 20];
     let bench = Bench::new(&plain);
-    let way = Way { format: "gz", level: 9, layout: Layout::ParallelUnits };
+    let way = Way { format: "gz", level: 9, layout: UnitLayout::ParallelUnits };
     let mut packed = bench.compress(way, 1).expect("compress");
     let header = u32::from_le_bytes(packed[16..20].try_into().expect("four bytes")) as usize;
     let length_at = 20 + header + 4;
     packed[length_at..length_at + 4].copy_from_slice(&100_u32.to_le_bytes());
     assert!(matches!(
         bench.decompress(&packed, 2),
-        Err(CodecError::Damaged { unit: 1, defect: Defect::Length { stored: 100, .. }, .. })
+        Err(CodecError::Damaged { unit: 1, defect: UnitDefect::Length { stored: 100, .. }, .. })
     ));
 }
 
@@ -182,10 +182,10 @@ proptest! {
         let bench = Bench::new(&plain);
         let mut packed = match which {
             0 => foreign_gzip(&plain),
-            1 => bench.compress(Way { format: "gz", level: 1, layout: Layout::Bgzf }, 1).expect("compress"),
-            2 => bench.compress(Way { format: "gz", level: 1, layout: Layout::ParallelUnits }, 1).expect("compress"),
-            3 => bench.compress(Way { format: "bz2", level: 1, layout: Layout::ParallelUnits }, 1).expect("compress"),
-            _ => bench.compress(Way { format: "zst", level: 1, layout: Layout::ParallelUnits }, 1).expect("compress"),
+            1 => bench.compress(Way { format: "gz", level: 1, layout: UnitLayout::Bgzf }, 1).expect("compress"),
+            2 => bench.compress(Way { format: "gz", level: 1, layout: UnitLayout::ParallelUnits }, 1).expect("compress"),
+            3 => bench.compress(Way { format: "bz2", level: 1, layout: UnitLayout::ParallelUnits }, 1).expect("compress"),
+            _ => bench.compress(Way { format: "zst", level: 1, layout: UnitLayout::ParallelUnits }, 1).expect("compress"),
         };
         for (index, bit) in &flips {
             let at = index.index(packed.len());
@@ -204,7 +204,7 @@ proptest! {
         hands in 1..5_usize,
     ) {
         let plains: Vec<Vec<u8>> = sizes.iter().map(|&size| testkit::data::mixed(size, size as u64)).collect();
-        let back = Bench::through_one_output(&plains, Way { format: "gz", level: 1, layout: Layout::ParallelUnits }, hands);
+        let back = Bench::through_one_output(&plains, Way { format: "gz", level: 1, layout: UnitLayout::ParallelUnits }, hands);
         prop_assert!(back == plains.concat());
     }
 }
@@ -218,9 +218,9 @@ fn a_file_that_holds_less_than_its_size_is_packed_as_far_as_it_goes() {
     }
     let plain = std::fs::read(FILE).expect("it can be read");
     let bench = Bench::new(b"");
-    let layouts = [Layout::ParallelUnits, Layout::SingleUnit];
+    let layouts = [UnitLayout::ParallelUnits, UnitLayout::SingleUnit];
     let ways = ["gz", "zst", "bz2", "lz4", "xz", "lzma"].into_iter().flat_map(|format| {
-        let other = if format == "gz" { Layout::Bgzf } else { Layout::SingleUnit };
+        let other = if format == "gz" { UnitLayout::Bgzf } else { UnitLayout::SingleUnit };
         let layouts = if matches!(format, "gz" | "zst") { vec![layouts[0], other] } else { vec![layouts[0]] };
         layouts.into_iter().map(move |layout| Way { format, level: 1, layout })
     });

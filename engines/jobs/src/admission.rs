@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod simulated;
 
-use crate::classes::{Class, Classes};
+use crate::classes::{Classes, JobClass};
 use std::collections::HashMap;
 
 /// Memory pressure above which nothing more starts, and the one below which it does again: shares of the time in which some
@@ -24,7 +24,7 @@ pub struct Weather {
 
 /// Why a job does not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum AdmissionRefusal {
     /// It does not fit beside those that run; the next end may change that.
     Full,
     /// The machine is short of memory, whoever has it; time may change that.
@@ -37,22 +37,22 @@ pub enum Need {
     /// It said so itself.
     Stated(u64),
     /// What its class needs.
-    Learnt(Class),
+    Learnt(JobClass),
 }
 
 /// The books of memory.
 #[derive(Debug)]
-pub struct Admission {
+pub struct MemoryAdmission {
     cap_bytes: u64,
     width: usize,
     stated_bytes: u64,
-    running: HashMap<Class, usize>,
+    running: HashMap<JobClass, usize>,
     count: usize,
     is_braked: bool,
     weather: Weather,
 }
 
-impl Admission {
+impl MemoryAdmission {
     /// Nothing runs.
     pub fn new(cap_bytes: u64, width: usize) -> Self {
         Self {
@@ -90,14 +90,14 @@ impl Admission {
 
     /// What all that run are expected to need, by what is known now.
     pub fn held_bytes(&self, classes: &Classes) -> u64 {
-        let of_class = |(class, count): (&Class, &usize)| {
+        let of_class = |(class, count): (&JobClass, &usize)| {
             self.expected_bytes(Need::Learnt(*class), classes).saturating_mul(*count as u64)
         };
         self.running.iter().map(of_class).fold(self.stated_bytes, u64::saturating_add)
     }
 
     /// Whether a job may start.
-    pub fn judge(&self, need: Need, classes: &Classes) -> Result<(), Refusal> {
+    pub fn judge(&self, need: Need, classes: &Classes) -> Result<(), AdmissionRefusal> {
         // With nothing running there is nothing to wait for.
         if self.count == 0 {
             return Ok(());
@@ -105,10 +105,10 @@ impl Admission {
         let expected = self.expected_bytes(need, classes);
         let is_guess = matches!(need, Need::Learnt(class) if classes.known(class).peak.count() == 0);
         if self.held_bytes(classes).saturating_add(expected) > self.cap_bytes {
-            return Err(Refusal::Full);
+            return Err(AdmissionRefusal::Full);
         }
         let lacks = self.weather.available_bytes.is_some_and(|available| !is_guess && available < expected);
-        if self.is_braked || lacks { Err(Refusal::Short) } else { Ok(()) }
+        if self.is_braked || lacks { Err(AdmissionRefusal::Short) } else { Ok(()) }
     }
 
     /// A job has started.
@@ -152,12 +152,15 @@ mod tests {
     #[test]
     fn known_jobs_start_until_the_sum_is_full() {
         let (classes, need) = known(&[40, 40]);
-        let mut admission = Admission::new(100, 8);
+        let mut admission = MemoryAdmission::new(100, 8);
         for _ in 0..2 {
             assert_eq!(admission.judge(need, &classes), Ok(()));
             admission.begin(need);
         }
-        assert_eq!((admission.held_bytes(&classes), admission.judge(need, &classes)), (80, Err(Refusal::Full)));
+        assert_eq!(
+            (admission.held_bytes(&classes), admission.judge(need, &classes)),
+            (80, Err(AdmissionRefusal::Full))
+        );
         assert_eq!(admission.judge(Need::Stated(20), &classes), Ok(()));
         admission.end(need);
         assert_eq!(admission.judge(need, &classes), Ok(()));
@@ -166,38 +169,41 @@ mod tests {
     #[test]
     fn unknown_jobs_fill_the_width_and_no_more() {
         let (classes, need) = known(&[]);
-        let mut admission = Admission::new(100, 3);
+        let mut admission = MemoryAdmission::new(100, 3);
         for _ in 0..3 {
             assert_eq!(admission.judge(need, &classes), Ok(()));
             admission.begin(need);
         }
-        assert_eq!(admission.judge(need, &classes), Err(Refusal::Full));
+        assert_eq!(admission.judge(need, &classes), Err(AdmissionRefusal::Full));
     }
 
     #[test]
     fn what_is_learnt_counts_for_those_that_run_too() {
         let (mut classes, need) = known(&[]);
-        let mut admission = Admission::new(100, 10);
+        let mut admission = MemoryAdmission::new(100, 10);
         (0..4).for_each(|_| admission.begin(need));
         assert_eq!(admission.held_bytes(&classes), 40);
         let Need::Learnt(class) = need else { panic!("it is learnt") };
         classes.note(class, Some(30), 1.0);
-        assert_eq!((admission.held_bytes(&classes), admission.judge(need, &classes)), (120, Err(Refusal::Full)));
+        assert_eq!(
+            (admission.held_bytes(&classes), admission.judge(need, &classes)),
+            (120, Err(AdmissionRefusal::Full))
+        );
     }
 
     #[test]
     fn a_job_above_the_cap_runs_alone() {
         let classes = Classes::default();
-        let mut admission = Admission::new(100, 2);
+        let mut admission = MemoryAdmission::new(100, 2);
         assert_eq!(admission.judge(Need::Stated(1000), &classes), Ok(()));
         admission.begin(Need::Stated(1000));
-        assert_eq!(admission.judge(Need::Stated(1), &classes), Err(Refusal::Full));
+        assert_eq!(admission.judge(Need::Stated(1), &classes), Err(AdmissionRefusal::Full));
     }
 
     #[test]
     fn pressure_brakes_until_it_has_nearly_gone() {
         let classes = Classes::default();
-        let mut admission = Admission::new(100, 2);
+        let mut admission = MemoryAdmission::new(100, 2);
         let weather = |pressure| Weather { available_bytes: Some(50), pressure };
         let mut judged = |pressure, bytes| {
             admission.note_weather(weather(pressure));
@@ -205,10 +211,10 @@ mod tests {
             admission.judge(Need::Stated(bytes), &classes)
         };
         assert_eq!(judged(0.19, 1), Ok(()));
-        assert_eq!(judged(0.20, 1), Err(Refusal::Short));
-        assert_eq!(judged(0.10, 1), Err(Refusal::Short));
+        assert_eq!(judged(0.20, 1), Err(AdmissionRefusal::Short));
+        assert_eq!(judged(0.10, 1), Err(AdmissionRefusal::Short));
         assert_eq!(judged(0.04, 1), Ok(()));
         assert_eq!(judged(0.10, 1), Ok(()));
-        assert_eq!(judged(0.0, 51), Err(Refusal::Short));
+        assert_eq!(judged(0.0, 51), Err(AdmissionRefusal::Short));
     }
 }

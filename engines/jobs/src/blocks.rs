@@ -1,7 +1,7 @@
 //! Standard input cut into blocks at the ends of records, a job a block (GNU parallel's `--pipe`): bytes go in, jobs come out.
 //! Holds one block and the piece behind it that was read with it. Starts nothing.
 
-use crate::list::{Item, ListCause};
+use crate::list::{ListCause, ListItem};
 use crate::spec::Spec;
 
 /// How input is cut.
@@ -81,7 +81,7 @@ impl BlockReader {
     ///
     /// # Errors
     /// A block that is too large to be held.
-    pub fn next_item(&mut self) -> Result<Option<Item>, ListCause> {
+    pub fn next_item(&mut self) -> Result<Option<ListItem>, ListCause> {
         self.take_header();
         let cut = match self.cut() {
             Some(cut) => cut,
@@ -98,7 +98,7 @@ impl BlockReader {
         self.number += 1;
         let mut spec = Spec { number: self.number, ..Spec::default() };
         spec.more_mut().block = Some(block);
-        Ok(Some(Item::Job(spec)))
+        Ok(Some(ListItem::Job(spec)))
     }
 
     fn take_header(&mut self) {
@@ -188,7 +188,7 @@ mod tests {
     fn cut(syntax: BlockSyntax, pieces: &[&[u8]]) -> Vec<Vec<u8>> {
         let (mut reader, mut blocks) = (BlockReader::new(syntax), Vec::new());
         let mut take = |reader: &mut BlockReader| {
-            while let Some(Item::Job(spec)) = reader.next_item().expect("it is small") {
+            while let Some(ListItem::Job(spec)) = reader.next_item().expect("it is small") {
                 blocks.push(spec.more.expect("a block").block.expect("a block"));
             }
         };

@@ -19,35 +19,35 @@ const SAMPLES_MAX: f64 = 64.0;
 
 /// A class, by its place among all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Class(u32);
+pub struct JobClass(u32);
 
 /// All classes.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
-    names: HashMap<Box<str>, Class>,
-    known: Vec<Known>,
+    names: HashMap<Box<str>, JobClass>,
+    known: Vec<KnownClass>,
 }
 
 /// What is known of a class.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownClass {
     name: Box<str>,
     /// Its jobs' peak sizes in bytes.
-    pub peak: Sample,
+    pub peak: RunningStatistics,
     /// Their times in seconds.
-    pub seconds: Sample,
+    pub seconds: RunningStatistics,
 }
 
 /// Count, mean and spread of a quantity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sample {
+pub struct RunningStatistics {
     count: u64,
     mean: f64,
     variance: f64,
     largest: f64,
 }
 
-impl Sample {
+impl RunningStatistics {
     /// Takes in a value.
     pub fn note(&mut self, value: f64) {
         self.count += 1;
@@ -112,36 +112,36 @@ impl Classes {
     }
 
     /// The class of that name.
-    pub fn class(&mut self, name: &str) -> Class {
+    pub fn class(&mut self, name: &str) -> JobClass {
         if let Some(class) = self.names.get(name) {
             return *class;
         }
         if self.known.len() >= CLASSES_MAX {
-            return Class(CLASSES_MAX as u32 - 1);
+            return JobClass(CLASSES_MAX as u32 - 1);
         }
-        let class = Class(self.known.len() as u32);
-        self.known.push(Known { name: name.into(), ..Known::default() });
+        let class = JobClass(self.known.len() as u32);
+        self.known.push(KnownClass { name: name.into(), ..KnownClass::default() });
         self.names.insert(name.into(), class);
         class
     }
 
     /// What is known of a class by that name, if it has been met.
-    pub fn find(&self, name: &str) -> Option<&Known> {
+    pub fn find(&self, name: &str) -> Option<&KnownClass> {
         self.names.get(name).map(|class| self.known(*class))
     }
 
     /// Its name.
-    pub fn name(&self, class: Class) -> &str {
+    pub fn name(&self, class: JobClass) -> &str {
         &self.known(class).name
     }
 
     /// What is known of a class.
-    pub fn known(&self, class: Class) -> &Known {
+    pub fn known(&self, class: JobClass) -> &KnownClass {
         &self.known[class.0 as usize]
     }
 
     /// Takes in a job that succeeded: others end early, and teach too little. Its peak is not always known.
-    pub fn note(&mut self, class: Class, peak_bytes: Option<u64>, seconds: f64) {
+    pub fn note(&mut self, class: JobClass, peak_bytes: Option<u64>, seconds: f64) {
         let known = &mut self.known[class.0 as usize];
         if let Some(bytes) = peak_bytes {
             known.peak.note(bytes as f64);
@@ -157,13 +157,13 @@ mod tests {
 
     #[test]
     fn equal_values_are_expected_again_and_spread_ones_nearly_at_their_largest() {
-        let mut sample = Sample::default();
+        let mut sample = RunningStatistics::default();
         assert_eq!((sample.nearly_most(), sample.count()), (None, 0));
         for _ in 0..5 {
             sample.note(7.0);
         }
         assert_eq!((sample.nearly_most(), sample.mean(), sample.deviation()), (Some(7.0), 7.0, 0.0));
-        let mut spread = Sample::default();
+        let mut spread = RunningStatistics::default();
         [1.0, 3.0, 1.0, 3.0].into_iter().for_each(|value| spread.note(value));
         assert!((spread.mean() - 2.0).abs() < 1e-9 && (spread.deviation() - 1.0).abs() < 1e-9);
         assert_eq!(spread.nearly_most(), Some(3.0));
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_class_that_changes_is_followed() {
-        let mut sample = Sample::default();
+        let mut sample = RunningStatistics::default();
         (0..1000).for_each(|_| sample.note(100.0));
         (0..500).for_each(|_| sample.note(10.0));
         assert!(sample.mean() < 11.0, "{}", sample.mean());
@@ -198,7 +198,7 @@ mod tests {
     fn too_many_classes_share_the_last_one() {
         let mut classes = Classes::default();
         let last = (0..CLASSES_MAX + 10).map(|number| classes.class(&number.to_string())).last();
-        assert_eq!(last, Some(Class(CLASSES_MAX as u32 - 1)));
+        assert_eq!(last, Some(JobClass(CLASSES_MAX as u32 - 1)));
         assert_eq!(classes.known.len(), CLASSES_MAX);
     }
 }

@@ -5,14 +5,14 @@ mod books;
 mod reaping;
 mod recollection;
 
-pub(crate) use books::Books;
-pub(crate) use reaping::{Death, Known, Reaped};
+pub(crate) use books::RunBooks;
+pub(crate) use reaping::{Death, KnownEnd, Reaped};
 pub(crate) use recollection::Chain;
-pub use recollection::{Seen, SeenJob, Watched};
+pub use recollection::{RunSnapshot, SeenJob, Watched};
 
-use crate::halt::{Counts, Halt};
-use crate::journal::Outcome;
-use crate::measures::Measures;
+use crate::halt::{EndCounts, Halt};
+use crate::journal::JobOutcome;
+use crate::measures::JobMeasures;
 use crate::spec::{More, Spec};
 use crate::tree::{Leftovers, Spent};
 use machine::Host;
@@ -25,7 +25,7 @@ use sys::reap::{Ended, How};
 
 /// How far a run is: read by other threads.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct JobTally {
     /// Jobs that have ended.
     pub ended: AtomicU64,
     /// Those of them that failed.
@@ -48,7 +48,7 @@ pub struct JobEnd {
     /// Whether processes of its group go on.
     pub leaves_processes: bool,
     /// What that means.
-    pub outcome: Outcome,
+    pub outcome: JobOutcome,
     /// How long it took.
     pub wall: Duration,
     /// Whether it is run again.
@@ -59,7 +59,7 @@ pub struct JobEnd {
 
 /// What follows from ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
+pub(crate) struct EndRules {
     /// How often a failed job is run again.
     pub retries: u32,
     /// When to stop early.
@@ -70,16 +70,16 @@ pub(crate) struct Rules {
 
 /// One attempt at a job, as it is measured.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Attempt {
+pub(crate) struct JobAttempt {
     pub number: u64,
     pub hands: usize,
-    /// What [`Ends::begin`] returned.
+    /// What [`JobEnds::begin`] returned.
     pub started_as: usize,
     /// The chain of jobs that had to end before it.
     pub chain: Chain,
 }
 
-impl Attempt {
+impl JobAttempt {
     /// The chain up to this job, with it.
     pub fn chain_with_it(&self, end: &JobEnd) -> Chain {
         Chain { ns: self.chain.ns + end.wall.as_nanos() as u64, jobs: self.chain.jobs + 1, end: self.number }
@@ -87,29 +87,35 @@ impl Attempt {
 }
 
 /// The ends of a run's jobs.
-pub(crate) struct Ends<'a> {
-    pub books: Books,
-    pub counts: Counts,
+pub(crate) struct JobEnds<'a> {
+    pub books: RunBooks,
+    pub counts: EndCounts,
     /// Jobs that ran when the run was stopped, and were ended.
     pub stopped: u64,
     /// Jobs that an earlier run had done.
     pub left_out: u64,
-    rules: Rules,
+    rules: EndRules,
     host: &'a Host,
     leftovers: Leftovers,
     own_peak: OwnPeak,
     recollection: Recollection,
     chains: Chains,
-    measures: Measures,
-    tally: Arc<Tally>,
+    measures: JobMeasures,
+    tally: Arc<JobTally>,
     watched: Option<Arc<Watched>>,
 }
 
-impl<'a> Ends<'a> {
-    pub fn new(books: Books, rules: Rules, host: &'a Host, tally: Arc<Tally>, watched: Option<Arc<Watched>>) -> Self {
+impl<'a> JobEnds<'a> {
+    pub fn new(
+        books: RunBooks,
+        rules: EndRules,
+        host: &'a Host,
+        tally: Arc<JobTally>,
+        watched: Option<Arc<Watched>>,
+    ) -> Self {
         Self {
             books,
-            counts: Counts::default(),
+            counts: EndCounts::default(),
             stopped: 0,
             left_out: 0,
             rules,
@@ -118,7 +124,7 @@ impl<'a> Ends<'a> {
             own_peak: OwnPeak::default(),
             recollection: Recollection::new(host),
             chains: Chains::default(),
-            measures: Measures::default(),
+            measures: JobMeasures::default(),
             tally,
             watched,
         }
@@ -143,8 +149,8 @@ impl<'a> Ends<'a> {
     }
 
     /// Whether a job that came out so is run again.
-    pub fn is_tried_again(&self, outcome: Outcome, more: Option<&More>, failures: u32) -> bool {
-        let is_failure = matches!(outcome, Outcome::Failed | Outcome::TimedOut | Outcome::OutputLost);
+    pub fn is_tried_again(&self, outcome: JobOutcome, more: Option<&More>, failures: u32) -> bool {
+        let is_failure = matches!(outcome, JobOutcome::Failed | JobOutcome::TimedOut | JobOutcome::OutputLost);
         is_failure && failures < self.retries_of(more)
     }
 
@@ -154,7 +160,7 @@ impl<'a> Ends<'a> {
     }
 
     /// Measures an attempt that has ended.
-    pub fn measure(&mut self, attempt: &Attempt, end: &JobEnd) {
+    pub fn measure(&mut self, attempt: &JobAttempt, end: &JobEnd) {
         let wall_ns = end.wall.as_nanos() as u64;
         self.recollection.end(attempt.started_as, wall_ns);
         if let Some(watched) = &self.watched {
@@ -173,11 +179,11 @@ impl<'a> Ends<'a> {
     }
 
     /// Counts a job that has come to its end, started or not, and is not run again.
-    pub fn count(&mut self, outcome: Outcome) {
+    pub fn count(&mut self, outcome: JobOutcome) {
         match outcome {
-            Outcome::Ok => self.counts.succeeded += 1,
+            JobOutcome::Ok => self.counts.succeeded += 1,
             // It may have been about to succeed.
-            Outcome::Stopped => self.stopped += 1,
+            JobOutcome::Stopped => self.stopped += 1,
             _ => self.count_failure(),
         }
         self.tally.ended.fetch_add(1, Ordering::Relaxed);
@@ -190,12 +196,12 @@ impl<'a> Ends<'a> {
     }
 
     /// A job whose output did not reach anybody has failed, however it ended. Returns what it comes to.
-    pub fn count_lost(&mut self, outcome: Outcome) -> Outcome {
-        if outcome == Outcome::Ok {
+    pub fn count_lost(&mut self, outcome: JobOutcome) -> JobOutcome {
+        if outcome == JobOutcome::Ok {
             self.counts.succeeded -= 1;
             self.count_failure();
         }
-        if outcome == Outcome::Stopped { outcome } else { Outcome::OutputLost }
+        if outcome == JobOutcome::Stopped { outcome } else { JobOutcome::OutputLost }
     }
 
     fn count_failure(&mut self) {
@@ -217,10 +223,10 @@ impl<'a> Ends<'a> {
     }
 
     /// What was measured, at the end of a run as wide as this.
-    pub fn measures(&self, width: usize) -> Measures {
+    pub fn measures(&self, width: usize) -> JobMeasures {
         let Chain { ns, jobs, end } = self.chains.longest();
         let [disk_waits_ns, cpu_waits_ns] = self.recollection.waits_ns(self.host);
-        Measures {
+        JobMeasures {
             width,
             critical_path_ns: ns,
             critical_path_jobs: jobs,
@@ -234,12 +240,12 @@ impl<'a> Ends<'a> {
 }
 
 /// What the end of a process means for its job.
-pub(crate) fn outcome(how: How, is_timed_out: bool, is_stopped: bool) -> Outcome {
+pub(crate) fn outcome(how: How, is_timed_out: bool, is_stopped: bool) -> JobOutcome {
     match how {
-        _ if is_timed_out => Outcome::TimedOut,
-        _ if is_stopped => Outcome::Stopped,
-        How::Exit(0) => Outcome::Ok,
-        _ => Outcome::Failed,
+        _ if is_timed_out => JobOutcome::TimedOut,
+        _ if is_stopped => JobOutcome::Stopped,
+        How::Exit(0) => JobOutcome::Ok,
+        _ => JobOutcome::Failed,
     }
 }
 
@@ -250,13 +256,13 @@ mod tests {
     use rustix::process::Pid;
     use std::path::Path;
 
-    fn ends<'a>(host: &'a Host, halt: &str) -> Ends<'a> {
-        let rules = Rules { retries: 1, halt: Some(halt.parse().expect("a rule")), total: None };
-        let books = Books::new(None, None, None, Keys::new(Path::new("/"), &More::default()));
-        Ends::new(books, rules, host, Arc::default(), None)
+    fn ends<'a>(host: &'a Host, halt: &str) -> JobEnds<'a> {
+        let rules = EndRules { retries: 1, halt: Some(halt.parse().expect("a rule")), total: None };
+        let books = RunBooks::new(None, None, None, Keys::new(Path::new("/"), &More::default()));
+        JobEnds::new(books, rules, host, Arc::default(), None)
     }
 
-    fn end(outcome: Outcome, seconds: u64) -> JobEnd {
+    fn end(outcome: JobOutcome, seconds: u64) -> JobEnd {
         let ended = Ended { pid: Pid::INIT, how: How::Exit(0), usage: sys::reap::Usage::default() };
         JobEnd {
             ended,
@@ -271,32 +277,36 @@ mod tests {
 
     #[test]
     fn an_end_means_what_it_was_brought_about_by() {
-        assert_eq!(outcome(How::Exit(0), false, false), Outcome::Ok);
-        assert_eq!(outcome(How::Exit(1), false, false), Outcome::Failed);
-        assert_eq!(outcome(How::Signal(9), false, true), Outcome::Stopped);
-        assert_eq!(outcome(How::Exit(0), true, true), Outcome::TimedOut, "it was too late before");
+        assert_eq!(outcome(How::Exit(0), false, false), JobOutcome::Ok);
+        assert_eq!(outcome(How::Exit(1), false, false), JobOutcome::Failed);
+        assert_eq!(outcome(How::Signal(9), false, true), JobOutcome::Stopped);
+        assert_eq!(outcome(How::Exit(0), true, true), JobOutcome::TimedOut, "it was too late before");
     }
 
     #[test]
     fn failures_are_tried_again_as_often_as_the_job_or_the_run_says() {
         let host = Host::real();
         let ends = ends(&host, "never");
-        assert!(ends.is_tried_again(Outcome::TimedOut, None, 0) && !ends.is_tried_again(Outcome::Failed, None, 1));
+        assert!(
+            ends.is_tried_again(JobOutcome::TimedOut, None, 0) && !ends.is_tried_again(JobOutcome::Failed, None, 1)
+        );
         let twice = More { retries: Some(2), ..More::default() };
-        assert!(ends.is_tried_again(Outcome::OutputLost, Some(&twice), 1));
-        assert!(!ends.is_tried_again(Outcome::Stopped, None, 0) && !ends.is_tried_again(Outcome::Ok, None, 0));
+        assert!(ends.is_tried_again(JobOutcome::OutputLost, Some(&twice), 1));
+        assert!(!ends.is_tried_again(JobOutcome::Stopped, None, 0) && !ends.is_tried_again(JobOutcome::Ok, None, 0));
     }
 
     #[test]
     fn counts_meet_the_rule_and_an_output_that_is_lost_turns_a_success_over() {
         let host = Host::real();
         let mut ends = ends(&host, "soon,fail=2");
-        [Outcome::Ok, Outcome::NotStarted, Outcome::Stopped].into_iter().for_each(|outcome| ends.count(outcome));
-        assert_eq!((ends.counts, ends.stopped, ends.rule_met()), (Counts { succeeded: 1, failed: 1 }, 1, None));
-        assert_eq!(ends.count_lost(Outcome::Ok), Outcome::OutputLost);
-        assert_eq!(ends.counts, Counts { succeeded: 0, failed: 2 });
+        [JobOutcome::Ok, JobOutcome::NotStarted, JobOutcome::Stopped]
+            .into_iter()
+            .for_each(|outcome| ends.count(outcome));
+        assert_eq!((ends.counts, ends.stopped, ends.rule_met()), (EndCounts { succeeded: 1, failed: 1 }, 1, None));
+        assert_eq!(ends.count_lost(JobOutcome::Ok), JobOutcome::OutputLost);
+        assert_eq!(ends.counts, EndCounts { succeeded: 0, failed: 2 });
         assert!(ends.rule_met().is_some());
-        assert_eq!(ends.count_lost(Outcome::Stopped), Outcome::Stopped);
+        assert_eq!(ends.count_lost(JobOutcome::Stopped), JobOutcome::Stopped);
         assert_eq!((ends.tally.ended.load(Ordering::Relaxed), ends.tally.failed.load(Ordering::Relaxed)), (3, 2));
     }
 
@@ -307,13 +317,13 @@ mod tests {
         let mut named = Spec { number: 1, ..Spec::default() };
         named.more_mut().id = Some("a".to_owned());
         let started_as = ends.begin(1, false);
-        let first = Attempt { number: 1, hands: 1, started_as, chain: ends.chain_before(None, 0) };
-        let end_of_first = end(Outcome::Ok, 5);
+        let first = JobAttempt { number: 1, hands: 1, started_as, chain: ends.chain_before(None, 0) };
+        let end_of_first = end(JobOutcome::Ok, 5);
         ends.measure(&first, &end_of_first);
         ends.settle(&named, first.chain_with_it(&end_of_first));
         let behind = More { after: vec!["a".to_owned()], ..More::default() };
         let (started_as, chain) = (ends.begin(2, true), ends.chain_before(Some(&behind), 0));
-        ends.measure(&Attempt { number: 2, hands: 2, started_as, chain }, &end(Outcome::Ok, 3));
+        ends.measure(&JobAttempt { number: 2, hands: 2, started_as, chain }, &end(JobOutcome::Ok, 3));
         let measures = ends.measures(2);
         assert_eq!((measures.starts, measures.work_ns, measures.output_bytes), (2, 11_000_000_000, 14));
         assert_eq!((measures.longest_ns, measures.longest_job), (5_000_000_000, 1));

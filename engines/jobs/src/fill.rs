@@ -13,7 +13,7 @@ const SPARE_BYTES: usize = 8 << 10;
 
 /// How many bytes a job's words may take, and how many each of them takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Room {
+pub struct ArgumentRoom {
     /// All of them; 0: any number.
     pub bytes: usize,
     /// How often a word stands in the command.
@@ -22,7 +22,7 @@ pub struct Room {
     pub bytes_per_word: usize,
 }
 
-impl Room {
+impl ArgumentRoom {
     /// For words that are appended once.
     pub fn of_words(bytes: usize) -> Self {
         Self { bytes, copies: 1, bytes_per_word: WORD_BYTES }
@@ -61,14 +61,14 @@ impl Use {
     }
 
     /// What is left of `allowed_bytes` for words.
-    pub fn room(&self, allowed_bytes: usize) -> Room {
+    pub fn room(&self, allowed_bytes: usize) -> ArgumentRoom {
         let bytes = allowed_bytes.saturating_sub(self.fixed_bytes).max(1);
         let in_words = self.words * WORD_BYTES + self.repeated_bytes + self.script_bytes;
         // The script is one word, however short the values are: they take as if so many filled the room as it can name.
         let script_room = LONGEST_WORD_BYTES.saturating_sub(self.fixed_bytes).max(1);
         let named = script_room.checked_div(self.script_bytes);
         let bytes_per_word = named.map_or(in_words, |named| in_words.max(bytes / named.max(1)));
-        Room { bytes, copies: self.copies, bytes_per_word }
+        ArgumentRoom { bytes, copies: self.copies, bytes_per_word }
     }
 }
 
@@ -90,7 +90,7 @@ fn allowed_of(stack_bytes: Option<u64>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::{Place, Repetition, Shell, Template};
+    use crate::template::{JobPosition, Repetition, Shell, Template};
 
     #[test]
     fn the_kernel_allows_a_quarter_of_the_stack_within_bounds() {
@@ -106,7 +106,7 @@ mod tests {
             bytes += room.taken_by(word);
             words.push(word).expect("no NUL");
         }
-        let command = template.compose(&words, Place { number: 1, slot: 1 }, false).expect("no NUL");
+        let command = template.compose(&words, JobPosition { number: 1, slot: 1 }, false).expect("no NUL");
         (taken_by(&command), command.iter().map(<[u8]>::len).max().unwrap_or(0))
     }
 

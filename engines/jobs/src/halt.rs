@@ -37,7 +37,7 @@ enum Amount {
 
 /// How many jobs have ended, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct EndCounts {
     /// With success.
     pub succeeded: u64,
     /// Without.
@@ -49,7 +49,7 @@ const SHARE_COUNTS_FROM: u64 = 3;
 
 impl Halt {
     /// Whether the rule is met. A share is of the whole list, where its length is known, else of what has ended.
-    pub fn is_met(&self, counts: Counts, total: Option<u64>) -> bool {
+    pub fn is_met(&self, counts: EndCounts, total: Option<u64>) -> bool {
         let ended = counts.succeeded + counts.failed;
         let counted = match self.kind {
             Kind::Fail => counts.failed,
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn rules_are_met_when_they_say() {
         let met = |text: &str, succeeded, failed, total| {
-            text.parse::<Halt>().expect("a rule").is_met(Counts { succeeded, failed }, total)
+            text.parse::<Halt>().expect("a rule").is_met(EndCounts { succeeded, failed }, total)
         };
         assert!(met("now,fail=1", 0, 1, None) && !met("now,fail=2", 9, 1, None));
         assert!(met("soon,done=3", 2, 1, None) && met("soon,success=1", 1, 0, None));

@@ -1,10 +1,10 @@
 //! Intake: reads the list as far ahead as it may and keeps the jobs that wait, in their order. Knows nothing of how a job is run, and no
 //! clock: whoever reads passes the time in, in nanoseconds since its run began. Faults are returned, and reported by whoever reads.
 
-use crate::list::{Item, ListFault};
+use crate::list::{ListFault, ListItem};
 use crate::poll::{Poll, token};
 use crate::queue::Queue;
-use crate::source::Source;
+use crate::source::JobSource;
 use crate::spec::Spec;
 use rustix::event::epoll::EventFlags;
 use std::io;
@@ -32,7 +32,7 @@ pub(crate) enum InputFault {
 
 /// What one reading brought.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct IntakeReading {
     pub jobs: u64,
     pub faults: Vec<InputFault>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 pub(crate) struct Intake {
     pub queue: Queue,
-    source: Source,
+    source: JobSource,
     input: Input,
     poll: Poll,
     /// Jobs that are read ahead.
@@ -50,21 +50,21 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    pub fn new(source: Source, poll: Poll, ahead_max: usize) -> Self {
+    pub fn new(source: JobSource, poll: Poll, ahead_max: usize) -> Self {
         let input = if source.descriptor().is_some() { Input::Unwatched } else { Input::Plain };
         Self { queue: Queue::default(), source, input, poll, ahead_max, scratch: vec![0; READ_BYTES] }
     }
 
     /// Reads while there is room and reading does not wait. Jobs that come could have started from `now_ns` on.
-    pub fn read(&mut self, now_ns: u64) -> Reading {
-        let mut reading = Reading::default();
+    pub fn read(&mut self, now_ns: u64) -> IntakeReading {
+        let mut reading = IntakeReading::default();
         while self.input != Input::Ended && self.queue.jobs() < self.ahead_max {
             match self.source.next_item() {
-                Ok(Some(Item::Job(spec))) => {
+                Ok(Some(ListItem::Job(spec))) => {
                     self.queue.push(spec, now_ns);
                     reading.jobs += 1;
                 }
-                Ok(Some(Item::Barrier)) => self.queue.push_barrier(),
+                Ok(Some(ListItem::Barrier)) => self.queue.push_barrier(),
                 Ok(None) if self.source.is_exhausted() => self.end(),
                 Ok(None) if self.watch() => return reading,
                 Ok(None) => reading.faults.extend(self.read_once().err()),
@@ -133,19 +133,19 @@ impl Intake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::{ListReader, Records, Syntax};
-    use crate::queue::Next;
+    use crate::list::{JsonRecords, ListReader, Syntax};
+    use crate::queue::NextJob;
     use crate::record::Utility;
     use std::io::Write;
     use std::os::fd::OwnedFd;
 
     fn intake(ahead_max: usize, input: OwnedFd) -> Intake {
-        let list = ListReader::new(Syntax::Words { lines_per_job: 1, records: Records::Read }, Utility::InTheList);
-        Intake::new(Source::Stream(list, input), Poll::new().expect("an epoll"), ahead_max)
+        let list = ListReader::new(Syntax::Words { lines_per_job: 1, records: JsonRecords::Read }, Utility::InTheList);
+        Intake::new(JobSource::Stream(list, input), Poll::new().expect("an epoll"), ahead_max)
     }
 
-    fn number(next: Next) -> Option<(u64, u64)> {
-        if let Next::Job(pending) = next { Some((pending.spec.number, pending.since_ns)) } else { None }
+    fn number(next: NextJob) -> Option<(u64, u64)> {
+        if let NextJob::Job(pending) = next { Some((pending.spec.number, pending.since_ns)) } else { None }
     }
 
     #[test]

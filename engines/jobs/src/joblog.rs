@@ -3,8 +3,8 @@
 //! Read back for `--resume`, jobs are known by their command, where GNU parallel looks at Seq alone.
 
 use crate::book::Book;
-use crate::journal::{Done, Earlier, Outcome, Record, Resume};
-use crate::key::Key;
+use crate::journal::{EarlierEnd, JobOutcome, JobRecord, JournalDone, Resume};
+use crate::key::JobKey;
 use crate::shell_words::{self, Controls};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -20,7 +20,7 @@ const NOT_STARTED: i32 = 127;
 
 /// What becomes of a log that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opening {
+pub enum ExistingLog {
     /// It begins anew.
     Replace,
     /// It is added to.
@@ -45,12 +45,12 @@ pub struct Joblog {
 impl Joblog {
     /// Opens `path` and writes the heading where it is empty; `WouldBlock` says that another run has it, `InvalidData` that what is to be added to is
     /// no such log. A last line that a crash cut off is ended first.
-    pub fn open(path: &Path, opening: Opening) -> io::Result<Self> {
+    pub fn open(path: &Path, opening: ExistingLog) -> io::Result<Self> {
         let is_of_log = |line: &[u8]| {
-            opening == Opening::Replace || HEADING.strip_suffix(b"\n") == Some(line) || fields(line).is_some()
+            opening == ExistingLog::Replace || HEADING.strip_suffix(b"\n") == Some(line) || fields(line).is_some()
         };
         let mut book = Book::open(path, &HEADING[..HEADING.len() - 1], is_of_log)?;
-        if opening == Opening::Replace {
+        if opening == ExistingLog::Replace {
             book.clear()?;
         }
         if book.length()? == 0 {
@@ -62,18 +62,18 @@ impl Joblog {
     /// Notes how a job ended, with one write. COMPAT: a line a job, so attempts that are followed by others are left out, and so are jobs that
     /// the run ended: whoever reads the log takes each line for a job that is done. Nor is one whose output is lost, or that did not come so far
     /// as to look for its program.
-    pub fn end(&mut self, record: &Record<'_>) -> io::Result<()> {
+    pub fn end(&mut self, record: &JobRecord<'_>) -> io::Result<()> {
         let is_to_run = match record.outcome {
-            Outcome::Stopped | Outcome::OutputLost => true,
-            Outcome::NotStarted => !record.lacks_program,
+            JobOutcome::Stopped | JobOutcome::OutputLost => true,
+            JobOutcome::NotStarted => !record.lacks_program,
             _ => record.is_tried_again,
         };
         if is_to_run {
             return Ok(());
         }
         let (exit, signal) = match (record.outcome, record.how) {
-            (Outcome::TimedOut, Some(How::Signal(signal))) => (TIMED_OUT, signal),
-            (Outcome::TimedOut, _) => (TIMED_OUT, 0),
+            (JobOutcome::TimedOut, Some(How::Signal(signal))) => (TIMED_OUT, signal),
+            (JobOutcome::TimedOut, _) => (TIMED_OUT, 0),
             (_, Some(How::Exit(code))) => (code, 0),
             (_, Some(How::Signal(signal))) => (0, signal),
             (_, None) => (NOT_STARTED, 0),
@@ -99,25 +99,25 @@ impl Joblog {
 }
 
 /// What the log at `path` says has been done; one that is not there is an empty one.
-pub fn read(path: &Path, resume: Resume, commands: Commands) -> io::Result<Done> {
+pub fn read(path: &Path, resume: Resume, commands: Commands) -> io::Result<JournalDone> {
     match File::open(path) {
         Ok(file) => read_from(BufReader::new(file), resume, commands),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Done::of_commands()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(JournalDone::of_commands()),
         Err(error) => Err(error),
     }
 }
 
 /// The same from its lines.
-pub fn read_from(lines: impl BufRead, resume: Resume, commands: Commands) -> io::Result<Done> {
-    let mut done = Done::of_commands();
+pub fn read_from(lines: impl BufRead, resume: Resume, commands: Commands) -> io::Result<JournalDone> {
+    let mut done = JournalDone::of_commands();
     for line in lines.split(b'\n') {
         let line = line?;
         if line.is_empty() || HEADING.starts_with(&line) {
             continue;
         }
         match fields(&line) {
-            Some((true, command)) => done.add(key(command, commands), Earlier::Succeeded),
-            Some((false, command)) if resume == Resume::Ended => done.add(key(command, commands), Earlier::Failed),
+            Some((true, command)) => done.add(key(command, commands), EarlierEnd::Succeeded),
+            Some((false, command)) if resume == Resume::Ended => done.add(key(command, commands), EarlierEnd::Failed),
             Some(_) => {}
             None => done.lines_unread += 1,
         }
@@ -134,12 +134,12 @@ fn fields(line: &[u8]) -> Option<(bool, &[u8])> {
 }
 
 /// A command that cannot be divided into words is known by its text: then no job of ours has it.
-fn key(command: &[u8], commands: Commands) -> Key {
+fn key(command: &[u8], commands: Commands) -> JobKey {
     // COMPAT: a NUL stands for a line end, and no word has one.
     let command: Vec<u8> = command.iter().map(|&byte| if byte == 0 { b'\n' } else { byte }).collect();
     match shell_words::split(&command).filter(|_| commands == Commands::Words) {
-        Some(words) => Key::of_command(words.iter().map(Vec::as_slice)),
-        None => Key::of_command(std::iter::once(command.as_slice())),
+        Some(words) => JobKey::of_command(words.iter().map(Vec::as_slice)),
+        None => JobKey::of_command(std::iter::once(command.as_slice())),
     }
 }
 
@@ -156,10 +156,16 @@ mod tests {
         words
     }
 
-    fn record<'a>(number: u64, words: &'a Words, spec: &'a Spec, outcome: Outcome, how: Option<How>) -> Record<'a> {
-        Record {
+    fn record<'a>(
+        number: u64,
+        words: &'a Words,
+        spec: &'a Spec,
+        outcome: JobOutcome,
+        how: Option<How>,
+    ) -> JobRecord<'a> {
+        JobRecord {
             number,
-            key: Key::of_command(words.iter()),
+            key: JobKey::of_command(words.iter()),
             words,
             text_for_shell: None,
             spec,
@@ -185,12 +191,12 @@ mod tests {
         let path = folder.path().join("log");
         let (spec, good, bad, late) =
             (Spec::default(), words(&[b"echo", b"a\n\xff b"]), words(&[b"false"]), words(&[b"sleep", b"9"]));
-        let mut log = Joblog::open(&path, Opening::Append).expect("it can be made");
-        log.end(&record(1, &good, &spec, Outcome::Ok, Some(How::Exit(0)))).expect("written");
-        log.end(&record(2, &bad, &spec, Outcome::Failed, Some(How::Exit(3)))).expect("written");
-        log.end(&record(3, &late, &spec, Outcome::TimedOut, Some(How::Signal(15)))).expect("written");
-        log.end(&record(4, &good, &spec, Outcome::Stopped, Some(How::Exit(0)))).expect("not an end");
-        log.end(&record(5, &good, &spec, Outcome::OutputLost, Some(How::Exit(0)))).expect("not one to go on from");
+        let mut log = Joblog::open(&path, ExistingLog::Append).expect("it can be made");
+        log.end(&record(1, &good, &spec, JobOutcome::Ok, Some(How::Exit(0)))).expect("written");
+        log.end(&record(2, &bad, &spec, JobOutcome::Failed, Some(How::Exit(3)))).expect("written");
+        log.end(&record(3, &late, &spec, JobOutcome::TimedOut, Some(How::Signal(15)))).expect("written");
+        log.end(&record(4, &good, &spec, JobOutcome::Stopped, Some(How::Exit(0)))).expect("not an end");
+        log.end(&record(5, &good, &spec, JobOutcome::OutputLost, Some(How::Exit(0)))).expect("not one to go on from");
         let text = std::fs::read(&path).expect("it is there");
         let expected = [
             HEADING,
@@ -199,19 +205,19 @@ mod tests {
             b"3\t:\t1795271749.255\t     0.250\t2\t6\t-1\t15\tsleep 9\n",
         ];
         assert_eq!(text, expected.concat());
-        let key = |words: &Words| Key::of_command(words.iter());
+        let key = |words: &Words| JobKey::of_command(words.iter());
         let mut done = read(&path, Resume::Ended, Commands::Words).expect("readable");
         assert_eq!(
             [&good, &bad, &late].map(|words| done.takes_out(key(words))),
-            [Some(Earlier::Succeeded), Some(Earlier::Failed), Some(Earlier::Failed)]
+            [Some(EarlierEnd::Succeeded), Some(EarlierEnd::Failed), Some(EarlierEnd::Failed)]
         );
         let mut done = read(&path, Resume::Succeeded, Commands::Words).expect("readable");
         assert_eq!(
             [&good, &good, &bad].map(|words| done.takes_out(key(words))),
-            [Some(Earlier::Succeeded), None, None]
+            [Some(EarlierEnd::Succeeded), None, None]
         );
         drop(log);
-        drop(Joblog::open(&path, Opening::Replace).expect("it can be emptied"));
+        drop(Joblog::open(&path, ExistingLog::Replace).expect("it can be emptied"));
         assert_eq!(std::fs::read(&path).expect("it is there"), HEADING);
     }
 
@@ -222,7 +228,7 @@ mod tests {
             2\t:\t1795271752.709\t     0.0";
         let mut done = read_from(&text[..], Resume::Ended, Commands::Words).expect("readable");
         assert_eq!(done.lines_unread, 1);
-        assert!(done.takes_out(Key::of_command([&b"echo"[..], b"a'b"].into_iter())).is_some());
+        assert!(done.takes_out(JobKey::of_command([&b"echo"[..], b"a'b"].into_iter())).is_some());
     }
 
     #[test]
@@ -230,16 +236,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
         let (spec, words, text) = (Spec::default(), words(&[b"/bin/sh", b"-c", b"x"]), b"echo $a |\nwc");
-        let mut log = Joblog::open(&path, Opening::Append).expect("it can be made");
-        let ended = record(1, &words, &spec, Outcome::Ok, Some(How::Exit(0)));
-        log.end(&Record { text_for_shell: Some(text), ..ended }).expect("written");
+        let mut log = Joblog::open(&path, ExistingLog::Append).expect("it can be made");
+        let ended = record(1, &words, &spec, JobOutcome::Ok, Some(How::Exit(0)));
+        log.end(&JobRecord { text_for_shell: Some(text), ..ended }).expect("written");
         assert!(std::fs::read(&path).expect("it is there").ends_with(b"\t0\t0\techo $a |\0wc\n"));
         let taken_out = |text: &[u8]| {
             let mut done = read(&path, Resume::Ended, Commands::ForShell).expect("readable");
             let key = done.key_of(ended.key, &words, Some(text));
             done.takes_out(key)
         };
-        assert_eq!(taken_out(text), Some(Earlier::Succeeded));
+        assert_eq!(taken_out(text), Some(EarlierEnd::Succeeded));
         assert_eq!(taken_out(b"echo '$a' |\nwc"), None, "the same words, and another command");
     }
 }

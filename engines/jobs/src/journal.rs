@@ -3,8 +3,8 @@
 //! It is written out to the disk (fdatasync) at the run's end only: a power cut may lose the last lines, a kill none.
 
 use crate::book::Book;
-use crate::key::Key;
-use crate::made::Mark;
+use crate::key::JobKey;
+use crate::made::OwnFileIdentity;
 use crate::spec::Spec;
 use crate::tree::{Leftover, Spent, Survivor};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use sys::spawn::Words;
 /// How a job came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum JobOutcome {
     /// Exit code 0, and its output kept.
     Ok,
     /// Another exit code, or a signal.
@@ -36,11 +36,11 @@ pub enum Outcome {
 
 /// What is known of a job at its end.
 #[derive(Clone, Debug)]
-pub struct Record<'a> {
+pub struct JobRecord<'a> {
     /// Its number in the list.
     pub number: u64,
     /// What it is.
-    pub key: Key,
+    pub key: JobKey,
     /// The words that ran.
     pub words: &'a Words,
     /// Its command as a job log has it, where a shell runs it.
@@ -56,7 +56,7 @@ pub struct Record<'a> {
     /// How long it was ready and had no hand.
     pub waited_s: f64,
     /// How it came out.
-    pub outcome: Outcome,
+    pub outcome: JobOutcome,
     /// How its process ended, if there was one.
     pub how: Option<How>,
     /// What jobs of its kind have in common.
@@ -75,9 +75,9 @@ pub struct Record<'a> {
     pub lacks_program: bool,
 }
 
-impl<'a> Record<'a> {
+impl<'a> JobRecord<'a> {
     /// Of a job that was not started. Whoever knows more puts it in.
-    pub fn of(spec: &'a Spec, key: Key, words: &'a Words) -> Self {
+    pub fn of(spec: &'a Spec, key: JobKey, words: &'a Words) -> Self {
         Self {
             number: spec.number,
             key,
@@ -88,7 +88,7 @@ impl<'a> Record<'a> {
             began_s: 0.0,
             wall_s: 0.0,
             waited_s: 0.0,
-            outcome: Outcome::NotStarted,
+            outcome: JobOutcome::NotStarted,
             how: None,
             class: "",
             spent: Spent::default(),
@@ -114,7 +114,7 @@ struct EndLine<'a> {
     began: f64,
     seconds: f64,
     waited_seconds: f64,
-    outcome: Outcome,
+    outcome: JobOutcome,
     /// Whether another attempt follows.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     tried_again: bool,
@@ -247,17 +247,17 @@ impl Journal {
     }
 
     /// Notes that a job is about to begin, and which files it has made.
-    pub fn begin(&mut self, key: Key, number: u64, made: impl Iterator<Item = Mark>) -> io::Result<()> {
-        self.put(&BeginLine { begin: key.text(), job: number, made: made.map(Mark::text).collect() })
+    pub fn begin(&mut self, key: JobKey, number: u64, made: impl Iterator<Item = OwnFileIdentity>) -> io::Result<()> {
+        self.put(&BeginLine { begin: key.text(), job: number, made: made.map(OwnFileIdentity::text).collect() })
     }
 
     /// Notes a file that has been made for all jobs.
-    pub fn made_for_all(&mut self, mark: Mark) -> io::Result<()> {
+    pub fn made_for_all(&mut self, mark: OwnFileIdentity) -> io::Result<()> {
         self.put(&MadeLine { made: [mark.text()] })
     }
 
     /// Notes how a job ended.
-    pub fn end(&mut self, record: &Record<'_>) -> io::Result<()> {
+    pub fn end(&mut self, record: &JobRecord<'_>) -> io::Result<()> {
         let more = record.spec.more.as_ref();
         let (exit, signal) = match record.how {
             Some(How::Exit(code)) => (Some(code), None),
@@ -287,7 +287,7 @@ impl Journal {
 
     /// Notes what a job's group used after its end: when the last of it has ended, or at the end of the run.
     pub fn late(&mut self, leftover: &Leftover, still_run: &[Survivor]) -> io::Result<()> {
-        let (late, spent) = (leftover.key.map(Key::text), SpentFields::of(&leftover.spent));
+        let (late, spent) = (leftover.key.map(JobKey::text), SpentFields::of(&leftover.spent));
         self.put(&LateLine { late, job: leftover.number, spent, still_run })
     }
 
@@ -319,7 +319,7 @@ pub enum Resume {
 
 /// How a job ended that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Earlier {
+pub enum EarlierEnd {
     /// Well.
     Succeeded,
     /// Badly: nothing that waits for it may run.
@@ -338,22 +338,22 @@ enum KnownBy {
 
 /// What an earlier run has done.
 #[derive(Debug, Default)]
-pub struct Done {
+pub struct JournalDone {
     known_by: KnownBy,
     /// How often each job has ended so that it is left out: well, and badly.
-    succeeded: HashMap<Key, u32>,
-    failed: HashMap<Key, u32>,
+    succeeded: HashMap<JobKey, u32>,
+    failed: HashMap<JobKey, u32>,
     /// Which they were that ended badly: one that is run again by another run is the same job.
-    failed_numbers: HashSet<(Key, u64)>,
+    failed_numbers: HashSet<(JobKey, u64)>,
     /// Jobs that had begun and whose end is not known: their numbers, since each may have begun several times.
-    interrupted: HashMap<Key, Vec<u64>>,
+    interrupted: HashMap<JobKey, Vec<u64>>,
     /// Files that `>` made, with the job that they are of, or none for those of all jobs.
-    made: HashSet<(Option<Key>, Mark)>,
+    made: HashSet<(Option<JobKey>, OwnFileIdentity)>,
     /// Lines that could not be read: cut off by a crash.
     pub lines_unread: u64,
 }
 
-impl Done {
+impl JournalDone {
     /// Reads a journal; one that is not there is an empty one.
     pub fn read(path: &Path, resume: Resume) -> io::Result<Self> {
         match File::open(path) {
@@ -380,15 +380,15 @@ impl Done {
     }
 
     fn note(&mut self, line: &AnyLine, resume: Resume) {
-        let begun = line.begin.as_deref().and_then(Key::parse);
-        self.made.extend(line.made.iter().filter_map(|mark| Mark::parse(mark)).map(|mark| (begun, mark)));
+        let begun = line.begin.as_deref().and_then(JobKey::parse);
+        self.made.extend(line.made.iter().filter_map(|mark| OwnFileIdentity::parse(mark)).map(|mark| (begun, mark)));
         if let Some(key) = begun {
             let begun = self.interrupted.entry(key).or_default();
             if !begun.contains(&line.job) {
                 begun.push(line.job);
             }
         }
-        let Some(key) = line.key.as_deref().and_then(Key::parse) else { return };
+        let Some(key) = line.key.as_deref().and_then(JobKey::parse) else { return };
         if let Entry::Occupied(mut begun) = self.interrupted.entry(key) {
             // By another number it was known where the list was another.
             let place = begun.get().iter().position(|number| *number == line.job).unwrap_or(0);
@@ -399,7 +399,7 @@ impl Done {
         }
         match line.outcome.as_deref() {
             Some("ok") => {
-                self.add(key, Earlier::Succeeded);
+                self.add(key, EarlierEnd::Succeeded);
                 if self.failed_numbers.remove(&(key, line.job))
                     && let Some(count) = self.failed.get_mut(&key)
                 {
@@ -418,7 +418,7 @@ impl Done {
     }
 
     /// Whether an earlier attempt of the job made this file, or for all jobs an earlier run.
-    pub(crate) fn has_made(&self, key: Option<Key>, mark: Mark) -> bool {
+    pub(crate) fn has_made(&self, key: Option<JobKey>, mark: OwnFileIdentity) -> bool {
         self.made.contains(&(key, mark))
     }
 
@@ -428,40 +428,42 @@ impl Done {
     }
 
     /// Notes that a job has ended and is left out.
-    pub(crate) fn add(&mut self, key: Key, earlier: Earlier) {
+    pub(crate) fn add(&mut self, key: JobKey, earlier: EarlierEnd) {
         *self.ended(earlier).entry(key).or_default() += 1;
     }
 
-    fn ended(&mut self, earlier: Earlier) -> &mut HashMap<Key, u32> {
+    fn ended(&mut self, earlier: EarlierEnd) -> &mut HashMap<JobKey, u32> {
         match earlier {
-            Earlier::Succeeded => &mut self.succeeded,
-            Earlier::Failed => &mut self.failed,
+            EarlierEnd::Succeeded => &mut self.succeeded,
+            EarlierEnd::Failed => &mut self.failed,
         }
     }
 
     /// What a job is known by here: by its key, or by the words that it runs, or by their text where a shell reads it.
-    pub(crate) fn key_of(&self, key: Key, words: &Words, text_for_shell: Option<&[u8]>) -> Key {
+    pub(crate) fn key_of(&self, key: JobKey, words: &Words, text_for_shell: Option<&[u8]>) -> JobKey {
         match (self.known_by, text_for_shell) {
             (KnownBy::Content, _) => key,
-            (KnownBy::Command, Some(text)) => Key::of_command(std::iter::once(text)),
-            (KnownBy::Command, None) => Key::of_command(words.iter()),
+            (KnownBy::Command, Some(text)) => JobKey::of_command(std::iter::once(text)),
+            (KnownBy::Command, None) => JobKey::of_command(words.iter()),
         }
     }
 
     /// Whether this job has been done, and how it ended: equal jobs are counted, so a line that stands twice runs twice in all. One that failed
     /// and then, run again under the same number, did not has succeeded.
-    pub fn takes_out(&mut self, key: Key) -> Option<Earlier> {
-        [Earlier::Succeeded, Earlier::Failed].into_iter().find(|&earlier| match self.ended(earlier).get_mut(&key) {
-            Some(count) if *count > 0 => {
-                *count -= 1;
-                true
+    pub fn takes_out(&mut self, key: JobKey) -> Option<EarlierEnd> {
+        [EarlierEnd::Succeeded, EarlierEnd::Failed].into_iter().find(|&earlier| {
+            match self.ended(earlier).get_mut(&key) {
+                Some(count) if *count > 0 => {
+                    *count -= 1;
+                    true
+                }
+                _ => false,
             }
-            _ => false,
         })
     }
 
     /// Whether this job had begun and nobody knows how it ended. Asked once for each.
-    pub fn was_interrupted(&mut self, key: Key) -> bool {
+    pub fn was_interrupted(&mut self, key: JobKey) -> bool {
         self.interrupted.get_mut(&key).and_then(Vec::pop).is_some()
     }
 }
@@ -477,12 +479,12 @@ mod tests {
         spec
     }
 
-    fn key(spec: &Spec) -> Key {
-        Key::of_command(spec.words.iter())
+    fn key(spec: &Spec) -> JobKey {
+        JobKey::of_command(spec.words.iter())
     }
 
-    fn record<'a>(spec: &'a Spec, outcome: Outcome) -> Record<'a> {
-        Record {
+    fn record<'a>(spec: &'a Spec, outcome: JobOutcome) -> JobRecord<'a> {
+        JobRecord {
             number: spec.number,
             key: key(spec),
             words: &spec.words,
@@ -511,32 +513,32 @@ mod tests {
         let (first, second, third) = (spec(&[b"a"]), spec(&[b"b\xff\n"]), spec(&[b"c"]));
         let mut journal = Journal::open(&path).expect("it can be made");
         journal.begin(key(&first), 1, std::iter::empty()).expect("written");
-        journal.end(&record(&first, Outcome::Ok)).expect("written");
-        journal.begin(key(&third), 3, Mark::parse("a7").into_iter()).expect("written");
-        journal.end(&record(&second, Outcome::Failed)).expect("written");
+        journal.end(&record(&first, JobOutcome::Ok)).expect("written");
+        journal.begin(key(&third), 3, OwnFileIdentity::parse("a7").into_iter()).expect("written");
+        journal.end(&record(&second, JobOutcome::Failed)).expect("written");
         drop(journal);
         File::options().append(true).open(&path).expect("there").write_all(b"{\"job\":").expect("written");
         drop(Journal::open(&path).expect("it can be added to"));
-        let mut done = Done::read(&path, Resume::Ended).expect("readable");
+        let mut done = JournalDone::read(&path, Resume::Ended).expect("readable");
         assert_eq!(done.lines_unread, 1);
-        assert_eq!((done.takes_out(key(&first)), done.takes_out(key(&first))), (Some(Earlier::Succeeded), None));
-        assert_eq!((done.takes_out(key(&second)), done.takes_out(key(&third))), (Some(Earlier::Failed), None));
-        let mark = Mark::parse("a7").expect("a number");
-        let again = Record { is_tried_again: true, ..record(&third, Outcome::Failed) };
+        assert_eq!((done.takes_out(key(&first)), done.takes_out(key(&first))), (Some(EarlierEnd::Succeeded), None));
+        assert_eq!((done.takes_out(key(&second)), done.takes_out(key(&third))), (Some(EarlierEnd::Failed), None));
+        let mark = OwnFileIdentity::parse("a7").expect("a number");
+        let again = JobRecord { is_tried_again: true, ..record(&third, JobOutcome::Failed) };
         Journal::open(&path).and_then(|mut journal| journal.end(&again)).expect("written");
-        assert_eq!(Done::read(&path, Resume::Ended).expect("readable").takes_out(key(&third)), None);
+        assert_eq!(JournalDone::read(&path, Resume::Ended).expect("readable").takes_out(key(&third)), None);
         assert!(done.has_made(Some(key(&third)), mark) && !done.has_made(Some(key(&first)), mark));
         assert!(!done.has_made(None, mark));
         assert!(done.was_interrupted(key(&third)) && !done.was_interrupted(key(&first)));
-        let mut done = Done::read(&path, Resume::Succeeded).expect("readable");
-        assert_eq!((done.takes_out(key(&first)), done.takes_out(key(&second))), (Some(Earlier::Succeeded), None));
+        let mut done = JournalDone::read(&path, Resume::Succeeded).expect("readable");
+        assert_eq!((done.takes_out(key(&first)), done.takes_out(key(&second))), (Some(EarlierEnd::Succeeded), None));
         // The same job twice more, then an equal one.
-        let of_job = |number, outcome| Record { number, ..record(&second, outcome) };
-        for record in [of_job(1, Outcome::Failed), of_job(1, Outcome::Ok), of_job(2, Outcome::Failed)] {
+        let of_job = |number, outcome| JobRecord { number, ..record(&second, outcome) };
+        for record in [of_job(1, JobOutcome::Failed), of_job(1, JobOutcome::Ok), of_job(2, JobOutcome::Failed)] {
             Journal::open(&path).and_then(|mut journal| journal.end(&record)).expect("written");
         }
-        let mut done = Done::read(&path, Resume::Ended).expect("readable");
+        let mut done = JournalDone::read(&path, Resume::Ended).expect("readable");
         let ends = [0; 3].map(|_| done.takes_out(key(&second)));
-        assert_eq!(ends, [Some(Earlier::Succeeded), Some(Earlier::Failed), None]);
+        assert_eq!(ends, [Some(EarlierEnd::Succeeded), Some(EarlierEnd::Failed), None]);
     }
 }

@@ -10,9 +10,9 @@ use sys::spawn::Words;
 
 /// What a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key([u8; 16]);
+pub struct JobKey([u8; 16]);
 
-impl Key {
+impl JobKey {
     /// Of a command alone: all that GNU parallel's log tells of a job.
     pub fn of_command<'a>(words: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut digest = Sha256::new();
@@ -72,7 +72,7 @@ impl Keys {
     }
 
     /// Of a job and the words that it runs. Inputs that are not there count as such.
-    pub fn of(&self, spec: &Spec, words: &Words) -> Key {
+    pub fn of(&self, spec: &Spec, words: &Words) -> JobKey {
         let no_more = More::default();
         let more = spec.more.as_deref().unwrap_or(&no_more);
         let mut digest = match &more.folder {
@@ -90,7 +90,7 @@ impl Keys {
             add(&mut digest, b"block", block);
         }
         add_files(&mut digest, more, more.folder.as_deref());
-        Key::first_half(digest)
+        JobKey::first_half(digest)
     }
 }
 
@@ -125,7 +125,7 @@ fn stamp(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Opening, Target};
+    use crate::spec::{ExistingOutput, OutputTarget};
 
     fn spec(word: &[u8]) -> Spec {
         let mut spec = Spec { number: 1, ..Spec::default() };
@@ -147,11 +147,11 @@ mod tests {
             keys("/here").of(&spec, &spec.words)
         };
         let plain = key(&|_| {});
-        let output = |opening| Some(Target { path: b"f".to_vec(), opening });
+        let output = |opening| Some(OutputTarget { path: b"f".to_vec(), opening });
         let outputs: [&dyn Fn(&mut More); 4] = [
-            &|more| more.stdout = output(Opening::New),
-            &|more| more.stdout = output(Opening::Append),
-            &|more| more.stderr = output(Opening::New),
+            &|more| more.stdout = output(ExistingOutput::New),
+            &|more| more.stdout = output(ExistingOutput::Append),
+            &|more| more.stderr = output(ExistingOutput::New),
             &|more| more.inputs = vec![path.clone()],
         ];
         let changes: [&dyn Fn(&mut More); 4] = [
@@ -160,7 +160,7 @@ mod tests {
             &|more| more.variables = vec![b"X=2".to_vec()],
             &|more| more.stdin = Some(path.clone()),
         ];
-        let mut all: Vec<Key> = changes.map(key).to_vec();
+        let mut all: Vec<JobKey> = changes.map(key).to_vec();
         std::fs::write(folder.path().join("input"), "x").expect("written");
         all.extend([key(changes[3]), plain]);
         all.extend(outputs.map(key));

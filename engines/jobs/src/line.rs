@@ -2,7 +2,7 @@
 //! Each rule was tried on that program; where its manual and the program differ, the program counts. Knows no list and no
 //! utility: [`crate::list`] joins lines and numbers them.
 
-use crate::spec::{More, Opening, Target};
+use crate::spec::{ExistingOutput, More, OutputTarget};
 use sys::spawn::Words;
 
 /// What has been read of one job so far. Lines are fed one by one; several make one job with a continuation or `-l`.
@@ -55,11 +55,11 @@ pub enum LineCause {
 
 /// The redirections, longest first.
 const OPERATORS: &[(&str, Operator)] = &[
-    (">>&", Operator { sink: Some(Opening::Append), takes_stderr: true, text: ">>&" }),
-    (">>", Operator { sink: Some(Opening::Append), takes_stderr: false, text: ">>" }),
-    (">&", Operator { sink: Some(Opening::New), takes_stderr: true, text: ">&" }),
-    (">!", Operator { sink: Some(Opening::Replace), takes_stderr: false, text: ">!" }),
-    (">", Operator { sink: Some(Opening::New), takes_stderr: false, text: ">" }),
+    (">>&", Operator { sink: Some(ExistingOutput::Append), takes_stderr: true, text: ">>&" }),
+    (">>", Operator { sink: Some(ExistingOutput::Append), takes_stderr: false, text: ">>" }),
+    (">&", Operator { sink: Some(ExistingOutput::New), takes_stderr: true, text: ">&" }),
+    (">!", Operator { sink: Some(ExistingOutput::Replace), takes_stderr: false, text: ">!" }),
+    (">", Operator { sink: Some(ExistingOutput::New), takes_stderr: false, text: ">" }),
     ("<", Operator { sink: None, takes_stderr: false, text: "<" }),
 ];
 
@@ -67,7 +67,7 @@ const OPERATORS: &[(&str, Operator)] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Operator {
     /// How the output file is opened; none for an input.
-    sink: Option<Opening>,
+    sink: Option<ExistingOutput>,
     takes_stderr: bool,
     text: &'static str,
 }
@@ -78,7 +78,7 @@ impl Operator {
             more.stdin = Some(path);
             return;
         };
-        let target = Target { path, opening };
+        let target = OutputTarget { path, opening };
         if self.takes_stderr {
             // COMPAT: `> a >& b` sends only errors to b, as an earlier > has settled the output.
             more.stdout.get_or_insert_with(|| target.clone());
@@ -358,14 +358,14 @@ mod tests {
 
     #[test]
     fn redirections_stand_anywhere_and_need_a_file() {
-        let target = |path: &str, opening| Some(Target { path: path.as_bytes().to_vec(), opening });
+        let target = |path: &str, opening| Some(OutputTarget { path: path.as_bytes().to_vec(), opening });
         let (plain, more, _) = read(&["> o both a <'i n' b >& e"]).expect("good");
         assert_eq!(plain, ["both", "a", "b"]);
         assert_eq!(more.stdin.as_deref(), Some(&b"i n"[..]));
-        assert_eq!((more.stdout, more.stderr), (target("o", Opening::New), target("e", Opening::New)));
-        assert_eq!(read(&["a >!o"]).expect("good").1.stdout, target("o", Opening::Replace));
-        assert_eq!(read(&["a >>& o"]).expect("good").1.stderr, target("o", Opening::Append));
-        assert_eq!(read(&["a >& o > p"]).expect("good").1.stdout, target("p", Opening::New));
+        assert_eq!((more.stdout, more.stderr), (target("o", ExistingOutput::New), target("e", ExistingOutput::New)));
+        assert_eq!(read(&["a >!o"]).expect("good").1.stdout, target("o", ExistingOutput::Replace));
+        assert_eq!(read(&["a >>& o"]).expect("good").1.stderr, target("o", ExistingOutput::Append));
+        assert_eq!(read(&["a >& o > p"]).expect("good").1.stdout, target("p", ExistingOutput::New));
         assert_eq!(words("a>o"), ["a>o"]);
         assert_eq!(read(&["a >"]), Err(LineFault { column: 4, cause: LineCause::NoFile(">") }));
         assert_eq!(read(&["a > < b"]), Err(LineFault { column: 5, cause: LineCause::NoFile(">") }));

@@ -2,7 +2,7 @@
 //! Holds no more than one piece of input and the job under way. Opens nothing and starts nothing.
 
 use crate::columns::Columns;
-use crate::fill::Room;
+use crate::fill::ArgumentRoom;
 use crate::line::{Fed, LineFault, LineReader};
 use crate::record::{self, RecordFault, Utility};
 use crate::spec::Spec;
@@ -16,7 +16,7 @@ pub enum Syntax {
         /// Lines that make one job (`-l`).
         lines_per_job: usize,
         /// Whether a line that begins with `{"` is a JSON record.
-        records: Records,
+        records: JsonRecords,
     },
     /// Each line is one word as it is (`-1`, `-0`, and wherever placeholders are).
     Raw {
@@ -27,13 +27,13 @@ pub enum Syntax {
         /// What divides a line into words, if anything does.
         columns: Option<Columns>,
         /// Room for words in one job, whichever is reached first.
-        room: Room,
+        room: ArgumentRoom,
     },
 }
 
 /// Whether JSON lines are jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Records {
+pub enum JsonRecords {
     /// They are.
     Read,
     /// They are words like others: under the old name.
@@ -42,7 +42,7 @@ pub enum Records {
 
 /// What stands in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Item {
+pub enum ListItem {
     /// A job.
     Job(Spec),
     /// All jobs before end before any behind begins.
@@ -107,7 +107,7 @@ pub enum ListCause {
 
 /// What stood behind the last whole line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfinished {
+pub enum UnfinishedLine {
     /// Nothing.
     None,
     /// A part of a line.
@@ -185,7 +185,7 @@ impl ListReader {
     }
 
     /// There are no more bytes, and a last line without its end does not count: whoever sent it may have been killed.
-    pub fn end_at_line(&mut self) -> Unfinished {
+    pub fn end_at_line(&mut self) -> UnfinishedLine {
         let terminator = self.terminator();
         let whole = self.buffer.iter().rposition(|&byte| byte == terminator).map_or(self.begin, |at| at + 1);
         let is_cut_off = whole.max(self.begin) < self.buffer.len();
@@ -193,7 +193,7 @@ impl ListReader {
         self.searched = self.searched.min(self.buffer.len());
         self.takes_open = false;
         self.end();
-        if is_cut_off { Unfinished::Dropped } else { Unfinished::None }
+        if is_cut_off { UnfinishedLine::Dropped } else { UnfinishedLine::None }
     }
 
     /// Whether everything has been given out.
@@ -206,7 +206,7 @@ impl ListReader {
     ///
     /// # Errors
     /// A line that cannot be read ends the list: what stands behind it may depend on it.
-    pub fn next_item(&mut self) -> Result<Option<Item>, ListFault> {
+    pub fn next_item(&mut self) -> Result<Option<ListItem>, ListFault> {
         if self.is_stopped {
             return Ok(None);
         }
@@ -215,9 +215,9 @@ impl ListReader {
         item
     }
 
-    fn read_item(&mut self) -> Result<Option<Item>, ListCause> {
+    fn read_item(&mut self) -> Result<Option<ListItem>, ListCause> {
         if std::mem::take(&mut self.barrier_is_due) {
-            return Ok(Some(Item::Barrier));
+            return Ok(Some(ListItem::Barrier));
         }
         while let Some((from, to)) = self.next_line() {
             self.line += 1;
@@ -276,13 +276,13 @@ impl ListReader {
         }
     }
 
-    fn read_words(&mut self, line: &[u8], per_job: usize, records: Records) -> Result<Option<Item>, ListCause> {
-        if records == Records::Read && self.under_way.is_empty() && begins_a_record(line) {
+    fn read_words(&mut self, line: &[u8], per_job: usize, records: JsonRecords) -> Result<Option<ListItem>, ListCause> {
+        if records == JsonRecords::Read && self.under_way.is_empty() && begins_a_record(line) {
             self.goes_on = false;
             let mut spec = record::parse(line, self.utility).map_err(ListCause::Record)?;
             self.number += 1;
             spec.number = self.number;
-            return Ok(Some(Item::Job(spec)));
+            return Ok(Some(ListItem::Job(spec)));
         }
         let fed = self.under_way.feed(line).map_err(ListCause::Words)?;
         self.goes_on = fed == Fed::GoesOn || (self.goes_on && fed == Fed::Comment);
@@ -293,7 +293,7 @@ impl ListReader {
             Fed::Barrier => {
                 let job = self.finish_job()?;
                 self.barrier_is_due = job.is_some();
-                Ok(job.or(Some(Item::Barrier)))
+                Ok(job.or(Some(ListItem::Barrier)))
             }
             Fed::Complete => {
                 self.lines_joined += 1;
@@ -307,8 +307,8 @@ impl ListReader {
         line: &[u8],
         columns: Option<&Columns>,
         words_per_job: usize,
-        room: Room,
-    ) -> Result<Option<Item>, ListCause> {
+        room: ArgumentRoom,
+    ) -> Result<Option<ListItem>, ListCause> {
         if line.is_empty() && self.utility == Utility::InTheList {
             return Ok(None);
         }
@@ -333,7 +333,7 @@ impl ListReader {
     }
 
     /// The job that the list ends in the middle of: what there is of it.
-    fn finish_last(&mut self) -> Result<Option<Item>, ListCause> {
+    fn finish_last(&mut self) -> Result<Option<ListItem>, ListCause> {
         if self.goes_on && !self.takes_open {
             return Err(ListCause::GoesOn);
         }
@@ -344,7 +344,7 @@ impl ListReader {
         self.finish_job()
     }
 
-    fn finish_job(&mut self) -> Result<Option<Item>, ListCause> {
+    fn finish_job(&mut self) -> Result<Option<ListItem>, ListCause> {
         self.under_way.end().map_err(ListCause::Words)?;
         self.lines_joined = 0;
         self.words_bytes = 0;
@@ -355,7 +355,7 @@ impl ListReader {
             return if redirects { Err(ListCause::NothingToRun) } else { Ok(None) };
         }
         self.number += 1;
-        Ok(Some(Item::Job(Spec { number: self.number, words, more })))
+        Ok(Some(ListItem::Job(Spec { number: self.number, words, more })))
     }
 }
 
@@ -383,7 +383,7 @@ pub struct Bundle {
     /// At most so many.
     pub count: usize,
     /// Room for their words.
-    pub room: Room,
+    pub room: ArgumentRoom,
 }
 
 #[derive(Debug)]
@@ -436,7 +436,7 @@ impl Combinations {
     }
 
     /// The next job; the last source changes fastest.
-    pub fn next_item(&mut self) -> Option<Item> {
+    pub fn next_item(&mut self) -> Option<ListItem> {
         let (mut words, mut count, mut bytes, all) = (sys::spawn::Words::default(), 0, 0, self.combinations());
         while self.taken < all && count < self.bundle.count {
             let values = self.values(self.taken).into_iter().flat_map(|value| match &self.columns {
@@ -458,7 +458,7 @@ impl Combinations {
             return None;
         }
         self.jobs += 1;
-        Some(Item::Job(Spec { number: self.jobs, words, more: None }))
+        Some(ListItem::Job(Spec { number: self.jobs, words, more: None }))
     }
 
     fn values<'a>(&'a self, combination: u64) -> Vec<&'a [u8]> {
@@ -494,10 +494,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PLAIN: Syntax = Syntax::Words { lines_per_job: 1, records: Records::Read };
+    const PLAIN: Syntax = Syntax::Words { lines_per_job: 1, records: JsonRecords::Read };
 
     fn raw(terminator: u8) -> Syntax {
-        Syntax::Raw { terminator, words_per_job: 1, columns: None, room: Room::default() }
+        Syntax::Raw { terminator, words_per_job: 1, columns: None, room: ArgumentRoom::default() }
     }
 
     fn items(syntax: Syntax, utility: Utility, pieces: &[&[u8]]) -> Result<Vec<String>, String> {
@@ -506,8 +506,8 @@ mod tests {
         let mut drain = |reader: &mut ListReader| -> Result<(), String> {
             while let Some(item) = reader.next_item().map_err(|fault| format!("{fault}: {}", fault.cause))? {
                 found.push(match item {
-                    Item::Barrier => "%%".to_owned(),
-                    Item::Job(spec) => {
+                    ListItem::Barrier => "%%".to_owned(),
+                    ListItem::Job(spec) => {
                         let words: Vec<_> = spec.words.iter().map(|word| String::from_utf8_lossy(word)).collect();
                         format!("{}:{}", spec.number, words.join("|"))
                     }
@@ -546,8 +546,8 @@ mod tests {
 
         let mut sent = ListReader::new(PLAIN, Utility::InTheList);
         sent.put(b"a\nb \\\n");
-        assert_eq!(sent.end_at_line(), Unfinished::None);
-        assert!(matches!(sent.next_item(), Ok(Some(Item::Job(_)))));
+        assert_eq!(sent.end_at_line(), UnfinishedLine::None);
+        assert!(matches!(sent.next_item(), Ok(Some(ListItem::Job(_)))));
         assert!(matches!(sent.next_item(), Err(ListFault { cause: ListCause::GoesOn, .. })));
         assert!(sent.is_exhausted());
     }
@@ -563,7 +563,7 @@ mod tests {
 
     #[test]
     fn several_lines_make_a_job() {
-        let two = Syntax::Words { lines_per_job: 2, records: Records::Read };
+        let two = Syntax::Words { lines_per_job: 2, records: JsonRecords::Read };
         let joined = |text: &[u8]| items(two.clone(), Utility::Given, &[text]).expect("good");
         assert_eq!(joined(b"a\nb\nc\n"), ["1:a|b", "2:c"]);
         assert_eq!(joined(b"a\n# x\nd\ne\n"), ["1:a|d", "2:e"]);
@@ -580,11 +580,15 @@ mod tests {
             terminator: b'\n',
             words_per_job: 1,
             columns: Some(Columns::parse(", ").expect("a text")),
-            room: Room::default(),
+            room: ArgumentRoom::default(),
         };
         assert_eq!(items(columns, Utility::Given, &[b"a, b,c, \n"]).expect("good"), ["1:a|b,c|"]);
-        let fitting =
-            Syntax::Raw { terminator: b'\n', words_per_job: usize::MAX, columns: None, room: Room::of_words(30) };
+        let fitting = Syntax::Raw {
+            terminator: b'\n',
+            words_per_job: usize::MAX,
+            columns: None,
+            room: ArgumentRoom::of_words(30),
+        };
         assert_eq!(items(fitting, Utility::Given, &[b"a\nb\nc\nd\n"]).expect("good"), ["1:a|b|c", "2:d"]);
     }
 
@@ -605,9 +609,9 @@ mod tests {
     fn values_combine() {
         let value = |list: &[&str]| list.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
         let bundled = |sources, count, bytes| {
-            let mut combinations = Combinations::new(sources, Bundle { count, room: Room::of_words(bytes) });
+            let mut combinations = Combinations::new(sources, Bundle { count, room: ArgumentRoom::of_words(bytes) });
             let (mut found, total) = (Vec::new(), combinations.total());
-            while let Some(Item::Job(spec)) = combinations.next_item() {
+            while let Some(ListItem::Job(spec)) = combinations.next_item() {
                 found.push(spec.words.iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(""));
             }
             assert!(total.is_none_or(|total| total == found.len() as u64));

@@ -26,7 +26,7 @@ pub struct WaitClocks {
 
 /// What a run has measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Measures {
+pub struct JobMeasures {
     /// From the first byte of the list to the last job's end.
     pub wall_ns: u64,
     /// Jobs that could run at once.
@@ -159,12 +159,12 @@ pub struct JobsVerdict {
     /// Share of the run that one more hand would save.
     pub one_more_hand_saves: f64,
     /// Expected seconds at other widths.
-    pub expected: Vec<Expected>,
+    pub expected: Vec<ForecastPoint>,
 }
 
 /// A point of the forecast.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Expected {
+pub struct ForecastPoint {
     /// Hands.
     pub width: usize,
     /// Expected time.
@@ -184,7 +184,7 @@ const SHORT_JOB_NS: u64 = 2_000_000;
 const MOSTLY_ON_CPU: f64 = 0.5;
 
 /// Judges a run.
-pub fn verdict(measures: &Measures) -> JobsVerdict {
+pub fn verdict(measures: &JobMeasures) -> JobsVerdict {
     let wall = measures.wall_ns.max(1) as f64;
     let bound = bound(measures);
     let now = scheduled_ns(measures, measures.width.max(1));
@@ -199,7 +199,7 @@ pub fn verdict(measures: &Measures) -> JobsVerdict {
     let mut widths: Vec<usize> = [1, 2, 4].iter().map(|factor| measures.width.max(1) * factor).collect();
     widths.insert(0, 1);
     widths.dedup();
-    let points = widths.iter().map(|&width| Expected { width, seconds: expected_at(width) / 1e9 });
+    let points = widths.iter().map(|&width| ForecastPoint { width, seconds: expected_at(width) / 1e9 });
     JobsVerdict {
         bound,
         one_more_hand_saves: ((wall - expected_at(measures.width.max(1) + 1)) / wall).clamp(0.0, 1.0),
@@ -209,7 +209,7 @@ pub fn verdict(measures: &Measures) -> JobsVerdict {
 
 /// List scheduling with the jobs' own times where they are known; else its bound: the work divided, but never below the
 /// critical path (Graham 1969).
-fn scheduled_ns(measures: &Measures, width: usize) -> f64 {
+fn scheduled_ns(measures: &JobMeasures, width: usize) -> f64 {
     let known = schedule::widths(measures.width).iter().position(|known| *known == width);
     if let Some((index, scheduled)) = known.zip(measures.scheduled_ns) {
         return scheduled[index] as f64;
@@ -217,7 +217,7 @@ fn scheduled_ns(measures: &Measures, width: usize) -> f64 {
     (measures.work_ns as f64 / width as f64).max(measures.critical_path_ns as f64)
 }
 
-fn bound(measures: &Measures) -> JobsBound {
+fn bound(measures: &JobMeasures) -> JobsBound {
     let wall = measures.wall_ns.max(1) as f64;
     if measures.wall_ns < TELLING_WALL_NS || measures.starts == 0 {
         return JobsBound::CannotTell;
@@ -267,8 +267,8 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn run() -> Measures {
-        Measures {
+    fn run() -> JobMeasures {
+        JobMeasures {
             wall_ns: 10 * SECOND,
             width: 2,
             starts: 20,
@@ -276,13 +276,13 @@ mod tests {
             longest_ns: SECOND,
             critical_path_ns: SECOND,
             jobs_cpu_ns: 20 * SECOND,
-            ..Measures::default()
+            ..JobMeasures::default()
         }
     }
 
     #[test]
     fn each_bound_has_its_evidence() {
-        let bound = |change: fn(&mut Measures)| {
+        let bound = |change: fn(&mut JobMeasures)| {
             let mut measures = run();
             change(&mut measures);
             verdict(&measures).bound
@@ -290,20 +290,20 @@ mod tests {
         assert_eq!(bound(|_| {}), JobsBound::Hands { busy: 1.0, on_cpu: 1.0 });
         assert_eq!(bound(|run| run.jobs_cpu_ns = SECOND), JobsBound::Hands { busy: 1.0, on_cpu: 0.05 });
         assert_eq!(bound(|run| run.waits.unstaffed_ns = 5 * SECOND), JobsBound::Unstaffed { share: 0.5 });
-        let waits_for_disks = |run: &mut Measures| {
+        let waits_for_disks = |run: &mut JobMeasures| {
             (run.disk_waits_ns, run.jobs_cpu_ns, run.jobs_blocks) = (Some(8 * SECOND), 2 * SECOND, 8)
         };
         assert_eq!(bound(waits_for_disks), JobsBound::Disks { share: 0.8, on_cpu: 0.1 });
-        let others_do = |run: &mut Measures| (run.disk_waits_ns, run.jobs_cpu_ns) = (Some(8 * SECOND), 2 * SECOND);
+        let others_do = |run: &mut JobMeasures| (run.disk_waits_ns, run.jobs_cpu_ns) = (Some(8 * SECOND), 2 * SECOND);
         assert!(matches!(bound(others_do), JobsBound::Hands { .. }), "jobs had nothing to do with disks");
         assert!(
             matches!(bound(|run| run.disk_waits_ns = Some(8 * SECOND)), JobsBound::Hands { .. }),
             "jobs kept the CPUs busy"
         );
         assert_eq!(bound(|run| run.critical_path_ns = 10 * SECOND), JobsBound::LongestJob { share: 1.0 });
-        let chain = |run: &mut Measures| (run.critical_path_ns, run.work_ns) = (8 * SECOND, 12 * SECOND);
+        let chain = |run: &mut JobMeasures| (run.critical_path_ns, run.work_ns) = (8 * SECOND, 12 * SECOND);
         assert_eq!(bound(chain), JobsBound::LongestJob { share: 0.8 });
-        let chain = |run: &mut Measures| (run.critical_path_ns, run.critical_path_jobs) = (9 * SECOND, 2);
+        let chain = |run: &mut JobMeasures| (run.critical_path_ns, run.critical_path_jobs) = (9 * SECOND, 2);
         assert_eq!(bound(chain), JobsBound::LongestChain { share: 0.9 });
         assert!(
             matches!(bound(|run| run.critical_path_ns = 8 * SECOND), JobsBound::Hands { .. }),
@@ -322,7 +322,7 @@ mod tests {
     fn times_of_the_jobs_tell_more_than_their_sum() {
         // 1, 1, 4 and 1 s at two hands take 5 s; three would take 4, as the bound has it for two.
         let scheduled = schedule::widths(2).map(|width| (schedule::makespan([1e9, 1e9, 4e9, 1e9], width)) as u64);
-        let run = Measures {
+        let run = JobMeasures {
             wall_ns: 5 * SECOND,
             starts: 4,
             work_ns: 7 * SECOND,
@@ -340,7 +340,7 @@ mod tests {
     fn what_the_run_waited_for_is_not_bought_with_hands() {
         // One after the other at two hands, for there was memory for one.
         let scheduled = schedule::widths(2).map(|width| schedule::makespan([5e9, 5e9], width) as u64);
-        let run = Measures {
+        let run = JobMeasures {
             starts: 2,
             work_ns: 10 * SECOND,
             scheduled_ns: Some(scheduled),
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_list_of_one_job_is_bound_by_it() {
-        let one = Measures { starts: 1, work_ns: 10 * SECOND, critical_path_ns: 10 * SECOND, ..run() };
+        let one = JobMeasures { starts: 1, work_ns: 10 * SECOND, critical_path_ns: 10 * SECOND, ..run() };
         assert_eq!(verdict(&one).bound, JobsBound::LongestJob { share: 1.0 });
         assert_eq!(verdict(&one).one_more_hand_saves, 0.0);
     }

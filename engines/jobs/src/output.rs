@@ -269,10 +269,12 @@ impl Part {
     }
 
     /// What it takes for as long as any of it waits.
-    pub fn weight(&self) -> Weight {
+    pub fn weight(&self) -> OutputWeight {
         match self {
-            Self::Bytes { bytes, .. } | Self::Message { bytes, .. } => Weight { bytes: bytes.len() as u64, files: 0 },
-            Self::File { .. } => Weight { bytes: 0, files: 1 },
+            Self::Bytes { bytes, .. } | Self::Message { bytes, .. } => {
+                OutputWeight { bytes: bytes.len() as u64, files: 0 }
+            }
+            Self::File { .. } => OutputWeight { bytes: 0, files: 1 },
         }
     }
 
@@ -286,12 +288,12 @@ impl Part {
 
 /// What something that waits takes: memory and descriptors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Weight {
+pub(crate) struct OutputWeight {
     pub bytes: u64,
     pub files: usize,
 }
 
-impl Weight {
+impl OutputWeight {
     /// Both together.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
@@ -311,7 +313,7 @@ pub(crate) struct Outlet {
     descriptor: OwnedFd,
     waiting: Waiting,
     parts: VecDeque<Part>,
-    weight: Weight,
+    weight: OutputWeight,
     /// Parts that have been put in, and that have been written, since the beginning.
     pushed: u64,
     passed: u64,
@@ -333,7 +335,7 @@ enum Waiting {
 
 /// How far passing on has come.
 #[derive(Debug)]
-pub(crate) enum Passed {
+pub(crate) enum PassedOn {
     /// All is written.
     All,
     /// The reader is slow; it is worth trying again when poll says so.
@@ -374,7 +376,7 @@ impl Outlet {
             descriptor,
             waiting,
             parts: VecDeque::new(),
-            weight: Weight::default(),
+            weight: OutputWeight::default(),
             pushed: 0,
             passed: 0,
             fault: None,
@@ -413,7 +415,7 @@ impl Outlet {
     }
 
     /// What the parts that wait take.
-    pub fn weight(&self) -> Weight {
+    pub fn weight(&self) -> OutputWeight {
         self.weight
     }
 
@@ -425,13 +427,13 @@ impl Outlet {
     /// Drops all that waits, as if it had been written: nobody wants it.
     pub fn clear(&mut self) {
         self.parts.clear();
-        (self.passed, self.weight) = (self.pushed, Weight::default());
+        (self.passed, self.weight) = (self.pushed, OutputWeight::default());
     }
 
     /// Writes nothing any more: what waits and what comes is lost.
     pub fn give_up(&mut self, fault: io::Error) {
         self.parts.clear();
-        (self.fault, self.weight) = (Some(fault), Weight::default());
+        (self.fault, self.weight) = (Some(fault), OutputWeight::default());
     }
 
     /// Whether it goes to a file, where no reader makes it wait.
@@ -446,7 +448,7 @@ impl Outlet {
     }
 
     /// Writes what can be written without waiting, so much at most that others have their turn.
-    pub fn pass_on(&mut self) -> Passed {
+    pub fn pass_on(&mut self) -> PassedOn {
         let mut passed = 0;
         while let Some(part) = self.parts.front_mut() {
             let written = match part {
@@ -469,17 +471,17 @@ impl Outlet {
                         self.drop_first();
                     }
                     if passed >= PASSED_BYTES_MAX && !self.parts.is_empty() {
-                        return Passed::Enough;
+                        return PassedOn::Enough;
                     }
                 }
-                Err(Refusal::WouldWait) => return Passed::WouldWait,
+                Err(Refusal::WouldWait) => return PassedOn::WouldWait,
                 // A place for messages that takes none is nobody's failure: there is no better one to say so.
                 Err(_) if matches!(part, Part::Message { .. }) => self.drop_first(),
-                Err(Refusal::ReaderGone) => return Passed::ReaderGone,
-                Err(Refusal::Failed(error)) => return Passed::Failed(error),
+                Err(Refusal::ReaderGone) => return PassedOn::ReaderGone,
+                Err(Refusal::Failed(error)) => return PassedOn::Failed(error),
             }
         }
-        Passed::All
+        PassedOn::All
     }
 
     /// The first part has been written, or need not be.
@@ -568,7 +570,7 @@ mod tests {
         parts.into_iter().for_each(|part| outlet.push(part));
         let mut read = Vec::new();
         let mut buffer = vec![0; 1 << 16];
-        while let Passed::WouldWait = outlet.pass_on() {
+        while let PassedOn::WouldWait = outlet.pass_on() {
             let count = reader.read(&mut buffer).expect("readable");
             read.extend_from_slice(&buffer[..count]);
         }
@@ -619,10 +621,10 @@ mod tests {
         let mut outlet = Outlet::new(written.as_fd()).expect("fstat");
         outlet.push(Part::File { file: kept, from: 0, to: length });
         for turn in 1..=3 {
-            assert!(matches!(outlet.pass_on(), Passed::Enough));
+            assert!(matches!(outlet.pass_on(), PassedOn::Enough));
             assert_eq!(written.metadata().expect("it is open").len(), turn * PASSED_BYTES_MAX);
         }
-        assert!(matches!(outlet.pass_on(), Passed::All));
+        assert!(matches!(outlet.pass_on(), PassedOn::All));
         assert!(outlet.never_waits(), "the loop goes on at once");
     }
 
@@ -632,10 +634,10 @@ mod tests {
         drop(reader);
         let mut gone = Outlet::new(writer.as_fd()).expect("fstat");
         gone.push(Part::bytes("x"));
-        assert!(matches!(gone.pass_on(), Passed::ReaderGone));
+        assert!(matches!(gone.pass_on(), PassedOn::ReaderGone));
         let full = File::options().write(true).open("/dev/full").expect("Linux has it");
         let mut full = Outlet::new(full.as_fd()).expect("fstat");
         full.push(Part::bytes("x"));
-        assert!(matches!(full.pass_on(), Passed::Failed(error) if error.kind() == io::ErrorKind::StorageFull));
+        assert!(matches!(full.pass_on(), PassedOn::Failed(error) if error.kind() == io::ErrorKind::StorageFull));
     }
 }

@@ -41,7 +41,7 @@ enum Named {
 
 /// What can be started next.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum NextJob {
     /// This.
     Job(Pending),
     /// This never: a job it names failed, or there is none of that name before it.
@@ -123,43 +123,43 @@ impl Queue {
     }
 
     /// Takes what can be started next, while `running` jobs run.
-    pub fn next(&mut self, running: usize) -> Next {
+    pub fn next(&mut self, running: usize) -> NextJob {
         if self.aside.is_some() && self.passed >= PASSED_MAX {
-            return Next::Blocked;
+            return NextJob::Blocked;
         }
         let next = self.next_behind(running + usize::from(self.aside.is_some()));
         match next {
-            Next::Job(_) => self.passed += 1,
-            Next::Empty if self.aside.is_some() => return Next::Blocked,
+            NextJob::Job(_) => self.passed += 1,
+            NextJob::Empty if self.aside.is_some() => return NextJob::Blocked,
             _ => {}
         }
         next
     }
 
     /// Takes what comes behind the one that is set aside, which counts as running.
-    fn next_behind(&mut self, running: usize) -> Next {
+    fn next_behind(&mut self, running: usize) -> NextJob {
         loop {
             match self.first.pop_front().or_else(|| self.entries.pop_front()) {
-                None if self.held.is_empty() => return Next::Empty,
-                None => return Next::Blocked,
+                None if self.held.is_empty() => return NextJob::Empty,
+                None => return NextJob::Blocked,
                 Some(Entry::Barrier) => {
                     if running > 0 || !self.held.is_empty() {
                         self.entries.push_front(Entry::Barrier);
-                        return Next::Blocked;
+                        return NextJob::Blocked;
                     }
                     self.barriers_passed += 1;
                 }
                 Some(Entry::Job(pending)) => {
                     self.jobs -= 1;
-                    return Next::Job(pending);
+                    return NextJob::Job(pending);
                 }
                 Some(Entry::After(waiting)) => match self.fault(&waiting) {
                     None if self.is_open(&waiting) => self.held.push(*waiting),
                     fault => {
                         self.jobs -= 1;
                         return match fault {
-                            Some(fault) => Next::Refused(waiting.pending, fault),
-                            None => Next::Job(waiting.pending),
+                            Some(fault) => NextJob::Refused(waiting.pending, fault),
+                            None => NextJob::Job(waiting.pending),
                         };
                     }
                 },
@@ -253,8 +253,8 @@ mod tests {
         spec
     }
 
-    fn number(next: Next) -> Option<u64> {
-        if let Next::Job(pending) = next { Some(pending.spec.number) } else { None }
+    fn number(next: NextJob) -> Option<u64> {
+        if let NextJob::Job(pending) = next { Some(pending.spec.number) } else { None }
     }
 
     #[test]
@@ -264,9 +264,9 @@ mod tests {
         queue.push_barrier();
         queue.push(spec(2, None, &[]), 0);
         assert_eq!(number(queue.next(0)), Some(1));
-        assert!(matches!(queue.next(1), Next::Blocked));
+        assert!(matches!(queue.next(1), NextJob::Blocked));
         assert_eq!(number(queue.next(0)), Some(2));
-        assert!(matches!(queue.next(1), Next::Empty));
+        assert!(matches!(queue.next(1), NextJob::Empty));
     }
 
     #[test]
@@ -287,13 +287,13 @@ mod tests {
         queue.push(spec(3, None, &[]), 0);
         queue.push(spec(4, None, &["b", "a"]), 0);
         assert_eq!((number(queue.next(0)), number(queue.next(1))), (Some(1), Some(3)));
-        assert!(matches!(queue.next(2), Next::Blocked));
+        assert!(matches!(queue.next(2), NextJob::Blocked));
         queue.settle(1, true, 5);
-        let Next::Job(released) = queue.next(1) else { panic!("it waits no more") };
+        let NextJob::Job(released) = queue.next(1) else { panic!("it waits no more") };
         assert_eq!((released.spec.number, released.since_ns), (2, 5), "it could not have started before");
         queue.settle(2, false, 0);
         assert!(
-            matches!(queue.next(0), Next::Refused(pending, StartFault::After(name)) if pending.spec.number == 4 && name == "b")
+            matches!(queue.next(0), NextJob::Refused(pending, StartFault::After(name)) if pending.spec.number == 4 && name == "b")
         );
         assert_eq!(queue.jobs(), 0);
     }
@@ -302,21 +302,21 @@ mod tests {
     fn a_bounded_number_of_jobs_pass_one_that_is_set_aside_and_none_a_barrier() {
         let mut queue = Queue::default();
         (1..=PASSED_MAX as u64 + 2).for_each(|number| queue.push(spec(number, None, &[]), 0));
-        let Next::Job(first) = queue.next(0) else { panic!("there is one") };
+        let NextJob::Job(first) = queue.next(0) else { panic!("there is one") };
         assert!(queue.set_aside(first).is_ok());
         for number in 2..=PASSED_MAX as u64 + 1 {
             assert_eq!(tests::number(queue.next(1)), Some(number));
         }
-        assert!(matches!(queue.next(1), Next::Blocked));
+        assert!(matches!(queue.next(1), NextJob::Blocked));
         assert_eq!(queue.jobs(), 2);
         assert_eq!(queue.take_aside().map(|pending| pending.spec.number), Some(1));
-        let Next::Job(last) = queue.next(1) else { panic!("there is one") };
+        let NextJob::Job(last) = queue.next(1) else { panic!("there is one") };
         assert!(queue.set_aside(last).is_ok());
         queue.push_barrier();
         queue.push(spec(99, None, &[]), 0);
-        assert!(matches!(queue.next(0), Next::Blocked), "the one aside stands before the barrier");
+        assert!(matches!(queue.next(0), NextJob::Blocked), "the one aside stands before the barrier");
         assert_eq!(queue.clear(), [99, 18]);
-        assert!(matches!(queue.next(0), Next::Empty));
+        assert!(matches!(queue.next(0), NextJob::Empty));
     }
 
     /// What is refused, in the list's order, when all of it has been read before the first job starts.
@@ -328,13 +328,13 @@ mod tests {
         let mut told = Vec::new();
         loop {
             match queue.next(0) {
-                Next::Job(pending) => queue.settle(pending.spec.number, true, 0),
-                Next::Refused(pending, fault) => {
+                NextJob::Job(pending) => queue.settle(pending.spec.number, true, 0),
+                NextJob::Refused(pending, fault) => {
                     told.push(format!("{}: {fault}", pending.spec.number));
                     queue.settle(pending.spec.number, false, 0);
                 }
-                Next::Blocked => panic!("nothing runs, and nothing can start"),
-                Next::Empty => return told,
+                NextJob::Blocked => panic!("nothing runs, and nothing can start"),
+                NextJob::Empty => return told,
             }
         }
     }
@@ -359,7 +359,7 @@ mod tests {
         queue.push(spec(3, None, &["a"]), 0);
         assert_eq!((number(queue.next(0)), number(queue.next(1))), (Some(1), Some(2)));
         queue.settle(1, true, 0);
-        assert!(matches!(queue.next(1), Next::Blocked), "the second of that name runs");
+        assert!(matches!(queue.next(1), NextJob::Blocked), "the second of that name runs");
         queue.settle(2, true, 0);
         assert_eq!(number(queue.next(0)), Some(3));
     }

@@ -1,7 +1,7 @@
 //! A job as a JSON object on one line: words without quoting, and what the plain syntax cannot say.
 //! Unknown fields are refused: a misspelt `retries` would be a promise not kept.
 
-use crate::spec::{More, Opening, Spec, Target};
+use crate::spec::{ExistingOutput, More, OutputTarget, Spec};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -83,7 +83,7 @@ pub fn parse(line: &[u8], utility: Utility) -> Result<Spec, RecordFault> {
         words.push(word.as_bytes()).map_err(RecordFault::Nul)?;
     }
     words.shrink();
-    let replace = |path: String| Target { path: path.into_bytes(), opening: Opening::Replace };
+    let replace = |path: String| OutputTarget { path: path.into_bytes(), opening: ExistingOutput::Replace };
     let more = More {
         folder: record.cwd.map(String::into_bytes),
         stdin: record.stdin.map(String::into_bytes),

@@ -2,7 +2,7 @@
 //! placeholders in the name NAME, NAME.err and NAME.seq. What is kept so is not passed on besides.
 
 use crate::start::StartFault;
-use crate::template::{Place, Template};
+use crate::template::{JobPosition, Template};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use sys::spawn::Words;
 
 /// How the files are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum ResultLayout {
     /// Below this folder, two levels for each of the job's words.
     Folder(PathBuf),
     /// This name, filled in.
@@ -32,13 +32,13 @@ pub(crate) struct OutputFiles {
 
 impl OutputFiles {
     /// Makes the folders, and notes the job's number beside the files that are to come.
-    pub fn prepare(layout: &Layout, own: &Words, place: Place) -> Result<Self, StartFault> {
+    pub fn prepare(layout: &ResultLayout, own: &Words, place: JobPosition) -> Result<Self, StartFault> {
         let (names, number_name) = match layout {
-            Layout::Folder(folder) => {
+            ResultLayout::Folder(folder) => {
                 let folder = own_folder(folder, own, place.number);
                 ([folder.join("stdout"), folder.join("stderr")], folder.join("seq"))
             }
-            Layout::Name(template) => {
+            ResultLayout::Name(template) => {
                 let words = template
                     .compose(own, place, false)
                     .map_err(|nul| StartFault::Words(io::Error::new(io::ErrorKind::InvalidInput, nul)))?;
@@ -48,7 +48,7 @@ impl OutputFiles {
             }
         };
         // A value is data: it does not lead anywhere that the user did not name.
-        if names[0].components().any(|part| part == Component::ParentDir) && matches!(layout, Layout::Name(_)) {
+        if names[0].components().any(|part| part == Component::ParentDir) && matches!(layout, ResultLayout::Name(_)) {
             return Err(failed(&names[0])(io::Error::other("'..' leads out of the folder for results")));
         }
         let folder = names[0].parent().unwrap_or(Path::new("."));
@@ -105,7 +105,7 @@ fn name_of(value: &[u8]) -> Vec<u8> {
         b"" => name.extend_from_slice(b"\\e"),
         b"." | b".." => name.insert(0, b'\\'),
         long if long.len() > NAME_BYTES_MAX => {
-            let digest = crate::key::Key::of_command(std::iter::once(value)).text();
+            let digest = crate::key::JobKey::of_command(std::iter::once(value)).text();
             name.truncate(NAME_BYTES_MAX - digest.len() - 1);
             name.push(b'~');
             name.extend_from_slice(digest.as_bytes());
@@ -135,10 +135,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let word = [folder.path().as_os_str().as_bytes(), b"/{1}-{#}"].concat();
         let template = Template::with_placeholders(&[word], b"{}", crate::template::Shell::None);
-        let place = Place { number: 7, slot: 1 };
+        let place = JobPosition { number: 7, slot: 1 };
         let mut own = Words::default();
         own.push(b"a/b").expect("no NUL");
-        let mut files = OutputFiles::prepare(&Layout::Name(template.clone()), &own, place).expect("it can be made");
+        let mut files =
+            OutputFiles::prepare(&ResultLayout::Name(template.clone()), &own, place).expect("it can be made");
         drop(files.open(0).expect("it is new"));
         drop(files.open(1).expect("it is new"));
         for name in ["b-7", "b-7.err", "b-7.seq"] {
@@ -146,6 +147,6 @@ mod tests {
         }
         let mut own = Words::default();
         own.push(b"../../b").expect("no NUL");
-        assert!(OutputFiles::prepare(&Layout::Name(template), &own, place).is_err());
+        assert!(OutputFiles::prepare(&ResultLayout::Name(template), &own, place).is_err());
     }
 }

@@ -15,23 +15,23 @@ mod streams;
 mod trees;
 mod turns;
 
-use crate::ends::{Books, Ends, Rules};
-use crate::halt::{Counts, Halt};
-use crate::intake::{InputFault, Intake, Reading};
+use crate::ends::{EndRules, JobEnds, RunBooks};
+use crate::halt::{EndCounts, Halt};
+use crate::intake::{InputFault, Intake, IntakeReading};
 use crate::joblog::Joblog;
-use crate::journal::{Done, Journal};
+use crate::journal::{Journal, JournalDone};
 use crate::key::Keys;
-use crate::measures::Measures;
+use crate::measures::JobMeasures;
 use crate::poll::{Poll, token};
 use crate::staff::Staff;
-use clock::{Cause, Clock, Stop};
+use clock::{Cause, RunClock, Stop};
 use crew::budget::Lease;
 use crew::jobserver::SlotBooks;
 use machine::Host;
 use outputs::Outputs;
 use running::{Jobs, Running};
 use rustix::event::epoll::EventFlags;
-use starters::Shared;
+use starters::SharedRun;
 use starts::Starts;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -41,14 +41,14 @@ use std::time::Instant;
 use sys::signals::SignalQueue;
 use turns::{LoopState, turn_until_done};
 
-pub use crate::ends::{JobEnd, Seen, SeenJob, Tally, Watched};
-pub use crate::source::Source;
-pub use clock::{Question, TimeLimit, Turn};
-pub use observer::{Event, JobView, Moment, Observer};
-pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner};
+pub use crate::ends::{JobEnd, JobTally, RunSnapshot, SeenJob, Watched};
+pub use crate::source::JobSource;
+pub use clock::{ForegroundTurn, JobQuestion, TimeLimit};
+pub use observer::{EventMoment, JobView, Observer, RunEvent};
+pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, OutputManner, OutputOrder, RunOptions};
 
 /// What a run needs from outside.
-pub struct Surroundings<'a> {
+pub struct RunSurroundings<'a> {
     /// Signals, opened before any other thread existed.
     pub signals: &'a SignalQueue,
     /// The machine.
@@ -60,20 +60,20 @@ pub struct Surroundings<'a> {
     /// GNU parallel's log, to be written as well.
     pub joblog: Option<Joblog>,
     /// What an earlier run has done.
-    pub done: Option<Done>,
+    pub done: Option<JournalDone>,
     /// Jobs in the list, where that is known.
     pub total: Option<u64>,
     /// For a progress line.
-    pub tally: Arc<Tally>,
+    pub tally: Arc<JobTally>,
     /// For a screen, where there is one.
     pub watched: Option<Arc<Watched>>,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ran {
+pub struct FinishedRun {
     /// Jobs that succeeded and failed; those that could not be started failed.
-    pub counts: Counts,
+    pub counts: EndCounts,
     /// Jobs that an earlier run had done.
     pub left_out: u64,
     /// Jobs that were read and not started, as the run was stopped.
@@ -93,7 +93,7 @@ pub struct Ran {
     /// What became of the slots that jobs' programs had.
     pub slots: SlotBooks,
     /// What was measured.
-    pub measures: Measures,
+    pub measures: JobMeasures,
 }
 
 /// A run could not begin.
@@ -117,20 +117,20 @@ impl From<rustix::io::Errno> for SetupFault {
 struct Runner<'a> {
     observer: &'a mut dyn Observer,
     host: &'a Host,
-    tally: Arc<Tally>,
+    tally: Arc<JobTally>,
     watched: Option<Arc<Watched>>,
     intake: Intake,
     starts: Starts<'a>,
     outputs: Outputs,
-    ends: Ends<'a>,
-    clock: Clock<'a>,
+    ends: JobEnds<'a>,
+    clock: RunClock<'a>,
     /// Jobs that have a place.
     jobs: Jobs,
     poll: Poll,
     loop_is: LoopState,
     /// A job can only be started by the loop.
     is_left_to_loop: bool,
-    ran: Ran,
+    ran: FinishedRun,
 }
 
 /// Runs a list with hands from `lease`.
@@ -138,15 +138,15 @@ struct Runner<'a> {
 /// # Errors
 /// Only when it cannot begin; what goes wrong later is told and counted.
 pub fn run(
-    options: Options,
-    source: Source,
+    options: RunOptions,
+    source: JobSource,
     lease: Box<dyn Lease>,
-    around: Surroundings<'_>,
+    around: RunSurroundings<'_>,
     observer: &mut dyn Observer,
-) -> Result<Ran, SetupFault> {
+) -> Result<FinishedRun, SetupFault> {
     let own_before = sys::reap::own_usage();
     let staff = Staff::new(lease, options.hands)?;
-    let shared = Shared::new(Runner::new(options, source, around, staff, observer)?);
+    let shared = SharedRun::new(Runner::new(options, source, around, staff, observer)?);
     turn_until_done(&shared)?;
     let own = sys::reap::own_usage();
     let mut ran = shared.into_runner().finish();
@@ -156,25 +156,25 @@ pub fn run(
 
 impl<'a> Runner<'a> {
     fn new(
-        mut options: Options,
-        source: Source,
-        around: Surroundings<'a>,
+        mut options: RunOptions,
+        source: JobSource,
+        around: RunSurroundings<'a>,
         staff: Staff,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, SetupFault> {
-        let Surroundings { signals, host, streams, journal, joblog, done, total, tally, watched } = around;
+        let RunSurroundings { signals, host, streams, journal, joblog, done, total, tally, watched } = around;
         let poll = Poll::new()?;
         poll.watch(staff.bell(), token::HANDS, EventFlags::IN)?;
-        let books = Books::new(journal, joblog, done, Keys::new(&options.folder, &options.defaults));
-        let rules = Rules { retries: options.retries, halt: options.halt, total };
+        let books = RunBooks::new(journal, joblog, done, Keys::new(&options.folder, &options.defaults));
+        let rules = EndRules { retries: options.retries, halt: options.halt, total };
         let ending = std::mem::take(&mut options.ending);
-        let mut ran = Ran::default();
+        let mut ran = FinishedRun::default();
         ran.measures.width = options.width;
         Ok(Self {
             intake: Intake::new(source, poll.clone(), options.queue_max),
             outputs: Outputs::new(&options, &streams, poll.clone())?,
-            ends: Ends::new(books, rules, host, Arc::clone(&tally), watched.clone()),
-            clock: Clock::new(signals, poll.clone(), options.timeout, ending, Instant::now())?,
+            ends: JobEnds::new(books, rules, host, Arc::clone(&tally), watched.clone()),
+            clock: RunClock::new(signals, poll.clone(), options.timeout, ending, Instant::now())?,
             starts: Starts::new(options, staff, streams, signals, host)?,
             jobs: Jobs::default(),
             loop_is: LoopState::Awake,
@@ -214,7 +214,7 @@ impl<'a> Runner<'a> {
             return self.intake.pause();
         }
         let now_ns = self.clock.ns(self.clock.waiting.since);
-        let Reading { jobs, faults } = self.intake.read(now_ns);
+        let IntakeReading { jobs, faults } = self.intake.read(now_ns);
         self.tally.read.fetch_add(jobs, Ordering::Relaxed);
         // One of them may be small enough to pass those that wait for memory.
         self.starts.memory.is_blocked &= jobs == 0;
@@ -224,8 +224,8 @@ impl<'a> Runner<'a> {
     fn report_input(&mut self, fault: &InputFault) {
         self.ran.is_incomplete = true;
         self.observer.tell(&match fault {
-            InputFault::Line(fault) => Event::BadLine(fault),
-            InputFault::Read(error) => Event::BadInput(error),
+            InputFault::Line(fault) => RunEvent::BadLine(fault),
+            InputFault::Read(error) => RunEvent::BadInput(error),
         });
     }
 
@@ -249,7 +249,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn finish(mut self) -> Ran {
+    fn finish(mut self) -> FinishedRun {
         // Orphans that ended while signals were not listened to.
         self.reap();
         if self.clock.stop() == Stop::Now {
@@ -259,14 +259,14 @@ impl<'a> Runner<'a> {
         let survivors = self.ends.close_groups(self.clock.stop() < Stop::Now);
         self.report_book_faults();
         if !survivors.is_empty() {
-            self.observer.tell(&Event::StillRun(&survivors));
+            self.observer.tell(&RunEvent::StillRun(&survivors));
         }
-        let Measures { width, put_off, .. } = self.ran.measures;
+        let JobMeasures { width, put_off, .. } = self.ran.measures;
         let (waits, wall_ns) = (self.clock.waiting.clocks, self.clock.ns(Instant::now()));
-        self.ran.measures = Measures { put_off, waits, wall_ns, ..self.ends.measures(width) };
+        self.ran.measures = JobMeasures { put_off, waits, wall_ns, ..self.ends.measures(width) };
         self.ends.books.finish();
         self.report_book_faults();
-        let Ends { counts, stopped, left_out, .. } = self.ends;
+        let JobEnds { counts, stopped, left_out, .. } = self.ends;
         (self.ran.counts, self.ran.stopped, self.ran.left_out) = (counts, stopped, left_out);
         self.ran.stopped_by = self.clock.stopped_by;
         self.ran.messages_given_up = self.outputs.messages_given_up;

@@ -40,7 +40,7 @@ impl Hands {
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Standing<'a> {
+pub struct ScheduleStanding<'a> {
     /// Jobs at once.
     pub width: usize,
     /// For how long each running job has run, in seconds.
@@ -53,7 +53,7 @@ pub struct Standing<'a> {
 
 /// A time in seconds with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Left {
+pub struct RemainingTime {
     /// Expected.
     pub seconds: f64,
     /// Either way, in two cases of three.
@@ -73,7 +73,7 @@ const SCHEDULED_MAX: u64 = 256;
 
 /// When the last job will have ended: the mean of runs that are played through with times drawn from what is known, each
 /// from its own draw of that (bootstrap), so that few known times make a large error. None before enough are known.
-pub fn left(standing: &Standing<'_>) -> Option<Left> {
+pub fn left(standing: &ScheduleStanding<'_>) -> Option<RemainingTime> {
     if standing.times.len() < ESTIMATED_FROM {
         return None;
     }
@@ -82,11 +82,11 @@ pub fn left(standing: &Standing<'_>) -> Option<Left> {
     let ends: Vec<f64> = (0..played).map(|_| play(standing, &mut chance)).collect();
     let seconds = ends.iter().sum::<f64>() / played as f64;
     let variance = ends.iter().map(|end| (end - seconds).powi(2)).sum::<f64>() / (played - 1) as f64;
-    Some(Left { seconds, error: variance.sqrt() })
+    Some(RemainingTime { seconds, error: variance.sqrt() })
 }
 
-fn play(standing: &Standing<'_>, chance: &mut Chance) -> f64 {
-    let Standing { width, running, waiting, .. } = *standing;
+fn play(standing: &ScheduleStanding<'_>, chance: &mut Chance) -> f64 {
+    let ScheduleStanding { width, running, waiting, .. } = *standing;
     let known = Known::drawn_from(standing, chance);
     let mut free_at: Vec<f64> = running.iter().map(|ran| known.draw(*ran, chance) - ran).collect();
     let width = width.max(1);
@@ -112,7 +112,7 @@ struct Known {
 }
 
 impl Known {
-    fn drawn_from(standing: &Standing<'_>, chance: &mut Chance) -> Self {
+    fn drawn_from(standing: &ScheduleStanding<'_>, chance: &mut Chance) -> Self {
         let (ended, running) = (standing.times, standing.running);
         let at = |index: usize| match index.checked_sub(ended.len()) {
             None => (ended[index], true),
@@ -184,16 +184,16 @@ mod tests {
     #[test]
     fn equal_jobs_are_foretold_exactly() {
         let times = &[2.0; 5];
-        let at = |running: &[f64], waiting| left(&Standing { width: 2, running, waiting, times });
-        assert_eq!(at(&[], 4), Some(Left { seconds: 4.0, error: 0.0 }));
-        assert_eq!(at(&[1.5, 0.5], 1), Some(Left { seconds: 2.5, error: 0.0 }));
-        assert_eq!(at(&[], 0), Some(Left { seconds: 0.0, error: 0.0 }));
-        assert_eq!(at(&[], 1_000_000), Some(Left { seconds: 1_000_000.0, error: 0.0 }));
+        let at = |running: &[f64], waiting| left(&ScheduleStanding { width: 2, running, waiting, times });
+        assert_eq!(at(&[], 4), Some(RemainingTime { seconds: 4.0, error: 0.0 }));
+        assert_eq!(at(&[1.5, 0.5], 1), Some(RemainingTime { seconds: 2.5, error: 0.0 }));
+        assert_eq!(at(&[], 0), Some(RemainingTime { seconds: 0.0, error: 0.0 }));
+        assert_eq!(at(&[], 1_000_000), Some(RemainingTime { seconds: 1_000_000.0, error: 0.0 }));
     }
 
     #[test]
     fn jobs_that_have_just_started_are_no_times() {
-        let standing = Standing { width: 3, running: &[0.0; 3], waiting: 179, times: &[1.0; 3] };
+        let standing = ScheduleStanding { width: 3, running: &[0.0; 3], waiting: 179, times: &[1.0; 3] };
         let estimated = left(&standing).expect("from three jobs");
         assert!((estimated.seconds - 61.0).abs() < 1e-9 && estimated.error < 1e-9, "{estimated:?}");
     }
@@ -201,13 +201,14 @@ mod tests {
     #[test]
     fn nothing_is_foretold_from_two_jobs() {
         let times = &[2.0; 2];
-        assert_eq!(left(&Standing { width: 2, running: &[], waiting: 4, times }), None);
+        assert_eq!(left(&ScheduleStanding { width: 2, running: &[], waiting: 4, times }), None);
     }
 
     #[test]
     fn a_job_that_outlasts_all_others_is_expected_to_go_on() {
         let times = &[1.0, 1.0, 4.0, 2.0];
-        let estimated = left(&Standing { width: 2, running: &[30.0], waiting: 0, times }).expect("from four jobs");
+        let estimated =
+            left(&ScheduleStanding { width: 2, running: &[30.0], waiting: 0, times }).expect("from four jobs");
         assert!(estimated.seconds > 0.5 && estimated.error > 0.0, "{estimated:?}");
     }
 }

@@ -2,7 +2,7 @@
 //! A sender has a reader of its own, so lines never mix; a line that was cut off is no job. Only root and the user who runs the
 //! server may send. Protocol and ends: `README.md` beside this crate's manifest, under "A server".
 
-use crate::list::{Item, ListReader, Records, Syntax, Unfinished};
+use crate::list::{JsonRecords, ListItem, ListReader, Syntax, UnfinishedLine};
 use crate::record::Utility;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
@@ -19,7 +19,7 @@ const SENDERS_MAX: usize = 256;
 
 /// When a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum ServeUntil {
     /// When a sender asks for it, or a signal comes.
     Told,
     /// Then too, and when after its first job it has nothing to do and nobody is connected.
@@ -42,7 +42,7 @@ pub mod greeting {
 
 /// A socket, and those who are connected.
 #[derive(Debug)]
-pub struct Server {
+pub struct SocketServer {
     socket: Socket,
     epoll: OwnedFd,
     /// Whether epoll tells when somebody connects; not while there are too many or no descriptors.
@@ -52,7 +52,7 @@ pub struct Server {
     turn: usize,
     syntax: Syntax,
     utility: Utility,
-    until: Until,
+    until: ServeUntil,
     number: u64,
     /// Whose jobs have not ended.
     sender_of: HashMap<u64, usize>,
@@ -86,12 +86,12 @@ struct Sender {
 /// Token of the listener; those of senders are their places.
 const LISTENER: u64 = u64::MAX;
 
-impl Server {
+impl SocketServer {
     /// Makes the socket at `path`, for this user alone. A socket that nobody listens on is replaced.
     ///
     /// # Errors
     /// When another server listens there, something else is there, or the kernel refuses.
-    pub fn bind(path: &Path, syntax: Syntax, utility: Utility, until: Until) -> io::Result<Self> {
+    pub fn bind(path: &Path, syntax: Syntax, utility: Utility, until: ServeUntil) -> io::Result<Self> {
         let socket = Socket::bind(path)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut server = Self {
@@ -134,7 +134,7 @@ impl Server {
     }
 
     /// The next job or barrier of any sender.
-    pub fn next_item(&mut self) -> Option<Item> {
+    pub fn next_item(&mut self) -> Option<ListItem> {
         for step in 0..self.senders.len() {
             let place = (self.turn + step) % self.senders.len();
             let Some(sender) = &mut self.senders[place] else { continue };
@@ -149,21 +149,21 @@ impl Server {
                 }
             }
         }
-        if self.until == Until::Idle && self.number > 0 && !self.is_finishing && self.is_idle() {
+        if self.until == ServeUntil::Idle && self.number > 0 && !self.is_finishing && self.is_idle() {
             self.finish();
         }
         None
     }
 
-    fn numbered(&mut self, item: Item, place: usize) -> Item {
-        let Item::Job(mut spec) = item else { return item };
+    fn numbered(&mut self, item: ListItem, place: usize) -> ListItem {
+        let ListItem::Job(mut spec) = item else { return item };
         self.number += 1;
         spec.number = self.number;
         self.sender_of.insert(self.number, place);
         if let Some(sender) = &mut self.senders[place] {
             sender.taken += 1;
         }
-        Item::Job(spec)
+        ListItem::Job(spec)
     }
 
     /// Whether no more jobs come.
@@ -245,7 +245,7 @@ impl Server {
         match sender.stream.read(scratch) {
             Ok(0) => {
                 let _it_was_watched = epoll::delete(&self.epoll, &sender.stream);
-                if sender.end() == Unfinished::Dropped {
+                if sender.end() == UnfinishedLine::Dropped {
                     sender.tell(&serde_json::json!({ "error": "the last line has no end; it is no job" }));
                 }
             }
@@ -333,7 +333,7 @@ impl Sender {
         let words = greeting.unwrap_or_default();
         let says = |wanted: &str| words.split(|&byte| byte == b' ').any(|word| word == wanted.as_bytes());
         if says(greeting::RECORDS) {
-            let syntax = Syntax::Words { lines_per_job: 1, records: Records::Read };
+            let syntax = Syntax::Words { lines_per_job: 1, records: JsonRecords::Read };
             self.list = ListReader::new(syntax, self.utility);
         }
         self.is_waiting = says(greeting::WAIT);
@@ -342,7 +342,7 @@ impl Sender {
         if says(greeting::FINISH) { Wish::Finish } else { Wish::None }
     }
 
-    fn end(&mut self) -> Unfinished {
+    fn end(&mut self) -> UnfinishedLine {
         if let Some(beginning) = self.beginning.take() {
             self.list.put(&beginning);
         }

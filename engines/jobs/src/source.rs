@@ -2,15 +2,15 @@
 //! is read, what is complete comes out.
 
 use crate::blocks::BlockReader;
-use crate::list::{Combinations, Item, ListFault, ListPlace, ListReader};
-use crate::server::Server;
+use crate::list::{Combinations, ListFault, ListItem, ListPlace, ListReader};
+use crate::server::SocketServer;
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Where jobs come from.
 #[derive(Debug)]
-pub enum Source {
+pub enum JobSource {
     /// Lines as they come.
     Stream(ListReader, OwnedFd),
     /// Values of the command line.
@@ -18,12 +18,12 @@ pub enum Source {
     /// Pieces of an input, which jobs read.
     Blocks(BlockReader, OwnedFd),
     /// Lines of those who connect to a socket.
-    Server(Box<Server>),
+    Server(Box<SocketServer>),
 }
 
-impl Source {
+impl JobSource {
     /// The next job or barrier; none when more must be read, or when there are no more.
-    pub fn next_item(&mut self) -> Result<Option<Item>, ListFault> {
+    pub fn next_item(&mut self) -> Result<Option<ListItem>, ListFault> {
         match self {
             Self::Stream(list, _) => list.next_item(),
             Self::Made(combinations) => Ok(combinations.next_item()),

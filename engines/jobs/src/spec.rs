@@ -25,9 +25,9 @@ pub struct More {
     /// What its standard input holds, where it is a block of the runner's own.
     pub block: Option<Vec<u8>>,
     /// A file for its standard output.
-    pub stdout: Option<Target>,
+    pub stdout: Option<OutputTarget>,
     /// A file for its standard error.
-    pub stderr: Option<Target>,
+    pub stderr: Option<OutputTarget>,
     /// Variables besides those of the runner, or instead of them: `NAME=value`.
     pub variables: Vec<Vec<u8>>,
     /// What others call it in their `after`.
@@ -50,16 +50,16 @@ pub struct More {
 
 /// A file that a job's output goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct OutputTarget {
     /// Its name, relative to the job's folder.
     pub path: Vec<u8>,
     /// What happens when it is there.
-    pub opening: Opening,
+    pub opening: ExistingOutput,
 }
 
 /// What happens when an output file is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opening {
+pub enum ExistingOutput {
     /// `>`: the job is not started.
     New,
     /// `>!`: it is emptied.

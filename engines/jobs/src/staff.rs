@@ -16,13 +16,13 @@ const ASKED_MAX: usize = 8192;
 
 /// What a job works with.
 #[derive(Debug, Default)]
-pub(crate) struct Crew {
+pub(crate) struct JobCrew {
     hands: Vec<Hand>,
     /// Places beyond the cores, for which there are no hands.
     unstaffed: usize,
 }
 
-impl Crew {
+impl JobCrew {
     /// How many jobs of one core could run in its stead.
     pub fn places(&self) -> usize {
         self.hands.len() + self.unstaffed
@@ -103,23 +103,23 @@ impl Staff {
     }
 
     /// Takes places for a job that needs `count`, if they are here.
-    pub fn take(&mut self, count: usize) -> Option<Crew> {
+    pub fn take(&mut self, count: usize) -> Option<JobCrew> {
         let unstaffed = count - count.min(self.idle.len());
         if unstaffed > self.unstaffed.saturating_sub(self.unstaffed_at_work) {
             return None;
         }
         self.unstaffed_at_work += unstaffed;
         self.hands_at_work += count - unstaffed;
-        Some(Crew { hands: self.idle.split_off(self.idle.len() - (count - unstaffed)), unstaffed })
+        Some(JobCrew { hands: self.idle.split_off(self.idle.len() - (count - unstaffed)), unstaffed })
     }
 
     /// Takes the hands that are here for a job that needs more: it has waited for them.
-    pub fn take_fewer(&mut self) -> Option<Crew> {
+    pub fn take_fewer(&mut self) -> Option<JobCrew> {
         self.take(self.idle.len()).filter(|crew| !crew.hands.is_empty())
     }
 
     /// Takes back a job's places.
-    pub fn put_back(&mut self, mut crew: Crew) {
+    pub fn put_back(&mut self, mut crew: JobCrew) {
         self.unstaffed_at_work -= crew.unstaffed;
         self.hands_at_work -= crew.hands.len();
         self.idle.append(&mut crew.hands);
@@ -129,7 +129,7 @@ impl Staff {
     }
 
     /// What a job needs to use its hands in the run's place: text for its environment. None where it has none that others see.
-    pub fn passport(&self, crew: &Crew) -> Option<String> {
+    pub fn passport(&self, crew: &JobCrew) -> Option<String> {
         let hands: Vec<&Hand> = crew.hands.iter().collect();
         Some(self.lease.passport(&hands)?.to_string())
     }

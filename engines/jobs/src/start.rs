@@ -1,8 +1,8 @@
 //! What a job needs before it can be started: its program's path, its files, its environment. Each failure says what could not
 //! be done with what. Spawns nothing itself.
 
-use crate::made::{self, Claim, Made};
-use crate::spec::{More, Opening, Target};
+use crate::made::{self, OutputOpening, OwnFile};
+use crate::spec::{ExistingOutput, More, OutputTarget};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::HashMap;
@@ -154,18 +154,18 @@ pub(crate) fn hold(block: &[u8]) -> io::Result<OwnedFd> {
 
 /// Opens a job's output. What `>` makes is the job's own from then on.
 pub(crate) fn open_output(
-    target: &Target,
+    target: &OutputTarget,
     folder: Option<&[u8]>,
-    claim: &Claim<'_>,
-) -> Result<(OwnedFd, Option<Made>), StartFault> {
+    claim: &OutputOpening<'_>,
+) -> Result<(OwnedFd, Option<OwnFile>), StartFault> {
     let how = match target.opening {
-        Opening::New => {
+        ExistingOutput::New => {
             let made = made::open(&located(&target.path, folder), claim);
             let waiting = made.and_then(|(file, made)| may_wait(&file).map(|()| (file, made)));
             return waiting.map_err(|cause| StartFault::Open { path: text(&target.path), cause });
         }
-        Opening::Replace => OFlags::TRUNC,
-        Opening::Append => OFlags::APPEND,
+        ExistingOutput::Replace => OFlags::TRUNC,
+        ExistingOutput::Append => OFlags::APPEND,
     };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK | how;
     open(&target.path, folder, flags).map(|file| (file, None))
@@ -179,7 +179,7 @@ fn open(path: &[u8], folder: Option<&[u8]>, flags: OFlags) -> Result<OwnedFd, St
 }
 
 /// Gives a file that has been made its name.
-pub(crate) fn name(made: Made) -> Result<(), StartFault> {
+pub(crate) fn name(made: OwnFile) -> Result<(), StartFault> {
     made.name().map_err(|(path, cause)| StartFault::Open { path: path.to_string_lossy().into_owned(), cause })
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn environment(base: &Words, more: &More) -> Result<Option<Words>, St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::{Naming, Own};
+    use crate::made::{NamingTime, Own};
 
     #[test]
     fn programs_are_found_where_path_says() {
@@ -231,14 +231,15 @@ mod tests {
     fn files_open_as_their_redirection_says() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().as_os_str().as_bytes();
-        let target = |opening| Target { path: b"o".to_vec(), opening };
-        let claim = Claim { naming: Naming::AtOnce, own: Own::Emptied, is_own: &|_| false };
-        let open = |target: &Target, folder| open_output(target, folder, &claim);
-        open(&target(Opening::New), Some(place)).expect("it is new");
-        assert!(open(&target(Opening::New), Some(place)).is_err());
-        open(&target(Opening::Replace), Some(place)).expect("it may be replaced");
-        open(&target(Opening::Append), Some(place)).expect("it may grow");
-        open(&Target { path: b"/dev/null".to_vec(), opening: Opening::New }, None).expect("no file is lost");
+        let target = |opening| OutputTarget { path: b"o".to_vec(), opening };
+        let claim = OutputOpening { naming: NamingTime::AtOnce, own: Own::Emptied, is_own: &|_| false };
+        let open = |target: &OutputTarget, folder| open_output(target, folder, &claim);
+        open(&target(ExistingOutput::New), Some(place)).expect("it is new");
+        assert!(open(&target(ExistingOutput::New), Some(place)).is_err());
+        open(&target(ExistingOutput::Replace), Some(place)).expect("it may be replaced");
+        open(&target(ExistingOutput::Append), Some(place)).expect("it may grow");
+        open(&OutputTarget { path: b"/dev/null".to_vec(), opening: ExistingOutput::New }, None)
+            .expect("no file is lost");
         assert!(matches!(open_input(b"missing", Some(place)), Err(StartFault::Open { .. })));
     }
 

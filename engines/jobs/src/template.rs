@@ -4,7 +4,7 @@
 
 mod script;
 
-use crate::fill::{LONGEST_WORD_BYTES, Room, Use, WORD_BYTES};
+use crate::fill::{ArgumentRoom, LONGEST_WORD_BYTES, Use, WORD_BYTES};
 use crate::shell_words;
 use script::Script;
 use sys::spawn::{HoldsNul, Words};
@@ -40,7 +40,7 @@ pub enum Shell {
 
 /// Where a job stands, for `{#}` and `{%}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct JobPosition {
     /// Its number in the list, from 1.
     pub number: u64,
     /// The slot that it runs in, from 1.
@@ -183,17 +183,17 @@ impl Template {
     }
 
     /// How many bytes a job's words may take, where the kernel allows so many for all that a command has.
-    pub fn room(&self, allowed_bytes: usize) -> Room {
+    pub fn room(&self, allowed_bytes: usize) -> ArgumentRoom {
         if self.words.is_empty() && self.shell == Shell::Sh {
             // Lines that are scripts become one.
-            return Room::of_words(allowed_bytes.min(LONGEST_WORD_BYTES - WORD_BYTES));
+            return ArgumentRoom::of_words(allowed_bytes.min(LONGEST_WORD_BYTES - WORD_BYTES));
         }
         self.use_of_words().room(allowed_bytes)
     }
 
     /// A shell's command as GNU parallel would put it together, values quoted amid its text: to be written and compared, never to be run. What
     /// quotes of its own a script has around a value, GNU parallel does not see.
-    pub(crate) fn text_for_shell(&self, own: &Words, place: Place) -> Vec<u8> {
+    pub(crate) fn text_for_shell(&self, own: &Words, place: JobPosition) -> Vec<u8> {
         if self.words.is_empty() {
             return own.iter().collect::<Vec<_>>().join(&b' ');
         }
@@ -247,7 +247,7 @@ impl Template {
     }
 
     /// The words to run. `own` are the job's; a job that brings a shell line has it as its only word.
-    pub fn compose(&self, own: &Words, place: Place, is_for_shell: bool) -> Result<Words, HoldsNul> {
+    pub fn compose(&self, own: &Words, place: JobPosition, is_for_shell: bool) -> Result<Words, HoldsNul> {
         if is_for_shell || self.shell == Shell::Sh {
             return self.compose_for_shell(own, place);
         }
@@ -272,7 +272,7 @@ impl Template {
     }
 
     /// `sh -c SCRIPT sh VALUE...`: the script names its values, and holds none.
-    fn compose_for_shell(&self, own: &Words, place: Place) -> Result<Words, HoldsNul> {
+    fn compose_for_shell(&self, own: &Words, place: JobPosition) -> Result<Words, HoldsNul> {
         let mut words = Words::default();
         words.push(SHELL_PATH)?;
         words.push(b"-c")?;
@@ -306,7 +306,7 @@ impl Template {
 }
 
 /// One word, its placeholders filled: those for all words with `all`.
-fn fill(pieces: &[Piece], own: &Words, place: Place, all: &[&[u8]]) -> Vec<u8> {
+fn fill(pieces: &[Piece], own: &Words, place: JobPosition, all: &[&[u8]]) -> Vec<u8> {
     let mut word = Vec::new();
     for piece in pieces {
         match piece {
@@ -439,7 +439,7 @@ mod tests {
     fn composed(utility: &[&str], own: &[&str], shell: Shell) -> Vec<String> {
         let utility: Vec<Vec<u8>> = utility.iter().map(|word| word.as_bytes().to_vec()).collect();
         let template = Template::with_placeholders(&utility, b"{}", shell);
-        let place = Place { number: 12, slot: 3 };
+        let place = JobPosition { number: 12, slot: 3 };
         let words = template.compose(&words(own), place, false).expect("no NUL");
         words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
     }
@@ -453,7 +453,7 @@ mod tests {
         let words_of = |list: &[&str]| list.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>();
         let each = Template::with_placeholders(&words_of(&["a", "x{}={.}{1}", "{}"]), b"{}", Shell::None);
         let composed =
-            each.repeating(Repetition::Each).compose(&words(&["c.d", "e"]), Place { number: 1, slot: 1 }, false);
+            each.repeating(Repetition::Each).compose(&words(&["c.d", "e"]), JobPosition { number: 1, slot: 1 }, false);
         let composed = composed.expect("no NUL");
         assert_eq!(composed.iter().collect::<Vec<_>>(), [&b"a"[..], b"xc.d=cc.d", b"xe=ec.d", b"c.d", b"e"]);
         assert_eq!(at(&["{2}-{1}", "{3}"], &["c", "e"]), ["e-c", ""]);
@@ -471,7 +471,7 @@ mod tests {
         let text = |utility: &[&str], own: &[&str]| {
             let utility: Vec<Vec<u8>> = utility.iter().map(|word| word.as_bytes().to_vec()).collect();
             let template = Template::with_placeholders(&utility, b"{}", Shell::Sh);
-            let text = template.text_for_shell(&words(own), Place { number: 12, slot: 3 });
+            let text = template.text_for_shell(&words(own), JobPosition { number: 12, slot: 3 });
             String::from_utf8(text).expect("text")
         };
         assert_eq!(text(&["echo {} > {.}.o"], &["it's"]), "echo 'it'\"'\"'s' > 'it'\"'\"'s'.o");

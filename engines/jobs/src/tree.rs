@@ -2,7 +2,7 @@
 //! the runner inherited and reaped, and what goes on in its group when it has ended. Pure books; asks the kernel for nothing.
 //! What leaves both its parent and its group cannot be told from another job's; it is counted apart. See `README.md`.
 
-use crate::key::Key;
+use crate::key::JobKey;
 use machine::ProcessIo;
 use rustix::process::Pid;
 use serde::Serialize;
@@ -58,7 +58,7 @@ pub struct Leftover {
     /// The job's number.
     pub number: u64,
     /// What it is in the journal.
-    pub key: Option<Key>,
+    pub key: Option<JobKey>,
     /// What has ended of it since.
     pub spent: Spent,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Leftovers {
 
 impl Leftovers {
     /// A job has ended, and its group has not.
-    pub fn begin(&mut self, group: Pid, number: u64, key: Option<Key>) {
+    pub fn begin(&mut self, group: Pid, number: u64, key: Option<JobKey>) {
         self.groups.insert(group, Leftover { number, key, spent: Spent::default() });
     }
 

@@ -4,10 +4,11 @@
 
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use jobs::classes::Classes;
-use jobs::list::{ListReader, Records, Syntax};
+use jobs::list::{JsonRecords, ListReader, Syntax};
 use jobs::record::Utility;
 use jobs::run::{
-    Asking, Errors, Event, MemoryRule, Observer, Options, Order, OutputManner, Ran, Source, Surroundings, Tally, run,
+    Asking, Errors, FinishedRun, JobSource, JobTally, MemoryRule, Observer, OutputManner, OutputOrder, RunEvent,
+    RunOptions, RunSurroundings, run,
 };
 use jobs::spec::More;
 use jobs::template::{Shell, Template};
@@ -27,19 +28,19 @@ use sys::spawn::Words;
 struct Told(HashMap<u64, [u32; 3]>);
 
 impl Observer for Told {
-    fn tell(&mut self, event: &Event<'_>) {
+    fn tell(&mut self, event: &RunEvent<'_>) {
         let (number, what) = match event {
-            Event::Started(job, _) => (job.number, 0),
-            Event::Ended(job, _) => (job.number, 1),
-            Event::NotStarted(number, ..) => (*number, 2),
+            RunEvent::Started(job, _) => (job.number, 0),
+            RunEvent::Ended(job, _) => (job.number, 1),
+            RunEvent::NotStarted(number, ..) => (*number, 2),
             other => panic!("nothing else happens in these runs: {other:?}"),
         };
         self.0.entry(number).or_default()[what] += 1;
     }
 }
 
-fn options(width: usize, order: Order) -> Options {
-    Options {
+fn options(width: usize, order: OutputOrder) -> RunOptions {
+    RunOptions {
         width,
         hands: width,
         slots: None,
@@ -67,19 +68,19 @@ fn options(width: usize, order: Order) -> Options {
 }
 
 /// What came of a list, what was told of its jobs, and what they printed.
-fn ran(list: &str, width: usize, order: Order) -> (Ran, Told, String) {
+fn ran(list: &str, width: usize, order: OutputOrder) -> (FinishedRun, Told, String) {
     let signals = SignalQueue::open(JOB_CONTROL).expect("signalfd");
     let folder = tempfile::tempdir().expect("a folder");
     let paths = ["list", "out", "err"].map(|name| folder.path().join(name));
     std::fs::write(&paths[0], list).expect("writable");
     let made = |path: &PathBuf| Arc::new(OwnedFd::from(File::create(path).expect("writable")));
     let input = OwnedFd::from(File::open(&paths[0]).expect("just written"));
-    let syntax = Syntax::Words { lines_per_job: 1, records: Records::Read };
-    let source = Source::Stream(ListReader::new(syntax, Utility::InTheList), input);
+    let syntax = Syntax::Words { lines_per_job: 1, records: JsonRecords::Read };
+    let source = JobSource::Stream(ListReader::new(syntax, Utility::InTheList), input);
     let (priority, weight) = (Priority::Normal, Weight::default());
     let request = Request { priority, weight, useful_width: width, what: "a test".to_owned() };
     let host = Host::real();
-    let around = Surroundings {
+    let around = RunSurroundings {
         signals: &signals,
         host: &host,
         streams: [made(&paths[1]), made(&paths[2])],
@@ -87,7 +88,7 @@ fn ran(list: &str, width: usize, order: Order) -> (Ran, Told, String) {
         joblog: None,
         done: None,
         total: None,
-        tally: Arc::new(Tally::default()),
+        tally: Arc::new(JobTally::default()),
         watched: None,
     };
     let mut told = Told::default();
@@ -124,7 +125,7 @@ fn mixture(jobs: u64) -> (String, u64, u64, Vec<String>) {
 fn each_job_begins_and_ends_once_with_any_number_of_starters() {
     for (width, jobs) in [(2, 1500), (5, 1500), (64, 3000)] {
         let (list, succeeding, failing, printed) = mixture(jobs);
-        let (ran, told, mut output) = ran(&list, width, Order::AsEnded);
+        let (ran, told, mut output) = ran(&list, width, OutputOrder::AsEnded);
         assert_eq!((ran.counts.succeeded, ran.counts.failed, ran.dropped), (succeeding, failing, 0), "width {width}");
         for number in 1..=jobs {
             let expected = if number % 7 == 1 { [0, 0, 1] } else { [1, 1, 0] };
@@ -139,6 +140,6 @@ fn each_job_begins_and_ends_once_with_any_number_of_starters() {
 #[test]
 fn outputs_keep_the_order_of_the_list() {
     let (list, _, _, printed) = mixture(1000);
-    let (_, _, output) = ran(&list, 16, Order::AsListed);
+    let (_, _, output) = ran(&list, 16, OutputOrder::AsListed);
     assert_eq!(output.lines().collect::<Vec<_>>(), printed);
 }

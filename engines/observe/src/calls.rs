@@ -13,4 +13,4 @@ pub mod split;
 pub mod traced;
 pub mod without_rights;
 
-pub use programs::births::{Grouping, Selection};
+pub use programs::births::{CallGrouping, Selection};

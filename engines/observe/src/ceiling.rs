@@ -3,8 +3,8 @@
 
 use crate::groups::Hierarchy;
 use crate::model::{Interval, ThreadUsage};
-use crate::sample::{Identity, Sample, Seen, ThreadSample};
-use crate::source::process_stat::State;
+use crate::sample::{HostSample, ProcessIdentity, StatesSeen, ThreadSample};
+use crate::source::process_stat::ThreadState;
 use crate::split::{Confidence, wilson};
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub enum Limit {
 
 /// A thread that cannot go faster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
+pub struct CeilingFinding {
     /// Why.
     pub limit: Limit,
     /// Its process.
@@ -70,17 +70,27 @@ const LOOKS_ENOUGH: u32 = 10;
 const PERIODS_SHARE: f64 = 0.05;
 
 /// The threads that cannot go faster; those of one limit together, the busiest first.
-pub fn findings(interval: &Interval, earlier: &Sample, later: &Sample, quota: Option<&Hierarchy>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> =
+pub fn findings(
+    interval: &Interval,
+    earlier: &HostSample,
+    later: &HostSample,
+    quota: Option<&Hierarchy>,
+) -> Vec<CeilingFinding> {
+    let mut findings: Vec<CeilingFinding> =
         interval.threads.iter().filter_map(|usage| judge(usage, earlier, later, quota)).collect();
     findings.sort_by(|one, other| {
-        let weight = |finding: &Finding| finding.on_cpu + finding.waited + finding.in_disk_sleep;
+        let weight = |finding: &CeilingFinding| finding.on_cpu + finding.waited + finding.in_disk_sleep;
         one.limit.cmp(&other.limit).then_with(|| weight(other).total_cmp(&weight(one))).then(one.tid.cmp(&other.tid))
     });
     findings
 }
 
-fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&Hierarchy>) -> Option<Finding> {
+fn judge(
+    usage: &ThreadUsage,
+    earlier: &HostSample,
+    later: &HostSample,
+    quota: Option<&Hierarchy>,
+) -> Option<CeilingFinding> {
     let thread = later.threads.get(usage.index as usize)?;
     if slept(usage, thread) {
         return None;
@@ -110,13 +120,13 @@ fn judge(usage: &ThreadUsage, earlier: &Sample, later: &Sample, quota: Option<&H
         () if in_disk_sleep_least >= MOSTLY && !line.is_kernel_thread => Limit::IoBound,
         () => return None,
     };
-    Some(Finding {
+    Some(CeilingFinding {
         limit,
         pid: usage.pid,
         tid: usage.tid,
         name: thread.name.text(),
         process: identity.map(|identity| identity.name.clone()).unwrap_or_default(),
-        command: identity.map(Identity::shown).unwrap_or_default(),
+        command: identity.map(ProcessIdentity::shown).unwrap_or_default(),
         on_cpu,
         waited,
         stolen,
@@ -133,12 +143,12 @@ fn slept(usage: &ThreadUsage, thread: &ThreadSample) -> bool {
         && usage.cpu.total_ns == 0
         && usage.wait_ns == 0
         && usage.block_ns == 0
-        && thread.seen == Seen::default()
+        && thread.seen == StatesSeen::default()
         && !could_run(thread)
 }
 
 /// A thread's waiting is counted when it ends: one that could run at both moments and never did has waited all the time.
-fn waits_in_secret(usage: &ThreadUsage, thread: &ThreadSample, earlier: &Sample, later: &Sample) -> bool {
+fn waits_in_secret(usage: &ThreadUsage, thread: &ThreadSample, earlier: &HostSample, later: &HostSample) -> bool {
     if usage.cpu.total_ns > 0 || usage.turns > 0 {
         return false;
     }
@@ -153,8 +163,8 @@ fn waits_in_secret(usage: &ThreadUsage, thread: &ThreadSample, earlier: &Sample,
 fn seen_waiting(
     usage: &ThreadUsage,
     thread: &ThreadSample,
-    earlier: &Sample,
-    later: &Sample,
+    earlier: &HostSample,
+    later: &HostSample,
     on_cpu: f64,
 ) -> Option<f64> {
     let looks = later.machine.looks;
@@ -169,11 +179,11 @@ fn seen_waiting(
 }
 
 fn could_run(thread: &ThreadSample) -> bool {
-    thread.line.is_some_and(|line| line.state == State::Runnable)
+    thread.line.is_some_and(|line| line.state == ThreadState::Runnable)
 }
 
 /// Whether it could run when the interval began.
-fn could_run_before(usage: &ThreadUsage, earlier: &Sample) -> bool {
+fn could_run_before(usage: &ThreadUsage, earlier: &HostSample) -> bool {
     let before = || {
         let before = earlier.threads_of(earlier.process(usage.pid)?);
         let at = before.binary_search_by_key(&usage.tid, |before| before.tid).ok()?;
@@ -183,7 +193,7 @@ fn could_run_before(usage: &ThreadUsage, earlier: &Sample) -> bool {
 }
 
 /// What the hypervisor took from a CPU since `earlier`; of all CPUs where the thread's own is not known.
-fn stolen_share(cpu: Option<u32>, earlier: &Sample, later: &Sample) -> f64 {
+fn stolen_share(cpu: Option<u32>, earlier: &HostSample, later: &HostSample) -> f64 {
     let (Some(before), Some(after)) = (&earlier.machine.ticks, &later.machine.ticks) else { return 0.0 };
     let find = |cpus: &[crate::source::machine_stat::CpuTicks]| {
         let at = cpus.binary_search_by_key(&cpu?, |ticks| ticks.cpu).ok()?;
@@ -204,7 +214,7 @@ fn stolen_share(cpu: Option<u32>, earlier: &Sample, later: &Sample) -> f64 {
 ///
 /// For how long a thread was off the CPU and wanted none its clocks say exactly, `off` of its time; looks only have to tell
 /// which kind of sleep that was. So one that runs for a fifth of its time is told as surely as one that never does.
-fn disk_sleep(usage: &ThreadUsage, seen: Seen, looks: u32, off: f64) -> (f64, f64) {
+fn disk_sleep(usage: &ThreadUsage, seen: StatesSeen, looks: u32, off: f64) -> (f64, f64) {
     let found = f64::from(seen.uninterruptible.min(looks));
     let asleep = f64::from(looks.saturating_sub(seen.runnable)).max(found);
     let looks = f64::from(looks);
@@ -222,10 +232,10 @@ fn block_share(usage: &ThreadUsage) -> f64 {
 
 /// The nearest group of a process that its quota held back between two samples.
 fn throttling_group(
-    identity: Option<&Identity>,
+    identity: Option<&ProcessIdentity>,
     quota: &Hierarchy,
-    earlier: &Sample,
-    later: &Sample,
+    earlier: &HostSample,
+    later: &HostSample,
 ) -> Option<String> {
     let levels = quota.levels(identity?.group.as_deref()?);
     levels.into_iter().map(|folder| folder.to_string_lossy().into_owned()).find(|folder| {

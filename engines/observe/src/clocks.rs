@@ -3,7 +3,7 @@
 use sys::cpu_clock::{Counted, monotonic_ns, other_process_ns, since_boot_ns, tick_ns};
 
 /// The clocks of a host.
-pub trait Clocks {
+pub trait HostClocks {
     /// Time that CPU clocks keep pace with: stands still while the machine is suspended.
     fn now_ns(&self) -> u64;
     /// Time since boot, suspended time included.
@@ -20,7 +20,7 @@ pub trait Clocks {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KernelClocks;
 
-impl Clocks for KernelClocks {
+impl HostClocks for KernelClocks {
     fn now_ns(&self) -> u64 {
         monotonic_ns()
     }

@@ -1,7 +1,7 @@
 //! Processes that were seen and are gone: what they had used when they were last seen belongs into an average over the time in
 //! which they lived.
 
-use crate::sample::{Ending, Endings, ProcessSample, Sample, Span};
+use crate::sample::{Ending, Endings, HostSample, ProcessSample, Span};
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub struct Departed {
 
 impl Departed {
     /// Keeps those of `earlier` that are not in `later`.
-    pub fn note(&mut self, earlier: &Sample, later: &Sample) {
+    pub fn note(&mut self, earlier: &HostSample, later: &HostSample) {
         let is_gone = |process: &&ProcessSample| later.process(process.pid).is_none();
         let room = DEPARTED_MAX.saturating_sub(self.processes.len());
         let gone = earlier.processes.iter().filter(is_gone).take(room).cloned();
@@ -50,7 +50,7 @@ impl Departed {
     }
 
     /// `last` with them: as if each had slept since it was last seen. LIMIT: not those whose number somebody else has got.
-    pub fn join(&self, last: &Sample) -> Sample {
+    pub fn join(&self, last: &HostSample) -> HostSample {
         let mut joined = last.clone();
         let gone = self.processes.iter().rev().filter(|process| last.process(process.pid).is_none());
         // Threads are listed with the sample they were seen in.
@@ -72,7 +72,7 @@ mod tests {
     use crate::model::Interval;
     use crate::sample::CpuReading;
 
-    fn sample(at_ns: u64, processes: &[(u32, u64)]) -> Sample {
+    fn sample(at_ns: u64, processes: &[(u32, u64)]) -> HostSample {
         let process = |&(pid, total_ns): &(u32, u64)| ProcessSample {
             pid,
             folder: u64::from(pid),
@@ -80,7 +80,7 @@ mod tests {
             cpu: CpuReading { total_ns: Some(total_ns), ..CpuReading::default() },
             ..ProcessSample::default()
         };
-        Sample { at_ns, processes: processes.iter().map(process).collect(), ..Sample::default() }
+        HostSample { at_ns, processes: processes.iter().map(process).collect(), ..HostSample::default() }
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let ending = |pid, folder, used_ns| Ending { pid, folder, used_ns, ..Ending::default() };
         // 5 ended, and then another one of that number; of 6 only another one is told.
         let named = vec![ending(5, None, 60), ending(5, None, 900), ending(6, Some(99), 900)];
-        let later = Sample { endings: Some(Endings { named, unnamed: 0 }), ..sample(100, &[(1, 20)]) };
+        let later = HostSample { endings: Some(Endings { named, unnamed: 0 }), ..sample(100, &[(1, 20)]) };
         let mut departed = Departed::default();
         departed.note(&earlier, &later);
         let joined = departed.join(&later);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// A host made of files in a temporary folder: what a test does not write is what it does not have.
-pub(crate) struct FakeHost {
+pub(crate) struct FakeProcHost {
     folder: TempDir,
 }
 
@@ -42,7 +42,7 @@ impl Default for FakeThread<'_> {
     }
 }
 
-impl FakeHost {
+impl FakeProcHost {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir_all(folder.path().join("proc")).expect("a folder for proc");

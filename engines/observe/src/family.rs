@@ -1,8 +1,8 @@
 //! A process with all that descend from it, as one: those alive by their clocks, those that ended by what their parents got.
 //! Once a member, always a member: a child that outlives its parent is followed still.
 
-use crate::model::{Interval, Presence, Usage};
-use crate::sample::{ProcessSample, Sample};
+use crate::model::{Interval, Presence, ProcessUsage};
+use crate::sample::{HostSample, ProcessSample};
 use crate::sampler::FILE_TICK_NS;
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ impl Family {
     }
 
     /// Finds who belongs to it now, and forgets who has ended. Needs the lines of all processes.
-    pub fn follow(&mut self, sample: &Sample) {
+    pub fn follow(&mut self, sample: &HostSample) {
         self.members.retain(|pid| sample.process(*pid).is_some());
         // Numbers wrap round, so that a child may stand before its parent: repeat until nobody is added.
         loop {
@@ -49,11 +49,15 @@ impl Family {
 
     /// What all of it used in `interval`, which lies between `earlier` and `later`. `self` has followed `earlier`, but not
     /// yet `later`.
-    pub fn usage(&self, interval: &Interval, earlier: &Sample, later: &Sample) -> Usage {
+    pub fn usage(&self, interval: &Interval, earlier: &HostSample, later: &HostSample) -> ProcessUsage {
         let mut next = self.clone();
         next.follow(later);
-        let mut sum =
-            Usage { pid: self.root, presence: Presence::Both, elapsed_ns: interval.elapsed_ns, ..Usage::default() };
+        let mut sum = ProcessUsage {
+            pid: self.root,
+            presence: Presence::Both,
+            elapsed_ns: interval.elapsed_ns,
+            ..ProcessUsage::default()
+        };
         for usage in interval.processes.iter().filter(|usage| next.members.contains(&usage.pid)) {
             add(&mut sum, usage);
         }
@@ -62,7 +66,7 @@ impl Family {
     }
 
     /// What members used that ended: what their parents were told, less what was counted for them before.
-    fn add_ended(&self, next: &Self, sum: &mut Usage, earlier: &Sample, later: &Sample) {
+    fn add_ended(&self, next: &Self, sum: &mut ProcessUsage, earlier: &HostSample, later: &HostSample) {
         let (mut user_ns, mut system_ns, mut had_ns) = (0_u64, 0_u64, 0_u64);
         for process in later.processes.iter().filter(|process| next.members.contains(&process.pid)) {
             let before = earlier.process(process.pid);
@@ -107,7 +111,7 @@ fn told_in_ticks(process: &ProcessSample) -> [u64; 2] {
     [line.children_user_ticks, line.children_system_ticks].map(|ticks| ticks.saturating_mul(FILE_TICK_NS))
 }
 
-fn add(sum: &mut Usage, usage: &Usage) {
+fn add(sum: &mut ProcessUsage, usage: &ProcessUsage) {
     let optional = |one: Option<u64>, other: Option<u64>| match (one, other) {
         (None, None) => None,
         (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
@@ -134,14 +138,14 @@ mod tests {
         ProcessSample { pid, folder: u64::from(pid), cpu, line, ..ProcessSample::default() }
     }
 
-    fn used(family: &Family, earlier: &Sample, later: &Sample) -> u64 {
+    fn used(family: &Family, earlier: &HostSample, later: &HostSample) -> u64 {
         let mut interval = Interval::default();
         interval.update(earlier, later);
         family.usage(&interval, earlier, later).cpu.total_ns
     }
 
-    fn sample(at_ns: u64, processes: Vec<ProcessSample>) -> Sample {
-        Sample { at_ns, since_boot_ns: at_ns, processes, ..Sample::default() }
+    fn sample(at_ns: u64, processes: Vec<ProcessSample>) -> HostSample {
+        HostSample { at_ns, since_boot_ns: at_ns, processes, ..HostSample::default() }
     }
 
     const MS: u64 = 1_000_000;

@@ -151,11 +151,11 @@ fn list(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::FakeHost;
+    use crate::fake::FakeProcHost;
 
     #[test]
     fn only_numbers_are_listed_in_order_and_again() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         for name in ["12", "7", "self", "7x", "99999999999"] {
             fake.file(&format!("/proc/{name}/stat"), "x");
         }
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn long_files_are_read_whole_and_endless_ones_are_cut() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         fake.file("/proc/stat", "cpu".repeat(TEXT_BYTES));
         let mut files = Files::open(&fake.host(), Path::new("/proc")).expect("a folder");
         assert_eq!(files.read("stat").expect("there").len(), 3 * TEXT_BYTES);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn held_files_tell_what_is_there_now() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         fake.file("/proc/stat", "one");
         let mut files = Files::open(&fake.host(), Path::new("/proc")).expect("a folder");
         let held = files.hold("stat").expect("there");

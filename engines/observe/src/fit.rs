@@ -26,7 +26,7 @@ pub enum Instances {
 
 /// Memory that one more would take, in bytes. Pages of the pool of huge pages are no part of the machine's memory that is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Cost {
+pub struct MemoryCost {
     /// Anonymous memory of its own, less stacks: what programs call the heap, and all the like.
     pub heap_bytes: u64,
     /// Stacks of first threads.
@@ -41,7 +41,7 @@ pub struct Cost {
     pub huge_bytes: u64,
 }
 
-impl Cost {
+impl MemoryCost {
     /// All of it but for the pool's.
     pub fn total_bytes(&self) -> u64 {
         [self.heap_bytes, self.stack_bytes, self.swap_bytes, self.tables_bytes, self.kernel_bytes]
@@ -72,7 +72,7 @@ pub struct Instance {
     /// Its threads.
     pub threads: u64,
     /// What it has to itself.
-    pub cost: Cost,
+    pub cost: MemoryCost,
     /// Shared memory that nobody else has: left out of what one more costs.
     pub own_shared_bytes: u64,
     /// The sum of what `ps` calls its resident size, for contrast.
@@ -89,7 +89,7 @@ pub struct Instance {
 
 /// What the host has left. What cannot be read is none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Room {
+pub struct HostRoom {
     /// Memory of the machine.
     pub memory_total_bytes: u64,
     /// What new programs may have without swapping, as the kernel estimates.
@@ -123,11 +123,11 @@ pub struct TaskRoom {
 
 /// All that was read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Survey {
+pub struct HostSurvey {
     /// The instances, most expensive first.
     pub instances: Vec<Instance>,
     /// What is left.
-    pub room: Room,
+    pub room: HostRoom,
     /// For how long it was watched.
     pub watched_ns: u64,
     /// Processes of the instances.

@@ -72,12 +72,12 @@ impl Hierarchy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::FakeHost;
+    use crate::fake::FakeProcHost;
     use std::path::Path;
 
     #[test]
     fn version_1_comes_before_the_unified_hierarchy() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         let unified = "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
         fake.file("/proc/self/mountinfo", format!("32 31 0:29 / /cg/acct rw - cgroup cgroup rw,cpuacct\n{unified}"));
         let found = Hierarchies::find(&fake.host());
@@ -92,6 +92,6 @@ mod tests {
 
     #[test]
     fn no_groups_are_no_error() {
-        assert_eq!(Hierarchies::find(&FakeHost::new().host()), Hierarchies::default());
+        assert_eq!(Hierarchies::find(&FakeProcHost::new().host()), Hierarchies::default());
     }
 }

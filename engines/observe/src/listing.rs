@@ -5,13 +5,13 @@
 //! Who has ended is found out by its clock.
 
 use crate::files::{Files, Numbered};
-use crate::sample::Sample;
+use crate::sample::HostSample;
 use crate::source::words::{number, words};
 use std::io;
 
 /// The list, and what is known of the one before.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub struct ProcessListing {
     newest: [Option<u32>; 2],
     at_ns: Option<u64>,
     /// Where in the folder a number's entry is, less the number; none where entries do not stand by number.
@@ -25,12 +25,12 @@ const LISTS_A_FULL_ONE: u32 = 10;
 /// LIMIT: numbers begin again at `kernel.pid_max`, 32,768 at least: so many threads are hardly begun in two seconds.
 const AGE_NS_MAX: u64 = 2_000_000_000;
 
-impl Listing {
+impl ProcessListing {
     /// Fills `found` with the processes there are, and perhaps some that have ended, by number. `earlier` is the sample before.
     pub fn find(
         &mut self,
         proc: &mut Files,
-        earlier: Option<&Sample>,
+        earlier: Option<&HostSample>,
         at_ns: u64,
         found: &mut Vec<Numbered>,
     ) -> io::Result<()> {
@@ -59,7 +59,7 @@ impl Listing {
     /// From where in the folder on there may be new entries. None where all must be read.
     ///
     /// A process is seen a moment after it has got its number, so the list goes back to the sample before the last.
-    fn behind(&self, earlier: &Sample, at_ns: u64, newest: u32) -> Option<u64> {
+    fn behind(&self, earlier: &HostSample, at_ns: u64, newest: u32) -> Option<u64> {
         let [before, last] = self.newest;
         let is_in_order = before? <= last? && last? <= newest;
         let is_of_late = self.at_ns == Some(earlier.at_ns) && at_ns.saturating_sub(earlier.at_ns) <= AGE_NS_MAX;
@@ -75,7 +75,7 @@ fn newest(proc: &mut Files) -> Option<u32> {
 }
 
 /// Those of the sample and those who are new; of a number that is used again, the new one.
-fn join(earlier: &Sample, born: &[Numbered], found: &mut Vec<Numbered>) {
+fn join(earlier: &HostSample, born: &[Numbered], found: &mut Vec<Numbered>) {
     let mut born = born.iter().copied().peekable();
     found.clear();
     for process in &earlier.processes {
@@ -91,24 +91,24 @@ fn join(earlier: &Sample, born: &[Numbered], found: &mut Vec<Numbered>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::FakeHost;
+    use crate::fake::FakeProcHost;
     use crate::sample::ProcessSample;
     use machine::Host;
     use std::path::Path;
     use std::process::{Child, Command};
 
-    fn sample_of(found: &[Numbered], at_ns: u64) -> Sample {
+    fn sample_of(found: &[Numbered], at_ns: u64) -> HostSample {
         let process =
             |entry: &Numbered| ProcessSample { pid: entry.number, folder: entry.inode, ..ProcessSample::default() };
-        Sample { at_ns, processes: found.iter().map(process).collect(), ..Sample::default() }
+        HostSample { at_ns, processes: found.iter().map(process).collect(), ..HostSample::default() }
     }
 
     #[test]
     fn who_is_born_is_listed_by_what_is_new_alone() {
         let mut files = Files::open(&Host::real(), Path::new("/proc")).expect("Linux has /proc");
-        let (mut listing, mut found) = (Listing::default(), Vec::new());
+        let (mut listing, mut found) = (ProcessListing::default(), Vec::new());
         let mut children: Vec<Child> = Vec::new();
-        let (mut earlier, mut parts) = (None::<Sample>, 0);
+        let (mut earlier, mut parts) = (None::<HostSample>, 0);
         for at_ns in 1..=25 {
             children.push(Command::new("/bin/sleep").arg("60").spawn().expect("there is a sleep"));
             listing.find(&mut files, earlier.as_ref(), at_ns, &mut found).expect("readable");
@@ -127,19 +127,24 @@ mod tests {
 
     #[test]
     fn all_are_listed_where_it_is_not_known_who_is_new() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         fake.file("/proc/loadavg", "0.20 0.18 0.12 1/80 11206\n");
         let mut files = Files::open(&fake.host(), Path::new("/proc")).expect("a folder");
         assert_eq!(newest(&mut files), Some(11206));
-        let known = Listing { newest: [Some(5), Some(8)], at_ns: Some(7), origin: Some(258), ..Listing::default() };
+        let known = ProcessListing {
+            newest: [Some(5), Some(8)],
+            at_ns: Some(7),
+            origin: Some(258),
+            ..ProcessListing::default()
+        };
         let earlier = sample_of(&[], 7);
         assert_eq!(known.behind(&earlier, 9, 8), Some(258 + 6));
         assert_eq!(known.behind(&earlier, 9, 7), None, "numbers have begun again");
         assert_eq!(known.behind(&earlier, 8 + AGE_NS_MAX, 8), None, "long ago");
         assert_eq!(known.behind(&sample_of(&[], 6), 9, 8), None, "another sample");
-        assert_eq!(Listing { since_full: LISTS_A_FULL_ONE, ..known }.behind(&earlier, 9, 8), None, "its turn");
+        assert_eq!(ProcessListing { since_full: LISTS_A_FULL_ONE, ..known }.behind(&earlier, 9, 8), None, "its turn");
         fake.file("/proc/7/stat", "x");
-        let (mut listing, mut found) = (Listing::default(), Vec::new());
+        let (mut listing, mut found) = (ProcessListing::default(), Vec::new());
         for at_ns in 1..=4 {
             listing.find(&mut files, Some(&sample_of(&found, at_ns - 1)), at_ns, &mut found).expect("readable");
             assert_eq!((found.len(), listing.since_full), (1, 0), "no folder of the kernel's");

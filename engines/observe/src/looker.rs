@@ -5,8 +5,8 @@
 //! lately or did not sleep; who else has moved since is found by the samples, and by rarer looks at all clocks.
 
 use crate::files::{Files, Numbered};
-use crate::sample::{CpuBasis, ProcessSample, Sample, Seen, ThreadSample};
-use crate::source::process_stat::{State, parse};
+use crate::sample::{CpuBasis, HostSample, ProcessSample, StatesSeen, ThreadSample};
+use crate::source::process_stat::{ThreadState, parse};
 use crate::source::words::text_of;
 use machine::{Host, HostError};
 use rustix::process::{Resource, getrlimit};
@@ -33,7 +33,7 @@ pub struct Looker {
     /// Where those are in `known` that are awake.
     awake: Vec<usize>,
     /// By process and thread.
-    seen: BTreeMap<(u32, u32), Seen>,
+    seen: BTreeMap<(u32, u32), StatesSeen>,
     looks: u32,
     at_awake: Budget,
     at_clocks: Budget,
@@ -51,18 +51,18 @@ struct Known {
     /// See [`ProcessSample::folder`].
     folder: u64,
     clock_ns: Option<u64>,
-    threads: Vec<(u32, State)>,
+    threads: Vec<(u32, ThreadState)>,
     /// Whether it moved lately, or one of its threads did not sleep.
     is_awake: bool,
 }
 
 impl Known {
-    fn has(&self, state: State) -> bool {
+    fn has(&self, state: ThreadState) -> bool {
         self.threads.iter().any(|(_, known)| *known == state)
     }
 
     fn sleeps(&self) -> bool {
-        !self.has(State::Runnable) && !self.has(State::Uninterruptible)
+        !self.has(ThreadState::Runnable) && !self.has(ThreadState::Uninterruptible)
     }
 }
 
@@ -236,7 +236,7 @@ impl Looker {
     }
 
     /// Reads the states of a process's threads: of those known, if they are still as many.
-    fn look_at(&mut self, pid: u32, threads: &mut Vec<(u32, State)>) {
+    fn look_at(&mut self, pid: u32, threads: &mut Vec<(u32, ThreadState)>) {
         self.path.clear();
         write!(self.path, "{pid}/stat").expect("a string takes every write");
         let Some((state, count)) = self.state() else { return threads.clear() };
@@ -250,19 +250,19 @@ impl Looker {
             write!(self.path, "{pid}/task").expect("a string takes every write");
             let _vanished = self.proc.numbers_below(&self.path, &mut self.tasks);
             threads.clear();
-            threads.extend(self.tasks.iter().map(|task| (task.number, State::Sleeping)));
+            threads.extend(self.tasks.iter().map(|task| (task.number, ThreadState::Sleeping)));
         }
         threads.retain_mut(|(tid, known)| {
             self.path.clear();
             write!(self.path, "{pid}/task/{tid}/stat").expect("a string takes every write");
             let state = self.state().map(|(state, _)| state);
-            *known = state.unwrap_or(State::Ended);
+            *known = state.unwrap_or(ThreadState::Ended);
             state.is_some()
         });
     }
 
     /// What the file at `path` says now: the state, and how many threads there are.
-    fn state(&mut self) -> Option<(State, u32)> {
+    fn state(&mut self) -> Option<(ThreadState, u32)> {
         if self.held.len() < self.held_most && !self.held.contains_key(&self.path) {
             let file = self.proc.hold(&self.path).ok()?;
             self.held.insert(self.path.clone(), Held { file, is_used: true });
@@ -282,7 +282,7 @@ impl Looker {
     }
 
     /// Puts what was seen since the last time into `sample`, which says nothing of it yet, forgets it, and learns from the sample who is awake.
-    pub fn tell(&mut self, sample: &mut Sample) {
+    pub fn tell(&mut self, sample: &mut HostSample) {
         sample.machine.looks = self.looks;
         while let Some(((pid, tid), seen)) = self.seen.pop_first() {
             let threads = sample.process(pid).map_or(0..0, |process| process.threads.range());
@@ -296,7 +296,7 @@ impl Looker {
         self.learn(sample);
     }
 
-    fn learn(&mut self, sample: &Sample) {
+    fn learn(&mut self, sample: &HostSample) {
         let is_first = self.known.is_empty();
         self.keep(sample.processes.iter().map(|process| process.pid));
         for (known, process) in self.known.iter_mut().zip(&sample.processes) {
@@ -336,7 +336,7 @@ fn learn_of(known: &mut Known, process: &ProcessSample, threads: &[ThreadSample]
     // A sample that takes it to sleep has an older time than the last look.
     let has_moved = known.clock_ns < process.cpu.total_ns;
     // Besides, a thread may have been woken; whichever of both saw it was the later one.
-    if has_moved || states.clone().any(|(_, state)| state == State::Runnable) {
+    if has_moved || states.clone().any(|(_, state)| state == ThreadState::Runnable) {
         known.threads.clear();
         known.threads.extend(states);
     }
@@ -352,18 +352,18 @@ fn cost_ns(work: impl FnOnce()) -> u64 {
     thread_cpu_ns().saturating_sub(before_ns)
 }
 
-fn count(seen: &mut BTreeMap<(u32, u32), Seen>, thread: (u32, u32), state: State) {
+fn count(seen: &mut BTreeMap<(u32, u32), StatesSeen>, thread: (u32, u32), state: ThreadState) {
     match state {
-        State::Runnable => seen.entry(thread).or_default().runnable += 1,
-        State::Uninterruptible => seen.entry(thread).or_default().uninterruptible += 1,
-        State::Sleeping | State::Stopped | State::Ended | State::Idle => {}
+        ThreadState::Runnable => seen.entry(thread).or_default().runnable += 1,
+        ThreadState::Uninterruptible => seen.entry(thread).or_default().uninterruptible += 1,
+        ThreadState::Sleeping | ThreadState::Stopped | ThreadState::Ended | ThreadState::Idle => {}
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{FakeHost, FakeThread};
+    use crate::fake::{FakeProcHost, FakeThread};
     use crate::sample::{Span, ThreadSample};
 
     #[test]
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn states_are_counted_by_thread() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         fake.process(3, FakeThread { state: 'D', ..FakeThread::default() });
         fake.process(5, FakeThread { state: 'S', threads: 2, ..FakeThread::default() });
         fake.thread(5, 6, FakeThread { state: 'R', threads: 2, ..FakeThread::default() });
@@ -389,10 +389,10 @@ mod tests {
         looker.look_at_all();
         let thread = |tid| ThreadSample { tid, ..ThreadSample::default() };
         let process = |pid, start, end| ProcessSample { pid, threads: Span { start, end }, ..ProcessSample::default() };
-        let mut sample = Sample {
+        let mut sample = HostSample {
             processes: vec![process(3, 0, 1), process(5, 1, 3)],
             threads: vec![thread(3), thread(5), thread(6)],
-            ..Sample::default()
+            ..HostSample::default()
         };
         looker.tell(&mut sample);
         assert_eq!(sample.machine.looks, 2);
@@ -403,14 +403,14 @@ mod tests {
         );
         sample.threads = vec![thread(3), thread(5), thread(6)];
         looker.tell(&mut sample);
-        assert_eq!(sample.threads[2].seen, Seen::default(), "told once");
+        assert_eq!(sample.threads[2].seen, StatesSeen::default(), "told once");
         assert_eq!(looker.wait_channel(5, 6).as_deref(), Some("io_schedule"));
         assert_eq!((looker.wait_channel(3, 3), looker.wait_channel(9, 9)), (None, None));
     }
 
     #[test]
     fn more_processes_than_files_may_be_held_are_looked_at_all_the_same() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         (1..=9).for_each(|pid| fake.process(pid, FakeThread { state: 'D', ..FakeThread::default() }));
         let mut looker = Looker::open(&fake.host()).expect("a proc folder");
         looker.held_most = 4;
@@ -419,8 +419,8 @@ mod tests {
         assert_eq!(looker.held.len(), 4);
         let seen: Vec<_> = looker.seen.iter().map(|(key, seen)| (key.0, seen.uninterruptible)).collect();
         assert_eq!(seen, (1..=9).map(|pid| (pid, 2)).collect::<Vec<_>>());
-        looker.tell(&mut Sample::default());
-        looker.tell(&mut Sample::default());
+        looker.tell(&mut HostSample::default());
+        looker.tell(&mut HostSample::default());
         assert!(looker.held.is_empty(), "what nobody reads any more is closed");
     }
 }

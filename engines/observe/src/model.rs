@@ -1,9 +1,11 @@
 //! What happened between two samples: rates, births, deaths, and what nobody accounts for.
 //! Works on live and on recorded samples alike; reads nothing.
 
-use crate::sample::{CpuBasis, Endings, MachineSample, ProcessSample, Sample, ThreadName, ThreadSample, TotalBasis};
+use crate::sample::{
+    CpuBasis, Endings, HostSample, MachineSample, ProcessSample, ThreadName, ThreadSample, TotalBasis,
+};
 use crate::sampler::FILE_TICK_NS;
-use crate::source::process_stat::{StatLine, State};
+use crate::source::process_stat::{StatLine, ThreadState};
 use crate::source::words::text_of;
 use crate::split::{Split, Ticks, split};
 use serde::Serialize;
@@ -15,7 +17,7 @@ pub struct Interval {
     /// Between the samples' beginnings.
     pub elapsed_ns: u64,
     /// Processes that used CPU time or were born, by number; where asked for, those that did nothing too.
-    pub processes: Vec<Usage>,
+    pub processes: Vec<ProcessUsage>,
     /// Whether those that did nothing are listed.
     pub idlers: Idlers,
     /// Their threads, where both samples have them.
@@ -64,15 +66,15 @@ pub struct EndedOne<'a> {
 }
 
 impl EndedUsage {
-    fn of(endings: &Endings, earlier: &Sample, later: &Sample) -> Self {
+    fn of(endings: &Endings, earlier: &HostSample, later: &HostSample) -> Self {
         Self::of_chosen(endings, earlier, later, |_| true)
     }
 
     /// Those among all that were noted that `is_chosen`.
     fn of_chosen(
         endings: &Endings,
-        earlier: &Sample,
-        later: &Sample,
+        earlier: &HostSample,
+        later: &HostSample,
         is_chosen: impl Fn(&EndedOne<'_>) -> bool,
     ) -> Self {
         let mut names: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -99,7 +101,7 @@ impl EndedUsage {
 
     /// Those that ended between two samples and that `is_chosen`. Where nobody notes ends, they are those of the first sample that the
     /// second does not have, and what they used since is not known.
-    pub fn between(earlier: &Sample, later: &Sample, is_chosen: impl Fn(&EndedOne<'_>) -> bool) -> Self {
+    pub fn between(earlier: &HostSample, later: &HostSample, is_chosen: impl Fn(&EndedOne<'_>) -> bool) -> Self {
         if let Some(endings) = &later.endings {
             return Self::of_chosen(endings, earlier, later, is_chosen);
         }
@@ -168,7 +170,7 @@ pub struct Cpu {
 
 /// One process in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
+pub struct ProcessUsage {
     /// Its number.
     pub pid: u32,
     /// Which samples it is in.
@@ -215,7 +217,7 @@ impl Interval {
     }
 
     /// Forgets what it held and fills itself from two samples of one host.
-    pub fn update(&mut self, earlier: &Sample, later: &Sample) {
+    pub fn update(&mut self, earlier: &HostSample, later: &HostSample) {
         self.elapsed_ns = later.at_ns.saturating_sub(earlier.at_ns);
         self.processes.clear();
         self.threads.clear();
@@ -236,7 +238,7 @@ impl Interval {
 
     /// Counts idle processes again, and leaves them out where they are only counted: their waiting may have become known since.
     pub fn count_idle(&mut self, idlers: Idlers) {
-        let is_idle = |usage: &Usage| {
+        let is_idle = |usage: &ProcessUsage| {
             usage.cpu.total_ns == 0 && usage.wait_ns.unwrap_or(0) == 0 && usage.presence == Presence::Both
         };
         self.idle = self.processes.iter().filter(|usage| is_idle(usage)).count();
@@ -245,7 +247,13 @@ impl Interval {
         }
     }
 
-    fn add(&mut self, known: Option<&ProcessSample>, process: &ProcessSample, earlier: &Sample, later: &Sample) {
+    fn add(
+        &mut self,
+        known: Option<&ProcessSample>,
+        process: &ProcessSample,
+        earlier: &HostSample,
+        later: &HostSample,
+    ) {
         let Some(total_ns) = process.cpu.total_ns else { return };
         let had_ns = known.and_then(|known| known.cpu.total_ns).unwrap_or(0);
         let used_ns = total_ns.saturating_sub(had_ns);
@@ -271,11 +279,17 @@ impl Interval {
         };
         let cpu = process_cpu(known, process, used_ns, &later.machine);
         let basis = process.cpu.basis;
-        self.processes.push(Usage { pid: process.pid, presence, elapsed_ns, cpu, basis, wait_ns, block_ns });
+        self.processes.push(ProcessUsage { pid: process.pid, presence, elapsed_ns, cpu, basis, wait_ns, block_ns });
     }
 
     /// Threads that are in both samples or began in between.
-    fn add_threads(&mut self, process: &ProcessSample, known: &[ThreadSample], earlier: &Sample, later: &Sample) {
+    fn add_threads(
+        &mut self,
+        process: &ProcessSample,
+        known: &[ThreadSample],
+        earlier: &HostSample,
+        later: &HostSample,
+    ) {
         let mut known = known.iter().peekable();
         for (at, thread) in later.threads_of(process).iter().enumerate() {
             while known.next_if(|known| known.tid < thread.tid).is_some() {}
@@ -308,7 +322,7 @@ impl Interval {
 }
 
 /// Whether two readings of one number are of one process.
-fn is_same(known: &ProcessSample, process: &ProcessSample, earlier: &Sample) -> bool {
+fn is_same(known: &ProcessSample, process: &ProcessSample, earlier: &HostSample) -> bool {
     let (had, has) = (start_of(known.line), start_of(process.line));
     match (had.zip(has), has) {
         (Some((had, has)), _) => had == has,
@@ -364,7 +378,7 @@ fn divide(used_ns: u64, ticks: Ticks, line: Option<StatLine>, tick_ns: u64) -> S
 fn thread_usage(
     before: Option<&ThreadSample>,
     thread: &ThreadSample,
-    earlier: &Sample,
+    earlier: &HostSample,
     machine: &MachineSample,
 ) -> Option<ThreadUsage> {
     let delay = thread.delay?;
@@ -374,7 +388,7 @@ fn thread_usage(
     let used_ns = delay.run_ns.saturating_sub(had.run_ns);
     let elapsed_ns = thread.at_ns.saturating_sub(before.map_or(earlier.at_ns, |before| before.at_ns));
     let turns = delay.turns.saturating_sub(had.turns);
-    let could_run = |thread: &ThreadSample| thread.line.is_some_and(|line| line.state == State::Runnable);
+    let could_run = |thread: &ThreadSample| thread.line.is_some_and(|line| line.state == ThreadState::Runnable);
     // LIE: waiting is counted when it ends, all at once. Who could run all the time and never did has waited all the time; and of
     // what ends now, what does not fit was before.
     // LIMIT: who runs is added up at ticks, and at one a second on CPUs whose ticks are off (`nohz_full`): there it may seem to wait.
@@ -404,7 +418,7 @@ fn thread_usage(
     })
 }
 
-impl Usage {
+impl ProcessUsage {
     /// Share of one core, 1 is one core all the time.
     pub fn cores(&self, time_ns: f64) -> f64 {
         time_ns / self.elapsed_ns.max(1) as f64
@@ -414,8 +428,8 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{CpuReading, Ending, Identity, MachineTotal, Span};
-    use crate::source::run_delay::RunDelay;
+    use crate::sample::{CpuReading, Ending, MachineTotal, ProcessIdentity, Span};
+    use crate::source::run_delay::ThreadRunDelay;
     use std::sync::Arc;
 
     fn process(pid: u32, at_ns: u64, total_ns: u64) -> ProcessSample {
@@ -423,17 +437,17 @@ mod tests {
         ProcessSample { pid, folder: u64::from(pid), at_ns, cpu, ..ProcessSample::default() }
     }
 
-    fn sample(at_ns: u64, used_ns: u64, processes: Vec<ProcessSample>) -> Sample {
+    fn sample(at_ns: u64, used_ns: u64, processes: Vec<ProcessSample>) -> HostSample {
         let machine = MachineSample {
             total: Some(MachineTotal { used_ns, basis: TotalBasis::ControlGroup }),
             online_cpus: 2,
             tick_ns: 4_000_000,
             ..MachineSample::default()
         };
-        Sample { at_ns, since_boot_ns: at_ns, machine, processes, ..Sample::default() }
+        HostSample { at_ns, since_boot_ns: at_ns, machine, processes, ..HostSample::default() }
     }
 
-    fn interval(earlier: &Sample, later: &Sample) -> Interval {
+    fn interval(earlier: &HostSample, later: &HostSample) -> Interval {
         let mut interval = Interval::default();
         interval.update(earlier, later);
         interval
@@ -496,13 +510,13 @@ mod tests {
     #[test]
     fn of_those_that_ended_the_chosen_ones_are_counted() {
         let named = |mut process: ProcessSample, name: &str| {
-            process.identity = Some(Arc::new(Identity { name: name.to_owned(), ..Identity::default() }));
+            process.identity = Some(Arc::new(ProcessIdentity { name: name.to_owned(), ..ProcessIdentity::default() }));
             process
         };
         let [one, two] = [named(process(1, 10 * S, 5), "work"), named(process(2, 10 * S, 7), "work")];
         let earlier = sample(10 * S, 0, vec![one, two, named(process(3, 10 * S, 0), "other")]);
         let mut later = sample(11 * S, 1000, vec![named(process(2, 11 * S, 8), "work")]);
-        let told = |later: &Sample| {
+        let told = |later: &HostSample| {
             let is_work = |one: &EndedOne<'_>| {
                 let seen = one.seen.and_then(|seen| seen.identity.as_deref()).is_some_and(|who| who.is_called("work"));
                 seen || one.name.is_some_and(|name| name.bytes() == b"work")
@@ -564,14 +578,14 @@ mod tests {
     fn the_waiting_of_all_threads_is_added_up() {
         let thread = |tid, run_ns, wait_ns| ThreadSample {
             tid,
-            delay: Some(RunDelay { run_ns, wait_ns, turns: 1 }),
+            delay: Some(ThreadRunDelay { run_ns, wait_ns, turns: 1 }),
             ..ThreadSample::default()
         };
         let with_threads = |at_ns, total_ns, mut threads: Vec<ThreadSample>| {
             let mut process = process(1, at_ns, total_ns);
             threads.iter_mut().for_each(|thread| thread.at_ns = at_ns);
             process.threads = Span { start: 0, end: threads.len() as u32 };
-            Sample { threads, ..sample(at_ns, 0, vec![process]) }
+            HostSample { threads, ..sample(at_ns, 0, vec![process]) }
         };
         let earlier = with_threads(10 * S, 10, vec![thread(1, 0, 5), thread(2, 10, 50), thread(3, 0, 0)]);
         let later = with_threads(11 * S, 30, vec![thread(1, 0, 6), thread(3, 10, 20), thread(4, 10, 300)]);
@@ -581,7 +595,7 @@ mod tests {
         assert_eq!(found.threads[2].index, 2);
         // What was waited before the interval and is counted now; and who could run and never did, which is counted when it does.
         let can_run = |thread: ThreadSample| {
-            let line = StatLine { state: State::Runnable, ..StatLine::default() };
+            let line = StatLine { state: ThreadState::Runnable, ..StatLine::default() };
             ThreadSample { line: Some(line), ..thread }
         };
         let earlier = with_threads(10 * S, 10, vec![thread(1, 0, 0), can_run(thread(2, 5, 7)), thread(3, 5, 7)]);

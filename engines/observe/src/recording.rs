@@ -2,7 +2,9 @@
 //! model and rows as live samples do, so it says the same.
 //! What a recording claims is compared with limits before it is believed; a damaged one is an error, never a panic.
 
-use crate::sample::{CpuReading, Endings, Identity, MachineSample, ProcessSample, Sample, Seen, Span, ThreadSample};
+use crate::sample::{
+    CpuReading, Endings, HostSample, MachineSample, ProcessIdentity, ProcessSample, Span, StatesSeen, ThreadSample,
+};
 use crate::source::process_stat::StatLine;
 use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,7 @@ use std::sync::Arc;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct RecordingHeader {
     /// Version of the format; others are refused.
     pub manyhands_recording: u32,
     /// What produced the numbers.
@@ -52,7 +54,7 @@ struct Changed<'a> {
     line: Option<StatLine>,
     /// None where it is as before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    identity: Option<std::borrow::Cow<'a, Identity>>,
+    identity: Option<std::borrow::Cow<'a, ProcessIdentity>>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     threads: Vec<ThreadSample>,
 }
@@ -102,13 +104,13 @@ pub enum RecordingError {
 const LINE_BYTES_MAX: usize = 128 << 20;
 
 /// Writes the first line.
-pub fn write_header(sink: &mut dyn Write, header: &Header) -> io::Result<()> {
+pub fn write_header(sink: &mut dyn Write, header: &RecordingHeader) -> io::Result<()> {
     serde_json::to_writer(&mut *sink, header)?;
     sink.write_all(b"\n")
 }
 
 /// Writes `later` as it differs from `earlier`.
-pub fn write_sample(sink: &mut dyn Write, earlier: Option<&Sample>, later: &Sample) -> io::Result<()> {
+pub fn write_sample(sink: &mut dyn Write, earlier: Option<&HostSample>, later: &HostSample) -> io::Result<()> {
     let known = |pid| earlier.and_then(|earlier| earlier.process(pid));
     let changed = later.processes.iter().filter(|process| !is_as_before(earlier, later, process));
     let frame = Frame {
@@ -147,7 +149,7 @@ impl Write for Limited<'_> {
 }
 
 /// Whether replaying nothing for `process` gives what it is.
-fn is_as_before(earlier: Option<&Sample>, later: &Sample, process: &ProcessSample) -> bool {
+fn is_as_before(earlier: Option<&HostSample>, later: &HostSample, process: &ProcessSample) -> bool {
     let Some((earlier, known)) = earlier.and_then(|earlier| Some((earlier, earlier.process(process.pid)?))) else {
         return false;
     };
@@ -156,12 +158,12 @@ fn is_as_before(earlier: Option<&Sample>, later: &Sample, process: &ProcessSampl
     let known_threads = earlier.threads_of(known);
     carried == *process
         && threads.len() == known_threads.len()
-        && threads
-            .zip(known_threads)
-            .all(|(thread, known)| *thread == ThreadSample { at_ns: later.at_ns, seen: Seen::default(), ..*known })
+        && threads.zip(known_threads).all(|(thread, known)| {
+            *thread == ThreadSample { at_ns: later.at_ns, seen: StatesSeen::default(), ..*known }
+        })
 }
 
-fn changed_of<'a>(known: Option<&ProcessSample>, process: &'a ProcessSample, later: &Sample) -> Changed<'a> {
+fn changed_of<'a>(known: Option<&ProcessSample>, process: &'a ProcessSample, later: &HostSample) -> Changed<'a> {
     let identity = process.identity.as_deref();
     let is_known = known.is_some_and(|known| known.identity.as_deref() == identity);
     Changed {
@@ -180,7 +182,7 @@ fn changed_of<'a>(known: Option<&ProcessSample>, process: &'a ProcessSample, lat
 pub struct Player<Source: BufRead> {
     source: Source,
     /// The first line.
-    pub header: Header,
+    pub header: RecordingHeader,
     line: u64,
     /// Where that line begins in the file, and the next one.
     offset: u64,
@@ -192,19 +194,19 @@ impl<Source: BufRead> Player<Source> {
     /// Reads the first line.
     pub fn open(source: Source) -> Result<Self, RecordingError> {
         let (tier, users) = (Tier::NoRights, Default::default());
-        let header = Header { manyhands_recording: VERSION, tier, users, watcher: None };
+        let header = RecordingHeader { manyhands_recording: VERSION, tier, users, watcher: None };
         let mut player = Self { source, header, line: 0, offset: 0, next_offset: 0, text: Vec::new() };
         if !player.next_line()? {
             return Err(RecordingError::NoRecording);
         }
-        let header = serde_json::from_slice::<Header>(&player.text).ok();
-        let is_ours = |header: &Header| header.manyhands_recording == VERSION;
+        let header = serde_json::from_slice::<RecordingHeader>(&player.text).ok();
+        let is_ours = |header: &RecordingHeader| header.manyhands_recording == VERSION;
         player.header = header.filter(is_ours).ok_or(RecordingError::NoRecording)?;
         Ok(player)
     }
 
     /// Fills `later` with the next sample; `earlier` is the one before. False at the end.
-    pub fn next(&mut self, earlier: Option<&Sample>, later: &mut Sample) -> Result<bool, RecordingError> {
+    pub fn next(&mut self, earlier: Option<&HostSample>, later: &mut HostSample) -> Result<bool, RecordingError> {
         if !self.next_line()? {
             return Ok(false);
         }
@@ -248,7 +250,7 @@ impl<Source: BufRead> Player<Source> {
     }
 }
 
-fn apply(frame: Frame<'_>, earlier: Option<&Sample>, later: &mut Sample) {
+fn apply(frame: Frame<'_>, earlier: Option<&HostSample>, later: &mut HostSample) {
     later.at_ns = frame.at_ns;
     later.since_boot_ns = frame.since_boot_ns;
     later.wall_ns = frame.wall_ns;
@@ -278,7 +280,7 @@ fn apply(frame: Frame<'_>, earlier: Option<&Sample>, later: &mut Sample) {
     changed.for_each(|new| push_changed(new, None, later));
 }
 
-fn push_changed(changed: Changed<'_>, known: Option<&ProcessSample>, later: &mut Sample) {
+fn push_changed(changed: Changed<'_>, known: Option<&ProcessSample>, later: &mut HostSample) {
     let identity = match changed.identity {
         Some(identity) => Some(Arc::new(identity.into_owned())),
         None => known.and_then(|known| known.identity.clone()),
@@ -288,11 +290,11 @@ fn push_changed(changed: Changed<'_>, known: Option<&ProcessSample>, later: &mut
     later.processes.push(ProcessSample { pid, folder, at_ns, cpu, may_run, line, identity, threads });
 }
 
-fn push_carried(process: &ProcessSample, earlier: Option<&Sample>, later: &mut Sample) {
+fn push_carried(process: &ProcessSample, earlier: Option<&HostSample>, later: &mut HostSample) {
     let at_ns = later.at_ns;
     let known = earlier.map_or(&[][..], |earlier| earlier.threads_of(process));
     let threads = push_threads(
-        known.iter().map(|thread| ThreadSample { at_ns, seen: Seen::default(), ..*thread }),
+        known.iter().map(|thread| ThreadSample { at_ns, seen: StatesSeen::default(), ..*thread }),
         &mut later.threads,
     );
     later.processes.push(ProcessSample { at_ns, threads, ..process.clone() });
@@ -308,14 +310,14 @@ fn push_threads(new: impl Iterator<Item = ThreadSample>, threads: &mut Vec<Threa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampler::{Depth, Sampler, Sleepers, Texts, Wanted, Who};
+    use crate::sampler::{Depth, HostSampler, ProcessSelection, SampleContent, Sleepers, Texts};
     use machine::Host;
 
-    fn replayed(bytes: &[u8]) -> Result<Vec<Sample>, RecordingError> {
+    fn replayed(bytes: &[u8]) -> Result<Vec<HostSample>, RecordingError> {
         let mut player = Player::open(bytes)?;
-        let mut samples: Vec<Sample> = Vec::new();
+        let mut samples: Vec<HostSample> = Vec::new();
         loop {
-            let mut sample = Sample::default();
+            let mut sample = HostSample::default();
             if !player.next(samples.last(), &mut sample)? {
                 return Ok(samples);
             }
@@ -323,21 +325,21 @@ mod tests {
         }
     }
 
-    fn header() -> Header {
+    fn header() -> RecordingHeader {
         let users = [(0, "root".to_owned())].into();
-        Header { manyhands_recording: VERSION, tier: Tier::NoRights, users, watcher: Some(7) }
+        RecordingHeader { manyhands_recording: VERSION, tier: Tier::NoRights, users, watcher: Some(7) }
     }
 
     #[test]
     fn live_samples_come_back_as_they_were() {
-        let mut sampler = Sampler::open(&Host::real()).expect("Linux has /proc");
+        let mut sampler = HostSampler::open(&Host::real()).expect("Linux has /proc");
         for (texts, depth) in [(Texts::OfBusy, Depth::Processes), (Texts::OfAll, Depth::Threads)] {
-            let wanted = Wanted { who: Who::Everybody, texts, depth, sleepers: Sleepers::Asked };
-            let mut taken: Vec<Sample> = Vec::new();
+            let wanted = SampleContent { who: ProcessSelection::Everybody, texts, depth, sleepers: Sleepers::Asked };
+            let mut taken: Vec<HostSample> = Vec::new();
             let mut bytes = Vec::new();
             write_header(&mut bytes, &header()).expect("written");
             for _ in 0..4 {
-                let mut sample = Sample::default();
+                let mut sample = HostSample::default();
                 sampler.take(&wanted, taken.last(), &mut sample).expect("listed");
                 let name = crate::sample::ThreadName::new(b"gone\xff");
                 let ending = crate::sample::Ending { pid: 7, folder: Some(8), name, used_ns: 9 };
@@ -347,9 +349,12 @@ mod tests {
             }
             let back = replayed(&bytes).expect("a good recording");
             for (live, back) in taken.iter().zip(&back) {
-                let names = |sample: &Sample| sample.endings.clone().map(|endings| endings.named[0].name.text());
+                let names = |sample: &HostSample| sample.endings.clone().map(|endings| endings.named[0].name.text());
                 assert_eq!(names(live), names(back));
-                assert_eq!(&Sample { endings: None, ..live.clone() }, &Sample { endings: None, ..back.clone() });
+                assert_eq!(
+                    &HostSample { endings: None, ..live.clone() },
+                    &HostSample { endings: None, ..back.clone() }
+                );
             }
             assert_eq!(taken.len(), back.len());
         }
@@ -365,7 +370,7 @@ mod tests {
             assert_eq!(replayed(bad).expect_err("refused").to_string(), message);
         }
         let mut bytes = Vec::new();
-        write_header(&mut bytes, &Header { manyhands_recording: 2, ..header() }).expect("written");
+        write_header(&mut bytes, &RecordingHeader { manyhands_recording: 2, ..header() }).expect("written");
         assert!(matches!(replayed(&bytes), Err(RecordingError::NoRecording)));
         bytes.clear();
         write_header(&mut bytes, &header()).expect("written");

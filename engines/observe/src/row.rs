@@ -1,15 +1,15 @@
 //! Rows: what an interval means for one process, thread, user, group or name; filtered, sorted, cut. Pure functions.
 //! Every rate is in cores: 1 is one core all the time. Who shows a row chooses the base.
 
-use crate::model::{Cpu, Idlers, Interval, Presence, ThreadUsage, Usage};
-use crate::sample::{CpuBasis, Identity, Sample};
+use crate::model::{Cpu, Idlers, Interval, Presence, ProcessUsage, ThreadUsage};
+use crate::sample::{CpuBasis, HostSample, ProcessIdentity};
 use crate::source::control_group::unit;
 use serde::Serialize;
 use std::collections::HashMap;
 
 /// What one row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grouping {
+pub enum RowGrouping {
     /// A process.
     Process,
     /// A thread.
@@ -26,7 +26,7 @@ pub enum Grouping {
 
 /// One row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Row {
+pub struct ProcessRow {
     /// The process, if it is one.
     pub pid: Option<u32>,
     /// The thread, if it is one.
@@ -71,7 +71,7 @@ pub struct Row {
 
 /// What rows are sorted by, largest first; names and numbers smallest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum RowOrder {
     /// CPU time.
     Cpu,
     /// Time in programs.
@@ -86,8 +86,8 @@ pub enum Order {
     Name,
 }
 
-impl Row {
-    fn of_process(usage: &Usage, later: &Sample) -> Self {
+impl ProcessRow {
+    fn of_process(usage: &ProcessUsage, later: &HostSample) -> Self {
         let process = later.process(usage.pid);
         let mut row = Self { pid: Some(usage.pid), members: 1, presence: usage.presence, ..Self::default() };
         row.name_it(process.and_then(|process| process.identity.as_deref()));
@@ -99,7 +99,7 @@ impl Row {
         row
     }
 
-    fn of_thread(usage: &ThreadUsage, later: &Sample) -> Self {
+    fn of_thread(usage: &ThreadUsage, later: &HostSample) -> Self {
         let process = later.process(usage.pid);
         let mut row = Self { pid: Some(usage.pid), tid: Some(usage.tid), members: 1, ..Self::default() };
         row.name_it(process.and_then(|process| process.identity.as_deref()));
@@ -123,7 +123,7 @@ impl Row {
         row
     }
 
-    fn name_it(&mut self, identity: Option<&Identity>) {
+    fn name_it(&mut self, identity: Option<&ProcessIdentity>) {
         let Some(identity) = identity else { return };
         self.user = identity.user;
         self.group.clone_from(&identity.group);
@@ -168,30 +168,30 @@ fn rate(time_ns: f64, elapsed_ns: u64) -> f64 {
 }
 
 /// A row for each process of `usages`.
-pub fn of_processes(usages: &[Usage], later: &Sample) -> Vec<Row> {
-    usages.iter().map(|usage| Row::of_process(usage, later)).collect()
+pub fn of_processes(usages: &[ProcessUsage], later: &HostSample) -> Vec<ProcessRow> {
+    usages.iter().map(|usage| ProcessRow::of_process(usage, later)).collect()
 }
 
 /// A row for each thread that did anything; with `idlers`, for the others too.
-pub fn of_threads(interval: &Interval, later: &Sample, idlers: Idlers) -> Vec<Row> {
+pub fn of_threads(interval: &Interval, later: &HostSample, idlers: Idlers) -> Vec<ProcessRow> {
     let is_shown = |thread: &&ThreadUsage| idlers == Idlers::Listed || thread.cpu.total_ns > 0 || thread.wait_ns > 0;
-    interval.threads.iter().filter(is_shown).map(|usage| Row::of_thread(usage, later)).collect()
+    interval.threads.iter().filter(is_shown).map(|usage| ProcessRow::of_thread(usage, later)).collect()
 }
 
 /// Adds up the rows of processes by what they have in common.
-pub fn grouped(rows: Vec<Row>, grouping: Grouping) -> Vec<Row> {
-    if matches!(grouping, Grouping::Process | Grouping::Thread) {
+pub fn grouped(rows: Vec<ProcessRow>, grouping: RowGrouping) -> Vec<ProcessRow> {
+    if matches!(grouping, RowGrouping::Process | RowGrouping::Thread) {
         return rows;
     }
     let mut places: HashMap<String, usize> = HashMap::new();
-    let mut sums: Vec<Row> = Vec::new();
+    let mut sums: Vec<ProcessRow> = Vec::new();
     for row in rows {
         let (key, common) = common(&row, grouping);
         match places.get(&key) {
             Some(&place) => sums[place].add(&row),
             None => {
                 places.insert(key, sums.len());
-                sums.push(Row { members: 0, ..common });
+                sums.push(ProcessRow { members: 0, ..common });
                 let last = sums.len() - 1;
                 sums[last].add(&row);
             }
@@ -201,20 +201,20 @@ pub fn grouped(rows: Vec<Row>, grouping: Grouping) -> Vec<Row> {
 }
 
 /// What the rows of one sum have in common, and the word that tells sums apart.
-fn common(row: &Row, grouping: Grouping) -> (String, Row) {
-    let mut common = Row::default();
+fn common(row: &ProcessRow, grouping: RowGrouping) -> (String, ProcessRow) {
+    let mut common = ProcessRow::default();
     let key = match grouping {
-        Grouping::User => {
+        RowGrouping::User => {
             common.user = row.user;
             row.user.map(|user| user.to_string()).unwrap_or_default()
         }
-        Grouping::Group | Grouping::Unit => {
+        RowGrouping::Group | RowGrouping::Unit => {
             let path = row.group.clone().unwrap_or_default();
-            let key = if grouping == Grouping::Unit { unit(&path).to_owned() } else { path };
+            let key = if grouping == RowGrouping::Unit { unit(&path).to_owned() } else { path };
             common.group = Some(key.clone());
             key
         }
-        Grouping::Name | Grouping::Process | Grouping::Thread => {
+        RowGrouping::Name | RowGrouping::Process | RowGrouping::Thread => {
             common.name.clone_from(&row.name);
             row.name.clone()
         }
@@ -223,16 +223,16 @@ fn common(row: &Row, grouping: Grouping) -> (String, Row) {
 }
 
 /// Sorts rows; equal ones by number.
-pub fn sort(rows: &mut [Row], order: Order) {
-    let largest = |key: fn(&Row) -> f64, one: &Row, other: &Row| key(other).total_cmp(&key(one));
+pub fn sort(rows: &mut [ProcessRow], order: RowOrder) {
+    let largest = |key: fn(&ProcessRow) -> f64, one: &ProcessRow, other: &ProcessRow| key(other).total_cmp(&key(one));
     rows.sort_by(|one, other| {
         let by_order = match order {
-            Order::Cpu => largest(|row| row.cores, one, other),
-            Order::User => largest(|row| row.user_cores, one, other),
-            Order::System => largest(|row| row.system_cores, one, other),
-            Order::Wait => largest(|row| row.wait_cores.unwrap_or(0.0), one, other),
-            Order::Pid => one.pid.cmp(&other.pid),
-            Order::Name => one.name.cmp(&other.name),
+            RowOrder::Cpu => largest(|row| row.cores, one, other),
+            RowOrder::User => largest(|row| row.user_cores, one, other),
+            RowOrder::System => largest(|row| row.system_cores, one, other),
+            RowOrder::Wait => largest(|row| row.wait_cores.unwrap_or(0.0), one, other),
+            RowOrder::Pid => one.pid.cmp(&other.pid),
+            RowOrder::Name => one.name.cmp(&other.name),
         };
         by_order.then_with(|| (one.pid, one.tid).cmp(&(other.pid, other.tid)))
     });
@@ -242,8 +242,8 @@ pub fn sort(rows: &mut [Row], order: Order) {
 mod tests {
     use super::*;
 
-    fn row(pid: u32, user: u32, group: &str, cores: f64) -> Row {
-        Row {
+    fn row(pid: u32, user: u32, group: &str, cores: f64) -> ProcessRow {
+        ProcessRow {
             pid: Some(pid),
             user: Some(user),
             group: Some(group.to_owned()),
@@ -253,31 +253,31 @@ mod tests {
             user_cores: cores,
             error_cores: 0.03,
             wait_cores: (pid == 1).then_some(0.5),
-            ..Row::default()
+            ..ProcessRow::default()
         }
     }
 
     #[test]
     fn rows_are_added_up_by_user_group_and_name() {
         let rows = || vec![row(1, 0, "/a/x.service/b", 0.5), row(2, 0, "/a/x.service", 0.25), row(3, 7, "/c", 0.1)];
-        let users = grouped(rows(), Grouping::User);
+        let users = grouped(rows(), RowGrouping::User);
         assert_eq!(users.iter().map(|row| (row.user, row.members)).collect::<Vec<_>>(), [(Some(0), 2), (Some(7), 1)]);
         assert_eq!((users[0].cores, users[0].wait_cores, users[0].pid), (0.75, Some(0.5), None));
         assert!((users[0].error_cores - 0.03 * 2_f64.sqrt()).abs() < 1e-12, "lotteries are independent");
-        assert_eq!(grouped(rows(), Grouping::Group).len(), 3);
-        let units = grouped(rows(), Grouping::Unit);
+        assert_eq!(grouped(rows(), RowGrouping::Group).len(), 3);
+        let units = grouped(rows(), RowGrouping::Unit);
         assert_eq!(units[0].group.as_deref(), Some("x.service"));
-        assert_eq!(grouped(rows(), Grouping::Name).iter().map(|row| row.members).collect::<Vec<_>>(), [2, 1]);
-        assert_eq!(grouped(rows(), Grouping::Process), rows());
+        assert_eq!(grouped(rows(), RowGrouping::Name).iter().map(|row| row.members).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(grouped(rows(), RowGrouping::Process), rows());
     }
 
     #[test]
     fn what_a_thread_did_adds_up_to_its_time() {
-        let later = Sample::default();
+        let later = HostSample::default();
         for (ran_ns, wait_ns, block_ns) in [(300, 500, 100), (300, 500, 300), (504, 500, 0), (1_004, 3, 0), (0, 0, 0)] {
             let cpu = Cpu { total_ns: ran_ns, ..Cpu::default() };
             let usage = ThreadUsage { elapsed_ns: 1_000, cpu, wait_ns, block_ns, ..ThreadUsage::default() };
-            let row = Row::of_thread(&usage, &later);
+            let row = ProcessRow::of_thread(&usage, &later);
             let states = [Some(row.cores), row.wait_cores, row.block_cores, row.sleep_cores];
             let sum: f64 = states.into_iter().flatten().sum();
             assert!((sum - 1.0).abs() < 1e-9 || (ran_ns > 1_000 && sum == row.cores), "{states:?}");
@@ -287,11 +287,11 @@ mod tests {
     #[test]
     fn the_largest_come_first() {
         let mut rows = vec![row(3, 0, "", 0.1), row(2, 0, "", 0.5), row(1, 0, "", 0.5)];
-        sort(&mut rows, Order::Cpu);
+        sort(&mut rows, RowOrder::Cpu);
         assert_eq!(rows.iter().filter_map(|row| row.pid).collect::<Vec<_>>(), [1, 2, 3]);
-        sort(&mut rows, Order::Pid);
+        sort(&mut rows, RowOrder::Pid);
         assert_eq!(rows.iter().filter_map(|row| row.pid).collect::<Vec<_>>(), [1, 2, 3]);
-        sort(&mut rows, Order::Wait);
+        sort(&mut rows, RowOrder::Wait);
         assert_eq!(rows[0].pid, Some(1));
     }
 }

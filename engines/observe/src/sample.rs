@@ -4,14 +4,14 @@
 use crate::source::control_group::Throttling;
 use crate::source::machine_stat::MachineTicks;
 use crate::source::process_stat::StatLine;
-use crate::source::run_delay::RunDelay;
+use crate::source::run_delay::ThreadRunDelay;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One moment. Processes are sorted by number.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sample {
+pub struct HostSample {
     /// When it began, on the clock that CPU clocks keep pace with.
     pub at_ns: u64,
     /// The same on the clock that processes' start times are written in.
@@ -110,7 +110,7 @@ pub struct ProcessSample {
     /// What its line in `/proc` said when it was last worth reading.
     pub line: Option<StatLine>,
     /// Who it is.
-    pub identity: Option<Arc<Identity>>,
+    pub identity: Option<Arc<ProcessIdentity>>,
     /// Where its threads stand in the sample's list.
     pub threads: Span,
 }
@@ -169,7 +169,7 @@ pub enum CpuBasis {
 
 /// Who a process is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
+pub struct ProcessIdentity {
     /// The kernel's short name for it. Text from outside: escaped wherever it is shown.
     pub name: String,
     /// Its arguments, joined by blanks; empty for threads of the kernel.
@@ -182,7 +182,7 @@ pub struct Identity {
     pub cpus_allowed: Option<u32>,
 }
 
-impl Identity {
+impl ProcessIdentity {
     /// The command line, or `[name]` where there is none, as `ps` shows.
     pub fn shown(&self) -> String {
         if self.command.is_empty() { format!("[{}]", self.name) } else { self.command.clone() }
@@ -212,19 +212,19 @@ pub struct ThreadSample {
     /// When it was read.
     pub at_ns: u64,
     /// Time on CPUs, and waiting for one.
-    pub delay: Option<RunDelay>,
+    pub delay: Option<ThreadRunDelay>,
     /// What its line said.
     pub line: Option<StatLine>,
     /// Its name.
     pub name: ThreadName,
     /// In what state it was found by looks since the sample before.
     #[serde(default)]
-    pub seen: Seen,
+    pub seen: StatesSeen,
 }
 
 /// In how many looks a thread was in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct StatesSeen {
     /// It could run.
     pub runnable: u32,
     /// It waited and took no signal: for a disk, mostly.
@@ -289,7 +289,7 @@ impl<'de> Deserialize<'de> for ThreadName {
     }
 }
 
-impl Sample {
+impl HostSample {
     /// The process of that number.
     pub fn process(&self, pid: u32) -> Option<&ProcessSample> {
         let at = self.processes.binary_search_by_key(&pid, |process| process.pid).ok()?;
@@ -316,18 +316,21 @@ mod tests {
 
     #[test]
     fn a_process_is_called_by_its_short_name_its_file_or_its_path() {
-        let identity =
-            Identity { name: "mysqld".into(), command: "/usr/sbin/mysqld-8 --x".into(), ..Identity::default() };
+        let identity = ProcessIdentity {
+            name: "mysqld".into(),
+            command: "/usr/sbin/mysqld-8 --x".into(),
+            ..ProcessIdentity::default()
+        };
         for name in ["mysqld", "mysqld-8", "/usr/sbin/mysqld-8"] {
             assert!(identity.is_called(name), "{name}");
         }
         let short = ThreadName::new(b"a-name-of-15-by");
         for name in ["a-name-of-15-by", "a-name-of-15-bytes-and-more", "/bin/a-name-of-15-bytes"] {
-            assert!(Identity::may_be_called(&short, name), "{name}");
+            assert!(ProcessIdentity::may_be_called(&short, name), "{name}");
         }
-        assert!(!Identity::may_be_called(&short, "a-name-of-15") && !Identity::may_be_called(&short, ""));
+        assert!(!ProcessIdentity::may_be_called(&short, "a-name-of-15") && !ProcessIdentity::may_be_called(&short, ""));
         assert!(!identity.is_called("mysql") && !identity.is_called("--x"));
-        assert_eq!(Identity { name: "kworker".into(), ..Identity::default() }.shown(), "[kworker]");
+        assert_eq!(ProcessIdentity { name: "kworker".into(), ..ProcessIdentity::default() }.shown(), "[kworker]");
     }
 
     #[test]

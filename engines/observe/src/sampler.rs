@@ -4,16 +4,16 @@
 
 mod sleepers;
 
-use crate::clocks::{Clocks, KernelClocks};
+use crate::clocks::{HostClocks, KernelClocks};
 use crate::files::{Files, Numbered};
 use crate::groups::{Hierarchies, Hierarchy, Version};
-use crate::listing::Listing;
+use crate::listing::ProcessListing;
 use crate::sample::{
-    CpuBasis, CpuReading, Identity, MachineTotal, ProcessSample, Sample, Seen, Span, ThreadName, ThreadSample,
-    TotalBasis,
+    CpuBasis, CpuReading, HostSample, MachineTotal, ProcessIdentity, ProcessSample, Span, StatesSeen, ThreadName,
+    ThreadSample, TotalBasis,
 };
-use crate::source::ended::Ended;
-use crate::source::thread_list::{Listed, ThreadList};
+use crate::source::ended::EndedProcesses;
+use crate::source::thread_list::{ListedProcess, ThreadList};
 use crate::source::words::text_of;
 use crate::source::{control_group, machine_stat, pressure, process_stat, process_status, run_delay};
 use machine::{Host, HostError};
@@ -25,9 +25,9 @@ use sys::cpu_clock::Counted;
 
 /// What a sample is to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SampleContent {
     /// Which processes.
-    pub who: Who,
+    pub who: ProcessSelection,
     /// Whose names and lines are needed.
     pub texts: Texts,
     /// How deep to look.
@@ -47,7 +47,7 @@ pub enum Sleepers {
 
 /// Which processes are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum ProcessSelection {
     /// All that can be seen.
     Everybody,
     /// These.
@@ -76,19 +76,19 @@ pub enum Depth {
 pub const FILE_TICK_NS: u64 = 10_000_000;
 
 /// Takes samples of one host.
-pub struct Sampler {
+pub struct HostSampler {
     host: Host,
-    clocks: Box<dyn Clocks>,
+    clocks: Box<dyn HostClocks>,
     proc: Files,
     root: Files,
     hierarchies: Hierarchies,
     quota_millicores: Option<u64>,
     /// The groups of all processes and those above them, of which quotas are read; none yet, or processes have changed theirs.
     with_quotas: Option<Vec<PathBuf>>,
-    listing: Listing,
+    listing: ProcessListing,
     thread_list: Option<ThreadList>,
     /// Who tells of ends, rather than that.
-    ended: Option<Ended>,
+    ended: Option<EndedProcesses>,
     trust: Trust,
     /// Processes that the kernel hides from programs in it.
     hidden: Vec<u32>,
@@ -100,14 +100,14 @@ pub struct Sampler {
     group: Vec<u8>,
 }
 
-impl Sampler {
+impl HostSampler {
     /// Of a real host by the kernel's clocks; of a fake one by its files alone.
     pub fn open(host: &Host) -> Result<Self, HostError> {
         Self::with_clocks(host, Box::new(KernelClocks))
     }
 
     /// By other clocks.
-    pub fn with_clocks(host: &Host, clocks: Box<dyn Clocks>) -> Result<Self, HostError> {
+    pub fn with_clocks(host: &Host, clocks: Box<dyn HostClocks>) -> Result<Self, HostError> {
         Ok(Self {
             host: host.clone(),
             clocks,
@@ -117,7 +117,7 @@ impl Sampler {
             // LIMIT: a quota that changes while we look is not noticed; finding it means listing all mounts.
             quota_millicores: machine::cpu_quota(host).ok().flatten().map(|quota| quota.millicores),
             with_quotas: None,
-            listing: Listing::default(),
+            listing: ProcessListing::default(),
             thread_list: None,
             ended: None,
             trust: Trust::default(),
@@ -145,17 +145,22 @@ impl Sampler {
         self.thread_list.is_some()
     }
 
-    /// From now on the kernel's accounting of tasks names the processes that end, better than [`Sampler::use_thread_list`] does: to be called
+    /// From now on the kernel's accounting of tasks names the processes that end, better than [`HostSampler::use_thread_list`] does: to be called
     /// before that. False where that is not possible.
     pub fn use_task_accounting(&mut self) -> bool {
         let cpus = self.root.read("sys/devices/system/cpu/possible").ok().filter(|_| self.host.is_real());
         let cpus = cpus.and_then(|text| std::str::from_utf8(text).ok());
-        self.ended = cpus.and_then(|text| Ended::listen(text.trim()));
+        self.ended = cpus.and_then(|text| EndedProcesses::listen(text.trim()));
         self.ended.is_some()
     }
 
     /// Fills `later`. `earlier` is the sample before it, if there is one: it says what is known already.
-    pub fn take(&mut self, wanted: &Wanted, earlier: Option<&Sample>, later: &mut Sample) -> Result<(), HostError> {
+    pub fn take(
+        &mut self,
+        wanted: &SampleContent,
+        earlier: Option<&HostSample>,
+        later: &mut HostSample,
+    ) -> Result<(), HostError> {
         later.at_ns = self.clocks.now_ns();
         later.since_boot_ns = self.clocks.since_boot_ns();
         later.wall_ns = self.clocks.wall_ns();
@@ -191,7 +196,7 @@ impl Sampler {
     }
 
     /// How often the groups of all processes, and the groups above them, were held back by their quotas.
-    fn look_at_quotas(&mut self, later: &mut Sample) {
+    fn look_at_quotas(&mut self, later: &mut HostSample) {
         later.machine.throttling.clear();
         let Some(hierarchy) = &self.hierarchies.quota else { return };
         // LIMIT: a group that its last process has left is read until somebody else appears.
@@ -209,37 +214,37 @@ impl Sampler {
     /// Fills `found` with who is there, and looks at the machine.
     fn list(
         &mut self,
-        who: &Who,
-        earlier: Option<&Sample>,
-        later: &mut Sample,
+        who: &ProcessSelection,
+        earlier: Option<&HostSample>,
+        later: &mut HostSample,
         found: &mut Vec<Found>,
     ) -> Result<(), HostError> {
         found.clear();
         if self.read_thread_list(later) {
-            let is_wanted = |listed: &&Listed| match who {
-                Who::Everybody => true,
-                Who::These(pids) => pids.contains(&listed.pid),
+            let is_wanted = |listed: &&ListedProcess| match who {
+                ProcessSelection::Everybody => true,
+                ProcessSelection::These(pids) => pids.contains(&listed.pid),
             };
             let listed = self.thread_list.as_ref().map_or(&[][..], ThreadList::processes);
             found.extend(listed.iter().filter(is_wanted).map(Found::in_list));
             // LIE: kernels hide some processes from programs in them, and show them in /proc all the same.
             match who {
-                Who::Everybody => {
+                ProcessSelection::Everybody => {
                     let hidden = std::mem::take(&mut self.hidden);
                     self.find_folders(&hidden, found);
                     self.hidden = hidden;
                 }
-                Who::These(pids) => self.find_folders(pids, found),
+                ProcessSelection::These(pids) => self.find_folders(pids, found),
             }
             return Ok(());
         }
         let listed = match who {
-            Who::Everybody => {
+            ProcessSelection::Everybody => {
                 let listed = self.listing.find(&mut self.proc, earlier, later.at_ns, &mut self.tasks);
                 found.extend(self.tasks.iter().map(|entry| Found::in_folder(entry.number, entry.inode)));
                 listed.map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause })
             }
-            Who::These(pids) => {
+            ProcessSelection::These(pids) => {
                 self.find_folders(pids, found);
                 Ok(())
             }
@@ -249,7 +254,7 @@ impl Sampler {
     }
 
     /// Makes a pass, and looks at the machine at once: so the same time is in both. False where there is no list, or no more.
-    fn read_thread_list(&mut self, later: &mut Sample) -> bool {
+    fn read_thread_list(&mut self, later: &mut HostSample) -> bool {
         let Some(list) = &mut self.thread_list else { return false };
         if !list.read() {
             self.thread_list = None;
@@ -278,7 +283,7 @@ impl Sampler {
         }
     }
 
-    fn look_at_machine(&mut self, later: &mut Sample) {
+    fn look_at_machine(&mut self, later: &mut HostSample) {
         let machine = &mut later.machine;
         machine.tick_ns = self.clocks.tick_ns();
         machine.quota_millicores = self.quota_millicores;
@@ -313,7 +318,7 @@ impl Sampler {
         Some(MachineTotal { used_ns, basis: TotalBasis::ControlGroup })
     }
 
-    fn look_at_process(&mut self, entry: Found, wanted: &Wanted, before: Before<'_>, later: &mut Sample) {
+    fn look_at_process(&mut self, entry: Found, wanted: &SampleContent, before: Before<'_>, later: &mut HostSample) {
         let mut process = ProcessSample { pid: entry.pid, folder: entry.folder, ..ProcessSample::default() };
         let known = before.process.filter(|known| known.folder == entry.folder);
         (process.at_ns, process.cpu) =
@@ -408,7 +413,7 @@ impl Sampler {
         });
         if !is_known {
             let (name, command, group) = (name.text(), text_of(&self.scratch), group.map(text_of));
-            process.identity = Some(Arc::new(Identity { name, command, user, group, cpus_allowed }));
+            process.identity = Some(Arc::new(ProcessIdentity { name, command, user, group, cpus_allowed }));
             self.with_quotas = None;
         }
         Some(name)
@@ -477,7 +482,7 @@ impl Sampler {
     }
 
     /// Leaves the file's path in `path`.
-    fn read_delay(&mut self, pid: u32, tid: u32) -> Option<run_delay::RunDelay> {
+    fn read_delay(&mut self, pid: u32, tid: u32) -> Option<run_delay::ThreadRunDelay> {
         self.path.clear();
         write!(self.path, "{pid}/task/{tid}/schedstat").expect("a string takes every write");
         self.proc.read(&self.path).ok().and_then(run_delay::parse)
@@ -541,7 +546,7 @@ impl Found {
         Self { pid, folder: inode, reading: None, waits: false }
     }
 
-    fn in_list(listed: &Listed) -> Self {
+    fn in_list(listed: &ListedProcess) -> Self {
         let reading = Some((listed.at_ns, listed.cpu()));
         Self { pid: listed.pid, folder: listed.start_ns, reading, waits: listed.waits }
     }
@@ -550,7 +555,7 @@ impl Found {
 /// What is known of a process from the sample before.
 #[derive(Clone, Copy)]
 struct Before<'a> {
-    sample: Option<&'a Sample>,
+    sample: Option<&'a HostSample>,
     process: Option<&'a ProcessSample>,
 }
 
@@ -588,7 +593,7 @@ fn is_alone(process: &ProcessSample, known: Option<(Option<process_stat::StatLin
 
 /// How many of its threads may have been on a CPU when its clock was read, and so be up to a tick ahead of it.
 fn may_run(process: &ProcessSample, state_is_fresh: bool, threads: &[ThreadSample]) -> u32 {
-    let is_runnable = |line: &process_stat::StatLine| line.state == process_stat::State::Runnable;
+    let is_runnable = |line: &process_stat::StatLine| line.state == process_stat::ThreadState::Runnable;
     let threads = process.threads.of(threads);
     match process.line {
         Some(line) if line.threads <= 1 && state_is_fresh => u32::from(is_runnable(&line)),
@@ -603,7 +608,11 @@ const COMMAND_BYTES_MAX: usize = 4096;
 
 fn copy_threads(known: &[ThreadSample], process: &mut ProcessSample, threads: &mut Vec<ThreadSample>) {
     let start = threads.len();
-    threads.extend(known.iter().map(|thread| ThreadSample { at_ns: process.at_ns, seen: Seen::default(), ..*thread }));
+    threads.extend(known.iter().map(|thread| ThreadSample {
+        at_ns: process.at_ns,
+        seen: StatesSeen::default(),
+        ..*thread
+    }));
     process.threads = Span { start: index(start), end: index(threads.len()) };
 }
 

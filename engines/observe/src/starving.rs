@@ -48,23 +48,23 @@ impl Starving {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{ProcessSample, Sample, Span, ThreadSample};
-    use crate::source::process_stat::{StatLine, State};
-    use crate::source::run_delay::RunDelay;
+    use crate::sample::{HostSample, ProcessSample, Span, ThreadSample};
+    use crate::source::process_stat::{StatLine, ThreadState};
+    use crate::source::run_delay::ThreadRunDelay;
 
     /// One process of one thread.
-    fn sample(at_ns: u64, run_ns: u64, wait_ns: u64, state: State) -> Sample {
+    fn sample(at_ns: u64, run_ns: u64, wait_ns: u64, state: ThreadState) -> HostSample {
         let line = Some(StatLine { state, ..StatLine::default() });
-        let delay = Some(RunDelay { run_ns, wait_ns, turns: run_ns });
+        let delay = Some(ThreadRunDelay { run_ns, wait_ns, turns: run_ns });
         let thread = ThreadSample { tid: 7, at_ns, delay, line, ..ThreadSample::default() };
         let mut process = ProcessSample { pid: 7, folder: 7, at_ns, ..ProcessSample::default() };
         process.cpu.total_ns = Some(run_ns);
         process.threads = Span { start: 0, end: 1 };
-        Sample { at_ns, processes: vec![process], threads: vec![thread], ..Sample::default() }
+        HostSample { at_ns, processes: vec![process], threads: vec![thread], ..HostSample::default() }
     }
 
     /// The waiting of an average over all samples: of the thread and of its process.
-    fn average(samples: &[Sample]) -> (u64, Option<u64>) {
+    fn average(samples: &[HostSample]) -> (u64, Option<u64>) {
         let mut starving = Starving::default();
         let mut interval = Interval::new(Idlers::Listed);
         for pair in samples.windows(2) {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_wait_that_has_not_ended_is_waiting_in_the_average() {
-        use State::{Runnable, Sleeping};
+        use ThreadState::{Runnable, Sleeping};
         let ran_then_starved = [
             sample(0, 0, 0, Runnable),
             sample(100, 60, 40, Runnable),

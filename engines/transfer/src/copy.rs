@@ -23,7 +23,7 @@ pub use metadata::{AttributeBuffers, Carried, NotKept, What, carry};
 use crate::finding::Finding;
 use crate::tally::Tally;
 use crew::budget::Lease;
-use crew::scatter::{self, Scattered, Width};
+use crew::scatter::{self, Scattered, ThreadWidth};
 use std::io;
 use std::os::fd::OwnedFd;
 use sys::entry::{Kind, Status};
@@ -350,6 +350,6 @@ pub fn copy(copying: &Copying<'_>, width: usize, lease: &dyn Lease) -> Copied {
     let workers = if copying.manner.existing == Existing::Ask { 1 } else { width };
     let run = tree::Run::new(copying, workers);
     let seeds = run.turns.next();
-    let measured = scatter::run(&run, seeds, Width { workers }, lease);
+    let measured = scatter::run(&run, seeds, ThreadWidth { workers }, lease);
     run.finished(measured)
 }

@@ -225,7 +225,7 @@ pub fn rewind(from: BorrowedFd<'_>) -> io::Result<()> {
 mod tests {
     use super::*;
     use crew::budget::{Budget, InProcess, Priority, Request, Weight};
-    use crew::scatter::{Begun, Branch, Grown, Tree, Width};
+    use crew::scatter::{Begun, Branch, Grown, ThreadWidth, Tree};
 
     const LEVELS: usize = 200;
     const MOST: usize = 20;
@@ -292,7 +292,7 @@ mod tests {
         let top = OwnedFd::from(std::fs::File::open(top.path()).expect("the top"));
         let request =
             Request { priority: Priority::Normal, weight: Weight::default(), useful_width: 1, what: String::new() };
-        crew::scatter::run(&chain, vec![top], Width { workers: 1 }, InProcess::new(1).lease(request).as_ref());
+        crew::scatter::run(&chain, vec![top], ThreadWidth { workers: 1 }, InProcess::new(1).lease(request).as_ref());
         let open = chain.most_open.load(Ordering::Relaxed);
         assert!((LEVELS_KEPT..=MOST + 1).contains(&open), "{open} are open");
         assert_eq!(chain.descriptors.open.load(Ordering::Relaxed), 0);

@@ -9,7 +9,7 @@ use crate::folder::{
 use crate::operand::{Operand, Parent, trimmed};
 use crate::tally::{Counts, Tally};
 use crew::budget::Lease;
-use crew::scatter::{self, Begun, Branch, Grown, Knot, Scattered, Tree, Width};
+use crew::scatter::{self, Begun, Branch, Grown, Knot, Scattered, ThreadWidth, Tree};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::io;
@@ -114,7 +114,7 @@ pub fn remove(removal: &Removal<'_>, width: usize, lease: &dyn Lease) -> Scatter
     let workers = if removal.caution == Caution::Always { 1 } else { width };
     let run = Run { removal, descriptors: Descriptors::new(removal.descriptors) };
     let seeds = (0..removal.operands.len()).map(Seed::Operand).collect();
-    scatter::run(&run, seeds, Width { workers }, lease)
+    scatter::run(&run, seeds, ThreadWidth { workers }, lease)
 }
 
 struct Run<'a> {

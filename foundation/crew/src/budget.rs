@@ -95,12 +95,12 @@ pub struct Request {
 #[derive(Debug)]
 #[must_use = "a hand that is dropped is lost to everybody; give it back"]
 pub struct Hand {
-    pub(crate) place: Place,
+    pub(crate) place: HandPlace,
 }
 
 /// Where a hand stands in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum HandPlace {
     /// In a counter of this process.
     Counted,
     /// The one that a run begins with, before it takes part.

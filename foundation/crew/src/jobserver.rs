@@ -8,7 +8,7 @@ mod server;
 
 pub use client::Jobserver;
 pub use pool::{CountedPool, Pool, flags};
-pub use server::{Server, SlotBooks};
+pub use server::{SlotBooks, SlotServer};
 
 use std::ffi::OsStr;
 use std::io;

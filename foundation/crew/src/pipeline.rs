@@ -45,7 +45,12 @@ pub trait Stages: Sync {
     /// Opens lane `lane`. Called once each, in order, by one thread at a time or several.
     fn open(&self, lane: usize) -> Result<OpenLane<Self>, Self::Error>;
     /// Takes the next chunk off the source. Serial in its lane: what can be done in parallel belongs to `fetch`.
-    fn cut(&self, source: &mut Self::Source, chunk: &mut Self::Chunk, turn: &mut Turn<'_>) -> Result<Cut, Self::Error>;
+    fn cut(
+        &self,
+        source: &mut Self::Source,
+        chunk: &mut Self::Chunk,
+        turn: &mut CutTurn<'_>,
+    ) -> Result<Cut, Self::Error>;
     /// Reads the chunk's bytes, where `cut` only noted where they are.
     fn fetch(&self, chunk: &mut Self::Chunk) -> Result<(), Self::Error>;
     /// Whether a chunk's work takes milliseconds. Then who would only wait for a hand is hired in turn; where it takes seconds a hand that comes
@@ -127,22 +132,22 @@ pub enum Cut {
 }
 
 /// What a source may ask for while it cuts.
-pub struct Turn<'a> {
+pub struct CutTurn<'a> {
     lease: Option<&'a dyn Lease>,
     waited: StageClock,
     /// Spent on what others could have prepared.
     preparing: Duration,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> CutTurn<'a> {
     /// The turn of a caller that holds a hand already, or needs none: a worker, a test.
     pub fn with_a_hand() -> Self {
-        Turn { lease: None, waited: StageClock::default(), preparing: Duration::ZERO }
+        CutTurn { lease: None, waited: StageClock::default(), preparing: Duration::ZERO }
     }
 
     /// The turn of a thread that holds none.
     fn without_a_hand(lease: &'a dyn Lease) -> Self {
-        Turn { lease: Some(lease), ..Self::with_a_hand() }
+        CutTurn { lease: Some(lease), ..Self::with_a_hand() }
     }
 
     /// Does what [`Stages::look_ahead`] could have done before: it is no part of what one alone can do at a time.
@@ -172,12 +177,12 @@ pub struct Staffing {
     /// The most lanes open at the same time: each takes file descriptors.
     pub lanes_at_once: usize,
     /// With threads or without.
-    pub mode: Mode,
+    pub mode: Executor,
 }
 
 /// Which of the two executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum Executor {
     /// Everything in the calling thread: the reference for what the threads must produce.
     SingleCore,
     /// Workers on demand, threads of their own for pipes.
@@ -192,8 +197,8 @@ pub fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease, tally:
     let (begin, cpu_before) = (Instant::now(), sys::cpu_clock::process_cpu_ns());
     let staffing = Staffing { width: staffing.width.max(1), ..*staffing };
     let ran = match staffing.mode {
-        Mode::SingleCore => single_core::run(stages, lease, tally),
-        Mode::Threaded => threaded::run(stages, &staffing, lease, tally),
+        Executor::SingleCore => single_core::run(stages, lease, tally),
+        Executor::Threaded => threaded::run(stages, &staffing, lease, tally),
     };
     let books = lease.books();
     assert_eq!(books.taken, books.returned, "every hand taken must have been given back");
@@ -221,7 +226,7 @@ fn cut<S: Stages>(
     chunk: &mut S::Chunk,
     clocks: &mut Clocks,
 ) -> Result<Cut, S::Error> {
-    let (mut turn, mut clock) = (Turn::with_a_hand(), StageClock::default());
+    let (mut turn, mut clock) = (CutTurn::with_a_hand(), StageClock::default());
     let outcome = timed(&mut clock, OffCpu::Starved, || stages.cut(source, chunk, &mut turn));
     clocks.cut_took(&clock, turn.preparing);
     outcome

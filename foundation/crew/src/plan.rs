@@ -8,12 +8,12 @@ pub struct Plan {
     /// `compress db.export (41.2 GB, regular file on /data, ext4 on nvme0n1)`.
     pub purpose: String,
     /// In the order in which a reader asks.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<PlanChoice>,
 }
 
 /// One decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Choice {
+pub struct PlanChoice {
     /// What is decided: `format`, `read`, `compress`, `memory`.
     pub subject: String,
     /// What was decided.
@@ -30,6 +30,6 @@ impl Plan {
 
     /// Adds a choice with its reason.
     pub fn choose(&mut self, subject: &str, decision: impl Into<String>, reason: impl Into<String>) {
-        self.choices.push(Choice { subject: subject.to_owned(), decision: decision.into(), reason: reason.into() });
+        self.choices.push(PlanChoice { subject: subject.to_owned(), decision: decision.into(), reason: reason.into() });
     }
 }

@@ -108,7 +108,7 @@ impl<Node> Knot<Node> {
 
 /// Threads of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Width {
+pub struct ThreadWidth {
     /// The most workers.
     pub workers: usize,
 }
@@ -136,7 +136,7 @@ pub struct Scattered {
 ///
 /// # Panics
 /// When the engine panics, and when hands are missing at the end: both are bugs.
-pub fn run<T: Tree>(tree: &T, seeds: Vec<T::Seed>, width: Width, lease: &dyn Lease) -> Scattered {
+pub fn run<T: Tree>(tree: &T, seeds: Vec<T::Seed>, width: ThreadWidth, lease: &dyn Lease) -> Scattered {
     let (begin, cpu_before) = (Instant::now(), sys::cpu_clock::process_cpu_ns());
     let width = width.workers.max(1);
     let ran = floor::run(tree, seeds, width, lease);

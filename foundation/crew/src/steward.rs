@@ -167,8 +167,8 @@ impl<'a> Steward<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::watch::Moment;
-    use crate::budget::{HandBooks, Lease, Place};
+    use crate::budget::watch::SleepMoment;
+    use crate::budget::{HandBooks, HandPlace, Lease};
     use std::sync::Mutex;
 
     /// What a table and a program say at one moment.
@@ -225,7 +225,7 @@ mod tests {
     /// `Inherited` carries a number: here that of a CPU, and above all of these a hand without one.
     fn number(hand: &Hand) -> usize {
         match hand.place {
-            Place::Inherited { number } => number,
+            HandPlace::Inherited { number } => number,
             _ => unreachable!("none of ours"),
         }
     }
@@ -241,7 +241,7 @@ mod tests {
             let taken = &mut self.state().taken;
             let number = *free.iter().find(|cpu| !taken.contains(cpu))?;
             taken.push(number);
-            Some(Hand { place: Place::Inherited { number } })
+            Some(Hand { place: HandPlace::Inherited { number } })
         }
         fn give_back(&self, hand: Hand) {
             self.state().taken.retain(|cpu| *cpu != number(&hand));
@@ -272,13 +272,13 @@ mod tests {
         fn is_paused(&self) -> bool {
             self.now().is_paused
         }
-        fn moment(&self) -> Moment {
-            Moment::default()
+        fn moment(&self) -> SleepMoment {
+            SleepMoment::default()
         }
         fn clock_ms(&self) -> u64 {
             self.state().now_ms
         }
-        fn sleep(&self, _since: Moment, _attention: Attention) {
+        fn sleep(&self, _since: SleepMoment, _attention: Attention) {
             let time_ms = self.now().time_ms;
             let state = &mut self.state();
             let held = state.taken.len();

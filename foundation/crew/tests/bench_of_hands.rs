@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "it measures for people")]
 
 use crew::budget::cpu_set::CpuSet;
-use crew::budget::entitlement::{Claim, entitlements};
+use crew::budget::entitlement::{RunClaim, entitlements};
 use crew::budget::{Budget, CrewFolder, Lease, MachineWide, Priority, Request, Surroundings, Weight};
 use machine::Host;
 use std::io::{BufRead, BufReader};
@@ -83,13 +83,13 @@ fn a_yield_point_while_others_are_hungry() {
 }
 
 /// Runs that want more than there is of 256 CPUs; those of the second crowd each have CPUs of their own choice.
-fn crowd(runs: usize, class: Priority, masks_differ: bool) -> Vec<Claim> {
+fn crowd(runs: usize, class: Priority, masks_differ: bool) -> Vec<RunClaim> {
     let claim = |run: usize| {
         let begin = run * 37 % 224;
         let cpus = if masks_differ { CpuSet::of(begin..begin + 2 + run * 11 % 30) } else { CpuSet::of(0..256) };
         let (weight, useful_width, held, waiting) = (50 + run as u32, 64, 1, 8);
         let (quota, inherited, rests, is_aged) = (None, 0, false, false);
-        Claim { class, weight, cpus, quota, useful_width, held, inherited, waiting, rests, is_aged }
+        RunClaim { class, weight, cpus, quota, useful_width, held, inherited, waiting, rests, is_aged }
     };
     (0..runs).map(claim).collect()
 }

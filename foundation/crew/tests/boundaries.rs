@@ -5,7 +5,7 @@
 use crew::budget::census::{Census, census};
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::row;
-use crew::budget::table::{FILE_NAME, Table};
+use crew::budget::table::{FILE_NAME, MemoryTable};
 use crew::budget::{Budget, CrewFolder, Hand, Lease, MachineWide, Priority, Request, Surroundings, Weight};
 use machine::Host;
 use std::fs::{self, File, Permissions};
@@ -465,7 +465,7 @@ fn a_run_takes_only_cpus_that_its_mask_allows() {
     assert_eq!(elsewhere.says(), "took");
     let census = seen(&folder);
     assert_eq!((census.cpus, census.above_capacity, census.free), (2, 1, 0), "it has a CPU of its own");
-    let table = Table::open(&folder).expect("a table");
+    let table = MemoryTable::open(&folder).expect("a table");
     let masks: Vec<CpuSet> =
         row::present(table.words()).filter_map(|row| row::read(table.words(), row)).map(|seen| seen.cpus).collect();
     assert_eq!(masks, [one, one, other].map(|cpu| CpuSet::of([cpu])));

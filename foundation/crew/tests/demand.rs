@@ -5,7 +5,7 @@ mod synthetic;
 
 use crew::budget::{Budget, Hand, HandBooks, InProcess, Lease, Priority, Request, Weight};
 use crew::measures::{Access, Slots};
-use crew::pipeline::{Mode, Staffing, run};
+use crew::pipeline::{Executor, Staffing, run};
 use crew::tally::Tally;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -51,7 +51,7 @@ fn told_by(lanes: Vec<LanePlan>, costs: Costs) -> Vec<usize> {
     let inner = InProcess::new(WIDTH).lease(Request { priority, weight, useful_width: WIDTH, what });
     let lease = Listening { inner, told: Mutex::default() };
     let slots = Slots { given: 2 * WIDTH, wanted: 2 * WIDTH, hands_wanted: WIDTH };
-    let staffing = Staffing { width: WIDTH, slots, lanes_at_once: 64, mode: Mode::Threaded };
+    let staffing = Staffing { width: WIDTH, slots, lanes_at_once: 64, mode: Executor::Threaded };
     run(&stages, &staffing, &lease, &Tally::default());
     lease.told.into_inner().expect("no panic")
 }

@@ -2,7 +2,7 @@
 //! without, classes are strict, and a small change changes little.
 
 use crew::budget::cpu_set::CpuSet;
-use crew::budget::entitlement::{Claim, Entitled, Quota, entitlements};
+use crew::budget::entitlement::{Entitled, Quota, RunClaim, entitlements};
 use crew::budget::{Priority, Weight};
 use proptest::prelude::*;
 
@@ -24,11 +24,11 @@ fn quota() -> impl Strategy<Value = Option<Quota>> {
     prop_oneof![4 => Just(None), 1 => bound]
 }
 
-fn claim() -> impl Strategy<Value = Claim> {
+fn claim() -> impl Strategy<Value = RunClaim> {
     let state = (prop::bool::weighted(0.1), prop::bool::weighted(0.2));
     let inherited = prop_oneof![3 => Just(0), 1 => 1..3_u32];
     (class(), 1..300_u32, cpus(), quota(), 1..9_u32, (0..5_u32, inherited, 0..9_u32), state).prop_map(
-        |(class, weight, cpus, quota, useful_width, (held, inherited, waiting), (rests, is_aged))| Claim {
+        |(class, weight, cpus, quota, useful_width, (held, inherited, waiting), (rests, is_aged))| RunClaim {
             is_aged: is_aged && class < Priority::Normal,
             class,
             weight,
@@ -43,13 +43,13 @@ fn claim() -> impl Strategy<Value = Claim> {
     )
 }
 
-fn crowd() -> impl Strategy<Value = Vec<Claim>> {
+fn crowd() -> impl Strategy<Value = Vec<RunClaim>> {
     prop::collection::vec(claim(), 0..9)
 }
 
 /// Runs of one mask and no quota: what can be said exactly is said about these.
-fn plain_crowd() -> impl Strategy<Value = Vec<Claim>> {
-    let plain = claim().prop_map(|claim| Claim { cpus: CpuSet::of(0..CPUS), quota: None, is_aged: false, ..claim });
+fn plain_crowd() -> impl Strategy<Value = Vec<RunClaim>> {
+    let plain = claim().prop_map(|claim| RunClaim { cpus: CpuSet::of(0..CPUS), quota: None, is_aged: false, ..claim });
     prop::collection::vec(plain, 1..9)
 }
 
@@ -57,12 +57,12 @@ fn seated(entitled: &Entitled) -> u32 {
     entitled.may_hold - entitled.above
 }
 
-fn is_guaranteed(claim: &Claim) -> bool {
+fn is_guaranteed(claim: &RunClaim) -> bool {
     claim.inherited == 0 && claim.wants() > 0 && (claim.class >= Priority::Normal || claim.is_aged)
 }
 
 /// Whether each of the `hands` (by run) can have a CPU of its own, by trying all ways.
-fn have_places(claims: &[Claim], hands: &[usize], taken: CpuSet) -> bool {
+fn have_places(claims: &[RunClaim], hands: &[usize], taken: CpuSet) -> bool {
     let Some((&run, rest)) = hands.split_first() else { return true };
     let open = claims[run].cpus.without(&taken);
     open.iter().any(|cpu| have_places(claims, rest, taken.or(&CpuSet::of([cpu]))))
@@ -166,10 +166,10 @@ proptest! {
     #[test]
     fn what_a_run_waits_for_one_by_one_is_not_taken_from_it_again(claims in crowd(), turn in 0..1000_u64) {
         // Each waits for one hand at a time, and obeys: at once one by one, and then it is at rest.
-        let mut claims: Vec<Claim> = claims.into_iter().map(|claim| Claim { waiting: claim.waiting.min(1), ..claim }).collect();
+        let mut claims: Vec<RunClaim> = claims.into_iter().map(|claim| RunClaim { waiting: claim.waiting.min(1), ..claim }).collect();
         for _ in 0..200 {
             let entitled = entitlements(u32::MAX, turn, &claims);
-            let moves = |(claim, entitled): (&Claim, &Entitled)| entitled.may_hold != claim.held;
+            let moves = |(claim, entitled): (&RunClaim, &Entitled)| entitled.may_hold != claim.held;
             let Some(mover) = claims.iter().zip(&entitled).position(moves) else { return Ok(()) };
             let claim = &mut claims[mover];
             if entitled[mover].may_hold > claim.held { claim.held += 1 } else { claim.held -= 1 }
@@ -181,7 +181,7 @@ proptest! {
     fn the_same_table_gives_the_same_answer_and_obeying_it_changes_nothing(claims in plain_crowd(), turn in 0..1000_u64) {
         let entitled = entitlements(u32::MAX, turn, &claims);
         prop_assert_eq!(&entitled, &entitlements(u32::MAX, turn, &claims));
-        let obeyed: Vec<Claim> = claims.iter().zip(&entitled).map(|(claim, entitled)| Claim {
+        let obeyed: Vec<RunClaim> = claims.iter().zip(&entitled).map(|(claim, entitled)| RunClaim {
             held: entitled.may_hold,
             waiting: claim.wants() - entitled.may_hold,
             ..*claim
@@ -213,8 +213,8 @@ proptest! {
 
     #[test]
     fn over_many_turns_no_low_run_starves_beside_its_like(claims in crowd()) {
-        let alike = |claim: Claim| Claim { class: Priority::Low, is_aged: false, weight: claim.weight.max(50), ..claim };
-        let claims: Vec<Claim> = claims.into_iter().map(alike).collect();
+        let alike = |claim: RunClaim| RunClaim { class: Priority::Low, is_aged: false, weight: claim.weight.max(50), ..claim };
+        let claims: Vec<RunClaim> = claims.into_iter().map(alike).collect();
         let mut hands = vec![0_u32; claims.len()];
         let turns = 2560;
         for turn in 0..turns {
@@ -231,7 +231,7 @@ proptest! {
 
 #[test]
 fn whatever_the_table_says_there_is_an_answer() {
-    let forged = |run: u32| Claim {
+    let forged = |run: u32| RunClaim {
         class: if run.is_multiple_of(3) { Priority::Idle } else { Priority::Low },
         weight: [0, 1, u32::MAX][run as usize % 3],
         cpus: CpuSet::of((0..1024).filter(|cpu| cpu % (1 + run as usize % 7) == 0)),
@@ -243,7 +243,7 @@ fn whatever_the_table_says_there_is_an_answer() {
         rests: false,
         is_aged: run.is_multiple_of(13),
     };
-    let claims: Vec<Claim> = (0..256).map(forged).collect();
+    let claims: Vec<RunClaim> = (0..256).map(forged).collect();
     for turn in [0, 1, u64::MAX] {
         assert!(entitlements(u32::MAX, turn, &claims).iter().map(seated).sum::<u32>() <= 1024);
     }
@@ -255,8 +255,8 @@ fn weights_outside_their_range_become_the_nearest() {
 }
 
 /// Runs of class low that want all they can have, beside runs of higher classes; masks and quotas differ.
-fn crowd_in_turns() -> impl Strategy<Value = Vec<Claim>> {
-    let greedy = claim().prop_map(|claim| Claim {
+fn crowd_in_turns() -> impl Strategy<Value = Vec<RunClaim>> {
+    let greedy = claim().prop_map(|claim| RunClaim {
         class: claim.class.max(Priority::Low),
         is_aged: false,
         waiting: if claim.class > Priority::Low { claim.waiting } else { 9 },
@@ -264,7 +264,7 @@ fn crowd_in_turns() -> impl Strategy<Value = Vec<Claim>> {
     });
     let narrow = (0..CPUS, 1..CPUS).prop_map(|(first, count)| CpuSet::of((first..first + count).map(|cpu| cpu % CPUS)));
     let claim = (greedy, narrow, prop_oneof![Just(100_u32), Just(50), 1..300_u32]);
-    prop::collection::vec(claim.prop_map(|(claim, cpus, weight)| Claim { cpus, weight, ..claim }), 1..8)
+    prop::collection::vec(claim.prop_map(|(claim, cpus, weight)| RunClaim { cpus, weight, ..claim }), 1..8)
 }
 
 /// What is not to be exceeded by these runs, by number, together.
@@ -274,7 +274,7 @@ struct Limit {
 }
 
 /// `once` is what they got in some turn.
-fn limits(capacity: u32, claims: &[Claim], once: &[Entitled]) -> Vec<Limit> {
+fn limits(capacity: u32, claims: &[RunClaim], once: &[Entitled]) -> Vec<Limit> {
     let all = 0..claims.len();
     let quota = |group| claims.iter().find_map(|claim| claim.quota.filter(|quota| quota.group == group));
     let in_quota = |quota: Quota| {
@@ -293,10 +293,11 @@ fn limits(capacity: u32, claims: &[Claim], once: &[Entitled]) -> Vec<Limit> {
 }
 
 /// What low runs would have of their own if hands could be divided, by raising the level for all and trying all limits.
-fn shares(capacity: u32, claims: &[Claim], once: &[Entitled]) -> Vec<f64> {
+fn shares(capacity: u32, claims: &[RunClaim], once: &[Entitled]) -> Vec<f64> {
     let limits = limits(capacity, claims, once);
-    let is_guaranteed =
-        |(claim, entitled): (&Claim, &Entitled)| (claim.class > Priority::Low).then_some(f64::from(seated(entitled)));
+    let is_guaranteed = |(claim, entitled): (&RunClaim, &Entitled)| {
+        (claim.class > Priority::Low).then_some(f64::from(seated(entitled)))
+    };
     let mut fixed: Vec<Option<f64>> = claims.iter().zip(once).map(is_guaranteed).collect();
     let own = |fixed: &[Option<f64>], run: usize, level: f64| {
         let claim = &claims[run];
@@ -331,7 +332,7 @@ proptest! {
 
     #[test]
     fn whole_shares_never_move_and_parts_come_as_often_as_they_are_large(claims in crowd_in_turns(), capacity in 3..9_u32) {
-        let is_low = |claim: &Claim| claim.class == Priority::Low;
+        let is_low = |claim: &RunClaim| claim.class == Priority::Low;
         let once = entitlements(capacity, 0, &claims);
         let expected = shares(capacity, &claims, &once);
         let turns = 2000;

@@ -10,7 +10,7 @@ mod synthetic;
 
 use crew::budget::{Budget, Hand, HandBooks, InProcess, Lease, Priority, Request, Weight};
 use crew::measures::{Access, Slots};
-use crew::pipeline::{Mode, Staffing, run};
+use crew::pipeline::{Executor, Staffing, run};
 use crew::tally::Tally;
 use std::sync::atomic::{AtomicU64, Ordering};
 use synthetic::{Costs, Fault, LanePlan, Synthetic, product_of};
@@ -47,7 +47,7 @@ fn explore(case: Case, check: fn(&Synthetic)) {
             what,
         });
         let slots = Slots { given: case.slots, wanted: case.slots, hands_wanted: case.width };
-        let staffing = Staffing { width: case.width, slots, lanes_at_once: 64, mode: Mode::Threaded };
+        let staffing = Staffing { width: case.width, slots, lanes_at_once: 64, mode: Executor::Threaded };
         run(&stages, &staffing, lease.as_ref(), &Tally::default());
         assert_eq!(stages.closed.lock().expect("over").len(), stages.lanes.len());
         check(&stages);
@@ -202,7 +202,7 @@ fn explore_pauses(case: Case, check: fn(&Synthetic)) -> u64 {
             })
         });
         let slots = Slots { given: case.slots, wanted: case.slots, hands_wanted: case.width };
-        let staffing = Staffing { width: case.width, slots, lanes_at_once: 64, mode: Mode::Threaded };
+        let staffing = Staffing { width: case.width, slots, lanes_at_once: 64, mode: Executor::Threaded };
         run(&stages, &staffing, &lease, &Tally::default());
         beside.into_iter().for_each(|beside| beside.join().expect("it gets its hands"));
         check(&stages);
@@ -285,7 +285,7 @@ fn explore_quickly(case: &mut Case) {
         let slots = Slots { given: case.slots, wanted: case.slots, hands_wanted: case.width };
         run(
             &stages,
-            &Staffing { width: case.width, slots, lanes_at_once: 64, mode: Mode::Threaded },
+            &Staffing { width: case.width, slots, lanes_at_once: 64, mode: Executor::Threaded },
             lease.as_ref(),
             &Tally::default(),
         );

@@ -13,7 +13,7 @@ use crew::budget::layout::{
     BITMAP_WORDS, ClaimWord, HUNGRY_AT, PRESENT_AT, ROW_WORDS, claim_word, field, hand_word, row_word,
 };
 use crew::budget::memory::Memory;
-use crew::budget::row::{self, Entry, Identity, Standing};
+use crew::budget::row::{self, RowEntry, RowIdentity, Standing};
 use crew::budget::{Priority, Weight};
 use shuttle::rand::Rng;
 use shuttle::sync::Arc;
@@ -211,10 +211,10 @@ impl Process<'_> {
         self.unlock(row);
     }
 
-    fn entry(&self) -> Entry {
+    fn entry(&self) -> RowEntry {
         let (class, weight) = (Priority::Normal, Weight::default());
-        Entry {
-            identity: Identity { process: self.number as u32 + 1, start_ticks: 0, namespace: 0 },
+        RowEntry {
+            identity: RowIdentity { process: self.number as u32 + 1, start_ticks: 0, namespace: 0 },
             standing: Standing { class, weight, is_paused: false, is_set_aside: false },
             useful_width: 1,
             cpus: CpuSet::of(0..CPUS),

@@ -6,12 +6,12 @@ mod synthetic;
 
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::{Access, Slots};
-use crew::pipeline::{Mode, Staffing, run};
+use crew::pipeline::{Executor, Staffing, run};
 use crew::tally::Tally;
 use proptest::prelude::*;
 use synthetic::{Costs, Fault, LanePlan, Seen, Synthetic, product_of};
 
-fn drive(stages: &Synthetic, width: usize, slots: usize, mode: Mode) {
+fn drive(stages: &Synthetic, width: usize, slots: usize, mode: Executor) {
     let budget = InProcess::new(width);
     let lease = budget.lease(Request {
         priority: Priority::Normal,
@@ -121,10 +121,10 @@ proptest! {
     ) {
         let mut threaded = Synthetic::new(lanes.clone(), one_sink, Costs::default());
         threaded.ahead_a_cut = ahead_a_cut;
-        drive(&threaded, width, slots, Mode::Threaded);
+        drive(&threaded, width, slots, Executor::Threaded);
         check(&threaded)?;
         let single = Synthetic::new(lanes, one_sink, Costs::default());
-        drive(&single, 1, 1, Mode::SingleCore);
+        drive(&single, 1, 1, Executor::SingleCore);
         check(&single)?;
         if single.lanes.iter().all(|plan| first_failing_chunk(plan).is_none()) {
             prop_assert_eq!(&*threaded.written.lock().expect("over"), &*single.written.lock().expect("over"));
@@ -140,7 +140,7 @@ proptest! {
     ) {
         let plan = |chunks: &u64| LanePlan { chunks: *chunks, reading, writing: Access::OwnThread, faults: Vec::new() };
         let stages = Synthetic::new(chunks.iter().map(plan).collect(), true, Costs::default());
-        drive(&stages, width, slots, Mode::Threaded);
+        drive(&stages, width, slots, Executor::Threaded);
         let lane_seen = |(lane, chunks): (usize, &u64)| {
             let values = (0..*chunks).map(move |chunk| (lane, Seen::Value(product_of(chunk))));
             values.chain([(lane, Seen::Closed)])
@@ -160,7 +160,7 @@ fn sixty_four_threads_and_a_thousand_chunks_lose_nothing() {
             faults: if lane == round % 7 { vec![Fault::Work(90), Fault::Write(33)] } else { Vec::new() },
         };
         let stages = Synthetic::new((0..7).map(plan).collect(), false, Costs::default());
-        drive(&stages, 64, 80, Mode::Threaded);
+        drive(&stages, 64, 80, Executor::Threaded);
         check(&stages).expect("the properties hold");
     }
 }

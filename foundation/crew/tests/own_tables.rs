@@ -1,6 +1,6 @@
 //! Workers with tables of descriptors of their own: the numbers of what a lease has open are other files there.
 
-use crew::budget::census::{State, census};
+use crew::budget::census::{RunState, census};
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::{Budget, CrewFolder, HandBooks, MachineWide, Priority, Request, Surroundings, Weight};
 use crew::jobserver::{Auth, Jobserver};
@@ -93,7 +93,7 @@ fn a_removed_table_is_left_for_the_next_and_the_row_there_outlives_who_took_it()
     let next = lease.take();
     let others = budget(&folder).lease(request(2));
     let runs = || census(&folder).expect("the next one").runs;
-    assert_eq!(runs().iter().filter(|run| run.state != State::Dead).count(), 2);
+    assert_eq!(runs().iter().filter(|run| run.state != RunState::Dead).count(), 2);
     // Whoever waits looks after the others, and would free what the dead hold.
     let (theirs, is_given_back) = (others.take(), AtomicBool::new(false));
     std::thread::scope(|scope| {

@@ -2,7 +2,7 @@
 //! reports come sorted whoever found them, memory stays bounded, and no task is lost however threads meet.
 
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
-use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, Tree, Width, run};
+use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, ThreadWidth, Tree, run};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -136,7 +136,7 @@ fn drive(tree: &MadeUp<'_>, tops: u32, width: usize, hands: usize) -> Scattered 
     let lease = budget.lease(Request { priority, weight, useful_width: width, what: "a test".to_owned() });
     let seeds: Vec<_> = (0..tops).map(|top| (vec![top], Child::Folder)).collect();
     tree.outstanding.fetch_add(seeds.len(), Ordering::SeqCst);
-    let ran = run(tree, seeds, Width { workers: width }, lease.as_ref());
+    let ran = run(tree, seeds, ThreadWidth { workers: width }, lease.as_ref());
     assert_eq!(tree.outstanding.load(Ordering::SeqCst), 0, "every seed was begun");
     assert_eq!(tree.too_early.load(Ordering::SeqCst), 0, "a node was left before all below it was done");
     ran
@@ -275,7 +275,7 @@ fn a_turn_begins_when_the_one_before_it_is_done() {
         let budget = InProcess::new(hands);
         let (priority, weight) = (Priority::Normal, Weight::default());
         let lease = budget.lease(Request { priority, weight, useful_width: width, what: "a test".to_owned() });
-        let ran = run(&tree, turn(0), Width { workers: width }, lease.as_ref());
+        let ran = run(&tree, turn(0), ThreadWidth { workers: width }, lease.as_ref());
         assert_eq!(ran.tasks, 40 * 5 * 21);
         let begun = tree.begun.into_inner().expect("done");
         let tops: Vec<_> = begun.iter().filter(|(_, seed)| *seed < 1000).collect();
@@ -310,7 +310,7 @@ fn a_panic_ends_the_run_and_reaches_the_caller() {
     let (priority, weight) = (Priority::Normal, Weight::default());
     let lease = budget.lease(Request { priority, weight, useful_width: 4, what: "a test".to_owned() });
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        run(&Panics, vec![TOP], Width { workers: 4 }, lease.as_ref());
+        run(&Panics, vec![TOP], ThreadWidth { workers: 4 }, lease.as_ref());
     }));
     assert!(ended.is_err());
     assert_eq!(lease.books().taken, lease.books().returned);

@@ -2,7 +2,7 @@
 //! Every stage can be made slow or made to fail at one chunk.
 
 use crew::measures::Access;
-use crew::pipeline::{By, Cut, OpenLane, Pause, Stages, Turn};
+use crew::pipeline::{By, Cut, CutTurn, OpenLane, Pause, Stages};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -150,7 +150,7 @@ impl Stages for Synthetic {
         })
     }
 
-    fn cut(&self, source: &mut Source, chunk: &mut Chunk, turn: &mut Turn<'_>) -> Result<Cut, Fault> {
+    fn cut(&self, source: &mut Source, chunk: &mut Chunk, turn: &mut CutTurn<'_>) -> Result<Cut, Fault> {
         self.fails(source.lane, Fault::Cut(source.next))?;
         if source.next == self.lanes[source.lane].chunks {
             return Ok(Cut::End);

@@ -6,7 +6,7 @@ mod synthetic;
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::clocks::{Clocks, StageClock};
 use crew::measures::{Access, Measures, Slots};
-use crew::pipeline::{Mode, Staffing, run};
+use crew::pipeline::{Executor, Staffing, run};
 use crew::tally::Tally;
 use crew::verdict::{Bound, Circumstances, Doubt, NextStep, Verdict, verdict};
 use std::sync::{Mutex, PoisonError};
@@ -54,7 +54,7 @@ fn play(scene: &Scene, circumstances: &Circumstances) -> Verdict {
         useful_width: scene.width,
         what,
     });
-    let staffing = Staffing { width: scene.width, slots: scene.slots, lanes_at_once: 64, mode: Mode::Threaded };
+    let staffing = Staffing { width: scene.width, slots: scene.slots, lanes_at_once: 64, mode: Executor::Threaded };
     verdict(&run(&stages, &staffing, lease.as_ref(), &Tally::default()), circumstances)
 }
 

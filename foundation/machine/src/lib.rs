@@ -1,7 +1,7 @@
 //! What this host offers this process: CPUs, quota, memory, storage.
 //! Reads `/proc`, `/sys` and cgroup files into typed values; knows no file format of users, no flag, and prints nothing.
 //! Every reader takes a [`Host`], whose root a test may move to a fake tree. [`Machine::look`] never fails: what could not
-//! be read is guessed safely and listed as a [`Doubt`].
+//! be read is guessed safely and listed as a [`Guess`].
 
 mod affinity;
 mod cgroup;
@@ -37,6 +37,6 @@ pub use process::{
 };
 pub use processor_time::{ProcessorTime, processor_time};
 pub use run_queue::runnable_threads;
-pub use snapshot::{Doubt, Machine};
+pub use snapshot::{Guess, Machine};
 pub use storage::{Storage, StorageKind, is_on_this_machine, storage_of, storage_of_device};
 pub use topology::{Topology, topology};

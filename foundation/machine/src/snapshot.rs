@@ -24,12 +24,12 @@ pub struct Machine {
     /// What can be had before a control group meets its limit, file cache counted as free.
     pub memory_headroom_bytes: Option<u64>,
     /// What could not be read and was guessed instead.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<Guess>,
 }
 
 /// A field of [`Machine`] that is a guess.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Doubt {
+pub struct Guess {
     /// The field.
     pub field: &'static str,
     /// The file that could not be used, if it was one.
@@ -84,7 +84,7 @@ impl Machine {
 }
 
 /// The value if it was read, else nothing and a doubt.
-fn sure<T>(field: &'static str, read: Result<T, HostError>, doubts: &mut Vec<Doubt>) -> Option<T> {
+fn sure<T>(field: &'static str, read: Result<T, HostError>, doubts: &mut Vec<Guess>) -> Option<T> {
     match read {
         Ok(value) => Some(value),
         Err(error) => unsure(field, &error, doubts),
@@ -92,13 +92,13 @@ fn sure<T>(field: &'static str, read: Result<T, HostError>, doubts: &mut Vec<Dou
 }
 
 /// Nothing, and a doubt.
-fn unsure<T>(field: &'static str, error: &HostError, doubts: &mut Vec<Doubt>) -> Option<T> {
+fn unsure<T>(field: &'static str, error: &HostError, doubts: &mut Vec<Guess>) -> Option<T> {
     let file = error.path().map(|path| path.to_string_lossy().into_owned());
     let reason = match error.source() {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     };
-    doubts.push(Doubt { field, file, reason });
+    doubts.push(Guess { field, file, reason });
     None
 }
 

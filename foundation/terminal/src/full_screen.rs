@@ -1,11 +1,11 @@
 //! A screen of its own for a command that shows something live: entering and leaving it whatever happens, an event loop that
-//! draws only what has changed, and rows to choose from. Knows no command: what is shown is a [`View`].
+//! draws only what has changed, and rows to choose from. Knows no command: what is shown is a [`ScreenView`].
 //!
 //! Nothing here wakes up by itself. Keys, the terminal's size and a [`Bell`] do; a bell that rings often draws twice a second.
 
 use crate::display_width::columns;
 use crate::quote::printable;
-use crate::table::Table;
+use crate::table::TextTable;
 use ratatui::backend::{Backend, CrosstermBackend, TestBackend};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{self, KeyCode, KeyEventKind, KeyModifiers};
@@ -30,18 +30,18 @@ const EVENTS_MAX: usize = 64;
 const STOP_REACHES_ALL: Duration = Duration::from_millis(200);
 
 /// What is shown.
-pub trait View {
+pub trait ScreenView {
     /// Draws all of it.
     fn draw(&self, canvas: &mut Canvas<'_>);
     /// A key was pressed.
-    fn key(&mut self, key: Key) -> Next;
+    fn key(&mut self, key: Key) -> KeyEffect;
     /// The bell has rung: takes the new data; says whether there is anything new to be seen.
     fn refresh(&mut self) -> bool;
 }
 
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum KeyEffect {
     /// Nothing has changed.
     Stay,
     /// Something has.
@@ -75,7 +75,7 @@ pub enum Key {
 
 /// Why the screen was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum ScreenEnd {
     /// The view said so.
     ByKey,
     /// The terminal is gone.
@@ -109,7 +109,7 @@ impl Bell {
         let _full_means_rung = self.0.try_send(Event::Rung);
     }
 
-    /// It is over: [`FullScreen::show`] returns [`Left::Ended`] with this number.
+    /// It is over: [`FullScreen::show`] returns [`ScreenEnd::Ended`] with this number.
     pub fn end(&self, number: i32) {
         let _or_it_is_over = self.0.send(Event::Ended(number));
     }
@@ -173,7 +173,7 @@ impl FullScreen {
     }
 
     /// Shows `view` until it is over.
-    pub fn show(&mut self, view: &mut impl View) -> io::Result<Left> {
+    pub fn show(&mut self, view: &mut impl ScreenView) -> io::Result<ScreenEnd> {
         draw(&mut self.terminal, view)?;
         let mut pace = Pace::default();
         loop {
@@ -199,18 +199,18 @@ impl FullScreen {
                 }
                 Event::Suspend => self.suspend(view)?,
                 Event::Key(key) => match view.key(key) {
-                    Next::Stay => {}
-                    Next::Draw => draw(&mut self.terminal, view)?,
-                    Next::Leave => return Ok(Left::ByKey),
+                    KeyEffect::Stay => {}
+                    KeyEffect::Draw => draw(&mut self.terminal, view)?,
+                    KeyEffect::Leave => return Ok(ScreenEnd::ByKey),
                 },
-                Event::Gone => return Ok(Left::Gone),
-                Event::Ended(number) => return Ok(Left::Ended(number)),
+                Event::Gone => return Ok(ScreenEnd::Gone),
+                Event::Ended(number) => return Ok(ScreenEnd::Ended(number)),
             }
         }
     }
 
     /// Ctrl-Z: stops as other programs do, and comes back.
-    fn suspend(&mut self, view: &impl View) -> io::Result<()> {
+    fn suspend(&mut self, view: &impl ScreenView) -> io::Result<()> {
         give_back();
         rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
         // Any thread may be the one that takes it; the stop reaches this one while it sleeps, and the shell has the terminal.
@@ -285,7 +285,7 @@ fn translate(code: KeyCode, modifiers: KeyModifiers) -> Option<Event> {
     Some(Event::Key(key))
 }
 
-fn draw<Screen: Backend>(terminal: &mut Terminal<Screen>, view: &impl View) -> io::Result<()>
+fn draw<Screen: Backend>(terminal: &mut Terminal<Screen>, view: &impl ScreenView) -> io::Result<()>
 where
     Screen::Error: std::error::Error + Send + Sync + 'static,
 {
@@ -294,7 +294,7 @@ where
 }
 
 /// What a view would draw on a terminal of this size, a line of text a row: for tests.
-pub fn drawn(view: &impl View, columns: u16, rows: u16) -> String {
+pub fn drawn(view: &impl ScreenView, columns: u16, rows: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a pretended terminal refuses nothing");
     draw(&mut terminal, view).expect("a pretended terminal refuses nothing");
     let cells = terminal.backend().buffer().content().chunks(usize::from(columns.max(1)));
@@ -337,7 +337,7 @@ impl Canvas<'_> {
 
     /// Lays a table over the lines from `first` on, `height` of them: its first row stays, the others scroll so that `chosen` can
     /// be seen. That one has `>` before it and is reversed; the table is to be indented by two.
-    pub fn table(&mut self, first: usize, height: usize, table: &Table, chosen: usize) {
+    pub fn table(&mut self, first: usize, height: usize, table: &TextTable, chosen: usize) {
         let text = table.to_string();
         let mut lines = text.lines();
         if let Some(heading) = lines.next() {
@@ -368,9 +368,9 @@ mod tests {
         chosen: usize,
     }
 
-    impl View for Three {
+    impl ScreenView for Three {
         fn draw(&self, canvas: &mut Canvas<'_>) {
-            let mut table = Table::new(&[Align::Right, Align::Left]).indented(2);
+            let mut table = TextTable::new(&[Align::Right, Align::Left]).indented(2);
             table.row(["PID", "WHAT"]);
             [["1", "a\u{1b}[2Jb"], ["22", "a name that is longer than the line"], ["3", "c"]]
                 .iter()
@@ -380,8 +380,8 @@ mod tests {
             canvas.line(99, "beyond");
         }
 
-        fn key(&mut self, _key: Key) -> Next {
-            Next::Stay
+        fn key(&mut self, _key: Key) -> KeyEffect {
+            KeyEffect::Stay
         }
 
         fn refresh(&mut self) -> bool {

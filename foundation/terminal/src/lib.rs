@@ -12,11 +12,11 @@ mod screen;
 mod table;
 mod units;
 
-pub use messages::{Kept, Messages, Verbosity};
-pub use output::{Colour, Delivery, Destination, Output, StandardStream, standard_output_columns};
+pub use messages::{KeptMessages, Messages, Verbosity};
+pub use output::{Colour, Delivery, StandardStream, TextDestination, TextOutput, standard_output_columns};
 pub use progress::{Progress, ProgressSample, render_line};
 pub use quote::{printable, quote, quote_text};
-pub use table::{Align, Table};
+pub use table::{Align, TextTable};
 pub use units::{
     SizeError, bytes, bytes_of, duration, duration_coarse, error_digits, four_digits, integer, parse_bytes, percentage,
     percentage_whole, rate,

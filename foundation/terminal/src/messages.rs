@@ -31,16 +31,16 @@ pub struct Messages {
 
 /// What was said and has not been written.
 #[derive(Clone, Debug, Default)]
-pub struct Kept(Arc<Mutex<Vec<u8>>>);
+pub struct KeptMessages(Arc<Mutex<Vec<u8>>>);
 
-impl Kept {
+impl KeptMessages {
     /// Takes it: whole lines.
     pub fn take(&self) -> Vec<u8> {
         std::mem::take(&mut *self.0.lock())
     }
 }
 
-impl Write for Kept {
+impl Write for KeptMessages {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().write(bytes)
     }
@@ -133,13 +133,13 @@ impl Messages {
     }
 
     /// Messages of the same verbosity that nobody writes: they are kept for who takes them, and writes when there is room.
-    pub fn kept(&self) -> (Self, Kept) {
-        let kept = Kept::default();
+    pub fn kept(&self) -> (Self, KeptMessages) {
+        let kept = KeptMessages::default();
         (Self { verbosity: self.verbosity, screen: Arc::new(Screen::into_writer(Box::new(kept.clone()))) }, kept)
     }
 
     /// Writes what was kept.
-    pub fn pass_on(&self, kept: &Kept) {
+    pub fn pass_on(&self, kept: &KeptMessages) {
         self.screen.write_above(&String::from_utf8_lossy(&kept.take()));
     }
 

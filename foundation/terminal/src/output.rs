@@ -14,9 +14,9 @@ pub enum Delivery {
     ReaderGone,
 }
 
-/// Buffered output that knows a broken pipe. Dropping it instead of calling [`Output::finish`] loses errors.
+/// Buffered output that knows a broken pipe. Dropping it instead of calling [`TextOutput::finish`] loses errors.
 #[derive(Debug)]
-pub struct Output<Sink: Write> {
+pub struct TextOutput<Sink: Write> {
     sink: Sink,
     /// What is to be written. It grows with what comes: most runs have little to say.
     waiting: Vec<u8>,
@@ -53,14 +53,14 @@ impl Write for StandardStream {
     }
 }
 
-impl Output<StandardStream> {
+impl TextOutput<StandardStream> {
     /// Standard output.
     pub fn standard() -> Self {
         Self::to(StandardStream::Output)
     }
 }
 
-impl<Sink: Write> Output<Sink> {
+impl<Sink: Write> TextOutput<Sink> {
     /// Output to anything.
     pub fn to(sink: Sink) -> Self {
         Self { sink, waiting: Vec::new(), refused: None }
@@ -119,7 +119,7 @@ impl<Sink: Write> Output<Sink> {
     }
 }
 
-impl<Sink: Write> Drop for Output<Sink> {
+impl<Sink: Write> Drop for TextOutput<Sink> {
     fn drop(&mut self) {
         let _nobody_to_tell = self.flush();
     }
@@ -127,14 +127,14 @@ impl<Sink: Write> Drop for Output<Sink> {
 
 /// Where a text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Destination {
+pub enum TextDestination {
     /// A terminal, where a person looks.
     Terminal,
     /// A file, a pipe, another program.
     Elsewhere,
 }
 
-impl Destination {
+impl TextDestination {
     /// Asks whether `stream` is a terminal.
     pub fn of(stream: &impl IsTerminal) -> Self {
         if stream.is_terminal() { Self::Terminal } else { Self::Elsewhere }
@@ -158,9 +158,9 @@ pub enum Colour {
 
 impl Colour {
     /// Decides from the value of `NO_COLOR` (any but an empty one forbids it, no-color.org) and from where the text goes.
-    pub fn decide(no_color: Option<&OsStr>, destination: Destination) -> Self {
+    pub fn decide(no_color: Option<&OsStr>, destination: TextDestination) -> Self {
         let is_forbidden = no_color.is_some_and(|value| !value.is_empty());
-        if destination == Destination::Terminal && !is_forbidden { Self::On } else { Self::Off }
+        if destination == TextDestination::Terminal && !is_forbidden { Self::On } else { Self::Off }
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn everything_arrives_in_order() {
         let (mut reader, writer) = pipe().expect("a pipe");
-        let mut output = Output::to(writer);
+        let mut output = TextOutput::to(writer);
         assert_eq!(output.line("one").expect("written"), Delivery::Taken);
         assert_eq!(output.put(b"two\0").expect("written"), Delivery::Taken);
         assert_eq!(output.finish().expect("written"), Delivery::Taken);
@@ -186,7 +186,7 @@ mod tests {
     fn a_reader_that_left_is_an_outcome_and_stays_one() {
         let (reader, writer) = pipe().expect("a pipe");
         drop(reader);
-        let mut output = Output::to(writer);
+        let mut output = TextOutput::to(writer);
         assert_eq!(output.line("buffered").expect("only buffered"), Delivery::Taken);
         assert_eq!(output.flush().expect("no error"), Delivery::ReaderGone);
         assert_eq!(output.line("more").expect("no error"), Delivery::ReaderGone);
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error() {
         let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has /dev/full");
-        let mut output = Output::to(full);
+        let mut output = TextOutput::to(full);
         assert_eq!(output.line("x").expect("only buffered"), Delivery::Taken);
         assert_eq!(output.finish().expect_err("no space").kind(), io::ErrorKind::StorageFull);
     }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn nothing_follows_what_was_refused() {
         let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has /dev/full");
-        let mut output = Output::to(full);
+        let mut output = TextOutput::to(full);
         assert_eq!(output.line("lost").expect("only buffered"), Delivery::Taken);
         assert_eq!(output.flush().expect_err("no space").raw_os_error(), Some(28));
         assert_eq!(output.line("after it").expect_err("for good").kind(), io::ErrorKind::StorageFull);
@@ -226,7 +226,7 @@ mod tests {
                 Ok(())
             }
         }
-        let mut output = Output::to(Sizes::default());
+        let mut output = TextOutput::to(Sizes::default());
         let line = "x".repeat(996);
         for _ in 0..200 {
             assert_eq!(output.line(&line).expect("written"), Delivery::Taken);
@@ -240,15 +240,15 @@ mod tests {
 
     #[test]
     fn colour_needs_a_terminal_and_no_objection() {
-        assert_eq!(Colour::decide(None, Destination::Terminal), Colour::On);
-        assert_eq!(Colour::decide(Some(OsStr::new("")), Destination::Terminal), Colour::On);
-        assert_eq!(Colour::decide(Some(OsStr::new("1")), Destination::Terminal), Colour::Off);
-        assert_eq!(Colour::decide(None, Destination::Elsewhere), Colour::Off);
+        assert_eq!(Colour::decide(None, TextDestination::Terminal), Colour::On);
+        assert_eq!(Colour::decide(Some(OsStr::new("")), TextDestination::Terminal), Colour::On);
+        assert_eq!(Colour::decide(Some(OsStr::new("1")), TextDestination::Terminal), Colour::Off);
+        assert_eq!(Colour::decide(None, TextDestination::Elsewhere), Colour::Off);
     }
 
     #[test]
     fn a_pipe_is_not_a_terminal() {
         let (reader, _writer) = pipe().expect("a pipe");
-        assert_eq!(Destination::of(&OwnedFd::from(reader)), Destination::Elsewhere);
+        assert_eq!(TextDestination::of(&OwnedFd::from(reader)), TextDestination::Elsewhere);
     }
 }

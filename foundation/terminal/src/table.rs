@@ -16,7 +16,7 @@ pub enum Align {
 
 /// Rows of cells. `Display` writes them, each row with a line end.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct TextTable {
     aligns: Vec<Align>,
     indent: usize,
     width_max: Option<usize>,
@@ -26,7 +26,7 @@ pub struct Table {
 /// Blanks between two columns: one would join words of neighbouring cells.
 const GAP: usize = 2;
 
-impl Table {
+impl TextTable {
     /// A table without rows, with these columns.
     pub fn new(aligns: &[Align]) -> Self {
         Self { aligns: aligns.to_vec(), indent: 0, width_max: None, rows: Vec::new() }
@@ -62,7 +62,7 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for TextTable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths: Vec<usize> = (0..self.aligns.len()).map(|column| self.width_of(column)).collect();
         for row in &self.rows {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_to_their_side() {
-        let mut table = Table::new(&[Align::Right, Align::Left, Align::Right, Align::Left]);
+        let mut table = TextTable::new(&[Align::Right, Align::Left, Align::Right, Align::Left]);
         table.row(["PID", "CLASS", "HOLDS", "WHAT"]);
         table.row(["8123", "high", "40", "tamp -9 db.export"]);
         table.row(["9001", "idle", "0"]);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn indented_rows_have_no_trailing_blanks() {
-        let mut table = Table::new(&[Align::Left, Align::Left, Align::Left]).indented(2);
+        let mut table = TextTable::new(&[Align::Left, Align::Left, Align::Left]).indented(2);
         table.row(["format", "gz members of 1 MiB, level 9", "given"]);
         table.row(["read", "in each worker", ""]);
         let expected = "  format  gz members of 1 MiB, level 9  given\n  read    in each worker\n";
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn wide_and_hostile_cells_keep_the_columns() {
-        let mut table = Table::new(&[Align::Left, Align::Right]);
+        let mut table = TextTable::new(&[Align::Left, Align::Right]);
         table.row(["数据", "1"]);
         table.row(["a\nb", "22"]);
         assert_eq!(table.to_string(), "数据   1\na\\nb  22\n");
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn rows_that_a_terminal_would_break_are_cut() {
-        let mut table = Table::new(&[Align::Right, Align::Left]).no_wider_than(Some(10));
+        let mut table = TextTable::new(&[Align::Right, Align::Left]).no_wider_than(Some(10));
         table.row(["7", "a long command"]);
         table.row(["8", "short"]);
         let text = table.to_string();
@@ -131,6 +131,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "no more cells")]
     fn a_cell_too_many_is_a_bug() {
-        Table::new(&[Align::Left]).row(["one", "two"]);
+        TextTable::new(&[Align::Left]).row(["one", "two"]);
     }
 }

@@ -4,7 +4,7 @@
 //! empty, and 0). In an expected line `[..]` stands for anything. `MH_GOLDEN_ACCEPT=1` writes down what happened instead of
 //! comparing. Bytes that are no text are compared, and written down, as `\xNN`; the case must not print such text itself.
 
-use crate::program::{Exit, Outcome, TIME_LIMIT, run_to_end};
+use crate::program::{Exit, ProgramOutcome, TIME_LIMIT, run_to_end};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::fs;
@@ -19,13 +19,13 @@ pub struct Golden {
     cases: PathBuf,
     programs: PathBuf,
     variables: Vec<(OsString, OsString)>,
-    mode: Mode,
+    mode: GoldenMode,
     time_limit: Duration,
 }
 
 /// What happens to expectations that are not met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum GoldenMode {
     /// They fail the test.
     Compare,
     /// They are written anew. Lines with `[..]` that still fit stay.
@@ -50,13 +50,13 @@ impl Golden {
     /// The cases in `cases`, run with the folder `programs` first in `PATH`. The mode is taken from the environment.
     pub fn new(cases: impl Into<PathBuf>, programs: impl Into<PathBuf>) -> Self {
         let is_accepted = std::env::var_os("MH_GOLDEN_ACCEPT").is_some_and(|value| value == "1");
-        let mode = if is_accepted { Mode::Accept } else { Mode::Compare };
+        let mode = if is_accepted { GoldenMode::Accept } else { GoldenMode::Compare };
         Self { cases: cases.into(), programs: programs.into(), variables: Vec::new(), mode, time_limit: TIME_LIMIT }
     }
 
     /// Chooses the mode, whatever the environment says.
     #[must_use]
-    pub fn in_mode(mut self, mode: Mode) -> Self {
+    pub fn in_mode(mut self, mode: GoldenMode) -> Self {
         self.mode = mode;
         self
     }
@@ -129,10 +129,10 @@ impl Golden {
                 continue;
             }
             match self.mode {
-                Mode::Compare => {
+                GoldenMode::Compare => {
                     findings.failures.push(format!("--- {}\n{}", self.name(&path), diff(&expected, &actual)))
                 }
-                Mode::Accept => {
+                GoldenMode::Accept => {
                     accept(&path, &expected, &actual)?;
                     findings.accepted.push(path);
                 }
@@ -141,7 +141,7 @@ impl Golden {
         Ok(())
     }
 
-    fn outcome(&self, script: &Path) -> io::Result<Outcome> {
+    fn outcome(&self, script: &Path) -> io::Result<ProgramOutcome> {
         let folder = tempfile::tempdir()?;
         let script = fs::canonicalize(script)?;
         let inherited = std::env::var_os("PATH").unwrap_or_default();
@@ -283,16 +283,16 @@ const CONTEXT_LINES: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::Tree;
+    use crate::tree::TempTree;
 
     /// A folder `cases` with these files, and an empty folder `programs`.
-    fn golden(files: &[(&str, &str)]) -> (Tree, Golden) {
-        let tree = Tree::new();
+    fn golden(files: &[(&str, &str)]) -> (TempTree, Golden) {
+        let tree = TempTree::new();
         tree.folder("cases").folder("programs");
         for (name, text) in files {
             tree.file(format!("cases/{name}"), text);
         }
-        let golden = Golden::new(tree.path().join("cases"), tree.path().join("programs")).in_mode(Mode::Compare);
+        let golden = Golden::new(tree.path().join("cases"), tree.path().join("programs")).in_mode(GoldenMode::Compare);
         (tree, golden)
     }
 
@@ -376,7 +376,7 @@ mod tests {
     fn accepting_writes_what_happened_and_keeps_wildcards_that_fit() {
         let script = "echo took 5 s; echo new; echo err >&2; printf '\\377\\n'";
         let (tree, golden) = golden(&[("a.cmd", script), ("a.stdout", "took [..] s\nold\n"), ("a.exit", "7\n")]);
-        let findings = golden.clone().in_mode(Mode::Accept).run().expect("cases run");
+        let findings = golden.clone().in_mode(GoldenMode::Accept).run().expect("cases run");
         assert_eq!((findings.failures.len(), findings.accepted.len()), (0, 3));
         let read = |name: &str| fs::read_to_string(tree.path().join("cases").join(name));
         assert_eq!(read("a.stdout").expect("written"), "took [..] s\nnew\n\\xff\n");

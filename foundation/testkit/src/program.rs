@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// What a program left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ProgramOutcome {
     /// How it ended.
     pub exit: Exit,
     /// All of its standard output.
@@ -37,7 +37,7 @@ pub enum Exit {
     TimedOut,
 }
 
-impl Outcome {
+impl ProgramOutcome {
     /// Standard output of a program that had to succeed.
     ///
     /// # Panics
@@ -54,14 +54,14 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(300);
 
 /// A program with the settings of its runs.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct TestProgram {
     path: PathBuf,
     folder: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,
     time_limit: Duration,
 }
 
-impl Program {
+impl TestProgram {
     /// The executable file of that name in `PATH`.
     pub fn find(name: &str) -> Option<Self> {
         let folders = std::env::var_os("PATH")?;
@@ -104,7 +104,7 @@ impl Program {
         &self,
         arguments: impl IntoIterator<Item = Argument>,
         stdin: &[u8],
-    ) -> io::Result<Outcome> {
+    ) -> io::Result<ProgramOutcome> {
         let mut command = Command::new(&self.path);
         command.args(arguments).envs(self.variables.iter().map(|(name, value)| (name, value)));
         if let Some(folder) = &self.folder {
@@ -123,7 +123,7 @@ const AFTER_KILL: Duration = Duration::from_secs(2);
 
 /// Runs `command` in a process group of its own until it has ended and its output is closed, or until time is up; then
 /// the whole group is killed.
-pub fn run_to_end(mut command: Command, stdin: &[u8], time_limit: Duration) -> io::Result<Outcome> {
+pub fn run_to_end(mut command: Command, stdin: &[u8], time_limit: Duration) -> io::Result<ProgramOutcome> {
     let deadline = Instant::now() + time_limit;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
@@ -141,7 +141,7 @@ pub fn run_to_end(mut command: Command, stdin: &[u8], time_limit: Duration) -> i
     let status = child.wait()?;
     ended?;
     let exit = if in_time { exit_of(status) } else { Exit::TimedOut };
-    Ok(Outcome { exit, stdout: taken(&stdout), stderr: taken(&stderr) })
+    Ok(ProgramOutcome { exit, stdout: taken(&stdout), stderr: taken(&stderr) })
 }
 
 fn exit_of(status: ExitStatus) -> Exit {
@@ -244,21 +244,21 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, stdin: &[u8], time_limit: Duration) -> Outcome {
-        let shell = Program::find("sh").expect("every system has sh").within(time_limit);
+    fn shell(script: &str, stdin: &[u8], time_limit: Duration) -> ProgramOutcome {
+        let shell = TestProgram::find("sh").expect("every system has sh").within(time_limit);
         shell.run(["-c", script], stdin).expect("sh starts")
     }
 
     #[test]
     fn a_program_that_is_there_is_found_and_one_that_is_not_is_none() {
-        assert!(Program::find("sh").is_some_and(|program| program.path().ends_with("sh")));
-        assert!(Program::find("no-such-program-anywhere").is_none());
+        assert!(TestProgram::find("sh").is_some_and(|program| program.path().ends_with("sh")));
+        assert!(TestProgram::find("no-such-program-anywhere").is_none());
     }
 
     #[test]
     fn outputs_and_code_are_told_apart() {
         let outcome = shell("echo out; echo err >&2; exit 3", b"", TIME_LIMIT);
-        let expected = Outcome { exit: Exit::Code(3), stdout: b"out\n".to_vec(), stderr: b"err\n".to_vec() };
+        let expected = ProgramOutcome { exit: Exit::Code(3), stdout: b"out\n".to_vec(), stderr: b"err\n".to_vec() };
         assert_eq!(outcome, expected);
         assert_eq!(shell("kill -TERM $$", b"", TIME_LIMIT).exit, Exit::Signal(15));
     }

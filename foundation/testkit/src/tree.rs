@@ -13,17 +13,17 @@ pub use tempfile::TempDir;
 
 /// A temporary folder that is filled step by step and removed at the end. Panics where the file system refuses.
 #[derive(Debug)]
-pub struct Tree {
+pub struct TempTree {
     folder: TempDir,
 }
 
-impl Default for Tree {
+impl Default for TempTree {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Tree {
+impl TempTree {
     /// An empty folder.
     pub fn new() -> Self {
         Self { folder: tempfile::tempdir().expect("a temporary folder can be made") }
@@ -85,16 +85,16 @@ impl Tree {
 
 /// All that is in a folder, by relative name, at one moment. The folder itself is not part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct TreeSnapshot {
     /// What lies under each name.
-    pub entries: BTreeMap<PathBuf, Entry>,
+    pub entries: BTreeMap<PathBuf, TreeEntry>,
 }
 
 /// One file, folder, link or other thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     /// What it is and holds.
-    pub content: Content,
+    pub content: EntryContent,
     /// Permission bits, with set-user-id and the like.
     pub mode: u32,
     /// Last change, seconds since 1970.
@@ -105,7 +105,7 @@ pub struct Entry {
 
 /// What an entry is and holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum EntryContent {
     /// A regular file. The digest is for comparing on one machine in one build only.
     File {
         /// Its length.
@@ -124,7 +124,7 @@ pub enum Content {
     Special,
 }
 
-impl Snapshot {
+impl TreeSnapshot {
     /// Looks at everything in `folder`. Links are not followed.
     pub fn of(folder: &Path) -> io::Result<Self> {
         let mut entries = BTreeMap::new();
@@ -137,7 +137,7 @@ impl Snapshot {
                 if metadata.is_dir() {
                     unseen.push(name.clone());
                 }
-                entries.insert(name, Entry::of(&path, &metadata)?);
+                entries.insert(name, TreeEntry::of(&path, &metadata)?);
             }
         }
         Ok(Self { entries })
@@ -159,18 +159,18 @@ impl Snapshot {
     }
 }
 
-impl Entry {
+impl TreeEntry {
     fn of(path: &Path, metadata: &Metadata) -> io::Result<Self> {
         let kind = metadata.file_type();
         let content = if kind.is_file() {
-            Content::File { bytes: metadata.len(), digest: digest(path)? }
+            EntryContent::File { bytes: metadata.len(), digest: digest(path)? }
         } else if kind.is_dir() {
-            Content::Folder
+            EntryContent::Folder
         } else if kind.is_symlink() {
-            Content::Link { target: fs::read_link(path)? }
+            EntryContent::Link { target: fs::read_link(path)? }
         } else {
             debug_assert!(kind.is_fifo() || kind.is_socket() || kind.is_char_device() || kind.is_block_device());
-            Content::Special
+            EntryContent::Special
         };
         let (modified_s, modified_ns) = (metadata.mtime(), metadata.mtime_nsec());
         Ok(Self { content, mode: metadata.mode() & 0o7777, modified_s, modified_ns })
@@ -194,8 +194,8 @@ fn digest(path: &Path) -> io::Result<u64> {
 mod tests {
     use super::*;
 
-    fn sample() -> Tree {
-        let tree = Tree::new();
+    fn sample() -> TempTree {
+        let tree = TempTree::new();
         tree.file("a/one", "1").file("a/two", "22").folder("empty").link("a/link", "one");
         tree.mode("a/one", 0o640);
         for name in ["a/one", "a/two", "a", "empty"] {
@@ -204,8 +204,8 @@ mod tests {
         tree
     }
 
-    fn snapshot(tree: &Tree) -> Snapshot {
-        let mut snapshot = Snapshot::of(tree.path()).expect("readable");
+    fn snapshot(tree: &TempTree) -> TreeSnapshot {
+        let mut snapshot = TreeSnapshot::of(tree.path()).expect("readable");
         // A link's own time cannot be set by the standard library.
         snapshot.entries.get_mut(Path::new("a/link")).expect("there").modified_s = 0;
         snapshot.entries.get_mut(Path::new("a/link")).expect("there").modified_ns = 0;
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_difference_is_seen() {
-        type Change = fn(&Tree) -> &Tree;
+        type Change = fn(&TempTree) -> &TempTree;
         let changes: [(Change, &str); 6] = [
             (|tree| tree.file("a/two", "23").modified("a/two", Duration::new(1_000_000_000, 5)), "\"a/two\" is "),
             (|tree| tree.mode("a/one", 0o600), "\"a/one\" is "),
@@ -248,11 +248,11 @@ mod tests {
 
     #[test]
     fn links_are_not_followed() {
-        let tree = Tree::new();
+        let tree = TempTree::new();
         tree.link("loop", ".").link("nowhere", "absent");
-        let snapshot = Snapshot::of(tree.path()).expect("readable");
+        let snapshot = TreeSnapshot::of(tree.path()).expect("readable");
         let target = PathBuf::from("absent");
-        assert_eq!(snapshot.entries[Path::new("nowhere")].content, Content::Link { target });
+        assert_eq!(snapshot.entries[Path::new("nowhere")].content, EntryContent::Link { target });
         assert_eq!(snapshot.entries.len(), 2);
     }
 }

@@ -2,7 +2,7 @@
 //! The first sixteen bytes are the sizes, used in turns: input pieces grow with each, output pieces too.
 
 use super::inflate::{Inflated, PLAIN_BYTES, with_the_kernel};
-use codec::formats::gzip::kernel::{Inflater, SLACK_BYTES, Status};
+use codec::formats::gzip::kernel::{InflateStatus, Inflater, SLACK_BYTES};
 
 /// How far deflate refers back.
 const WINDOW_BYTES: usize = 32 << 10;
@@ -41,13 +41,13 @@ fn in_pieces(stream: &[u8], cuts: &[u8; 16]) -> Inflated {
         plain.extend_from_slice(&buffer[history..history + step.produced]);
         consumed += step.consumed;
         match step.status {
-            Status::Finished if plain.len() <= PLAIN_BYTES => return Inflated::Whole { plain, consumed },
-            Status::Finished => return Inflated::TooMuch,
-            Status::NeedsInput => {
+            InflateStatus::Finished if plain.len() <= PLAIN_BYTES => return Inflated::Whole { plain, consumed },
+            InflateStatus::Finished => return Inflated::TooMuch,
+            InflateStatus::NeedsInput => {
                 assert!(!ends, "it was told that the input ends");
                 shown = (shown + 1 + cut / 4).min(stream.len());
             }
-            Status::OutputFull => {}
+            InflateStatus::OutputFull => {}
         }
     }
     Inflated::TooMuch

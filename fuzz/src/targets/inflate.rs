@@ -1,7 +1,7 @@
 //! Any bytes as a deflate stream: the kernel and zlib must accept the same ones, give the same bytes and end at the same byte.
 //! The first byte says how much output the kernel may give at a time.
 
-use codec::formats::gzip::kernel::{Inflater, SLACK_BYTES, Status};
+use codec::formats::gzip::kernel::{InflateStatus, Inflater, SLACK_BYTES};
 use flate2::{Decompress, FlushDecompress};
 
 /// More than any seed gives; streams that give more are not compared.
@@ -48,13 +48,13 @@ pub fn with_the_kernel(stream: &[u8], step_bytes: usize) -> Inflated {
         consumed += step.consumed;
         filled += step.produced;
         match step.status {
-            Status::Finished if filled <= PLAIN_BYTES => {
+            InflateStatus::Finished if filled <= PLAIN_BYTES => {
                 buffer.truncate(filled);
                 return Inflated::Whole { plain: buffer, consumed };
             }
-            Status::Finished => return Inflated::TooMuch,
-            Status::NeedsInput => panic!("it was told that the input ends"),
-            Status::OutputFull => {}
+            InflateStatus::Finished => return Inflated::TooMuch,
+            InflateStatus::NeedsInput => panic!("it was told that the input ends"),
+            InflateStatus::OutputFull => {}
         }
     }
     Inflated::TooMuch

@@ -2,7 +2,7 @@
 //! input, headers aside.
 
 use jobs::blocks::{BlockReader, BlockSyntax};
-use jobs::list::Item;
+use jobs::list::ListItem;
 
 /// Runs one input; its first three bytes choose how it is cut.
 pub fn run(input: &[u8]) {
@@ -30,8 +30,8 @@ fn blocks(syntax: &BlockSyntax, input: &[u8], piece_bytes: usize) -> Vec<Vec<u8>
     let (mut blocks, mut pieces) = (Vec::new(), input.chunks(piece_bytes));
     loop {
         match reader.next_item().expect("the input is small") {
-            Some(Item::Job(spec)) => blocks.extend(spec.more.and_then(|more| more.block)),
-            Some(Item::Barrier) => unreachable!("blocks have no barriers"),
+            Some(ListItem::Job(spec)) => blocks.extend(spec.more.and_then(|more| more.block)),
+            Some(ListItem::Barrier) => unreachable!("blocks have no barriers"),
             None if reader.is_exhausted() => return blocks,
             None => match pieces.next() {
                 Some(piece) => reader.put(piece),

@@ -2,13 +2,13 @@
 //! what is divided, joined and divided again is the same.
 
 use jobs::joblog::Commands;
-use jobs::journal::{Done, Resume};
+use jobs::journal::{JournalDone, Resume};
 use jobs::shell_words::{Controls, join, split};
 
 /// Runs one input.
 pub fn run(input: &[u8]) {
     for resume in [Resume::Ended, Resume::Succeeded] {
-        Done::read_from(input, resume).expect("memory can be read");
+        JournalDone::read_from(input, resume).expect("memory can be read");
         for commands in [Commands::Words, Commands::ForShell] {
             jobs::joblog::read_from(input, resume, commands).expect("memory can be read");
         }

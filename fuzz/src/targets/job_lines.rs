@@ -2,8 +2,8 @@
 //! pieces decides nothing; jobs are numbered without gaps; no word holds a NUL.
 
 use jobs::columns::Columns;
-use jobs::fill::Room;
-use jobs::list::{Item, ListReader, Records, Syntax};
+use jobs::fill::ArgumentRoom;
+use jobs::list::{JsonRecords, ListItem, ListReader, Syntax};
 use jobs::record::Utility;
 
 /// Runs one input; its first byte chooses how lines are read.
@@ -15,8 +15,8 @@ pub fn run(input: &[u8]) {
     let pieces = items(&syntax, utility, list, 1 + usize::from(choice) % 7);
     assert_eq!(whole, pieces);
     let jobs = whole.0.iter().filter_map(|item| match item {
-        Item::Job(spec) => Some(spec),
-        Item::Barrier => None,
+        ListItem::Job(spec) => Some(spec),
+        ListItem::Barrier => None,
     });
     for (index, spec) in jobs.enumerate() {
         assert_eq!(spec.number, index as u64 + 1);
@@ -29,12 +29,12 @@ fn syntax(choice: u8) -> Syntax {
         terminator,
         words_per_job: 1 + usize::from(choice >> 6),
         columns: columns.map(|typed| Columns::parse(typed).expect("it is one")),
-        room: Room::of_words(bytes),
+        room: ArgumentRoom::of_words(bytes),
     };
     match (choice >> 1) % 7 {
-        0 => Syntax::Words { lines_per_job: 1, records: Records::Read },
-        1 => Syntax::Words { lines_per_job: 2, records: Records::Read },
-        2 => Syntax::Words { lines_per_job: 1, records: Records::AreWords },
+        0 => Syntax::Words { lines_per_job: 1, records: JsonRecords::Read },
+        1 => Syntax::Words { lines_per_job: 2, records: JsonRecords::Read },
+        2 => Syntax::Words { lines_per_job: 1, records: JsonRecords::AreWords },
         3 => raw(b'\n', None, 0),
         4 => raw(0, Some(", "), 0),
         5 => raw(b'\n', Some("(,)|x*;"), 0),
@@ -43,7 +43,7 @@ fn syntax(choice: u8) -> Syntax {
 }
 
 /// All jobs and barriers, and the fault that ended the list, if one did.
-fn items(syntax: &Syntax, utility: Utility, list: &[u8], piece_bytes: usize) -> (Vec<Item>, Option<String>) {
+fn items(syntax: &Syntax, utility: Utility, list: &[u8], piece_bytes: usize) -> (Vec<ListItem>, Option<String>) {
     let (mut reader, mut items) = (ListReader::new(syntax.clone(), utility), Vec::new());
     let mut pieces = list.chunks(piece_bytes);
     loop {

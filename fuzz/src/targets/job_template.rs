@@ -2,7 +2,7 @@
 //! holds no value, and a word without placeholders stays as it is.
 
 use jobs::Variables;
-use jobs::template::{Place, Shell, Template};
+use jobs::template::{JobPosition, Shell, Template};
 
 /// Runs one input: lines, of which the first half is the command and the rest are values.
 pub fn run(input: &[u8]) {
@@ -12,7 +12,7 @@ pub fn run(input: &[u8]) {
     if values.iter().any(|value| own.push(value).is_err()) || command.iter().any(|word| word.contains(&0)) {
         return;
     }
-    let place = Place { number: 3, slot: 2 };
+    let place = JobPosition { number: 3, slot: 2 };
     for whole in [&b"{}"[..], b"@"] {
         let template = Template::with_placeholders(command, whole, Shell::None);
         let words = template.compose(&own, place, false).expect("there is no NUL");

@@ -2,7 +2,7 @@
 //! is enough that nothing panics and that lists stay as long as the text allows.
 
 use observe::recording::Player;
-use observe::sample::Sample;
+use observe::sample::HostSample;
 use observe::source::accounts::Accounts;
 use observe::source::{control_group, machine_stat, pressure, process_stat, process_status, run_delay};
 
@@ -33,7 +33,7 @@ pub fn run(input: &[u8]) {
 
 fn replay(input: &[u8]) {
     let Ok(mut player) = Player::open(input) else { return };
-    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    let (mut earlier, mut later) = (HostSample::default(), HostSample::default());
     let mut interval = observe::model::Interval::default();
     while let Ok(true) = player.next(Some(&earlier), &mut later) {
         interval.update(&earlier, &later);

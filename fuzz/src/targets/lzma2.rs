@@ -1,7 +1,7 @@
 //! Any bytes as an LZMA2 stream: the kernel and liblzma must accept the same ones, give the same bytes and end at the same byte.
 //! The first byte is the dictionary's size as a block header has it.
 
-use codec::formats::xz::kernel::{self, Decoded};
+use codec::formats::xz::kernel::{self, LzmaDecoded};
 use liblzma::stream::{Action, Filters, LzmaOptions, Status, Stream};
 
 /// More than any seed gives; streams that give more are not compared.
@@ -33,11 +33,11 @@ fn filters(code: u8) -> Filters {
 }
 
 /// None where it refuses the stream, or more comes out than there is room for.
-fn with_liblzma(stream: &[u8], code: u8, plain: &mut [u8]) -> Option<Decoded> {
+fn with_liblzma(stream: &[u8], code: u8, plain: &mut [u8]) -> Option<LzmaDecoded> {
     let mut decoder = Stream::new_raw_decoder(&filters(code)).expect("a decoder");
     let status = decoder.process(stream, plain, Action::Finish).ok()?;
     let whole = |bytes: u64| usize::try_from(bytes).expect("no more than there is");
-    let decoded = Decoded { consumed: whole(decoder.total_in()), produced: whole(decoder.total_out()) };
+    let decoded = LzmaDecoded { consumed: whole(decoder.total_in()), produced: whole(decoder.total_out()) };
     (status == Status::StreamEnd).then_some(decoded)
 }
 

@@ -2,12 +2,12 @@
 //! without our cutter.
 
 use crate::decode::{assert_comes_back, encode, format};
-use codec::format::Layout;
+use codec::format::UnitLayout;
 
 /// Runs one input.
 pub fn run(plain: &[u8]) {
     let level = i32::from(plain.first().copied().unwrap_or(1) % 9) + 1;
-    let packed = encode("bz2", plain, level, Layout::ParallelUnits);
+    let packed = encode("bz2", plain, level, UnitLayout::ParallelUnits);
     assert!(packed.len() <= format("bz2").packed_bound(plain.len()), "the bound must hold");
     assert_comes_back("bz2", &packed, plain);
     let theirs = mibz2::decode(&packed).expect("mibz2 reads what we wrote");

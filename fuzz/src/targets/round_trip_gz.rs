@@ -2,13 +2,13 @@
 //! from our decoder and from flate2.
 
 use crate::decode::{assert_comes_back, encode, format};
-use codec::format::Layout;
+use codec::format::UnitLayout;
 use std::io::Read;
 
 /// Runs one input.
 pub fn run(plain: &[u8]) {
     let level = i32::from(plain.first().copied().unwrap_or(6) % 10);
-    for layout in [Layout::ParallelUnits, Layout::Bgzf] {
+    for layout in [UnitLayout::ParallelUnits, UnitLayout::Bgzf] {
         let packed = encode("gz", plain, level, layout);
         assert!(packed.len() <= format("gz").packed_bound(plain.len()), "the bound must hold");
         assert_comes_back("gz", &packed, plain);

@@ -2,7 +2,7 @@
 //! decoder and from another implementation's.
 
 use crate::decode::{assert_comes_back, encode, encode_in_parts, format};
-use codec::format::Layout;
+use codec::format::UnitLayout;
 use lz4_flex::frame::FrameDecoder;
 use std::io::Read;
 
@@ -10,7 +10,7 @@ use std::io::Read;
 pub fn run(plain: &[u8]) {
     let level = i32::from(plain.first().copied().unwrap_or(1) % 17) - 4;
     assert_comes_back("lz4", &encode_in_parts("lz4", plain, level), plain);
-    let packed = encode("lz4", plain, level, Layout::ParallelUnits);
+    let packed = encode("lz4", plain, level, UnitLayout::ParallelUnits);
     assert!(packed.len() <= format("lz4").packed_bound(plain.len()), "the bound must hold");
     assert_comes_back("lz4", &packed, plain);
     let mut theirs = Vec::new();

@@ -4,7 +4,7 @@
 
 use crate::decode::{assert_comes_back, encode, format, options, piece_bytes};
 use codec::byte_buffer::ByteBuffer;
-use codec::format::Layout;
+use codec::format::UnitLayout;
 use crew::pipeline::Pause;
 use testkit::random::Random;
 
@@ -17,7 +17,7 @@ pub fn run(plain: &[u8]) {
     let level = i32::from(plain.first().copied().unwrap_or(1) % 12) - 3;
     assert_is_read(plain, &in_pieces(plain, level));
     for (plain, level) in [(plain, level), (&grown(plain), OWN_LEVEL)] {
-        let packed = encode("zst", plain, level, Layout::ParallelUnits);
+        let packed = encode("zst", plain, level, UnitLayout::ParallelUnits);
         assert!(packed.len() <= format("zst").packed_bound(plain.len()), "the bound must hold");
         assert_is_read(plain, &packed);
     }
@@ -61,7 +61,7 @@ fn grown(plain: &[u8]) -> Vec<u8> {
 
 /// One frame, fed piece by piece.
 fn in_pieces(plain: &[u8], level: i32) -> Vec<u8> {
-    let options = options(level, Layout::SingleUnit);
+    let options = options(level, UnitLayout::SingleUnit);
     let encoder = format("zst").stream_encoder(&options).expect("valid options");
     let mut encoder = encoder.expect("zst has such a layout");
     let mut packed = ByteBuffer::default();

@@ -127,7 +127,7 @@ hook! {
             // Without a path it is about the descriptor.
             return told(set_times(folder, times), next);
         }
-        super::paths::before_path(folder, path, flags, shim::Care::Now);
+        super::paths::before_path(folder, path, flags, shim::FileCare::Now);
         next()
     };
     fn fsetxattr(number: c_int, name: *const c_char, value: *const c_void, count: size_t, flags: c_int) -> c_int, next => {

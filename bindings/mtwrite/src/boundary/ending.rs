@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "a boundary: functions that the program calls instead of libc's, with its pointers")]
 
 use crate::boundary::memory;
-use crate::boundary::next::{Next, hook, inside};
+use crate::boundary::next::{NextFunction, hook, inside};
 use crate::{end, shim, workers};
 use libc::{FILE, gid_t, pid_t, posix_spawn_file_actions_t, posix_spawnattr_t, uid_t};
 use rustix::fs::OFlags;
@@ -44,7 +44,7 @@ fn for_this_thread(next: impl FnOnce() -> c_int) -> c_int {
 
 /// Ends the process at once, with another status where something failed.
 fn end_now(status: c_int) -> ! {
-    static EXIT: Next = Next::new(c"_exit");
+    static EXIT: NextFunction = NextFunction::new(c"_exit");
     let status = inside(status, || end::finish(status));
     // SAFETY: every libc has it, with this signature.
     let exit: unsafe extern "C" fn(c_int) -> ! = unsafe { std::mem::transmute::<*mut c_void, _>(EXIT.address()) };
@@ -230,12 +230,12 @@ fn before_thread_ends() {
 }
 
 /// Where the functions go on whose arguments, or whose frames, must be left where they are.
-static LEFT: [Next; 5] = [
-    Next::new(c"execl"),
-    Next::new(c"execlp"),
-    Next::new(c"execle"),
-    Next::new(c"pthread_exit"),
-    Next::new(c"thrd_exit"),
+static LEFT: [NextFunction; 5] = [
+    NextFunction::new(c"execl"),
+    NextFunction::new(c"execlp"),
+    NextFunction::new(c"execle"),
+    NextFunction::new(c"pthread_exit"),
+    NextFunction::new(c"thrd_exit"),
 ];
 const FIRST_OF_THREADS: usize = 3;
 

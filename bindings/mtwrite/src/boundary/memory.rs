@@ -2,7 +2,7 @@
 //! by a signal. What cannot be read is left to the kernel, which then answers as it does without this library.
 #![expect(unsafe_code, reason = "a boundary: pointers of the program, looked at before they are believed")]
 
-use crate::boundary::next::Next;
+use crate::boundary::next::NextFunction;
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 
 /// The smallest page that any Linux has: memory is readable or not by pages of this size or larger ones.
@@ -64,7 +64,7 @@ fn is_page_readable(page: usize) -> bool {
         // To the kernel, a set that was not given.
         return false;
     }
-    static SYSCALL: Next = Next::new(c"syscall");
+    static SYSCALL: NextFunction = NextFunction::new(c"syscall");
     // SAFETY: every libc has it, with this signature.
     let call: unsafe extern "C" fn(c_long, ...) -> c_long =
         unsafe { std::mem::transmute::<*mut c_void, _>(SYSCALL.address()) };

@@ -8,12 +8,12 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function of the next library that has one of this name.
-pub struct Next {
+pub struct NextFunction {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
 }
 
-impl Next {
+impl NextFunction {
     /// Looked up at its first use.
     pub const fn new(name: &'static CStr) -> Self {
         Self { name, address: AtomicPtr::new(null_mut()) }
@@ -39,9 +39,9 @@ thread_local! {
 }
 
 /// This thread is in a function of ours.
-pub struct Inside;
+pub struct InOwnFunction;
 
-impl Inside {
+impl InOwnFunction {
     /// Enters one; none where the thread is in one already: a handler of a signal has interrupted it, or we call ourselves.
     pub fn enter() -> Option<Self> {
         DEPTH.with(|depth| (depth.get() == 0).then(|| depth.set(1))).map(|()| Self)
@@ -53,7 +53,7 @@ impl Inside {
     }
 }
 
-impl Drop for Inside {
+impl Drop for InOwnFunction {
     fn drop(&mut self) {
         DEPTH.with(|depth| depth.set(0));
         signals::act_on_pending();
@@ -62,7 +62,7 @@ impl Drop for Inside {
 
 /// Runs what a call means to us, unless this thread is doing that already.
 pub fn inside<Outcome>(otherwise: Outcome, act: impl FnOnce() -> Outcome) -> Outcome {
-    match Inside::enter() {
+    match InOwnFunction::enter() {
         Some(_inside) => act(),
         None => otherwise,
     }
@@ -96,17 +96,17 @@ macro_rules! hook {
         /// As the function of this name says.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $answer {
-            static NEXT: $crate::boundary::next::Next = {
+            static NEXT: $crate::boundary::next::NextFunction = {
                 const NAME: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                     Ok(name) => name,
                     Err(_) => panic!("a name has no zero in it"),
                 };
-                $crate::boundary::next::Next::new(NAME)
+                $crate::boundary::next::NextFunction::new(NAME)
             };
             let $next = || -> $answer {
                 let address = NEXT.address();
                 if address.is_null() {
-                    return $crate::boundary::next::Missing::missing();
+                    return $crate::boundary::next::MissingAnswer::missing();
                 }
                 // SAFETY: a function of this name has this signature, whichever library it comes from.
                 let function: unsafe extern "C" fn($($type),*) -> $answer = unsafe { std::mem::transmute(address) };
@@ -120,42 +120,42 @@ macro_rules! hook {
 pub(super) use hook;
 
 /// What a function answers that no library has.
-pub trait Missing {
+pub trait MissingAnswer {
     /// Not here.
     fn missing() -> Self;
 }
 
-impl Missing for c_int {
+impl MissingAnswer for c_int {
     fn missing() -> Self {
         fail(libc::ENOSYS)
     }
 }
 
-impl Missing for isize {
+impl MissingAnswer for isize {
     fn missing() -> Self {
         fail(libc::ENOSYS) as Self
     }
 }
 
-impl Missing for i64 {
+impl MissingAnswer for i64 {
     fn missing() -> Self {
         Self::from(fail(libc::ENOSYS))
     }
 }
 
 /// What signal(2) answers.
-impl Missing for libc::sighandler_t {
+impl MissingAnswer for libc::sighandler_t {
     fn missing() -> Self {
         fail(libc::ENOSYS);
         libc::SIG_ERR
     }
 }
 
-impl Missing for () {
+impl MissingAnswer for () {
     fn missing() {}
 }
 
-impl<Pointed> Missing for *mut Pointed {
+impl<Pointed> MissingAnswer for *mut Pointed {
     fn missing() -> Self {
         fail(libc::ENOSYS);
         null_mut()

@@ -4,8 +4,8 @@
 use crate::boundary::memory;
 use crate::boundary::next::{hook, inside, making, making_number};
 use crate::end;
-use crate::identities::{self, Identity};
-use crate::shim::{self, Care};
+use crate::identities::{self, FileIdentity};
+use crate::shim::{self, FileCare};
 use libc::{
     AT_FDCWD, AT_SYMLINK_NOFOLLOW, DIR, FILE, dev_t, mode_t, off_t, off64_t, size_t, ssize_t, timeval, utimbuf,
 };
@@ -27,7 +27,7 @@ fn status(folder: c_int, path: *const c_char, flags: c_int) -> Option<Stat> {
 }
 
 /// Sees to the file that a path leads to.
-pub(super) fn before_path(folder: c_int, path: *const c_char, flags: c_int, care: Care) {
+pub(super) fn before_path(folder: c_int, path: *const c_char, flags: c_int, care: FileCare) {
     inside((), || shim::before_path(care, || status(folder, path, flags)));
 }
 
@@ -38,7 +38,7 @@ fn renaming(folder: c_int, path: *const c_char, next: impl FnOnce() -> c_int) ->
 
 /// For a call that changes or reads what the path leads to.
 fn behind<Outcome>(folder: c_int, path: *const c_char, flags: c_int, next: impl FnOnce() -> Outcome) -> Outcome {
-    before_path(folder, path, flags, Care::Now);
+    before_path(folder, path, flags, FileCare::Now);
     next()
 }
 
@@ -52,7 +52,7 @@ fn behind_file<Outcome>(path: *const c_char, next: impl FnOnce() -> Outcome) -> 
 
 /// For a call that opens it, unseen by us.
 fn behind_stream(path: *const c_char, next: impl Fn() -> *mut FILE) -> *mut FILE {
-    before_path(AT_FDCWD, path, 0, Care::ForGood);
+    before_path(AT_FDCWD, path, 0, FileCare::ForGood);
     making(|stream| stream.is_null(), next)
 }
 
@@ -108,7 +108,7 @@ fn opening(folder: c_int, path: *const c_char, flags: c_int, next: impl Fn() -> 
     let open_flags = OFlags::from_bits_retain(flags.cast_unsigned());
     let is_exclusive = open_flags.contains(OFlags::CREATE | OFlags::EXCL);
     if open_flags.contains(OFlags::TRUNC) && !is_exclusive {
-        before_path(folder, path, 0, Care::ForGood);
+        before_path(folder, path, 0, FileCare::ForGood);
     }
     let finished = identities::finished();
     let opened = || {
@@ -124,7 +124,7 @@ fn opening(folder: c_int, path: *const c_char, flags: c_int, next: impl Fn() -> 
     // SAFETY: the thread's own errno.
     let is_refused = number < 0 && unsafe { *libc::__errno_location() } == libc::EACCES;
     if is_refused && !is_exclusive && inside(false, || shim::any_since(finished)) {
-        before_path(folder, path, 0, Care::Now);
+        before_path(folder, path, 0, FileCare::Now);
         return opened().0;
     }
     number
@@ -159,7 +159,7 @@ hook! {
 }
 
 /// Looks, and once more where it was too early.
-fn looked(next: impl Fn() -> c_int, found: impl Fn() -> (Identity, u32)) -> c_int {
+fn looked(next: impl Fn() -> c_int, found: impl Fn() -> (FileIdentity, u32)) -> c_int {
     let finished = identities::finished();
     let outcome = next();
     let is_early = outcome == 0
@@ -176,10 +176,10 @@ fn looked(next: impl Fn() -> c_int, found: impl Fn() -> (Identity, u32)) -> c_in
 ///
 /// # Safety
 /// A call that fills it in has succeeded.
-unsafe fn found(status: *const libc::stat) -> (Identity, u32) {
+unsafe fn found(status: *const libc::stat) -> (FileIdentity, u32) {
     // SAFETY: filled in, as the caller promises.
     let status = unsafe { &*status };
-    (Identity { device: status.st_dev, inode: status.st_ino }, status.st_mode)
+    (FileIdentity { device: status.st_dev, inode: status.st_ino }, status.st_mode)
 }
 
 fn looked_at(status: *const libc::stat, next: impl Fn() -> c_int) -> c_int {
@@ -208,6 +208,6 @@ hook! {
         // SAFETY: `looked` asks only after success, which has filled it in.
         let status = unsafe { &*status };
         let device: dev_t = libc::makedev(status.stx_dev_major, status.stx_dev_minor);
-        (Identity { device, inode: status.stx_ino }, u32::from(status.stx_mode))
+        (FileIdentity { device, inode: status.stx_ino }, u32::from(status.stx_mode))
     });
 }

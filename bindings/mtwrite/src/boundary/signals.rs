@@ -2,7 +2,7 @@
 //! program has none, and the program is told that there is none.
 #![expect(unsafe_code, reason = "a boundary: actions of signals, and the functions that set them")]
 
-use crate::boundary::next::{Inside, hook};
+use crate::boundary::next::{InOwnFunction, hook};
 use crate::{boundary, file, statistics};
 use libc::{SIG_DFL, sighandler_t};
 use std::ffi::{c_int, c_void};
@@ -67,7 +67,7 @@ fn is_ours(handler: sighandler_t) -> bool {
 
 /// The handler. In a function of ours this thread may hold a lock that the workers need: then it ends at the end of that.
 extern "C" fn end_by(signal: c_int) {
-    if Inside::is_inside() {
+    if InOwnFunction::is_inside() {
         PENDING.with(|pending| pending.store(signal, Ordering::Relaxed));
     } else {
         end(signal);
@@ -107,7 +107,7 @@ fn end(signal: c_int) {
     }
 }
 
-static SIGACTION: super::next::Next = super::next::Next::new(c"sigaction");
+static SIGACTION: super::next::NextFunction = super::next::NextFunction::new(c"sigaction");
 
 /// # Safety
 /// As sigaction(2).

@@ -1,7 +1,7 @@
 //! When the library is loaded: what the environment asks, who else wants to hear of calls, and who is told at the end.
 #![expect(unsafe_code, reason = "a boundary: runs before the program, and is called by libc at its end")]
 
-use crate::boundary::next::{Next, inside};
+use crate::boundary::next::{NextFunction, inside};
 use crate::boundary::{Descriptor, ending, keep_standard_error, say, write_all};
 use crate::file::BUFFERS;
 use crate::statistics::Line;
@@ -78,7 +78,7 @@ fn is_libcs_own(name: &'static std::ffi::CStr) -> bool {
         let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
         // SAFETY: an address, and a place for the answer, which zeroes are one of.
         unsafe {
-            libc::dladdr(Next::new(name).address(), found.as_mut_ptr());
+            libc::dladdr(NextFunction::new(name).address(), found.as_mut_ptr());
             found.assume_init().dli_fbase
         }
     };

@@ -8,13 +8,13 @@ use archive::index::units::{ChosenMembers, Units};
 use archive::packed::{Decoding, Growth, decode_beside};
 use archive::read::looks_like_archive;
 use archive::source::FileSource;
-use codec::format::{DecodeLimits, Facts, Format};
-use codec::lane::Input;
+use codec::format::{DecodeLimits, Format, FormatFacts};
+use codec::lane::LaneInput;
 use codec::packed_reader::PackedReader;
 use codec::registry;
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{Mode, Staffing};
+use crew::pipeline::{Executor, Staffing};
 use mh_kit::failure::Failure;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -43,11 +43,11 @@ pub enum Way {
     /// The same of a device, which may go on for ever behind the archive.
     Device(Vec<u8>, File),
     /// It is decoded; the file at hand, where an index may be at its end.
-    Packed { input: Input, facts: &'static Facts, file: Option<Arc<File>> },
+    Packed { input: LaneInput, facts: &'static FormatFacts, file: Option<Arc<File>> },
     /// A few members of it are.
     Chosen(Box<Units>, Vec<Spot>),
     /// As above, out of a pipe without a name; what was read of it comes first.
-    PackedInOrder(Vec<u8>, File, &'static Facts),
+    PackedInOrder(Vec<u8>, File, &'static FormatFacts),
     /// Another program unpacks it.
     Program(Child, String),
 }
@@ -80,8 +80,8 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
     }
     // It may be opened once more when `-C` has been followed.
     let input = match path {
-        Some(path) => Input::Path(std::path::absolute(path).map_err(told)?),
-        None => Input::Stdin,
+        Some(path) => LaneInput::Path(std::path::absolute(path).map_err(told)?),
+        None => LaneInput::Stdin,
     };
     let from = if metadata.is_file() { file.stream_position().map_err(told)? } else { 0 };
     if total_bytes.is_none()
@@ -160,7 +160,7 @@ impl Opened {
     }
 
     /// What a decoder that takes a share of the memory decodes.
-    pub fn packed(&self) -> Option<&'static Facts> {
+    pub fn packed(&self) -> Option<&'static FormatFacts> {
         match &self.way {
             Way::Packed { facts, .. } | Way::PackedInOrder(_, _, facts) => Some(facts),
             _ => None,
@@ -191,7 +191,8 @@ impl Opened {
                 let path = PathBuf::from(format!("/proc/self/fd/{}", ours.as_raw_fd()));
                 Ok(std::thread::scope(|scope| {
                     scope.spawn(move || forward(&head, file, theirs));
-                    let done = decoded(Packed { input: Input::Path(path), facts, room, growth }, lease, width, read);
+                    let done =
+                        decoded(Packed { input: LaneInput::Path(path), facts, room, growth }, lease, width, read);
                     drop(ours);
                     done
                 }))
@@ -236,8 +237,8 @@ pub fn decode_limits(unit_plain_bytes: u64) -> DecodeLimits {
 
 /// A decoder: what it reads, and what it may hold.
 struct Packed {
-    input: Input,
-    facts: &'static Facts,
+    input: LaneInput,
+    facts: &'static FormatFacts,
     room: u64,
     growth: Growth,
 }
@@ -247,7 +248,7 @@ fn decoded<T>(what: Packed, lease: &dyn Lease, width: usize, read: impl FnOnce(F
     let (limits, input, growth) = (decode_limits(unit_bytes), what.input, what.growth);
     let shared_bytes_max = memory::shared_bytes(what.room, width, what.facts) as usize;
     let memory::Fitting { width, slots, .. } = fitting;
-    let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Mode::Threaded };
+    let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Executor::Threaded };
     let decoding = Decoding { input, limits, staffing, lease, growth, shared_bytes_max };
     let (done, measures) = decode_beside(&decoding, |decoded| read(Feed::Blocks(BlockSource::new(Box::new(decoded)))));
     (done, Some(measures))

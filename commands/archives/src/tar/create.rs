@@ -21,7 +21,7 @@ use archive::source::FileSource;
 use archive::write::{Format, OtherTimes, Style};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use codec::format::{EncodeOptions, Layout};
+use codec::format::{EncodeOptions, UnitLayout};
 use codec::registry;
 use crew::measures::Measures;
 use crew::pipeline::{By, Staffing};
@@ -134,7 +134,7 @@ fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
         )));
     }
     let reach_bytes = memory::reach_bytes(facts, level);
-    let options = EncodeOptions { reach_bytes, ..EncodeOptions::new(level, Layout::ParallelUnits) };
+    let options = EncodeOptions { reach_bytes, ..EncodeOptions::new(level, UnitLayout::ParallelUnits) };
     Ok(Some(Packing { format, options }))
 }
 

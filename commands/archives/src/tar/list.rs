@@ -20,7 +20,7 @@ use mh_kit::shared_args::ReportFormat;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use terminal::{Delivery, Output, StandardStream, quote};
+use terminal::{Delivery, StandardStream, TextOutput, quote};
 
 /// How archives are read under these options.
 pub fn rules(args: &TarArgs) -> Rules {
@@ -139,14 +139,14 @@ enum Problem {
 /// Lines of a list.
 struct Lines<'a> {
     args: &'a TarArgs,
-    output: Output<StandardStream>,
+    output: TextOutput<StandardStream>,
     long: LongLines,
 }
 
 impl<'a> Lines<'a> {
     fn new(args: &'a TarArgs) -> Self {
         let long = LongLines::new(args);
-        Self { args, output: Output::standard(), long }
+        Self { args, output: TextOutput::standard(), long }
     }
 
     /// The line of a member, if it is meant.

@@ -4,11 +4,11 @@
 use super::could_not;
 use mh_kit::failure::Failure;
 use std::io::{self, Write};
-use terminal::{Output, StandardStream};
+use terminal::{StandardStream, TextOutput};
 
 /// Lines, and why not all of them are where they should be.
 pub struct MemberLines {
-    output: Output<Box<dyn Write + Send>>,
+    output: TextOutput<Box<dyn Write + Send>>,
     stream: &'static str,
     failed: Option<io::Error>,
 }
@@ -25,7 +25,7 @@ impl MemberLines {
     }
 
     fn on(stream: Box<dyn Write + Send>, name: &'static str) -> Self {
-        Self { output: Output::to(stream), stream: name, failed: None }
+        Self { output: TextOutput::to(stream), stream: name, failed: None }
     }
 
     /// One more.

@@ -2,7 +2,7 @@
 
 use super::TarArgs;
 use archive::create::Packing;
-use codec::format::Facts;
+use codec::format::FormatFacts;
 use codec::registry;
 use crew::measures::Slots;
 use mh_kit::context::Context;
@@ -72,12 +72,12 @@ pub fn creating(room: u64, width: usize, packing: Option<&Packing>) -> Fitting {
 ///
 /// LIMIT: with the dictionary of 8 MiB that `xz -6` has, one encoder and a block that cannot be packed take 135 MB. A quarter less of it is 20 MB and an eighth of the
 /// time less, and archives of sources become 0.4 % longer (docs/journal/0009-trees.md). Higher levels say that they want more.
-pub fn reach_bytes(facts: &Facts, level: i32) -> Option<u32> {
+pub fn reach_bytes(facts: &FormatFacts, level: i32) -> Option<u32> {
     (facts.name == "xz" && level <= facts.default_level).then_some(6 << 20)
 }
 
 /// Of an extraction: blocks or stretches, in whatever share a decoder leaves.
-pub fn extracting(room: u64, width: usize, packed: Option<&Facts>) -> Fitting {
+pub fn extracting(room: u64, width: usize, packed: Option<&FormatFacts>) -> Fitting {
     let share = match packed {
         None => room,
         Some(facts) if has_large_units(facts) => room / 32,
@@ -87,7 +87,7 @@ pub fn extracting(room: u64, width: usize, packed: Option<&Facts>) -> Fitting {
 }
 
 /// xz cuts into blocks of three dictionaries, whoever writes them.
-fn has_large_units(facts: &Facts) -> bool {
+fn has_large_units(facts: &FormatFacts) -> bool {
     facts.name == "xz"
 }
 
@@ -104,7 +104,7 @@ const NAMES_A_HAND: u64 = 320 << 10;
 /// How large memory may be that a decoded unit shares with the blocks it is handed over in: until all of those were read, the decoder has other
 /// memory in its place. Besides blocks that are counted this holds two more units at most, the first and the last of those under way: what extraction leaves of its share. Hands that
 /// may decode units of xz that are large leave as much where they are small.
-pub fn shared_bytes(room: u64, width: usize, facts: &Facts) -> u64 {
+pub fn shared_bytes(room: u64, width: usize, facts: &FormatFacts) -> u64 {
     if has_large_units(facts) {
         return room / 24;
     }
@@ -112,7 +112,7 @@ pub fn shared_bytes(room: u64, width: usize, facts: &Facts) -> u64 {
 }
 
 /// Of a decoder: how many hands, and how large a unit one of them may decode as a whole.
-pub fn decoding(room: u64, width: usize, facts: &Facts) -> (Fitting, u64) {
+pub fn decoding(room: u64, width: usize, facts: &FormatFacts) -> (Fitting, u64) {
     // LIMIT: the blocks of `xz -6` have 24 MiB, our own units of other formats 1 to 16. Larger ones are decoded as a stream on one core.
     const UNITS: [u64; 5] = [24 << 20, 16 << 20, 8 << 20, 4 << 20, 2 << 20];
     let smallest = UNITS[UNITS.len() - 1];
@@ -138,7 +138,7 @@ pub fn decoding(room: u64, width: usize, facts: &Facts) -> (Fitting, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codec::format::{EncodeOptions, Layout};
+    use codec::format::{EncodeOptions, UnitLayout};
 
     #[test]
     fn a_tight_cap_costs_hands_and_never_the_run() {
@@ -176,7 +176,10 @@ mod tests {
         let format = registry::by_name(name).expect("registered");
         let level = format.facts().default_level;
         let reach_bytes = reach_bytes(format.facts(), level);
-        Packing { format, options: EncodeOptions { reach_bytes, ..EncodeOptions::new(level, Layout::ParallelUnits) } }
+        Packing {
+            format,
+            options: EncodeOptions { reach_bytes, ..EncodeOptions::new(level, UnitLayout::ParallelUnits) },
+        }
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use mh_kit::instrument::csv_field;
 use mh_kit::instrument::live::Page;
-use observe::ceiling::{Finding, Limit};
+use observe::ceiling::{CeilingFinding, Limit};
 use observe::tier::Tier;
 use serde::Serialize;
-use terminal::{Align, Table};
+use terminal::{Align, TextTable};
 
 /// What was found in one interval.
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ pub struct Judged {
 pub struct Told {
     /// What was found.
     #[serde(flatten)]
-    pub finding: Finding,
+    pub finding: CeilingFinding,
     /// Where in the kernel it waits.
     pub wait_channel: Option<String>,
     /// Since when it has been so.
@@ -69,7 +69,7 @@ impl Judged {
         }
         let seconds = |wall_ns: u64| format!("{:.3}", wall_ns as f64 / 1e9);
         for Told { finding, wait_channel, since_ns, .. } in &self.threads {
-            let Finding { on_cpu, waited, stolen, in_disk_sleep, .. } = finding;
+            let CeilingFinding { on_cpu, waited, stolen, in_disk_sleep, .. } = finding;
             let (group, channel) = (finding.group.as_deref().unwrap_or(""), wait_channel.as_deref().unwrap_or(""));
             let names = [group, channel, &finding.name, &finding.process, &finding.command].map(csv_field).join(",");
             text.push_str(&format!(
@@ -90,10 +90,10 @@ impl Judged {
         format!("threads' own counters, and looks at their states (tier: {})", self.tier)
     }
 
-    fn table(&self, with_since: bool) -> Table {
+    fn table(&self, with_since: bool) -> TextTable {
         use Align::{Left, Right};
         let aligns = [Right, Right, Right, Right, Right, Left, Left, Left, Left];
-        let mut table = Table::new(&aligns).no_wider_than(terminal::standard_output_columns());
+        let mut table = TextTable::new(&aligns).no_wider_than(terminal::standard_output_columns());
         table.row(["PID", "TID", "ON CPU", "WAITED", "DISK", "STATE", "FOR", "WAITS IN", "COMMAND"]);
         for told in &self.threads {
             table.row(self.cells(told, with_since));
@@ -217,7 +217,7 @@ fn state(limit: Limit) -> &'static str {
 }
 
 /// `mysqld: log_writer`.
-fn command(finding: &Finding) -> String {
+fn command(finding: &CeilingFinding) -> String {
     if finding.name == finding.process {
         finding.command.clone()
     } else {
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     fn judged(limit: Limit) -> Judged {
-        let finding = Finding {
+        let finding = CeilingFinding {
             limit,
             pid: 7141,
             tid: 7188,

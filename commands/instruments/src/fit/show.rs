@@ -2,11 +2,11 @@
 
 use super::Answer;
 use mh_kit::instrument::csv_field;
-use observe::fit::estimate::{Bound, Dominates, Range, Unit};
-use observe::fit::{Instance, Survey};
+use observe::fit::estimate::{BoundUnit, Dominates, FitBound, Range};
+use observe::fit::{HostSurvey, Instance};
 use observe::tier::Tier;
 use std::fmt::Write;
-use terminal::{Align, Table, bytes, integer};
+use terminal::{Align, TextTable, bytes, integer};
 
 /// LIMIT: a page of instances; `--csv` has all.
 const ROWS_MAX: usize = 20;
@@ -35,11 +35,11 @@ fn headline(answer: &Answer) -> String {
         return format!("more {} fit than can be told: no limit was found", answer.what);
     };
     let (middle, range) = (integer(fits.middle as u64), between(fits));
-    if bound.unit == Unit::Percent {
+    if bound.unit == BoundUnit::Percent {
         return format!("no more {}: the machine waits for memory already", answer.what);
     }
     let price = match bound.unit {
-        Unit::Bytes => format!("each takes {} of {}", bytes(each.middle as u64), bytes(bound.left as u64)),
+        BoundUnit::Bytes => format!("each takes {} of {}", bytes(each.middle as u64), bytes(bound.left as u64)),
         _ => format!("each takes {} of {}", quantity(bound.each, bound.unit), quantity(bound.left, bound.unit)),
     };
     let others = match answer.estimate.may_bind.as_slice() {
@@ -66,7 +66,7 @@ fn decision(answer: &Answer, add: u64) -> String {
         (false, _, false) => "do not fit",
     };
     let add_bytes = (answer.estimate.each_bytes.middle * add as f64) as u64;
-    let huge = answer.estimate.bounds.iter().find(|bound| bound.unit == Unit::HugeBytes);
+    let huge = answer.estimate.bounds.iter().find(|bound| bound.unit == BoundUnit::HugeBytes);
     let huge = huge.map(|bound| format!(" and {} of huge pages", bytes((bound.each * add as f64) as u64)));
     let huge = huge.unwrap_or_default();
     format!("{} more {verdict}: they would take {} of memory{huge}\n", integer(add), bytes(add_bytes))
@@ -111,13 +111,13 @@ fn assumption(dominates: Dominates) -> String {
     }
 }
 
-fn bounds_table(bounds: &[Bound]) -> Table {
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]).indented(2);
+fn bounds_table(bounds: &[FitBound]) -> TextTable {
+    let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Right, Align::Right]).indented(2);
     table.row(["LIMIT", "LEFT", "EACH", "FITS"]);
     for bound in bounds {
         let fits = match (bound.fits, bound.unit) {
             (Some(fits), _) => integer(fits),
-            (None, Unit::Percent) => "yes".to_owned(),
+            (None, BoundUnit::Percent) => "yes".to_owned(),
             (None, _) => "any".to_owned(),
         };
         let each = if bound.each > 0.0 { quantity(bound.each, bound.unit) } else { "-".to_owned() };
@@ -126,17 +126,17 @@ fn bounds_table(bounds: &[Bound]) -> Table {
     table
 }
 
-fn quantity(value: f64, unit: Unit) -> String {
+fn quantity(value: f64, unit: BoundUnit) -> String {
     match unit {
-        Unit::Bytes | Unit::HugeBytes => bytes(value.max(0.0) as u64),
-        Unit::Cores => format!("{value:.3} cores"),
-        Unit::Percent => format!("{value:.1} %"),
-        Unit::Pieces if value.fract() == 0.0 => integer(value as u64),
-        Unit::Pieces => format!("{value:.1}"),
+        BoundUnit::Bytes | BoundUnit::HugeBytes => bytes(value.max(0.0) as u64),
+        BoundUnit::Cores => format!("{value:.3} cores"),
+        BoundUnit::Percent => format!("{value:.1} %"),
+        BoundUnit::Pieces if value.fract() == 0.0 => integer(value as u64),
+        BoundUnit::Pieces => format!("{value:.1}"),
     }
 }
 
-fn instances_table(answer: &Answer) -> Table {
+fn instances_table(answer: &Answer) -> TextTable {
     let has_huge = answer.survey.instances.iter().any(|instance| instance.cost.huge_bytes > 0);
     let mut headings = vec!["NAME", "PROCS", "HEAP", "STACK", "SWAP", "TABLES", "KERNEL", "EACH", "PS RSS", "CORES"];
     if has_huge {
@@ -144,7 +144,7 @@ fn instances_table(answer: &Answer) -> Table {
     }
     let mut aligns = vec![Align::Right; headings.len()];
     aligns[0] = Align::Left;
-    let mut table = Table::new(&aligns).indented(2);
+    let mut table = TextTable::new(&aligns).indented(2);
     table.row(headings);
     let each = answer.estimate.each;
     for instance in answer.survey.instances.iter().take(ROWS_MAX) {
@@ -185,7 +185,7 @@ fn cells(instance: &Instance) -> [String; 10] {
 }
 
 /// Where the numbers come from, and what is missing.
-fn source(survey: &Survey) -> String {
+fn source(survey: &HostSurvey) -> String {
     let seconds = survey.watched_ns as f64 / 1e9;
     let share = if survey.watched_ns == 0 { 0.0 } else { survey.detail_cpu_ns as f64 / survey.watched_ns as f64 };
     let mut text = format!(
@@ -259,23 +259,23 @@ pub fn as_csv(answer: &Answer) -> String {
 mod tests {
     use super::*;
     use observe::fit::estimate::{Suppose, estimate};
-    use observe::fit::{Cost, Room};
+    use observe::fit::{HostRoom, MemoryCost};
 
-    fn survey(names: &[&str]) -> Survey {
-        let cost = Cost { heap_bytes: 900, stack_bytes: 100, ..Cost::default() };
+    fn survey(names: &[&str]) -> HostSurvey {
+        let cost = MemoryCost { heap_bytes: 900, stack_bytes: 100, ..MemoryCost::default() };
         let one =
             |name: &&str| Instance { name: (*name).to_owned(), processes: 1, threads: 1, cost, ..Instance::default() };
-        let room = Room { memory_total_bytes: 100_000, memory_available_bytes: 50_000, ..Room::default() };
+        let room = HostRoom { memory_total_bytes: 100_000, memory_available_bytes: 50_000, ..HostRoom::default() };
         let instances: Vec<Instance> = names.iter().map(one).collect();
         let processes = instances.len() as u64;
-        Survey { instances, room, processes, watched_ns: 2_000_000_000, ..Survey::default() }
+        HostSurvey { instances, room, processes, watched_ns: 2_000_000_000, ..HostSurvey::default() }
     }
 
     fn answered(names: &[&str], add: Option<u64>, show: fn(&Answer) -> String) -> String {
         answer_of(&survey(names), add, show)
     }
 
-    fn answer_of(survey: &Survey, add: Option<u64>, show: fn(&Answer) -> String) -> String {
+    fn answer_of(survey: &HostSurvey, add: Option<u64>, show: fn(&Answer) -> String) -> String {
         let estimate = estimate(survey, Suppose::default()).expect("instances");
         show(&Answer { what: "users".to_owned(), survey, estimate: &estimate, add })
     }

@@ -6,9 +6,9 @@ use mh_kit::context::Context;
 use mh_kit::failure::Failure;
 use mh_kit::instrument::live::Output;
 use observe::family::Family;
-use observe::model::{EndedOne, EndedUsage, Idlers, Interval, Usage};
-use observe::row::{Grouping, Row, grouped, of_processes, of_threads, sort};
-use observe::sample::{Identity, ProcessSample, Sample};
+use observe::model::{EndedOne, EndedUsage, Idlers, Interval, ProcessUsage};
+use observe::row::{ProcessRow, RowGrouping, grouped, of_processes, of_threads, sort};
+use observe::sample::{HostSample, ProcessIdentity, ProcessSample};
 use observe::source::accounts::Accounts;
 
 /// Those asked for that no sample has had.
@@ -27,7 +27,7 @@ impl Unseen {
 /// What a table holds.
 pub struct Content {
     /// Its rows, in order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ProcessRow>,
     /// Where rows are threads: what their processes used and no row has, since its thread has ended. A little below zero where
     /// the processes were read before their threads.
     pub ended_threads_ns: Option<i64>,
@@ -54,7 +54,7 @@ impl<'plan> Chosen<'plan> {
     }
 
     /// Tells which of those asked for are not there.
-    pub fn missing(&self, context: &Context, output: &Output, sample: &Sample) {
+    pub fn missing(&self, context: &Context, output: &Output, sample: &HostSample) {
         for pid in self.plan.pids.iter().filter(|pid| sample.process(**pid).is_none()) {
             output.remark(&context.messages, NAME, &format!("there is no process {pid}"));
         }
@@ -72,10 +72,10 @@ impl<'plan> Chosen<'plan> {
     }
 
     /// Takes those off of `unseen` that are there, or have ended since the sample before.
-    pub fn note_seen(&self, unseen: &mut Unseen, sample: &Sample) {
+    pub fn note_seen(&self, unseen: &mut Unseen, sample: &HostSample) {
         let ended = || sample.endings.iter().flat_map(|endings| &endings.named);
         unseen.pids.retain(|pid| sample.process(*pid).is_none() && !ended().any(|ending| ending.pid == *pid));
-        unseen.names.retain(|name| !ended().any(|ending| Identity::may_be_called(&ending.name, name)));
+        unseen.names.retain(|name| !ended().any(|ending| ProcessIdentity::may_be_called(&ending.name, name)));
         let is_called = |process: &ProcessSample, name: &str| {
             process.identity.as_ref().is_some_and(|identity| identity.is_called(name))
         };
@@ -88,7 +88,7 @@ impl<'plan> Chosen<'plan> {
     }
 
     /// The processes whose children are followed.
-    pub fn families(&self, sample: &Sample) -> Vec<Family> {
+    pub fn families(&self, sample: &HostSample) -> Vec<Family> {
         let mut families: Vec<Family> = sample
             .processes
             .iter()
@@ -100,19 +100,25 @@ impl<'plan> Chosen<'plan> {
     }
 
     /// Whether nobody is left to watch.
-    pub fn are_all_gone(&self, sample: &Sample, families: &[Family]) -> bool {
+    pub fn are_all_gone(&self, sample: &HostSample, families: &[Family]) -> bool {
         let only_numbers = !self.plan.pids.is_empty() && self.plan.names.is_empty();
         let all_ended = self.plan.pids.iter().all(|pid| sample.process(*pid).is_none());
         only_numbers && all_ended && families.iter().all(Family::is_extinct)
     }
 
     /// The rows of an interval, filtered, added up, sorted; `families` stand for processes where children are followed.
-    pub fn content(&self, interval: &Interval, families: Vec<Usage>, earlier: &Sample, later: &Sample) -> Content {
+    pub fn content(
+        &self,
+        interval: &Interval,
+        families: Vec<ProcessUsage>,
+        earlier: &HostSample,
+        later: &HostSample,
+    ) -> Content {
         // The threads of one that was asked for may be thousands that did nothing: they are shown to who asks for them.
         let idlers = if self.plan.all { Idlers::Listed } else { Idlers::Counted };
         let rows = match (self.plan.children, self.plan.grouping) {
             (true, _) => of_processes(&families, later),
-            (false, Grouping::Thread) => self.chosen_rows(of_threads(interval, later, idlers), later),
+            (false, RowGrouping::Thread) => self.chosen_rows(of_threads(interval, later, idlers), later),
             (false, _) => self.chosen_rows(of_processes(&interval.processes, later), later),
         };
         let mut rows = grouped(rows, self.plan.grouping);
@@ -127,21 +133,23 @@ impl<'plan> Chosen<'plan> {
     fn is_ended_one(&self, one: &EndedOne<'_>) -> bool {
         let is_called = || {
             self.users.is_empty()
-                && one.name.is_some_and(|name| self.plan.names.iter().any(|typed| Identity::may_be_called(name, typed)))
+                && one
+                    .name
+                    .is_some_and(|name| self.plan.names.iter().any(|typed| ProcessIdentity::may_be_called(name, typed)))
         };
         one.seen.is_some_and(|process| self.is_one(process)) || is_called()
     }
 
-    fn of_ended_threads(&self, interval: &Interval, later: &Sample, rows: &[Row]) -> i64 {
-        let is_chosen = |usage: &&Usage| later.process(usage.pid).is_some_and(|process| self.is_one(process));
+    fn of_ended_threads(&self, interval: &Interval, later: &HostSample, rows: &[ProcessRow]) -> i64 {
+        let is_chosen = |usage: &&ProcessUsage| later.process(usage.pid).is_some_and(|process| self.is_one(process));
         let of_processes = interval.processes.iter().filter(is_chosen).map(|usage| usage.cpu.total_ns);
         let of_threads = rows.iter().map(|row| row.cpu_ns);
         let sum = |times: &mut dyn Iterator<Item = u64>| times.fold(0, u64::saturating_add).cast_signed();
         sum(&mut { of_processes }).saturating_sub(sum(&mut { of_threads }))
     }
 
-    fn chosen_rows(&self, rows: Vec<Row>, later: &Sample) -> Vec<Row> {
-        let process = |row: &Row| row.pid.and_then(|pid| later.process(pid));
+    fn chosen_rows(&self, rows: Vec<ProcessRow>, later: &HostSample) -> Vec<ProcessRow> {
+        let process = |row: &ProcessRow| row.pid.and_then(|pid| later.process(pid));
         rows.into_iter().filter(|row| process(row).is_some_and(|process| self.is_one(process))).collect()
     }
 

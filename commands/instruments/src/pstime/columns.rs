@@ -4,7 +4,7 @@ use super::plan::Unit;
 use crate::shares::Base;
 use clap::ValueEnum;
 use observe::model::Presence;
-use observe::row::{Grouping, Row};
+use observe::row::{ProcessRow, RowGrouping};
 use observe::source::accounts::Accounts;
 use observe::source::control_group::unit;
 use terminal::Align;
@@ -63,18 +63,18 @@ pub struct Style<'a> {
 
 impl Column {
     /// The columns that a table has unless others are asked for.
-    pub fn usual(grouping: Grouping, microstates: bool) -> Vec<Self> {
+    pub fn usual(grouping: RowGrouping, microstates: bool) -> Vec<Self> {
         match grouping {
-            Grouping::Thread if microstates => {
+            RowGrouping::Thread if microstates => {
                 use Column::*;
                 vec![Uid, Pid, Tid, Usr, Sys, Wait, Block, Sleep, Error, Name]
             }
-            Grouping::Thread => vec![Self::Uid, Self::Pid, Self::Tid, Self::Usr, Self::Sys, Self::Error, Self::Name],
-            Grouping::Process => vec![Self::Uid, Self::Pid, Self::Usr, Self::Sys, Self::Error, Self::Command],
-            Grouping::User => vec![Self::Uid, Self::Members, Self::Usr, Self::Sys, Self::Error],
-            Grouping::Group => vec![Self::Members, Self::Usr, Self::Sys, Self::Error, Self::Cgroup],
-            Grouping::Unit => vec![Self::Members, Self::Usr, Self::Sys, Self::Error, Self::Unit],
-            Grouping::Name => vec![Self::Members, Self::Usr, Self::Sys, Self::Error, Self::Name],
+            RowGrouping::Thread => vec![Self::Uid, Self::Pid, Self::Tid, Self::Usr, Self::Sys, Self::Error, Self::Name],
+            RowGrouping::Process => vec![Self::Uid, Self::Pid, Self::Usr, Self::Sys, Self::Error, Self::Command],
+            RowGrouping::User => vec![Self::Uid, Self::Members, Self::Usr, Self::Sys, Self::Error],
+            RowGrouping::Group => vec![Self::Members, Self::Usr, Self::Sys, Self::Error, Self::Cgroup],
+            RowGrouping::Unit => vec![Self::Members, Self::Usr, Self::Sys, Self::Error, Self::Unit],
+            RowGrouping::Name => vec![Self::Members, Self::Usr, Self::Sys, Self::Error, Self::Name],
         }
     }
 
@@ -117,7 +117,7 @@ impl Column {
     }
 
     /// What stands in it.
-    pub fn cell(self, row: &Row, style: Style<'_>) -> String {
+    pub fn cell(self, row: &ProcessRow, style: Style<'_>) -> String {
         let number = |cores: f64| terminal::four_digits(style.value(cores, row));
         let optional = |cores: Option<f64>| cores.map_or_else(|| "-".to_owned(), number);
         let id = |id: Option<u32>| id.map_or_else(|| "-".to_owned(), |id| id.to_string());
@@ -147,7 +147,7 @@ impl Column {
 
 impl Style<'_> {
     /// A number of cores as a percentage of the base, or as seconds of the row's time.
-    fn value(self, cores: f64, row: &Row) -> f64 {
+    fn value(self, cores: f64, row: &ProcessRow) -> f64 {
         match self.unit {
             Unit::Percent => self.base.percent(cores),
             Unit::Seconds => cores * row.elapsed_ns as f64 / 1e9,

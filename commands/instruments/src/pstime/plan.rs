@@ -7,8 +7,8 @@ use clap::ValueEnum;
 use mh_kit::failure::Failure;
 use mh_kit::instrument::parse_interval;
 use observe::model::Idlers;
-use observe::row::{Grouping, Order};
-use observe::sampler::{Depth, Sleepers, Texts, Wanted, Who};
+use observe::row::{RowGrouping, RowOrder};
+use observe::sampler::{Depth, ProcessSelection, SampleContent, Sleepers, Texts};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -83,7 +83,7 @@ pub struct Plan {
     /// Whether children are followed.
     pub children: bool,
     /// What a row is.
-    pub grouping: Grouping,
+    pub grouping: RowGrouping,
     /// What 100 % is.
     pub base: BaseArg,
     /// What numbers stand for.
@@ -91,7 +91,7 @@ pub struct Plan {
     /// Columns.
     pub columns: Vec<Column>,
     /// What rows are sorted by.
-    pub order: Order,
+    pub order: RowOrder,
     /// Rows below are left out.
     pub min_percent: f64,
     /// More rows are left out.
@@ -123,12 +123,12 @@ impl Plan {
         let pids: Option<Vec<u32>> = numbers.iter().map(|number| number.parse().ok()).collect();
         let pids = pids.ok_or_else(|| usage("a process number is larger than any there is"))?;
         let grouping = match (args.by, args.threads || args.microstates) {
-            (Some(ByArg::User), _) => Grouping::User,
-            (Some(ByArg::Cgroup), _) => Grouping::Group,
-            (Some(ByArg::Unit), _) => Grouping::Unit,
-            (Some(ByArg::Name), _) => Grouping::Name,
-            (None, true) => Grouping::Thread,
-            (None, false) => Grouping::Process,
+            (Some(ByArg::User), _) => RowGrouping::User,
+            (Some(ByArg::Cgroup), _) => RowGrouping::Group,
+            (Some(ByArg::Unit), _) => RowGrouping::Unit,
+            (Some(ByArg::Name), _) => RowGrouping::Name,
+            (None, true) => RowGrouping::Thread,
+            (None, false) => RowGrouping::Process,
         };
         let names = [names, args.names].concat();
         if args.children && pids.is_empty() && names.is_empty() && args.program.is_empty() {
@@ -169,14 +169,14 @@ impl Plan {
     }
 
     /// What samples must hold.
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> SampleContent {
         let only_numbers = self.names.is_empty() && !self.pids.is_empty() && !self.children;
         let by_text = self.children || self.all || !self.names.is_empty() || !self.pids.is_empty();
-        let by_thread = self.grouping == Grouping::Thread
-            || self.order == Order::Wait
+        let by_thread = self.grouping == RowGrouping::Thread
+            || self.order == RowOrder::Wait
             || self.columns.iter().any(|column| column.needs_threads());
-        Wanted {
-            who: if only_numbers { Who::These(self.pids.clone()) } else { Who::Everybody },
+        SampleContent {
+            who: if only_numbers { ProcessSelection::These(self.pids.clone()) } else { ProcessSelection::Everybody },
             texts: if by_text { Texts::OfAll } else { Texts::OfBusy },
             depth: if by_thread { Depth::Threads } else { Depth::Processes },
             sleepers: Sleepers::Asked,
@@ -195,7 +195,7 @@ impl Plan {
 
     /// Whether a row is a thread.
     pub fn is_of_threads(&self) -> bool {
-        self.grouping == Grouping::Thread && !self.children
+        self.grouping == RowGrouping::Thread && !self.children
     }
 
     /// Whether processes were asked for by number or name.
@@ -204,13 +204,13 @@ impl Plan {
     }
 }
 
-fn order(arg: SortArg) -> Order {
+fn order(arg: SortArg) -> RowOrder {
     match arg {
-        SortArg::Cpu => Order::Cpu,
-        SortArg::Usr => Order::User,
-        SortArg::Sys => Order::System,
-        SortArg::Wait => Order::Wait,
-        SortArg::Pid => Order::Pid,
-        SortArg::Name => Order::Name,
+        SortArg::Cpu => RowOrder::Cpu,
+        SortArg::Usr => RowOrder::User,
+        SortArg::Sys => RowOrder::System,
+        SortArg::Wait => RowOrder::Wait,
+        SortArg::Pid => RowOrder::Pid,
+        SortArg::Name => RowOrder::Name,
     }
 }

@@ -8,14 +8,14 @@ use crate::shares::Base;
 use mh_kit::failure::Failure;
 use mh_kit::instrument::csv_field;
 use mh_kit::instrument::live::{Output, Page};
-use observe::calls::measure::Cost;
+use observe::calls::measure::MeasuringCost;
 use observe::model::{EndedName, EndedUsage, Interval, MachineUsage};
-use observe::row::Row;
-use observe::sample::{CpuBasis, Sample, TotalBasis};
+use observe::row::ProcessRow;
+use observe::sample::{CpuBasis, HostSample, TotalBasis};
 use observe::source::accounts::Accounts;
 use observe::tier::Tier;
 use serde::Serialize;
-use terminal::Table;
+use terminal::TextTable;
 
 /// Writes intervals, or shows them.
 pub struct Shower<'plan> {
@@ -23,7 +23,7 @@ pub struct Shower<'plan> {
     tier: Tier,
     accounts: Accounts,
     /// Where every call is measured.
-    measured: Option<Cost>,
+    measured: Option<MeasuringCost>,
     output: Output,
     has_begun: bool,
 }
@@ -55,13 +55,19 @@ enum Kind {
 
 impl<'plan> Shower<'plan> {
     /// Nothing is written yet.
-    pub fn new(plan: &'plan Plan, tier: Tier, accounts: Accounts, measured: Option<Cost>, output: Output) -> Self {
+    pub fn new(
+        plan: &'plan Plan,
+        tier: Tier,
+        accounts: Accounts,
+        measured: Option<MeasuringCost>,
+        output: Output,
+    ) -> Self {
         let tier = if measured.is_some() { Tier::Bpf } else { tier };
         Self { plan, tier, accounts, measured, output, has_begun: false }
     }
 
     /// One interval.
-    pub fn interval(&mut self, content: &Content, interval: &Interval, later: &Sample) -> Result<(), Failure> {
+    pub fn interval(&mut self, content: &Content, interval: &Interval, later: &HostSample) -> Result<(), Failure> {
         self.output
             .interval(|| self.write(content, interval, later, Kind::Interval), || self.page(content, interval))?;
         self.has_begun = true;
@@ -69,11 +75,11 @@ impl<'plan> Shower<'plan> {
     }
 
     /// All intervals together.
-    pub fn average(&self, content: &Content, interval: &Interval, later: &Sample) -> Result<(), Failure> {
+    pub fn average(&self, content: &Content, interval: &Interval, later: &HostSample) -> Result<(), Failure> {
         self.output.end(&self.write(content, interval, later, Kind::Average))
     }
 
-    fn write(&self, content: &Content, interval: &Interval, later: &Sample, kind: Kind) -> String {
+    fn write(&self, content: &Content, interval: &Interval, later: &HostSample, kind: Kind) -> String {
         match self.plan.format {
             Format::Text => self.text(content, interval, kind),
             Format::Json => self.json(content, interval, later, kind),
@@ -86,9 +92,9 @@ impl<'plan> Shower<'plan> {
     }
 
     /// Rows that the threshold and the limit let through.
-    fn shown<'rows>(&self, rows: &'rows [Row], style: Style<'_>) -> Vec<&'rows Row> {
+    fn shown<'rows>(&self, rows: &'rows [ProcessRow], style: Style<'_>) -> Vec<&'rows ProcessRow> {
         let plan = self.plan;
-        let is_large = |row: &&Row| style.base.percent(row.cores) >= plan.min_percent;
+        let is_large = |row: &&ProcessRow| style.base.percent(row.cores) >= plan.min_percent;
         rows.iter().filter(is_large).take(plan.top.unwrap_or(usize::MAX)).collect()
     }
 
@@ -108,9 +114,9 @@ impl<'plan> Shower<'plan> {
         Page::new(&caption, &table, &self.closing(content, &shown, interval, style))
     }
 
-    fn table(&self, shown: &[&Row], style: Style<'_>) -> Table {
+    fn table(&self, shown: &[&ProcessRow], style: Style<'_>) -> TextTable {
         let aligns: Vec<_> = self.plan.columns.iter().map(|column| column.align()).collect();
-        let mut table = Table::new(&aligns).no_wider_than(terminal::standard_output_columns());
+        let mut table = TextTable::new(&aligns).no_wider_than(terminal::standard_output_columns());
         table.row(self.plan.columns.iter().map(|column| column.heading(self.plan.unit)));
         for row in shown {
             table.row(self.plan.columns.iter().map(|column| column.cell(row, style)));
@@ -119,7 +125,7 @@ impl<'plan> Shower<'plan> {
     }
 
     /// `share of 64 cores, 10.00 s each; CPU clocks, split by ticks (tier: no rights)`.
-    fn caption(&self, rows: &[Row], interval: &Interval, style: Style<'_>, kind: Kind) -> String {
+    fn caption(&self, rows: &[ProcessRow], interval: &Interval, style: Style<'_>, kind: Kind) -> String {
         let base = match self.plan.unit {
             Unit::Percent => style.base.label(),
             Unit::Seconds => "CPU seconds".to_owned(),
@@ -141,8 +147,8 @@ impl<'plan> Shower<'plan> {
 
     /// The tier of these rows, and how many processes in them do not have it: one that is hidden from programs in the kernel is
     /// read by its clock, and so are all from the moment on at which a pass fails.
-    fn tier_of(&self, rows: &[Row]) -> RowsTier {
-        let sum = |of: fn(&Row) -> u32| rows.iter().map(|row| u64::from(of(row))).sum::<u64>();
+    fn tier_of(&self, rows: &[ProcessRow]) -> RowsTier {
+        let sum = |of: fn(&ProcessRow) -> u32| rows.iter().map(|row| u64::from(of(row))).sum::<u64>();
         let (members, by_clock) = (sum(|row| row.members), sum(|row| row.members_by_clock));
         match self.tier {
             // There programs in the kernel measure calls, whoever reads the clocks.
@@ -159,7 +165,7 @@ impl<'plan> Shower<'plan> {
     }
 
     /// What is not in the rows, so that the table closes.
-    fn closing(&self, content: &Content, shown: &[&Row], interval: &Interval, style: Style<'_>) -> String {
+    fn closing(&self, content: &Content, shown: &[&ProcessRow], interval: &Interval, style: Style<'_>) -> String {
         let mut text = String::new();
         let rows = &content.rows;
         let number = |nanoseconds: f64| self.amount(nanoseconds, interval, style);
@@ -205,7 +211,7 @@ impl<'plan> Shower<'plan> {
         }
     }
 
-    fn json(&self, content: &Content, interval: &Interval, later: &Sample, kind: Kind) -> String {
+    fn json(&self, content: &Content, interval: &Interval, later: &HostSample, kind: Kind) -> String {
         let style = self.style(&interval.machine);
         let shown = self.shown(&content.rows, style);
         // Of some processes it would only say that there are others.
@@ -230,7 +236,7 @@ impl<'plan> Shower<'plan> {
         serde_json::to_string(&object).expect("plain data") + "\n"
     }
 
-    fn csv(&self, rows: &[Row], interval: &Interval, later: &Sample, kind: Kind) -> String {
+    fn csv(&self, rows: &[ProcessRow], interval: &Interval, later: &HostSample, kind: Kind) -> String {
         let style = self.style(&interval.machine);
         let columns = &self.plan.columns;
         let mut text = String::new();
@@ -304,7 +310,7 @@ struct NotShown {
 
 impl NotShown {
     /// None where all rows are shown.
-    fn of(rows: &[Row], shown: &[&Row]) -> Option<Self> {
+    fn of(rows: &[ProcessRow], shown: &[&ProcessRow]) -> Option<Self> {
         let sum = |times: &mut dyn Iterator<Item = u64>| times.fold(0, u64::saturating_add);
         let all_ns = sum(&mut rows.iter().map(|row| row.cpu_ns));
         let shown_ns = sum(&mut shown.iter().map(|row| row.cpu_ns));
@@ -337,5 +343,5 @@ struct JsonInterval<'a> {
 struct JsonRow<'a> {
     user_name: Option<String>,
     #[serde(flatten)]
-    row: &'a Row,
+    row: &'a ProcessRow,
 }

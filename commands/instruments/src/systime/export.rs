@@ -144,16 +144,17 @@ pub fn csv(shown: &Shown) -> String {
 mod tests {
     use super::super::plan::Subject;
     use super::*;
-    use observe::calls::measure::Cost;
-    use observe::calls::snapshot::{Snapshot, Who};
+    use observe::calls::measure::MeasuringCost;
+    use observe::calls::snapshot::{CallSnapshot, TimeOwner};
 
     #[test]
     fn what_a_way_of_measuring_does_not_know_is_empty_and_not_zero() {
-        let mut owner = OwnerTimes { life_ns: 100, samples: 7, ..OwnerTimes::new(Who::All) };
+        let mut owner = OwnerTimes { life_ns: 100, samples: 7, ..OwnerTimes::new(TimeOwner::All) };
         let known = owner.call(3);
         (known.ended, known.total_ns, known.waiting_ns, known.samples, known.waits) = (2, 50, 20, 4, 5);
-        let snapshot = Snapshot { owners: vec![owner], ..Snapshot::default() };
-        let cost = Cost { call_ns: 1.0, measured_ns: 1.0, bystander_ns: 1.0, correction_ns: 0, sample_ns: 1.0 };
+        let snapshot = CallSnapshot { owners: vec![owner], ..CallSnapshot::default() };
+        let cost =
+            MeasuringCost { call_ns: 1.0, measured_ns: 1.0, bystander_ns: 1.0, correction_ns: 0, sample_ns: 1.0 };
         let shown = |made| Shown {
             subject: Subject::All,
             is_of_some_calls: false,

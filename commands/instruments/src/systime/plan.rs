@@ -3,9 +3,9 @@
 use super::{NAME, SystimeArgs};
 use mh_kit::failure::Failure;
 use mh_kit::instrument::parse_interval;
-use observe::calls::measure::{Method, Request, kernel_name};
+use observe::calls::measure::{MeasuringMethod, MeasuringRequest, kernel_name};
 use observe::calls::names::call_number;
-use observe::calls::{Grouping, Selection};
+use observe::calls::{CallGrouping, Selection};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct Plan {
     /// Whose.
     pub subject: Subject,
     /// How, and which.
-    pub request: Request,
+    pub request: MeasuringRequest,
     /// When it ends by itself.
     pub time: Option<Duration>,
 }
@@ -61,8 +61,8 @@ pub fn plan(args: &SystimeArgs) -> Result<Plan, Failure> {
         Subject::Process(pid) => Selection::Tree { root: *pid },
         Subject::Command => Selection::Born,
     };
-    let method = if args.exact { Method::Exact } else { Method::Sampled };
-    let request = Request { method, selection, grouping: args.by.grouping(), wanted };
+    let method = if args.exact { MeasuringMethod::Exact } else { MeasuringMethod::Sampled };
+    let request = MeasuringRequest { method, selection, grouping: args.by.grouping(), wanted };
     Ok(Plan { subject, request, time: args.time.or(seconds) })
 }
 
@@ -89,6 +89,6 @@ fn usage(message: String) -> Failure {
 impl Plan {
     /// Whether rows have an owner's name.
     pub fn is_by_owner(&self) -> bool {
-        self.request.grouping != Grouping::Together
+        self.request.grouping != CallGrouping::Together
     }
 }

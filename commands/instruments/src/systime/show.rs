@@ -6,9 +6,9 @@ use super::source::Made;
 use observe::calls::measure::SAMPLE_PERIOD_NS;
 use observe::calls::names::{call_name, error_name, is_on_descriptor};
 use observe::calls::sampled::uncertain_ns;
-use observe::calls::snapshot::{CallTimes, Losses, OwnerTimes, Snapshot, Who, duration_end_ns};
+use observe::calls::snapshot::{CallSnapshot, CallTimes, Losses, OwnerTimes, TimeOwner, duration_end_ns};
 use std::time::Duration;
-use terminal::{Align, Table, duration, integer, percentage};
+use terminal::{Align, TextTable, duration, integer, percentage};
 
 /// What is shown.
 pub struct Shown {
@@ -19,7 +19,7 @@ pub struct Shown {
     /// Whether rows have an owner's name.
     pub is_by_owner: bool,
     /// The numbers.
-    pub snapshot: Snapshot,
+    pub snapshot: CallSnapshot,
     /// How they were made.
     pub made: Made,
 }
@@ -73,15 +73,15 @@ pub fn text(shown: &Shown, rows_max: usize, with_histogram: bool) -> String {
 }
 
 /// An owner in words.
-pub fn who(who: &Who) -> String {
+pub fn who(who: &TimeOwner) -> String {
     match who {
-        Who::All => "all".to_owned(),
-        Who::Process { pid, name } => format!("{name} {pid}"),
-        Who::Thread { pid, thread, name } => format!("{name} {pid}/{thread}"),
-        Who::Name(name) => name.clone(),
-        Who::Group { path: Some(path), .. } => path.clone(),
-        Who::Group { number, path: None } => format!("group {number} (gone)"),
-        Who::Others => "(others)".to_owned(),
+        TimeOwner::All => "all".to_owned(),
+        TimeOwner::Process { pid, name } => format!("{name} {pid}"),
+        TimeOwner::Thread { pid, thread, name } => format!("{name} {pid}/{thread}"),
+        TimeOwner::Name(name) => name.clone(),
+        TimeOwner::Group { path: Some(path), .. } => path.clone(),
+        TimeOwner::Group { number, path: None } => format!("group {number} (gone)"),
+        TimeOwner::Others => "(others)".to_owned(),
     }
 }
 
@@ -158,7 +158,7 @@ fn time_in_calls(shown: &Shown, life_ns: u64) -> String {
 fn table(shown: &Shown, rows: &[Row<'_>], left_out: &[Row<'_>], life_ns: u64) -> String {
     let mut aligns = vec![Align::Right; 7];
     aligns.extend([Align::Left, Align::Left]);
-    let mut table = Table::new(&aligns);
+    let mut table = TextTable::new(&aligns);
     let is_counted = matches!(shown.made, Made::Exact(_) | Made::Traced { .. });
     let counted: [&str; 4] =
         if is_counted { ["CALLS", "ERRORS", "MEAN", "MAX"] } else { ["+-", "SAMPLES", "WAITS", "MAX WAIT"] };
@@ -301,7 +301,7 @@ fn histogram(call: &CallTimes) -> String {
     }
     /// Columns of the longest bar.
     const BAR: f64 = 40.0;
-    let mut table = Table::new(&[Align::Right, Align::Right, Align::Left]).indented(2);
+    let mut table = TextTable::new(&[Align::Right, Align::Right, Align::Left]).indented(2);
     let first = call.durations.iter().position(|count| *count > 0).unwrap_or(0);
     let last = call.durations.iter().rposition(|count| *count > 0).unwrap_or(0);
     for kind in first..=last {
@@ -403,13 +403,17 @@ pub fn losses(lost: &Losses) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use observe::calls::measure::Cost;
+    use observe::calls::measure::MeasuringCost;
     use observe::calls::names::call_number;
     use observe::calls::snapshot::Slowest;
 
     fn shown(made: Made) -> Shown {
-        let mut owner =
-            OwnerTimes { life_ns: 10_000_000, between_waiting_ns: 1_000_000, threads: 2, ..OwnerTimes::new(Who::All) };
+        let mut owner = OwnerTimes {
+            life_ns: 10_000_000,
+            between_waiting_ns: 1_000_000,
+            threads: 2,
+            ..OwnerTimes::new(TimeOwner::All)
+        };
         owner.measuring_ns = 200_000;
         let call = owner.call(call_number("close").expect("there"));
         (call.ended, call.total_ns, call.waiting_ns) = (1000, 6_000_000, 500_000);
@@ -417,12 +421,12 @@ mod tests {
         call.errors = vec![(9, 990)];
         let path = Some("/tmp/a\u{1b}b".to_owned());
         call.slowest = Some(Slowest { duration_ns: 9000, pid: 7, thread: 8, first_argument: 3, path });
-        let snapshot = Snapshot { elapsed_ns: 5_000_000, owners: vec![owner], ..Snapshot::default() };
+        let snapshot = CallSnapshot { elapsed_ns: 5_000_000, owners: vec![owner], ..CallSnapshot::default() };
         Shown { subject: Subject::Named("jobs".into()), is_of_some_calls: false, is_by_owner: false, snapshot, made }
     }
 
-    const COST: Cost =
-        Cost { call_ns: 100.0, measured_ns: 200.0, bystander_ns: 90.0, correction_ns: 0, sample_ns: 2000.0 };
+    const COST: MeasuringCost =
+        MeasuringCost { call_ns: 100.0, measured_ns: 200.0, bystander_ns: 90.0, correction_ns: 0, sample_ns: 2000.0 };
 
     #[test]
     fn rows_are_sorted_and_close_and_the_cost_is_told() {
@@ -483,7 +487,7 @@ mod tests {
         }
         let some = Shown { is_of_some_calls: true, ..shown(Made::Exact(COST)) };
         assert!(text(&some, 0, false).contains(": 6 ms of 10 ms in these system calls (60.0 %);"), "not in all calls");
-        let nobody = Shown { snapshot: Snapshot::default(), ..shown(Made::Exact(COST)) };
+        let nobody = Shown { snapshot: CallSnapshot::default(), ..shown(Made::Exact(COST)) };
         assert!(text(&nobody, 0, false).starts_with("nobody was followed in 0 "));
     }
 }

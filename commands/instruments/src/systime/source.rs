@@ -6,11 +6,11 @@ use super::{ByArg, NAME, SystimeArgs};
 use jobs::start::Programs;
 use mh_kit::context::{Context, variable};
 use mh_kit::failure::{Failure, program_not_run, with_causes};
-use observe::calls::measure::{Cost, MeasureError, Measurement, Method};
+use observe::calls::measure::{MeasureError, Measurement, MeasuringCost, MeasuringMethod};
 use observe::calls::names::CALL_RUNNING;
-use observe::calls::snapshot::{Snapshot, Who};
+use observe::calls::snapshot::{CallSnapshot, TimeOwner};
 use observe::calls::traced::{Traced, cost_of_a_call};
-use observe::calls::without_rights::{Process, Sampler, Target};
+use observe::calls::without_rights::{CallSampler, Process, SampledCalls};
 use observe::source::words::text_of;
 use observe::tier::Tier;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub enum Source {
     /// In the kernel.
     InKernel(Box<Measurement>),
     /// From outside; only these calls, if there are any.
-    Outside(Box<Sampler>, Vec<u32>),
+    Outside(Box<CallSampler>, Vec<u32>),
     /// By stopping at each call.
     Traced {
         /// The run.
@@ -51,9 +51,9 @@ pub enum Source {
 #[serde(rename_all = "kebab-case", tag = "method")]
 pub enum Made {
     /// Every call counted in the kernel.
-    Exact(Cost),
+    Exact(MeasuringCost),
     /// Waits counted, CPUs sampled.
-    Sampled(Cost),
+    Sampled(MeasuringCost),
     /// Every call counted by stopping at it.
     Traced {
         /// How much longer each took.
@@ -93,7 +93,7 @@ impl Source {
                 };
                 Ok((Self::InKernel(Box::new(measurement)), child))
             }
-            Err(error) if plan.request.method == Method::Exact || !is_obstacle(&error) => Err(refused(&error)),
+            Err(error) if plan.request.method == MeasuringMethod::Exact || !is_obstacle(&error) => Err(refused(&error)),
             Err(error) => {
                 let reason = with_causes(&error);
                 context.messages.warning(NAME, &format!("looking from outside, since it could not {reason}"), &[]);
@@ -136,9 +136,9 @@ impl Source {
 
     fn from_outside(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<(Self, Option<Started>), Failure> {
         let owner = match args.by {
-            ByArg::All => |_: &Process| Who::All,
-            ByArg::Comm => |process: &Process| Who::Name(process.name.clone()),
-            ByArg::Pid => |process: &Process| Who::Process { pid: process.pid, name: process.name.clone() },
+            ByArg::All => |_: &Process| TimeOwner::All,
+            ByArg::Comm => |process: &Process| TimeOwner::Name(process.name.clone()),
+            ByArg::Pid => |process: &Process| TimeOwner::Process { pid: process.pid, name: process.name.clone() },
             ByArg::Thread | ByArg::Cgroup => {
                 let message = "rows by thread and by control group need CAP_BPF and CAP_PERFMON".to_owned();
                 return Err(Failure::Usage { command: NAME, message });
@@ -146,12 +146,12 @@ impl Source {
         };
         let child = if plan.subject == Subject::Command { Some(spawned(args, Command::spawn)?) } else { None };
         let target = match (&plan.subject, &child) {
-            (Subject::Named(name), _) => Target::Named(text_of(name.as_bytes())),
-            (Subject::Process(pid), _) => Target::Tree(*pid),
-            (Subject::Command, Some(child)) => Target::Tree(child.process.id()),
-            (Subject::All | Subject::Command, _) => Target::AllBut(std::process::id()),
+            (Subject::Named(name), _) => SampledCalls::Named(text_of(name.as_bytes())),
+            (Subject::Process(pid), _) => SampledCalls::Tree(*pid),
+            (Subject::Command, Some(child)) => SampledCalls::Tree(child.process.id()),
+            (Subject::All | Subject::Command, _) => SampledCalls::AllBut(std::process::id()),
         };
-        let sampler = Sampler::start(&context.host, target, owner)
+        let sampler = CallSampler::start(&context.host, target, owner)
             .map_err(|error| Failure::Environment { command: NAME, message: with_causes(&error) })?;
         Ok((Self::Outside(Box::new(sampler), plan.request.wanted.clone()), child))
     }
@@ -177,7 +177,7 @@ impl Source {
     }
 
     /// Everything up to now.
-    pub fn read(&self) -> Snapshot {
+    pub fn read(&self) -> CallSnapshot {
         match self {
             Self::InKernel(measurement) => measurement.read(),
             Self::Outside(sampler, wanted) => of_calls(sampler.read(), wanted),
@@ -186,7 +186,7 @@ impl Source {
     }
 
     /// Everything up to the end.
-    pub fn finish(self) -> (Snapshot, Made) {
+    pub fn finish(self) -> (CallSnapshot, Made) {
         let made = self.made();
         match self {
             Self::InKernel(measurement) => (measurement.finish(), made),
@@ -198,7 +198,9 @@ impl Source {
     /// How the numbers are made.
     pub fn made(&self) -> Made {
         match self {
-            Self::InKernel(measurement) if measurement.method() == Method::Exact => Made::Exact(measurement.cost()),
+            Self::InKernel(measurement) if measurement.method() == MeasuringMethod::Exact => {
+                Made::Exact(measurement.cost())
+            }
             Self::InKernel(measurement) => Made::Sampled(measurement.cost()),
             Self::Traced { call_cost, .. } => {
                 Made::Traced { call_cost_ns: u64::try_from(call_cost.as_nanos()).unwrap_or(u64::MAX) }
@@ -211,7 +213,7 @@ impl Source {
 }
 
 /// Without the time of calls that were not asked for.
-fn of_calls(mut snapshot: Snapshot, wanted: &[u32]) -> Snapshot {
+fn of_calls(mut snapshot: CallSnapshot, wanted: &[u32]) -> CallSnapshot {
     if !wanted.is_empty() {
         snapshot.owners.iter_mut().for_each(|owner| owner.keep(|call| call == CALL_RUNNING || wanted.contains(&call)));
     }

@@ -12,7 +12,7 @@ use mh_kit::instrument::pace::{Pace, Woken};
 use mh_kit::instrument::{failure, is_unburied};
 use mh_kit::report::print;
 use observe::calls::paths::{Paths, name_groups};
-use observe::calls::snapshot::Snapshot;
+use observe::calls::snapshot::CallSnapshot;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -168,7 +168,7 @@ fn code_of_how(how: How) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-fn prepare(context: &Context, plan: &Plan, mut snapshot: Snapshot, made: Made, paths: &mut Paths) -> Shown {
+fn prepare(context: &Context, plan: &Plan, mut snapshot: CallSnapshot, made: Made, paths: &mut Paths) -> Shown {
     paths.look(&mut snapshot);
     name_groups(&context.host, &mut snapshot);
     let is_of_some_calls = !plan.request.wanted.is_empty();

@@ -2,15 +2,15 @@
 //! Shows and orders what `mh crew` without a screen does; decides nothing.
 
 use super::{NAME, failure, show};
-use crew::budget::census::{Census, Run, State};
-use crew::budget::orders::{Order, Pause, give};
+use crew::budget::census::{Census, CensusRun, RunState};
+use crew::budget::orders::{PauseOrder, RunOrder, give};
 use crew::budget::watch::Watch;
 use crew::budget::{CrewFolder, Priority};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::signals::{ENDING, SignalSet, die_by};
-use terminal::full_screen::{Bell, Canvas, FullScreen, Key, Left, Next, View};
+use terminal::full_screen::{Bell, Canvas, FullScreen, Key, KeyEffect, ScreenEnd, ScreenView};
 
 /// How long a screen that shows runs sleeps at most: their times go on, and hands that nobody waits for move in silence.
 const LOOK: Duration = Duration::from_secs(1);
@@ -61,8 +61,8 @@ pub fn open(folder: &CrewFolder) -> Result<Outcome, Failure> {
     let left = screen.show(&mut runs).map_err(refused)?;
     drop(screen);
     match left {
-        Left::Ended(signal) => die_by(signal),
-        Left::ByKey | Left::Gone => Ok(Outcome::Done),
+        ScreenEnd::Ended(signal) => die_by(signal),
+        ScreenEnd::ByKey | ScreenEnd::Gone => Ok(Outcome::Done),
     }
 }
 
@@ -100,7 +100,7 @@ impl Runs {
         Self { folder, seen, shown: Ok(Census::default()), chosen: 0, is_help: false, said: String::new() }
     }
 
-    fn runs(&self) -> &[Run] {
+    fn runs(&self) -> &[CensusRun] {
         self.shown.as_ref().map_or(&[], |census| &census.runs)
     }
 
@@ -108,22 +108,22 @@ impl Runs {
         self.runs().iter().position(|run| run.pid == self.chosen).unwrap_or(0)
     }
 
-    fn choose(&mut self, position: usize) -> Next {
+    fn choose(&mut self, position: usize) -> KeyEffect {
         let last = self.runs().len().saturating_sub(1);
         self.chosen = self.runs().get(position.min(last)).map_or(0, |run| run.pid);
-        Next::Draw
+        KeyEffect::Draw
     }
 
     /// Gives the chosen run an order; `what` says it in words.
-    fn order(&mut self, make: impl Fn(&Run) -> Option<(Order, String)>) -> Next {
-        let Some(run) = self.runs().get(self.position()) else { return Next::Stay };
+    fn order(&mut self, make: impl Fn(&CensusRun) -> Option<(RunOrder, String)>) -> KeyEffect {
+        let Some(run) = self.runs().get(self.position()) else { return KeyEffect::Stay };
         let Some((order, what)) = make(run) else {
             self.said = format!("{} has no class beyond that", run.pid);
-            return Next::Draw;
+            return KeyEffect::Draw;
         };
         let pid = run.pid;
         let class = order.class;
-        let order = Order { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
+        let order = RunOrder { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
         let given = give(&self.folder, pid, order);
         if given.as_ref().is_ok_and(|runs| *runs > 0) {
             class.into_iter().for_each(|class| self.note_class(pid, class));
@@ -133,7 +133,7 @@ impl Runs {
             Ok(_) => format!("{pid}: {what}, from its next yield point on"),
             Err(error) => format!("could not change the table: {}", with_causes(&error)),
         };
-        Next::Draw
+        KeyEffect::Draw
     }
 
     /// The next key begins where this one has led, though nobody has looked at the table since.
@@ -145,24 +145,25 @@ impl Runs {
     }
 }
 
-fn pause(run: &Run) -> Option<(Order, String)> {
-    let (pause, word) = if run.state == State::Paused { (Pause::GoOn, "goes on") } else { (Pause::Rest, "pauses") };
-    Some((Order { pause: Some(pause), ..Order::default() }, word.to_owned()))
+fn pause(run: &CensusRun) -> Option<(RunOrder, String)> {
+    let (pause, word) =
+        if run.state == RunState::Paused { (PauseOrder::GoOn, "goes on") } else { (PauseOrder::Rest, "pauses") };
+    Some((RunOrder { pause: Some(pause), ..RunOrder::default() }, word.to_owned()))
 }
 
 /// The classes, lowest first.
 const CLASSES: [Priority; 4] = [Priority::Idle, Priority::Low, Priority::Normal, Priority::High];
 
 /// The class that is `steps` above the run's; none where there is none.
-fn class(run: &Run, steps: isize) -> Option<(Order, String)> {
+fn class(run: &CensusRun, steps: isize) -> Option<(RunOrder, String)> {
     let at = CLASSES.iter().position(|class| *class == run.class)?.checked_add_signed(steps)?;
     let class = *CLASSES.get(at)?;
-    Some((Order { class: Some(class), ..Order::default() }, format!("class {class:?}").to_lowercase()))
+    Some((RunOrder { class: Some(class), ..RunOrder::default() }, format!("class {class:?}").to_lowercase()))
 }
 
 /// What it all amounts to, in a sentence.
 fn verdict(census: &Census) -> String {
-    let waiting: Vec<&Run> = census.runs.iter().filter(|run| run.state == State::Waiting).collect();
+    let waiting: Vec<&CensusRun> = census.runs.iter().filter(|run| run.state == RunState::Waiting).collect();
     let held = show::held(census);
     match waiting[..] {
         _ if census.runs.is_empty() => "no run shares the cores now".to_owned(),
@@ -172,7 +173,7 @@ fn verdict(census: &Census) -> String {
     }
 }
 
-impl View for Runs {
+impl ScreenView for Runs {
     fn draw(&self, canvas: &mut Canvas<'_>) {
         let last = canvas.height().saturating_sub(1);
         if self.is_help {
@@ -197,17 +198,17 @@ impl View for Runs {
         canvas.line(last, KEYS);
     }
 
-    fn key(&mut self, key: Key) -> Next {
+    fn key(&mut self, key: Key) -> KeyEffect {
         if std::mem::take(&mut self.is_help) {
-            return Next::Draw;
+            return KeyEffect::Draw;
         }
         const PAGE: usize = 10;
         let at = self.position();
         match key {
-            Key::Letter('q') | Key::Escape => Next::Leave,
+            Key::Letter('q') | Key::Escape => KeyEffect::Leave,
             Key::Letter('?' | 'h') => {
                 self.is_help = true;
-                Next::Draw
+                KeyEffect::Draw
             }
             Key::Up => self.choose(at.saturating_sub(1)),
             Key::Down => self.choose(at + 1),
@@ -218,7 +219,7 @@ impl View for Runs {
             Key::Letter('p') => self.order(pause),
             Key::Letter('+' | '=') => self.order(|run| class(run, 1)),
             Key::Letter('-') => self.order(|run| class(run, -1)),
-            Key::Letter(_) | Key::Enter => Next::Stay,
+            Key::Letter(_) | Key::Enter => KeyEffect::Stay,
         }
     }
 
@@ -238,12 +239,12 @@ mod tests {
     use crew::budget::Weight;
     use terminal::full_screen::drawn;
 
-    fn run(pid: u32, class: Priority, state: State) -> Run {
-        let why = if state == State::Waiting { "runs of a higher class have the CPUs" } else { "has all it wants" };
+    fn run(pid: u32, class: Priority, state: RunState) -> CensusRun {
+        let why = if state == RunState::Waiting { "runs of a higher class have the CPUs" } else { "has all it wants" };
         let (what, why, weight) = (format!("tamp \u{1b}[2J{pid}"), why.to_owned(), Weight::default());
         let (holds, wants, useful) = (1, 2, 2);
         let (above_capacity, lent, inherited, external, seconds) = (0, 0, 0, 0, 75);
-        Run {
+        CensusRun {
             pid,
             class,
             weight,
@@ -261,7 +262,7 @@ mod tests {
         }
     }
 
-    fn screen(runs: Vec<Run>) -> Runs {
+    fn screen(runs: Vec<CensusRun>) -> Runs {
         let census = Census { cpus: 2, free: 0, used_by_others: 0, above_capacity: 0, runs };
         let seen = Arc::new(Mutex::new(Ok(census)));
         let mut screen = Runs::new(CrewFolder::at("/nowhere/at/all"), seen);
@@ -272,7 +273,8 @@ mod tests {
 
     #[test]
     fn the_first_line_answers_and_the_last_one_has_the_keys() {
-        let screen = screen(vec![run(11, Priority::High, State::Working), run(22, Priority::Low, State::Waiting)]);
+        let screen =
+            screen(vec![run(11, Priority::High, RunState::Working), run(22, Priority::Low, RunState::Waiting)]);
         for (columns, rows) in [(80, 24), (200, 60)] {
             let text = drawn(&screen, columns, rows);
             let lines: Vec<&str> = text.lines().collect();
@@ -287,24 +289,24 @@ mod tests {
 
     #[test]
     fn the_chosen_run_stays_chosen_while_rows_move_and_orders_go_to_it() {
-        let (first, second) = (run(11, Priority::High, State::Working), run(22, Priority::Low, State::Waiting));
+        let (first, second) = (run(11, Priority::High, RunState::Working), run(22, Priority::Low, RunState::Waiting));
         let mut screen = screen(vec![first.clone(), second.clone()]);
-        assert_eq!(screen.key(Key::Down), Next::Draw);
+        assert_eq!(screen.key(Key::Down), KeyEffect::Draw);
         *screen.seen.lock().expect("no panic") =
             Ok(Census { cpus: 2, free: 0, used_by_others: 0, above_capacity: 0, runs: vec![second.clone(), first] });
         assert!(screen.refresh());
         assert_eq!((screen.chosen, screen.position()), (22, 0));
         assert_eq!(class(&second, 1).map(|(order, _)| order.class), Some(Some(Priority::Normal)));
-        assert!(class(&run(1, Priority::Idle, State::Working), -1).is_none(), "there is nothing below idle");
+        assert!(class(&run(1, Priority::Idle, RunState::Working), -1).is_none(), "there is nothing below idle");
         assert_eq!(
-            pause(&run(1, Priority::Idle, State::Paused)).map(|(order, _)| order.pause),
-            Some(Some(Pause::GoOn))
+            pause(&run(1, Priority::Idle, RunState::Paused)).map(|(order, _)| order.pause),
+            Some(Some(PauseOrder::GoOn))
         );
         screen.key(Key::Letter('p'));
         assert!(screen.said.contains("could not change the table") || screen.said == "22 has left", "{}", screen.said);
         screen.key(Key::Letter('?'));
         assert!(drawn(&screen, 80, 24).contains("any key: back"));
-        assert_eq!((screen.key(Key::Letter('q')), screen.key(Key::Letter('q'))), (Next::Draw, Next::Leave));
+        assert_eq!((screen.key(Key::Letter('q')), screen.key(Key::Letter('q'))), (KeyEffect::Draw, KeyEffect::Leave));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A census in words: one line of numbers, then a row a run. Plain data in, text out.
 
-use crew::budget::census::{Census, Run, State};
+use crew::budget::census::{Census, CensusRun, RunState};
 use std::time::Duration;
-use terminal::{Align, Table};
+use terminal::{Align, TextTable};
 
 /// All of it as text.
 pub fn as_text(census: &Census) -> String {
@@ -32,10 +32,17 @@ pub fn held(census: &Census) -> u32 {
 }
 
 /// The runs, a row each.
-pub fn table(census: &Census) -> Table {
-    let mut table =
-        Table::new(&[Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left])
-            .indented(2);
+pub fn table(census: &Census) -> TextTable {
+    let mut table = TextTable::new(&[
+        Align::Right,
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+    ])
+    .indented(2);
     table.row(["PID", "CLASS", "HOLDS", "WANTS", "USEFUL TO", "RUNNING", "WHAT"]);
     census.runs.iter().for_each(|run| table.row(cells(run)));
     table
@@ -46,9 +53,10 @@ pub fn cores(count: usize) -> String {
     format!("{count} core{}", if count == 1 { "" } else { "s" })
 }
 
-fn cells(run: &Run) -> [String; 7] {
+fn cells(run: &CensusRun) -> [String; 7] {
     let what = terminal::printable(&run.what).into_owned();
-    let what = if run.state == State::Working { what } else { format!("{what}     {}: {}", state(run.state), run.why) };
+    let what =
+        if run.state == RunState::Working { what } else { format!("{what}     {}: {}", state(run.state), run.why) };
     [
         run.pid.to_string(),
         format!("{:?}", run.class).to_lowercase(),
@@ -61,7 +69,7 @@ fn cells(run: &Run) -> [String; 7] {
 }
 
 /// Hands of its own, and those it uses that are counted elsewhere.
-fn holds(run: &Run) -> String {
+fn holds(run: &CensusRun) -> String {
     match run.inherited + run.external {
         0 => run.holds.to_string(),
         others => format!("{} +{others}", run.holds),
@@ -69,7 +77,7 @@ fn holds(run: &Run) -> String {
 }
 
 /// A state as people read it.
-pub fn state(state: State) -> String {
+pub fn state(state: RunState) -> String {
     format!("{state:?}").to_lowercase()
 }
 
@@ -80,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_run_that_waits_says_why() {
-        let run = Run {
+        let run = CensusRun {
             pid: 9001,
             class: Priority::Idle,
             weight: Weight::default(),
@@ -93,7 +101,7 @@ mod tests {
             useful: 64,
             seconds: 480,
             what: "tar\u{1b}".to_owned(),
-            state: State::Waiting,
+            state: RunState::Waiting,
             why: "runs of a higher class have the CPUs".to_owned(),
         };
         let census = Census { cpus: 64, free: 6, used_by_others: 3, above_capacity: 1, runs: vec![run] };

@@ -1,7 +1,7 @@
 //! Job slots of `mh xjobs` that lie in their pipe: cores that nobody has taken yet, and that whoever is hungry gets at once.
 //! Looks only, from outside: at the pipe that the runner's jobs were told of.
 
-use crew::budget::census::{Census, Run, State};
+use crew::budget::census::{Census, CensusRun, RunState};
 use crew::jobserver::Auth;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Pid;
@@ -12,12 +12,12 @@ use sys::process_tree::Processes;
 
 /// Cores that stand in the table as held, for slots that no program has read.
 pub fn unread_slots(census: &Census) -> usize {
-    let pools = census.runs.iter().filter(|run| run.what == crate::xjobs::SLOTS_WHAT && run.state != State::Dead);
+    let pools = census.runs.iter().filter(|run| run.what == crate::xjobs::SLOTS_WHAT && run.state != RunState::Dead);
     pools.map(|run| unread_of(run).unwrap_or(0).min(run.holds as usize)).sum()
 }
 
 /// All jobs of a runner know the same pipe; one that lives is enough. A make below a job may have another one for its own.
-fn unread_of(run: &Run) -> Option<usize> {
+fn unread_of(run: &CensusRun) -> Option<usize> {
     let guard = Pid::from_raw(i32::try_from(run.pid).ok()?)?;
     let processes = Processes::look();
     // Below the guard is the runner, below that its jobs.

@@ -5,7 +5,7 @@ use super::NAME;
 use super::unread_slots::unread_slots;
 use clap::Args;
 use crew::budget::CrewFolder;
-use crew::budget::census::{Census, Run, State, census};
+use crew::budget::census::{Census, CensusRun, RunState, census};
 use crew::budget::table::TableError;
 use crew::budget::watch::Watch;
 use mh_kit::context::Context;
@@ -79,7 +79,7 @@ pub fn run(context: &mut Context, folder: &CrewFolder, args: &WaitArgs) -> Resul
 
 /// Who is still there of those that are waited for, in words; nobody that is dead.
 fn awaited(census: &Census, pids: &[u32]) -> Option<String> {
-    let is_meant = |run: &&Run| run.state != State::Dead && (pids.is_empty() || pids.contains(&run.pid));
+    let is_meant = |run: &&CensusRun| run.state != RunState::Dead && (pids.is_empty() || pids.contains(&run.pid));
     match census.runs.iter().filter(is_meant).count() {
         0 => None,
         count => Some(those(count)),
@@ -113,7 +113,8 @@ fn wait_for_processes(context: &Context, args: &WaitArgs) -> Result<Outcome, Fai
 /// What keeps the cores from being idle, in words.
 fn busy(census: &Census) -> Option<String> {
     // Who is paused, or stopped, waits for a person.
-    let is_hungry = |run: &Run| matches!(run.state, State::Waiting | State::Returning) && run.wants > run.holds;
+    let is_hungry =
+        |run: &CensusRun| matches!(run.state, RunState::Waiting | RunState::Returning) && run.wants > run.holds;
     let is_hungry = census.runs.iter().any(is_hungry);
     match census.runs.is_empty() || !is_hungry && census.free + unread_slots(census) > 0 {
         true => None,

@@ -1,7 +1,7 @@
 //! `-p`: asks on the terminal whether a job is to be started. Jobs and the list keep standard input.
 //! No terminal is no permission.
 
-use jobs::run::Question;
+use jobs::run::JobQuestion;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -32,7 +32,7 @@ impl AtTerminal {
     }
 }
 
-impl Question for AtTerminal {
+impl JobQuestion for AtTerminal {
     fn descriptor(&self) -> BorrowedFd<'_> {
         self.terminal.as_fd()
     }

@@ -4,15 +4,15 @@
 use super::NAME;
 use super::plan::Job;
 use jobs::Variables;
-use jobs::list::Item;
-use jobs::run::Source;
+use jobs::list::ListItem;
+use jobs::run::JobSource;
 use jobs::shell_words::{self, Controls};
-use jobs::spec::{More, Opening, Target};
-use jobs::template::Place;
+use jobs::spec::{ExistingOutput, More, OutputTarget};
+use jobs::template::JobPosition;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use rustix::event::{PollFd, PollFlags, poll};
-use terminal::{Delivery, Output};
+use terminal::{Delivery, TextOutput};
 
 /// Prints all commands.
 pub fn show(context: &Context, mut job: Job) -> Result<Outcome, Failure> {
@@ -21,13 +21,13 @@ pub fn show(context: &Context, mut job: Job) -> Result<Outcome, Failure> {
         message: format!("write to standard output: {}", with_causes(error)),
     };
     let mut source = job.source.take().expect("a plan has a source, and it is taken once").open()?;
-    let mut output = Output::standard();
+    let mut output = TextOutput::standard();
     loop {
         let line = match next(&mut source) {
             Ok(None) => break,
-            Ok(Some(Item::Barrier)) => "%%".to_owned(),
-            Ok(Some(Item::Job(spec))) => {
-                let place = Place { number: spec.number, slot: 1 };
+            Ok(Some(ListItem::Barrier)) => "%%".to_owned(),
+            Ok(Some(ListItem::Job(spec))) => {
+                let place = JobPosition { number: spec.number, slot: 1 };
                 let is_for_shell = spec.more.as_ref().is_some_and(|more| more.is_for_shell);
                 // Words of a list have no NUL, so composing them cannot fail.
                 let words = job.options.template.compose(&spec.words, place, is_for_shell).unwrap_or_default();
@@ -60,7 +60,7 @@ fn around(command: &str, own: Option<&More>, defaults: &More) -> String {
     line.extend(own.stdin.as_ref().or(defaults.stdin.as_ref()).map(|path| format!(" < {}", quoted(path))));
     let stdout = own.stdout.as_ref().or(defaults.stdout.as_ref());
     let stderr = own.stderr.as_ref().or(defaults.stderr.as_ref());
-    let sign = |target: &Target| if target.opening == Opening::Append { ">>" } else { ">" };
+    let sign = |target: &OutputTarget| if target.opening == ExistingOutput::Append { ">>" } else { ">" };
     line.extend(stdout.map(|target| format!(" {} {}", sign(target), quoted(&target.path))));
     match stderr {
         Some(_) if stderr == stdout => line.push_str(" 2>&1"),
@@ -82,7 +82,7 @@ fn quoted(word: &[u8]) -> String {
 }
 
 /// The next item, waiting for it.
-fn next(source: &mut Source) -> Result<Option<Item>, String> {
+fn next(source: &mut JobSource) -> Result<Option<ListItem>, String> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         if let Some(item) = source.next_item().map_err(|fault| with_causes(&fault))? {
@@ -117,18 +117,21 @@ mod tests {
 
     #[test]
     fn folder_variables_and_files_stand_around_a_command() {
-        let target = |path: &str, opening| Some(Target { path: path.as_bytes().to_vec(), opening });
+        let target = |path: &str, opening| Some(OutputTarget { path: path.as_bytes().to_vec(), opening });
         let own = More {
             folder: Some(b"a b".to_vec()),
             variables: vec![b"X=1 2".to_vec()],
             stdin: Some(b"i".to_vec()),
-            stdout: target("o", Opening::New),
-            stderr: target("e", Opening::Append),
+            stdout: target("o", ExistingOutput::New),
+            stderr: target("e", ExistingOutput::Append),
             ..More::default()
         };
         assert_eq!(around("c", Some(&own), &More::default()), "cd 'a b'; X='1 2' c < i > o 2>> e");
-        let both =
-            More { stdout: target("o", Opening::Append), stderr: target("o", Opening::Append), ..More::default() };
+        let both = More {
+            stdout: target("o", ExistingOutput::Append),
+            stderr: target("o", ExistingOutput::Append),
+            ..More::default()
+        };
         assert_eq!(around("c", None, &both), "c >> o 2>&1");
     }
 }

@@ -3,8 +3,8 @@
 use super::XjobsArgs;
 use crate::job_slots::SlotStyle;
 use crew::plan::Plan;
-use jobs::list::{Records, Syntax};
-use jobs::run::{Discarded, Options, Order, OutputManner, TimeLimit};
+use jobs::list::{JsonRecords, Syntax};
+use jobs::run::{Discarded, OutputManner, OutputOrder, RunOptions, TimeLimit};
 use std::path::Path;
 use terminal::quote;
 
@@ -19,7 +19,7 @@ pub struct Facts<'a> {
 }
 
 /// Puts the choices into words.
-pub fn plan(args: &XjobsArgs, options: &Options, facts: &Facts<'_>) -> Plan {
+pub fn plan(args: &XjobsArgs, options: &RunOptions, facts: &Facts<'_>) -> Plan {
     let words = args.utility.iter().take_while(|word| !word.as_encoded_bytes().starts_with(b":::")).take(6);
     let utility: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let what = if utility.is_empty() { "the jobs".to_owned() } else { utility.join(" ") };
@@ -79,7 +79,7 @@ pub fn plan(args: &XjobsArgs, options: &Options, facts: &Facts<'_>) -> Plan {
     plan
 }
 
-fn slot_words(args: &XjobsArgs, options: &Options) -> (&'static str, &'static str) {
+fn slot_words(args: &XjobsArgs, options: &RunOptions) -> (&'static str, &'static str) {
     let idle = "cores that no job needs, for make, ninja and cargo in jobs";
     match args.jobserver {
         SlotStyle::Off => ("none", "--jobserver=off"),
@@ -92,7 +92,7 @@ fn slot_words(args: &XjobsArgs, options: &Options) -> (&'static str, &'static st
 fn syntax_words(facts: &Facts<'_>) -> (String, String) {
     let why = facts.why_syntax.to_owned();
     match facts.syntax {
-        Syntax::Words { records: Records::Read, .. } => {
+        Syntax::Words { records: JsonRecords::Read, .. } => {
             ("words, quotes, redirections; or JSON records".to_owned(), why)
         }
         Syntax::Words { .. } => ("words, quotes, redirections".to_owned(), why),
@@ -108,10 +108,10 @@ fn block_words(args: &XjobsArgs) -> String {
     }
 }
 
-fn output_words(options: &Options) -> (&'static str, &'static str) {
+fn output_words(options: &RunOptions) -> (&'static str, &'static str) {
     match (&options.output, options.order) {
-        (OutputManner::Whole, Order::AsListed) => ("whole, in the order of the list", "-k"),
-        (OutputManner::Whole, Order::AsEnded) => ("whole, as jobs end", "the default"),
+        (OutputManner::Whole, OutputOrder::AsListed) => ("whole, in the order of the list", "-k"),
+        (OutputManner::Whole, OutputOrder::AsEnded) => ("whole, as jobs end", "the default"),
         (OutputManner::Lines, _) => ("line by line", "--line-buffer"),
         (OutputManner::Direct, _) => ("written by the jobs themselves", "-u"),
         (OutputManner::Discarded(Discarded::Output), _) => ("thrown away; errors are shown", "-n"),
@@ -121,7 +121,7 @@ fn output_words(options: &Options) -> (&'static str, &'static str) {
 }
 
 /// The cap, and what one job is expected to need.
-fn memory_words(args: &XjobsArgs, options: &Options) -> (String, String) {
+fn memory_words(args: &XjobsArgs, options: &RunOptions) -> (String, String) {
     let cap = options.memory.cap_bytes;
     let whose = if args.memory.is_some() { "--memory" } else { "7/8 of what is available" };
     let name = options.template.class_name();
@@ -140,7 +140,7 @@ fn memory_words(args: &XjobsArgs, options: &Options) -> (String, String) {
     (format!("{} for all jobs", terminal::bytes(cap)), format!("{whose}; {expects}"))
 }
 
-fn bounds(args: &XjobsArgs, options: &Options) -> Vec<String> {
+fn bounds(args: &XjobsArgs, options: &RunOptions) -> Vec<String> {
     let mut bounds = Vec::new();
     if let Some(bytes) = options.memory_free_bytes {
         bounds.push(format!("while {} of memory are available", terminal::bytes(bytes)));

@@ -6,11 +6,11 @@ use super::plan::usage;
 use super::{Called, NAME, XjobsArgs};
 use crew::budget::passport;
 use jobs::blocks::{BlockReader, BlockSyntax};
-use jobs::fill::{self, Room};
-use jobs::list::{Bundle, Combinations, ListReader, Pairing, Records, Syntax};
+use jobs::fill::{self, ArgumentRoom};
+use jobs::list::{Bundle, Combinations, JsonRecords, ListReader, Pairing, Syntax};
 use jobs::record::Utility;
-use jobs::run::Source;
-use jobs::server::{Server, Until};
+use jobs::run::JobSource;
+use jobs::server::{ServeUntil, SocketServer};
 use jobs::spec::More;
 use jobs::template::{Repetition, Shell, Template};
 use mh_kit::failure::{Failure, with_causes};
@@ -207,7 +207,7 @@ pub fn syntax(args: &XjobsArgs, template: &Template, called: Called) -> (Syntax,
         let terminator = terminator(args);
         return (Syntax::Raw { terminator, words_per_job, columns, room }, why);
     }
-    let records = if called == Called::Mh { Records::Read } else { Records::AreWords };
+    let records = if called == Called::Mh { JsonRecords::Read } else { JsonRecords::AreWords };
     (Syntax::Words { lines_per_job: lines_per_job(args).unwrap_or(1), records }, "the default")
 }
 
@@ -218,7 +218,7 @@ fn bundle(args: &XjobsArgs, template: &Template) -> Bundle {
             let room = template.room(fill::allowed_bytes(&environment()));
             Bundle { count: lines_per_job(args).unwrap_or(usize::MAX), room }
         }
-        false => Bundle { count: lines_per_job(args).unwrap_or(1), room: Room::default() },
+        false => Bundle { count: lines_per_job(args).unwrap_or(1), room: ArgumentRoom::default() },
     }
 }
 
@@ -247,17 +247,17 @@ fn blocks(args: &XjobsArgs) -> BlockReader {
 
 /// A source that is ready, or a socket: that is made only when the run begins, as a plan changes nothing.
 pub enum Input {
-    Ready(Source),
-    Socket { path: PathBuf, syntax: Syntax, utility: Utility, until: Until },
+    Ready(JobSource),
+    Socket { path: PathBuf, syntax: Syntax, utility: Utility, until: ServeUntil },
 }
 
 impl Input {
     /// Makes it ready.
-    pub fn open(self) -> Result<Source, Failure> {
+    pub fn open(self) -> Result<JobSource, Failure> {
         match self {
             Self::Ready(source) => Ok(source),
-            Self::Socket { path, syntax, utility, until } => match Server::bind(&path, syntax, utility, until) {
-                Ok(server) => Ok(Source::Server(Box::new(server))),
+            Self::Socket { path, syntax, utility, until } => match SocketServer::bind(&path, syntax, utility, until) {
+                Ok(server) => Ok(JobSource::Server(Box::new(server))),
                 Err(error) => Err(Failure::Environment {
                     command: NAME,
                     message: format!("listen on {}: {}", quote(&path), with_causes(&error)),
@@ -283,12 +283,12 @@ pub struct List {
 pub fn open(args: &XjobsArgs, words: &mut Words, syntax: Syntax) -> Result<List, Failure> {
     if let Some(values) = words.values.take() {
         let total = values.total();
-        let source = Input::Ready(Source::Made(values));
+        let source = Input::Ready(JobSource::Made(values));
         return Ok(List { source, name: "values of :::".to_owned(), is_server: false, total });
     }
     let utility = if words.template.is_empty() { Utility::InTheList } else { Utility::Given };
     if let Some(path) = socket(args) {
-        let until = if args.server.until_idle { Until::Idle } else { Until::Told };
+        let until = if args.server.until_idle { ServeUntil::Idle } else { ServeUntil::Told };
         let source = Input::Socket { path: path.to_path_buf(), syntax, utility, until };
         return Ok(List { source, name: quote(path), is_server: true, total: None });
     }
@@ -307,11 +307,11 @@ pub fn open(args: &XjobsArgs, words: &mut Words, syntax: Syntax) -> Result<List,
         }
     };
     if args.parallel.pipe {
-        let source = Input::Ready(Source::Blocks(blocks(args), input));
+        let source = Input::Ready(JobSource::Blocks(blocks(args), input));
         return Ok(List { source, name, is_server, total: None });
     }
     let total = if is_server { None } else { lines_in(&input, args) };
-    let source = Input::Ready(Source::Stream(ListReader::new(syntax, utility), input));
+    let source = Input::Ready(JobSource::Stream(ListReader::new(syntax, utility), input));
     Ok(List { source, name, is_server, total })
 }
 

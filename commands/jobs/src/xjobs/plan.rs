@@ -6,10 +6,10 @@ use super::{Called, NAME, XjobsArgs, explain};
 use crew::plan::Plan;
 use jobs::classes::Classes;
 use jobs::halt::Halt;
-use jobs::joblog::{self, Commands, Joblog, Opening};
-use jobs::journal::{Done, Journal, Resume};
-use jobs::results::Layout;
-use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, Options, Order, OutputManner, TimeLimit};
+use jobs::joblog::{self, Commands, ExistingLog, Joblog};
+use jobs::journal::{Journal, JournalDone, Resume};
+use jobs::results::ResultLayout;
+use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, OutputManner, OutputOrder, RunOptions, TimeLimit};
 use jobs::template::{Shell, Template};
 use mh_kit::context::{Context, temporary_folder, variable};
 use mh_kit::failure::{Failure, with_causes};
@@ -27,7 +27,7 @@ pub const WIDTH_MAX: usize = 4096;
 /// Everything that `run` needs.
 pub struct Job {
     pub plan: Plan,
-    pub options: Options,
+    pub options: RunOptions,
     /// Taken when the run begins.
     pub source: Option<Input>,
     /// Jobs in the list, where that is known.
@@ -50,7 +50,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         };
         super::ask::can_be_asked().map_err(failure)?;
     }
-    let options = Options {
+    let options = RunOptions {
         width,
         hands: width,
         slots: None,
@@ -59,7 +59,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         template: words.template,
         defaults: words.defaults,
         output: output(args),
-        order: if args.keep_order { Order::AsListed } else { Order::AsEnded },
+        order: if args.keep_order { OutputOrder::AsListed } else { OutputOrder::AsEnded },
         tag: tag(args),
         // COMPAT: xjobs puts errors of jobs among their output.
         errors: if called == Called::OldName { Errors::WithOutput } else { Errors::Apart },
@@ -177,9 +177,9 @@ fn output(args: &XjobsArgs) -> OutputManner {
 }
 
 /// COMPAT: with placeholders it is a name, else a folder.
-fn layout(name: &OsStr) -> Layout {
+fn layout(name: &OsStr) -> ResultLayout {
     let template = Template::with_placeholders(&[name.as_bytes().to_vec()], b"{}", Shell::None);
-    if template.has_placeholders() { Layout::Name(template) } else { Layout::Folder(PathBuf::from(name)) }
+    if template.has_placeholders() { ResultLayout::Name(template) } else { ResultLayout::Folder(PathBuf::from(name)) }
 }
 
 fn tag(args: &XjobsArgs) -> Option<Template> {
@@ -243,7 +243,7 @@ pub fn allow_descriptors(context: &Context, job: &Job) {
 pub struct Books {
     pub journal: Option<Journal>,
     pub joblog: Option<Joblog>,
-    pub done: Option<Done>,
+    pub done: Option<JournalDone>,
 }
 
 /// Opens journal and job log. What has been done is read from the journal, which knows more, else from the log.
@@ -278,7 +278,7 @@ pub fn open_books(context: &Context, args: &XjobsArgs, template: &Template) -> R
     let done = match (resume, &args.journal, &log) {
         (None, ..) => None,
         (Some(resume), Some(path), _) => {
-            Some(Done::read(path, resume).map_err(|error| failure("read the journal", path, &error))?)
+            Some(JournalDone::read(path, resume).map_err(|error| failure("read the journal", path, &error))?)
         }
         (Some(_), None, Some(_)) if template.names_slot() => {
             return Err(usage("--resume by --joblog cannot know jobs with {%} in their commands; by --journal it can"));
@@ -314,11 +314,11 @@ fn in_use(context: &Context, path: &Path) -> String {
 }
 
 /// COMPAT: a log begins anew, unless its name begins with + or the run resumes.
-fn log_path(name: &OsStr, resume: Option<Resume>) -> (PathBuf, Opening) {
+fn log_path(name: &OsStr, resume: Option<Resume>) -> (PathBuf, ExistingLog) {
     match name.as_bytes().strip_prefix(b"+") {
-        Some(name) => (PathBuf::from(OsStr::from_bytes(name)), Opening::Append),
-        None if resume.is_some() => (PathBuf::from(name), Opening::Append),
-        None => (PathBuf::from(name), Opening::Replace),
+        Some(name) => (PathBuf::from(OsStr::from_bytes(name)), ExistingLog::Append),
+        None if resume.is_some() => (PathBuf::from(name), ExistingLog::Append),
+        None => (PathBuf::from(name), ExistingLog::Replace),
     }
 }
 

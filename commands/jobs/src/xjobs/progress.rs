@@ -3,8 +3,8 @@
 
 use super::plan::Job;
 use super::{Called, XjobsArgs};
-use jobs::run::{OutputManner, Seen, SeenJob, Tally, Watched};
-use jobs::schedule::{Left, Standing, left};
+use jobs::run::{JobTally, OutputManner, RunSnapshot, SeenJob, Watched};
+use jobs::schedule::{RemainingTime, ScheduleStanding, left};
 use machine::Host;
 use mh_kit::context::Context;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub fn look(context: &Context, job: &Job, args: &XjobsArgs) -> Look {
 }
 
 /// Starts drawing. What is watched comes back for the engine; none where nothing is drawn.
-pub fn start(context: &Context, job: &Job, look: Look, tally: Arc<Tally>) -> Option<(Progress, Arc<Watched>)> {
+pub fn start(context: &Context, job: &Job, look: Look, tally: Arc<JobTally>) -> Option<(Progress, Arc<Watched>)> {
     if look == Look::Plain || !context.messages.shows_progress() {
         return None;
     }
@@ -69,7 +69,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(tally: &Tally, total: Option<u64>) -> Self {
+    fn of(tally: &JobTally, total: Option<u64>) -> Self {
         let of = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let (ended, running) = (of(&tally.ended), of(&tally.running));
         // A list that has grown past its announced length has no known length.
@@ -79,14 +79,14 @@ impl Counts {
     }
 }
 
-fn time_left(seen: &Seen, counts: &Counts) -> Option<Left> {
+fn time_left(seen: &RunSnapshot, counts: &Counts) -> Option<RemainingTime> {
     let waiting = counts.total?.checked_sub(counts.ended + counts.running)?;
     let running: Vec<f64> = seen.running.iter().map(|job| job.started.elapsed().as_secs_f64()).collect();
     let times: Vec<f64> = seen.times.iter().copied().collect();
-    left(&Standing { width: seen.width, running: &running, waiting, times: &times })
+    left(&ScheduleStanding { width: seen.width, running: &running, waiting, times: &times })
 }
 
-fn counts_line(counts: &Counts, left: Option<Left>) -> String {
+fn counts_line(counts: &Counts, left: Option<RemainingTime>) -> String {
     let mut parts = vec![match counts.total {
         Some(total) => format!("{} of {} jobs", terminal::integer(counts.ended), terminal::integer(total)),
         None => mh_kit::report::counted(counts.ended, "job"),
@@ -105,7 +105,7 @@ fn counts_line(counts: &Counts, left: Option<Left>) -> String {
     parts.join("  ")
 }
 
-fn job_lines(seen: &Seen, cpu_seconds: impl Fn(i32) -> Option<f64>) -> Vec<String> {
+fn job_lines(seen: &RunSnapshot, cpu_seconds: impl Fn(i32) -> Option<f64>) -> Vec<String> {
     let line = |job: &SeenJob| {
         let ran = job.started.elapsed();
         let cpu = cpu_seconds(job.pid).map(|seconds| seconds / ran.as_secs_f64().max(0.01));
@@ -131,7 +131,7 @@ mod tests {
     use std::time::Instant;
 
     fn counts(ended: u64, running: u64, total: Option<u64>) -> Counts {
-        let tally = Tally::default();
+        let tally = JobTally::default();
         tally.ended.store(ended, Ordering::Relaxed);
         tally.running.store(running, Ordering::Relaxed);
         tally.failed.store(ended / 4, Ordering::Relaxed);
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_time_left_stands_with_its_error() {
-        let left = Some(Left { seconds: 80.0, error: 6.0 });
+        let left = Some(RemainingTime { seconds: 80.0, error: 6.0 });
         assert_eq!(counts_line(&counts(0, 2, None), None), "0 jobs  2 running");
         let line = counts_line(&counts(4, 2, Some(8)), left);
         assert_eq!(line, "4 of 8 jobs  2 running  1 failed  left 1 min 20 s ± 6 s");
@@ -151,16 +151,16 @@ mod tests {
 
     #[test]
     fn the_time_left_needs_a_total_and_some_jobs() {
-        let seen = Seen { width: 2, times: [1.0, 1.0, 1.0].into(), ..Seen::default() };
+        let seen = RunSnapshot { width: 2, times: [1.0, 1.0, 1.0].into(), ..RunSnapshot::default() };
         assert_eq!(time_left(&seen, &counts(4, 0, Some(8))).map(|left| left.seconds), Some(2.0));
         assert_eq!(time_left(&seen, &counts(4, 0, None)), None);
-        assert_eq!(time_left(&Seen::default(), &counts(0, 0, Some(8))), None);
+        assert_eq!(time_left(&RunSnapshot::default(), &counts(0, 0, Some(8))), None);
     }
 
     #[test]
     fn running_jobs_are_shown_up_to_a_bound() {
         let job = |number| SeenJob { number, pid: 7, words: "lame a.wav".to_owned(), started: Instant::now() };
-        let seen = Seen { running: (1..=8).map(job).collect(), ..Seen::default() };
+        let seen = RunSnapshot { running: (1..=8).map(job).collect(), ..RunSnapshot::default() };
         let lines = job_lines(&seen, |_| Some(0.005));
         assert_eq!((lines.len(), lines[6].as_str()), (7, "  and 2 more"));
         assert_eq!(lines[0], "  1  0 s  CPU 50 %  lame a.wav");

@@ -1,17 +1,17 @@
 //! What a run of jobs was bound by, in words and as JSON, and the count of what failed.
 
 use super::NAME;
-use crew::budget::census::{Census, Run, census};
+use crew::budget::census::{Census, CensusRun, census};
 use crew::jobserver::SlotBooks;
-use jobs::measures::{JobsBound, JobsVerdict, Measures, verdict};
-use jobs::run::Ran;
+use jobs::measures::{JobMeasures, JobsBound, JobsVerdict, verdict};
+use jobs::run::FinishedRun;
 use mh_kit::context::Context;
 use mh_kit::report::{counted, seconds_text};
 use mh_kit::shared_args::ReportFormat;
 use serde::Serialize;
 
 /// Shows the report on standard error.
-pub fn show(context: &Context, ran: &Ran, known_as: u32, format: ReportFormat) {
+pub fn show(context: &Context, ran: &FinishedRun, known_as: u32, format: ReportFormat) {
     let verdict = verdict(&ran.measures);
     let text = match format {
         ReportFormat::Text => text(ran, &verdict, &holders(&verdict, known_as)),
@@ -24,7 +24,7 @@ pub fn show(context: &Context, ran: &Ran, known_as: u32, format: ReportFormat) {
 const WATCHED_FROM_NS: u64 = 1_000_000_000;
 
 /// Says in a line what bound a run that somebody has watched.
-pub fn tell_bound(context: &Context, ran: &Ran, known_as: u32) {
+pub fn tell_bound(context: &Context, ran: &FinishedRun, known_as: u32) {
     let (measures, verdict) = (&ran.measures, verdict(&ran.measures));
     let ended = ran.counts.succeeded + ran.counts.failed;
     if measures.wall_ns < WATCHED_FROM_NS || ended < 2 || verdict.bound == JobsBound::CannotTell {
@@ -44,12 +44,12 @@ struct JsonReport<'a> {
     dropped: u64,
     slots: &'a SlotBooks,
     #[serde(flatten)]
-    measures: &'a Measures,
+    measures: &'a JobMeasures,
     #[serde(flatten)]
     verdict: &'a JobsVerdict,
 }
 
-fn json(ran: &Ran, verdict: &JobsVerdict) -> String {
+fn json(ran: &FinishedRun, verdict: &JobsVerdict) -> String {
     let (succeeded, failed) = (ran.counts.succeeded, ran.counts.failed);
     let report = JsonReport {
         succeeded,
@@ -78,12 +78,12 @@ fn holders(verdict: &JobsVerdict, known_as: u32) -> String {
 
 fn named_holders(census: &Census, own: u32) -> String {
     let others = census.runs.iter().filter(|run| run.pid != own && run.holds > 0).take(HOLDERS_MAX);
-    let named = |run: &Run| format!("{} ({}) has {}", run.what, run.pid, terminal::integer(run.holds.into()));
+    let named = |run: &CensusRun| format!("{} ({}) has {}", run.what, run.pid, terminal::integer(run.holds.into()));
     let names: Vec<String> = others.map(named).collect();
     if names.is_empty() { String::new() } else { format!(" Now {}.", names.join(", ")) }
 }
 
-fn text(ran: &Ran, verdict: &JobsVerdict, holders: &str) -> String {
+fn text(ran: &FinishedRun, verdict: &JobsVerdict, holders: &str) -> String {
     let measures = &ran.measures;
     let seconds = |nanoseconds: u64| seconds_text(nanoseconds as f64 / 1e9);
     let ended = ran.counts.succeeded + ran.counts.failed;
@@ -133,7 +133,7 @@ fn text(ran: &Ran, verdict: &JobsVerdict, holders: &str) -> String {
 
 /// Whether jobs hardly used their cores, so that more of them at once would need no more. Not where cores were waited for: who waits for
 /// one uses none either.
-fn waits_mostly(verdict: &JobsVerdict, measures: &Measures) -> bool {
+fn waits_mostly(verdict: &JobsVerdict, measures: &JobMeasures) -> bool {
     let crowded = measures.cpu_waits_ns.is_some_and(|waits_ns| waits_ns > measures.wall_ns / 2);
     !crowded
         && matches!(verdict.bound, JobsBound::Hands { on_cpu, .. } | JobsBound::Disks { on_cpu, .. } if on_cpu < 0.5)
@@ -151,7 +151,7 @@ fn slots_sentence(slots: &SlotBooks) -> Option<String> {
     }
 }
 
-fn bound_sentence(verdict: &JobsVerdict, measures: &Measures) -> String {
+fn bound_sentence(verdict: &JobsVerdict, measures: &JobMeasures) -> String {
     let wall = seconds_text(measures.wall_ns as f64 / 1e9);
     let of_wall = |share: f64| format!("{} of {wall}", terminal::percentage_whole(share));
     match verdict.bound {
@@ -210,7 +210,7 @@ fn bound_sentence(verdict: &JobsVerdict, measures: &Measures) -> String {
 }
 
 /// The last line of a run in which not all went well.
-pub fn conclude(context: &Context, ran: &Ran) {
+pub fn conclude(context: &Context, ran: &FinishedRun) {
     let mut parts = Vec::new();
     let all = ran.counts.succeeded + ran.counts.failed;
     if ran.counts.failed > 0 && all > 1 {
@@ -230,11 +230,11 @@ pub fn conclude(context: &Context, ran: &Ran) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crew::budget::census::State;
+    use crew::budget::census::RunState;
     use crew::budget::{Priority, Weight};
 
-    fn ran(change: impl FnOnce(&mut Measures)) -> Ran {
-        let mut ran = Ran::default();
+    fn ran(change: impl FnOnce(&mut JobMeasures)) -> FinishedRun {
+        let mut ran = FinishedRun::default();
         let measures = &mut ran.measures;
         (measures.wall_ns, measures.width, measures.starts) = (10_000_000_000, 2, 10);
         (measures.work_ns, measures.jobs_cpu_ns, measures.longest_ns) = (20_000_000_000, 2_000_000_000, 3_000_000_000);
@@ -242,7 +242,7 @@ mod tests {
         ran
     }
 
-    fn told(change: impl FnOnce(&mut Measures)) -> String {
+    fn told(change: impl FnOnce(&mut JobMeasures)) -> String {
         let ran = ran(change);
         text(&ran, &verdict(&ran.measures), "")
     }
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn those_who_have_the_hands_are_named() {
-        let run = |pid, holds, what: &str| Run {
+        let run = |pid, holds, what: &str| CensusRun {
             pid,
             class: Priority::Normal,
             weight: Weight::default(),
@@ -287,7 +287,7 @@ mod tests {
             useful: holds,
             seconds: 1,
             what: what.to_owned(),
-            state: State::Working,
+            state: RunState::Working,
             why: String::new(),
         };
         let runs = vec![run(1, 2, "tamp db"), run(2, 0, "tamp other"), run(9, 4, "xjobs")];

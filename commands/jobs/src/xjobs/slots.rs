@@ -3,8 +3,8 @@
 use super::{NAME, XjobsArgs};
 use crate::job_slots::{SlotStyle, pool, with_pool};
 use crew::budget::{Lease, Priority, Proxy, Request, Weight};
-use crew::jobserver::Server;
-use jobs::run::Options;
+use crew::jobserver::SlotServer;
+use jobs::run::RunOptions;
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
 use mh_kit::sharing::Shared;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub const WHAT: &str = "xjobs: slots for make in its jobs";
 
 /// Opens a pool for the jobs' programs where the run's hands come from the table. Without one those programs do as they are told.
-pub fn open(context: &Context, args: &XjobsArgs, shared: &Shared, lease: &dyn Lease, options: &mut Options) {
+pub fn open(context: &Context, args: &XjobsArgs, shared: &Shared, lease: &dyn Lease, options: &mut RunOptions) {
     let most = options.width.min(options.hands);
     let request = Request {
         // What nobody else wants, and as long as nobody does.
@@ -44,6 +44,6 @@ pub fn open(context: &Context, args: &XjobsArgs, shared: &Shared, lease: &dyn Le
     }
 }
 
-fn serve(style: SlotStyle, proxy: Box<dyn Proxy>, options: &Options) -> io::Result<Server> {
-    Server::new(proxy, pool(style, &options.spill_folder)?)
+fn serve(style: SlotStyle, proxy: Box<dyn Proxy>, options: &RunOptions) -> io::Result<SlotServer> {
+    SlotServer::new(proxy, pool(style, &options.spill_folder)?)
 }

@@ -5,15 +5,15 @@ use super::dry_run::shell_line;
 use super::plan::Job;
 use super::{Called, NAME, XjobsArgs, old_name};
 use jobs::halt::Halt;
-use jobs::journal::Outcome;
-use jobs::run::{Event, JobEnd, JobView, Moment, Observer, Question, Ran, Turn};
+use jobs::journal::JobOutcome;
+use jobs::run::{EventMoment, FinishedRun, ForegroundTurn, JobEnd, JobQuestion, JobView, Observer, RunEvent};
 use jobs::tree::Survivor;
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
 use mh_kit::report::seconds_text;
 use rustix::process::Pid;
 use sys::reap::How;
-use terminal::{Kept, Messages, Verbosity};
+use terminal::{KeptMessages, Messages, Verbosity};
 
 /// LIMIT: a command in a message; longer ones are cut.
 const COMMAND_LETTERS_MAX: usize = 100;
@@ -22,7 +22,7 @@ const COMMAND_LETTERS_MAX: usize = 100;
 pub struct Teller {
     /// Those of the run, which go where the errors of jobs go.
     messages: Messages,
-    kept: Kept,
+    kept: KeptMessages,
     /// Those on which progress is shown.
     around: Messages,
     list_name: String,
@@ -66,7 +66,7 @@ impl Teller {
     }
 
     /// The end of a run.
-    pub fn finish(&self, ran: &Ran) -> Told {
+    pub fn finish(&self, ran: &FinishedRun) -> Told {
         if self.shows_total {
             let seconds = ran.measures.wall_ns as f64 / 1e9;
             let text = format!("{} jobs in {seconds:.3} sec.", ran.measures.starts);
@@ -88,17 +88,17 @@ impl Teller {
     fn tell_end(&self, job: &JobView<'_>, end: &JobEnd) {
         if self.level >= 3 {
             self.in_old_words(&old_name::ended(job.number, job.words, end, self.shows_usage));
-        } else if end.outcome != Outcome::Ok && self.level >= 1 && self.called == Called::Mh {
-            if end.outcome == Outcome::Stopped {
+        } else if end.outcome != JobOutcome::Ok && self.level >= 1 && self.called == Called::Mh {
+            if end.outcome == JobOutcome::Stopped {
                 let text = format!("job {} was stopped: {}", job.number, command(job));
                 return self.messages.conclusion(NAME, &text);
             }
             let again = if end.is_tried_again { "; it is tried again" } else { "" };
             let how = match (end.outcome, end.ended.how) {
-                (Outcome::TimedOut, _) => {
+                (JobOutcome::TimedOut, _) => {
                     format!("it took longer than it may, {}", seconds_text(end.wall.as_secs_f64()))
                 }
-                (Outcome::OutputLost, _) => return,
+                (JobOutcome::OutputLost, _) => return,
                 (_, How::Exit(code)) => format!("exit code {code}"),
                 (_, How::Signal(signal)) => format!("ended by signal {signal}"),
             };
@@ -120,13 +120,15 @@ impl Teller {
             .conclusion(NAME, &format!("processes that jobs have left behind still run: {}", names.join(", ")));
     }
 
-    fn tell_turn(&self, job: &JobView<'_>, turn: Turn) {
+    fn tell_turn(&self, job: &JobView<'_>, turn: ForegroundTurn) {
         let text = match turn {
             // COMPAT: jobs of xjobs have the terminal without a word.
-            Turn::Now if self.called == Called::OldName => return,
-            Turn::Now => "has the terminal until it ends",
-            Turn::Later => "waits for the terminal, which another job has until it ends",
-            Turn::InBackground => "waits for the terminal, which runs in the background have not; fg brings it here",
+            ForegroundTurn::Now if self.called == Called::OldName => return,
+            ForegroundTurn::Now => "has the terminal until it ends",
+            ForegroundTurn::Later => "waits for the terminal, which another job has until it ends",
+            ForegroundTurn::InBackground => {
+                "waits for the terminal, which runs in the background have not; fg brings it here"
+            }
         };
         if self.level >= 1 {
             self.messages.conclusion(NAME, &format!("job {} {text}: {}", job.number, command(job)));
@@ -155,18 +157,18 @@ fn command(job: &JobView<'_>) -> String {
 }
 
 impl Observer for Teller {
-    fn tell(&mut self, event: &Event<'_>) {
+    fn tell(&mut self, event: &RunEvent<'_>) {
         match event {
-            Event::Started(job, pid) if self.level >= 3 => {
+            RunEvent::Started(job, pid) if self.level >= 3 => {
                 self.in_old_words(&old_name::started(job.number, pid.as_raw_nonzero().get(), job.words));
             }
-            Event::Started(..) => {}
-            Event::Ended(job, end) => self.tell_end(job, end),
-            Event::NotStarted(number, words, fault) => {
+            RunEvent::Started(..) => {}
+            RunEvent::Ended(job, end) => self.tell_end(job, end),
+            RunEvent::NotStarted(number, words, fault) => {
                 let job = JobView { number: *number, words, attempt: 1 };
                 self.error(&format!("start job {number}: {}: {}", command(&job), with_causes(*fault)));
             }
-            Event::OutputLost(job, error) => {
+            RunEvent::OutputLost(job, error) => {
                 self.error(&format!(
                     "keep all output of job {}: {}: {}",
                     job.number,
@@ -174,39 +176,39 @@ impl Observer for Teller {
                     with_causes(*error)
                 ));
             }
-            Event::NotDelivered(job, error) => {
+            RunEvent::NotDelivered(job, error) => {
                 let (number, command) = (job.number, command(job));
                 self.error(&format!("write all output of job {number}: {command}: {}", with_causes(*error)));
             }
-            Event::BadLine(fault) => {
+            RunEvent::BadLine(fault) => {
                 self.error(&format!("read {}: {}; nothing behind it was read", self.list_name, with_causes(*fault)));
             }
-            Event::BadInput(error) => self.error(&format!("read {}: {}", self.list_name, with_causes(*error))),
-            Event::BadOutput(error) => {
+            RunEvent::BadInput(error) => self.error(&format!("read {}: {}", self.list_name, with_causes(*error))),
+            RunEvent::BadOutput(error) => {
                 self.error(&format!("write output of jobs: {}; no more jobs start", with_causes(*error)));
             }
-            Event::BadJournal(error) => {
+            RunEvent::BadJournal(error) => {
                 self.error(&format!("write the journal: {}; no more jobs start", with_causes(*error)));
             }
-            Event::Interrupted(job) => {
+            RunEvent::Interrupted(job) => {
                 let number = job.number;
                 let text =
                     format!("job {number} had begun when an earlier run ended; it is run again: {}", command(job));
                 self.messages.conclusion(NAME, &text);
             }
-            Event::Stopping { running, now, rule, .. } => self.tell_stopping(*running, *now, *rule),
-            Event::StillRun(survivors) => self.tell_survivors(survivors),
-            Event::WantsTerminal(job, turn) => self.tell_turn(job, *turn),
-            Event::Width(width) => self.messages.detail(NAME, &format!("{width} jobs at once from now on")),
+            RunEvent::Stopping { running, now, rule, .. } => self.tell_stopping(*running, *now, *rule),
+            RunEvent::StillRun(survivors) => self.tell_survivors(survivors),
+            RunEvent::WantsTerminal(job, turn) => self.tell_turn(job, *turn),
+            RunEvent::Width(width) => self.messages.detail(NAME, &format!("{width} jobs at once from now on")),
         }
     }
 
-    fn passes_output(&mut self, moment: Moment, streams: [bool; 2]) {
+    fn passes_output(&mut self, moment: EventMoment, streams: [bool; 2]) {
         let is_shared = (0..streams.len()).any(|stream| streams[stream] && self.shares_terminal[stream]);
         match moment {
-            Moment::Before if is_shared => self.around.make_room(),
-            Moment::Within if is_shared => self.around.take_room_back(),
-            Moment::After if is_shared => self.around.show_progress_again(),
+            EventMoment::Before if is_shared => self.around.make_room(),
+            EventMoment::Within if is_shared => self.around.take_room_back(),
+            EventMoment::After if is_shared => self.around.show_progress_again(),
             _ => {}
         }
     }
@@ -215,7 +217,7 @@ impl Observer for Teller {
         self.kept.take()
     }
 
-    fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn Question>> {
+    fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn JobQuestion>> {
         Some(Box::new(AtTerminal::about(&command(&job))?))
     }
 

@@ -8,7 +8,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::cpu_clock::{Counted, monotonic_ns, other_process_ns};
 use terminal::Messages;
-use terminal::full_screen::{Bell, Canvas, FullScreen, Key, Left, Next, View};
+use terminal::full_screen::{Bell, Canvas, FullScreen, Key, KeyEffect, ScreenEnd, ScreenView};
 
 /// The longest that fits is shown.
 const KEYS: [&str; 3] = ["up/down scroll   space hold, go on   ? help   q leave", "? help   q leave", "q leave"];
@@ -114,7 +114,7 @@ pub fn with_screen<T>(
     let drawing = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
         let left = screen.show(&mut pages);
         drop(screen);
-        if !matches!(left, Ok(Left::Ended(_))) {
+        if !matches!(left, Ok(ScreenEnd::Ended(_))) {
             let _we_live = kill_process(getpid(), Signal::INT);
         }
     });
@@ -166,9 +166,9 @@ impl Pages {
         Self { shown, page, help, top: 0, is_held: false, is_help: false, own }
     }
 
-    fn scroll(&mut self, top: usize) -> Next {
+    fn scroll(&mut self, top: usize) -> KeyEffect {
         self.top = top.min(self.page.rows.len().saturating_sub(1));
-        Next::Draw
+        KeyEffect::Draw
     }
 }
 
@@ -185,7 +185,7 @@ impl Pages {
     }
 }
 
-impl View for Pages {
+impl ScreenView for Pages {
     fn draw(&self, canvas: &mut Canvas<'_>) {
         if self.is_help {
             self.help.iter().chain(HELP_KEYS).enumerate().for_each(|(row, line)| canvas.line(row, line));
@@ -210,21 +210,21 @@ impl View for Pages {
         canvas.line(last, &self.last_line(below, canvas.width()));
     }
 
-    fn key(&mut self, key: Key) -> Next {
+    fn key(&mut self, key: Key) -> KeyEffect {
         if std::mem::take(&mut self.is_help) {
-            return Next::Draw;
+            return KeyEffect::Draw;
         }
         const SCREEN: usize = 15;
         match key {
-            Key::Letter('q') | Key::Escape => Next::Leave,
+            Key::Letter('q') | Key::Escape => KeyEffect::Leave,
             Key::Letter('?' | 'h') => {
                 self.is_help = true;
-                Next::Draw
+                KeyEffect::Draw
             }
             Key::Letter(' ') => {
                 self.is_held = !self.is_held;
                 self.refresh();
-                Next::Draw
+                KeyEffect::Draw
             }
             Key::Up => self.scroll(self.top.saturating_sub(1)),
             Key::Down => self.scroll(self.top + 1),
@@ -232,7 +232,7 @@ impl View for Pages {
             Key::PageDown => self.scroll(self.top + SCREEN),
             Key::Home => self.scroll(0),
             Key::End => self.scroll(usize::MAX),
-            Key::Letter(_) | Key::Enter => Next::Stay,
+            Key::Letter(_) | Key::Enter => KeyEffect::Stay,
         }
     }
 
@@ -325,6 +325,6 @@ mod tests {
         assert!(drawn(&pages, 80, 8).starts_with("new\n"));
         pages.key(Key::Letter('?'));
         assert!(drawn(&pages, 80, 12).starts_with("HELP\n"));
-        assert_eq!((pages.key(Key::Letter('q')), pages.key(Key::Letter('q'))), (Next::Draw, Next::Leave));
+        assert_eq!((pages.key(Key::Letter('q')), pages.key(Key::Letter('q'))), (KeyEffect::Draw, KeyEffect::Leave));
     }
 }

@@ -3,11 +3,11 @@
 use super::failure;
 use super::span::parse_span;
 use clap::Args;
-use lab::timers::log_writer::{Scene, Told, WAYS, Way, measure};
+use lab::timers::log_writer::{Scene, WAYS, WakingOutcome, WakingWay, measure};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::print;
 use std::time::Duration;
-use terminal::{Align, Table};
+use terminal::{Align, TextTable};
 
 #[derive(Args, Debug)]
 pub struct LogWriterArgs {
@@ -43,10 +43,10 @@ pub fn run(args: &LogWriterArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn as_text(rows: &[Told], scene: Scene) -> String {
+fn as_text(rows: &[WakingOutcome], scene: Scene) -> String {
     let aligns =
         [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
-    let mut table = Table::new(&aligns).indented(2);
+    let mut table = TextTable::new(&aligns).indented(2);
     table.row(["WAITERS", "P50 us", "P99 us", "MAX us", "LOOKS", "CORES", "WRITER us", "EVENTS"]);
     for told in rows {
         let late = |pick: fn(&lab::spread::Spread) -> i64| {
@@ -72,11 +72,11 @@ fn as_text(rows: &[Told], scene: Scene) -> String {
     )
 }
 
-fn in_words(way: Way) -> String {
+fn in_words(way: WakingWay) -> String {
     match way {
-        Way::Poll { ms } => format!("poll every {ms} ms"),
-        Way::Nap { us } => format!("nap {us} us, slack 1 ns"),
-        Way::Woken => "are woken".to_owned(),
+        WakingWay::Poll { ms } => format!("poll every {ms} ms"),
+        WakingWay::Nap { us } => format!("nap {us} us, slack 1 ns"),
+        WakingWay::Woken => "are woken".to_owned(),
     }
 }
 
@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn ways_that_saw_nothing_have_no_figures() {
-        let told = Told {
-            way: Way::Woken,
+        let told = WakingOutcome {
+            way: WakingWay::Woken,
             events: 0,
             late: None,
             waiters_cores: 0.0,

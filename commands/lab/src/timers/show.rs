@@ -3,17 +3,17 @@
 use super::Report;
 use lab::spread::Spread;
 use lab::timers::counters::Counters;
-use lab::timers::waits::{Busy, Waited, keeps_the_tick};
+use lab::timers::waits::{Busy, WaitOutcome, keeps_the_tick};
 use std::fmt::Write;
 use std::time::Duration;
-use terminal::{Align, Table};
+use terminal::{Align, TextTable};
 
 /// The whole text: verdict, machine, waits, coarse calls, clocks, counters.
 pub fn as_text(report: &Report) -> String {
     let mut text = verdict(report);
     write!(text, "{}", surroundings(report)).expect("writing to a string");
     for busy in [Busy::Others, Busy::All] {
-        let rows: Vec<&Waited> = report.waits.iter().filter(|waited| waited.machine == busy).collect();
+        let rows: Vec<&WaitOutcome> = report.waits.iter().filter(|waited| waited.machine == busy).collect();
         if !rows.is_empty() {
             write!(text, "\n{}{}", heading(busy), waits_table(&rows, report.tick_ns)).expect("writing to a string");
         }
@@ -35,7 +35,7 @@ fn heading(busy: Busy) -> &'static str {
 fn verdict(report: &Report) -> String {
     let mut parts = Vec::new();
     for call in ["poll", "clock_nanosleep"] {
-        let of_call = |waited: &&Waited| waited.call == call && waited.machine == Busy::Others;
+        let of_call = |waited: &&WaitOutcome| waited.call == call && waited.machine == Busy::Others;
         let mut rows = report.waits.iter().filter(of_call).filter_map(|waited| Some((waited, waited.late?)));
         let Some((first, late)) = rows.next() else { continue };
         let mut part = format!("{call} told {} takes {}", span(first.told_ns), took(first.told_ns, late));
@@ -74,7 +74,7 @@ fn surroundings(report: &Report) -> String {
     )
 }
 
-fn waits_table(rows: &[&Waited], tick_ns: u64) -> Table {
+fn waits_table(rows: &[&WaitOutcome], tick_ns: u64) -> TextTable {
     let has_cpus = rows.iter().any(|waited| waited.cpu.is_some());
     let number = [Align::Right; 8];
     let mut aligns = vec![Align::Left];
@@ -83,7 +83,7 @@ fn waits_table(rows: &[&Waited], tick_ns: u64) -> Table {
     if has_cpus {
         aligns.insert(0, Align::Right);
     }
-    let mut table = Table::new(&aligns).indented(2);
+    let mut table = TextTable::new(&aligns).indented(2);
     let titles = ["CALL", "TOLD", "SLACK", "MIN", "P50", "P99", "MAX", "EARLY", "ROUNDS"];
     table.row(has_cpus.then_some("CPU").into_iter().chain(titles));
     for waited in rows {
@@ -93,7 +93,7 @@ fn waits_table(rows: &[&Waited], tick_ns: u64) -> Table {
     table
 }
 
-fn wait_cells(waited: &Waited, tick_ns: u64) -> Vec<String> {
+fn wait_cells(waited: &WaitOutcome, tick_ns: u64) -> Vec<String> {
     let mut cells = vec![waited.call.to_owned(), span(waited.told_ns), span(waited.slack_ns)];
     match (&waited.late, &waited.missing) {
         (Some(late), _) => {
@@ -124,8 +124,8 @@ fn microseconds(nanoseconds: i64) -> String {
     }
 }
 
-fn coarse_table(report: &Report) -> Table {
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Left]).indented(2);
+fn coarse_table(report: &Report) -> TextTable {
+    let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Right, Align::Left]).indented(2);
     table.row(["CALL", "UNIT", "SEEN", ""]);
     for coarse in &report.coarse {
         let seen = coarse.seen_ns.map_or("-".to_owned(), span);
@@ -134,9 +134,9 @@ fn coarse_table(report: &Report) -> Table {
     table
 }
 
-fn clocks_table(report: &Report) -> Table {
+fn clocks_table(report: &Report) -> TextTable {
     let mut table =
-        Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left]).indented(2);
+        TextTable::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left]).indented(2);
     table.row(["CLOCK", "READ ns", "BY CALL ns", "RESOLUTION", "STEP SEEN", ""]);
     for clock in &report.clocks {
         table.row([
@@ -195,7 +195,7 @@ pub fn as_csv(report: &Report) -> String {
             format!("{rounds},{min_ns},{p50_ns},{p99_ns},{max_ns},{early}")
         });
         let missing = waited.missing.as_deref().unwrap_or_default().replace(['"', ',', '\n'], " ");
-        let Waited { call, told_ns, slack_ns, .. } = waited;
+        let WaitOutcome { call, told_ns, slack_ns, .. } = waited;
         let own = waited.own_slack_ns.map_or(String::new(), |own_ns| own_ns.to_string());
         writeln!(text, "{call},{machine},{cpu},{told_ns},{slack_ns},{figures},{missing},{own}")
             .expect("writing to a string");
@@ -208,11 +208,11 @@ mod tests {
     use super::*;
     use lab::timers::counters::Offset;
 
-    fn waited(call: &'static str, slack_ns: u64, p50_ns: i64) -> Waited {
+    fn waited(call: &'static str, slack_ns: u64, p50_ns: i64) -> WaitOutcome {
         let late = Spread { rounds: 9, min_ns: p50_ns / 2, p50_ns, p99_ns: p50_ns * 2, max_ns: p50_ns * 3, early: 0 };
         let told_ns = if call == "poll" { 1_000_000 } else { 100_000 };
         let own_slack_ns = (call == "poll" && slack_ns == 1).then_some(1_000);
-        Waited {
+        WaitOutcome {
             call,
             told_ns,
             slack_ns,
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    fn report(waits: Vec<Waited>) -> Report {
+    fn report(waits: Vec<WaitOutcome>) -> Report {
         Report {
             cpus: 2,
             clock_source: Some("tsc\u{1b}".to_owned()),
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_first_line_says_what_waits_take_and_what_slack_changes() {
-        let missing = Waited { late: None, missing: Some("not, here".to_owned()), ..waited("timerfd", 1, 0) };
+        let missing = WaitOutcome { late: None, missing: Some("not, here".to_owned()), ..waited("timerfd", 1, 0) };
         let coarse = waited("recv SO_RCVTIMEO", 1, 7_000_000);
         let report = report(vec![waited("poll", 50_000, 58_000), waited("poll", 1, 4_000), coarse, missing]);
         let text = as_text(&report);

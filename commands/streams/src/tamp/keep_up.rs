@@ -3,9 +3,9 @@
 
 use super::TampArgs;
 use super::plan::{decompresses, stdin_metadata, usage};
-use codec::format::Facts;
+use codec::format::FormatFacts;
 use codec::keep_up::LEVELS_MAX;
-use codec::lane::{Input, Lane};
+use codec::lane::{Lane, LaneInput};
 use mh_kit::failure::Failure;
 use std::ops::RangeInclusive;
 
@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Result<Bounds, String> {
 }
 
 /// The levels to choose from: by default all that need neither --ultra nor a minus sign, nor store only.
-pub fn levels(args: &TampArgs, facts: &Facts) -> Result<Option<RangeInclusive<i32>>, Failure> {
+pub fn levels(args: &TampArgs, facts: &FormatFacts) -> Result<Option<RangeInclusive<i32>>, Failure> {
     let Some(bounds) = args.keep_up else { return Ok(None) };
     if facts.unit_name == "stream" {
         return Err(usage(format!("--keep-up changes the level from unit to unit; {} is one stream", facts.name)));
@@ -73,8 +73,8 @@ pub fn check_combinations(args: &TampArgs) -> Result<(), Failure> {
 /// One stream. A regular file waits for nobody: there is nothing to keep up with, and no level would be better than another.
 pub fn check_sources(lanes: &[Lane]) -> Result<(), Failure> {
     let is_file = |lane: &Lane| match &lane.input {
-        Input::Path(path) => std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()),
-        Input::Stdin => stdin_is_a_file(),
+        LaneInput::Path(path) => std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()),
+        LaneInput::Stdin => stdin_is_a_file(),
     };
     if lanes.len() > 1 {
         return Err(usage("--keep-up takes one stream; it has one producer to keep up with"));

@@ -8,8 +8,8 @@ use codec::admission::BehindTheEnd;
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
 use codec::format::Detail;
-use codec::lane::{Input, Lane, LaneOutcome};
-use codec::list::{Survey, survey};
+use codec::lane::{Lane, LaneInput, LaneOutcome};
+use codec::list::{HeaderSurvey, survey};
 use crew::budget::{Budget, InProcess, Request, Weight};
 use crew::tally::Tally;
 use mh_kit::context::Context;
@@ -17,7 +17,7 @@ use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::print;
 use serde::Serialize;
 use std::sync::Mutex;
-use terminal::{Align, Table};
+use terminal::{Align, TextTable};
 
 /// One line of the list.
 #[derive(Debug, Serialize)]
@@ -96,11 +96,11 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
     Ok(if failed == 0 { Outcome::Done } else { Outcome::Partial })
 }
 
-fn row(lane: &Lane, units: u64, plain_bytes: Option<u64>, survey: &Survey, parallel: bool) -> Row {
+fn row(lane: &Lane, units: u64, plain_bytes: Option<u64>, survey: &HeaderSurvey, parallel: bool) -> Row {
     Row {
         name: match &lane.input {
-            Input::Stdin => "-".to_owned(),
-            Input::Path(path) => path.to_string_lossy().into_owned(),
+            LaneInput::Stdin => "-".to_owned(),
+            LaneInput::Path(path) => path.to_string_lossy().into_owned(),
         },
         format: survey.format,
         packed_bytes: survey.packed_bytes,
@@ -145,7 +145,7 @@ fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), Codec
 
 fn as_table(rows: &[Row]) -> String {
     use Align::{Left, Right};
-    let mut table = Table::new(&[Right, Right, Right, Left, Left, Right, Left, Left]);
+    let mut table = TextTable::new(&[Right, Right, Right, Left, Left, Right, Left, Left]);
     table.row(["packed", "plain", "saved", "format", "check", "units", "parallel", "name"]);
     for row in rows {
         table.row([

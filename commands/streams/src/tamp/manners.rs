@@ -5,10 +5,10 @@
 use super::TampArgs;
 use super::list::Row;
 use super::names::{LeftAlone, SpecialMode};
-use codec::admission::Admission;
+use codec::admission::FormatAdmission;
 use codec::error::CodecError;
 use codec::format::Remark;
-use codec::lane::{Input, Output, Totals};
+use codec::lane::{LaneInput, LaneOutput, Totals};
 use codec::origin::Tells;
 use mh_kit::context::Context;
 use std::path::{Component, Path, PathBuf};
@@ -24,7 +24,7 @@ pub struct Manners {
     /// The words of another tool; none for our own.
     pub voice: Option<Voice>,
     /// What is taken for packed data.
-    pub admission: Admission,
+    pub admission: FormatAdmission,
     /// Endings that decompression takes away, each with what replaces it; empty means those of all formats.
     pub endings: &'static [(&'static str, &'static str)],
     /// Whether those are known in capitals too.
@@ -58,7 +58,7 @@ impl Default for Manners {
         Self {
             name: super::NAME.to_owned(),
             voice: None,
-            admission: Admission::default(),
+            admission: FormatAdmission::default(),
             endings: &[],
             endings_in_any_case: false,
             packed_endings: None,
@@ -152,13 +152,13 @@ pub enum Event<'a> {
     /// A file is not worked on.
     LeftAlone { path: &'a Path, why: &'a LeftAlone },
     /// A file failed.
-    Failed { input: &'a Input, output: &'a Output, error: &'a CodecError, way: Way },
+    Failed { input: &'a LaneInput, output: &'a LaneOutput, error: &'a CodecError, way: Way },
     /// What follows the last unit of a file was left unread.
-    LeftUnread { input: &'a Input, error: &'a CodecError },
+    LeftUnread { input: &'a LaneInput, error: &'a CodecError },
     /// A file is odd, and was worked on all the same.
-    Odd { input: &'a Input, remark: Remark },
+    Odd { input: &'a LaneInput, remark: Remark },
     /// A file is done.
-    Done { input: &'a Input, output: &'a Output, totals: &'a Totals, keeps: bool, way: Way, alone: bool },
+    Done { input: &'a LaneInput, output: &'a LaneOutput, totals: &'a Totals, keeps: bool, way: Way, alone: bool },
     /// All files are.
     End { totals: &'a Totals, done: usize, asked: usize, way: Way, to_stdout: bool },
     /// Packed data would go to a terminal.

@@ -5,7 +5,7 @@ use super::plan::{Direction, FILE_UNIT_BYTES_MAX, PIPE_UNIT_BYTES_MAX};
 use super::staffing::Ends;
 use codec::compress::slot_bytes;
 use codec::encoders::ENCODERS_KEPT_MAX;
-use codec::format::{DecodeLimits, EncodeOptions, Layout};
+use codec::format::{DecodeLimits, EncodeOptions, UnitLayout};
 use codec::registry;
 use crew::measures::Slots;
 
@@ -62,7 +62,7 @@ fn fit_encoding(direction: &Direction, width: usize, lanes: usize, ends: Ends, c
         // One stream has one encoder, each open lane its own; the pipeline opens the next lane before the last is closed.
         let streams = lanes.clamp(1, hands + 1);
         let (encoders, library_threads) = match (options.layout, keep_up) {
-            (Layout::SingleUnit, _) => (streams as u64, (hands / streams).max(1)),
+            (UnitLayout::SingleUnit, _) => (streams as u64, (hands / streams).max(1)),
             (_, Some(_)) => (hands as u64 * ENCODERS_KEPT_MAX, 1),
             (_, None) => (hands as u64, 1),
         };

@@ -2,7 +2,7 @@
 //! Opens nothing: an unreadable file is the lane's own failure, told when its turn comes.
 
 use super::manners::Manners;
-use codec::format::Facts;
+use codec::format::FormatFacts;
 use codec::registry::plain_name;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -119,14 +119,14 @@ pub fn is_special(path: &Path) -> bool {
 }
 
 /// The name of the packed file: the plain one's with an ending more.
-pub fn packed(path: &Path, facts: &Facts, suffix: Option<&str>) -> PathBuf {
+pub fn packed(path: &Path, facts: &FormatFacts, suffix: Option<&str>) -> PathBuf {
     let mut longer = path.file_name().unwrap_or_default().to_owned();
     longer.push(suffix.unwrap_or(facts.suffixes[0].0));
     path.with_file_name(longer)
 }
 
 /// The ending that tells a file to be packed already, as it stands in its name.
-pub fn packed_ending(path: &Path, facts: &Facts, suffix: Option<&str>, manners: &Manners) -> Option<String> {
+pub fn packed_ending(path: &Path, facts: &FormatFacts, suffix: Option<&str>, manners: &Manners) -> Option<String> {
     let name = path.file_name().unwrap_or_default().as_bytes();
     let ends = |ending: &&str| manners.without_ending(name, ending).is_some();
     let found = match (suffix, manners.packed_endings) {
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use codec::registry::by_name;
 
-    fn facts(name: &str) -> &'static Facts {
+    fn facts(name: &str) -> &'static FormatFacts {
         by_name(name).expect("a format").facts()
     }
 

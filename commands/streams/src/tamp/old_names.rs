@@ -13,7 +13,7 @@ mod zstd;
 use super::manners::Manners;
 use super::{TampArgs, command, run_args};
 use clap::FromArgMatches;
-use codec::lane::{Input, Output};
+use codec::lane::{LaneInput, LaneOutput};
 use mh_kit::context::{Context, variable};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::print;
@@ -276,18 +276,18 @@ fn name_of(path: &Path) -> String {
 }
 
 /// An input as messages show it; `stdin` is what the tool calls standard input.
-fn input_of(input: &Input, stdin: &str) -> String {
+fn input_of(input: &LaneInput, stdin: &str) -> String {
     match input {
-        Input::Stdin => stdin.to_owned(),
-        Input::Path(path) => name_of(path),
+        LaneInput::Stdin => stdin.to_owned(),
+        LaneInput::Path(path) => name_of(path),
     }
 }
 
 /// An output as messages show it; `stdout` is what the tool calls standard output.
-fn output_of(output: &Output, stdout: &str) -> String {
+fn output_of(output: &LaneOutput, stdout: &str) -> String {
     match output {
-        Output::Path { path, .. } => name_of(path),
-        Output::Stdout | Output::Discard | Output::Handed(_) => stdout.to_owned(),
+        LaneOutput::Path { path, .. } => name_of(path),
+        LaneOutput::Stdout | LaneOutput::Discard | LaneOutput::Handed(_) => stdout.to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! A name that a file tells is never followed out of a folder.
 
 use super::TampArgs;
-use codec::lane::{Input, Lane, Output};
+use codec::lane::{Lane, LaneInput, LaneOutput};
 use codec::origin::Origin;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -44,13 +44,13 @@ pub fn times(args: &TampArgs, lanes: &[Lane]) -> Vec<Option<u32>> {
 }
 
 fn time_in(lane: &Lane) -> Option<u32> {
-    let (Input::Path(path), Output::Path { .. }) = (&lane.input, &lane.output) else { return None };
+    let (LaneInput::Path(path), LaneOutput::Path { .. }) = (&lane.input, &lane.output) else { return None };
     told_by(path).map(|origin| origin.modified_seconds).filter(|&seconds| seconds != 0)
 }
 
 /// Gives the plain file its time.
-pub fn set_time(output: &Output, seconds: u32) -> std::io::Result<()> {
-    let Output::Path { path, .. } = output else { return Ok(()) };
+pub fn set_time(output: &LaneOutput, seconds: u32) -> std::io::Result<()> {
+    let LaneOutput::Path { path, .. } = output else { return Ok(()) };
     let time = rustix::fs::Timespec { tv_sec: i64::from(seconds), tv_nsec: 0 };
     let keep = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
     let times = rustix::fs::Timestamps { last_access: keep, last_modification: time };

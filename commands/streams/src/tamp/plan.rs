@@ -4,8 +4,8 @@
 use super::manners::{Event, Manners, Way};
 use super::names::{self, Found, LeftAlone};
 use super::{NAME, TampArgs, keep_up, origin, staffing};
-use codec::format::{DecodeLimits, EncodeOptions, Format, Layout};
-use codec::lane::{Care, Holes, Input, Lane, Output, Source};
+use codec::format::{DecodeLimits, EncodeOptions, Format, UnitLayout};
+use codec::lane::{Holes, Lane, LaneInput, LaneOutput, OutputCare, SourceFate};
 use codec::registry;
 use crew::budget::Priority;
 use crew::pipeline::Staffing;
@@ -66,7 +66,7 @@ impl Direction {
     /// Whether a library divides the work among threads of its own.
     fn uses_library_threads(&self) -> bool {
         let Self::Compress { format, options, .. } = self else { return false };
-        options.layout == Layout::SingleUnit && format.facts().unit_name != "stream"
+        options.layout == UnitLayout::SingleUnit && format.facts().unit_name != "stream"
     }
 
     /// Plain bytes in one unit that we write; what is read has its own.
@@ -119,7 +119,7 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
         keep_up::check_sources(&lanes)?;
     }
     let sizes = look_at_inputs(&lanes);
-    let one_output = lanes.iter().all(|lane| lane.output == Output::Stdout);
+    let one_output = lanes.iter().all(|lane| lane.output == LaneOutput::Stdout);
     let mut plan = Plan::new(purpose(context, &direction, args, &lanes, &sizes));
     let (_, reason) = format_of(args)?;
     staffing::explain_format(&direction, reason, &mut plan);
@@ -248,10 +248,10 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         (_, true) if facts.name != "zst" => {
             return Err(usage("--single-frame and --long are for zst"));
         }
-        (true, _) => Layout::Bgzf,
-        _ if facts.unit_name == "stream" => Layout::SingleUnit,
-        (_, true) => Layout::SingleUnit,
-        _ => Layout::ParallelUnits,
+        (true, _) => UnitLayout::Bgzf,
+        _ if facts.unit_name == "stream" => UnitLayout::SingleUnit,
+        (_, true) => UnitLayout::SingleUnit,
+        _ => UnitLayout::ParallelUnits,
     };
     let options = EncodeOptions {
         level,
@@ -311,7 +311,7 @@ fn lanes(
     let care = care(args, direction);
     if args.files.is_empty() {
         let output = output_of_stdin(args);
-        return vec![Lane { input: Input::Stdin, output, source: Source::Keep, care }];
+        return vec![Lane { input: LaneInput::Stdin, output, source: SourceFate::Keep, care }];
     }
     let mut lanes = Vec::with_capacity(files.len());
     let mut names = HashMap::new();
@@ -325,9 +325,9 @@ fn lanes(
         };
         match output.and_then(|output| claim_name(&mut names, output, &file.path)) {
             Ok(output) => {
-                let removes = args.remove && matches!(output, Output::Path { .. }) && !is_stdin;
-                let source = if removes { Source::Remove } else { Source::Keep };
-                let input = if is_stdin { Input::Stdin } else { Input::Path(file.path.clone()) };
+                let removes = args.remove && matches!(output, LaneOutput::Path { .. }) && !is_stdin;
+                let source = if removes { SourceFate::Remove } else { SourceFate::Keep };
+                let input = if is_stdin { LaneInput::Stdin } else { LaneInput::Path(file.path.clone()) };
                 lanes.push(Lane { input, output, source, care });
             }
             // COMPAT: gzip -r passes over what is packed already, and over what is not packed, without a word.
@@ -338,7 +338,7 @@ fn lanes(
     lanes
 }
 
-fn care(args: &TampArgs, direction: &Direction) -> Care {
+fn care(args: &TampArgs, direction: &Direction) -> OutputCare {
     let holes = match direction {
         // Packed data have no long runs of zeros.
         Direction::Compress { .. } => Holes::Never,
@@ -346,12 +346,16 @@ fn care(args: &TampArgs, direction: &Direction) -> Care {
         Direction::Decompress { .. } if args.sparse => Holes::Everywhere,
         Direction::Decompress { .. } => Holes::InNamedFiles,
     };
-    Care { holes, syncs: args.fsync, keeps_good: args.keep_good }
+    OutputCare { holes, syncs: args.fsync, keeps_good: args.keep_good }
 }
 
 /// Two files must not get the same output: they would be written at the same time, and one would be lost.
-fn claim_name(names: &mut HashMap<PathBuf, PathBuf>, output: Output, input: &Path) -> Result<Output, LeftAlone> {
-    if let Output::Path { path, .. } = &output
+fn claim_name(
+    names: &mut HashMap<PathBuf, PathBuf>,
+    output: LaneOutput,
+    input: &Path,
+) -> Result<LaneOutput, LeftAlone> {
+    if let LaneOutput::Path { path, .. } = &output
         && let Some(other) = names.insert(path.clone(), input.to_owned())
     {
         names.insert(path.clone(), other.clone());
@@ -360,22 +364,22 @@ fn claim_name(names: &mut HashMap<PathBuf, PathBuf>, output: Output, input: &Pat
     Ok(output)
 }
 
-fn output_of_stdin(args: &TampArgs) -> Output {
+fn output_of_stdin(args: &TampArgs) -> LaneOutput {
     match &args.output {
-        _ if args.test => Output::Discard,
+        _ if args.test => LaneOutput::Discard,
         Some(path) => to_name(path, args),
-        None => Output::Stdout,
+        None => LaneOutput::Stdout,
     }
 }
 
-fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Output, LeftAlone> {
+fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<LaneOutput, LeftAlone> {
     if args.test || args.list {
-        return Ok(Output::Discard);
+        return Ok(LaneOutput::Discard);
     }
     let is_named = !args.stdout && args.output.is_none();
     match std::fs::metadata(path) {
         // Opening it will tell why.
-        Err(_) => return Ok(Output::Discard),
+        Err(_) => return Ok(LaneOutput::Discard),
         Ok(metadata) if !metadata.is_file() && is_named => return Err(LeftAlone::NotAFile),
         Ok(_) => {}
     }
@@ -389,7 +393,7 @@ fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Outp
         return Err(LeftAlone::PackedAlready { ending });
     }
     let name = match (&args.output, direction) {
-        _ if args.stdout => return Ok(Output::Stdout),
+        _ if args.stdout => return Ok(LaneOutput::Stdout),
         (Some(path), _) => return Ok(to_name(path, args)),
         (None, Direction::Compress { format, .. }) => names::packed(path, format.facts(), suffix),
         (None, Direction::Decompress { .. }) => {
@@ -399,15 +403,18 @@ fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Outp
     };
     let verb = direction.verb(false);
     let placed = args.manners.place(name);
-    Ok(Output::Path { path: placed.map_err(|folder| LeftAlone::AboveMirror { folder, verb })?, replace: args.force })
+    Ok(LaneOutput::Path {
+        path: placed.map_err(|folder| LeftAlone::AboveMirror { folder, verb })?,
+        replace: args.force,
+    })
 }
 
 /// What `-o` says: `-` is standard output, as for zstd.
-fn to_name(path: &Path, args: &TampArgs) -> Output {
+fn to_name(path: &Path, args: &TampArgs) -> LaneOutput {
     match path == Path::new("-") {
-        true => Output::Stdout,
+        true => LaneOutput::Stdout,
         // A FIFO or device that is named is meant.
-        false => Output::Path { path: path.to_owned(), replace: args.force || names::is_special(path) },
+        false => LaneOutput::Path { path: path.to_owned(), replace: args.force || names::is_special(path) },
     }
 }
 
@@ -453,10 +460,10 @@ pub fn stdin_metadata() -> std::io::Result<Metadata> {
     File::from(std::io::stdin().as_fd().try_clone_to_owned()?).metadata()
 }
 
-fn size_of(input: &Input) -> Option<u64> {
+fn size_of(input: &LaneInput) -> Option<u64> {
     let metadata = match input {
-        Input::Path(path) => std::fs::metadata(path),
-        Input::Stdin => stdin_metadata(),
+        LaneInput::Path(path) => std::fs::metadata(path),
+        LaneInput::Stdin => stdin_metadata(),
     };
     // What cannot be looked at will not be read: it adds nothing.
     metadata.map_or(Some(0), |metadata| metadata.is_file().then_some(metadata.len()))
@@ -464,8 +471,8 @@ fn size_of(input: &Input) -> Option<u64> {
 
 fn label(lanes: &[Lane]) -> String {
     match lanes {
-        [Lane { input: Input::Stdin, .. }] => "standard input".to_owned(),
-        [Lane { input: Input::Path(path), .. }] => {
+        [Lane { input: LaneInput::Stdin, .. }] => "standard input".to_owned(),
+        [Lane { input: LaneInput::Path(path), .. }] => {
             let name = path.file_name().unwrap_or(path.as_os_str());
             terminal::printable(&name.to_string_lossy()).into_owned()
         }
@@ -477,7 +484,7 @@ fn purpose(context: &Context, direction: &Direction, args: &TampArgs, lanes: &[L
     let verb = direction.verb(args.test);
     let size = sizes.total_bytes.map_or("size unknown".to_owned(), terminal::bytes);
     match lanes {
-        [Lane { input: Input::Path(path), .. }] => {
+        [Lane { input: LaneInput::Path(path), .. }] => {
             let place = if args.shared.explain { storage(context, path) } else { String::new() };
             format!("{verb} {} ({size}{place})", quote(path))
         }
@@ -497,7 +504,7 @@ fn storage(context: &Context, path: &Path) -> String {
 /// The plan with what is to be expected, found out by compressing a little of the source in memory.
 pub fn expectation(job: &Job) -> Plan {
     let mut plan = job.plan.clone();
-    let (Direction::Compress { format, options, keep_up: None }, [Lane { input: Input::Path(path), .. }]) =
+    let (Direction::Compress { format, options, keep_up: None }, [Lane { input: LaneInput::Path(path), .. }]) =
         (&job.direction, &job.lanes[..])
     else {
         return plan;

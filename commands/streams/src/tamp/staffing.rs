@@ -4,10 +4,10 @@
 use super::TampArgs;
 use super::memory::{Cap, Fitting, TooTight, fit};
 use super::plan::{Direction, Sizes, usage};
-use codec::format::Layout;
-use codec::lane::{Lane, Output};
+use codec::format::UnitLayout;
+use codec::lane::{Lane, LaneOutput};
 use crew::budget::Priority;
-use crew::pipeline::{Mode, Staffing};
+use crew::pipeline::{Executor, Staffing};
 use crew::plan::Plan;
 use mh_kit::context::Context;
 use mh_kit::failure::Failure;
@@ -29,7 +29,7 @@ impl Ends {
         let stdout_is_file = || std::fs::metadata("/proc/self/fd/1").is_ok_and(|metadata| metadata.is_file());
         Self {
             from_files: sizes.of_lanes.iter().all(Option::is_some),
-            to_files: lanes.iter().all(|lane| !matches!(lane.output, Output::Stdout)) || stdout_is_file(),
+            to_files: lanes.iter().all(|lane| !matches!(lane.output, LaneOutput::Stdout)) || stdout_is_file(),
         }
     }
 
@@ -62,7 +62,8 @@ pub fn staff(
     let Fitting { width, slots, direction, held_bytes } = fitting;
     // One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work, if there is any.
     let has_one_chunk = ends.from_files && chunks == Some(1);
-    let mode = if width == 1 && (ends.are_files() || has_one_chunk) { Mode::SingleCore } else { Mode::Threaded };
+    let mode =
+        if width == 1 && (ends.are_files() || has_one_chunk) { Executor::SingleCore } else { Executor::Threaded };
 
     explain_reading(&direction, ends, plan);
     let reason = reason_for_width(context, args, width, useful, chunks);
@@ -87,7 +88,7 @@ fn lanes_at_once() -> usize {
 /// Chunks that there will be, where the sizes are known. Packed files do not tell before they are cut.
 fn chunks(direction: &Direction, sizes: &Sizes) -> Option<u64> {
     let Direction::Compress { options, .. } = direction else { return None };
-    if options.layout == Layout::SingleUnit {
+    if options.layout == UnitLayout::SingleUnit {
         return None;
     }
     let chunk_bytes = direction.chunk_bytes() as u64;
@@ -102,9 +103,9 @@ pub fn explain_format(direction: &Direction, reason: &str, plan: &mut Plan) {
     };
     let facts = format.facts();
     let units = match options.layout {
-        Layout::SingleUnit => format!("one {}", facts.unit_name),
-        Layout::Bgzf => "BGZF blocks".to_owned(),
-        Layout::ParallelUnits => format!("{}s of {}", facts.unit_name, chunk_size(direction.chunk_bytes())),
+        UnitLayout::SingleUnit => format!("one {}", facts.unit_name),
+        UnitLayout::Bgzf => "BGZF blocks".to_owned(),
+        UnitLayout::ParallelUnits => format!("{}s of {}", facts.unit_name, chunk_size(direction.chunk_bytes())),
     };
     let Some(levels) = keep_up else {
         plan.choose("format", format!("{} {units}, level {}", facts.name, options.level), reason);
@@ -122,7 +123,7 @@ fn chunk_size(bytes: usize) -> String {
 
 fn explain_reading(direction: &Direction, ends: Ends, plan: &mut Plan) {
     let in_series = match direction {
-        Direction::Compress { options, .. } if options.layout == Layout::SingleUnit => {
+        Direction::Compress { options, .. } if options.layout == UnitLayout::SingleUnit => {
             Some("one unit takes its bytes in order")
         }
         Direction::Compress { options, .. } if options.is_rsyncable => {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::create::walk::Walk;
 use crate::create::{Choice, Links, Operand, Told};
-use crew::pipeline::Turn;
+use crew::pipeline::CutTurn;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -40,7 +40,7 @@ fn walked_with(
     let (mut members, mut told) = (Vec::new(), Told::new());
     loop {
         meanwhile(&look);
-        let Some(found) = walk.next(&mut told, &mut Turn::with_a_hand()) else { break };
+        let Some(found) = walk.next(&mut told, &mut CutTurn::with_a_hand()) else { break };
         members.push((found.member.path, found.member.size));
     }
     assert!(told.is_empty(), "{told:?}");

@@ -5,10 +5,10 @@ use super::*;
 use crate::member::Extent;
 use crate::read::{Reader, Rules, Step};
 use crate::source::MemorySource;
-use codec::format::Layout as Units;
+use codec::format::UnitLayout as Units;
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::Slots;
-use crew::pipeline::Mode;
+use crew::pipeline::Executor;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use sys::tree_calls;
@@ -43,7 +43,7 @@ fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, u
         on_event: &on_event,
         ended: Mutex::default(),
     };
-    let mode = if width == 0 { Mode::SingleCore } else { Mode::Threaded };
+    let mode = if width == 0 { Executor::SingleCore } else { Executor::Threaded };
     let slots = Slots { given: width + 2, wanted: width + 2, hands_wanted: width };
     let staffing = Staffing { width: width.max(1), slots, lanes_at_once: 1, mode };
     let request = Request {

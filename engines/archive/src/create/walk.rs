@@ -7,7 +7,7 @@ use super::look::{At, Failed, Inside, Look, Looked, Opened, Seen, Thing, When};
 use super::tags::Keeps;
 use super::{Event, Source as FileData, Told};
 use crate::member::{Attribute, Device, Kind, Member, Time};
-use crew::pipeline::Turn;
+use crew::pipeline::CutTurn;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -83,7 +83,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The next member. What cannot be archived goes to `tell`.
-    pub fn next(&mut self, tell: &mut Told, turn: &mut Turn<'_>) -> Option<Found> {
+    pub fn next(&mut self, tell: &mut Told, turn: &mut CutTurn<'_>) -> Option<Found> {
         self.noted = None;
         loop {
             let (looked, index) = if let Some(looked) = self.batch.next() {

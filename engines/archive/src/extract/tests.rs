@@ -11,7 +11,7 @@ use crate::source::FileSource;
 use crate::write::{Style, begin_member, end_archive};
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::Slots;
-use crew::pipeline::Mode;
+use crew::pipeline::Executor;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -101,7 +101,7 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
         changed: &changed,
         ended: Mutex::default(),
     };
-    let mode = if width == 0 { Mode::SingleCore } else { Mode::Threaded };
+    let mode = if width == 0 { Executor::SingleCore } else { Executor::Threaded };
     let slots = Slots { given: 2 * width + 2, wanted: 2 * width + 2, hands_wanted: width };
     let staffing = Staffing { width: width.max(1), slots, lanes_at_once: 1, mode };
     let request = Request {

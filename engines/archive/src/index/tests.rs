@@ -8,7 +8,7 @@ use super::*;
 use crate::member::{Device, Kind, Member, Time};
 use crate::write::{Style, begin_member, end_archive};
 use codec::byte_buffer::ByteBuffer;
-use codec::format::{DecodeLimits, EncodeOptions, Format, Layout};
+use codec::format::{DecodeLimits, EncodeOptions, Format, UnitLayout};
 use crew::pipeline::Pause;
 use proptest::prelude::*;
 use std::fs::File;
@@ -45,7 +45,7 @@ fn format(name: &str) -> &'static dyn Format {
 
 /// An archive of `count` members, thirty to a unit, with its index.
 fn archive(format: &'static dyn Format, count: u64) -> Vec<u8> {
-    let options = EncodeOptions::new(1, Layout::ParallelUnits);
+    let options = EncodeOptions::new(1, UnitLayout::ParallelUnits);
     let (mut encoder, mut tail) = (format.encoder(&options).expect("one"), format.tail(&options));
     let mut index = Writer::new(format).expect("it has a place for one");
     let (mut file, mut plain, mut begun) = (Vec::new(), Vec::new(), Vec::new());

@@ -6,7 +6,7 @@ use crate::blocks::{BLOCK_TARGET_BYTES, Block, BlockFeed};
 use crate::member::BLOCK_BYTES;
 use crate::source::Source;
 use codec::byte_buffer::ByteBuffer;
-use codec::format::{CutError, Cutter, DecodeLimits, Decoder, Format, Next};
+use codec::format::{CutError, Cutter, DecodeLimits, Decoder, Format, NextUnit};
 use codec::packed_reader::PackedReader;
 use crew::pipeline::Pause;
 use std::fs::File;
@@ -72,12 +72,12 @@ impl Units {
         loop {
             let unit = self.reader.position();
             let place = match self.cutter.next(&mut self.reader) {
-                Ok(Next::Unit(place)) if !place.is_checked_later && place.shared_bytes == 0 => place,
-                Ok(Next::Padding { bytes } | Next::Zeros { bytes }) if bytes > 0 => {
+                Ok(NextUnit::Unit(place)) if !place.is_checked_later && place.shared_bytes == 0 => place,
+                Ok(NextUnit::Padding { bytes } | NextUnit::Zeros { bytes }) if bytes > 0 => {
                     self.reader.skip(bytes)?;
                     continue;
                 }
-                Ok(Next::End) => return Ok(false),
+                Ok(NextUnit::End) => return Ok(false),
                 Err(CutError::Read(error)) => return Err(error),
                 _ => return Err(unfit()),
             };

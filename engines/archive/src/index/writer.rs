@@ -6,7 +6,7 @@ use super::names::Names;
 use super::stretch::Stretch;
 use super::{MAGIC, TRAILER_BYTES, Trailer};
 use codec::byte_buffer::ByteBuffer;
-use codec::format::{EncodeOptions, Encoder, Format, Layout};
+use codec::format::{EncodeOptions, Encoder, Format, UnitLayout};
 use crew::pipeline::Pause;
 
 /// What blocks are packed with: decoding takes half as long as of level 3, which a list consists of for a third; that makes the Linux tree's archive 0.05 % longer.
@@ -41,7 +41,7 @@ impl Writer {
     pub fn new(format: &'static dyn Format) -> Option<Self> {
         format.aside(&MAGIC)?;
         let packs = codec::registry::formats()[0];
-        let options = EncodeOptions::new(BLOCK_LEVEL, Layout::ParallelUnits);
+        let options = EncodeOptions::new(BLOCK_LEVEL, UnitLayout::ParallelUnits);
         Some(Self {
             format,
             encoder: packs.encoder(&options).ok()?,

@@ -13,7 +13,7 @@ const GROUP_BYTES: u64 = 1 << 20;
 const GROUP_UNITS: usize = 1024;
 
 /// Neighbouring units that go to a worker together.
-pub(super) struct Group {
+pub(super) struct UnitGroup {
     pub from: u64,
     pub format: Option<&'static dyn Format>,
     pub units: Vec<GroupedUnit>,
@@ -21,7 +21,7 @@ pub(super) struct Group {
     pub packed_bytes: u64,
 }
 
-impl Group {
+impl UnitGroup {
     pub fn begin(from: u64) -> Self {
         Self { from, format: None, units: Vec::new(), plain_bytes: 0, packed_bytes: 0 }
     }

@@ -13,14 +13,14 @@ mod tables;
 
 use crate::error::CodecError;
 use crate::format::{
-    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, FixedTail, Format, StreamDecoder, Tail,
+    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, StreamDecoder, Tail,
 };
 
 /// The format.
 #[derive(Debug)]
 pub struct Bzip2;
 
-static FACTS: Facts = Facts {
+static FACTS: FormatFacts = FormatFacts {
     name: "bz2",
     tool: "bzip2",
     suffixes: &[(".bz2", ""), (".tbz2", ".tar"), (".tbz", ".tar"), (".tz2", ".tar"), (".bz", "")],
@@ -33,7 +33,7 @@ static FACTS: Facts = Facts {
 };
 
 impl Format for Bzip2 {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static FormatFacts {
         &FACTS
     }
 
@@ -75,11 +75,11 @@ impl Format for Bzip2 {
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(cut::BlockCutter::new(limits))
+        Box::new(cut::Bzip2BlockCutter::new(limits))
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
-        Box::new(decode::BlockDecoder::new())
+        Box::new(decode::Bzip2BlockDecoder::new())
     }
 
     fn in_series(&self, parameters: u64, is_handed_on: bool) -> Option<Box<dyn StreamDecoder>> {

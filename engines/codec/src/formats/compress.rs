@@ -2,19 +2,19 @@
 //! breaks off between codes reads as a shorter one.
 
 use crate::byte_buffer::ByteBuffer;
-use crate::error::{CodecError, Defect};
+use crate::error::{CodecError, UnitDefect};
 use crate::format::{
-    CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Filled, FixedTail, Format, Next, Remark,
-    StreamDecoder, Tail,
+    CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, NextUnit, Remark,
+    SegmentFill, StreamDecoder, Tail,
 };
 use crate::packed_reader::PackedReader;
-use crew::pipeline::{Pause, Turn};
+use crew::pipeline::{CutTurn, Pause};
 
 /// The format.
 #[derive(Debug)]
 pub struct Compress;
 
-static FACTS: Facts = Facts {
+static FACTS: FormatFacts = FormatFacts {
     name: "Z",
     tool: "compress",
     suffixes: &[(".Z", ""), (".taZ", ".tar")],
@@ -38,7 +38,7 @@ const LAST_BITS: u32 = 16;
 const CLEAR: usize = 256;
 
 impl Format for Compress {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static FormatFacts {
         &FACTS
     }
 
@@ -89,18 +89,18 @@ struct WholeCutter {
 }
 
 impl Cutter for WholeCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(HEADER_BYTES, STEP_BYTES)?;
         if head.is_empty() {
-            return Ok(Next::End);
+            return Ok(NextUnit::End);
         }
-        let &flags = head.get(2).ok_or(Defect::Truncated)?;
+        let &flags = head.get(2).ok_or(UnitDefect::Truncated)?;
         let bits_max = u32::from(flags & 0x1f);
         if bits_max > LAST_BITS {
-            return Err(Defect::Header("its codes have more than 16 bits").into());
+            return Err(UnitDefect::Header("its codes have more than 16 bits").into());
         }
         self.unknown_flags = flags & 0x60;
-        Ok(Next::Stream(Box::new(LzwStream::new(bits_max, flags & 0x80 != 0))))
+        Ok(NextUnit::Stream(Box::new(LzwStream::new(bits_max, flags & 0x80 != 0))))
     }
 
     fn remark(&self) -> Option<Remark> {
@@ -168,7 +168,7 @@ impl LzwStream {
     }
 
     /// Decodes one code into `waiting`. Returns false where `packed` does not hold it whole.
-    fn step(&mut self, packed: &mut &[u8]) -> Result<bool, Defect> {
+    fn step(&mut self, packed: &mut &[u8]) -> Result<bool, UnitDefect> {
         // COMPAT: codes grow to ten bits also where the header says nine: so compress writes them no longer, and so it and gzip read them.
         if self.next >= 1 << self.bits && (self.bits < self.bits_max || self.bits == FIRST_BITS) {
             self.next_bits = self.bits + 1;
@@ -190,7 +190,7 @@ impl LzwStream {
         self.is_first = false;
         let Some((before, first_before)) = self.before else {
             if code > 255 {
-                return Err(Defect::Header("its first code stands for nothing"));
+                return Err(UnitDefect::Header("its first code stands for nothing"));
             }
             // One byte.
             self.waiting.push(code as u8);
@@ -201,7 +201,7 @@ impl LzwStream {
         if code >= self.next {
             // What was not given a place in a full table cannot be referred to.
             if code > self.next || before > 255 && before >= self.next {
-                return Err(Defect::Header("a code of it stands for nothing yet"));
+                return Err(UnitDefect::Header("a code of it stands for nothing yet"));
             }
             self.waiting.push(first_before);
             at = before;
@@ -235,8 +235,8 @@ impl StreamDecoder for LzwStream {
         input: &mut PackedReader,
         plain: &mut ByteBuffer,
         piece_bytes: usize,
-        turn: &mut Turn<'_>,
-    ) -> Result<Filled, CutError> {
+        turn: &mut CutTurn<'_>,
+    ) -> Result<SegmentFill, CutError> {
         plain.clear();
         if !self.header_read {
             input.consume(HEADER_BYTES);
@@ -249,10 +249,10 @@ impl StreamDecoder for LzwStream {
             let consumed = packed.len() - rest.len();
             input.consume(consumed);
             if !goes_on && at_end {
-                return Ok(Filled::Last(None));
+                return Ok(SegmentFill::Last(None));
             }
             if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
-                return Ok(Filled::More);
+                return Ok(SegmentFill::More);
             }
         }
     }
@@ -260,7 +260,7 @@ impl StreamDecoder for LzwStream {
 
 impl LzwStream {
     /// Decodes until `plain` has `piece_bytes`. Returns false where `packed` ends before.
-    fn decode(&mut self, packed: &mut &[u8], plain: &mut ByteBuffer, piece_bytes: usize) -> Result<bool, Defect> {
+    fn decode(&mut self, packed: &mut &[u8], plain: &mut ByteBuffer, piece_bytes: usize) -> Result<bool, UnitDefect> {
         loop {
             // Strings come out last byte first.
             let count = self.waiting.len().min(piece_bytes - plain.len());
@@ -284,7 +284,7 @@ impl LzwStream {
 struct NoUnits;
 
 impl Decoder for NoUnits {
-    fn decode(&mut self, _: &[u8], _: u64, _: u64, _: &mut ByteBuffer, _: &mut Pause<'_>) -> Result<(), Defect> {
-        Err(Defect::Header("it has no units"))
+    fn decode(&mut self, _: &[u8], _: u64, _: u64, _: &mut ByteBuffer, _: &mut Pause<'_>) -> Result<(), UnitDefect> {
+        Err(UnitDefect::Header("it has no units"))
     }
 }

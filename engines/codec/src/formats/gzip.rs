@@ -9,7 +9,9 @@ pub mod kernel;
 
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
-use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, FixedTail, Format, Layout, Tail};
+use crate::format::{
+    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, Tail, UnitLayout,
+};
 use crate::origin::Origin;
 
 /// Name and time in the first header at the start of `head`; `None` where it is no whole header, or tells neither.
@@ -21,7 +23,7 @@ pub(crate) fn origin(head: &[u8]) -> Option<Origin> {
 #[derive(Debug)]
 pub struct Gzip;
 
-static FACTS: Facts = Facts {
+static FACTS: FormatFacts = FormatFacts {
     name: "gz",
     tool: "gzip",
     suffixes: &[(".gz", ""), (".tgz", ".tar"), (".taz", ".tar"), (".bgz", ""), (".svgz", ".svg")],
@@ -38,7 +40,7 @@ static FACTS: Facts = Facts {
 const MEMBER_BYTES: usize = 1 << 20;
 
 impl Format for Gzip {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static FormatFacts {
         &FACTS
     }
 
@@ -55,8 +57,8 @@ impl Format for Gzip {
 
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
         match options.layout {
-            Layout::Bgzf => encode::BGZF_BLOCKS_A_CHUNK * encode::BGZF_PLAIN_BYTES,
-            Layout::ParallelUnits | Layout::SingleUnit => MEMBER_BYTES,
+            UnitLayout::Bgzf => encode::BGZF_BLOCKS_A_CHUNK * encode::BGZF_PLAIN_BYTES,
+            UnitLayout::ParallelUnits | UnitLayout::SingleUnit => MEMBER_BYTES,
         }
     }
 
@@ -75,15 +77,15 @@ impl Format for Gzip {
 
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
         Ok(match options.layout {
-            Layout::Bgzf => Box::new(encode::BgzfEncoder::new(options.level)),
-            Layout::ParallelUnits | Layout::SingleUnit => Box::new(encode::MemberEncoder::new(options.level)),
+            UnitLayout::Bgzf => Box::new(encode::BgzfEncoder::new(options.level)),
+            UnitLayout::ParallelUnits | UnitLayout::SingleUnit => Box::new(encode::MemberEncoder::new(options.level)),
         })
     }
 
     fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail> {
         Box::new(match options.layout {
-            Layout::Bgzf => FixedTail(encode::BGZF_END.to_vec()),
-            Layout::ParallelUnits | Layout::SingleUnit => FixedTail::default(),
+            UnitLayout::Bgzf => FixedTail(encode::BGZF_END.to_vec()),
+            UnitLayout::ParallelUnits | UnitLayout::SingleUnit => FixedTail::default(),
         })
     }
 

@@ -10,13 +10,13 @@ mod kernel;
 mod offsets;
 
 use crate::error::CodecError;
-use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, FixedTail, Format, Tail};
+use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, Tail};
 
 /// The format.
 #[derive(Debug)]
 pub struct Lz4;
 
-static FACTS: Facts = Facts {
+static FACTS: FormatFacts = FormatFacts {
     name: "lz4",
     tool: "lz4",
     suffixes: &[(".lz4", ""), (".tlz4", ".tar")],
@@ -29,7 +29,7 @@ static FACTS: Facts = Facts {
 };
 
 impl Format for Lz4 {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static FormatFacts {
         &FACTS
     }
 
@@ -58,7 +58,7 @@ impl Format for Lz4 {
     }
 
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
-        Ok(Box::new(encode::FrameEncoder::new(options.level)))
+        Ok(Box::new(encode::Lz4FrameEncoder::new(options.level)))
     }
 
     fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
@@ -66,7 +66,7 @@ impl Format for Lz4 {
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(cut::BlockCutter::new(limits))
+        Box::new(cut::Lz4BlockCutter::new(limits))
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {

@@ -1,9 +1,9 @@
 //! .lz (lzip, doc/lzip manual of lzip): members of LZMA data with a CRC-32 and both lengths behind them, read only. A member's
 //! length stands at its end, so members are decoded one behind another, by liblzma.
 
-use crate::error::{CodecError, Defect};
+use crate::error::{CodecError, UnitDefect};
 use crate::format::{
-    CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, FixedTail, Format, Next, Tail,
+    CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, NextUnit, Tail,
     check_stream_bytes,
 };
 use crate::formats::lzma::{NoUnits, WholeStream};
@@ -14,7 +14,7 @@ use liblzma::stream::Stream;
 #[derive(Debug)]
 pub struct Lzip;
 
-static FACTS: Facts = Facts {
+static FACTS: FormatFacts = FormatFacts {
     name: "lz",
     tool: "lzip",
     suffixes: &[(".lz", "")],
@@ -35,7 +35,7 @@ const HEADER_BYTES: usize = 6;
 const VERSION_MAX: u8 = 1;
 
 impl Format for Lzip {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static FormatFacts {
         &FACTS
     }
 
@@ -90,21 +90,21 @@ struct MemberCutter {
 }
 
 impl Cutter for MemberCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(HEADER_BYTES, HEADER_BYTES)?;
         if head.is_empty() {
-            return Ok(Next::End);
+            return Ok(NextUnit::End);
         }
         if !head.starts_with(&MAGIC) {
             return Err(CutError::Garbage);
         }
-        let [_, _, _, _, version, dictionary, ..] = *head else { return Err(Defect::Truncated.into()) };
+        let [_, _, _, _, version, dictionary, ..] = *head else { return Err(UnitDefect::Truncated.into()) };
         if version > VERSION_MAX {
-            return Err(Defect::Header("its header is of an unknown version").into());
+            return Err(UnitDefect::Header("its header is of an unknown version").into());
         }
         check_stream_bytes(dictionary_bytes(dictionary), &self.limits)?;
-        let stream = Stream::new_lzip_decoder(u64::MAX, 0).map_err(Defect::Lzma)?;
-        Ok(Next::Stream(Box::new(WholeStream::new(stream))))
+        let stream = Stream::new_lzip_decoder(u64::MAX, 0).map_err(UnitDefect::Lzma)?;
+        Ok(NextUnit::Stream(Box::new(WholeStream::new(stream))))
     }
 }
 

@@ -2,21 +2,21 @@
 //! divided, so both directions are liblzma's on one core, with reading and writing on others.
 
 use crate::byte_buffer::ByteBuffer;
-use crate::error::{CodecError, Defect};
+use crate::error::{CodecError, UnitDefect};
 use crate::format::{
-    CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Filled, FixedTail, Format, Next,
-    StreamDecoder, StreamEncoder, Tail, check_stream_bytes,
+    CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, NextUnit,
+    SegmentFill, StreamDecoder, StreamEncoder, Tail, check_stream_bytes,
 };
 use crate::formats::xz;
 use crate::packed_reader::PackedReader;
-use crew::pipeline::{Pause, Turn};
+use crew::pipeline::{CutTurn, Pause};
 use liblzma::stream::{Action, LzmaOptions, PRESET_EXTREME, Status, Stream};
 
 /// The format.
 #[derive(Debug)]
 pub struct Lzma;
 
-static FACTS: Facts = Facts {
+static FACTS: FormatFacts = FormatFacts {
     name: "lzma",
     tool: "lzma",
     suffixes: &[(".lzma", ""), (".tlz", ".tar")],
@@ -39,7 +39,7 @@ const STEP_BYTES: usize = 64 << 10;
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl Format for Lzma {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static FormatFacts {
         &FACTS
     }
 
@@ -131,18 +131,18 @@ struct WholeCutter {
 }
 
 impl Cutter for WholeCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(HEADER_BYTES, STEP_BYTES)?;
         if head.is_empty() {
-            return Ok(Next::End);
+            return Ok(NextUnit::End);
         }
         if std::mem::replace(&mut self.seen, true) {
             return Err(CutError::Garbage);
         }
-        let dictionary = head.get(1..).and_then(<[u8]>::first_chunk).ok_or(Defect::Truncated)?;
+        let dictionary = head.get(1..).and_then(<[u8]>::first_chunk).ok_or(UnitDefect::Truncated)?;
         check_stream_bytes(u64::from(u32::from_le_bytes(*dictionary)), &self.limits)?;
-        let stream = Stream::new_lzma_decoder(u64::MAX).map_err(Defect::Lzma)?;
-        Ok(Next::Stream(Box::new(WholeStream::new(stream))))
+        let stream = Stream::new_lzma_decoder(u64::MAX).map_err(UnitDefect::Lzma)?;
+        Ok(NextUnit::Stream(Box::new(WholeStream::new(stream))))
     }
 }
 
@@ -163,8 +163,8 @@ impl StreamDecoder for WholeStream {
         input: &mut PackedReader,
         plain: &mut ByteBuffer,
         piece_bytes: usize,
-        turn: &mut Turn<'_>,
-    ) -> Result<Filled, CutError> {
+        turn: &mut CutTurn<'_>,
+    ) -> Result<SegmentFill, CutError> {
         plain.clear();
         loop {
             let (packed, at_end) = input.ahead(1, STEP_BYTES)?;
@@ -177,14 +177,14 @@ impl StreamDecoder for WholeStream {
             // Both fit into what was given.
             plain.grow(produced as usize);
             input.consume(consumed as usize);
-            if outcome.map_err(Defect::Lzma)? == Status::StreamEnd {
-                return Ok(Filled::Last(None));
+            if outcome.map_err(UnitDefect::Lzma)? == Status::StreamEnd {
+                return Ok(SegmentFill::Last(None));
             }
             if at_end && consumed == 0 && produced == 0 {
-                return Err(Defect::Truncated.into());
+                return Err(UnitDefect::Truncated.into());
             }
             if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
-                return Ok(Filled::More);
+                return Ok(SegmentFill::More);
             }
         }
     }
@@ -194,7 +194,7 @@ impl StreamDecoder for WholeStream {
 pub(super) struct NoUnits;
 
 impl Decoder for NoUnits {
-    fn decode(&mut self, _: &[u8], _: u64, _: u64, _: &mut ByteBuffer, _: &mut Pause<'_>) -> Result<(), Defect> {
-        Err(Defect::Header("it has no units"))
+    fn decode(&mut self, _: &[u8], _: u64, _: u64, _: &mut ByteBuffer, _: &mut Pause<'_>) -> Result<(), UnitDefect> {
+        Err(UnitDefect::Header("it has no units"))
     }
 }

@@ -13,13 +13,13 @@ mod index;
 pub mod kernel;
 
 use crate::error::CodecError;
-use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, StreamEncoder, Tail};
+use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Format, FormatFacts, StreamEncoder, Tail};
 
 /// The format.
 #[derive(Debug)]
 pub struct Xz;
 
-static FACTS: Facts = Facts {
+static FACTS: FormatFacts = FormatFacts {
     name: "xz",
     tool: "xz",
     suffixes: &[(".xz", ""), (".txz", ".tar")],
@@ -36,7 +36,7 @@ pub(crate) use encode::encoder_bytes;
 pub(crate) use encode::library_error;
 
 impl Format for Xz {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static FormatFacts {
         &FACTS
     }
 
@@ -82,10 +82,10 @@ impl Format for Xz {
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(cut::BlockCutter::new(limits))
+        Box::new(cut::XzBlockCutter::new(limits))
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
-        Box::new(decode::BlockDecoder::new())
+        Box::new(decode::XzBlockDecoder::new())
     }
 }

@@ -18,14 +18,14 @@ mod stepped_frames;
 use super::skippable;
 use crate::error::CodecError;
 use crate::format::{
-    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Facts, Format, Layout, StreamEncoder, Tail,
+    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Format, FormatFacts, StreamEncoder, Tail, UnitLayout,
 };
 
 /// The format.
 #[derive(Debug)]
 pub struct Zstd;
 
-static FACTS: Facts = Facts {
+static FACTS: FormatFacts = FormatFacts {
     name: "zst",
     tool: "zstd",
     suffixes: &[(".zst", ""), (".tzst", ".tar"), (".zstd", "")],
@@ -38,7 +38,7 @@ static FACTS: Facts = Facts {
 };
 
 impl Format for Zstd {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static FormatFacts {
         &FACTS
     }
 
@@ -67,13 +67,13 @@ impl Format for Zstd {
     }
 
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
-        Ok(Box::new(encode::FrameEncoder::new(options)?))
+        Ok(Box::new(encode::ZstdFrameEncoder::new(options)?))
     }
 
     fn stream_encoder(&self, options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
         match options.layout {
-            Layout::SingleUnit => Ok(Some(Box::new(encode::FrameStreamEncoder::new(options)?))),
-            Layout::ParallelUnits | Layout::Bgzf => Ok(None),
+            UnitLayout::SingleUnit => Ok(Some(Box::new(encode::FrameStreamEncoder::new(options)?))),
+            UnitLayout::ParallelUnits | UnitLayout::Bgzf => Ok(None),
         }
     }
 

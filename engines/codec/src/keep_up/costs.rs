@@ -44,7 +44,7 @@ struct Level {
 
 /// What a level is expected to cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Estimate {
+pub(super) struct LevelEstimate {
     /// CPU nanoseconds a plain byte.
     pub byte_ns: f64,
     /// It was not tried lately: an opinion of its neighbours.
@@ -58,7 +58,7 @@ impl Costs {
     }
 
     /// What `level` is expected to cost; `None` before the first chunk.
-    pub fn estimate(&self, level: i32) -> Option<Estimate> {
+    pub fn estimate(&self, level: i32) -> Option<LevelEstimate> {
         let at = self.index(level);
         let own = self.levels[at];
         let weight = self.weight(&own);
@@ -67,7 +67,7 @@ impl Costs {
             (Some(own), None) => own,
             (None, others) => others?,
         };
-        Some(Estimate { byte_ns: libm::exp(profile) * self.difficulty, is_guess: weight < 0.5 })
+        Some(LevelEstimate { byte_ns: libm::exp(profile) * self.difficulty, is_guess: weight < 0.5 })
     }
 
     /// A chunk was done at `level`.

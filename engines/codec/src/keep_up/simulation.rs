@@ -1,7 +1,7 @@
 //! A pipe in simulated time: a producer, slots, hands, a sink. For the tests of the controller on machines that are not here.
 //! Follows the pipeline's rules (slots given out in order, chunks placed in order), without its threads.
 
-use super::{Arrival, Controller, Decision, Done, Kept};
+use super::{Arrival, ChunkDone, KeptUp, LevelController, LevelDecision};
 use crew::pipeline::Fill;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
@@ -10,7 +10,7 @@ pub const CHUNK_BYTES: usize = super::CHUNK_BYTES_MAX;
 
 /// What the data are like.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum DataKind {
     Text,
     /// Three times as dear as text.
     Hard,
@@ -22,12 +22,12 @@ pub enum Kind {
 
 /// The producer gives `bytes` at `rate` (bytes a second), or pauses.
 #[derive(Clone, Copy, Debug)]
-pub enum Stretch {
-    Bytes { bytes: u64, rate: f64, kind: Kind },
+pub enum ProducerStretch {
+    Bytes { bytes: u64, rate: f64, kind: DataKind },
     Pause { seconds: f64 },
 }
 
-impl Stretch {
+impl ProducerStretch {
     fn seconds(&self) -> f64 {
         match self {
             Self::Bytes { bytes, rate, .. } => *bytes as f64 / rate,
@@ -36,8 +36,8 @@ impl Stretch {
     }
 }
 
-pub fn for_seconds(seconds: f64, rate: f64, kind: Kind) -> Stretch {
-    Stretch::Bytes { bytes: (seconds * rate) as u64, rate, kind }
+pub fn for_seconds(seconds: f64, rate: f64, kind: DataKind) -> ProducerStretch {
+    ProducerStretch::Bytes { bytes: (seconds * rate) as u64, rate, kind }
 }
 
 /// Nanoseconds a byte of text, level by level from 1 on.
@@ -50,7 +50,7 @@ pub const GZ_BYTE_NS: [f64; 9] = [4.0, 6.5, 7.5, 8.5, 11.0, 14.0, 21.0, 38.0, 50
 pub struct World {
     pub byte_ns: &'static [f64],
     pub hands: usize,
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<ProducerStretch>,
     /// Packed bytes a second that the sink takes.
     pub sink_rate: f64,
     /// This chunk takes twenty times as long as it should: its worker was stopped.
@@ -58,7 +58,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(byte_ns: &'static [f64], hands: usize, stretches: Vec<Stretch>) -> Self {
+    pub fn new(byte_ns: &'static [f64], hands: usize, stretches: Vec<ProducerStretch>) -> Self {
         Self { byte_ns, hands, stretches, sink_rate: 1e12, stopped_chunk: None }
     }
 
@@ -69,10 +69,10 @@ impl World {
     fn cost_ns(&self, level: i32, chunk: &Chunk) -> f64 {
         let text = self.byte_ns[usize::try_from(level - 1).expect("levels begin with 1")];
         let byte_ns = match chunk.kind {
-            Kind::Text => text,
-            Kind::Hard => 3.0 * text,
-            Kind::Easy => 0.3 * text.powf(0.7),
-            Kind::Noise => 1.0 + 0.2 * text,
+            DataKind::Text => text,
+            DataKind::Hard => 3.0 * text,
+            DataKind::Easy => 0.3 * text.powf(0.7),
+            DataKind::Noise => 1.0 + 0.2 * text,
         };
         let jitter = 0.85 + 0.3 * ((chunk.ticket.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 / (1 << 24) as f64);
         byte_ns * chunk.bytes as f64 * jitter * if self.stopped_chunk == Some(chunk.ticket) { 20.0 } else { 1.0 }
@@ -80,9 +80,9 @@ impl World {
 
     fn packed_bytes(level: i32, chunk: &Chunk) -> f64 {
         let share = match chunk.kind {
-            Kind::Text | Kind::Hard => 0.30 - 0.006 * f64::from(level),
-            Kind::Easy => 0.02,
-            Kind::Noise => 1.0,
+            DataKind::Text | DataKind::Hard => 0.30 - 0.006 * f64::from(level),
+            DataKind::Easy => 0.02,
+            DataKind::Noise => 1.0,
         };
         share * chunk.bytes as f64
     }
@@ -91,35 +91,35 @@ impl World {
 /// Who chooses levels.
 pub enum Policy {
     Constant(i32),
-    Controlled(Box<Controller>),
+    Controlled(Box<LevelController>),
 }
 
 #[derive(Clone, Copy)]
 struct Chunk {
     ticket: u64,
-    kind: Kind,
+    kind: DataKind,
     bytes: u64,
 }
 
 /// One chunk's level, and when it began to be worked on.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct LevelStep {
     pub second: f64,
     pub level: i32,
 }
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct SimulationOutcome {
     pub seconds: f64,
     /// When the producer was blocked, and for how long each time, in seconds.
     pub blocked: Vec<(f64, f64)>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<LevelStep>,
     pub packed_bytes: f64,
-    pub kept: Kept,
+    pub kept: KeptUp,
 }
 
-impl Outcome {
+impl SimulationOutcome {
     /// Share of the time from `second` on for which the producer was blocked.
     pub fn blocked_share_from(&self, second: f64) -> f64 {
         let blocked: f64 = self.blocked.iter().filter(|(at, _)| *at >= second).map(|(_, lasted)| lasted).sum();
@@ -144,7 +144,7 @@ struct Busy {
     until: f64,
     chunk: Chunk,
     level: i32,
-    decision: Option<Decision>,
+    decision: Option<LevelDecision>,
     cpu_ns: f64,
 }
 
@@ -154,7 +154,7 @@ struct Pipe<'a> {
     now: f64,
     slots: usize,
     free: usize,
-    stretches: VecDeque<Stretch>,
+    stretches: VecDeque<ProducerStretch>,
     next_ticket: u64,
     reader: Reader,
     ready: VecDeque<Chunk>,
@@ -163,11 +163,11 @@ struct Pipe<'a> {
     next_to_place: u64,
     outbox: VecDeque<f64>,
     writing_until: Option<f64>,
-    outcome: Outcome,
+    outcome: SimulationOutcome,
 }
 
 /// Runs a stream to its end.
-pub fn simulate(world: &World, policy: Policy) -> Outcome {
+pub fn simulate(world: &World, policy: Policy) -> SimulationOutcome {
     let slots = super::slots_wanted(world.hands, CHUNK_BYTES);
     let mut pipe = Pipe {
         world,
@@ -184,7 +184,7 @@ pub fn simulate(world: &World, policy: Policy) -> Outcome {
         next_to_place: 0,
         outbox: VecDeque::new(),
         writing_until: None,
-        outcome: Outcome::default(),
+        outcome: SimulationOutcome::default(),
     };
     while pipe.step() {}
     pipe.outcome.seconds = pipe.now / 1e9;
@@ -195,17 +195,18 @@ pub fn simulate(world: &World, policy: Policy) -> Outcome {
 }
 
 /// With the controller.
-pub fn controlled(world: &World) -> Outcome {
+pub fn controlled(world: &World) -> SimulationOutcome {
     let controller =
-        Controller::new(world.levels(), CHUNK_BYTES, world.hands, super::slots_wanted(world.hands, CHUNK_BYTES));
+        LevelController::new(world.levels(), CHUNK_BYTES, world.hands, super::slots_wanted(world.hands, CHUNK_BYTES));
     simulate(world, Policy::Controlled(Box::new(controller)))
 }
 
 /// The highest constant level that blocks the producer for at most 5 % from `second` on and is done soon after it.
-pub fn best_constant(world: &World, second: f64) -> (i32, Outcome) {
+pub fn best_constant(world: &World, second: f64) -> (i32, SimulationOutcome) {
     let tried = world.levels().rev().map(|level| (level, simulate(world, Policy::Constant(level))));
-    let given: f64 = world.stretches.iter().map(Stretch::seconds).sum();
-    let fits = |outcome: &Outcome| outcome.blocked_share_from(second) <= 0.05 && outcome.seconds < given + 2.0;
+    let given: f64 = world.stretches.iter().map(ProducerStretch::seconds).sum();
+    let fits =
+        |outcome: &SimulationOutcome| outcome.blocked_share_from(second) <= 0.05 && outcome.seconds < given + 2.0;
     tried.into_iter().find(|(level, outcome)| *level == 1 || fits(outcome)).expect("level 1 is always taken")
 }
 
@@ -264,8 +265,8 @@ impl Pipe<'_> {
             && let Some(stretch) = self.stretches.front_mut()
         {
             match stretch {
-                Stretch::Pause { seconds } => takes_ns += *seconds * 1e9,
-                Stretch::Bytes { bytes, rate, kind } => {
+                ProducerStretch::Pause { seconds } => takes_ns += *seconds * 1e9,
+                ProducerStretch::Bytes { bytes, rate, kind } => {
                     let taken = bytes_left.min(*bytes);
                     takes_ns += taken as f64 / *rate * 1e9;
                     (*bytes, bytes_left) = (*bytes - taken, bytes_left - taken);
@@ -311,7 +312,7 @@ impl Pipe<'_> {
                 (decision.level, Some(decision))
             }
         };
-        self.outcome.steps.push(Step { second: self.now / 1e9, level });
+        self.outcome.steps.push(LevelStep { second: self.now / 1e9, level });
         let cpu_ns = self.world.cost_ns(level, &chunk);
         self.busy.push(Busy { until: self.now + cpu_ns, chunk, level, decision, cpu_ns });
     }
@@ -320,8 +321,11 @@ impl Pipe<'_> {
         let packed_bytes = World::packed_bytes(busy.level, &busy.chunk);
         self.outcome.packed_bytes += packed_bytes;
         if let (Policy::Controlled(controller), Some(decision)) = (&mut self.policy, &busy.decision) {
-            let done =
-                Done { plain_bytes: busy.chunk.bytes, packed_bytes: packed_bytes as u64, cpu_ns: busy.cpu_ns as u64 };
+            let done = ChunkDone {
+                plain_bytes: busy.chunk.bytes,
+                packed_bytes: packed_bytes as u64,
+                cpu_ns: busy.cpu_ns as u64,
+            };
             controller.done(self.now as u64, decision, done);
         }
         self.parked.insert(busy.chunk.ticket, packed_bytes);

@@ -2,7 +2,8 @@
 //! 5 % after a warm-up, levels within reach of the best constant one in hindsight, quick recovery, no wild swings.
 
 use super::simulation::{
-    GZ_BYTE_NS, Kind, Outcome, Stretch, World, ZST_BYTE_NS, best_constant, controlled, for_seconds,
+    DataKind, GZ_BYTE_NS, ProducerStretch, SimulationOutcome, World, ZST_BYTE_NS, best_constant, controlled,
+    for_seconds,
 };
 
 /// The first second: nothing is known yet.
@@ -10,7 +11,7 @@ const WARM_UP: f64 = 1.0;
 
 const MEGABYTES: f64 = 1e6;
 
-fn assert_keeps_up(name: &str, world: &World, levels_below_best: f64) -> Outcome {
+fn assert_keeps_up(name: &str, world: &World, levels_below_best: f64) -> SimulationOutcome {
     let outcome = controlled(world);
     let (best, constant) = best_constant(world, WARM_UP);
     let share = outcome.blocked_share_from(WARM_UP);
@@ -34,12 +35,12 @@ fn steady_producers() {
     for hands in [1, 2, 64] {
         for rate_a_hand in [1.0, 5.0, 20.0, 60.0, 150.0] {
             let rate = rate_a_hand * MEGABYTES * hands as f64;
-            let world = World::new(&ZST_BYTE_NS, hands, vec![for_seconds(30.0, rate, Kind::Text)]);
+            let world = World::new(&ZST_BYTE_NS, hands, vec![for_seconds(30.0, rate, DataKind::Text)]);
             assert_keeps_up(&format!("zst, {hands} hands, {rate_a_hand} MB/s each"), &world, 1.0);
         }
         for rate_a_hand in [15.0, 50.0, 120.0] {
             let rate = rate_a_hand * MEGABYTES * hands as f64;
-            let world = World::new(&GZ_BYTE_NS, hands, vec![for_seconds(30.0, rate, Kind::Text)]);
+            let world = World::new(&GZ_BYTE_NS, hands, vec![for_seconds(30.0, rate, DataKind::Text)]);
             assert_keeps_up(&format!("gz, {hands} hands, {rate_a_hand} MB/s each"), &world, 1.0);
         }
     }
@@ -48,8 +49,8 @@ fn steady_producers() {
 #[test]
 fn bursts_and_pauses() {
     for hands in [1, 2, 64] {
-        let burst = for_seconds(0.7, 100.0 * MEGABYTES * hands as f64, Kind::Text);
-        let stretches = [burst, Stretch::Pause { seconds: 3.0 }].repeat(12);
+        let burst = for_seconds(0.7, 100.0 * MEGABYTES * hands as f64, DataKind::Text);
+        let stretches = [burst, ProducerStretch::Pause { seconds: 3.0 }].repeat(12);
         assert_keeps_up(&format!("bursts, {hands} hands"), &World::new(&ZST_BYTE_NS, hands, stretches), 2.5);
     }
 }
@@ -59,7 +60,7 @@ fn easy_hard_easy() {
     for hands in [1, 2, 64] {
         let rate = 25.0 * MEGABYTES * hands as f64;
         let stretch = |kind| for_seconds(20.0, rate, kind);
-        let stretches = vec![stretch(Kind::Easy), stretch(Kind::Hard), stretch(Kind::Easy)];
+        let stretches = vec![stretch(DataKind::Easy), stretch(DataKind::Hard), stretch(DataKind::Easy)];
         let world = World::new(&ZST_BYTE_NS, hands, stretches);
         let outcome = assert_keeps_up(&format!("easy-hard-easy, {hands} hands"), &world, 0.0);
         let (first, middle, last) =
@@ -73,7 +74,7 @@ fn twenty_times_slower_and_twenty_times_faster() {
     for hands in [1, 2, 64] {
         let (fast, slow) = (150.0 * MEGABYTES * hands as f64, 7.5 * MEGABYTES * hands as f64);
         let one_after_the_other = |first, second| {
-            let stretches = vec![for_seconds(10.0, first, Kind::Text), for_seconds(20.0, second, Kind::Text)];
+            let stretches = vec![for_seconds(10.0, first, DataKind::Text), for_seconds(20.0, second, DataKind::Text)];
             World::new(&ZST_BYTE_NS, hands, stretches)
         };
         let down = assert_keeps_up(&format!("20 x slower, {hands} hands"), &one_after_the_other(fast, slow), 0.0);
@@ -88,7 +89,7 @@ fn twenty_times_slower_and_twenty_times_faster() {
 fn a_slow_sink_calls_for_higher_levels() {
     for hands in [2, 64] {
         let rate = 100.0 * MEGABYTES * hands as f64;
-        let mut world = World::new(&ZST_BYTE_NS, hands, vec![for_seconds(20.0, rate, Kind::Text)]);
+        let mut world = World::new(&ZST_BYTE_NS, hands, vec![for_seconds(20.0, rate, DataKind::Text)]);
         world.sink_rate = rate / 10.0;
         let outcome = controlled(&world);
         let best = world
@@ -104,7 +105,7 @@ fn an_incompressible_stretch_leaves_nothing_behind() {
     for hands in [1, 2, 64] {
         let rate = 10.0 * MEGABYTES * hands as f64;
         let stretch = |kind| for_seconds(15.0, rate, kind);
-        let stretches = vec![stretch(Kind::Text), stretch(Kind::Noise), stretch(Kind::Text)];
+        let stretches = vec![stretch(DataKind::Text), stretch(DataKind::Noise), stretch(DataKind::Text)];
         let outcome = controlled(&World::new(&ZST_BYTE_NS, hands, stretches));
         let share = outcome.blocked_share_from(WARM_UP);
         let (before, within, after) =
@@ -119,7 +120,7 @@ fn an_incompressible_stretch_leaves_nothing_behind() {
 fn a_steady_stream_has_steady_levels() {
     for hands in [1, 2, 64] {
         let rate = 30.0 * MEGABYTES * hands as f64;
-        let outcome = controlled(&World::new(&ZST_BYTE_NS, hands, vec![for_seconds(30.0, rate, Kind::Text)]));
+        let outcome = controlled(&World::new(&ZST_BYTE_NS, hands, vec![for_seconds(30.0, rate, DataKind::Text)]));
         let levels: Vec<i32> = outcome.steps.iter().filter(|step| step.second > 5.0).map(|step| step.level).collect();
         let wild = levels.windows(2).filter(|pair| (pair[0] - pair[1]).abs() > 3).count();
         assert!(wild * 20 <= levels.len(), "{wild} of {} steps are wild", levels.len());
@@ -130,7 +131,7 @@ fn a_steady_stream_has_steady_levels() {
 fn a_worker_that_was_stopped_does_not_make_it_stick() {
     for hands in [1, 2, 64] {
         let rate = 10.0 * MEGABYTES * hands as f64;
-        let mut world = World::new(&ZST_BYTE_NS, hands, vec![for_seconds(40.0, rate, Kind::Text)]);
+        let mut world = World::new(&ZST_BYTE_NS, hands, vec![for_seconds(40.0, rate, DataKind::Text)]);
         world.stopped_chunk = Some(30);
         let outcome = controlled(&world);
         let stopped_at = outcome.steps[30].second;
@@ -141,8 +142,8 @@ fn a_worker_that_was_stopped_does_not_make_it_stick() {
 
 #[test]
 fn the_bounds_hold() {
-    let world = World::new(&ZST_BYTE_NS, 2, vec![for_seconds(5.0, 1.0 * MEGABYTES, Kind::Text)]);
-    let controller = super::Controller::new(3..=7, super::simulation::CHUNK_BYTES, 2, 66);
+    let world = World::new(&ZST_BYTE_NS, 2, vec![for_seconds(5.0, 1.0 * MEGABYTES, DataKind::Text)]);
+    let controller = super::LevelController::new(3..=7, super::simulation::CHUNK_BYTES, 2, 66);
     let outcome = super::simulation::simulate(&world, super::simulation::Policy::Controlled(Box::new(controller)));
     assert_eq!((outcome.kept.level_lowest, outcome.kept.level_highest), (3, 7));
 }

@@ -1,9 +1,9 @@
 //! Whole runs by simulated time: admission with the queue's rule for passing. What must hold for any list: every job runs, the
 //! expected sum stays within the cap, and where memory is no question nobody waits for it.
 
-use super::{Admission, Need};
+use super::{MemoryAdmission, Need};
 use crate::classes::Classes;
-use crate::queue::{Next, Queue};
+use crate::queue::{NextJob, Queue};
 use crate::spec::Spec;
 use proptest::prelude::*;
 
@@ -24,7 +24,8 @@ struct Outcome {
 
 /// Runs a list; panics where nothing can go on.
 fn run(jobs: &[Job], cap: u64, width: usize) -> Outcome {
-    let (mut classes, mut admission, mut queue) = (Classes::default(), Admission::new(cap, width), Queue::default());
+    let (mut classes, mut admission, mut queue) =
+        (Classes::default(), MemoryAdmission::new(cap, width), Queue::default());
     let kinds = ["a", "b", "c", "d"].map(|name| classes.class(name));
     for number in 0..jobs.len() {
         queue.push(Spec { number: number as u64, ..Spec::default() }, 0);
@@ -40,8 +41,8 @@ fn run(jobs: &[Job], cap: u64, width: usize) -> Outcome {
                 other => {
                     other.into_iter().for_each(|pending| queue.keep_aside(pending));
                     match queue.next(running.len()) {
-                        Next::Job(pending) if is_fitting(pending.spec.number) => pending,
-                        Next::Job(pending) => match queue.set_aside(pending) {
+                        NextJob::Job(pending) if is_fitting(pending.spec.number) => pending,
+                        NextJob::Job(pending) => match queue.set_aside(pending) {
                             Ok(()) => continue,
                             Err(pending) => {
                                 queue.put_back(pending);

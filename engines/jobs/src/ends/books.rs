@@ -1,13 +1,13 @@
 //! The books of a run: its journal and its job log, what earlier runs wrote into them, and the files that its jobs have made.
-//! A book that cannot be written is closed; why is kept for whoever holds the run ([`Books::take_faults`]).
+//! A book that cannot be written is closed; why is kept for whoever holds the run ([`RunBooks::take_faults`]).
 
 use crate::joblog::Joblog;
-use crate::journal::{Done, Earlier, Journal, Record};
-use crate::key::{Key, Keys};
-use crate::made::{Claim, Made, Mark, Naming, Own};
-use crate::spec::{Spec, Target};
+use crate::journal::{EarlierEnd, JobRecord, Journal, JournalDone};
+use crate::key::{JobKey, Keys};
+use crate::made::{NamingTime, OutputOpening, Own, OwnFile, OwnFileIdentity};
+use crate::spec::{OutputTarget, Spec};
 use crate::start::{self, StartFault};
-use crate::template::{Place, Template};
+use crate::template::{JobPosition, Template};
 use crate::tree::{Leftover, Spent, Survivor};
 use std::collections::HashMap;
 use std::io;
@@ -15,18 +15,18 @@ use std::os::fd::OwnedFd;
 use sys::spawn::Words;
 
 /// What is kept of a run.
-pub(crate) struct Books {
+pub(crate) struct RunBooks {
     journal: Option<Journal>,
     joblog: Option<Joblog>,
-    done: Option<Done>,
+    done: Option<JournalDone>,
     keys: Keys,
     /// Files that attempts of jobs made which have not come to their end.
-    made: HashMap<u64, Vec<Mark>>,
+    made: HashMap<u64, Vec<OwnFileIdentity>>,
     faults: Vec<io::Error>,
 }
 
-impl Books {
-    pub fn new(journal: Option<Journal>, joblog: Option<Joblog>, done: Option<Done>, keys: Keys) -> Self {
+impl RunBooks {
+    pub fn new(journal: Option<Journal>, joblog: Option<Joblog>, done: Option<JournalDone>, keys: Keys) -> Self {
         Self { journal, joblog, done, keys, made: HashMap::new(), faults: Vec::new() }
     }
 
@@ -40,7 +40,7 @@ impl Books {
     }
 
     /// What the job is known by, if books are kept. The slot is where it happens to run.
-    pub fn key_of(&self, template: &Template, spec: &Spec, words: &Words) -> Option<Key> {
+    pub fn key_of(&self, template: &Template, spec: &Spec, words: &Words) -> Option<JobKey> {
         if self.journal.is_none() && self.joblog.is_none() {
             return None;
         }
@@ -48,36 +48,41 @@ impl Books {
             return Some(self.keys.of(spec, words));
         }
         let is_for_shell = spec.more.as_ref().is_some_and(|more| more.is_for_shell);
-        let nowhere = Place { number: spec.number, slot: 0 };
+        let nowhere = JobPosition { number: spec.number, slot: 0 };
         Some(self.keys.of(spec, &template.compose(&spec.words, nowhere, is_for_shell).ok()?))
     }
 
     /// How a job log names the job, if there is one and a shell runs the jobs.
-    pub fn text_for_shell(&self, template: &Template, spec: &Spec, place: Place) -> Option<Vec<u8>> {
+    pub fn text_for_shell(&self, template: &Template, spec: &Spec, place: JobPosition) -> Option<Vec<u8>> {
         let is_needed = self.joblog.is_some() && template.is_for_shell();
         is_needed.then(|| template.text_for_shell(&spec.words, place))
     }
 
     /// How a job came out that an earlier run did. Equal jobs are counted, so it is left out once.
-    pub fn take_out(&mut self, key: Option<Key>, words: &Words, text_for_shell: Option<&[u8]>) -> Option<Earlier> {
+    pub fn take_out(
+        &mut self,
+        key: Option<JobKey>,
+        words: &Words,
+        text_for_shell: Option<&[u8]>,
+    ) -> Option<EarlierEnd> {
         let (done, key) = self.done.as_mut().zip(key)?;
         done.takes_out(done.key_of(key, words, text_for_shell))
     }
 
     /// Whether an earlier run began this job, and nobody knows how it ended.
-    pub fn was_interrupted(&mut self, key: Option<Key>, words: &Words, text_for_shell: Option<&[u8]>) -> bool {
+    pub fn was_interrupted(&mut self, key: Option<JobKey>, words: &Words, text_for_shell: Option<&[u8]>) -> bool {
         let known = self.done.as_mut().zip(key);
         known.is_some_and(|(done, key)| done.was_interrupted(done.key_of(key, words, text_for_shell)))
     }
 
     /// Notes that a job is about to begin, with the files that it has made.
-    pub fn begin(&mut self, key: Option<Key>, number: u64, made: &[Made]) -> Result<(), StartFault> {
+    pub fn begin(&mut self, key: Option<JobKey>, number: u64, made: &[OwnFile]) -> Result<(), StartFault> {
         let Some(key) = key else { return Ok(()) };
         self.note(|journal| journal.begin(key, number, made.iter().map(|made| made.mark)))
     }
 
     /// Notes how a job ended.
-    pub fn end(&mut self, record: &Record<'_>) {
+    pub fn end(&mut self, record: &JobRecord<'_>) {
         let _kept_among_faults = self.note(|journal| journal.end(record));
         if let Some(Err(error)) = self.joblog.as_mut().map(|joblog| joblog.end(record)) {
             self.joblog = None;
@@ -110,24 +115,24 @@ impl Books {
         self.faults.extend(finished.into_iter().flatten().filter_map(Result::err));
     }
 
-    fn naming(&self) -> Naming {
-        if self.journal.is_some() { Naming::OnceNoted } else { Naming::AtOnce }
+    fn naming(&self) -> NamingTime {
+        if self.journal.is_some() { NamingTime::OnceNoted } else { NamingTime::AtOnce }
     }
 
     /// Opens a file that the job names; what an earlier attempt made is its own, in this run or in one that it resumes.
     pub fn open_output(
         &mut self,
         number: u64,
-        key: Option<Key>,
-        target: &Target,
+        key: Option<JobKey>,
+        target: &OutputTarget,
         folder: Option<&[u8]>,
-    ) -> Result<(OwnedFd, Option<Made>), StartFault> {
+    ) -> Result<(OwnedFd, Option<OwnFile>), StartFault> {
         let (made, done) = (self.made.get(&number), &self.done);
         let is_own = |mark| {
             made.is_some_and(|made| made.contains(&mark))
                 || key.is_some() && done.as_ref().is_some_and(|done| done.has_made(key, mark))
         };
-        let claim = Claim { naming: self.naming(), own: Own::Emptied, is_own: &is_own };
+        let claim = OutputOpening { naming: self.naming(), own: Own::Emptied, is_own: &is_own };
         let opened = start::open_output(target, folder, &claim)?;
         if let (_, Some(made)) = &opened {
             self.made.entry(number).or_default().push(made.mark);
@@ -141,10 +146,10 @@ impl Books {
     }
 
     /// Opens a file that all jobs write to. One that an earlier run made has the outputs of jobs that are done: it is added to.
-    pub fn open_for_all(&mut self, target: &Target) -> Result<OwnedFd, StartFault> {
+    pub fn open_for_all(&mut self, target: &OutputTarget) -> Result<OwnedFd, StartFault> {
         let done = &self.done;
         let is_own = |mark| done.as_ref().is_some_and(|done| done.has_made(None, mark));
-        let claim = Claim { naming: self.naming(), own: Own::Continued, is_own: &is_own };
+        let claim = OutputOpening { naming: self.naming(), own: Own::Continued, is_own: &is_own };
         let (file, made) = start::open_output(target, None, &claim)?;
         if let Some(made) = made {
             self.note(|journal| journal.made_for_all(made.mark))?;
@@ -157,13 +162,13 @@ impl Books {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::{Outcome, Resume};
-    use crate::spec::{More, Opening};
+    use crate::journal::{JobOutcome, Resume};
+    use crate::spec::{ExistingOutput, More};
     use std::path::Path;
 
-    fn books(journal: &Path, done: Option<Done>) -> Books {
+    fn books(journal: &Path, done: Option<JournalDone>) -> RunBooks {
         let keys = Keys::new(Path::new("/"), &More::default());
-        Books::new(Some(Journal::open(journal).expect("it can be made")), None, done, keys)
+        RunBooks::new(Some(Journal::open(journal).expect("it can be made")), None, done, keys)
     }
 
     #[test]
@@ -180,14 +185,14 @@ mod tests {
         let keys = specs.each_ref().map(|spec| first.key_of(&template, spec, &spec.words));
         first.begin(keys[0], 1, &[]).expect("written");
         first.begin(keys[1], 2, &[]).expect("written");
-        let ended = Record::of(&specs[0], keys[0].expect("it keeps books"), &specs[0].words);
-        first.end(&Record { outcome: Outcome::Ok, ..ended });
+        let ended = JobRecord::of(&specs[0], keys[0].expect("it keeps books"), &specs[0].words);
+        first.end(&JobRecord { outcome: JobOutcome::Ok, ..ended });
         first.finish();
         assert!(first.take_faults().is_empty());
         drop(first);
-        let mut second = books(&path, Some(Done::read(&path, Resume::Ended).expect("readable")));
+        let mut second = books(&path, Some(JournalDone::read(&path, Resume::Ended).expect("readable")));
         let taken = [0, 1, 2].map(|job: usize| second.take_out(keys[job], &specs[job].words, None));
-        assert_eq!(taken, [Some(Earlier::Succeeded), None, None]);
+        assert_eq!(taken, [Some(EarlierEnd::Succeeded), None, None]);
         let interrupted = [1, 2].map(|job: usize| second.was_interrupted(keys[job], &specs[job].words, None));
         assert_eq!(interrupted, [true, false]);
     }
@@ -195,7 +200,7 @@ mod tests {
     #[test]
     fn a_book_that_cannot_be_written_is_closed_and_that_is_known_once() {
         let mut full = books(Path::new("/dev/full"), None);
-        let key = Key::of_command([&b"x"[..]].into_iter());
+        let key = JobKey::of_command([&b"x"[..]].into_iter());
         assert!(full.begin(Some(key), 1, &[]).is_err() && !full.has_journal());
         assert_eq!((full.take_faults().len(), full.take_faults().len()), (1, 0));
         full.begin(Some(key), 2, &[]).expect("nothing is kept any more");
@@ -206,7 +211,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let mut books = books(Path::new("/dev/null"), None);
         let path = folder.path().join("o").into_os_string().into_encoded_bytes();
-        let target = Target { path, opening: Opening::New };
+        let target = OutputTarget { path, opening: ExistingOutput::New };
         let (_, made) = books.open_output(7, None, &target, None).expect("it is new");
         start::name(made.expect("a file")).expect("the name is free");
         books.open_output(7, None, &target, None).expect("another attempt");

@@ -1,8 +1,8 @@
 //! Reaping: every child of this process, jobs and the orphans that came to it as the nearest subreaper. A process is looked at
 //! before it is reaped, while its PID, its group and its counters are still its own; then it counts for its job.
 
-use super::Ends;
-use crate::key::Key;
+use super::JobEnds;
+use crate::key::JobKey;
 use crate::tree::{Spent, Survivor};
 use rustix::process::{Pid, getpid};
 use std::time::Instant;
@@ -14,9 +14,9 @@ use sys::signals::number;
 
 /// What is known of a job whose process has ended or may end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownEnd {
     pub number: u64,
-    pub key: Option<Key>,
+    pub key: Option<JobKey>,
     /// What orphans of its group used that have ended before it.
     pub orphans: Spent,
     /// Whether it is ended before its time.
@@ -43,9 +43,9 @@ pub(crate) enum Reaped {
     Other,
 }
 
-impl Ends<'_> {
+impl JobEnds<'_> {
     /// Reaps the next child, if one has ended or was stopped. `looks`: whose an orphan was is asked for, which costs three system calls.
-    pub fn reap_next(&mut self, looks: bool, job: impl Fn(Pid) -> Option<Known>) -> Option<Reaped> {
+    pub fn reap_next(&mut self, looks: bool, job: impl Fn(Pid) -> Option<KnownEnd>) -> Option<Reaped> {
         if !looks {
             return self.reap_next_unseen(job);
         }
@@ -59,7 +59,7 @@ impl Ends<'_> {
         }
     }
 
-    fn reap_next_unseen(&mut self, job: impl Fn(Pid) -> Option<Known>) -> Option<Reaped> {
+    fn reap_next_unseen(&mut self, job: impl Fn(Pid) -> Option<KnownEnd>) -> Option<Reaped> {
         let ended = match next_changed().ok()?? {
             Changed::Stopped(stopped) => return Some(Reaped::Stopped(stopped)),
             Changed::Ended(ended) => ended,
@@ -72,14 +72,14 @@ impl Ends<'_> {
     }
 
     /// Reaps a job whose process has ended and is nobody else's to reap.
-    pub fn reap_known(&mut self, process: Pid, known: &Known) -> Option<Death> {
+    pub fn reap_known(&mut self, process: Pid, known: &KnownEnd) -> Option<Death> {
         if self.books.has_journal() || known.is_being_ended {
             return self.reap_job(process, known);
         }
         Some(Death::unseen(reap(process).ok()??))
     }
 
-    fn reap_job(&mut self, process: Pid, known: &Known) -> Option<Death> {
+    fn reap_job(&mut self, process: Pid, known: &KnownEnd) -> Option<Death> {
         let moved = self.moved_by(process);
         if known.is_being_ended {
             // Its leader is gone; what still runs of it has heard the same signals and goes too, while the group's number is its own.
@@ -102,7 +102,7 @@ impl Ends<'_> {
     }
 
     /// One that lost its parent. Its group says whose it is, for as long as it has not gone into one of its own.
-    fn reap_orphan(&mut self, process: Pid, job: impl Fn(Pid) -> Option<Known>) -> Option<Reaped> {
+    fn reap_orphan(&mut self, process: Pid, job: impl Fn(Pid) -> Option<KnownEnd>) -> Option<Reaped> {
         let (group, moved) = (group_of(process), self.moved_by(process));
         let spent = Spent::of(reap(process).ok()??.usage, moved);
         if let Some(group) = group.filter(|group| job(*group).is_some()) {

@@ -115,12 +115,12 @@ impl Chains {
 /// The run as somebody who watches sees it: jobs that run, times of those that have ended. Shared with another thread.
 #[derive(Debug, Default)]
 pub struct Watched {
-    inner: Mutex<Seen>,
+    inner: Mutex<RunSnapshot>,
 }
 
 /// What is seen of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct RunSnapshot {
     /// Jobs at once.
     pub width: usize,
     /// Jobs that run.
@@ -144,11 +144,11 @@ pub struct SeenJob {
 
 impl Watched {
     /// All of it, copied: the run does not wait for who looks.
-    pub fn look(&self) -> Seen {
+    pub fn look(&self) -> RunSnapshot {
         self.lock().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, RunSnapshot> {
         self.inner.lock()
     }
 

@@ -7,11 +7,11 @@ mod questions;
 mod typical;
 mod waiting;
 
-pub use foreground::Turn;
-pub(super) use foreground::Wish;
-pub use questions::Question;
+pub use foreground::ForegroundTurn;
+pub(super) use foreground::ForegroundWish;
+pub use questions::JobQuestion;
 pub use typical::TimeLimit;
-pub(super) use waiting::{Cause, Waiting};
+pub(super) use waiting::{Cause, RunWaits};
 
 use super::EndStep;
 use crate::poll::{Poll, token};
@@ -40,7 +40,7 @@ pub(super) enum Stop {
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum SignalRequest {
     /// Children have changed.
     Reap,
     Stop(Stop),
@@ -98,9 +98,9 @@ impl Due {
 }
 
 /// Signals, times and the terminal.
-pub(super) struct Clock<'a> {
+pub(super) struct RunClock<'a> {
     pub begun: Instant,
-    pub waiting: Waiting,
+    pub waiting: RunWaits,
     pub terminal: Foreground,
     pub questions: Questions,
     pub stopped_by: Option<i32>,
@@ -117,7 +117,7 @@ pub(super) struct Clock<'a> {
     poll: Poll,
 }
 
-impl<'a> Clock<'a> {
+impl<'a> RunClock<'a> {
     pub fn new(
         signals: &'a SignalQueue,
         poll: Poll,
@@ -128,7 +128,7 @@ impl<'a> Clock<'a> {
         poll.watch(signals, token::SIGNALS, SIGNAL_FLAGS)?;
         Ok(Self {
             begun: now,
-            waiting: Waiting::new(now),
+            waiting: RunWaits::new(now),
             terminal: Foreground::default(),
             questions: Questions::new(poll.clone()),
             stopped_by: None,
@@ -182,33 +182,37 @@ impl<'a> Clock<'a> {
     }
 
     /// What a signal asks for, while jobs run or not.
-    pub fn understand(&mut self, signal: i32, any_runs: bool) -> Option<Asked> {
+    pub fn understand(&mut self, signal: i32, any_runs: bool) -> Option<SignalRequest> {
         Some(match signal {
-            number::SIGCHLD => Asked::Reap,
+            number::SIGCHLD => SignalRequest::Reap,
             number::SIGINT => self.interrupt(),
             number::SIGTERM | number::SIGHUP | number::SIGQUIT => {
                 self.stopped_by.get_or_insert(signal);
-                if self.stop == Stop::Now && !any_runs { Asked::GiveOutputsUp } else { Asked::Stop(Stop::Now) }
+                if self.stop == Stop::Now && !any_runs {
+                    SignalRequest::GiveOutputsUp
+                } else {
+                    SignalRequest::Stop(Stop::Now)
+                }
             }
             number::SIGTSTP | number::SIGCONT => {
                 // A job that is being started could not be stopped with the others; a stop that is still to come is taken back by SIGCONT.
                 self.rest_is_due = signal == number::SIGTSTP;
-                return (signal == number::SIGCONT).then_some(Asked::GoOn);
+                return (signal == number::SIGCONT).then_some(SignalRequest::GoOn);
             }
-            number::SIGUSR1 => Asked::Wider,
-            number::SIGUSR2 => Asked::Narrower,
+            number::SIGUSR1 => SignalRequest::Wider,
+            number::SIGUSR2 => SignalRequest::Narrower,
             _ => return None,
         })
     }
 
     /// An interrupt is for the whole run.
-    pub fn interrupt(&mut self) -> Asked {
+    pub fn interrupt(&mut self) -> SignalRequest {
         self.interrupts += 1;
         self.stopped_by.get_or_insert(number::SIGINT);
         match self.interrupts {
-            1 => Asked::Stop(Stop::Soon),
-            2 => Asked::Stop(Stop::Now),
-            _ => Asked::Kill,
+            1 => SignalRequest::Stop(Stop::Soon),
+            2 => SignalRequest::Stop(Stop::Now),
+            _ => SignalRequest::Kill,
         }
     }
 
@@ -263,10 +267,10 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn with_clock(limit: Option<TimeLimit>, test: impl FnOnce(&mut Clock<'_>, Instant)) {
+    fn with_clock(limit: Option<TimeLimit>, test: impl FnOnce(&mut RunClock<'_>, Instant)) {
         let (signals, now) = (SignalQueue::open(JOB_CONTROL).expect("a signalfd"), Instant::now());
         let poll = Poll::new().expect("an epoll");
-        test(&mut Clock::new(&signals, poll, limit, Vec::new(), now).expect("it is watched"), now);
+        test(&mut RunClock::new(&signals, poll, limit, Vec::new(), now).expect("it is watched"), now);
         signals.close();
     }
 
@@ -274,11 +278,16 @@ mod tests {
     fn interrupts_ask_for_more_each_time_and_the_first_signal_is_named() {
         with_clock(None, |clock, _| {
             let asked = [0; 4].map(|_| clock.understand(number::SIGINT, true));
-            let expected = [Asked::Stop(Stop::Soon), Asked::Stop(Stop::Now), Asked::Kill, Asked::Kill];
+            let expected = [
+                SignalRequest::Stop(Stop::Soon),
+                SignalRequest::Stop(Stop::Now),
+                SignalRequest::Kill,
+                SignalRequest::Kill,
+            ];
             assert_eq!(asked, expected.map(Some));
-            assert_eq!(clock.understand(number::SIGTERM, true), Some(Asked::Stop(Stop::Now)));
+            assert_eq!(clock.understand(number::SIGTERM, true), Some(SignalRequest::Stop(Stop::Now)));
             assert!(clock.stop_at(Stop::Now) && !clock.stop_at(Stop::Soon) && clock.stop() == Stop::Now);
-            assert_eq!(clock.understand(number::SIGTERM, false), Some(Asked::GiveOutputsUp));
+            assert_eq!(clock.understand(number::SIGTERM, false), Some(SignalRequest::GiveOutputsUp));
             assert_eq!(clock.stopped_by, Some(number::SIGINT));
         });
     }
@@ -287,7 +296,10 @@ mod tests {
     fn a_stop_of_the_run_can_be_taken_back() {
         with_clock(None, |clock, _| {
             assert_eq!((clock.understand(number::SIGTSTP, true), clock.rest_is_due), (None, true));
-            assert_eq!((clock.understand(number::SIGCONT, true), clock.rest_is_due), (Some(Asked::GoOn), false));
+            assert_eq!(
+                (clock.understand(number::SIGCONT, true), clock.rest_is_due),
+                (Some(SignalRequest::GoOn), false)
+            );
         });
     }
 

@@ -3,18 +3,18 @@
 
 use super::outputs::{Owed, Printed};
 use super::starters::{Mover, Prepared};
-use super::starts::Verdict;
+use super::starts::UnstartedFate;
 use super::trees;
-use super::{Asking, Event, JobEnd, Runner, Running, SeenJob, Stop};
+use super::{Asking, JobEnd, RunEvent, Runner, Running, SeenJob, Stop};
 use crate::ends::{Chain, Death, Reaped, outcome};
 use crate::halt::HaltManner;
-use crate::journal::{Earlier, Outcome, Record};
+use crate::journal::{EarlierEnd, JobOutcome, JobRecord};
 use crate::output::Part;
-use crate::queue::{Next, Pending};
+use crate::queue::{NextJob, Pending};
 use crate::spec::Spec;
-use crate::staff::Crew;
+use crate::staff::JobCrew;
 use crate::start::{self, StartFault};
-use crate::template::Place;
+use crate::template::JobPosition;
 use rustix::process::Pid;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,7 +31,7 @@ const SEEN_LETTERS_MAX: usize = 200;
 enum Preparation {
     Ready(Prepared),
     /// An earlier run did it, or the answer to its question was no.
-    LeftOut(Earlier),
+    LeftOut(EarlierEnd),
     /// There is no answer yet.
     Asked,
 }
@@ -77,17 +77,17 @@ impl Runner<'_> {
     /// Takes the next job, and starts it if that can be. Returns whether there may be another one to start.
     fn start_next(&mut self, mover: Mover) -> bool {
         let next = match self.admitted_aside() {
-            Some(pending) => Next::Job(pending),
+            Some(pending) => NextJob::Job(pending),
             None => self.intake.queue.next(self.jobs.count()),
         };
         match next {
-            Next::Empty => return false,
-            Next::Blocked => {
+            NextJob::Empty => return false,
+            NextJob::Blocked => {
                 self.starts.is_order_blocked = true;
                 self.starts.memory.is_blocked = self.intake.queue.has_one_aside();
                 return false;
             }
-            Next::Job(pending) if !self.admits(&pending) => {
+            NextJob::Job(pending) if !self.admits(&pending) => {
                 self.ran.measures.put_off += 1;
                 if let Err(pending) = self.intake.queue.set_aside(pending) {
                     self.intake.queue.put_back(pending);
@@ -95,11 +95,11 @@ impl Runner<'_> {
                     return false;
                 }
             }
-            Next::Refused(pending, fault) => {
+            NextJob::Refused(pending, fault) => {
                 self.fail_to_start(pending, &fault);
                 self.read_list();
             }
-            Next::Job(pending) => {
+            NextJob::Job(pending) => {
                 if !self.try_to_start(pending, mover) {
                     return false;
                 }
@@ -172,15 +172,15 @@ impl Runner<'_> {
     }
 
     /// Whether there may be another one to start all the same.
-    fn cannot_start(&mut self, pending: Pending, crew: Crew, fault: &StartFault) -> bool {
+    fn cannot_start(&mut self, pending: Pending, crew: JobCrew, fault: &StartFault) -> bool {
         self.starts.places.staff.put_back(crew);
         let verdict = self.starts.judge(fault, self.any_runs(), Instant::now());
-        if verdict == Verdict::Wait {
+        if verdict == UnstartedFate::Wait {
             self.intake.queue.put_back(pending);
             return false;
         }
         self.fail_to_start(pending, fault);
-        if verdict == Verdict::GiveUp {
+        if verdict == UnstartedFate::GiveUp {
             self.stop_jobs(Stop::Soon);
         }
         true
@@ -201,7 +201,7 @@ impl Runner<'_> {
         if self.starts.options.asking == Asking::Always {
             match self.permission(running.view()) {
                 Some(true) => {}
-                Some(false) => return Ok(Preparation::LeftOut(Earlier::Succeeded)),
+                Some(false) => return Ok(Preparation::LeftOut(EarlierEnd::Succeeded)),
                 None => return Ok(Preparation::Asked),
             }
         }
@@ -209,7 +209,7 @@ impl Runner<'_> {
         // Before anybody can know that it has begun again: a run that is killed in between has reported it all the same.
         let text = running.text_for_shell.as_deref();
         if is_first && self.ends.books.was_interrupted(running.key, &running.words, text) {
-            self.observer.tell(&Event::Interrupted(running.view()));
+            self.observer.tell(&RunEvent::Interrupted(running.view()));
         }
         self.ends.books.begin(running.key, running.number(), &running.made)?;
         let prepared = self.starts.complete(running, slot, opened, passport)?;
@@ -228,10 +228,10 @@ impl Runner<'_> {
         }
     }
 
-    fn leave_out(&mut self, pending: &Pending, earlier: Earlier) {
+    fn leave_out(&mut self, pending: &Pending, earlier: EarlierEnd) {
         self.ends.count_left_out();
         self.clock.questions.forget(pending.spec.number);
-        self.settle(&pending.spec, earlier == Earlier::Succeeded, Chain::default());
+        self.settle(&pending.spec, earlier == EarlierEnd::Succeeded, Chain::default());
         self.deliver(pending.spec.number, None);
     }
 
@@ -283,7 +283,7 @@ impl Runner<'_> {
             running.drop_block();
         }
         self.outputs.watch(slot, &running.printing);
-        self.observer.tell(&Event::Started(running.view(), pid));
+        self.observer.tell(&RunEvent::Started(running.view(), pid));
         let now = Instant::now();
         if running.due.is_over(now) {
             // The run was stopped meanwhile.
@@ -307,13 +307,13 @@ impl Runner<'_> {
 
     /// A job that never ran counts as failed.
     pub(super) fn fail_to_start(&mut self, pending: Pending, fault: &StartFault) {
-        let place = Place { number: pending.spec.number, slot: 1 };
+        let place = JobPosition { number: pending.spec.number, slot: 1 };
         let is_for_shell = pending.spec.more.as_ref().is_some_and(|more| more.is_for_shell);
         let words = self.starts.options.template.compose(&pending.spec.words, place, is_for_shell).unwrap_or_default();
         self.clock.questions.forget(pending.spec.number);
-        self.observer.tell(&Event::NotStarted(pending.spec.number, &words, fault));
+        self.observer.tell(&RunEvent::NotStarted(pending.spec.number, &words, fault));
         self.write_not_started(&pending, &words, fault);
-        self.ends.count(Outcome::NotStarted);
+        self.ends.count(JobOutcome::NotStarted);
         self.settle(&pending.spec, false, Chain::default());
         self.deliver(pending.spec.number, None);
         self.consider_halting();
@@ -322,13 +322,13 @@ impl Runner<'_> {
     fn write_not_started(&mut self, pending: &Pending, words: &Words, fault: &StartFault) {
         let (template, spec) = (&self.starts.options.template, &pending.spec);
         let Some(key) = self.ends.books.key_of(template, spec, words) else { return };
-        let text = self.ends.books.text_for_shell(template, spec, Place { number: spec.number, slot: 1 });
-        self.ends.books.end(&Record {
+        let text = self.ends.books.text_for_shell(template, spec, JobPosition { number: spec.number, slot: 1 });
+        self.ends.books.end(&JobRecord {
             text_for_shell: text.as_deref(),
             attempt: pending.failures + 1,
             began_s: now_s(),
             lacks_program: fault.is_of_the_program(),
-            ..Record::of(spec, key, words)
+            ..JobRecord::of(spec, key, words)
         });
         self.report_book_faults();
     }
@@ -381,9 +381,9 @@ impl Runner<'_> {
             is_tried_again: false,
             printed_bytes: printed.bytes,
         };
-        let is_lost = printed.fault.is_some() && end.outcome == Outcome::Ok;
-        if is_lost || end.outcome == Outcome::Failed && self.notices_reader_gone(ended.how) {
-            end.outcome = Outcome::OutputLost;
+        let is_lost = printed.fault.is_some() && end.outcome == JobOutcome::Ok;
+        if is_lost || end.outcome == JobOutcome::Failed && self.notices_reader_gone(ended.how) {
+            end.outcome = JobOutcome::OutputLost;
         }
         let failures = running.pending.failures;
         end.is_tried_again =
@@ -391,10 +391,10 @@ impl Runner<'_> {
         self.ends.measure(&running.attempt(), &end);
         self.starts.learn(&running, &end);
         if let Some(error) = &printed.fault {
-            self.observer.tell(&Event::OutputLost(running.view(), error));
+            self.observer.tell(&RunEvent::OutputLost(running.view(), error));
         }
         if !self.ran.reader_gone {
-            self.observer.tell(&Event::Ended(running.view(), &end));
+            self.observer.tell(&RunEvent::Ended(running.view(), &end));
         }
         if end.is_tried_again {
             self.write_end(&running, &end);
@@ -418,7 +418,7 @@ impl Runner<'_> {
     }
 
     fn conclude(&mut self, running: Running, end: &JobEnd, mut printed: Printed) {
-        let is_success = end.outcome == Outcome::Ok;
+        let is_success = end.outcome == JobOutcome::Ok;
         if printed.parts.iter().any(|parts| !parts.is_empty())
             && let Some(heading) = self.observer.heading(running.view(), end.ended.pid)
         {
@@ -455,7 +455,7 @@ impl Runner<'_> {
     pub(super) fn report_book_faults(&mut self) {
         let faults = self.ends.books.take_faults();
         for fault in &faults {
-            self.observer.tell(&Event::BadJournal(fault));
+            self.observer.tell(&RunEvent::BadJournal(fault));
             self.ran.is_incomplete = true;
         }
         if !faults.is_empty() && !self.is_done() {

@@ -1,6 +1,6 @@
 //! What those who watch a run are told, and how they answer.
 
-use super::{JobEnd, Question, Turn};
+use super::{ForegroundTurn, JobEnd, JobQuestion};
 use crate::halt::Halt;
 use crate::list::ListFault;
 use crate::start::StartFault;
@@ -11,7 +11,7 @@ use sys::spawn::Words;
 
 /// What somebody who watches is told.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// A job has started.
     Started(JobView<'a>, Pid),
     /// A job has ended.
@@ -44,7 +44,7 @@ pub enum Event<'a> {
         rule: Option<Halt>,
     },
     /// A job was stopped, as it wants the terminal.
-    WantsTerminal(JobView<'a>, Turn),
+    WantsTerminal(JobView<'a>, ForegroundTurn),
     /// The width has been changed by a signal.
     Width(usize),
     /// The run is over, and these processes of its jobs are not.
@@ -64,7 +64,7 @@ pub struct JobView<'a> {
 
 /// Around something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum EventMoment {
     /// It is about to be.
     Before,
     /// Some of it has been, the rest follows.
@@ -76,9 +76,9 @@ pub enum Moment {
 /// Somebody who watches a run.
 pub trait Observer: Send {
     /// Something happened.
-    fn tell(&mut self, event: &Event<'_>);
+    fn tell(&mut self, event: &RunEvent<'_>);
     /// Something is about to be written to standard output, to standard error, or has been.
-    fn passes_output(&mut self, moment: Moment, streams: [bool; 2]) {
+    fn passes_output(&mut self, moment: EventMoment, streams: [bool; 2]) {
         let _nothing_to_do = (moment, streams);
     }
     /// Whole lines it has to say since it was asked last: they go to standard error in their turn, as outputs of jobs do.
@@ -86,7 +86,7 @@ pub trait Observer: Send {
         Vec::new()
     }
     /// The question whether the job may start, where that is wanted; none where nobody can be asked.
-    fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn Question>> {
+    fn ask(&mut self, job: JobView<'_>) -> Option<Box<dyn JobQuestion>> {
         let _nobody = job;
         None
     }

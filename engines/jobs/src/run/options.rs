@@ -3,10 +3,10 @@
 use super::TimeLimit;
 use crate::classes::Classes;
 use crate::halt::Halt;
-use crate::results::Layout;
+use crate::results::ResultLayout;
 use crate::spec::More;
 use crate::template::Template;
-use crew::jobserver::Server;
+use crew::jobserver::SlotServer;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use sys::spawn::Words;
 
 /// How a list is run.
 #[derive(Debug)]
-pub struct Options {
+pub struct RunOptions {
     /// Jobs at once.
     pub width: usize,
     /// Hands that the lease has at most; jobs beyond them run without.
     pub hands: usize,
     /// Cores that no job needs, for the programs that jobs start.
-    pub slots: Option<Arc<Server>>,
+    pub slots: Option<Arc<SlotServer>>,
     /// Jobs that are read ahead.
     pub queue_max: usize,
     /// How words become commands.
@@ -30,7 +30,7 @@ pub struct Options {
     /// Where outputs go.
     pub output: OutputManner,
     /// In which order they are passed on.
-    pub order: Order,
+    pub order: OutputOrder,
     /// What stands before each line of output.
     pub tag: Option<Template>,
     /// Whether errors go the way of outputs.
@@ -84,7 +84,7 @@ pub enum OutputManner {
     /// Nowhere: standard output, or both.
     Discarded(Discarded),
     /// Into files that stay.
-    Files(Layout),
+    Files(ResultLayout),
 }
 
 /// What is thrown away.
@@ -98,7 +98,7 @@ pub enum Discarded {
 
 /// In which order outputs are passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum OutputOrder {
     /// As jobs end.
     AsEnded,
     /// As they stand in the list.
@@ -133,7 +133,7 @@ pub struct EndStep {
 }
 
 #[cfg(test)]
-impl Options {
+impl RunOptions {
     /// One place, outputs in the list's order, and nothing that holds jobs back.
     pub(crate) fn for_tests() -> Self {
         Self {
@@ -144,7 +144,7 @@ impl Options {
             template: Template::appending(&[], crate::template::Shell::None),
             defaults: More::default(),
             output: OutputManner::Whole,
-            order: Order::AsListed,
+            order: OutputOrder::AsListed,
             tag: None,
             errors: Errors::Apart,
             spill_folder: PathBuf::from("/tmp"),

@@ -9,10 +9,10 @@ mod delivery;
 pub(super) use delivery::{Fate, Owed};
 
 use super::running::Printing;
-use super::{Errors, Options, Order, OutputManner};
-use crate::output::{Flow, Outlet, Part, Passed, Weight};
+use super::{Errors, OutputManner, OutputOrder, RunOptions};
+use crate::output::{Flow, Outlet, OutputWeight, Part, PassedOn};
 use crate::poll::{Poll, token};
-use delivery::Delivery;
+use delivery::PendingDelivery;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -78,10 +78,10 @@ pub(super) struct Outputs {
     goes_on: [bool; 2],
     /// Standard output and error are the same file, pipe or terminal.
     streams_are_one: bool,
-    delivery: Delivery,
+    delivery: PendingDelivery,
     waiting_files_max: usize,
     manner: OutputManner,
-    order: Order,
+    order: OutputOrder,
     errors: Errors,
     spill_folder: PathBuf,
     scratch: Vec<u8>,
@@ -89,7 +89,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    pub fn new(options: &Options, streams: &[Arc<OwnedFd>; 2], poll: Poll) -> io::Result<Self> {
+    pub fn new(options: &RunOptions, streams: &[Arc<OwnedFd>; 2], poll: Poll) -> io::Result<Self> {
         let [output, errors] = [rustix::fs::fstat(&streams[0])?, rustix::fs::fstat(&streams[1])?];
         Ok(Self {
             gives_up: false,
@@ -98,7 +98,7 @@ impl Outputs {
             is_watched: [false; 2],
             goes_on: [false; 2],
             streams_are_one: (output.st_dev, output.st_ino) == (errors.st_dev, errors.st_ino),
-            delivery: Delivery::default(),
+            delivery: PendingDelivery::default(),
             waiting_files_max: waiting_files_max(options.width),
             manner: options.output.clone(),
             order: options.order,
@@ -123,7 +123,7 @@ impl Outputs {
         let Printing { captures, tag, .. } = printing;
         let (Some(capture), tag) = (&mut captures[stream], tag.as_deref()) else { return };
         let is_live = self.manner == OutputManner::Lines
-            && (self.order == Order::AsEnded || number == self.delivery.next_number());
+            && (self.order == OutputOrder::AsEnded || number == self.delivery.next_number());
         let (flow, lines) = match is_live {
             true => capture.take_lines(&mut self.scratch, tag, &self.spill_folder),
             false => (capture.take_in(&mut self.scratch, tag, &self.spill_folder), Vec::new()),
@@ -165,7 +165,7 @@ impl Outputs {
 
     /// The job whose lines are passed on from now on, if they come in the list's order: it may have printed already.
     pub fn next_with_lines(&self) -> Option<u64> {
-        let is_so = self.manner == OutputManner::Lines && self.order == Order::AsListed;
+        let is_so = self.manner == OutputManner::Lines && self.order == OutputOrder::AsListed;
         is_so.then(|| self.delivery.next_number())
     }
 
@@ -215,7 +215,7 @@ impl Outputs {
 
     /// Passes a job's output on, if it has any: now, or when those that stand before it have ended.
     pub fn deliver(&mut self, number: u64, owed: Option<Box<Owed>>) {
-        if self.order == Order::AsListed {
+        if self.order == OutputOrder::AsListed {
             self.delivery.push_in_turn(number, owed, &mut self.outlets);
         } else if let Some(owed) = owed {
             self.delivery.push(owed, &mut self.outlets);
@@ -224,7 +224,7 @@ impl Outputs {
 
     /// Those that would be delivered first may never be: the others go now.
     pub fn deliver_as_ended(&mut self) {
-        self.order = Order::AsEnded;
+        self.order = OutputOrder::AsEnded;
         self.delivery.give_up_turns(&mut self.outlets);
     }
 
@@ -271,19 +271,19 @@ impl Outputs {
         let mut troubles = Vec::new();
         for number in 0..self.outlets.len() {
             match self.outlets[number].pass_on() {
-                Passed::All => self.watch_outlet(number, false),
-                Passed::WouldWait if self.gives_up && !self.outlets[number].never_waits() => {
+                PassedOn::All => self.watch_outlet(number, false),
+                PassedOn::WouldWait if self.gives_up && !self.outlets[number].never_waits() => {
                     self.outlets[number].give_up(io::ErrorKind::Interrupted.into());
                     self.messages_given_up |= number == self.outlet_of_messages();
                 }
-                Passed::WouldWait | Passed::Enough => self.watch_outlet(number, true),
-                Passed::ReaderGone if number == 0 && !self.only_errors_come() => {
+                PassedOn::WouldWait | PassedOn::Enough => self.watch_outlet(number, true),
+                PassedOn::ReaderGone if number == 0 && !self.only_errors_come() => {
                     self.outlets[number].give_up(io::ErrorKind::BrokenPipe.into());
                     troubles.push(Trouble::ReaderGone);
                 }
                 // Who closes standard error wants none of it.
-                Passed::ReaderGone => self.outlets[number].clear(),
-                Passed::Failed(error) => {
+                PassedOn::ReaderGone => self.outlets[number].clear(),
+                PassedOn::Failed(error) => {
                     self.outlets[number].give_up(error);
                     troubles.push(Trouble::Failed(number));
                 }
@@ -323,7 +323,7 @@ impl Outputs {
 
     /// Whether so much waits that no more jobs start, while something moves.
     pub fn are_backed_up(&self, any_runs: bool) -> bool {
-        let waiting = self.outlets.iter().map(Outlet::weight).fold(self.delivery.weight(), Weight::with);
+        let waiting = self.outlets.iter().map(Outlet::weight).fold(self.delivery.weight(), OutputWeight::with);
         let is_much = waiting.bytes > WAITING_BYTES_MAX || waiting.files > self.waiting_files_max;
         is_much && (any_runs || !self.are_empty())
     }
@@ -332,7 +332,7 @@ impl Outputs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::Outcome;
+    use crate::journal::JobOutcome;
     use crate::output::Capture;
     use crate::run::JobEnd;
     use crate::run::running::Running;
@@ -346,7 +346,7 @@ mod tests {
         let errors = std::fs::File::options().write(true).open("/dev/null").expect("there is one");
         let streams = [Arc::new(OwnedFd::from(writer)), Arc::new(OwnedFd::from(errors))];
         let poll = Poll::new().expect("an epoll");
-        (Outputs::new(&Options::for_tests(), &streams, poll).expect("they can be written"), reader)
+        (Outputs::new(&RunOptions::for_tests(), &streams, poll).expect("they can be written"), reader)
     }
 
     /// A job that has printed this and ended.
@@ -362,7 +362,7 @@ mod tests {
             ended,
             spent: Spent::default(),
             leaves_processes: false,
-            outcome: Outcome::Ok,
+            outcome: JobOutcome::Ok,
             wall: Duration::ZERO,
             is_tried_again: false,
             printed_bytes: printed.bytes,

@@ -4,16 +4,16 @@ use super::clock::Due;
 use super::starters::Mover;
 use super::{JobEnd, JobView};
 use crate::admission::Need;
-use crate::classes::Class;
-use crate::ends::{Attempt, Chain, Known};
-use crate::journal::Record;
-use crate::key::Key;
-use crate::made::Made;
+use crate::classes::JobClass;
+use crate::ends::{Chain, JobAttempt, KnownEnd};
+use crate::journal::JobRecord;
+use crate::key::JobKey;
+use crate::made::OwnFile;
 use crate::output::Capture;
 use crate::queue::Pending;
 use crate::results::OutputFiles;
 use crate::spec::More;
-use crate::staff::Crew;
+use crate::staff::JobCrew;
 use crate::tree::Spent;
 use rustix::process::Pid;
 use std::collections::HashMap;
@@ -27,22 +27,22 @@ pub(super) struct Running {
     pub words: Arc<Words>,
     /// Its command as a job log has it, if a shell runs it and there is one.
     pub text_for_shell: Option<Vec<u8>>,
-    pub key: Option<Key>,
+    pub key: Option<JobKey>,
     /// Its process, once it has begun.
     pub pid: Option<Pid>,
     /// Who starts it and waits for it.
     pub starter: Mover,
-    pub crew: Crew,
+    pub crew: JobCrew,
     pub printing: Printing,
     pub times: Times,
     pub due: Due,
     pub below: Below,
-    pub class: Class,
+    pub class: JobClass,
     pub need: Need,
     /// Bytes of the block that is its standard input.
     pub sent_bytes: u64,
     /// Files of its redirections.
-    pub made: Vec<Made>,
+    pub made: Vec<OwnFile>,
 }
 
 /// Where what it prints goes.
@@ -86,7 +86,7 @@ impl Printing {
 
 impl Running {
     /// A job that has only its words; the rest is set before it counts as running.
-    pub fn new(pending: Pending, words: Words, class: Class, need: Need, now: Instant) -> Self {
+    pub fn new(pending: Pending, words: Words, class: JobClass, need: Need, now: Instant) -> Self {
         Self {
             pending,
             words: Arc::new(words),
@@ -94,7 +94,7 @@ impl Running {
             key: None,
             pid: None,
             starter: Mover::Loop,
-            crew: Crew::default(),
+            crew: JobCrew::default(),
             printing: Printing::default(),
             times: Times { started: now, began_s: 0.0, waited_ns: 0, started_as: 0, chain: Chain::default() },
             due: Due::default(),
@@ -125,9 +125,9 @@ impl Running {
         }
     }
 
-    pub fn attempt(&self) -> Attempt {
+    pub fn attempt(&self) -> JobAttempt {
         let Times { started_as, chain, .. } = self.times;
-        Attempt { number: self.number(), hands: self.pending.spec.hands(), started_as, chain }
+        JobAttempt { number: self.number(), hands: self.pending.spec.hands(), started_as, chain }
     }
 
     /// Whether it is ended before its time: it was too late, or the run was stopped.
@@ -135,14 +135,14 @@ impl Running {
         self.due.is_timed_out || self.due.is_stopped
     }
 
-    pub fn known(&self) -> Known {
+    pub fn known(&self) -> KnownEnd {
         let is_being_ended = self.is_being_ended();
-        Known { number: self.number(), key: self.key, orphans: self.below.orphans, is_being_ended }
+        KnownEnd { number: self.number(), key: self.key, orphans: self.below.orphans, is_being_ended }
     }
 
     /// Its end for the books, if there are any.
-    pub fn record<'a>(&'a self, end: &JobEnd, class: &'a str) -> Option<Record<'a>> {
-        Some(Record {
+    pub fn record<'a>(&'a self, end: &JobEnd, class: &'a str) -> Option<JobRecord<'a>> {
+        Some(JobRecord {
             text_for_shell: self.text_for_shell.as_deref(),
             attempt: self.pending.failures + 1,
             began_s: self.times.began_s,
@@ -156,7 +156,7 @@ impl Running {
             printed_bytes: end.printed_bytes,
             sent_bytes: self.sent_bytes,
             is_tried_again: end.is_tried_again,
-            ..Record::of(&self.pending.spec, self.key?, &self.words)
+            ..JobRecord::of(&self.pending.spec, self.key?, &self.words)
         })
     }
 }

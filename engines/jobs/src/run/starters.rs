@@ -3,7 +3,7 @@
 //! Decides nothing: it takes turns with the loop under one lock. Theory: this crate's `README.md`, "Starters".
 
 use super::streams::Stream;
-use super::{Options, Runner};
+use super::{RunOptions, Runner};
 use crate::staff::Ringer;
 use crate::start::{self, StartFault};
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -93,7 +93,7 @@ struct Starter {
 
 impl Starters {
     /// One a core; none where the load is bounded, which is about others' threads: ours would be among those that can run.
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &RunOptions) -> Self {
         let most = if options.load_max.is_some() { 0 } else { options.hands };
         let calls = (0..most).map(|_| Condvar::new()).collect();
         Self {
@@ -198,7 +198,7 @@ impl Starters {
 }
 
 /// A run that several threads move on, one at a time.
-pub(super) struct Shared<'a> {
+pub(super) struct SharedRun<'a> {
     /// Handed over to who waits longest every millisecond at the latest: the loop comes back at once as long as jobs print, and the
     /// standard library's would let it in first, always.
     runner: Mutex<Runner<'a>>,
@@ -206,7 +206,7 @@ pub(super) struct Shared<'a> {
     ringer: Ringer,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> SharedRun<'a> {
     pub fn new(runner: Runner<'a>) -> Self {
         let (calls, ringer) = (Arc::clone(&runner.starts.starters.calls), runner.starts.places.staff.ringer());
         Self { runner: Mutex::new(runner), calls, ringer }

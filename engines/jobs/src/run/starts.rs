@@ -8,20 +8,20 @@ mod places;
 mod preparation;
 mod spares;
 
-pub(super) use holds::{LOOK_AGAIN_AFTER, Verdict};
+pub(super) use holds::{LOOK_AGAIN_AFTER, UnstartedFate};
 
 use super::clock::Cause;
 use super::starters::Starters;
 use super::streams::Streams;
-use super::{JobEnd, Options, Running};
-use crate::admission::Refusal;
-use crate::journal::Outcome;
+use super::{JobEnd, RunOptions, Running};
+use crate::admission::AdmissionRefusal;
+use crate::journal::JobOutcome;
 use crate::queue::Pending;
 use crate::staff::Staff;
 use crate::start::{Programs, StartFault};
 use holds::{Holds, Shortages};
 use machine::Host;
-use memory::Memory;
+use memory::JobMemory;
 use places::Places;
 use spares::Spares;
 use std::io;
@@ -33,10 +33,10 @@ use sys::spawn::Spawner;
 
 /// What jobs are started with.
 pub(super) struct Starts<'a> {
-    pub options: Options,
+    pub options: RunOptions,
     pub places: Places,
     pub starters: Starters,
-    pub memory: Memory,
+    pub memory: JobMemory,
     pub holds: Holds,
     pub spares: Spares,
     pub spawner: Spawner,
@@ -50,7 +50,7 @@ pub(super) struct Starts<'a> {
 
 impl<'a> Starts<'a> {
     pub fn new(
-        mut options: Options,
+        mut options: RunOptions,
         staff: Staff,
         streams: [Arc<OwnedFd>; 2],
         signals: &SignalQueue,
@@ -60,7 +60,7 @@ impl<'a> Starts<'a> {
         Ok(Self {
             places: Places::new(staff),
             starters: Starters::new(&options),
-            memory: Memory::new(&mut options),
+            memory: JobMemory::new(&mut options),
             holds: Holds::new(options.delay),
             spares: Spares::new(options.slots.clone(), &mut spawner)?,
             is_order_blocked: false,
@@ -111,7 +111,7 @@ impl<'a> Starts<'a> {
     pub fn admit(&mut self, pending: &Pending, any_runs: bool, now: Instant) -> bool {
         let need = self.memory.need_of(pending, &self.options.template);
         let refused = self.memory.judge(need, any_runs, now, self.host).err();
-        if refused == Some(Refusal::Short) {
+        if refused == Some(AdmissionRefusal::Short) {
             self.holds.hold(Cause::Memory, now);
         }
         refused.is_none()
@@ -155,9 +155,9 @@ impl<'a> Starts<'a> {
     }
 
     /// What becomes of a job that could not be started, with others running or not.
-    pub fn judge(&mut self, fault: &StartFault, any_runs: bool, now: Instant) -> Verdict {
+    pub fn judge(&mut self, fault: &StartFault, any_runs: bool, now: Instant) -> UnstartedFate {
         let verdict = self.shortages.judge(fault.is_a_shortage(), any_runs);
-        if verdict == Verdict::Wait {
+        if verdict == UnstartedFate::Wait {
             if fault.is_for_want_of_processes() {
                 self.starters.retire();
             }
@@ -192,7 +192,7 @@ impl<'a> Starts<'a> {
     /// A job has ended: its memory is free, and its class is better known.
     pub fn learn(&mut self, running: &Running, end: &JobEnd) {
         self.take_back_start(running);
-        if end.outcome == Outcome::Ok {
+        if end.outcome == JobOutcome::Ok {
             self.memory.classes.note(running.class, end.spent.usage.rss_peak_bytes, end.wall.as_secs_f64());
         }
     }
@@ -205,7 +205,7 @@ mod tests {
     use std::time::Duration;
     use sys::signals::JOB_CONTROL;
 
-    fn with_starts(options: Options, test: impl FnOnce(&mut Starts<'_>)) {
+    fn with_starts(options: RunOptions, test: impl FnOnce(&mut Starts<'_>)) {
         let (signals, host) = (SignalQueue::open(JOB_CONTROL).expect("a signalfd"), Host::real());
         let (priority, weight) = (Priority::Normal, Weight::default());
         let request = Request { priority, weight, useful_width: 1, what: "a test".to_owned() };
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_delay_holds_all_jobs_back_until_it_has_passed() {
         let (second, now) = (Duration::from_secs(1), Instant::now());
-        with_starts(Options { delay: second, ..Options::for_tests() }, |starts| {
+        with_starts(RunOptions { delay: second, ..RunOptions::for_tests() }, |starts| {
             assert!(starts.begin_turn(false, now) && !starts.are_held(false, now) && starts.are_held(true, now));
             starts.note_start(&Running::for_tests(1, now));
             assert!(starts.begin_turn(true, now) && starts.are_held(false, now) && starts.are_kept_back());
@@ -232,23 +232,23 @@ mod tests {
     #[test]
     fn what_is_short_is_waited_for_until_a_job_has_ended() {
         let now = Instant::now();
-        with_starts(Options::for_tests(), |starts| {
+        with_starts(RunOptions::for_tests(), |starts| {
             let mut running = Running::for_tests(1, now);
             starts.note_start(&running);
             let cause = io::Error::from(rustix::io::Errno::AGAIN);
             let fault = StartFault::Run { program: "x".to_owned(), cause };
-            assert_eq!(starts.judge(&fault, true, now), Verdict::Wait);
+            assert_eq!(starts.judge(&fault, true, now), UnstartedFate::Wait);
             assert_eq!(starts.holds.cause(), Some(Cause::Short));
             starts.note_end(&mut running);
             assert_eq!(starts.holds.cause(), None);
-            assert_eq!(starts.judge(&StartFault::Nothing, true, now), Verdict::Fail);
+            assert_eq!(starts.judge(&StartFault::Nothing, true, now), UnstartedFate::Fail);
         });
     }
 
     #[test]
     fn memory_that_blocks_is_asked_again_when_nothing_runs_or_it_is_time() {
         let now = Instant::now();
-        with_starts(Options::for_tests(), |starts| {
+        with_starts(RunOptions::for_tests(), |starts| {
             starts.memory.is_blocked = true;
             assert!(!starts.begin_turn(true, now) && starts.are_kept_back());
             assert!(starts.begin_turn(false, now) && !starts.are_kept_back());

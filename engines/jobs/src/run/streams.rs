@@ -2,8 +2,8 @@
 //! Starts nothing; faults say what could not be opened.
 
 use super::running::{Printing, Running};
-use super::{Discarded, Errors, Options, OutputManner};
-use crate::ends::Books;
+use super::{Discarded, Errors, OutputManner, RunOptions};
+use crate::ends::RunBooks;
 use crate::output::Capture;
 use crate::spec::More;
 use crate::start::{self, StartFault};
@@ -32,14 +32,14 @@ impl Streams {
     /// Opens a job's streams, and captures what goes through us.
     pub fn open(
         &mut self,
-        options: &Options,
-        books: &mut Books,
+        options: &RunOptions,
+        books: &mut RunBooks,
         running: &mut Running,
     ) -> Result<[Stream; 3], StartFault> {
         let Running { pending, key, printing, made, sent_bytes, .. } = running;
         let no_more = More::default();
         let (number, more) = (pending.spec.number, pending.spec.more.as_deref().unwrap_or(&no_more));
-        let mut open_own = |books: &mut Books, target| -> Result<Stream, StartFault> {
+        let mut open_own = |books: &mut RunBooks, target| -> Result<Stream, StartFault> {
             let (file, new) = books.open_output(number, *key, target, more.folder.as_deref())?;
             made.extend(new);
             Ok(Arc::new(file))
@@ -78,7 +78,12 @@ impl Streams {
     }
 
     /// The redirection of the command line.
-    fn for_all(&mut self, number: usize, options: &Options, books: &mut Books) -> Result<Option<Stream>, StartFault> {
+    fn for_all(
+        &mut self,
+        number: usize,
+        options: &RunOptions,
+        books: &mut RunBooks,
+    ) -> Result<Option<Stream>, StartFault> {
         let defaults = &options.defaults;
         let Some(target) = [None, defaults.stdout.as_ref(), defaults.stderr.as_ref()][number] else { return Ok(None) };
         if number == 2 && defaults.stdout.as_ref() == Some(target) {
@@ -91,7 +96,7 @@ impl Streams {
     }
 
     /// Where output or errors go that nobody redirects.
-    fn through_us(&self, stream: usize, options: &Options, printing: &mut Printing) -> Result<Stream, StartFault> {
+    fn through_us(&self, stream: usize, options: &RunOptions, printing: &mut Printing) -> Result<Stream, StartFault> {
         match &options.output {
             OutputManner::Direct => return Ok(Arc::clone(&self.own[stream])),
             OutputManner::Discarded(discarded) if stream == 0 || *discarded == Discarded::OutputAndErrors => {}

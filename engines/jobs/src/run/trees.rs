@@ -21,7 +21,7 @@ struct Orphan {
 }
 
 /// All processes, and the orphans among them.
-pub(super) struct Looked {
+pub(super) struct OrphanSurvey {
     processes: Processes,
     orphans: Vec<Orphan>,
 }
@@ -48,7 +48,7 @@ impl Orphan {
     }
 }
 
-impl Looked {
+impl OrphanSurvey {
     pub fn look(jobs: &Jobs, host: &Host) -> Self {
         let processes = Processes::look();
         let children = processes.children(getpid()).iter().map(|child| child.pid);

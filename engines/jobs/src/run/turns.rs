@@ -1,12 +1,12 @@
 //! Turns: the loop's, which sleeps until something happens or a time has come, and what each turn does, whoever takes it. What the clock
 //! and the outputs return is done here: signals, times, questions, outputs that come and go.
 
-use super::clock::{Asked, Cause, Wish};
+use super::clock::{Cause, ForegroundWish, SignalRequest};
 use super::outputs::{Fate, Owed, Trouble};
-use super::starters::{AbortsWhenPanicking, Mover, Prepared, Shared};
+use super::starters::{AbortsWhenPanicking, Mover, Prepared, SharedRun};
 use super::starts::LOOK_AGAIN_AFTER;
-use super::trees::Looked;
-use super::{Event, JobView, Moment, Runner, Running, SetupFault, Stop};
+use super::trees::OrphanSurvey;
+use super::{EventMoment, JobView, RunEvent, Runner, Running, SetupFault, Stop};
 use rustix::event::epoll;
 use rustix::time::Timespec;
 use std::sync::atomic::Ordering;
@@ -22,7 +22,7 @@ pub(super) enum LoopState {
 }
 
 /// The loop. Starters take their turns while it sleeps, or starts a program itself.
-pub(super) fn turn_until_done(shared: &Shared<'_>) -> Result<(), SetupFault> {
+pub(super) fn turn_until_done(shared: &SharedRun<'_>) -> Result<(), SetupFault> {
     let poll = shared.lock().poll.clone();
     let mut spawner = shared.spawner();
     let mut events = Vec::with_capacity(64);
@@ -166,18 +166,18 @@ impl Runner<'_> {
         }
     }
 
-    fn act(&mut self, asked: Asked) {
+    fn act(&mut self, asked: SignalRequest) {
         match asked {
-            Asked::Reap => self.reap(),
-            Asked::Stop(stop) => self.stop_jobs(stop),
-            Asked::Kill => {
+            SignalRequest::Reap => self.reap(),
+            SignalRequest::Stop(stop) => self.stop_jobs(stop),
+            SignalRequest::Kill => {
                 self.signal_jobs(number::SIGKILL);
                 self.outputs.gives_up = true;
             }
-            Asked::GiveOutputsUp => self.outputs.gives_up = true,
-            Asked::GoOn => self.signal_jobs(number::SIGCONT),
-            Asked::Wider => self.change_width(self.starts.options.width + 1),
-            Asked::Narrower => self.change_width(self.starts.options.width.saturating_sub(1)),
+            SignalRequest::GiveOutputsUp => self.outputs.gives_up = true,
+            SignalRequest::GoOn => self.signal_jobs(number::SIGCONT),
+            SignalRequest::Wider => self.change_width(self.starts.options.width + 1),
+            SignalRequest::Narrower => self.change_width(self.starts.options.width.saturating_sub(1)),
         }
     }
 
@@ -197,7 +197,7 @@ impl Runner<'_> {
         let width = width.clamp(1, WIDTH_MAX);
         self.starts.set_width(width);
         self.watched.iter().for_each(|watched| watched.widened(width));
-        self.observer.tell(&Event::Width(width));
+        self.observer.tell(&RunEvent::Width(width));
     }
 
     fn signal_jobs(&self, signal: i32) {
@@ -224,7 +224,7 @@ impl Runner<'_> {
         }
         if !self.ran.reader_gone {
             let (running, rule) = (self.jobs.count(), self.ran.halted);
-            self.observer.tell(&Event::Stopping { running, dropped, now: stop == Stop::Now, rule });
+            self.observer.tell(&RunEvent::Stopping { running, dropped, now: stop == Stop::Now, rule });
         }
         self.act_on_deadlines(Instant::now());
     }
@@ -236,7 +236,7 @@ impl Runner<'_> {
         if !self.jobs.iter().any(is_due) {
             return;
         }
-        let looked = Looked::look(&self.jobs, self.host);
+        let looked = OrphanSurvey::look(&self.jobs, self.host);
         for running in self.jobs.iter_mut().filter(|running| is_due(running)) {
             if let Some(step) = running.due.take_step(now, &self.clock.ending) {
                 looked.end(running, &step, self.host);
@@ -247,9 +247,9 @@ impl Runner<'_> {
     /// A child was stopped.
     pub(super) fn note_stop(&mut self, stopped: Stopped) {
         let Some(running) = self.jobs.of(stopped.pid) else { return };
-        let Wish::Terminal(turn) = self.clock.terminal.note_stop(stopped) else { return };
+        let ForegroundWish::Terminal(turn) = self.clock.terminal.note_stop(stopped) else { return };
         if let Some(turn) = turn {
-            self.observer.tell(&Event::WantsTerminal(running.view(), turn));
+            self.observer.tell(&RunEvent::WantsTerminal(running.view(), turn));
             self.pass_messages_on();
         }
         self.clock.pass_terminal_on();
@@ -319,7 +319,7 @@ impl Runner<'_> {
     fn pass_once(&mut self) {
         let waiting = self.outputs.waiting();
         if waiting.contains(&true) {
-            self.observer.passes_output(Moment::Before, waiting);
+            self.observer.passes_output(EventMoment::Before, waiting);
             let troubles = self.outputs.pass_on();
             troubles.into_iter().for_each(|trouble| self.note_trouble(trouble));
             if let Some(has_room) = self.outputs.room_for_lines() {
@@ -327,7 +327,7 @@ impl Runner<'_> {
                     self.outputs.let_lines_come(slot, &mut running.printing, has_room);
                 }
             }
-            let moment = if self.outputs.are_empty() { Moment::After } else { Moment::Within };
+            let moment = if self.outputs.are_empty() { EventMoment::After } else { EventMoment::Within };
             self.observer.passes_output(moment, waiting);
         } else {
             // Nothing to pass on, and nothing that is still watched.
@@ -344,7 +344,7 @@ impl Runner<'_> {
             }
             Trouble::Failed(outlet) => {
                 if let Some(error) = self.outputs.fault(outlet).filter(|_| !self.ran.is_incomplete) {
-                    self.observer.tell(&Event::BadOutput(error));
+                    self.observer.tell(&RunEvent::BadOutput(error));
                 }
                 self.ran.is_incomplete = true;
                 self.stop_jobs(Stop::Soon);
@@ -358,7 +358,7 @@ impl Runner<'_> {
             let mut end = owed.end;
             if let Fate::Lost(outlet) = fate {
                 if let Some(error) = self.outputs.fault(outlet).filter(|_| !self.ran.reader_gone) {
-                    self.observer.tell(&Event::NotDelivered(owed.running.view(), error));
+                    self.observer.tell(&RunEvent::NotDelivered(owed.running.view(), error));
                 }
                 end.outcome = self.ends.count_lost(end.outcome);
             }

@@ -1,7 +1,7 @@
 //! Estimates held against simulated runs: of lists of many shapes, asked at any moment, four of five lie within two of their errors.
 //! (Of exponential times at width 8 it is 85 %: nobody can foretell a last job that is longer than all before it.)
 
-use super::{Standing, left};
+use super::{ScheduleStanding, left};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,8 @@ fn asked_when(times: &[f64], width: usize, ended: usize) -> Option<(f64, f64)> {
         }
         if count == ended {
             let ran: Vec<f64> = running.iter().map(|(end, time)| now - (end - time)).collect();
-            let standing = Standing { width, running: &ran, waiting: (times.len() - next) as u64, times: &known };
+            let standing =
+                ScheduleStanding { width, running: &ran, waiting: (times.len() - next) as u64, times: &known };
             estimate = left(&standing).map(|left| (now, left));
         }
         running.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -107,7 +108,7 @@ proptest! {
         waiting in 0..100_000_u64,
         width in 0..64_usize,
     ) {
-        let at = |waiting| left(&Standing { width, running: &running, waiting, times: &times }).expect("from three");
+        let at = |waiting| left(&ScheduleStanding { width, running: &running, waiting, times: &times }).expect("from three");
         let (some, more) = (at(waiting), at(waiting * 2 + 10));
         prop_assert!(some.seconds.is_finite() && some.seconds >= 0.0 && some.error.is_finite() && some.error >= 0.0);
         prop_assert!(more.seconds >= some.seconds * 0.9, "{:?} {:?}", some, more);

@@ -7,7 +7,7 @@ use sys::clock_reading::{Way, read};
 
 /// One clock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Clock {
+pub struct SystemClock {
     /// Its name without `CLOCK_`.
     pub clock: &'static str,
     /// The cheapest of many batches of reads, a read.
@@ -45,14 +45,14 @@ const FIRST_STEP_TIME: Duration = Duration::from_millis(400);
 const USER_MODE_SHARE: f64 = 0.6;
 
 /// All clocks.
-pub fn measure() -> Vec<Clock> {
+pub fn measure() -> Vec<SystemClock> {
     CLOCKS.iter().map(|&(name, clock)| one(name, clock)).collect()
 }
 
-fn one(name: &'static str, clock: ClockId) -> Clock {
+fn one(name: &'static str, clock: ClockId) -> SystemClock {
     let (read_ns, system_call_ns) = (cost_ns(clock, Way::Library), cost_ns(clock, Way::SystemCall));
     let resolution = clock_getres(clock);
-    Clock {
+    SystemClock {
         clock: name,
         read_ns,
         system_call_ns,

@@ -13,7 +13,7 @@ use sys::timed_wait::{METHODS, Wait};
 
 /// How waiters learn of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Way {
+pub enum WakingWay {
     /// Look, `poll` for so many milliseconds, look again.
     Poll {
         /// What `poll` is told.
@@ -29,7 +29,8 @@ pub enum Way {
 }
 
 /// The ways that are compared: as before 2011, as since, as fine as it goes, and without polling.
-pub const WAYS: &[Way] = &[Way::Poll { ms: 10 }, Way::Poll { ms: 1 }, Way::Nap { us: 100 }, Way::Woken];
+pub const WAYS: &[WakingWay] =
+    &[WakingWay::Poll { ms: 10 }, WakingWay::Poll { ms: 1 }, WakingWay::Nap { us: 100 }, WakingWay::Woken];
 
 /// What is to be tried.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +45,9 @@ pub struct Scene {
 
 /// What came of one way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Told {
+pub struct WakingOutcome {
     /// The way.
-    pub way: Way,
+    pub way: WakingWay,
     /// Events that were announced.
     pub events: u32,
     /// From the announcement to a waiter that has seen it.
@@ -85,7 +86,7 @@ struct Seen {
 }
 
 /// Tries one way.
-pub fn measure(way: Way, scene: Scene) -> io::Result<Told> {
+pub fn measure(way: WakingWay, scene: Scene) -> io::Result<WakingOutcome> {
     let announced_ns = (0..REMEMBERED).map(|_| AtomicU64::new(0)).collect();
     let board =
         Board { gate: AtomicU32::new(0), events: AtomicU32::new(0), is_over: AtomicBool::new(false), announced_ns };
@@ -121,7 +122,7 @@ pub fn measure(way: Way, scene: Scene) -> io::Result<Told> {
     let per_event = |count: f64| if events == 0 { 0.0 } else { count / f64::from(events) };
     let looks: u64 = seen.iter().map(|seen| seen.looks).sum();
     let cpu_ns: u64 = seen.iter().map(|seen| seen.cpu_ns).sum();
-    Ok(Told {
+    Ok(WakingOutcome {
         way,
         events,
         waiters_cores: cpu_ns as f64 / took_ns,
@@ -132,7 +133,7 @@ pub fn measure(way: Way, scene: Scene) -> io::Result<Told> {
 }
 
 /// Announces events until the time is over; returns its own CPU time.
-fn announce(way: Way, scene: Scene, board: &Board) -> u64 {
+fn announce(way: WakingWay, scene: Scene, board: &Board) -> u64 {
     let cpu_before = thread_cpu_ns();
     let end = Instant::now() + scene.time;
     let mut next = Instant::now() + scene.every;
@@ -143,7 +144,7 @@ fn announce(way: Way, scene: Scene, board: &Board) -> u64 {
         board.announced_ns(event).store(now_ns(), Ordering::Relaxed);
         // ORDER: who sees the event sees its time.
         board.events.store(event, Ordering::Release);
-        if way == Way::Woken {
+        if way == WakingWay::Woken {
             wake_all(&board.events);
         }
     }
@@ -152,7 +153,7 @@ fn announce(way: Way, scene: Scene, board: &Board) -> u64 {
     thread_cpu_ns() - cpu_before
 }
 
-fn wait(way: Way, board: &Board) -> io::Result<Seen> {
+fn wait(way: WakingWay, board: &Board) -> io::Result<Seen> {
     let mut between = between_looks(way)?;
     let mut seen = Seen::default();
     while board.gate.load(Ordering::SeqCst) == 0 {
@@ -182,18 +183,18 @@ fn wait(way: Way, board: &Board) -> io::Result<Seen> {
 }
 
 /// What a waiter does between two looks; none when it is woken.
-fn between_looks(way: Way) -> io::Result<Option<(Wait, Duration)>> {
+fn between_looks(way: WakingWay) -> io::Result<Option<(Wait, Duration)>> {
     let prepared = |name: &str| {
         let method = METHODS.iter().find(|method| method.name == name).expect("it is listed");
         (method.prepare)()
     };
     Ok(match way {
-        Way::Poll { ms } => Some((prepared("poll")?, Duration::from_millis(ms.into()))),
-        Way::Nap { us } => {
+        WakingWay::Poll { ms } => Some((prepared("poll")?, Duration::from_millis(ms.into()))),
+        WakingWay::Nap { us } => {
             super::set_own_slack(std::num::NonZeroU64::MIN)?;
             Some((prepared("nanosleep")?, Duration::from_micros(us.into())))
         }
-        Way::Woken => None,
+        WakingWay::Woken => None,
     })
 }
 
@@ -220,7 +221,7 @@ mod tests {
     #[test]
     fn nobody_waiting_is_no_division_by_nothing() {
         let scene = Scene { waiters: 0, every: Duration::from_secs(9), time: Duration::ZERO };
-        let told = measure(Way::Woken, scene).expect("it runs");
+        let told = measure(WakingWay::Woken, scene).expect("it runs");
         assert_eq!((told.events, told.late, told.looks_per_event), (0, None, 0.0));
     }
 }

@@ -44,7 +44,7 @@ pub struct Setting {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Waited {
+pub struct WaitOutcome {
     /// The call.
     pub call: &'static str,
     /// What the call was told, in its unit.
@@ -80,14 +80,14 @@ pub fn told(wanted: Duration, unit: Unit) -> Duration {
 }
 
 /// Measures in a thread of its own, so that slack and CPU of the caller stay as they are.
-pub fn measure(method: &Method, setting: Setting, effort: Effort) -> Waited {
+pub fn measure(method: &Method, setting: Setting, effort: Effort) -> WaitOutcome {
     let told = told(setting.wanted, method.unit);
     let work = || run(method, setting, told, effort);
     let outcome = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("waits".to_owned()).spawn_scoped(scope, work)?;
         thread.join().unwrap_or_else(|_panicked| Err(io::Error::other("its thread ended early")))
     });
-    let mut waited = Waited {
+    let mut waited = WaitOutcome {
         call: method.name,
         told_ns: u64::try_from(told.as_nanos()).unwrap_or(u64::MAX),
         slack_ns: setting.slack_ns.map_or(0, NonZeroU64::get),

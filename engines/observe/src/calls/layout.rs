@@ -180,7 +180,7 @@ impl Size {
 }
 
 /// All of it.
-pub struct Memory {
+pub struct CallMemory {
     pub size: Size,
     pub header: KernelWords,
     pub threads: KernelWords,
@@ -194,7 +194,7 @@ pub struct Memory {
     pub keys: KernelTable,
 }
 
-impl Memory {
+impl CallMemory {
     /// Takes it, all zero but for what is given out first.
     pub fn new(size: Size) -> io::Result<Self> {
         let words = |rows: usize, shift: i32| rows * (1 << shift) / 8;
@@ -224,13 +224,13 @@ impl Memory {
     }
 
     /// A thread's row.
-    pub fn thread(&self, number: u32) -> Row<'_> {
-        Row { words: self.threads.words(), from: (number as usize) << thread::SHIFT >> 3 }
+    pub fn thread(&self, number: u32) -> CallRow<'_> {
+        CallRow { words: self.threads.words(), from: (number as usize) << thread::SHIFT >> 3 }
     }
 
     /// An owner's row.
-    pub fn owner(&self, number: u32) -> Row<'_> {
-        Row { words: self.owners.words(), from: (number as usize) << owner::SHIFT >> 3 }
+    pub fn owner(&self, number: u32) -> CallRow<'_> {
+        CallRow { words: self.owners.words(), from: (number as usize) << owner::SHIFT >> 3 }
     }
 
     /// The cell of an owner's call; 0 for none yet.
@@ -239,26 +239,26 @@ impl Memory {
     }
 
     /// A cell as one CPU sees it.
-    pub fn cell(&self, cpu: u32, number: u32) -> Row<'_> {
+    pub fn cell(&self, cpu: u32, number: u32) -> CallRow<'_> {
         let row = cpu as usize * self.size.cells as usize + number as usize;
-        Row { words: self.cells.words(), from: row * cell::BYTES as usize / 8 }
+        CallRow { words: self.cells.words(), from: row * cell::BYTES as usize / 8 }
     }
 
     /// Calls of threads that were not followed.
     pub fn bystander_calls(&self) -> u64 {
-        let row = |number: usize| Row { words: self.cpus.words(), from: number << cpu::SHIFT >> 3 };
+        let row = |number: usize| CallRow { words: self.cpus.words(), from: number << cpu::SHIFT >> 3 };
         (0..self.size.cpus as usize).map(|number| row(number).word(cpu::BYSTANDER_CALLS)).sum()
     }
 }
 
 /// A row of any kind.
 #[derive(Clone, Copy)]
-pub struct Row<'a> {
+pub struct CallRow<'a> {
     words: &'a [AtomicU64],
     from: usize,
 }
 
-impl Row<'_> {
+impl CallRow<'_> {
     /// The eight bytes at `at`.
     pub fn word(&self, at: i16) -> u64 {
         read(self.words, self.from + at as usize / 8)

@@ -2,10 +2,10 @@
 //! they add up every wait, and look a thousand times a second at what each CPU does; calls cost nothing more. What the
 //! measuring itself costs is measured on this process first.
 
-use super::layout::{self, Memory, Size, header, owner, thread};
-use super::programs::births::{self, Grouping, Name, Selection};
-use super::programs::{self, Code, Fields, Missing};
-use super::snapshot::Snapshot;
+use super::layout::{self, CallMemory, Size, header, owner, thread};
+use super::programs::births::{self, CallGrouping, KernelName, Selection};
+use super::programs::{self, CallFields, CallProgram, MissingField};
+use super::snapshot::CallSnapshot;
 use super::{reading, sampled};
 use crate::groups::{Hierarchies, Version};
 use machine::{Host, HostError};
@@ -22,7 +22,7 @@ use sys::null_call::{self, null_call};
 /// How it is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
+pub enum MeasuringMethod {
     /// Every call.
     Exact,
     /// Every wait, and samples of what the CPUs do.
@@ -31,13 +31,13 @@ pub enum Method {
 
 /// What is to be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct MeasuringRequest {
     /// How.
-    pub method: Method,
+    pub method: MeasuringMethod,
     /// Whose calls.
     pub selection: Selection,
     /// What the table is by.
-    pub grouping: Grouping,
+    pub grouping: CallGrouping,
     /// Which calls; empty: all.
     pub wanted: Vec<u32>,
 }
@@ -82,7 +82,7 @@ pub enum MeasureError {
 pub const SAMPLE_PERIOD_NS: u64 = 9_700_019;
 
 /// A program's name, cut as the kernel cuts it.
-pub fn kernel_name(name: &[u8]) -> Name {
+pub fn kernel_name(name: &[u8]) -> KernelName {
     let mut cut = [0; 16];
     for (to, from) in cut.iter_mut().take(15).zip(name) {
         *to = *from;
@@ -92,7 +92,7 @@ pub fn kernel_name(name: &[u8]) -> Name {
 
 /// What measuring costs here and now, measured on this process.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct Cost {
+pub struct MeasuringCost {
     /// The shortest call there is (`getppid`), not measured.
     pub call_ns: f64,
     /// How much longer it takes when it is measured.
@@ -107,14 +107,14 @@ pub struct Cost {
 
 /// A measurement under way. Dropped, it leaves nothing in the kernel.
 pub struct Measurement {
-    memory: Memory,
+    memory: CallMemory,
     programs: Vec<Program>,
     attached: Vec<Attached>,
     samples: Vec<Samples>,
     /// The pass over all threads, called only when it is read; none where nobody is there yet.
     adoption: Option<Attached>,
-    cost: Cost,
-    request: Request,
+    cost: MeasuringCost,
+    request: MeasuringRequest,
     began_ns: u64,
     /// The most that was added to a call, so that it is the time its caller sees.
     added_ns: AtomicU64,
@@ -125,15 +125,16 @@ const ADOPTION_BYTES_MAX: u64 = 4096;
 
 impl Measurement {
     /// Loads and attaches everything, measures its cost, and follows what is asked for from then on.
-    pub fn start(host: &Host, request: &Request) -> Result<Self, MeasureError> {
+    pub fn start(host: &Host, request: &MeasuringRequest) -> Result<Self, MeasureError> {
         let btf = kernel_types().map_err(MeasureError::Obstacle)?;
         if !machine::sees_the_kernels_numbers(host)? {
             return Err(MeasureError::Container);
         }
         let old = Hierarchies::find(host).usage.filter(|hierarchy| hierarchy.version == Version::One);
-        let fields = Fields::find(&btf, old.map(|_| "cpuacct")).map_err(|Missing(field)| MeasureError::Field(field))?;
+        let fields =
+            CallFields::find(&btf, old.map(|_| "cpuacct")).map_err(|MissingField(field)| MeasureError::Field(field))?;
         let size = Size::of(machine::thread_numbers(host)?, machine::possible_cpus(host)?);
-        let memory = Memory::new(size).map_err(MeasureError::Memory)?;
+        let memory = CallMemory::new(size).map_err(MeasureError::Memory)?;
         let base = Base::now();
         let (programs, mut attached) = load(&memory, &fields, request, &btf)?;
         let adoption = match request.selection {
@@ -142,8 +143,8 @@ impl Measurement {
         };
         let mut samples = Vec::new();
         let cost = match request.method {
-            Method::Exact => measure_cost(&memory, base),
-            Method::Sampled => {
+            MeasuringMethod::Exact => measure_cost(&memory, base),
+            MeasuringMethod::Sampled => {
                 let sampler = programs.last().expect("the sampler is the last");
                 let cost = measure_sample_cost(sampler, base).map_err(MeasureError::Load)?;
                 for cpu in 0..size.cpus {
@@ -182,12 +183,12 @@ impl Measurement {
     }
 
     /// How it is measured.
-    pub fn method(&self) -> Method {
+    pub fn method(&self) -> MeasuringMethod {
         self.request.method
     }
 
     /// What measuring costs.
-    pub fn cost(&self) -> Cost {
+    pub fn cost(&self) -> MeasuringCost {
         self.cost
     }
 
@@ -195,7 +196,7 @@ impl Measurement {
     /// they added when the measurement began would be taken for the calls' own time once they are gone.
     pub fn follow_changes(&self) {
         let row = self.memory.thread(own_thread());
-        if self.request.method == Method::Exact && row.half(thread::OWNER) == layout::OWNER_NONE {
+        if self.request.method == MeasuringMethod::Exact && row.half(thread::OWNER) == layout::OWNER_NONE {
             let outside_ns = Pace::followed(&self.memory, RECALL_BATCHES).outside_ns();
             let correction_ns = (self.cost.measured_ns - outside_ns).round() as i64;
             self.memory.set_header(header::CORRECTION_NS, correction_ns.cast_unsigned());
@@ -204,12 +205,12 @@ impl Measurement {
     }
 
     /// Everything up to now.
-    pub fn read(&self) -> Snapshot {
+    pub fn read(&self) -> CallSnapshot {
         let (mut snapshot, now_ns) = reading::read(&self.memory, self.request.grouping, now_ns);
         match self.request.method {
-            Method::Sampled => sampled::estimate(&mut snapshot, &self.request.wanted),
+            MeasuringMethod::Sampled => sampled::estimate(&mut snapshot, &self.request.wanted),
             // ORDER: relaxed. One thread writes it and reads it.
-            Method::Exact => {
+            MeasuringMethod::Exact => {
                 let (wanted, added_ns) = (&self.request.wanted, self.added_ns.load(Ordering::Relaxed));
                 for owner in &mut snapshot.owners {
                     owner.keep(|call| wanted.is_empty() || wanted.contains(&call));
@@ -225,7 +226,7 @@ impl Measurement {
     }
 
     /// Everything up to the end, which is now.
-    pub fn finish(mut self) -> Snapshot {
+    pub fn finish(mut self) -> CallSnapshot {
         // Last attached, first detached: no call begins any more, those under way may still end. The end is when the last program
         // is gone, so that nobody has spent more time in calls than there was.
         self.samples.clear();
@@ -240,9 +241,9 @@ fn added_ns(correction_ns: i64) -> u64 {
 }
 
 fn load(
-    memory: &Memory,
-    fields: &Fields,
-    request: &Request,
+    memory: &CallMemory,
+    fields: &CallFields,
+    request: &MeasuringRequest,
     btf: &Btf,
 ) -> Result<(Vec<Program>, Vec<Attached>), MeasureError> {
     let (selection, grouping, wanted) = (request.selection, request.grouping, request.wanted.as_slice());
@@ -254,23 +255,23 @@ fn load(
         Selection::Born => None,
         _ => Some(("mh_adopt", Place::Iterator("task"), births::adopt(memory, fields, selection, grouping, wanted))),
     };
-    let mut all: Vec<(&'static str, Place, Code)> = vec![
+    let mut all: Vec<(&'static str, Place, CallProgram)> = vec![
         ("mh_fork", Place::Tracepoint("sched_process_fork"), births::fork(memory, fields, grouping)),
         ("mh_exec", Place::Tracepoint("sched_process_exec"), births::execute(memory, fields, selection, grouping)),
         ("mh_end", Place::Tracepoint("sched_process_exit"), births::end(memory, fields)),
     ];
     all.extend(match request.method {
-        Method::Exact => vec![
+        MeasuringMethod::Exact => vec![
             ("mh_switch", Place::Tracepoint("sched_switch"), programs::switch(memory, fields)),
             ("mh_exit", Place::Tracepoint("sys_exit"), programs::exit(memory, fields)),
             ("mh_enter", Place::Tracepoint("sys_enter"), programs::enter(memory, fields, &measured)),
         ],
-        Method::Sampled => {
+        MeasuringMethod::Sampled => {
             vec![("mh_switch", Place::Tracepoint("sched_switch"), programs::sampled::switch(memory, fields))]
         }
     });
     all.extend(adopt);
-    if request.method == Method::Sampled {
+    if request.method == MeasuringMethod::Sampled {
         all.push(("mh_sample", Place::Clock, programs::sampled::sample(memory, fields)));
     }
     let mut loaded = Vec::new();
@@ -326,7 +327,7 @@ impl Pace {
     }
 
     /// This thread while it is followed; what is taken off of its calls is added again.
-    fn followed(memory: &Memory, batches: usize) -> Self {
+    fn followed(memory: &CallMemory, batches: usize) -> Self {
         let row = memory.thread(own_thread());
         row.set_word(thread::BORN, now_ns());
         row.set_owner_and_call(layout::OWNER_OURSELVES, 0);
@@ -351,12 +352,12 @@ fn own_thread() -> u32 {
 }
 
 /// The price of a call for others, and for those who are measured; from here on the difference is taken off.
-fn measure_cost(memory: &Memory, base: Base) -> Cost {
+fn measure_cost(memory: &CallMemory, base: Base) -> MeasuringCost {
     let bystander = Pace::now();
     let measured = Pace::followed(memory, BATCHES);
     let correction_ns = (measured.measured_ns - base.pace.call_ns).round() as i64;
     memory.set_header(header::CORRECTION_NS, correction_ns.cast_unsigned());
-    Cost {
+    MeasuringCost {
         call_ns: base.pace.call_ns,
         measured_ns: (measured.call_ns - base.pace.call_ns).max(0.0),
         bystander_ns: (bystander.call_ns - base.pace.call_ns).max(0.0),
@@ -366,7 +367,7 @@ fn measure_cost(memory: &Memory, base: Base) -> Cost {
 }
 
 /// What a sample costs: this thread is sampled so often that it shows in the time that a fixed piece of work takes.
-fn measure_sample_cost(sampler: &Program, base: Base) -> Result<Cost, LoadError> {
+fn measure_sample_cost(sampler: &Program, base: Base) -> Result<MeasuringCost, LoadError> {
     let pace = Pace::now();
     let work_ns = {
         let _samples = Samples::on_this_thread(CALIBRATION_PERIOD_NS, sampler)?;
@@ -374,7 +375,7 @@ fn measure_sample_cost(sampler: &Program, base: Base) -> Result<Cost, LoadError>
     };
     let samples = (work_ns / CALIBRATION_PERIOD_NS as f64).max(1.0);
     let added_ns = (pace.call_ns - base.pace.call_ns).max(0.0);
-    Ok(Cost {
+    Ok(MeasuringCost {
         call_ns: base.pace.call_ns,
         measured_ns: added_ns,
         bystander_ns: added_ns,
@@ -416,7 +417,7 @@ fn work_ns() -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::snapshot::{CallTimes, OwnerTimes, Who};
+    use super::super::snapshot::{CallTimes, OwnerTimes, TimeOwner};
     use super::*;
     use parking_lot::{Mutex, MutexGuard};
     use std::time::Duration;
@@ -427,8 +428,8 @@ mod tests {
         || Selection::Tree { root: std::process::id() },
         || Selection::Born,
     ];
-    const GROUPINGS: [Grouping; 5] =
-        [Grouping::Together, Grouping::Process, Grouping::Thread, Grouping::Name, Grouping::Group];
+    const GROUPINGS: [CallGrouping; 5] =
+        [CallGrouping::Together, CallGrouping::Process, CallGrouping::Thread, CallGrouping::Name, CallGrouping::Group];
 
     /// These tests watch the process that all of them run in: one after the other.
     fn alone() -> MutexGuard<'static, ()> {
@@ -437,8 +438,13 @@ mod tests {
     }
 
     /// None where this process may not; `sys` tests that it says why.
-    fn start(method: Method, selection: Selection, grouping: Grouping, wanted: Vec<u32>) -> Option<Measurement> {
-        match Measurement::start(&Host::real(), &Request { method, selection, grouping, wanted }) {
+    fn start(
+        method: MeasuringMethod,
+        selection: Selection,
+        grouping: CallGrouping,
+        wanted: Vec<u32>,
+    ) -> Option<Measurement> {
+        match Measurement::start(&Host::real(), &MeasuringRequest { method, selection, grouping, wanted }) {
             Ok(exact) => Some(exact),
             Err(MeasureError::Obstacle(_) | MeasureError::Container) => None,
             Err(error) => panic!("{error}: {error:?}"),
@@ -453,7 +459,9 @@ mod tests {
     #[test]
     fn the_kernel_takes_the_programs_of_every_request() {
         let _alone = alone();
-        for (selection, method) in SELECTIONS.iter().flat_map(|s| [(s, Method::Exact), (s, Method::Sampled)]) {
+        for (selection, method) in
+            SELECTIONS.iter().flat_map(|s| [(s, MeasuringMethod::Exact), (s, MeasuringMethod::Sampled)])
+        {
             for grouping in GROUPINGS {
                 let Some(exact) = start(method, selection(), grouping, Vec::new()) else { return };
                 let snapshot = exact.finish();
@@ -461,16 +469,19 @@ mod tests {
                 let lost = snapshot.lost;
                 assert_eq!((lost.threads_missed, lost.events_missed), (0, 0), "{grouping:?}: {lost:?}");
             }
-            assert!(start(method, selection(), Grouping::Together, vec![0, 1, 3]).is_some());
+            assert!(start(method, selection(), CallGrouping::Together, vec![0, 1, 3]).is_some());
         }
     }
 
     #[test]
     fn calls_of_this_process_are_counted_exactly_and_sums_close() {
         let _alone = alone();
-        let Some(exact) =
-            start(Method::Exact, Selection::Tree { root: std::process::id() }, Grouping::Together, Vec::new())
-        else {
+        let Some(exact) = start(
+            MeasuringMethod::Exact,
+            Selection::Tree { root: std::process::id() },
+            CallGrouping::Together,
+            Vec::new(),
+        ) else {
             return;
         };
         for _call in 0..1000 {
@@ -480,7 +491,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         let snapshot = exact.finish();
         let [owner] = snapshot.owners.as_slice() else { panic!("{:?}", snapshot.owners) };
-        assert_eq!(owner.who, Who::All);
+        assert_eq!(owner.who, TimeOwner::All);
         let counted = call(owner, "getpgid").expect("it was called");
         assert_eq!((counted.ended, counted.errors.as_slice()), (2000, &[(3, 1000)][..]), "ESRCH");
         let slept = call(owner, "clock_nanosleep").unwrap_or_else(|| panic!("it was called: {snapshot:?}"));
@@ -497,7 +508,7 @@ mod tests {
     #[test]
     fn sums_close_when_other_measurements_come_and_go() {
         let _alone = alone();
-        let begin = || start(Method::Exact, Selection::Born, Grouping::Together, Vec::new());
+        let begin = || start(MeasuringMethod::Exact, Selection::Born, CallGrouping::Together, Vec::new());
         let Some(others) = (0..6).map(|_| begin()).collect::<Option<Vec<_>>>() else { return };
         let measurement = begin().expect("as the others");
         drop(others);
@@ -518,16 +529,20 @@ mod tests {
     #[test]
     fn children_are_followed_and_told_apart() {
         let _alone = alone();
-        let Some(exact) =
-            start(Method::Exact, Selection::Tree { root: std::process::id() }, Grouping::Process, Vec::new())
-        else {
+        let Some(exact) = start(
+            MeasuringMethod::Exact,
+            Selection::Tree { root: std::process::id() },
+            CallGrouping::Process,
+            Vec::new(),
+        ) else {
             return;
         };
         let child = std::process::Command::new("/bin/sleep").arg("0.01").spawn().expect("there is a sleep");
         let pid = child.id();
         assert!(child.wait_with_output().expect("waited").status.success());
         let snapshot = exact.finish();
-        let owner = snapshot.owners.iter().find(|owner| owner.who == Who::Process { pid, name: "sleep".to_owned() });
+        let owner =
+            snapshot.owners.iter().find(|owner| owner.who == TimeOwner::Process { pid, name: "sleep".to_owned() });
         let owner = owner.unwrap_or_else(|| {
             panic!("no {pid}: {:?}", snapshot.owners.iter().map(|owner| &owner.who).collect::<Vec<_>>())
         });
@@ -540,11 +555,12 @@ mod tests {
     fn a_name_is_followed_from_its_start_to_its_next_program() {
         let _alone = alone();
         let name = Selection::Named(kernel_name(b"sleep"));
-        let Some(exact) = start(Method::Exact, name, Grouping::Name, Vec::new()) else { return };
+        let Some(exact) = start(MeasuringMethod::Exact, name, CallGrouping::Name, Vec::new()) else { return };
         // A shell executes sleep: what the shell did before is not in the table.
         assert!(std::process::Command::new("/bin/sh").args(["-c", "exec sleep 0.01"]).status().expect("sh").success());
         let snapshot = exact.finish();
-        let owner = snapshot.owners.iter().find(|owner| owner.who == Who::Name("sleep".to_owned())).expect("followed");
+        let owner =
+            snapshot.owners.iter().find(|owner| owner.who == TimeOwner::Name("sleep".to_owned())).expect("followed");
         assert!(call(owner, "clock_nanosleep").is_some(), "{owner:?}");
         assert_eq!(call(owner, "vfork").or(call(owner, "clone")), None);
         assert!(snapshot.bystander_calls > 0);
@@ -554,7 +570,7 @@ mod tests {
     fn sampled_waits_are_exact_and_work_is_shared_out_by_samples() {
         let _alone = alone();
         let tree = Selection::Tree { root: std::process::id() };
-        let Some(sampled) = start(Method::Sampled, tree, Grouping::Together, Vec::new()) else { return };
+        let Some(sampled) = start(MeasuringMethod::Sampled, tree, CallGrouping::Together, Vec::new()) else { return };
         std::thread::sleep(Duration::from_millis(30));
         let until = now_ns() + 300_000_000;
         while now_ns() < until {
@@ -572,13 +588,16 @@ mod tests {
     #[test]
     fn what_this_thread_starts_is_followed_from_its_programs_first_moment() {
         let _alone = alone();
-        let Some(exact) = start(Method::Exact, Selection::Born, Grouping::Name, Vec::new()) else { return };
+        let Some(exact) = start(MeasuringMethod::Exact, Selection::Born, CallGrouping::Name, Vec::new()) else {
+            return;
+        };
         let mut child = exact
             .follow_born_in(|| std::process::Command::new("/bin/sleep").arg("0.01").spawn())
             .expect("there is a sleep");
         assert!(child.wait().expect("waited").success());
         let snapshot = exact.finish();
-        let owner = snapshot.owners.iter().find(|owner| owner.who == Who::Name("sleep".to_owned())).expect("followed");
+        let owner =
+            snapshot.owners.iter().find(|owner| owner.who == TimeOwner::Name("sleep".to_owned())).expect("followed");
         assert!(call(owner, "exit_group").is_none() && owner.cut_ns > 0, "{owner:?}");
         for ours in ["execve", "rt_sigaction", "rt_sigprocmask"] {
             assert!(snapshot.owners.iter().all(|owner| call(owner, ours).is_none()), "{ours}: {:?}", snapshot.owners);
@@ -590,10 +609,10 @@ mod tests {
     fn control_groups_have_numbers_and_the_own_one_a_path() {
         let _alone = alone();
         let tree = Selection::Tree { root: std::process::id() };
-        let Some(exact) = start(Method::Exact, tree, Grouping::Group, Vec::new()) else { return };
+        let Some(exact) = start(MeasuringMethod::Exact, tree, CallGrouping::Group, Vec::new()) else { return };
         let mut snapshot = exact.finish();
         super::super::paths::name_groups(&Host::real(), &mut snapshot);
-        let named = snapshot.owners.iter().all(|owner| matches!(&owner.who, Who::Group { path: Some(_), .. }));
+        let named = snapshot.owners.iter().all(|owner| matches!(&owner.who, TimeOwner::Group { path: Some(_), .. }));
         assert!(
             named && !snapshot.owners.is_empty(),
             "{:?}",
@@ -605,9 +624,12 @@ mod tests {
     fn only_the_calls_that_are_wanted_are_counted() {
         let _alone = alone();
         let wanted = vec![super::super::names::call_number("getpgid").expect("there")];
-        let Some(exact) =
-            start(Method::Exact, Selection::Tree { root: std::process::id() }, Grouping::Together, wanted.clone())
-        else {
+        let Some(exact) = start(
+            MeasuringMethod::Exact,
+            Selection::Tree { root: std::process::id() },
+            CallGrouping::Together,
+            wanted.clone(),
+        ) else {
             return;
         };
         assert!(rustix::process::getpgid(None).is_ok());
@@ -621,7 +643,7 @@ mod tests {
     fn a_return_that_no_switch_told_ends_the_wait_with_the_call_and_is_said() {
         let _alone = alone();
         let tree = Selection::Tree { root: std::process::id() };
-        let Some(exact) = start(Method::Exact, tree, Grouping::Together, Vec::new()) else { return };
+        let Some(exact) = start(MeasuringMethod::Exact, tree, CallGrouping::Together, Vec::new()) else { return };
         let row = exact.memory.thread(own_thread());
         let before = exact.memory.header(header::RETURNS_UNSEEN);
         let mut zeros = std::fs::File::open("/dev/zero").expect("there is one");

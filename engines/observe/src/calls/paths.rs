@@ -2,7 +2,7 @@
 //! there, a bounded number at a time.
 
 use super::names::is_on_descriptor;
-use super::snapshot::{Snapshot, Who};
+use super::snapshot::{CallSnapshot, TimeOwner};
 use crate::groups::Hierarchies;
 use crate::source::words::text_of;
 use machine::Host;
@@ -22,12 +22,12 @@ const FOLDERS_MAX: usize = 20_000;
 #[derive(Debug, Default)]
 pub struct Paths {
     /// Owner and call: how long the call took that was looked at last, and what was found.
-    known: HashMap<(Who, u32), (u64, Option<String>)>,
+    known: HashMap<(TimeOwner, u32), (u64, Option<String>)>,
 }
 
 impl Paths {
     /// Looks at those that are new in `snapshot`, and writes into it what is known.
-    pub fn look(&mut self, snapshot: &mut Snapshot) {
+    pub fn look(&mut self, snapshot: &mut CallSnapshot) {
         let mut looks = 0;
         for owner in &mut snapshot.owners {
             for call in owner.calls.iter_mut().filter(|call| is_on_descriptor(call.number)) {
@@ -52,12 +52,12 @@ impl Paths {
 }
 
 /// Writes the paths of control groups into `snapshot`, those that still exist.
-pub fn name_groups(host: &Host, snapshot: &mut Snapshot) {
+pub fn name_groups(host: &Host, snapshot: &mut CallSnapshot) {
     let mut wanted: Vec<(u64, &mut Option<String>)> = snapshot
         .owners
         .iter_mut()
         .filter_map(|owner| match &mut owner.who {
-            Who::Group { number, path } => Some((*number, path)),
+            TimeOwner::Group { number, path } => Some((*number, path)),
             _ => None,
         })
         .collect();
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_descriptor_of_this_process_has_a_path_and_keeps_it_when_closed() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let mut owner = OwnerTimes::new(Who::All);
+        let mut owner = OwnerTimes::new(TimeOwner::All);
         let read = super::super::names::call_number("read").expect("there");
         let slowest = Slowest {
             duration_ns: 5,
@@ -107,12 +107,12 @@ mod tests {
             path: None,
         };
         owner.call(read).slowest = Some(slowest);
-        let mut snapshot = Snapshot { owners: vec![owner], ..Snapshot::default() };
+        let mut snapshot = CallSnapshot { owners: vec![owner], ..CallSnapshot::default() };
         let mut paths = Paths::default();
         paths.look(&mut snapshot);
         let path = file.path().display().to_string();
         let found =
-            |snapshot: &Snapshot| snapshot.owners[0].calls[0].slowest.as_ref().and_then(|call| call.path.clone());
+            |snapshot: &CallSnapshot| snapshot.owners[0].calls[0].slowest.as_ref().and_then(|call| call.path.clone());
         assert_eq!(found(&snapshot), Some(path.clone()));
         drop(file);
         paths.look(&mut snapshot);
@@ -128,10 +128,10 @@ mod tests {
         let host = Host::real();
         let Some(hierarchy) = Hierarchies::find(&host).usage else { return };
         let Ok(status) = std::fs::metadata(&hierarchy.mount_point) else { return };
-        let who = Who::Group { number: status.ino(), path: None };
-        let mut snapshot = Snapshot { owners: vec![OwnerTimes::new(who)], ..Snapshot::default() };
+        let who = TimeOwner::Group { number: status.ino(), path: None };
+        let mut snapshot = CallSnapshot { owners: vec![OwnerTimes::new(who)], ..CallSnapshot::default() };
         name_groups(&host, &mut snapshot);
-        let Who::Group { path: Some(path), .. } = &snapshot.owners[0].who else { panic!("{snapshot:?}") };
+        let TimeOwner::Group { path: Some(path), .. } = &snapshot.owners[0].who else { panic!("{snapshot:?}") };
         assert_eq!(path, &format!("{}/", hierarchy.root));
     }
 }

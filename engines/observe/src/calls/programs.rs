@@ -7,7 +7,7 @@
 pub mod births;
 pub mod sampled;
 
-use super::layout::{self, Memory, cell, cpu, header, thread};
+use super::layout::{self, CallMemory, cell, cpu, header, thread};
 use sys::bpf::assemble::Arithmetic::{Add, And, Multiply, ShiftLeft, ShiftRight, Subtract};
 use sys::bpf::assemble::Condition::{Above, AtLeast, AtLeastSigned, Below, BelowSigned, Equal, NotEqual};
 use sys::bpf::assemble::Operand::{Is, Of};
@@ -17,11 +17,11 @@ use sys::bpf::assemble::{AssembleError, Assembler, Helper, Instruction, Label, R
 use sys::bpf::btf::Btf;
 
 /// A program, ready to be loaded.
-pub type Code = Result<Vec<Instruction>, AssembleError>;
+pub type CallProgram = Result<Vec<Instruction>, AssembleError>;
 
 /// Where in the kernel's structures the fields lie that the programs read.
 #[derive(Clone, Copy, Debug)]
-pub struct Fields {
+pub struct CallFields {
     pub task_pid: i16,
     pub task_tgid: i16,
     pub task_flags: i16,
@@ -50,20 +50,21 @@ pub struct Narrow {
 
 /// The first field that this kernel does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Missing(pub &'static str);
+pub struct MissingField(pub &'static str);
 
-impl Fields {
+impl CallFields {
     /// Finds them all. With `of_version_1` the groups are those of the old hierarchy with that controller.
-    pub fn find(btf: &Btf, of_version_1: Option<&str>) -> Result<Self, Missing> {
+    pub fn find(btf: &Btf, of_version_1: Option<&str>) -> Result<Self, MissingField> {
         let field = |structure: &'static str, path: &'static str| {
-            let offset = btf.field_offset(structure, path).ok_or(Missing(path))?;
-            i16::try_from(offset).ok().ok_or(Missing(path))
+            let offset = btf.field_offset(structure, path).ok_or(MissingField(path))?;
+            i16::try_from(offset).ok().ok_or(MissingField(path))
         };
         let (group, by_way) = match of_version_1 {
             None => (field("css_set", "dfl_cgrp")?, None),
             Some(controller) => {
                 let number = btf.constant("cgroup_subsys_id", &format!("{controller}_cgrp_id"));
-                let number = number.and_then(|number| i16::try_from(number).ok()).ok_or(Missing("cgroup_subsys_id"))?;
+                let number =
+                    number.and_then(|number| i16::try_from(number).ok()).ok_or(MissingField("cgroup_subsys_id"))?;
                 (field("css_set", "subsys")? + 8 * number, Some(field("cgroup_subsys_state", "cgroup")?))
             }
         };
@@ -124,15 +125,15 @@ const ARGUMENT: i16 = 8;
 /// A program as it grows, with what all of them need.
 pub struct Draft<'a> {
     pub code: Assembler,
-    pub memory: &'a Memory,
-    pub fields: &'a Fields,
+    pub memory: &'a CallMemory,
+    pub fields: &'a CallFields,
     /// Where every program ends.
     pub end: Label,
 }
 
 impl<'a> Draft<'a> {
     /// Begins: R6 = the context.
-    pub fn new(memory: &'a Memory, fields: &'a Fields) -> Self {
+    pub fn new(memory: &'a CallMemory, fields: &'a CallFields) -> Self {
         let mut code = Assembler::new();
         let end = code.label();
         code.copy(R6, R1);
@@ -140,7 +141,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Ends with 0, as all programs must.
-    pub fn finish(mut self) -> Code {
+    pub fn finish(mut self) -> CallProgram {
         self.code.bind(self.end);
         self.code.set(R0, 0);
         self.code.exit();
@@ -217,7 +218,7 @@ pub fn cpu_row(draft: &mut Draft<'_>, row: Register, end: Label) {
 }
 
 /// At the beginning of every call on the machine: notes which and when. `wanted` empty: all calls.
-pub fn enter(memory: &Memory, fields: &Fields, wanted: &[u32]) -> Code {
+pub fn enter(memory: &CallMemory, fields: &CallFields, wanted: &[u32]) -> CallProgram {
     let mut draft = Draft::new(memory, fields);
     let (bystander, measure) = (draft.code.label(), draft.code.label());
     draft.current_row(bystander);
@@ -261,7 +262,7 @@ pub fn enter(memory: &Memory, fields: &Fields, wanted: &[u32]) -> Code {
 }
 
 /// At the end of every call: adds it to its cell.
-pub fn exit(memory: &Memory, fields: &Fields) -> Code {
+pub fn exit(memory: &CallMemory, fields: &CallFields) -> CallProgram {
     let mut draft = Draft::new(memory, fields);
     let end = draft.end;
     draft.current_row(end);
@@ -460,7 +461,7 @@ fn account_duration(draft: &mut Draft<'_>) {
 }
 
 /// When a CPU goes from one thread to another: the one begins to wait, the other's wait ends.
-pub fn switch(memory: &Memory, fields: &Fields) -> Code {
+pub fn switch(memory: &CallMemory, fields: &CallFields) -> CallProgram {
     let mut draft = Draft::new(memory, fields);
     let end = draft.end;
     let (comes, known) = (draft.code.label(), draft.code.label());

@@ -1,8 +1,8 @@
 //! From the programs' memory to a snapshot. Reads while they write: a number may be a call older than its neighbour.
 
-use super::layout::{self, Memory, Row, cell, header, owner, thread};
-use super::programs::births::Grouping;
-use super::snapshot::{DURATION_KINDS, Losses, OwnerTimes, Slowest, Snapshot, Who};
+use super::layout::{self, CallMemory, CallRow, cell, header, owner, thread};
+use super::programs::births::CallGrouping;
+use super::snapshot::{CallSnapshot, DURATION_KINDS, Losses, OwnerTimes, Slowest, TimeOwner};
 use crate::source::words::text_of;
 
 /// LIMIT: readings of a memory in which threads begin and end all the while; the last one is taken as it is.
@@ -11,7 +11,7 @@ const READINGS_MAX: usize = 8;
 /// All that is in the memory, and when that was by `clock`.
 ///
 /// A thread that ends while it is read has its calls in the cells and its life nowhere: then it is read once more.
-pub fn read(memory: &Memory, grouping: Grouping, clock: fn() -> u64) -> (Snapshot, u64) {
+pub fn read(memory: &CallMemory, grouping: CallGrouping, clock: fn() -> u64) -> (CallSnapshot, u64) {
     let mut reading = 0;
     loop {
         reading += 1;
@@ -27,17 +27,17 @@ pub fn read(memory: &Memory, grouping: Grouping, clock: fn() -> u64) -> (Snapsho
     }
 }
 
-fn owners_given(memory: &Memory) -> u32 {
+fn owners_given(memory: &CallMemory) -> u32 {
     memory.header(header::OWNERS_NEXT).min(u64::from(layout::OWNERS)) as u32
 }
 
 /// How many threads have begun and ended.
-fn comings_and_goings(memory: &Memory) -> (u64, u64) {
+fn comings_and_goings(memory: &CallMemory) -> (u64, u64) {
     let rows = (0..owners_given(memory)).map(|number| memory.owner(number));
     rows.fold((0, 0), |(begun, ended), row| (begun + row.word(owner::BEGUN), ended + row.word(owner::ENDED)))
 }
 
-fn snapshot(memory: &Memory, mut owners: Vec<OwnerTimes>) -> Snapshot {
+fn snapshot(memory: &CallMemory, mut owners: Vec<OwnerTimes>) -> CallSnapshot {
     let others = &mut owners[layout::OWNER_OTHERS as usize];
     add_cell(memory, others, layout::CALL_OTHER, layout::CELL_OTHERS);
     let owners = owners.into_iter().enumerate();
@@ -45,7 +45,7 @@ fn snapshot(memory: &Memory, mut owners: Vec<OwnerTimes>) -> Snapshot {
         ![layout::OWNER_NONE, layout::OWNER_OURSELVES].contains(&(*number as u32))
             && (owner.threads > 0 || !owner.calls.is_empty())
     });
-    Snapshot {
+    CallSnapshot {
         elapsed_ns: 0,
         owners: shown.map(|(_, owner)| owner).collect(),
         bystander_calls: memory.bystander_calls(),
@@ -60,7 +60,7 @@ fn snapshot(memory: &Memory, mut owners: Vec<OwnerTimes>) -> Snapshot {
     }
 }
 
-fn read_owner(memory: &Memory, grouping: Grouping, number: u32) -> OwnerTimes {
+fn read_owner(memory: &CallMemory, grouping: CallGrouping, number: u32) -> OwnerTimes {
     let row = memory.owner(number);
     let mut times = OwnerTimes {
         threads: row.word(owner::BEGUN),
@@ -79,29 +79,29 @@ fn read_owner(memory: &Memory, grouping: Grouping, number: u32) -> OwnerTimes {
     times
 }
 
-fn who(row: Row<'_>, grouping: Grouping, number: u32) -> Who {
+fn who(row: CallRow<'_>, grouping: CallGrouping, number: u32) -> TimeOwner {
     if number < layout::OWNER_FIRST {
-        return if number == layout::OWNER_ALL { Who::All } else { Who::Others };
+        return if number == layout::OWNER_ALL { TimeOwner::All } else { TimeOwner::Others };
     }
     match grouping {
-        Grouping::Together => Who::All,
-        Grouping::Process => Who::Process { pid: row.half(owner::TGID), name: name(row) },
-        Grouping::Thread => {
-            Who::Thread { pid: row.half(owner::TGID), thread: row.half(owner::THREAD), name: name(row) }
+        CallGrouping::Together => TimeOwner::All,
+        CallGrouping::Process => TimeOwner::Process { pid: row.half(owner::TGID), name: name(row) },
+        CallGrouping::Thread => {
+            TimeOwner::Thread { pid: row.half(owner::TGID), thread: row.half(owner::THREAD), name: name(row) }
         }
-        Grouping::Name => Who::Name(name(row)),
-        Grouping::Group => Who::Group { number: row.word(owner::GROUP), path: None },
+        CallGrouping::Name => TimeOwner::Name(name(row)),
+        CallGrouping::Group => TimeOwner::Group { number: row.word(owner::GROUP), path: None },
     }
 }
 
-fn name(row: Row<'_>) -> String {
+fn name(row: CallRow<'_>) -> String {
     let bytes = [row.word(owner::NAME), row.word(owner::NAME + 8)].map(u64::to_ne_bytes).concat();
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     text_of(&bytes[..end])
 }
 
 /// Adds a cell of all CPUs to the row of `call`.
-fn add_cell(memory: &Memory, owner: &mut OwnerTimes, call: u32, number: u32) {
+fn add_cell(memory: &CallMemory, owner: &mut OwnerTimes, call: u32, number: u32) {
     for cpu in 0..memory.size.cpus {
         let row = memory.cell(cpu, number);
         let durations: [u64; DURATION_KINDS] = std::array::from_fn(|kind| row.word(cell::DURATIONS + 8 * kind as i16));
@@ -139,7 +139,7 @@ fn add_cell(memory: &Memory, owner: &mut OwnerTimes, call: u32, number: u32) {
 }
 
 /// Threads that are still followed have not settled yet: what they did up to now, and the call they are in.
-fn add_living(memory: &Memory, owners: &mut [OwnerTimes], now_ns: u64) {
+fn add_living(memory: &CallMemory, owners: &mut [OwnerTimes], now_ns: u64) {
     for number in 0..memory.size.threads {
         let row = memory.thread(number);
         let Some(owner) = owners.get_mut(row.half(thread::OWNER) as usize) else { continue };

@@ -2,10 +2,10 @@
 //! it out between the calls and the program's own work.
 
 use super::layout::CALL_BETWEEN;
-use super::snapshot::{OwnerTimes, Snapshot};
+use super::snapshot::{CallSnapshot, OwnerTimes};
 
 /// Turns counted samples into times; calls that are not wanted become part of the time between calls (`wanted` empty: all are).
-pub fn estimate(snapshot: &mut Snapshot, wanted: &[u32]) {
+pub fn estimate(snapshot: &mut CallSnapshot, wanted: &[u32]) {
     snapshot.owners.iter_mut().for_each(|owner| estimate_owner(owner, wanted));
     snapshot.samples = snapshot.owners.iter().map(|owner| owner.samples).sum();
 }
@@ -53,11 +53,11 @@ pub fn share_within(count: u64, of: u64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::snapshot::Who;
+    use super::super::snapshot::TimeOwner;
     use super::*;
 
     fn owner() -> OwnerTimes {
-        let mut owner = OwnerTimes { life_ns: 1_000_000, ..OwnerTimes::new(Who::All) };
+        let mut owner = OwnerTimes { life_ns: 1_000_000, ..OwnerTimes::new(TimeOwner::All) };
         for (number, samples, waits, waiting_ns) in [(0, 30, 2, 200_000), (1, 10, 0, 0), (CALL_BETWEEN, 60, 1, 100_000)]
         {
             let call = owner.call(number);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn without_a_sample_all_time_on_a_cpu_is_uncertain() {
-        let mut one = OwnerTimes { life_ns: 1000, between_waiting_ns: 300, ..OwnerTimes::new(Who::All) };
+        let mut one = OwnerTimes { life_ns: 1000, between_waiting_ns: 300, ..OwnerTimes::new(TimeOwner::All) };
         assert_eq!(uncertain_ns(&one, 0), 700);
         one.samples = 10_000;
         assert!((1..10).contains(&uncertain_ns(&one, 5000)), "{}", uncertain_ns(&one, 5000));

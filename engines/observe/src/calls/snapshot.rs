@@ -9,7 +9,7 @@ pub const DURATION_KINDS: usize = 28;
 
 /// What was measured between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Snapshot {
+pub struct CallSnapshot {
     /// From the beginning to the reading.
     pub elapsed_ns: u64,
     /// Each once.
@@ -48,7 +48,7 @@ impl Losses {
 /// Who spent the time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Who {
+pub enum TimeOwner {
     /// Everybody that was asked for.
     All,
     /// A process.
@@ -85,7 +85,7 @@ pub enum Who {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OwnerTimes {
     /// Who.
-    pub who: Who,
+    pub who: TimeOwner,
     /// Threads that began to be followed.
     pub threads: u64,
     /// Of them, those that still are.
@@ -108,7 +108,7 @@ pub struct OwnerTimes {
 
 impl OwnerTimes {
     /// An owner of whom nothing is known yet.
-    pub fn new(who: Who) -> Self {
+    pub fn new(who: TimeOwner) -> Self {
         Self {
             who,
             threads: 0,
@@ -283,7 +283,8 @@ mod tests {
 
     #[test]
     fn what_is_not_in_calls_is_between_them() {
-        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, cut_ns: 50, ..OwnerTimes::new(Who::All) };
+        let mut owner =
+            OwnerTimes { life_ns: 1000, between_waiting_ns: 100, cut_ns: 50, ..OwnerTimes::new(TimeOwner::All) };
         owner.call(3).total_ns = 400;
         owner.call(1).total_ns = 200;
         assert_eq!(owner.calls.iter().map(|call| call.number).collect::<Vec<_>>(), [1, 3]);
@@ -294,14 +295,14 @@ mod tests {
 
     #[test]
     fn running_is_neither_in_calls_nor_between_them_where_nobody_can_tell() {
-        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(Who::All) };
+        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(TimeOwner::All) };
         (owner.call(3).total_ns, owner.call(CALL_RUNNING).total_ns) = (200, 700);
         assert_eq!((owner.in_calls_ns(), owner.running_ns(), owner.between_on_cpu_ns()), (200, 700, 0));
     }
 
     #[test]
     fn what_measuring_took_is_no_work_of_the_program() {
-        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(Who::All) };
+        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(TimeOwner::All) };
         (owner.call(3).total_ns, owner.call(3).ended) = (400, 10);
         owner.take_off_measuring(20.0);
         assert_eq!((owner.measuring_ns, owner.between_on_cpu_ns()), (200, 300));
@@ -312,7 +313,7 @@ mod tests {
 
     #[test]
     fn only_what_was_added_to_calls_is_taken_back_and_only_what_there_was_no_time_for() {
-        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(Who::All) };
+        let mut owner = OwnerTimes { life_ns: 1000, between_waiting_ns: 100, ..OwnerTimes::new(TimeOwner::All) };
         for (number, ended, total_ns, waiting_ns) in [(1, 10, 600, 0), (3, 5, 450, 440)] {
             let call = owner.call(number);
             (call.ended, call.total_ns, call.waiting_ns) = (ended, total_ns, waiting_ns);

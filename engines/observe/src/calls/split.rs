@@ -1,10 +1,10 @@
 //! User and system time by system calls, every one of them measured: divides what the clocks of processes say, in place of the
 //! ticks. What it costs: `CALLS.md` beside this crate's manifest.
 
-use super::measure::{Cost, MeasureError, Measurement, Method, Request};
-use super::programs::births::{Grouping, Selection};
-use super::snapshot::{OwnerTimes, Snapshot, Who};
-use crate::model::{Interval, Usage};
+use super::measure::{MeasureError, Measurement, MeasuringCost, MeasuringMethod, MeasuringRequest};
+use super::programs::births::{CallGrouping, Selection};
+use super::snapshot::{CallSnapshot, OwnerTimes, TimeOwner};
+use crate::model::{Interval, ProcessUsage};
 use crate::split::Split;
 use machine::Host;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ struct Times {
 
 /// All processes up to a moment. What found no room of its own is not in it, and stays divided by ticks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct SplitReading {
     times: HashMap<u32, Times>,
 }
 
@@ -35,27 +35,32 @@ impl CallSplit {
     /// Begins.
     pub fn start(host: &Host) -> Result<Self, MeasureError> {
         let selection = Selection::AllBut { own: std::process::id() };
-        let request = Request { method: Method::Exact, selection, grouping: Grouping::Process, wanted: Vec::new() };
+        let request = MeasuringRequest {
+            method: MeasuringMethod::Exact,
+            selection,
+            grouping: CallGrouping::Process,
+            wanted: Vec::new(),
+        };
         Ok(Self { measurement: Measurement::start(host, &request)? })
     }
 
     /// What it costs.
-    pub fn cost(&self) -> Cost {
+    pub fn cost(&self) -> MeasuringCost {
         self.measurement.cost()
     }
 
     /// Everybody up to now.
-    pub fn read(&self) -> Reading {
+    pub fn read(&self) -> SplitReading {
         self.measurement.follow_changes();
-        Reading::of(&self.measurement.read(), self.cost().measured_ns)
+        SplitReading::of(&self.measurement.read(), self.cost().measured_ns)
     }
 }
 
-impl Reading {
-    fn of(snapshot: &Snapshot, added_ns: f64) -> Self {
+impl SplitReading {
+    fn of(snapshot: &CallSnapshot, added_ns: f64) -> Self {
         let mut times: HashMap<u32, Times> = HashMap::new();
         for owner in &snapshot.owners {
-            if let Who::Process { pid, .. } = owner.who {
+            if let TimeOwner::Process { pid, .. } = owner.who {
                 // A number that was given out twice: both, since only differences are used.
                 let sum = times.entry(pid).or_default();
                 let one = Times::of(owner, added_ns);
@@ -82,7 +87,7 @@ impl Times {
 }
 
 /// Divides the time of each process of the interval as its calls were measured between two readings.
-pub fn divide(interval: &mut Interval, earlier: &Reading, later: &Reading) {
+pub fn divide(interval: &mut Interval, earlier: &SplitReading, later: &SplitReading) {
     for usage in &mut interval.processes {
         if let Some(after) = later.times.get(&usage.pid) {
             divide_one(usage, earlier.times.get(&usage.pid).copied().unwrap_or_default(), *after);
@@ -97,7 +102,7 @@ const UNSURE_SHARE: f64 = 0.0025;
 /// else; a program's own caches, and neighbours, make it another one. Loops of known work and calls: docs/journal/0011-process-times.md.
 const UNSURE_COST: f64 = 0.4;
 
-fn divide_one(usage: &mut Usage, before: Times, after: Times) {
+fn divide_one(usage: &mut ProcessUsage, before: Times, after: Times) {
     let (cpu_ns, system_ns) =
         (after.cpu_ns.saturating_sub(before.cpu_ns), after.system_ns.saturating_sub(before.system_ns));
     if cpu_ns == 0 {
@@ -119,7 +124,7 @@ mod tests {
     use crate::model::Cpu;
 
     fn owner(pid: u32) -> OwnerTimes {
-        let who = Who::Process { pid, name: "a".to_owned() };
+        let who = TimeOwner::Process { pid, name: "a".to_owned() };
         let mut owner = OwnerTimes {
             life_ns: 10_000,
             between_waiting_ns: 1000,
@@ -134,19 +139,22 @@ mod tests {
 
     #[test]
     fn time_in_calls_and_what_measuring_added_is_the_systems() {
-        let snapshot = Snapshot { owners: vec![owner(7), OwnerTimes::new(Who::Others)], ..Snapshot::default() };
-        let reading = Reading::of(&snapshot, 25.0);
+        let snapshot =
+            CallSnapshot { owners: vec![owner(7), OwnerTimes::new(TimeOwner::Others)], ..CallSnapshot::default() };
+        let reading = SplitReading::of(&snapshot, 25.0);
         assert_eq!(reading.times, HashMap::from([(7, Times { cpu_ns: 6000, system_ns: 1750, unsure_ns: 100 })]));
-        let twice = Reading::of(&Snapshot { owners: vec![owner(7), owner(7)], ..Snapshot::default() }, 25.0);
+        let twice =
+            SplitReading::of(&CallSnapshot { owners: vec![owner(7), owner(7)], ..CallSnapshot::default() }, 25.0);
         let sums = Times { cpu_ns: 12_000, system_ns: 3500, unsure_ns: 200 };
         assert_eq!(twice.times[&7], sums, "a number that was used again");
     }
 
     #[test]
     fn the_clocks_total_is_divided_as_the_calls_were() {
-        let usage = |pid, total_ns| Usage { pid, cpu: Cpu { total_ns, ..Cpu::default() }, ..Usage::default() };
+        let usage =
+            |pid, total_ns| ProcessUsage { pid, cpu: Cpu { total_ns, ..Cpu::default() }, ..ProcessUsage::default() };
         let mut interval = Interval { processes: vec![usage(1, 1000), usage(2, 1000)], ..Interval::default() };
-        let reading = |cpu_ns, system_ns| Reading {
+        let reading = |cpu_ns, system_ns| SplitReading {
             times: HashMap::from([(1, Times { cpu_ns, system_ns, unsure_ns: cpu_ns / 100 })]),
         };
         divide(&mut interval, &reading(5000, 700), &reading(6100, 975));
@@ -156,7 +164,7 @@ mod tests {
         divide(&mut interval, &reading(5000, 700), &reading(6000, 950));
         assert_eq!(interval.processes[0].cpu.split.error_ns, 10.0, "both clocks agree, and yet");
         divide(&mut interval, &reading(5000, 700), &reading(6100, 975));
-        divide(&mut interval, &Reading::default(), &reading(0, 0));
+        divide(&mut interval, &SplitReading::default(), &reading(0, 0));
         assert_eq!(interval.processes[0].cpu.split, split, "nothing was measured");
     }
 }

@@ -2,7 +2,7 @@
 //! and how many is measured first. Cannot tell work from waiting.
 
 use super::layout::{CALL_OF_32_BIT, CALL_OTHER, CALLS_KNOWN};
-use super::snapshot::{CallTimes, OwnerTimes, Slowest, Snapshot, Who, duration_end_ns};
+use super::snapshot::{CallSnapshot, CallTimes, OwnerTimes, Slowest, TimeOwner, duration_end_ns};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io;
@@ -70,7 +70,7 @@ impl Traced {
             };
             // This thread was there before the program held signals back; one that arrives here would end it, with no result.
             let _held_here = SignalSet::hold_back(ENDING);
-            let owner = OwnerTimes::new(Who::All);
+            let owner = OwnerTimes::new(TimeOwner::All);
             let run = Run { leader: child.id(), ended: None, threads: HashMap::new(), owner, began };
             let run = Arc::new(Mutex::new(run));
             let _whoever_waited_is_gone = told.send(Ok(Arc::clone(&run)));
@@ -91,7 +91,7 @@ impl Traced {
     }
 
     /// Everything up to now.
-    pub fn read(&self) -> Snapshot {
+    pub fn read(&self) -> CallSnapshot {
         self.run.lock().read()
     }
 }
@@ -155,7 +155,7 @@ impl Run {
         }
     }
 
-    fn read(&self) -> Snapshot {
+    fn read(&self) -> CallSnapshot {
         let mut owner = self.owner.clone();
         owner.threads_living = self.threads.len() as u64;
         for thread in self.threads.values() {
@@ -164,7 +164,7 @@ impl Run {
                 owner.call(call).add_under_way(nanoseconds(since.elapsed()));
             }
         }
-        Snapshot { elapsed_ns: nanoseconds(self.began.elapsed()), owners: vec![owner], ..Snapshot::default() }
+        CallSnapshot { elapsed_ns: nanoseconds(self.began.elapsed()), owners: vec![owner], ..CallSnapshot::default() }
     }
 }
 
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn results_below_zero_are_errors_and_no_other() {
-        let mut call = OwnerTimes::new(Who::All).call(0).clone();
+        let mut call = OwnerTimes::new(TimeOwner::All).call(0).clone();
         let slowest = |duration_ns| Slowest { duration_ns, pid: 1, thread: 1, first_argument: 0, path: None };
         for (duration_ns, result) in [(1, 5), (u64::MAX, -9), (7, -9), (7, i64::MIN), (7, -5000)] {
             account(&mut call, slowest(duration_ns.min(1 << 50)), result);

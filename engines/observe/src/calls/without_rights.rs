@@ -3,7 +3,7 @@
 
 use super::layout::CALLS_KNOWN;
 use super::names::CALL_RUNNING;
-use super::snapshot::{OwnerTimes, Snapshot, Who};
+use super::snapshot::{CallSnapshot, OwnerTimes, TimeOwner};
 use crate::files::{Files, Numbered};
 use crate::source::words::text_of;
 use machine::{Host, HostError};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Whose calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum SampledCalls {
     /// Every process that can be read, but this one.
     AllBut(u32),
     /// Processes of a name, cut as the kernel cuts it.
@@ -23,7 +23,7 @@ pub enum Target {
 }
 
 /// What the table is by; a name stands for the process's own.
-pub type Owner = fn(&Process) -> Who;
+pub type CallOwner = fn(&Process) -> TimeOwner;
 
 /// A process as it is grouped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +35,12 @@ pub struct Process {
 }
 
 /// A sampling under way.
-pub struct Sampler {
+pub struct CallSampler {
     files: Files,
-    target: Target,
-    owner: Owner,
+    target: SampledCalls,
+    owner: CallOwner,
     threads: HashMap<u32, Thread>,
-    owners: BTreeMap<Who, OwnerTimes>,
+    owners: BTreeMap<TimeOwner, OwnerTimes>,
     began: Instant,
     looked_for: Option<Instant>,
     samples: u64,
@@ -59,9 +59,9 @@ const SEARCH_INTERVAL: Duration = Duration::from_millis(200);
 /// LIMIT: threads that are looked at each time; more would cost more than a hundredth of a core at a hundred looks a second.
 const THREADS_MAX: usize = 2000;
 
-impl Sampler {
+impl CallSampler {
     /// Begins; nothing is looked at yet.
-    pub fn start(host: &Host, target: Target, owner: Owner) -> Result<Self, HostError> {
+    pub fn start(host: &Host, target: SampledCalls, owner: CallOwner) -> Result<Self, HostError> {
         Ok(Self {
             files: Files::open(host, Path::new("/proc"))?,
             target,
@@ -140,12 +140,12 @@ impl Sampler {
     }
 
     /// Everything up to now.
-    pub fn read(&self) -> Snapshot {
-        Snapshot {
+    pub fn read(&self) -> CallSnapshot {
+        CallSnapshot {
             elapsed_ns: u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX),
             owners: self.owners.values().cloned().collect(),
             samples: self.samples,
-            ..Snapshot::default()
+            ..CallSnapshot::default()
         }
     }
 
@@ -176,11 +176,11 @@ fn add(owner: &mut OwnerTimes, text: &[u8], passed_ns: u64) {
     }
 }
 
-fn is_wanted(target: &Target, pid: u32, name: &str, facts: &BTreeMap<u32, (String, u32)>) -> bool {
+fn is_wanted(target: &SampledCalls, pid: u32, name: &str, facts: &BTreeMap<u32, (String, u32)>) -> bool {
     match target {
-        Target::AllBut(own) => pid != *own,
-        Target::Named(wanted) => name == wanted,
-        Target::Tree(root) => {
+        SampledCalls::AllBut(own) => pid != *own,
+        SampledCalls::Named(wanted) => name == wanted,
+        SampledCalls::Tree(root) => {
             let parent = |pid: &u32| facts.get(pid).map(|(_, parent)| *parent).filter(|parent| parent != pid);
             // LIMIT: as many generations as the exact way follows.
             std::iter::successors(Some(pid), parent).take(32).any(|ancestor| ancestor == *root)
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_a_threads_file_says_is_believed_as_far_as_it_goes() {
-        let mut owner = OwnerTimes::new(Who::All);
+        let mut owner = OwnerTimes::new(TimeOwner::All);
         for text in ["0 0x3 0x7f 0x1 0 0 0 0x7ffc 0x7f00\n", "running\n", "-1 0x7ffc 0x7f00\n", "", "99999 x", "\u{7f}"]
         {
             add(&mut owner, text.as_bytes(), 10);
@@ -216,10 +216,13 @@ mod tests {
     fn a_tree_has_its_descendants_and_a_name_its_bearers() {
         let facts = [(1, 0), (5, 1), (6, 5), (7, 6), (8, 1)].map(|(pid, parent)| (pid, ("a".to_owned(), parent)));
         let facts = BTreeMap::from(facts);
-        let wanted = |target: &Target| facts.keys().filter(|pid| is_wanted(target, **pid, "a", &facts)).count();
-        assert_eq!(wanted(&Target::Tree(5)), 3);
-        assert_eq!(wanted(&Target::AllBut(5)), 4);
-        assert_eq!((wanted(&Target::Named("a".to_owned())), wanted(&Target::Named("b".to_owned()))), (5, 0));
+        let wanted = |target: &SampledCalls| facts.keys().filter(|pid| is_wanted(target, **pid, "a", &facts)).count();
+        assert_eq!(wanted(&SampledCalls::Tree(5)), 3);
+        assert_eq!(wanted(&SampledCalls::AllBut(5)), 4);
+        assert_eq!(
+            (wanted(&SampledCalls::Named("a".to_owned())), wanted(&SampledCalls::Named("b".to_owned()))),
+            (5, 0)
+        );
     }
 
     #[test]
@@ -227,9 +230,8 @@ mod tests {
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| rustix::io::read(&reader, &mut [0_u8; 1]));
-            let mut sampler = Sampler::start(&Host::real(), Target::Tree(std::process::id()), |process| Who::Process {
-                pid: process.pid,
-                name: process.name.clone(),
+            let mut sampler = CallSampler::start(&Host::real(), SampledCalls::Tree(std::process::id()), |process| {
+                TimeOwner::Process { pid: process.pid, name: process.name.clone() }
             })
             .expect("proc is there");
             let read = super::super::names::call_number("read").expect("there");

@@ -1,12 +1,12 @@
 //! Each state on purpose, on fake hosts from 1 to 4,096 CPUs; real ones are made by the acceptance tests.
 
 use super::*;
-use crate::clocks::Clocks;
-use crate::fake::{FakeHost, FakeThread};
+use crate::clocks::HostClocks;
+use crate::fake::{FakeProcHost, FakeThread};
 use crate::groups::Hierarchies;
 use crate::looker::Looker;
 use crate::model::Idlers;
-use crate::sampler::{Depth, Sampler, Sleepers, Texts, Wanted, Who};
+use crate::sampler::{Depth, HostSampler, ProcessSelection, SampleContent, Sleepers, Texts};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::cpu_clock::Counted;
@@ -17,7 +17,7 @@ const S: u64 = 1_000_000_000;
 #[derive(Clone, Default)]
 struct MovedClock(Arc<AtomicU64>);
 
-impl Clocks for MovedClock {
+impl HostClocks for MovedClock {
     fn now_ns(&self) -> u64 {
         // ORDER: one thread moves and reads it.
         self.0.load(Ordering::Relaxed)
@@ -38,7 +38,7 @@ impl Clocks for MovedClock {
 
 /// A host that is looked at twice, ten seconds apart, and what is found.
 struct Scene {
-    fake: FakeHost,
+    fake: FakeProcHost,
     cpus: u32,
 }
 
@@ -57,7 +57,7 @@ const AT_FIRST: FakeThread<'_> = FakeThread {
 
 impl Scene {
     fn new(cpus: u32) -> Self {
-        let scene = Self { fake: FakeHost::new(), cpus };
+        let scene = Self { fake: FakeProcHost::new(), cpus };
         scene.fake.file("/proc/self/mountinfo", "32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu\n");
         scene
     }
@@ -76,12 +76,21 @@ impl Scene {
         self.fake.file("/cg/cpu/cpu.stat", format!("nr_periods {periods}\nnr_throttled {throttled}\n"));
     }
 
-    fn found(&self, change: impl FnOnce(&FakeHost), looks: u32, seen: Seen) -> (Vec<Finding>, Option<f64>) {
+    fn found(
+        &self,
+        change: impl FnOnce(&FakeProcHost),
+        looks: u32,
+        seen: StatesSeen,
+    ) -> (Vec<CeilingFinding>, Option<f64>) {
         let clock = MovedClock::default();
-        let mut sampler = Sampler::with_clocks(&self.fake.host(), Box::new(clock.clone())).expect("a proc folder");
-        let wanted =
-            Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Asked };
-        let (mut earlier, mut later) = (Sample::default(), Sample::default());
+        let mut sampler = HostSampler::with_clocks(&self.fake.host(), Box::new(clock.clone())).expect("a proc folder");
+        let wanted = SampleContent {
+            who: ProcessSelection::Everybody,
+            texts: Texts::OfAll,
+            depth: Depth::Threads,
+            sleepers: Sleepers::Asked,
+        };
+        let (mut earlier, mut later) = (HostSample::default(), HostSample::default());
         clock.0.store(100 * S, Ordering::Relaxed);
         sampler.take(&wanted, None, &mut earlier).expect("listed");
         change(&self.fake);
@@ -96,18 +105,18 @@ impl Scene {
     }
 }
 
-use crate::sample::Seen;
+use crate::sample::StatesSeen;
 
 /// What is found of one thread that ran and waited so long of ten seconds.
 fn limits(run_ns: u64, wait_ns: u64, state: char) -> Vec<Limit> {
     let scene = Scene::new(4);
     scene.machine(0, 0, 0);
     scene.fake.process(7, AT_FIRST);
-    let change = |fake: &FakeHost| {
+    let change = |fake: &FakeProcHost| {
         let after = FakeThread { state, run_ns: S + run_ns, wait_ns: S + wait_ns, ..AT_FIRST };
         fake.process(7, after);
     };
-    scene.found(change, 0, Seen::default()).0.iter().map(|finding| finding.limit).collect()
+    scene.found(change, 0, StatesSeen::default()).0.iter().map(|finding| finding.limit).collect()
 }
 
 #[test]
@@ -124,7 +133,7 @@ fn one_thread_of_256_cpus_is_at_its_ceiling() {
             fake.thread(7, 7, FakeThread { threads: 2, state: 'S', run_ns: S + 1000, ..AT_FIRST });
         },
         0,
-        Seen::default(),
+        StatesSeen::default(),
     );
     assert_eq!(found.len(), 1, "{found:?}");
     let finding = &found[0];
@@ -153,10 +162,10 @@ fn running_and_waiting_take_no_more_than_the_time() {
     let scene = Scene::new(4);
     scene.machine(0, 0, 0);
     scene.fake.process(7, AT_FIRST);
-    let change = |fake: &FakeHost| {
+    let change = |fake: &FakeProcHost| {
         fake.process(7, FakeThread { run_ns: S + 3_200_000_000, wait_ns: S + 8_400_000_000, ..AT_FIRST });
     };
-    let found = scene.found(change, 0, Seen::default()).0;
+    let found = scene.found(change, 0, StatesSeen::default()).0;
     let shares = (found[0].limit, found[0].on_cpu, found[0].waited);
     assert!(shares.0 == Limit::Starved && (shares.1 + shares.2 - 1.0).abs() < 1e-9, "{shares:?}");
 }
@@ -174,11 +183,11 @@ fn of_a_wait_that_began_before_only_what_looks_have_seen_is_of_the_interval() {
         let scene = Scene::new(4);
         scene.machine(0, 0, 0);
         scene.fake.process(7, FakeThread { state, ..AT_FIRST });
-        let change = |fake: &FakeHost| {
+        let change = |fake: &FakeProcHost| {
             let after = FakeThread { state: 'S', run_ns: S + run_ns, wait_ns: 6 * S, ..AT_FIRST };
             fake.process(7, after);
         };
-        let found = scene.found(change, looks, Seen { runnable, uninterruptible: 0 }).0;
+        let found = scene.found(change, looks, StatesSeen { runnable, uninterruptible: 0 }).0;
         assert_eq!(found.iter().map(|finding| finding.limit).collect::<Vec<_>>(), limits, "{state} {looks} {runnable}");
     }
 }
@@ -201,7 +210,7 @@ fn waiting_under_a_used_up_quota_is_throttling() {
                 fake.process(7, FakeThread { run_ns: 4 * S, wait_ns: 8 * S, ..AT_FIRST });
             },
             0,
-            Seen::default(),
+            StatesSeen::default(),
         );
         assert_eq!(found.iter().map(|finding| finding.limit).collect::<Vec<_>>(), [limit], "{throttled_after}");
         assert_eq!(found[0].group.is_some(), limit == Limit::Throttled);
@@ -220,7 +229,7 @@ fn what_the_hypervisor_took_is_not_the_program_s() {
                 fake.process(7, FakeThread { run_ns: S + (1000 - steal) * 10_000_000, ..AT_FIRST });
             },
             0,
-            Seen::default(),
+            StatesSeen::default(),
         );
         assert_eq!(found.iter().map(|finding| finding.limit).collect::<Vec<_>>(), [limit], "{steal}");
     }
@@ -232,7 +241,7 @@ fn disk_sleep_is_told_from_enough_looks() {
         let scene = Scene::new(1);
         scene.machine(0, 0, 0);
         scene.fake.process(7, AT_FIRST);
-        let seen = Seen { uninterruptible: seen, ..Seen::default() };
+        let seen = StatesSeen { uninterruptible: seen, ..StatesSeen::default() };
         let (found, _) = scene.found(
             |fake| fake.process(7, FakeThread { state: 'D', run_ns: S + 1_000_000_000, ..AT_FIRST }),
             looks,
@@ -252,8 +261,8 @@ fn disk_sleep_of_a_thread_that_works_between_is_told_by_its_clocks_and_looks_tog
         let scene = Scene::new(1);
         scene.machine(0, 0, 0);
         scene.fake.process(7, AT_FIRST);
-        let working = |fake: &FakeHost| fake.process(7, FakeThread { state: 'D', run_ns: 3 * S, ..AT_FIRST });
-        let (found, _) = scene.found(working, 25, Seen { runnable, uninterruptible });
+        let working = |fake: &FakeProcHost| fake.process(7, FakeThread { state: 'D', run_ns: 3 * S, ..AT_FIRST });
+        let (found, _) = scene.found(working, 25, StatesSeen { runnable, uninterruptible });
         assert_eq!(found.len(), expected, "{runnable} {uninterruptible}");
         assert!(found.iter().all(|finding| finding.limit == Limit::IoBound && finding.in_disk_sleep < 0.801));
     }
@@ -265,12 +274,12 @@ fn a_host_without_groups_ticks_or_pressure_is_judged_all_the_same() {
     scene.fake.remove("/proc/self/mountinfo");
     scene.fake.process(7, AT_FIRST);
     let (found, busy) =
-        scene.found(|fake| fake.process(7, FakeThread { run_ns: 11 * S, ..AT_FIRST }), 0, Seen::default());
+        scene.found(|fake| fake.process(7, FakeThread { run_ns: 11 * S, ..AT_FIRST }), 0, StatesSeen::default());
     assert_eq!((found.len(), busy), (1, None));
 }
 
 /// What most of them do, what one in 10,000 does, and what one in 1,000 does.
-fn threads_of_three_kinds(fake: &FakeHost, seconds: u64) {
+fn threads_of_three_kinds(fake: &FakeProcHost, seconds: u64) {
     let many = FakeThread { threads: THREADS, ..AT_FIRST };
     fake.thread_in("/kinds/sleeps", 1, FakeThread { state: 'S', run_ns: S + 10 * seconds, ..many });
     fake.thread_in("/kinds/spins", 1, FakeThread { run_ns: S + 980_000_000 * seconds, ..many });
@@ -294,10 +303,15 @@ fn a_hundred_thousand_threads_of_one_process_are_added_up_and_judged() {
         scene.fake.link(&format!("/proc/7/task/{tid}"), &format!("../../../kinds/{kind}"));
     }
     let clock = MovedClock::default();
-    let mut sampler = Sampler::with_clocks(&scene.fake.host(), Box::new(clock.clone())).expect("a proc folder");
+    let mut sampler = HostSampler::with_clocks(&scene.fake.host(), Box::new(clock.clone())).expect("a proc folder");
     let mut looker = Looker::open(&scene.fake.host()).expect("a proc folder");
-    let wanted = Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Asked };
-    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    let wanted = SampleContent {
+        who: ProcessSelection::Everybody,
+        texts: Texts::OfAll,
+        depth: Depth::Threads,
+        sleepers: Sleepers::Asked,
+    };
+    let (mut earlier, mut later) = (HostSample::default(), HostSample::default());
     clock.0.store(100 * S, Ordering::Relaxed);
     sampler.take(&wanted, None, &mut earlier).expect("listed");
     looker.look();
@@ -319,6 +333,6 @@ fn a_hundred_thousand_threads_of_one_process_are_added_up_and_judged() {
     let count = |limit| found.iter().filter(|finding| finding.limit == limit).count() as u64;
     assert_eq!((count(Limit::Ceiling), count(Limit::IoBound), found.len()), (spinning, reading, 100));
     // A sample of processes alone adds nothing up by thread.
-    sampler.take(&Wanted { depth: Depth::Processes, ..wanted }, None, &mut earlier).expect("listed");
+    sampler.take(&SampleContent { depth: Depth::Processes, ..wanted }, None, &mut earlier).expect("listed");
     assert_eq!((earlier.threads.len(), earlier.processes[0].may_run), (0, THREADS));
 }

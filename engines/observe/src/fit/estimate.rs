@@ -1,7 +1,7 @@
 //! How many more fit, from what was read: one more costs what the middle one costs; each limit allows so many; the smallest
 //! binds. Says how sure that is, and which assumption weighs most. Pure.
 
-use super::{Cost, Survey};
+use super::{HostSurvey, MemoryCost};
 use serde::Serialize;
 
 /// What the user supposes.
@@ -34,7 +34,7 @@ pub struct Range {
 
 /// One limit and how many it allows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Bound {
+pub struct FitBound {
     /// Which.
     pub what: String,
     /// What is left of it, in its unit.
@@ -42,7 +42,7 @@ pub struct Bound {
     /// What one more takes of it, in the same unit.
     pub each: f64,
     /// The unit.
-    pub unit: Unit,
+    pub unit: BoundUnit,
     /// How many more it allows; none where one more takes nothing of it.
     pub fits: Option<u64>,
 }
@@ -50,7 +50,7 @@ pub struct Bound {
 /// What a bound is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Unit {
+pub enum BoundUnit {
     /// Of memory.
     Bytes,
     /// Of the pools of huge pages.
@@ -94,15 +94,15 @@ pub enum Dominates {
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Estimate {
+pub struct FitEstimate {
     /// Memory that one more takes.
     pub each_bytes: Range,
     /// Of which the middle one has these parts.
-    pub each: Cost,
+    pub each: MemoryCost,
     /// Shared memory that the middle one has alone: no part of what one more takes, as nobody knows whether the next make theirs.
     pub left_out_bytes: u64,
     /// All limits, the tightest first.
-    pub bounds: Vec<Bound>,
+    pub bounds: Vec<FitBound>,
     /// How many more fit, by all limits; none when nothing bounds them.
     pub fits: Option<Range>,
     /// Limits besides the first that bind at either end of that range.
@@ -112,8 +112,8 @@ pub struct Estimate {
 }
 
 /// None when there is no instance to learn from.
-pub fn estimate(survey: &Survey, suppose: Suppose) -> Option<Estimate> {
-    let mut costs: Vec<(u64, Cost)> =
+pub fn estimate(survey: &HostSurvey, suppose: Suppose) -> Option<FitEstimate> {
+    let mut costs: Vec<(u64, MemoryCost)> =
         survey.instances.iter().map(|instance| (instance.cost.total_bytes(), instance.cost)).collect();
     costs.sort_by_key(|(total, _)| *total);
     let totals: Vec<f64> = costs.iter().map(|(total, _)| *total as f64).collect();
@@ -125,18 +125,18 @@ pub fn estimate(survey: &Survey, suppose: Suppose) -> Option<Estimate> {
     let (fits, may_bind) = range_of_all(&bounds, each_bytes);
     let dominates = dominates(survey, each_bytes, &bounds);
     let left_out_bytes = left_out(survey);
-    Some(Estimate { each_bytes, each, left_out_bytes, bounds, fits, may_bind, dominates })
+    Some(FitEstimate { each_bytes, each, left_out_bytes, bounds, fits, may_bind, dominates })
 }
 
-fn left_out(survey: &Survey) -> u64 {
+fn left_out(survey: &HostSurvey) -> u64 {
     let mut own: Vec<u64> = survey.instances.iter().map(|instance| instance.own_shared_bytes).collect();
     own.sort_unstable();
     own.get(own.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 /// The smallest of all limits, at each price of memory: where one more takes less of it, another limit may be met first.
-fn range_of_all(bounds: &[Bound], each_bytes: Range) -> (Option<Range>, Vec<String>) {
-    let ranges: Vec<(&Bound, Range)> =
+fn range_of_all(bounds: &[FitBound], each_bytes: Range) -> (Option<Range>, Vec<String>) {
+    let ranges: Vec<(&FitBound, Range)> =
         bounds.iter().filter_map(|bound| Some((bound, range_of(bound, each_bytes)?))).collect();
     let smallest =
         |end: fn(&Range) -> f64| ranges.iter().min_by(|(_, one), (_, other)| end(one).total_cmp(&end(other)));
@@ -165,7 +165,7 @@ fn middle_of(sorted: &[f64]) -> Option<Range> {
 }
 
 /// The machine's memory and the groups'.
-fn memory_bounds(survey: &Survey, suppose: Suppose, each: f64) -> Vec<Bound> {
+fn memory_bounds(survey: &HostSurvey, suppose: Suppose, each: f64) -> Vec<FitBound> {
     let room = &survey.room;
     let total = suppose.memory_bytes.unwrap_or(room.memory_total_bytes);
     let reserve = suppose.reserve_bytes.unwrap_or(total / RESERVE_SHARE);
@@ -173,21 +173,21 @@ fn memory_bounds(survey: &Survey, suppose: Suppose, each: f64) -> Vec<Bound> {
     let left = total.saturating_sub(used).saturating_sub(reserve);
     let mut bounds = Vec::new();
     if total > 0 {
-        bounds.push(bound("memory", left as f64, each, Unit::Bytes));
+        bounds.push(bound("memory", left as f64, each, BoundUnit::Bytes));
     }
     if let Some(left) = room.group_memory_bytes {
-        bounds.push(bound("memory limit of their control group", left as f64, each, Unit::Bytes));
+        bounds.push(bound("memory limit of their control group", left as f64, each, BoundUnit::Bytes));
     }
     if let Some(pressure) = room.memory_pressure {
         // Not a stock that runs out: it is there or it is not.
         let fits = (pressure > PRESSURE_MAX).then_some(0);
         let what = "waiting for memory (PSI, 10 s)".to_owned();
-        bounds.push(Bound { what, left: PRESSURE_MAX - pressure, each: 0.0, unit: Unit::Percent, fits });
+        bounds.push(FitBound { what, left: PRESSURE_MAX - pressure, each: 0.0, unit: BoundUnit::Percent, fits });
     }
     bounds
 }
 
-fn other_bounds(survey: &Survey) -> Vec<Bound> {
+fn other_bounds(survey: &HostSurvey) -> Vec<FitBound> {
     let (room, count) = (&survey.room, survey.instances.len().max(1) as f64);
     let cores_of_all: f64 = survey.instances.iter().map(|instance| instance.cores).sum();
     let cores = Some(cores_of_all / count).filter(|&cores| cores > IDLE_CORES).unwrap_or(0.0);
@@ -195,46 +195,51 @@ fn other_bounds(survey: &Survey) -> Vec<Bound> {
     let mut bounds = Vec::new();
     let huge_bytes = survey.instances.iter().map(|instance| instance.cost.huge_bytes as f64).sum::<f64>() / count;
     if let Some(left) = room.huge_bytes.filter(|_| huge_bytes > 0.0) {
-        bounds.push(bound("the pool of huge pages", left as f64, huge_bytes, Unit::HugeBytes));
+        bounds.push(bound("the pool of huge pages", left as f64, huge_bytes, BoundUnit::HugeBytes));
     }
     if let Some(idle) = room.idle_cores {
-        bounds.push(bound("CPU", idle, cores, Unit::Cores));
+        bounds.push(bound("CPU", idle, cores, BoundUnit::Cores));
     }
     if let Some(quota) = room.quota_cores {
-        bounds.push(bound("CPU quota of their control group", (quota - cores_of_all).max(0.0), cores, Unit::Cores));
+        bounds.push(bound(
+            "CPU quota of their control group",
+            (quota - cores_of_all).max(0.0),
+            cores,
+            BoundUnit::Cores,
+        ));
     }
     for limit in &room.tasks {
-        bounds.push(bound(&limit.limit, limit.left as f64, threads.max(1.0), Unit::Pieces));
+        bounds.push(bound(&limit.limit, limit.left as f64, threads.max(1.0), BoundUnit::Pieces));
     }
     let known: Vec<f64> = survey.instances.iter().filter_map(|instance| Some(instance.descriptors? as f64)).collect();
     if let Some(left) = room.files
         && !known.is_empty()
     {
         let each = known.iter().sum::<f64>() / known.len() as f64;
-        bounds.push(bound("open files (fs.file-max)", left as f64, each, Unit::Pieces));
+        bounds.push(bound("open files (fs.file-max)", left as f64, each, BoundUnit::Pieces));
     }
     bounds
 }
 
-fn bound(what: &str, left: f64, each: f64, unit: Unit) -> Bound {
+fn bound(what: &str, left: f64, each: f64, unit: BoundUnit) -> FitBound {
     // Less than a billionth of a unit is nothing.
     let fits = (each > 1e-9).then(|| (left / each) as u64);
-    Bound { what: what.to_owned(), left, each, unit, fits }
+    FitBound { what: what.to_owned(), left, each, unit, fits }
 }
 
 /// Memory is as unsure as its price; other limits are counted.
-fn range_of(bound: &Bound, each_bytes: Range) -> Option<Range> {
+fn range_of(bound: &FitBound, each_bytes: Range) -> Option<Range> {
     let middle = bound.fits? as f64;
-    if bound.unit != Unit::Bytes {
+    if bound.unit != BoundUnit::Bytes {
         return Some(Range { low: middle, middle, high: middle });
     }
     let at = |each: f64| if each > 0.0 { (bound.left / each).floor() } else { middle };
     Some(Range { low: at(each_bytes.high), middle, high: at(each_bytes.low) })
 }
 
-fn dominates(survey: &Survey, each: Range, bounds: &[Bound]) -> Dominates {
+fn dominates(survey: &HostSurvey, each: Range, bounds: &[FitBound]) -> Dominates {
     let instances = survey.instances.len();
-    if bounds.first().is_some_and(|bound| bound.unit == Unit::Cores && bound.fits.is_some()) {
+    if bounds.first().is_some_and(|bound| bound.unit == BoundUnit::Cores && bound.fits.is_some()) {
         return Dominates::AsBusy;
     }
     if instances < 3 {
@@ -264,30 +269,30 @@ fn dominates(survey: &Survey, each: Range, bounds: &[Bound]) -> Dominates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::{Instance, Room, TaskRoom};
+    use crate::fit::{HostRoom, Instance, TaskRoom};
 
     fn instance(heap_bytes: u64) -> Instance {
-        let cost = Cost { heap_bytes, ..Cost::default() };
+        let cost = MemoryCost { heap_bytes, ..MemoryCost::default() };
         Instance { processes: 1, threads: 2, cost, descriptors: Some(10), read_in_detail: 1, ..Instance::default() }
     }
 
-    fn survey(heaps: &[u64]) -> Survey {
-        let room = Room {
+    fn survey(heaps: &[u64]) -> HostSurvey {
+        let room = HostRoom {
             memory_total_bytes: 2000,
             memory_available_bytes: 1100,
             cpus: 2,
             idle_cores: Some(1.0),
-            ..Room::default()
+            ..HostRoom::default()
         };
         let count = heaps.len() as u64;
         let instances = heaps.iter().copied().map(instance).collect();
-        Survey {
+        HostSurvey {
             instances,
             room,
             watched_ns: 1_000_000_000,
             processes: count,
             read_in_detail: count,
-            ..Survey::default()
+            ..HostSurvey::default()
         }
     }
 
@@ -323,7 +328,7 @@ mod tests {
         let mut seen = survey(&[100, 100, 100]);
         seen.room.huge_bytes = Some(5000);
         let none = estimate(&seen, Suppose::default()).expect("instances");
-        assert!(none.bounds.iter().all(|bound| bound.unit != Unit::HugeBytes), "nobody has any");
+        assert!(none.bounds.iter().all(|bound| bound.unit != BoundUnit::HugeBytes), "nobody has any");
         seen.instances.iter_mut().for_each(|instance| instance.cost.huge_bytes = 1500);
         seen.instances[1].own_shared_bytes = 70;
         seen.instances[2].own_shared_bytes = 30;
@@ -406,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_host_that_tells_nothing_is_survived() {
-        let nothing = Survey { instances: vec![Instance::default()], ..Survey::default() };
+        let nothing = HostSurvey { instances: vec![Instance::default()], ..HostSurvey::default() };
         let found = estimate(&nothing, Suppose::default()).expect("one");
         assert_eq!((found.fits, found.each_bytes.middle), (None, 0.0));
     }

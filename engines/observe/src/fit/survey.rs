@@ -3,12 +3,12 @@
 
 use super::limits::{self, files_left, huge_pages_left, memory_pressure, number_in, processes_max, threads_of_machine};
 use super::patience::Patience;
-use super::{Cost, Instance, Instances, Room, Survey, TaskRoom};
-use crate::clocks::Clocks;
+use super::{HostRoom, HostSurvey, Instance, Instances, MemoryCost, TaskRoom};
+use crate::clocks::HostClocks;
 use crate::files::{Files, Numbered};
 use crate::source::accounts::Accounts;
 use crate::source::machine_stat::{MachineTicks, parse_into};
-use crate::source::memory_map::{self, MemoryMap, Owner};
+use crate::source::memory_map::{self, MemoryMap, MemoryOwner};
 use crate::source::memory_status::{self, MemoryStatus};
 use crate::source::process_status::{name, user};
 use crate::source::words::text_of;
@@ -49,7 +49,7 @@ struct Look {
 /// Looks at the host.
 pub struct Surveyor<'host> {
     host: &'host Host,
-    clocks: &'host dyn Clocks,
+    clocks: &'host dyn HostClocks,
     accounts: &'host Accounts,
     files: Files,
     processes: Vec<Process>,
@@ -66,7 +66,11 @@ pub struct Surveyor<'host> {
 
 impl<'host> Surveyor<'host> {
     /// Opens `/proc`.
-    pub fn open(host: &'host Host, clocks: &'host dyn Clocks, accounts: &'host Accounts) -> Result<Self, HostError> {
+    pub fn open(
+        host: &'host Host,
+        clocks: &'host dyn HostClocks,
+        accounts: &'host Accounts,
+    ) -> Result<Self, HostError> {
         let files = Files::open(host, Path::new("/proc"))?;
         let (processes, instances) = (Vec::new(), Vec::new());
         let (sharers, threads_of) = (BTreeMap::new(), BTreeMap::new());
@@ -92,7 +96,7 @@ impl<'host> Surveyor<'host> {
         wanted: &Instances,
         time: Duration,
         rest: &mut dyn FnMut(Duration),
-    ) -> Result<Survey, HostError> {
+    ) -> Result<HostSurvey, HostError> {
         let begin_ns = self.clocks.now_ns();
         let (mut before, mut after) = (MachineTicks::default(), MachineTicks::default());
         self.machine_ticks(&mut before);
@@ -112,7 +116,7 @@ impl<'host> Surveyor<'host> {
         let read_in_detail = self.processes.iter().filter(|process| process.detail.is_some()).count() as u64;
         self.instances.retain(|instance| instance.processes > 0);
         self.instances.sort_by_key(|instance| std::cmp::Reverse(instance.cost.total_bytes()));
-        Ok(Survey {
+        Ok(HostSurvey {
             instances: self.instances,
             room,
             watched_ns,
@@ -286,9 +290,9 @@ impl<'host> Surveyor<'host> {
     }
 
     /// Who is meant by an instance, of a process of that name.
-    fn owner_of(&self, name: &[u8]) -> Owner {
+    fn owner_of(&self, name: &[u8]) -> MemoryOwner {
         let sharers = self.sharers.get(name).copied().unwrap_or(1);
-        if self.are_wholes { Owner::Whole(sharers) } else { Owner::Process(sharers) }
+        if self.are_wholes { MemoryOwner::Whole(sharers) } else { MemoryOwner::Process(sharers) }
     }
 
     /// By the processes that were looked at.
@@ -309,7 +313,7 @@ impl<'host> Surveyor<'host> {
         Shares { anonymous: share(anonymous), shared: share(shared), huge }
     }
 
-    fn room(&mut self, wanted: &Instances, before: &MachineTicks, after: &MachineTicks) -> Room {
+    fn room(&mut self, wanted: &Instances, before: &MachineTicks, after: &MachineTicks) -> HostRoom {
         let (total, available, _) = limits::memory(&mut self.files).unwrap_or_default();
         let groups = self.common_groups(wanted);
         let group_memory = groups.as_ref().and_then(|groups| groups.memory(self.host).ok());
@@ -321,7 +325,7 @@ impl<'host> Surveyor<'host> {
             let left = limit.limit.saturating_sub(limit.now);
             tasks.push(TaskRoom { limit: format!("pids.max of {}", limit.folder.display()), left });
         }
-        Room {
+        HostRoom {
             memory_total_bytes: total,
             memory_available_bytes: available,
             huge_bytes: Files::open(self.host, Path::new("/sys/kernel/mm/hugepages"))
@@ -380,7 +384,13 @@ struct Shares {
 }
 
 /// What a process has to itself.
-fn cost_of(process: &Process, last: &MemoryStatus, shares: Shares, owner: Owner, per_thread_bytes: u64) -> Cost {
+fn cost_of(
+    process: &Process,
+    last: &MemoryStatus,
+    shares: Shares,
+    owner: MemoryOwner,
+    per_thread_bytes: u64,
+) -> MemoryCost {
     let (anonymous_bytes, swap_bytes, huge_bytes) = match process.detail {
         // The moment of the look is over; what has come since counts in the same proportion.
         Some(detail) => {
@@ -395,7 +405,7 @@ fn cost_of(process: &Process, last: &MemoryStatus, shares: Shares, owner: Owner,
         }
     };
     let stack_bytes = last.stack_bytes.min(anonymous_bytes);
-    Cost {
+    MemoryCost {
         heap_bytes: anonymous_bytes - stack_bytes,
         stack_bytes,
         swap_bytes,
@@ -406,7 +416,7 @@ fn cost_of(process: &Process, last: &MemoryStatus, shares: Shares, owner: Owner,
 }
 
 /// Shared memory that nobody else has.
-fn own_shared_of(process: &Process, last: &MemoryStatus, shares: Shares, owner: Owner) -> u64 {
+fn own_shared_of(process: &Process, last: &MemoryStatus, shares: Shares, owner: MemoryOwner) -> u64 {
     match process.detail {
         Some(detail) => detail.own_shared_bytes(owner, process.first.shared_bytes),
         None => portion(last.shared_bytes, shares.shared),
@@ -420,7 +430,7 @@ fn portion(bytes: u64, share: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::FakeHost;
+    use crate::fake::FakeProcHost;
     use std::cell::Cell;
 
     /// Clocks that move when somebody rests.
@@ -429,7 +439,7 @@ mod tests {
         now_ns: Cell<u64>,
     }
 
-    impl Clocks for Resting {
+    impl HostClocks for Resting {
         fn now_ns(&self) -> u64 {
             self.now_ns.get()
         }
@@ -448,7 +458,7 @@ mod tests {
         }
     }
 
-    fn process(fake: &FakeHost, pid: u32, name: &str, user: u32, anonymous_kb: u64) {
+    fn process(fake: &FakeProcHost, pid: u32, name: &str, user: u32, anonymous_kb: u64) {
         let status = format!(
             "Name:\t{name}\nUid:\t{user}\t{user}\t{user}\t{user}\nVmStk:\t 4 kB\nVmPTE:\t 8 kB\nVmSwap:\t 0 kB\n\
              VmRSS:\t {} kB\nRssAnon:\t {anonymous_kb} kB\nThreads:\t2\n",
@@ -458,7 +468,7 @@ mod tests {
         fake.file(&format!("/proc/{pid}/cmdline"), format!("/bin/{name}\0--work\0{pid}\0"));
     }
 
-    fn detail(fake: &FakeHost, pid: u32, private_kb: u64, anonymous_kb: u64) {
+    fn detail(fake: &FakeProcHost, pid: u32, private_kb: u64, anonymous_kb: u64) {
         let text = format!(
             "0-1 ---p 00000000 00:00 0 [rollup]\nPss_Anon: {private_kb} kB\nPrivate_Dirty: {private_kb} kB\n\
              Anonymous: {anonymous_kb} kB\n"
@@ -466,7 +476,7 @@ mod tests {
         fake.file(&format!("/proc/{pid}/smaps_rollup"), text);
     }
 
-    fn survey_with(fake: &FakeHost, wanted: &Instances, mut at_rest: impl FnMut()) -> Survey {
+    fn survey_with(fake: &FakeProcHost, wanted: &Instances, mut at_rest: impl FnMut()) -> HostSurvey {
         let (host, clocks) = (fake.host(), Resting::default());
         let accounts = Accounts::parse(b"ann:x:1001:\n");
         let surveyor = Surveyor::open(&host, &clocks, &accounts).expect("a folder");
@@ -483,7 +493,7 @@ mod tests {
 
     #[test]
     fn users_are_summed_up_and_kernel_threads_left_out() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         process(&fake, 10, "sh", 1001, 40);
         process(&fake, 11, "cc", 1001, 60);
         process(&fake, 12, "sh", 7, 50);
@@ -502,8 +512,8 @@ mod tests {
 
     #[test]
     fn nobody_at_all_is_an_error_of_looking() {
-        let fake = FakeHost::new();
-        let said = |fake: &FakeHost| {
+        let fake = FakeProcHost::new();
+        let said = |fake: &FakeProcHost| {
             let (host, clocks, accounts) = (fake.host(), Resting::default(), Accounts::default());
             let surveyor = Surveyor::open(&host, &clocks, &accounts).expect("a folder");
             let survey = surveyor.survey(&Instances::Users(None), Duration::from_secs(1), &mut |_| {});
@@ -518,7 +528,7 @@ mod tests {
 
     #[test]
     fn what_is_shared_since_a_fork_does_not_count() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         process(&fake, 10, "pg", 1001, 100);
         process(&fake, 11, "pg", 1001, 100);
         detail(&fake, 10, 40, 100);
@@ -532,7 +542,7 @@ mod tests {
 
     #[test]
     fn huge_pages_are_the_pools_and_shared_memory_of_its_own_is_told() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         for pid in [10, 11, 12] {
             let status = "Name:\tvm\nUid:\t1\t1\t1\t1\nVmRSS:\t 1000 kB\nRssAnon:\t 100 kB\nRssShmem:\t 900 kB\n\
                           HugetlbPages:\t 6144 kB\nThreads:\t1\n";
@@ -560,7 +570,7 @@ mod tests {
 
     #[test]
     fn what_an_instances_processes_share_with_each_other_is_its_own() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         for pid in [10, 11] {
             process(&fake, pid, "work", 1001, 1000);
             let text =
@@ -577,7 +587,7 @@ mod tests {
 
     #[test]
     fn names_words_and_groups_choose() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         process(&fake, 10, "py", 1001, 10);
         process(&fake, 11, "py", 1001, 10);
         process(&fake, 12, "a-name-of-15-by", 1001, 10);
@@ -595,7 +605,7 @@ mod tests {
 
     #[test]
     fn who_goes_or_becomes_another_meanwhile_is_counted_and_left_out() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         (10..14).for_each(|pid| process(&fake, pid, "py", 1001, 10));
         let seen = survey_with(&fake, &named("py"), || {
             if fake.has("/proc/11") {
@@ -609,7 +619,7 @@ mod tests {
 
     #[test]
     fn limits_are_read_where_they_are() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         process(&fake, 10, "py", 1001, 10);
         process(&fake, 11, "another", 1001, 10);
         process(&fake, 12, "somebody", 1002, 10);
@@ -639,7 +649,7 @@ mod tests {
 
     #[test]
     fn four_thousand_cpus_are_counted() {
-        let fake = FakeHost::new();
+        let fake = FakeProcHost::new();
         process(&fake, 10, "py", 1001, 10);
         let stat = |idle: u64| {
             let mut text = format!("cpu  {} 0 0 {idle} 0 0 0 0 0 0\n", 4096);

@@ -1,9 +1,9 @@
 //! Whose clocks are not read: those of processes that slept, where the machine's total says that they still do. Asking 2,000 clocks takes
 //! 3 ms, and of most machines' processes all but a few sleep all the time.
 
-use super::{Found, Sampler};
-use crate::sample::{CpuBasis, ProcessSample, Sample, ThreadSample};
-use crate::source::process_stat::State;
+use super::{Found, HostSampler};
+use crate::sample::{CpuBasis, HostSample, ProcessSample, ThreadSample};
+use crate::source::process_stat::ThreadState;
 
 /// One in so many is asked all the same, another one with each sample.
 pub(super) const TURNS: u32 = 4;
@@ -23,13 +23,13 @@ pub(super) struct Trust {
     ended_used_ns: u64,
 }
 
-impl Sampler {
+impl HostSampler {
     /// Asks those that may have moved. Where the machine's total leaves no more for the others than for those that end, as many as do
     /// here, the others are said to have slept; otherwise they are asked, too.
     ///
     /// LIMIT: who wakes up and uses less than a hundredth of a core, or than a tenth where processes end all the time, or no more than what
     /// others use less that are not asked (short processes, other containers), is noticed up to four samples later, or one later where looks see it.
-    pub(super) fn ask_who_may_have_moved(&mut self, found: &mut [Found], earlier: &Sample, later: &Sample) {
+    pub(super) fn ask_who_may_have_moved(&mut self, found: &mut [Found], earlier: &HostSample, later: &HostSample) {
         let turn = self.trust.turn;
         self.trust.turn = (turn + 1) % TURNS;
         let Some(used_ns) = used_ns(earlier, later) else { return };
@@ -68,7 +68,7 @@ impl Sampler {
 /// Those in the list, each with what is known of it.
 fn with_known<'a>(
     found: &'a mut [Found],
-    earlier: &'a Sample,
+    earlier: &'a HostSample,
 ) -> impl Iterator<Item = (&'a mut Found, Option<&'a ProcessSample>)> {
     let mut known = earlier.processes.iter().peekable();
     found.iter_mut().map(move |entry| {
@@ -80,15 +80,15 @@ fn with_known<'a>(
 }
 
 /// What all processes of the machine used, the ended ones too; none where that is not known.
-fn used_ns(earlier: &Sample, later: &Sample) -> Option<u64> {
+fn used_ns(earlier: &HostSample, later: &HostSample) -> Option<u64> {
     let (before, now) = (earlier.machine.total?, later.machine.total?);
     (before.basis == now.basis).then(|| now.used_ns.saturating_sub(before.used_ns))
 }
 
 /// The time of one that had not moved is that of its sample. Who could run may run by now, and who was seen to has moved since.
-fn slept(known: &ProcessSample, earlier: &Sample) -> bool {
+fn slept(known: &ProcessSample, earlier: &HostSample) -> bool {
     let can_run = |thread: &ThreadSample| {
-        thread.seen.runnable > 0 || thread.line.is_some_and(|line| line.state == State::Runnable)
+        thread.seen.runnable > 0 || thread.line.is_some_and(|line| line.state == ThreadState::Runnable)
     };
     known.at_ns == earlier.at_ns
         && known.cpu.basis == CpuBasis::Clock
@@ -97,7 +97,7 @@ fn slept(known: &ProcessSample, earlier: &Sample) -> bool {
 }
 
 /// The total is added up when CPUs tick, each at another time: their errors add up as dice do.
-fn negligible_ns(earlier: &Sample, later: &Sample) -> u64 {
+fn negligible_ns(earlier: &HostSample, later: &HostSample) -> u64 {
     let cpus = u64::from(later.machine.online_cpus);
     let error_ns = later.machine.tick_ns.saturating_mul(2 + 2 * cpus.isqrt());
     later.at_ns.saturating_sub(earlier.at_ns) / NEGLIGIBLE_DIVISOR + error_ns

@@ -2,15 +2,19 @@
 
 use super::sleepers::TURNS;
 use super::*;
-use crate::fake::{FakeHost, FakeThread};
+use crate::fake::{FakeProcHost, FakeThread};
 
-const ALL: Wanted =
-    Wanted { who: Who::Everybody, texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Asked };
+const ALL: SampleContent = SampleContent {
+    who: ProcessSelection::Everybody,
+    texts: Texts::OfAll,
+    depth: Depth::Threads,
+    sleepers: Sleepers::Asked,
+};
 
 /// A fake host has no clocks of processes.
 struct FakeClocks;
 
-impl Clocks for FakeClocks {
+impl HostClocks for FakeClocks {
     fn now_ns(&self) -> u64 {
         1_000
     }
@@ -28,16 +32,16 @@ impl Clocks for FakeClocks {
     }
 }
 
-fn sample_of(fake: &FakeHost, wanted: &Wanted) -> Sample {
-    let mut sampler = Sampler::with_clocks(&fake.host(), Box::new(FakeClocks)).expect("a proc folder");
-    let mut sample = Sample::default();
+fn sample_of(fake: &FakeProcHost, wanted: &SampleContent) -> HostSample {
+    let mut sampler = HostSampler::with_clocks(&fake.host(), Box::new(FakeClocks)).expect("a proc folder");
+    let mut sample = HostSample::default();
     sampler.take(wanted, None, &mut sample).expect("listed");
     sample
 }
 
 #[test]
 fn a_fake_host_is_read_through_its_files() {
-    let fake = FakeHost::new();
+    let fake = FakeProcHost::new();
     fake.process(9, FakeThread { name: "a) b\n(c", run_ns: 5_000, wait_ns: 70, ..FakeThread::default() });
     fake.process(3, FakeThread { user_ticks: 2, system_ticks: 1, ..FakeThread::default() });
     let sample = sample_of(&fake, &ALL);
@@ -53,7 +57,7 @@ fn a_fake_host_is_read_through_its_files() {
 
 #[test]
 fn processes_that_vanish_between_two_reads_are_left_out() {
-    let fake = FakeHost::new();
+    let fake = FakeProcHost::new();
     fake.process(3, FakeThread::default());
     for (pid, gone) in [(4, "stat"), (5, "task"), (6, "status"), (7, "cmdline")] {
         fake.process(pid, FakeThread { user_ticks: 1, ..FakeThread::default() });
@@ -68,7 +72,7 @@ fn processes_that_vanish_between_two_reads_are_left_out() {
 
 #[test]
 fn control_group_totals_are_preferred_to_ticks() {
-    let fake = FakeHost::new();
+    let fake = FakeProcHost::new();
     fake.file("/proc/stat", "cpu  1 2 4 8 0 0 0 0 0 0\ncpu0 1 2 4 8 0 0 0 0 0 0\nprocs_running 1\n");
     let machine = sample_of(&fake, &ALL).machine;
     assert_eq!(machine.total, Some(MachineTotal { used_ns: 70_000_000, basis: TotalBasis::Ticks }));
@@ -83,22 +87,26 @@ fn control_group_totals_are_preferred_to_ticks() {
 
 #[test]
 fn only_listed_processes_are_looked_at() {
-    let fake = FakeHost::new();
+    let fake = FakeProcHost::new();
     [3, 4, 5].into_iter().for_each(|pid| fake.process(pid, FakeThread::default()));
-    let sample = sample_of(&fake, &Wanted { who: Who::These(vec![5, 3, 3, 99]), ..ALL });
+    let sample = sample_of(&fake, &SampleContent { who: ProcessSelection::These(vec![5, 3, 3, 99]), ..ALL });
     assert_eq!(sample.processes.iter().map(|process| process.pid).collect::<Vec<_>>(), [3, 5]);
 }
 
 #[test]
 fn a_first_sample_of_busy_processes_reads_no_text_and_the_next_does() {
-    let mut sampler = Sampler::open(&Host::real()).expect("Linux has /proc");
+    let mut sampler = HostSampler::open(&Host::real()).expect("Linux has /proc");
     for in_one_pass in [false, true] {
         if in_one_pass && !sampler.use_thread_list() {
             return;
         }
-        let wanted =
-            Wanted { who: Who::Everybody, texts: Texts::OfBusy, depth: Depth::Processes, sleepers: Sleepers::Asked };
-        let (mut earlier, mut later) = (Sample::default(), Sample::default());
+        let wanted = SampleContent {
+            who: ProcessSelection::Everybody,
+            texts: Texts::OfBusy,
+            depth: Depth::Processes,
+            sleepers: Sleepers::Asked,
+        };
+        let (mut earlier, mut later) = (HostSample::default(), HostSample::default());
         sampler.take(&wanted, None, &mut earlier).expect("listed");
         let own = std::process::id();
         let before = earlier.process(own).expect("it lives");
@@ -118,31 +126,35 @@ fn a_first_sample_of_busy_processes_reads_no_text_and_the_next_does() {
 #[test]
 fn whoever_is_asked_for_and_there_is_found_in_whichever_way() {
     let host = Host::real();
-    let mut sampler = Sampler::open(&host).expect("Linux has /proc");
-    let wanted = Wanted {
-        who: Who::These(vec![0, std::process::id(), 1]),
+    let mut sampler = HostSampler::open(&host).expect("Linux has /proc");
+    let wanted = SampleContent {
+        who: ProcessSelection::These(vec![0, std::process::id(), 1]),
         texts: Texts::OfAll,
         depth: Depth::Processes,
         sleepers: Sleepers::Asked,
     };
-    let mut sample = Sample::default();
+    let mut sample = HostSample::default();
     let first = Path::new("/proc/1").exists().then_some(1);
     let there: Vec<u32> = first.into_iter().chain([std::process::id()]).collect();
     for _way in [sampler.use_thread_list(), false] {
         sampler.take(&wanted, None, &mut sample).expect("listed");
         let found: Vec<u32> = sample.processes.iter().map(|process| process.pid).collect();
         assert_eq!(found, there);
-        sampler = Sampler::open(&host).expect("Linux has /proc");
+        sampler = HostSampler::open(&host).expect("Linux has /proc");
     }
 }
 
 #[test]
 fn this_process_s_threads_are_found() {
-    let mut sampler = Sampler::open(&Host::real()).expect("Linux has /proc");
+    let mut sampler = HostSampler::open(&Host::real()).expect("Linux has /proc");
     let own = std::process::id();
-    let wanted =
-        Wanted { who: Who::These(vec![own]), texts: Texts::OfAll, depth: Depth::Threads, sleepers: Sleepers::Asked };
-    let mut sample = Sample::default();
+    let wanted = SampleContent {
+        who: ProcessSelection::These(vec![own]),
+        texts: Texts::OfAll,
+        depth: Depth::Threads,
+        sleepers: Sleepers::Asked,
+    };
+    let mut sample = HostSample::default();
     sampler.take(&wanted, None, &mut sample).expect("listed");
     let threads = sample.threads_of(sample.process(own).expect("it lives"));
     assert!(threads.iter().any(|thread| thread.tid == own));
@@ -151,10 +163,10 @@ fn this_process_s_threads_are_found() {
 
 #[test]
 fn a_process_with_one_thread_is_known_by_its_own_line_unless_others_have_ended() {
-    let fake = FakeHost::new();
-    let mut sampler = Sampler::with_clocks(&fake.host(), Box::new(FakeClocks)).expect("a proc folder");
-    let (mut earlier, mut later) = (Sample::default(), Sample::default());
-    let ticks = |sample: &Sample| {
+    let fake = FakeProcHost::new();
+    let mut sampler = HostSampler::with_clocks(&fake.host(), Box::new(FakeClocks)).expect("a proc folder");
+    let (mut earlier, mut later) = (HostSample::default(), HostSample::default());
+    let ticks = |sample: &HostSample| {
         let process = sample.process(3).expect("there");
         sample.threads_of(process).iter().map(|thread| thread.line.expect("read").user_ticks).collect::<Vec<_>>()
     };
@@ -177,9 +189,9 @@ fn arguments_are_read_again_after_a_while_or_when_the_name_has_changed() {
         identities.are_due
     });
     assert_eq!(due, [true, false, true, false]);
-    let fake = FakeHost::new();
-    let mut sampler = Sampler::with_clocks(&fake.host(), Box::new(FakeClocks)).expect("a proc folder");
-    let (mut earlier, mut later) = (Sample::default(), Sample::default());
+    let fake = FakeProcHost::new();
+    let mut sampler = HostSampler::with_clocks(&fake.host(), Box::new(FakeClocks)).expect("a proc folder");
+    let (mut earlier, mut later) = (HostSample::default(), HostSample::default());
     for (name, arguments, expected) in [("sh", "one", "one"), ("sh", "two", "one"), ("ls", "three", "three")] {
         fake.process(3, FakeThread { name, ..FakeThread::default() });
         fake.file("/proc/3/cmdline", arguments);
@@ -202,7 +214,7 @@ struct HandClocksState {
     asked: std::cell::RefCell<std::collections::BTreeSet<u32>>,
 }
 
-impl Clocks for HandClocks {
+impl HostClocks for HandClocks {
     fn now_ns(&self) -> u64 {
         self.0.now_ns.set(self.0.now_ns.get() + 1);
         self.0.now_ns.get()
@@ -225,16 +237,16 @@ impl Clocks for HandClocks {
 #[test]
 fn sleepers_are_asked_in_turn_and_all_of_them_where_somebody_must_have_woken() {
     const SECOND_NS: u64 = 1_000_000_000;
-    let fake = FakeHost::new();
+    let fake = FakeProcHost::new();
     let clocks = HandClocks::default();
     let all: Vec<u32> = (1..=80).collect();
     for &pid in &all {
         fake.process(pid, FakeThread::default());
         clocks.0.of_process_ns.borrow_mut().insert(pid, 5_000);
     }
-    let mut sampler = Sampler::with_clocks(&fake.host(), Box::new(clocks.clone())).expect("a proc folder");
-    let wanted = Wanted { sleepers: Sleepers::Trusted, ..ALL };
-    let mut earlier = Sample::default();
+    let mut sampler = HostSampler::with_clocks(&fake.host(), Box::new(clocks.clone())).expect("a proc folder");
+    let wanted = SampleContent { sleepers: Sleepers::Trusted, ..ALL };
+    let mut earlier = HostSample::default();
     let mut total_ns = 0;
     // Who moves by how much, what the machine's total says of it, and how many sleepers are asked.
     let mut step = |moves: &[(u32, u64)], others_ns: u64| {
@@ -247,7 +259,7 @@ fn sleepers_are_asked_in_turn_and_all_of_them_where_somebody_must_have_woken() {
         fake.file("/proc/stat", format!("cpu  {ticks} 0 0 8 0 0 0 0 0 0\ncpu0 {ticks} 0 0 8 0 0 0 0 0 0\n"));
         clocks.0.now_ns.set(clocks.0.now_ns.get() + SECOND_NS);
         clocks.0.asked.borrow_mut().clear();
-        let mut later = Sample::default();
+        let mut later = HostSample::default();
         let known = Some(&earlier).filter(|sample| !sample.processes.is_empty());
         sampler.take(&wanted, known, &mut later).expect("listed");
         let used_ns = later.process(7).and_then(|process| process.cpu.total_ns);

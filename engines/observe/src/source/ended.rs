@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use sys::ended_tasks::EndedTasks;
 
 /// What is reported, and what has to be kept of it.
-pub struct Ended {
+pub struct EndedProcesses {
     tasks: EndedTasks,
     /// The names of processes whose first thread has ended before another one, by number.
     names: HashMap<u32, ThreadName>,
@@ -15,7 +15,7 @@ pub struct Ended {
 /// LIMIT: of more processes that go on without their first thread the name is another thread's.
 const NAMES_MAX: usize = 10_000;
 
-impl Ended {
+impl EndedProcesses {
     /// Listens from now on to what ends on `cpus`, a list of ranges. None without the rights, and where the kernel reports nothing.
     pub fn listen(cpus: &str) -> Option<Self> {
         let tasks = EndedTasks::listen(cpus).ok()?;

@@ -51,7 +51,7 @@ pub fn parse(text: &[u8]) -> Option<MemoryMap> {
 
 /// Whose memory is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum MemoryOwner {
     /// The process's alone; so many processes share what is shared.
     Process(usize),
     /// That of a whole that the process is a part of, together with those that it shares pages with: so many.
@@ -60,21 +60,23 @@ pub enum Owner {
 
 impl MemoryMap {
     /// Anonymous memory that `owner` has by this process. LIMIT: of a whole, what is shared with processes outside counts in part.
-    pub fn own_anonymous_bytes(&self, owner: Owner) -> u64 {
+    pub fn own_anonymous_bytes(&self, owner: MemoryOwner) -> u64 {
         match owner {
-            Owner::Process(sharers) => self.exclusive_anonymous_bytes(sharers),
-            Owner::Whole(sharers) => {
+            MemoryOwner::Process(sharers) => self.exclusive_anonymous_bytes(sharers),
+            MemoryOwner::Whole(sharers) => {
                 self.anonymous_share_bytes.unwrap_or_else(|| self.divided_by_itself(sharers)).min(self.anonymous_bytes)
             }
         }
     }
 
     /// Shared memory that `owner` has by this process and nobody else has, of `all_bytes` that it maps.
-    pub fn own_shared_bytes(&self, owner: Owner, all_bytes: u64) -> u64 {
+    pub fn own_shared_bytes(&self, owner: MemoryOwner, all_bytes: u64) -> u64 {
         match (owner, self.shared_share_bytes) {
             (_, None) => all_bytes,
-            (Owner::Whole(_), Some(divided)) => divided.min(all_bytes),
-            (Owner::Process(sharers), Some(divided)) => exclusive(all_bytes, divided, self.private_bytes, sharers),
+            (MemoryOwner::Whole(_), Some(divided)) => divided.min(all_bytes),
+            (MemoryOwner::Process(sharers), Some(divided)) => {
+                exclusive(all_bytes, divided, self.private_bytes, sharers)
+            }
         }
     }
 
@@ -142,16 +144,16 @@ mod tests {
         assert_eq!(map(10, 50, Some(40)).exclusive_anonymous_bytes(2), 10);
         assert_eq!(map(20, 50, None).exclusive_anonymous_bytes(2), 20);
         // Of a whole that all four are in, each has a quarter of what they share.
-        assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(Owner::Whole(4)), 35);
-        assert_eq!(map(30, 50, None).own_anonymous_bytes(Owner::Whole(4)), 35, "a kernel that does not divide");
-        assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(Owner::Process(4)), 30);
+        assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(MemoryOwner::Whole(4)), 35);
+        assert_eq!(map(30, 50, None).own_anonymous_bytes(MemoryOwner::Whole(4)), 35, "a kernel that does not divide");
+        assert_eq!(map(1000, 50, Some(35)).own_anonymous_bytes(MemoryOwner::Process(4)), 30);
         // Shared memory: 40 made for itself, 60 that a hundred map; of a whole all that it has a part in.
         let shared = MemoryMap { private_bytes: 90, shared_share_bytes: Some(40), ..MemoryMap::default() };
-        assert_eq!(shared.own_shared_bytes(Owner::Process(100), 40), 40);
+        assert_eq!(shared.own_shared_bytes(MemoryOwner::Process(100), 40), 40);
         let parts = MemoryMap { private_bytes: 5000, shared_share_bytes: Some(4060), ..MemoryMap::default() };
-        assert_eq!(parts.own_shared_bytes(Owner::Process(100), 10_000), 4000);
-        assert_eq!(parts.own_shared_bytes(Owner::Whole(100), 10_000), 4060);
-        assert_eq!(map(1000, 50, None).own_shared_bytes(Owner::Process(2), 7), 7, "nobody knows better");
+        assert_eq!(parts.own_shared_bytes(MemoryOwner::Process(100), 10_000), 4000);
+        assert_eq!(parts.own_shared_bytes(MemoryOwner::Whole(100), 10_000), 4060);
+        assert_eq!(map(1000, 50, None).own_shared_bytes(MemoryOwner::Process(2), 7), 7, "nobody knows better");
         // Nonsense stays in range.
         assert_eq!(map(0, 10, Some(99)).exclusive_anonymous_bytes(0), 0);
         assert!(map(u64::MAX, u64::MAX, Some(u64::MAX)).exclusive_anonymous_bytes(2) > 0);

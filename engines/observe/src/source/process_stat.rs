@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatLine {
     /// The kernel's letter: `R` can run, `S` sleeps, `D` sleeps and takes no signal, `Z` has ended, `T` is stopped.
-    pub state: State,
+    pub state: ThreadState,
     /// Its parent.
     pub parent: u32,
     /// Whether it is a thread of the kernel itself.
@@ -37,7 +37,7 @@ pub struct StatLine {
 
 /// A thread's state as the kernel writes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum State {
+pub enum ThreadState {
     /// Has a CPU or waits for one.
     Runnable,
     /// Waits for something.
@@ -53,7 +53,7 @@ pub enum State {
     Idle,
 }
 
-impl State {
+impl ThreadState {
     fn of(letter: u8) -> Option<Self> {
         Some(match letter {
             b'R' => Self::Runnable,
@@ -90,7 +90,7 @@ pub fn parse(text: &[u8]) -> Option<(&[u8], StatLine)> {
     let name = text.get(opens + 1..closes)?;
     let mut columns = words(&text[closes + 1..]);
     let &[letter] = columns.next()? else { return None };
-    let state = State::of(letter)?;
+    let state = ThreadState::of(letter)?;
     // Columns are counted from 1 in proc_pid_stat(5); the parent is 4.
     let mut values = [0_u64; 43];
     for value in &mut values[4..] {
@@ -132,7 +132,7 @@ mod tests {
             let text = format!("12 ({name}) {REST}\n");
             let (found, line) = parse(text.as_bytes()).expect("a good line");
             assert_eq!(found, name.as_bytes());
-            assert_eq!((line.state, line.parent, line.threads), (State::Runnable, 7, 3));
+            assert_eq!((line.state, line.parent, line.threads), (ThreadState::Runnable, 7, 3));
             assert_eq!((line.user_ticks, line.system_ticks), (500, 60));
             assert_eq!((line.children_user_ticks, line.children_system_ticks), (7, 8));
             assert_eq!((line.start_ticks, line.resident_pages), (4711, 123));

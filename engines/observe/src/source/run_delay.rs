@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the scheduler keeps of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunDelay {
+pub struct ThreadRunDelay {
     /// Time on a CPU.
     pub run_ns: u64,
     /// Time it could run and had no CPU, a control group's quota included.
@@ -17,10 +17,10 @@ pub struct RunDelay {
 }
 
 /// The three numbers; none for what is no such file.
-pub fn parse(text: &[u8]) -> Option<RunDelay> {
+pub fn parse(text: &[u8]) -> Option<ThreadRunDelay> {
     let mut columns = words(text);
     let mut next = || columns.next().and_then(number);
-    Some(RunDelay { run_ns: next()?, wait_ns: next()?, turns: next()? })
+    Some(ThreadRunDelay { run_ns: next()?, wait_ns: next()?, turns: next()? })
 }
 
 #[cfg(test)]
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn three_numbers_or_nothing() {
-        assert_eq!(parse(b"1 22 333\n"), Some(RunDelay { run_ns: 1, wait_ns: 22, turns: 333 }));
+        assert_eq!(parse(b"1 22 333\n"), Some(ThreadRunDelay { run_ns: 1, wait_ns: 22, turns: 333 }));
         for bad in [&b""[..], b"1 2", b"1 2 x", b"-1 2 3"] {
             assert_eq!(parse(bad), None);
         }

@@ -6,9 +6,9 @@ mod ending;
 mod programs;
 
 use crate::sample::{CpuBasis, CpuReading, Endings};
-use ending::Noted;
+use ending::NotedEndings;
 use machine::Host;
-use programs::{Fields, Walk};
+use programs::{ThreadWalk, WalkFields};
 use sys::bpf::iterate::visit_all;
 use sys::bpf::probe::kernel_types;
 use sys::bpf::{Attached, Place, Program};
@@ -52,7 +52,7 @@ type Times = [u64; 3];
 
 /// A process in the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedProcess {
     /// Its number.
     pub pid: u32,
     /// When it began, in nanoseconds since boot: another start under the same number is another process.
@@ -66,7 +66,7 @@ pub struct Listed {
     children: [u64; 2],
 }
 
-impl Listed {
+impl ListedProcess {
     /// Its CPU time, ended threads included.
     pub fn cpu(&self) -> CpuReading {
         let [total_ns, user_ns, system_ns] =
@@ -102,19 +102,19 @@ fn pid_of(record: &Record) -> u32 {
 /// Reads the list. Buffers are used again.
 pub struct ThreadList {
     way: Way,
-    processes: Vec<Listed>,
+    processes: Vec<ListedProcess>,
     /// CLOCK_MONOTONIC less the scheduler's clock, when both were last seen together.
     between_clocks_ns: Option<i64>,
     /// When the last pass began.
     began_ns: u64,
     ahead_ns: u64,
-    noted: Option<Noted>,
+    noted: Option<NotedEndings>,
 }
 
 /// How a pass is made.
 enum Way {
     /// The program goes from thread to thread.
-    Walk { walk: Walk, threads: usize },
+    Walk { walk: ThreadWalk, threads: usize },
     /// The kernel calls the program.
     Visits { pass: Attached, bytes: Vec<u8> },
 }
@@ -128,8 +128,8 @@ const THREADS_WALKED_MAX: usize = 65_536;
 impl Way {
     fn open(room: usize) -> Option<Self> {
         let btf = kernel_types().ok()?;
-        let fields = Fields::find(&btf)?;
-        let walk = (room <= THREADS_WALKED_MAX).then(|| Walk::load(&btf, &fields, room)).flatten();
+        let fields = WalkFields::find(&btf)?;
+        let walk = (room <= THREADS_WALKED_MAX).then(|| ThreadWalk::load(&btf, &fields, room)).flatten();
         if let Some(walk) = walk {
             return Some(Self::Walk { walk, threads: room });
         }
@@ -182,7 +182,7 @@ impl ThreadList {
             between_clocks_ns: None,
             began_ns: 0,
             ahead_ns: 0,
-            noted: with_endings.then(Noted::begin).flatten(),
+            noted: with_endings.then(NotedEndings::begin).flatten(),
         })
     }
 
@@ -224,7 +224,7 @@ impl ThreadList {
     }
 
     /// What was read, by number.
-    pub fn processes(&self) -> &[Listed] {
+    pub fn processes(&self) -> &[ListedProcess] {
         &self.processes
     }
 
@@ -262,7 +262,11 @@ fn ahead_ns(record: &Record, between_clocks_ns: i64) -> u64 {
 ///
 /// What its ended threads used is taken from the thread that was looked at first: one that ends during the pass may then be
 /// missing, and is in the next pass's sum, but is never counted twice.
-fn add_up(records: &mut dyn Iterator<Item = Record>, between_clocks_ns: i64, processes: &mut Vec<Listed>) -> u64 {
+fn add_up(
+    records: &mut dyn Iterator<Item = Record>,
+    between_clocks_ns: i64,
+    processes: &mut Vec<ListedProcess>,
+) -> u64 {
     let mut all_ahead_ns: u64 = 0;
     let mut at_ns = records.next().map_or(0, |own| own[record::AT_NS]);
     processes.clear();
@@ -275,7 +279,7 @@ fn add_up(records: &mut dyn Iterator<Item = Record>, between_clocks_ns: i64, pro
         }
         let ahead_ns = ahead_ns(&record, between_clocks_ns);
         all_ahead_ns = all_ahead_ns.saturating_add(ahead_ns);
-        Listed::of_record(&record, ahead_ns)
+        ListedProcess::of_record(&record, ahead_ns)
     }));
     // A walk goes by age, visits by the threads' numbers; until numbers are given out again both are the same.
     if !processes.is_sorted_by_key(|listed| listed.pid) {

@@ -1,7 +1,7 @@
 //! The lease of a run that may be over before anybody could notice it. It begins with one hand of its own, and takes part in
 //! the budget when it has lasted: to read what the machine is, open the table and claim a row costs more than copying ten files.
 
-use super::{Hand, HandBooks, Lease, Passport, Place};
+use super::{Hand, HandBooks, HandPlace, Lease, Passport};
 use crate::sync::{Mutex, lock};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ impl<Join: Fn() -> Joined + Send + Sync> Brief<Join> {
         let mut books = lock(&self.books);
         (books.taken == books.returned).then(|| {
             books.taken += 1;
-            Hand { place: Place::Outset }
+            Hand { place: HandPlace::Outset }
         })
     }
 }
@@ -70,7 +70,7 @@ impl<Join: Fn() -> Joined + Send + Sync> Lease for Brief<Join> {
 
     fn give_back(&self, hand: Hand) {
         match hand.place {
-            Place::Outset => lock(&self.books).returned += 1,
+            HandPlace::Outset => lock(&self.books).returned += 1,
             _ => self.join_now().give_back(hand),
         }
     }
@@ -78,7 +78,7 @@ impl<Join: Fn() -> Joined + Send + Sync> Lease for Brief<Join> {
     /// The first hand goes back once: for one of the budget's.
     fn must_return(&self, hand: &Hand) -> bool {
         match hand.place {
-            Place::Outset => self.is_over(),
+            HandPlace::Outset => self.is_over(),
             _ => self.join_now().must_return(hand),
         }
     }
@@ -89,7 +89,7 @@ impl<Join: Fn() -> Joined + Send + Sync> Lease for Brief<Join> {
     }
 
     fn passport(&self, hands: &[&Hand]) -> Option<Passport> {
-        if hands.iter().any(|hand| hand.place == Place::Outset) {
+        if hands.iter().any(|hand| hand.place == HandPlace::Outset) {
             return None;
         }
         self.joined()?.passport(hands)
@@ -151,11 +151,11 @@ mod tests {
         let brief = Brief::new(of_two_hands);
         let first = brief.take();
         last(&brief);
-        let was_first = first.place == Place::Outset;
+        let was_first = first.place == HandPlace::Outset;
         assert!(brief.may_grow());
         assert_eq!(brief.must_return(&first), was_first);
         let second = brief.take();
-        assert_eq!(second.place, Place::Counted);
+        assert_eq!(second.place, HandPlace::Counted);
         brief.give_back(first);
         let third = brief.try_take().expect("the budget has two");
         assert!(brief.try_take().is_none());

@@ -6,8 +6,8 @@ use super::entitlement::Entitled;
 use super::hands::{self, Life};
 use super::row::{self, RowSeen};
 use super::seat::{KernelWitness, life_of, now_ms};
-use super::table::{CrewFolder, Table, TableError};
-use super::view::View;
+use super::table::{CrewFolder, MemoryTable, TableError};
+use super::view::TableView;
 use super::{Priority, Weight};
 use machine::Host;
 use serde::Serialize;
@@ -28,12 +28,12 @@ pub struct Census {
     /// First hands for which there was no CPU.
     pub above_capacity: u32,
     /// The runs, those that hold most first.
-    pub runs: Vec<Run>,
+    pub runs: Vec<CensusRun>,
 }
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Run {
+pub struct CensusRun {
     /// Process id, in the run's own pid namespace.
     pub pid: u32,
     /// Its class.
@@ -59,7 +59,7 @@ pub struct Run {
     /// What it is doing, in its own words.
     pub what: String,
     /// Its state in a word.
-    pub state: State,
+    pub state: RunState,
     /// Why it has what it has, in a sentence.
     pub why: String,
 }
@@ -67,7 +67,7 @@ pub struct Run {
 /// A run's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum RunState {
     /// It has all it wants.
     Working,
     /// It waits for a hand.
@@ -84,16 +84,16 @@ pub enum State {
 
 /// Reads the folder's table; empty when there is none. What the dead held is free afterwards.
 pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
-    let Some(table) = Table::open_existing(folder)? else { return Ok(Census::default()) };
+    let Some(table) = MemoryTable::open_existing(folder)? else { return Ok(Census::default()) };
     let locks = table.open_for_locks()?;
     let namespace = machine::own_pid_namespace(&Host::real()).ok();
     tend_the_dead(&table, &locks, namespace);
-    let view = View::look(table.words(), now_ms());
+    let view = TableView::look(table.words(), now_ms());
     let entitled = view.entitled(u32::MAX);
     let if_all_wanted = view.entitled_if_all_wanted(u32::MAX);
     // A hand above capacity takes a free CPU at its run's next yield point: nobody else may count on that one.
     let mut free = view.free;
-    let mut runs: Vec<Run> = view
+    let mut runs: Vec<CensusRun> = view
         .rows
         .iter()
         .enumerate()
@@ -106,7 +106,7 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
             to_take.into_iter().for_each(|cpu| free = free.without(&CpuSet::of([cpu])));
             let is_above = seen.is_above && to_take.is_none();
             let what = row::read_what(table.words(), seen.row);
-            Run { what, ..run(&view, seen, entitled[position], life, Beyond { lent, is_above }) }
+            CensusRun { what, ..run(&view, seen, entitled[position], life, Beyond { lent, is_above }) }
         })
         .collect();
     runs.sort_by_key(|run| (std::cmp::Reverse(run.holds), run.pid));
@@ -118,7 +118,7 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
 }
 
 /// The kernel tells a death to one sleeper alone, and that may be who looks here.
-fn tend_the_dead(table: &Table, locks: &File, namespace: Option<u64>) {
+fn tend_the_dead(table: &MemoryTable, locks: &File, namespace: Option<u64>) {
     let is_dead = |seen: &RowSeen| life(table, locks, namespace, seen) == Life::Gone;
     let rows = row::present(table.words()).filter_map(|row| row::read(table.words(), row));
     let dead: Vec<usize> = rows.filter(is_dead).map(|seen| seen.row).collect();
@@ -131,7 +131,7 @@ fn tend_the_dead(table: &Table, locks: &File, namespace: Option<u64>) {
     }
 }
 
-fn life(table: &Table, locks: &File, namespace: Option<u64>, seen: &RowSeen) -> Life {
+fn life(table: &MemoryTable, locks: &File, namespace: Option<u64>, seen: &RowSeen) -> Life {
     let is_marked = table.mark(seen.row).load(Ordering::SeqCst) & OWNER_DIED != 0;
     // Asked through a description that holds no lock, or it would always say no.
     let is_unlocked = sys::byte_lock::is_locked(locks, seen.row as u64).is_ok_and(|is_locked| !is_locked);
@@ -148,18 +148,18 @@ struct Beyond {
     is_above: bool,
 }
 
-fn run(view: &View, seen: &RowSeen, entitled: Entitled, life: Life, beyond: Beyond) -> Run {
+fn run(view: &TableView, seen: &RowSeen, entitled: Entitled, life: Life, beyond: Beyond) -> CensusRun {
     let Beyond { lent, is_above } = beyond;
     let holds = view.held(seen);
     let state = match life {
-        Life::Gone => State::Dead,
-        Life::Stopped => State::Stopped,
-        Life::Runs if seen.standing.is_paused => State::Paused,
-        Life::Runs if entitled.must_return > 0 => State::Returning,
-        Life::Runs if seen.waiting > 0 => State::Waiting,
-        Life::Runs => State::Working,
+        Life::Gone => RunState::Dead,
+        Life::Stopped => RunState::Stopped,
+        Life::Runs if seen.standing.is_paused => RunState::Paused,
+        Life::Runs if entitled.must_return > 0 => RunState::Returning,
+        Life::Runs if seen.waiting > 0 => RunState::Waiting,
+        Life::Runs => RunState::Working,
     };
-    Run {
+    CensusRun {
         pid: seen.identity.process,
         class: seen.standing.class,
         weight: seen.standing.weight,
@@ -177,42 +177,42 @@ fn run(view: &View, seen: &RowSeen, entitled: Entitled, life: Life, beyond: Beyo
     }
 }
 
-fn why(view: &View, seen: &RowSeen, entitled: Entitled, state: State, is_above: bool) -> String {
+fn why(view: &TableView, seen: &RowSeen, entitled: Entitled, state: RunState, is_above: bool) -> String {
     let class = seen.standing.class;
     let above = if is_above { "; its first hand runs above capacity" } else { "" };
     match state {
-        State::Dead => "its process is gone; a child of it keeps its place here".to_owned(),
-        State::Stopped => "its process is stopped; whoever is hungry takes its hands".to_owned(),
-        State::Paused if view.held(seen) > 0 => {
+        RunState::Dead => "its process is gone; a child of it keeps its place here".to_owned(),
+        RunState::Stopped => "its process is stopped; whoever is hungry takes its hands".to_owned(),
+        RunState::Paused if view.held(seen) > 0 => {
             format!("by its user; gives back {} at its next yield points", view.held(seen))
         }
-        State::Paused => "by its user, until mh crew resume".to_owned(),
-        State::Returning => {
+        RunState::Paused => "by its user, until mh crew resume".to_owned(),
+        RunState::Returning => {
             format!("gives back {} at its next yield points: others are entitled to them{above}", entitled.must_return)
         }
-        State::Working => format!("has all it wants{above}"),
-        State::Waiting if view.held(seen) < entitled.may_hold => {
+        RunState::Working => format!("has all it wants{above}"),
+        RunState::Waiting if view.held(seen) < entitled.may_hold => {
             format!("may hold {}, waits for others to reach a yield point{above}", entitled.may_hold)
         }
-        State::Waiting if holds_more(view, |other| other.standing.class > class) => {
+        RunState::Waiting if holds_more(view, |other| other.standing.class > class) => {
             format!("runs of a higher class have the CPUs{above}")
         }
-        State::Waiting if holds_more(view, |other| other.row != seen.row && other.standing.class == class) => {
+        RunState::Waiting if holds_more(view, |other| other.row != seen.row && other.standing.class == class) => {
             match view.held(seen) {
                 0 => format!("runs of the same class have the CPUs; its turn comes{above}"),
                 _ => format!("has its share; runs of the same class have theirs{above}"),
             }
         }
-        State::Waiting if holds_more(view, |other| other.row != seen.row) => {
+        RunState::Waiting if holds_more(view, |other| other.row != seen.row) => {
             format!("the other CPUs are first hands of other runs{above}")
         }
-        State::Waiting if seen.left_out > 0 => {
+        RunState::Waiting if seen.left_out > 0 => {
             format!("leaves {} to programs that take no part{above}", seen.left_out)
         }
-        State::Waiting => format!("has all that its CPUs and its quota allow{above}"),
+        RunState::Waiting => format!("has all that its CPUs and its quota allow{above}"),
     }
 }
 
-fn holds_more(view: &View, is_meant: impl Fn(&RowSeen) -> bool) -> bool {
+fn holds_more(view: &TableView, is_meant: impl Fn(&RowSeen) -> bool) -> bool {
     view.rows.iter().any(|other| is_meant(other) && view.held(other) > 0)
 }

@@ -7,11 +7,11 @@ mod turns;
 use super::Priority;
 use super::cpu_set::CpuSet;
 use seating::{HAND, Seating};
-use turns::{Bound, Wish};
+use turns::{HandWish, SharedBound};
 
 /// What decides about one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct RunClaim {
     /// Its class: a higher one is served first.
     pub class: Priority,
     /// Its share among runs of its class, at least 1.
@@ -54,7 +54,7 @@ pub struct Entitled {
     pub above: u32,
 }
 
-impl Claim {
+impl RunClaim {
     /// Hands of its own that it has a use for.
     pub fn wants(&self) -> u32 {
         let cpus = u32::try_from(self.cpus.count()).unwrap_or(u32::MAX);
@@ -80,7 +80,7 @@ impl Claim {
 /// First everybody who is guaranteed a hand gets one, above capacity if need be. What is left goes hand by hand to the
 /// highest class, there to the run with the least for its weight, until it wants no more; then to the next class. Runs of low and
 /// idle, which are guaranteed nothing, take turns at what cannot be divided among them: `turn` says whose it is.
-pub fn entitlements(capacity: u32, turn: u64, claims: &[Claim]) -> Vec<Entitled> {
+pub fn entitlements(capacity: u32, turn: u64, claims: &[RunClaim]) -> Vec<Entitled> {
     let mut division = Division::new(capacity, claims);
     let mut order: Vec<usize> = (0..claims.len()).collect();
     // Stable: within a class in the order of the rows.
@@ -99,7 +99,7 @@ const HANDS_MAX: u64 = 8192;
 
 /// How far the dividing has come.
 struct Division<'a> {
-    claims: &'a [Claim],
+    claims: &'a [RunClaim],
     entitled: Vec<Entitled>,
     seating: Seating,
     /// Hands that may still be given.
@@ -107,7 +107,7 @@ struct Division<'a> {
 }
 
 impl<'a> Division<'a> {
-    fn new(capacity: u32, claims: &'a [Claim]) -> Self {
+    fn new(capacity: u32, claims: &'a [RunClaim]) -> Self {
         let entitled = claims.iter().map(|claim| Entitled { must_return: claim.held, ..Entitled::default() }).collect();
         Self { claims, entitled, seating: Seating::new(claims), left: capacity }
     }
@@ -181,15 +181,15 @@ impl<'a> Division<'a> {
             let (claim, has) = (&self.claims[index], self.has(index));
             let most = claim.inherited.saturating_add(claim.would_take()).max(has);
             let (kind, weight) = (self.seating.kind_of(index), u64::from(claim.weight.max(1)));
-            Wish { kind, weight, has: parts(has.into()), most: parts(most.into()) }
+            HandWish { kind, weight, has: parts(has.into()), most: parts(most.into()) }
         };
-        let wishes: Vec<Wish> = open.iter().map(wish).collect();
+        let wishes: Vec<HandWish> = open.iter().map(wish).collect();
         turns::hands_in_turn(&self.seating, &self.bounds(open), &wishes, turn)
     }
 
     /// What all runs may have more, and then what those of each quota may.
-    fn bounds(&self, open: &[usize]) -> Vec<Bound> {
-        let mut bounds = vec![Bound { kinds: vec![true; self.seating.kinds()], more: parts(self.left.into()) }];
+    fn bounds(&self, open: &[usize]) -> Vec<SharedBound> {
+        let mut bounds = vec![SharedBound { kinds: vec![true; self.seating.kinds()], more: parts(self.left.into()) }];
         let group = |index: usize| self.claims[index].quota.map(|quota| quota.group);
         for &index in open.iter().filter(|&&index| group(index).is_some()) {
             if bounds[1..].iter().any(|bound| bound.kinds[self.seating.kind_of(index)]) {
@@ -198,7 +198,7 @@ impl<'a> Division<'a> {
             let mut kinds = vec![false; self.seating.kinds()];
             let sharers = open.iter().filter(|&&other| group(other) == group(index));
             sharers.for_each(|&sharer| kinds[self.seating.kind_of(sharer)] = true);
-            bounds.push(Bound { kinds, more: parts(self.left_of_quota(index)) });
+            bounds.push(SharedBound { kinds, more: parts(self.left_of_quota(index)) });
         }
         bounds
     }
@@ -210,7 +210,7 @@ impl<'a> Division<'a> {
     /// Hands that the run's quota still has for its group.
     fn left_of_quota(&self, index: usize) -> u64 {
         let Some(quota) = self.claims[index].quota else { return u64::MAX };
-        let is_sharer = |claim: &Claim| claim.quota.is_some_and(|other| other.group == quota.group);
+        let is_sharer = |claim: &RunClaim| claim.quota.is_some_and(|other| other.group == quota.group);
         let sharers = self.claims.iter().zip(&self.entitled).filter(|(claim, _)| is_sharer(claim));
         let given: u64 = sharers.map(|(_, entitled)| u64::from(entitled.may_hold)).sum();
         quota.hands().saturating_sub(given)
@@ -233,13 +233,13 @@ impl Quota {
 mod tests {
     use super::*;
 
-    fn claim(class: Priority, held: u32, waiting: u32) -> Claim {
+    fn claim(class: Priority, held: u32, waiting: u32) -> RunClaim {
         let cpus = CpuSet::of(0..4);
         let (useful_width, inherited, rests, is_aged) = (64, 0, false, false);
-        Claim { class, weight: 100, cpus, quota: None, useful_width, held, inherited, waiting, rests, is_aged }
+        RunClaim { class, weight: 100, cpus, quota: None, useful_width, held, inherited, waiting, rests, is_aged }
     }
 
-    fn may_hold(claims: &[Claim]) -> Vec<u32> {
+    fn may_hold(claims: &[RunClaim]) -> Vec<u32> {
         entitlements(u32::MAX, 0, claims).iter().map(|entitled| entitled.may_hold).collect()
     }
 
@@ -260,13 +260,13 @@ mod tests {
 
     #[test]
     fn weight_divides_a_class() {
-        let heavy = Claim { weight: 300, ..claim(Priority::Normal, 0, 8) };
+        let heavy = RunClaim { weight: 300, ..claim(Priority::Normal, 0, 8) };
         assert_eq!(may_hold(&[heavy, claim(Priority::Normal, 0, 8)]), [3, 1]);
     }
 
     #[test]
     fn nobody_goes_beyond_useful_width_and_the_rest_is_lent() {
-        let narrow = Claim { useful_width: 1, ..claim(Priority::High, 3, 5) };
+        let narrow = RunClaim { useful_width: 1, ..claim(Priority::High, 3, 5) };
         assert_eq!(may_hold(&[narrow, claim(Priority::Idle, 0, 8)]), [1, 3]);
         assert_eq!(entitlements(u32::MAX, 0, &[narrow])[0].must_return, 2);
     }
@@ -280,7 +280,7 @@ mod tests {
     }
 
     /// Hands of each in 5000 turns, on average.
-    fn over_many_turns(claims: &[Claim]) -> Vec<f64> {
+    fn over_many_turns(claims: &[RunClaim]) -> Vec<f64> {
         let mut hands = vec![0; claims.len()];
         for turn in 0..5000 {
             let entitled = entitlements(u32::MAX, turn, claims);
@@ -289,7 +289,7 @@ mod tests {
         hands.into_iter().map(|hands| f64::from(hands) / 5000.0).collect()
     }
 
-    fn assert_near(claims: &[Claim], expected: &[f64]) {
+    fn assert_near(claims: &[RunClaim], expected: &[f64]) {
         let hands = over_many_turns(claims);
         let is_near = |(hands, expected): (&f64, &f64)| (hands - expected).abs() < 0.002;
         assert!(hands.iter().zip(expected).all(is_near), "{hands:?} for {expected:?}");
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn low_runs_have_their_shares_over_many_turns() {
-        let of = |weight, cpus| Claim { weight, cpus: CpuSet::of(0..cpus), ..claim(Priority::Low, 0, 8) };
+        let of = |weight, cpus| RunClaim { weight, cpus: CpuSet::of(0..cpus), ..claim(Priority::Low, 0, 8) };
         for (cpus, weights, expected) in [
             (1, &[100, 10][..], &[10.0 / 11.0, 1.0 / 11.0][..]),
             (1, &[200, 100], &[2.0 / 3.0, 1.0 / 3.0]),
@@ -306,7 +306,7 @@ mod tests {
             (4, &[10, 100], &[4.0 / 11.0, 40.0 / 11.0]),
             (4, &[100, 100, 100, 100, 100, 300], &[0.5, 0.5, 0.5, 0.5, 0.5, 1.5]),
         ] {
-            let claims: Vec<Claim> = weights.iter().map(|&weight| of(weight, cpus)).collect();
+            let claims: Vec<RunClaim> = weights.iter().map(|&weight| of(weight, cpus)).collect();
             assert_near(&claims, expected);
         }
     }
@@ -314,30 +314,30 @@ mod tests {
     #[test]
     fn who_wants_nothing_or_little_leaves_the_others_equal() {
         let hungry = claim(Priority::Low, 0, 8);
-        let (silent, paused) = (Claim { waiting: 0, ..hungry }, Claim { rests: true, ..hungry });
-        let one_cpu = |claim: Claim| Claim { cpus: CpuSet::of([0]), ..claim };
+        let (silent, paused) = (RunClaim { waiting: 0, ..hungry }, RunClaim { rests: true, ..hungry });
+        let one_cpu = |claim: RunClaim| RunClaim { cpus: CpuSet::of([0]), ..claim };
         let claims = [hungry, silent, hungry, silent, paused, silent].map(one_cpu);
         assert_near(&claims, &[0.5, 0.0, 0.5, 0.0, 0.0, 0.0]);
-        let narrow = Claim { useful_width: 1, ..hungry };
+        let narrow = RunClaim { useful_width: 1, ..hungry };
         assert_near(&[hungry, narrow, hungry], &[1.5, 1.0, 1.5]);
-        let job = Claim { inherited: 1, ..hungry };
+        let job = RunClaim { inherited: 1, ..hungry };
         assert_near(&[hungry, job], &[2.5, 1.5]);
     }
 
     #[test]
     fn nobody_starves_by_what_others_could_use() {
-        let low = |weight, cpus: std::ops::Range<usize>| Claim {
+        let low = |weight, cpus: std::ops::Range<usize>| RunClaim {
             weight,
             cpus: CpuSet::of(cpus),
             ..claim(Priority::Low, 0, 8)
         };
         // A run that has nothing to do knows more CPUs.
-        let silent = Claim { waiting: 0, ..low(100, 0..4) };
+        let silent = RunClaim { waiting: 0, ..low(100, 0..4) };
         assert_near(&[low(100, 0..1), low(300, 0..1), silent], &[0.25, 0.75, 0.0]);
-        let in_quota = |weight| Claim { quota: Some(Quota { group: 7, millicores: 1000 }), ..low(weight, 0..4) };
+        let in_quota = |weight| RunClaim { quota: Some(Quota { group: 7, millicores: 1000 }), ..low(weight, 0..4) };
         assert_near(&[in_quota(100), in_quota(300)], &[0.25, 0.75]);
         assert_near(&[in_quota(100), in_quota(100), in_quota(100)], &[1.0 / 3.0; 3]);
-        let higher = Claim { cpus: CpuSet::of([1]), ..claim(Priority::High, 1, 0) };
+        let higher = RunClaim { cpus: CpuSet::of([1]), ..claim(Priority::High, 1, 0) };
         assert_near(&[low(100, 0..1), low(300, 0..1), low(100, 2..3), low(900, 2..3)], &[0.25, 0.75, 0.1, 0.9]);
         for (weight, share) in [(100, 0.5), (300, 0.25)] {
             assert_near(&[low(100, 0..1), low(weight, 0..2), higher], &[share, 1.0 - share, 1.0]);
@@ -348,8 +348,8 @@ mod tests {
 
     #[test]
     fn what_is_whole_hands_never_moves() {
-        let of = |weight, cpus| Claim { weight, cpus: CpuSet::of(cpus), ..claim(Priority::Low, 0, 8) };
-        let in_quota = Claim { quota: Some(Quota { group: 7, millicores: 1000 }), ..of(300, 0..4) };
+        let of = |weight, cpus| RunClaim { weight, cpus: CpuSet::of(cpus), ..claim(Priority::Low, 0, 8) };
+        let in_quota = RunClaim { quota: Some(Quota { group: 7, millicores: 1000 }), ..of(300, 0..4) };
         for (claims, expected) in [
             (vec![of(100, 0..2), of(100, 1..2)], vec![1, 1]),
             (vec![of(300, 0..4), of(100, 1..4)], vec![3, 1]),
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn turns_come_round_soon() {
-        let claims = [claim(Priority::Low, 0, 1); 8].map(|claim| Claim { cpus: CpuSet::of([0]), ..claim });
+        let claims = [claim(Priority::Low, 0, 1); 8].map(|claim| RunClaim { cpus: CpuSet::of([0]), ..claim });
         let mut last = [0; 8];
         for turn in 0..2000 {
             let entitled = entitlements(u32::MAX, turn, &claims);
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn whoever_waited_long_gets_one_hand_also_under_a_higher_class() {
-        let aged = Claim { is_aged: true, ..claim(Priority::Idle, 0, 4) };
+        let aged = RunClaim { is_aged: true, ..claim(Priority::Idle, 0, 4) };
         assert_eq!(may_hold(&[claim(Priority::High, 4, 4), aged]), [3, 1]);
         assert_eq!(may_hold(&[claim(Priority::High, 4, 4), claim(Priority::Idle, 0, 4)]), [4, 0]);
     }
@@ -386,20 +386,20 @@ mod tests {
     #[test]
     fn a_quota_bounds_all_runs_of_its_group_together() {
         let quota = Some(Quota { group: 7, millicores: 2500 });
-        let inside = Claim { quota, ..claim(Priority::Normal, 0, 4) };
+        let inside = RunClaim { quota, ..claim(Priority::Normal, 0, 4) };
         assert_eq!(may_hold(&[inside, inside, claim(Priority::Low, 0, 4)]), [2, 1, 1]);
     }
 
     #[test]
     fn hands_move_among_their_cpus_to_make_room_for_a_narrow_mask() {
-        let wide = Claim { cpus: CpuSet::of(0..2), useful_width: 1, ..claim(Priority::High, 0, 1) };
-        let narrow = Claim { cpus: CpuSet::of([0]), ..claim(Priority::Low, 0, 4) };
+        let wide = RunClaim { cpus: CpuSet::of(0..2), useful_width: 1, ..claim(Priority::High, 0, 1) };
+        let narrow = RunClaim { cpus: CpuSet::of([0]), ..claim(Priority::Low, 0, 4) };
         assert_eq!(may_hold(&[wide, narrow]), [1, 1]);
     }
 
     #[test]
     fn the_paused_and_the_stopped_hold_nothing() {
-        let paused = Claim { rests: true, ..claim(Priority::High, 3, 1) };
+        let paused = RunClaim { rests: true, ..claim(Priority::High, 3, 1) };
         assert_eq!(entitlements(u32::MAX, 0, &[paused])[0], Entitled { may_hold: 0, must_return: 3, above: 0 });
     }
 
@@ -410,11 +410,11 @@ mod tests {
 
     #[test]
     fn what_a_run_has_from_its_runner_counts_for_its_width_its_share_and_its_first_hand() {
-        let job = Claim { inherited: 1, useful_width: 4, ..claim(Priority::Normal, 0, 4) };
+        let job = RunClaim { inherited: 1, useful_width: 4, ..claim(Priority::Normal, 0, 4) };
         assert_eq!(may_hold(&[claim(Priority::Normal, 1, 0), job]), [1, 3]);
         assert_eq!(may_hold(&[claim(Priority::Normal, 0, 4), job]), [3, 1], "three each would be too much by two");
         assert_eq!(may_hold(&[claim(Priority::High, 4, 4), job]), [4, 0], "it has a hand and is guaranteed no other");
-        let narrow = Claim { useful_width: 1, ..job };
+        let narrow = RunClaim { useful_width: 1, ..job };
         assert_eq!(may_hold(&[narrow]), [0]);
     }
 }

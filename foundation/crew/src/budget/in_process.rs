@@ -1,7 +1,7 @@
 //! The budget of one process: a counter, fair between its leases. It knows no priorities between programs: nothing outside
 //! this process sees it. Stands in where there is no table.
 
-use super::{Budget, Hand, HandBooks, Lease, Place, Request};
+use super::{Budget, Hand, HandBooks, HandPlace, Lease, Request};
 use crate::sync::{Arc, Condvar, Mutex, lock, wait};
 
 /// A counter of free hands.
@@ -50,7 +50,7 @@ impl Budget for InProcess {
 impl InProcessLease {
     fn taken(&self) -> Hand {
         lock(&self.books).taken += 1;
-        Hand { place: Place::Counted }
+        Hand { place: HandPlace::Counted }
     }
 }
 
@@ -75,7 +75,7 @@ impl Lease for InProcessLease {
     }
 
     fn give_back(&self, hand: Hand) {
-        debug_assert_eq!(hand.place, Place::Counted, "a hand goes back to the lease it came from");
+        debug_assert_eq!(hand.place, HandPlace::Counted, "a hand goes back to the lease it came from");
         lock(&self.books).returned += 1;
         lock(&self.shared.state).free += 1;
         self.shared.freed.notify_one();

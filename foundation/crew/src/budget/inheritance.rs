@@ -3,7 +3,7 @@
 
 use super::hands::Taken;
 use super::layout::ClaimWord;
-use super::passport::{Passed, Passport};
+use super::passport::{PassedHand, Passport};
 use super::seat::Seat;
 use crate::sync::{Mutex, lock};
 
@@ -27,7 +27,7 @@ impl Inheritance {
         if passport.table != seat.table_number() {
             return Self::default();
         }
-        let claimed = |passed: &Passed| {
+        let claimed = |passed: &PassedHand| {
             let claim = seat.claim_hand(passed.taken, passed.lent)?;
             Some(Inherited { taken: passed.taken, claim, is_out: false })
         };
@@ -70,9 +70,9 @@ impl Inheritance {
     }
 
     /// The hand, to be handed on.
-    pub(super) fn passed(&self, number: usize) -> Passed {
+    pub(super) fn passed(&self, number: usize) -> PassedHand {
         let hand = &lock(&self.hands)[number];
-        Passed { taken: hand.taken, lent: Some(hand.claim) }
+        PassedHand { taken: hand.taken, lent: Some(hand.claim) }
     }
 }
 

@@ -9,12 +9,12 @@ pub use proxy::{Attention, Company, Proxy};
 use super::hands::Taken;
 use super::inheritance::Inheritance;
 use super::layout::CPUS;
-use super::passport::{Passed, Passport};
-use super::row::{Entry, Standing};
-use super::seat::{Attempt, Seat, now_ms};
-use super::sleep::{self, Moment};
-use super::table::{CrewFolder, Marking, Table, TableError};
-use super::{Budget, Hand, HandBooks, InProcess, Lease, Place, Priority, Request, Surroundings};
+use super::passport::{PassedHand, Passport};
+use super::row::{RowEntry, Standing};
+use super::seat::{Seat, TakeOutcome, now_ms};
+use super::sleep::{self, SleepMoment};
+use super::table::{CrewFolder, Marking, MemoryTable, TableError};
+use super::{Budget, Hand, HandBooks, HandPlace, InProcess, Lease, Priority, Request, Surroundings};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait};
 use lookout::Lookout;
 use std::error::Error;
@@ -44,7 +44,7 @@ struct Shared {
     folder: CrewFolder,
     surroundings: Surroundings,
     /// The table in use, or why there is none.
-    table: Mutex<Result<Arc<Table>, String>>,
+    table: Mutex<Result<Arc<MemoryTable>, String>>,
     alone: InProcess,
     /// Hands that the runner above has for this process; the first lease claims them.
     inheritance: Mutex<Option<Passport>>,
@@ -56,7 +56,7 @@ struct Shared {
 impl MachineWide {
     /// Opens, or makes, the table in `folder`. Never fails: see [`MachineWide::why_alone`].
     pub fn open(folder: CrewFolder, surroundings: Surroundings) -> Self {
-        let table = Table::open(&folder).map(Arc::new).map_err(|error| said(&error));
+        let table = MemoryTable::open(&folder).map(Arc::new).map_err(|error| said(&error));
         let alone = InProcess::new(surroundings.hands());
         let (table, inheritance) = (Mutex::new(table), Mutex::new(None));
         let (gives_way, marking) = (None, Marking::OwnThread);
@@ -138,9 +138,9 @@ impl Shared {
         self.gives_way.is_some_and(|up_to| class <= up_to)
     }
 
-    fn entry(&self, request: &Request) -> Entry {
+    fn entry(&self, request: &Request) -> RowEntry {
         let (class, weight) = (request.priority, request.weight);
-        Entry {
+        RowEntry {
             identity: self.surroundings.identity,
             standing: Standing { class, weight, is_paused: false, is_set_aside: false },
             useful_width: width(request.useful_width),
@@ -151,8 +151,8 @@ impl Shared {
         }
     }
 
-    fn open_anew(&self) -> Result<Arc<Table>, TableError> {
-        let table = Arc::new(Table::open(&self.folder)?);
+    fn open_anew(&self) -> Result<Arc<MemoryTable>, TableError> {
+        let table = Arc::new(MemoryTable::open(&self.folder)?);
         *lock(&self.table) = Ok(Arc::clone(&table));
         Ok(table)
     }
@@ -324,7 +324,7 @@ impl Member {
         if taken.is_none() {
             self.books.cancel();
         }
-        taken.map(|number| Hand { place: Place::Inherited { number } })
+        taken.map(|number| Hand { place: HandPlace::Inherited { number } })
     }
 
     /// While nobody is hungry a free word is all that is needed: no lock, no system call.
@@ -340,7 +340,7 @@ impl Member {
         if taken.is_none() {
             self.books.cancel();
         }
-        taken.map(|taken| Hand { place: Place::Cpu { seat: number, taken } })
+        taken.map(|taken| Hand { place: HandPlace::Cpu { seat: number, taken } })
     }
 
     /// Takes what this run is entitled to, hungry or not.
@@ -353,13 +353,13 @@ impl Member {
             return None;
         }
         match seat.attempt(queue.first.is_none()) {
-            Attempt::Got(taken) => return Some(Hand { place: Place::Cpu { seat: number, taken } }),
-            Attempt::Above(taken) => {
+            TakeOutcome::Got(taken) => return Some(Hand { place: HandPlace::Cpu { seat: number, taken } }),
+            TakeOutcome::Above(taken) => {
                 queue.first = Some(First { seat: number, taken });
                 self.publish(queue);
-                return Some(Hand { place: Place::First });
+                return Some(Hand { place: HandPlace::First });
             }
-            Attempt::NotNow => {}
+            TakeOutcome::NotNow => {}
         }
         self.books.cancel();
         None
@@ -400,7 +400,7 @@ impl Member {
         &'a self,
         mut queue: MutexGuard<'a, Queue>,
         published: u32,
-        moment: Moment,
+        moment: SleepMoment,
         patience: &mut Duration,
     ) -> MutexGuard<'a, Queue> {
         let Some((_, seat)) = self.seat() else { return queue };
@@ -524,14 +524,16 @@ impl Member {
     /// The seat and the CPU of a hand, as they stand now.
     fn whereabouts(&self, hand: &Hand) -> (Option<usize>, Option<Taken>) {
         match hand.place {
-            Place::Counted
-            | Place::Outset
-            | Place::Inherited { .. }
-            | Place::Beside { .. }
-            | Place::ImplicitSlot
-            | Place::Slot { .. } => (None, None),
-            Place::Cpu { seat, taken } => (Some(seat), Some(taken)),
-            Place::First => lock(&self.queue).first.map_or((None, None), |first| (Some(first.seat), Some(first.taken))),
+            HandPlace::Counted
+            | HandPlace::Outset
+            | HandPlace::Inherited { .. }
+            | HandPlace::Beside { .. }
+            | HandPlace::ImplicitSlot
+            | HandPlace::Slot { .. } => (None, None),
+            HandPlace::Cpu { seat, taken } => (Some(seat), Some(taken)),
+            HandPlace::First => {
+                lock(&self.queue).first.map_or((None, None), |first| (Some(first.seat), Some(first.taken)))
+            }
         }
     }
 }
@@ -565,10 +567,14 @@ impl Lease for Member {
 
     fn give_back(&self, hand: Hand) {
         match hand.place {
-            Place::Cpu { seat, taken } => self.give_back_to(seat, taken),
-            Place::First => self.give_back_first(),
-            Place::Inherited { number } => self.give_back_inherited(number),
-            Place::Counted | Place::Outset | Place::Beside { .. } | Place::ImplicitSlot | Place::Slot { .. } => {
+            HandPlace::Cpu { seat, taken } => self.give_back_to(seat, taken),
+            HandPlace::First => self.give_back_first(),
+            HandPlace::Inherited { number } => self.give_back_inherited(number),
+            HandPlace::Counted
+            | HandPlace::Outset
+            | HandPlace::Beside { .. }
+            | HandPlace::ImplicitSlot
+            | HandPlace::Slot { .. } => {
                 self.alone().give_back(hand);
             }
         }
@@ -582,14 +588,14 @@ impl Lease for Member {
     }
 
     fn must_return(&self, hand: &Hand) -> bool {
-        if hand.place == Place::Counted {
+        if hand.place == HandPlace::Counted {
             return self.alone().must_return(hand);
         }
         self.look_after_table();
-        if let Place::Inherited { number } = hand.place {
+        if let HandPlace::Inherited { number } = hand.place {
             return self.heir().is_none_or(|seat| seat.is_paused() || !self.inheritance.is_ours(seat, number));
         }
-        if hand.place == Place::First {
+        if hand.place == HandPlace::First {
             self.settle_first();
         }
         let (number, taken) = self.whereabouts(hand);
@@ -625,13 +631,13 @@ impl Lease for Member {
     fn passport(&self, hands: &[&Hand]) -> Option<Passport> {
         let (current, seat) = self.seat()?;
         let passed = |hand: &&Hand| match hand.place {
-            Place::Inherited { number } => self.heir().map(|_| self.inheritance.passed(number)),
+            HandPlace::Inherited { number } => self.heir().map(|_| self.inheritance.passed(number)),
             _ => match self.whereabouts(hand) {
-                (Some(number), Some(taken)) if number == current => Some(Passed { taken, lent: None }),
+                (Some(number), Some(taken)) if number == current => Some(PassedHand { taken, lent: None }),
                 _ => None,
             },
         };
-        let hands: Vec<Passed> = hands.iter().filter_map(passed).collect();
+        let hands: Vec<PassedHand> = hands.iter().filter_map(passed).collect();
         (!hands.is_empty()).then(|| Passport { table: seat.table_number(), hands })
     }
 

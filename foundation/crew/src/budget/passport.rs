@@ -5,7 +5,7 @@ use super::Priority;
 use super::hands::{self, Taken};
 use super::layout::{ClaimWord, HandWord, POSTS};
 use super::row;
-use super::table::{CrewFolder, FileNumber, Table};
+use super::table::{CrewFolder, FileNumber, MemoryTable};
 use std::fmt;
 use std::str::FromStr;
 
@@ -22,12 +22,12 @@ const HANDS_MAX: usize = POSTS;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passport {
     pub(super) table: FileNumber,
-    pub(super) hands: Vec<Passed>,
+    pub(super) hands: Vec<PassedHand>,
 }
 
 /// One hand in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Passed {
+pub(super) struct PassedHand {
     /// As the runner took it.
     pub(super) taken: Taken,
     /// The claim of whoever hands it on, if it is not the runner's own.
@@ -42,7 +42,7 @@ pub struct NoPassport;
 impl Passport {
     /// The class of the runner whose hands these are; none where they are nobody's any more.
     pub fn class_of_runner(&self, folder: &CrewFolder) -> Option<Priority> {
-        let table = Table::open_existing(folder).ok()?.filter(|table| table.number() == self.table)?;
+        let table = MemoryTable::open_existing(folder).ok()?.filter(|table| table.number() == self.table)?;
         let taken = self.hands.first()?.taken;
         let row = taken.word.row().filter(|_| hands::is_held(table.words(), taken))?;
         Some(row::standing(table.words(), row).class)
@@ -79,9 +79,9 @@ impl FromStr for Passport {
             };
             let post = usize::try_from(post).ok().filter(|post| *post < POSTS).ok_or(NoPassport)?;
             let is_somebodys = word.row().is_some();
-            is_somebodys.then_some(Passed { taken: Taken { post, word }, lent: claim }).ok_or(NoPassport)
+            is_somebodys.then_some(PassedHand { taken: Taken { post, word }, lent: claim }).ok_or(NoPassport)
         };
-        let hands: Vec<Passed> = words.take(HANDS_MAX + 1).map(passed).collect::<Result<_, _>>()?;
+        let hands: Vec<PassedHand> = words.take(HANDS_MAX + 1).map(passed).collect::<Result<_, _>>()?;
         if hands.is_empty() || hands.len() > HANDS_MAX { Err(NoPassport) } else { Ok(Self { table, hands }) }
     }
 }
@@ -94,7 +94,8 @@ mod tests {
     fn it_survives_its_text() {
         let word = HandWord(8).taken_by(2);
         let (own, lent) = (Taken { post: 0, word }, Some(ClaimWord(0).claimed_by(5, word)));
-        let hands = vec![Passed { taken: own, lent: None }, Passed { taken: Taken { post: POSTS - 1, word }, lent }];
+        let hands =
+            vec![PassedHand { taken: own, lent: None }, PassedHand { taken: Taken { post: POSTS - 1, word }, lent }];
         let passport = Passport { table: FileNumber { device: 26, inode: u64::MAX }, hands };
         assert_eq!(passport.to_string(), "1a:ffffffffffffffff 0:3000000000009 4ff:3000000000009:6000001000009");
         assert_eq!(passport.to_string().parse(), Ok(passport));

@@ -56,7 +56,7 @@ impl Standing {
 
 /// Which process a row belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct RowIdentity {
     /// Process id in its own pid namespace.
     pub process: u32,
     /// When it began, in clock ticks after boot.
@@ -67,9 +67,9 @@ pub struct Identity {
 
 /// What a run says about itself when it comes.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct RowEntry {
     /// Its process.
-    pub identity: Identity,
+    pub identity: RowIdentity,
     /// Its class and weight.
     pub standing: Standing,
     /// Hands beyond which it would not get faster.
@@ -90,7 +90,7 @@ pub struct RowSeen {
     /// Which row.
     pub row: usize,
     /// Its process.
-    pub identity: Identity,
+    pub identity: RowIdentity,
     /// Its class, weight and state.
     pub standing: Standing,
     /// Hands beyond which it would not get faster; 1 to [`CPUS`].
@@ -116,7 +116,7 @@ pub struct RowSeen {
 }
 
 /// Fills row `row`, which the caller has locked and cleared, and makes it seen.
-pub fn write<M: Memory + ?Sized>(memory: &M, row: usize, entry: &Entry) {
+pub fn write<M: Memory + ?Sized>(memory: &M, row: usize, entry: &RowEntry) {
     let put = |field, value| memory.store(row_word(row, field), value);
     put(field::START_TICKS, entry.identity.start_ticks);
     put(field::NAMESPACE, entry.identity.namespace);
@@ -168,7 +168,7 @@ pub fn clear<M: Memory + ?Sized>(memory: &M, row: usize) {
 pub fn read<M: Memory + ?Sized>(memory: &M, row: usize) -> Option<RowSeen> {
     let get = |field| memory.load(row_word(row, field));
     let process = u32::try_from(get(field::PROCESS)).ok().filter(|process| *process != 0)?;
-    let identity = Identity { process, start_ticks: get(field::START_TICKS), namespace: get(field::NAMESPACE) };
+    let identity = RowIdentity { process, start_ticks: get(field::START_TICKS), namespace: get(field::NAMESPACE) };
     let millicores = get(field::QUOTA_MILLICORES);
     let quota = (millicores != 0).then(|| Quota { group: get(field::QUOTA_GROUP), millicores });
     let mask: [u64; MASK_WORDS] = std::array::from_fn(|index| get(field::MASK + index));
@@ -271,9 +271,9 @@ mod tests {
         (0..WORDS).map(|_| AtomicU64::new(0)).collect()
     }
 
-    fn entry() -> Entry {
-        Entry {
-            identity: Identity { process: 17, start_ticks: 4, namespace: 5 },
+    fn entry() -> RowEntry {
+        RowEntry {
+            identity: RowIdentity { process: 17, start_ticks: 4, namespace: 5 },
             standing: Standing { class: Priority::High, weight: Weight::new(7), is_paused: false, is_set_aside: false },
             useful_width: 3,
             cpus: CpuSet::of([0, 900]),
@@ -288,7 +288,7 @@ mod tests {
         let memory = &memory()[..];
         write(memory, 255, &entry());
         let seen = read(memory, 255).expect("in use");
-        let Entry { identity, standing, useful_width, cpus, quota, .. } = entry();
+        let RowEntry { identity, standing, useful_width, cpus, quota, .. } = entry();
         assert_eq!((seen.identity, seen.standing, seen.useful_width), (identity, standing, useful_width));
         assert_eq!((seen.cpus, seen.quota, seen.joined_ms), (cpus, quota, 99));
         assert_eq!(read_what(memory, 255), "tamp \u{fffd}[2J é");

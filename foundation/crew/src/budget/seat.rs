@@ -6,11 +6,11 @@ use super::entitlement::Entitled;
 use super::hands::{self, Life, Taken, Witness};
 use super::layout::{CPUS, ClaimWord, HandWord, field, hand_word, row_word};
 use super::memory::Memory;
-use super::row::{self, Entry, RowSeen, Standing};
-use super::sleep::{self, Moment, is_newly_dead, tell_listeners};
-use super::table::{FileNumber, Marking, Table, TableError};
-use super::view::{SLICE_MS, View};
-use super::{Company, Priority, row::Identity};
+use super::row::{self, RowEntry, RowSeen, Standing};
+use super::sleep::{self, SleepMoment, is_newly_dead, tell_listeners};
+use super::table::{FileNumber, Marking, MemoryTable, TableError};
+use super::view::{SLICE_MS, TableView};
+use super::{Company, Priority, row::RowIdentity};
 use machine::{Host, Topology, process_facts};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -23,13 +23,13 @@ use sys::shared_words::SharedWords;
 
 /// A row and everything that belongs to it.
 pub(super) struct Seat {
-    table: Arc<Table>,
+    table: Arc<MemoryTable>,
     /// Threads with tables of descriptors of their own ask through it too.
     locks: HandedFd,
     /// A word mapped through the same description: the lock outlives the thread that claimed the row, and its descriptor with it.
     _lifeline: SharedWords,
     row: usize,
-    entry: Entry,
+    entry: RowEntry,
     keeper: Option<MarkKeeper>,
     /// Whether no quota stands between this run and its CPUs: then a free word is all it needs while nobody is hungry.
     is_unbound: bool,
@@ -40,7 +40,7 @@ pub(super) struct Seat {
 }
 
 /// What came of trying to take a hand.
-pub(super) enum Attempt {
+pub(super) enum TakeOutcome {
     /// This CPU.
     Got(Taken),
     /// The first hand, for which no CPU is free: it is run above capacity.
@@ -57,7 +57,7 @@ pub(super) fn now_ms() -> u64 {
 
 impl Seat {
     /// Claims a row of `table`, signs it with `entry` and has it marked.
-    pub(super) fn claim(table: Arc<Table>, entry: Entry, marking: Marking) -> Result<Self, TableError> {
+    pub(super) fn claim(table: Arc<MemoryTable>, entry: RowEntry, marking: Marking) -> Result<Self, TableError> {
         let locks = table.open_for_locks()?;
         let lifeline = SharedWords::map(&locks, 1).map_err(|cause| TableError::System {
             operation: "map",
@@ -112,7 +112,7 @@ impl Seat {
     }
 
     /// The moment to begin a sleep with: to be asked before an attempt.
-    pub(super) fn moment(&self) -> Moment {
+    pub(super) fn moment(&self) -> SleepMoment {
         sleep::moment(&self.table, self.row)
     }
 
@@ -156,18 +156,18 @@ impl Seat {
     /// The processes of the table's runs, and how many hands those hold that are of another pid namespace: their numbers mean
     /// nothing here.
     pub(super) fn runs(&self) -> (Vec<u32>, u32) {
-        let view = View::look(self.words(), now_ms());
+        let view = TableView::look(self.words(), now_ms());
         let is_near = |seen: &&RowSeen| seen.identity.namespace == self.entry.identity.namespace;
         let (near, far): (Vec<&RowSeen>, Vec<&RowSeen>) = view.rows.iter().partition(is_near);
         (near.iter().map(|seen| seen.identity.process).collect(), far.iter().map(|seen| view.held(seen)).sum())
     }
 
     /// The table at one look, after those who died under our eyes were tended: what they wished for no longer counts.
-    fn look(&self) -> View {
+    fn look(&self) -> TableView {
         if self.sees_a_death() {
             self.tend_others();
         }
-        View::look(self.words(), now_ms())
+        TableView::look(self.words(), now_ms())
     }
 
     /// Whether another run has died and nobody has looked after its row yet.
@@ -176,28 +176,28 @@ impl Seat {
     }
 
     /// Takes a hand if this run is entitled to one more. `may_go_above`: it holds no first hand yet.
-    pub(super) fn attempt(&self, may_go_above: bool) -> Attempt {
+    pub(super) fn attempt(&self, may_go_above: bool) -> TakeOutcome {
         let view = self.look();
         let Some(position) = view.position(self.row) else {
             // Somebody scribbled over the row: say again who this is.
             row::write(self.words(), self.row, &self.entry);
-            return Attempt::NotNow;
+            return TakeOutcome::NotNow;
         };
         let (seen, entitled) = (view.rows[position], view.entitled(u32::MAX));
         let (held, is_aged) = (view.held(&seen), view.is_aged(&seen));
         if held >= entitled[position].may_hold {
-            return Attempt::NotNow;
+            return TakeOutcome::NotNow;
         }
         let taken = self.take_a_seat(&view, &entitled);
         let has_one = held > 0 || view.inherited(&seen) > 0;
         let is_guaranteed = !has_one && may_go_above && (seen.standing.class >= Priority::Normal || is_aged);
-        let above = || hands::take_above(self.words(), self.row).map(Attempt::Above);
+        let above = || hands::take_above(self.words(), self.row).map(TakeOutcome::Above);
         let attempt = match taken {
-            Some(taken) => Attempt::Got(taken),
-            None if is_guaranteed => above().unwrap_or(Attempt::NotNow),
-            None => Attempt::NotNow,
+            Some(taken) => TakeOutcome::Got(taken),
+            None if is_guaranteed => above().unwrap_or(TakeOutcome::NotNow),
+            None => TakeOutcome::NotNow,
         };
-        if is_aged && !matches!(attempt, Attempt::NotNow) {
+        if is_aged && !matches!(attempt, TakeOutcome::NotNow) {
             self.put(field::SLICE_UNTIL_MS, view.now_ms + SLICE_MS);
             self.put(field::HUNGRY_SINCE_MS, view.now_ms);
         }
@@ -205,8 +205,8 @@ impl Seat {
     }
 
     /// A free word that nobody with fewer CPUs to choose from waits for, else any; none when the quota is used up.
-    fn take_a_seat(&self, view: &View, entitled: &[Entitled]) -> Option<Taken> {
-        let is_used_up = |view: &View| {
+    fn take_a_seat(&self, view: &TableView, entitled: &[Entitled]) -> Option<Taken> {
+        let is_used_up = |view: &TableView| {
             self.entry.quota.is_some_and(|quota| view.held_in_group(quota.group) >= quota.hands() && !self.is_unbound)
         };
         if is_used_up(view) {
@@ -217,7 +217,7 @@ impl Seat {
         // Two runs of one group may have taken the quota's last hand at the same moment: then both step back.
         let quota = self.entry.quota.filter(|_| !self.is_unbound);
         let after =
-            quota.map(|quota| (View::look(self.words(), view.now_ms).held_in_group(quota.group), quota.hands()));
+            quota.map(|quota| (TableView::look(self.words(), view.now_ms).held_in_group(quota.group), quota.hands()));
         if after.is_some_and(|(held, most)| held > most) {
             hands::give_back(self.words(), taken);
             return None;
@@ -226,7 +226,7 @@ impl Seat {
     }
 
     /// CPUs of other runs that are entitled to a hand and find none of their CPUs free.
-    fn wanted_by_the_blocked(&self, view: &View, entitled: &[Entitled]) -> CpuSet {
+    fn wanted_by_the_blocked(&self, view: &TableView, entitled: &[Entitled]) -> CpuSet {
         let is_blocked = |position: usize| {
             let seen = &view.rows[position];
             seen.row != self.row
@@ -360,7 +360,7 @@ impl Seat {
         if !row::is_anybody_hungry(self.words()) {
             return;
         }
-        if let Some(row) = View::look(self.words(), now_ms()).next_in_turn() {
+        if let Some(row) = TableView::look(self.words(), now_ms()).next_in_turn() {
             self.table.ring(row);
         }
     }
@@ -388,7 +388,7 @@ impl Seat {
     }
 
     /// Sleeps until the bell rings after `since`, until another run dies, or until `timeout` is over.
-    pub(super) fn sleep(&self, since: Moment, timeout: Duration) {
+    pub(super) fn sleep(&self, since: SleepMoment, timeout: Duration) {
         sleep::sleep(&self.table, self.row, since, timeout);
     }
 
@@ -449,14 +449,14 @@ impl Drop for Seat {
 
 /// What the kernel tells about other runs: their locks, their marks, their processes.
 pub(super) struct KernelWitness<'a> {
-    table: &'a Table,
+    table: &'a MemoryTable,
     locks: BorrowedFd<'a>,
     namespace: Option<u64>,
 }
 
 impl<'a> KernelWitness<'a> {
     /// Locks are asked for through `locks`; `namespace` is the asker's own, where it is known.
-    pub(super) fn new(table: &'a Table, locks: BorrowedFd<'a>, namespace: Option<u64>) -> Self {
+    pub(super) fn new(table: &'a MemoryTable, locks: BorrowedFd<'a>, namespace: Option<u64>) -> Self {
         Self { table, locks, namespace }
     }
 }
@@ -484,7 +484,7 @@ impl Witness for KernelWitness<'_> {
 }
 
 /// What `/proc` says about a process of this pid namespace. When it does not answer, nothing speaks against its running.
-pub(super) fn life_of(identity: Identity) -> Life {
+pub(super) fn life_of(identity: RowIdentity) -> Life {
     match process_facts(&Host::real(), identity.process) {
         Ok(None) => Life::Gone,
         Ok(Some(facts)) if facts.start_ticks != identity.start_ticks => Life::Gone,

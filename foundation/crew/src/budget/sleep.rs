@@ -4,7 +4,7 @@
 use super::layout::{ROWS, field, row_word};
 use super::memory::Memory;
 use super::row;
-use super::table::Table;
+use super::table::MemoryTable;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use sys::futex::{Expected, WORDS_AT_ONCE, wait_any};
@@ -14,28 +14,28 @@ use sys::robust_mark::{OWNER_DIED, WAITERS};
 pub(super) const NOBODY: usize = ROWS;
 
 /// Whether the kernel has marked `row`'s owner as dead, and nobody has set it aside yet.
-pub(super) fn is_newly_dead(table: &Table, row: usize) -> bool {
+pub(super) fn is_newly_dead(table: &MemoryTable, row: usize) -> bool {
     // ORDER: SeqCst like all words.
     table.mark(row).load(Ordering::SeqCst) & OWNER_DIED != 0 && !row::standing(table.words(), row).is_set_aside
 }
 
 /// A moment of the table's life: a sleep that begins with an older one ends at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moment(u32);
+pub struct SleepMoment(u32);
 
 /// What rings for row `own`, or for [`NOBODY`].
-fn bell(table: &Table, own: usize) -> &AtomicU32 {
+fn bell(table: &MemoryTable, own: usize) -> &AtomicU32 {
     if own == NOBODY { table.generation() } else { table.bell(own) }
 }
 
 /// The moment to begin a sleep with: to be asked before the words are looked at.
-pub(super) fn moment(table: &Table, own: usize) -> Moment {
+pub(super) fn moment(table: &MemoryTable, own: usize) -> SleepMoment {
     // ORDER: SeqCst: read before what the caller looks at, so that a change after it ends the sleep.
-    Moment(bell(table, own).load(Ordering::SeqCst))
+    SleepMoment(bell(table, own).load(Ordering::SeqCst))
 }
 
 /// Sleeps until the bell of `own` rings after `since`, until a run other than `own` dies, or until `timeout` is over.
-pub(super) fn sleep(table: &Table, own: usize, since: Moment, timeout: Duration) {
+pub(super) fn sleep(table: &MemoryTable, own: usize, since: SleepMoment, timeout: Duration) {
     let mut watched = vec![Expected { word: bell(table, own), value: since.0 }];
     for row in row::present(table.words()).filter(|&row| row != own) {
         if is_newly_dead(table, row) {
@@ -78,7 +78,7 @@ pub(super) fn until_turn(place: usize, count: usize, now_ms: u64) -> Duration {
 }
 
 /// Rings for runs other than `own` that listen: they have no yield points, so nothing else tells them that somebody is hungry now.
-pub(super) fn tell_listeners(table: &Table, own: usize) {
+pub(super) fn tell_listeners(table: &MemoryTable, own: usize) {
     let listens = |row: &usize| table.words().load(row_word(*row, field::LISTENS)) != 0;
     row::present(table.words()).filter(|&row| row != own).filter(listens).for_each(|row| table.ring(row));
 }

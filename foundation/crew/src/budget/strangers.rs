@@ -6,7 +6,7 @@
 
 /// What was measured between two looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
+pub struct ExternalSample {
     /// Cores busy on the whole machine.
     pub busy: f64,
     /// Cores busy for runs of the table.
@@ -39,7 +39,7 @@ const LOOKS_IN: u32 = 4;
 impl Strangers {
     /// Takes a sample in, on a machine where this run could use `cpus`; how many of these are to be left alone from now on. One
     /// more or one fewer at a time, and never all.
-    pub fn note(&mut self, sample: Sample, cpus: usize) -> usize {
+    pub fn note(&mut self, sample: ExternalSample, cpus: usize) -> usize {
         let used = (sample.busy - sample.own).max(0.0);
         let is_crowded = sample.pressure.is_some_and(|share| share >= CROWDED) || sample.delayed >= CROWDED;
         let counted = self.counted as f64;
@@ -68,7 +68,7 @@ mod tests {
 
     impl Machine {
         /// One second in which `runs` hold so many hands each.
-        fn second(&self, strangers: f64, hands: &[usize]) -> Vec<Sample> {
+        fn second(&self, strangers: f64, hands: &[usize]) -> Vec<ExternalSample> {
             let threads: f64 = hands.iter().map(|&hands| hands as f64).sum();
             let own_wanted = threads * self.weight;
             let fair = (self.cores / (strangers + own_wanted)).min(1.0);
@@ -79,7 +79,7 @@ mod tests {
             let pressure = Some(if is_crowded { 0.8 } else { 0.0 });
             let of = |&hands: &usize| {
                 let delayed = (hands as f64 - own * hands as f64 / threads.max(1.0)).max(0.0);
-                Sample { busy: used + own, own, pressure, delayed }
+                ExternalSample { busy: used + own, own, pressure, delayed }
             };
             hands.iter().map(of).collect()
         }
@@ -160,13 +160,13 @@ mod tests {
         let bursts = machine.play(1, |second| if second % 10 == 0 { 6.0 } else { 0.0 }, 100);
         assert!(bursts.iter().all(|counted| counted == &[0]), "{bursts:?}");
         let mut strangers = Strangers::default();
-        let calm = Sample { busy: 5.0, own: 1.0, pressure: Some(0.01), delayed: 0.0 };
+        let calm = ExternalSample { busy: 5.0, own: 1.0, pressure: Some(0.01), delayed: 0.0 };
         assert!((0..50).all(|_| strangers.note(calm, 8) == 0), "there is room for all");
-        let untold = Sample { pressure: None, ..calm };
+        let untold = ExternalSample { pressure: None, ..calm };
         assert!((0..50).all(|_| strangers.note(untold, 8) == 0));
-        let delayed = Sample { delayed: 0.9, ..untold };
+        let delayed = ExternalSample { delayed: 0.9, ..untold };
         assert_eq!((0..50).map(|_| strangers.note(delayed, 8)).max(), Some(4), "without PSI the run's own delay tells");
-        let crowd = Sample { busy: 9.0, own: 0.0, pressure: Some(1.0), delayed: 1.0 };
+        let crowd = ExternalSample { busy: 9.0, own: 0.0, pressure: Some(1.0), delayed: 1.0 };
         assert_eq!((0..50).map(|_| strangers.note(crowd, 2)).max(), Some(1), "one is left");
     }
 }

@@ -3,7 +3,7 @@
 
 use super::cpu_set::CpuSet;
 use super::entitlement::Quota;
-use super::row::Identity;
+use super::row::RowIdentity;
 use machine::{
     Host, HostError, Topology, allowed_cpu_numbers, cpu_quota, group_number, own_pid_namespace, process_facts, topology,
 };
@@ -17,7 +17,7 @@ pub struct Surroundings {
     /// The CPU quota of its control group.
     pub quota: Option<Quota>,
     /// Which process it is.
-    pub identity: Identity,
+    pub identity: RowIdentity,
     /// Which of its CPUs share a core, and which are slower: what is taken first.
     pub topology: Topology,
 }
@@ -35,7 +35,7 @@ impl Surroundings {
             path: PathBuf::from(format!("/proc/{process}/stat")),
             cause: std::io::Error::from(std::io::ErrorKind::NotFound),
         })?;
-        let identity = Identity { process, start_ticks: facts.start_ticks, namespace: own_pid_namespace(host)? };
+        let identity = RowIdentity { process, start_ticks: facts.start_ticks, namespace: own_pid_namespace(host)? };
         let quota = match cpu_quota(host)? {
             Some(quota) => Some(Quota { group: group_number(host, &quota.folder)?, millicores: quota.millicores }),
             None => None,
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn reserved_cpus_are_the_lowest_and_never_all() {
-        let identity = Identity { process: 1, start_ticks: 1, namespace: 1 };
+        let identity = RowIdentity { process: 1, start_ticks: 1, namespace: 1 };
         let all = Surroundings { cpus: CpuSet::of([2, 3, 9]), quota: None, identity, topology: Topology::default() };
         assert_eq!(all.clone().without_first(0), all);
         assert_eq!(all.clone().without_first(1).cpus, CpuSet::of([3, 9]));

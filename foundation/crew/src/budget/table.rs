@@ -117,7 +117,7 @@ pub enum Marking {
 
 /// A table in this process's memory.
 #[derive(Debug)]
-pub struct Table {
+pub struct MemoryTable {
     words: Arc<SharedWords>,
     path: PathBuf,
     number: FileNumber,
@@ -138,7 +138,7 @@ impl FileNumber {
     }
 }
 
-impl Table {
+impl MemoryTable {
     /// Opens the table in `folder`; makes both if they are not there.
     pub fn open(folder: &CrewFolder) -> Result<Self, TableError> {
         let place = open_folder(folder.path())?;
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn it_is_made_once_and_shared_by_all_who_open_it() {
         let (_parent, folder) = folder();
-        let (one, other) = (Table::open(&folder).expect("made"), Table::open(&folder).expect("opened"));
+        let (one, other) = (MemoryTable::open(&folder).expect("made"), MemoryTable::open(&folder).expect("opened"));
         one.words().store(WORDS - 1, 42);
         assert_eq!(other.words().load(WORDS - 1), 42);
         assert!(one.is_still_there());
@@ -359,7 +359,7 @@ mod tests {
     fn many_makers_at_once_make_one() {
         let (_parent, folder) = folder();
         let numbers: Vec<FileNumber> = std::thread::scope(|scope| {
-            let open = || scope.spawn(|| Table::open(&folder).expect("a table").number);
+            let open = || scope.spawn(|| MemoryTable::open(&folder).expect("a table").number);
             let threads: Vec<_> = (0..8).map(|_| open()).collect();
             threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
         });
@@ -369,11 +369,11 @@ mod tests {
     #[test]
     fn a_removed_table_is_noticed_and_its_successor_is_another() {
         let (_parent, folder) = folder();
-        let first = Table::open(&folder).expect("made");
+        let first = MemoryTable::open(&folder).expect("made");
         fs::remove_file(folder.table()).expect("removed");
         assert!(!first.is_still_there());
         assert!(first.open_for_locks().is_err());
-        let second = Table::open(&folder).expect("made anew");
+        let second = MemoryTable::open(&folder).expect("made anew");
         assert!(second.is_still_there() && !first.is_still_there());
         assert!(matches!(first.open_for_locks(), Err(TableError::Foreign { .. })));
     }
@@ -384,19 +384,25 @@ mod tests {
         let real = parent.path().join("real");
         fs::create_dir(&real).expect("a folder");
         symlink(&real, folder.path()).expect("a link");
-        assert!(matches!(Table::open(&folder), Err(TableError::System { operation: "open", .. })), "a linked folder");
+        assert!(
+            matches!(MemoryTable::open(&folder), Err(TableError::System { operation: "open", .. })),
+            "a linked folder"
+        );
         fs::remove_file(folder.path()).expect("removed");
         fs::create_dir(folder.path()).expect("a folder");
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o770)).expect("chmod");
-        assert!(matches!(Table::open(&folder), Err(TableError::Untrusted { .. })), "a folder open to others");
-        assert!(matches!(Table::open_existing(&folder), Err(TableError::Untrusted { .. })), "there, to look");
+        assert!(matches!(MemoryTable::open(&folder), Err(TableError::Untrusted { .. })), "a folder open to others");
+        assert!(matches!(MemoryTable::open_existing(&folder), Err(TableError::Untrusted { .. })), "there, to look");
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).expect("chmod");
         symlink(real.join("x"), folder.table()).expect("a link");
-        assert!(matches!(Table::open(&folder), Err(TableError::System { operation: "open", .. })), "a linked table");
+        assert!(
+            matches!(MemoryTable::open(&folder), Err(TableError::System { operation: "open", .. })),
+            "a linked table"
+        );
         fs::remove_file(folder.table()).expect("removed");
-        Table::open(&folder).expect("made");
+        MemoryTable::open(&folder).expect("made");
         fs::set_permissions(folder.table(), PermissionsExt::from_mode(0o666)).expect("chmod");
-        assert!(matches!(Table::open(&folder), Err(TableError::Untrusted { .. })), "a table open to others");
+        assert!(matches!(MemoryTable::open(&folder), Err(TableError::Untrusted { .. })), "a table open to others");
     }
 
     #[test]
@@ -409,12 +415,12 @@ mod tests {
             // Only root may give files away; for everybody else there is nothing to test with.
             return;
         }
-        drop(Table::open(&folder).expect("made"));
+        drop(MemoryTable::open(&folder).expect("made"));
         std::os::unix::fs::chown(folder.table(), OTHER, None).expect("given away");
-        assert!(matches!(Table::open(&folder), Err(TableError::Untrusted { .. })), "a foreign table");
+        assert!(matches!(MemoryTable::open(&folder), Err(TableError::Untrusted { .. })), "a foreign table");
         fs::remove_file(folder.table()).expect("removed");
         std::os::unix::fs::chown(folder.path(), OTHER, None).expect("given away");
-        assert!(matches!(Table::open(&folder), Err(TableError::Untrusted { .. })), "a foreign folder");
+        assert!(matches!(MemoryTable::open(&folder), Err(TableError::Untrusted { .. })), "a foreign folder");
     }
 
     #[test]
@@ -434,14 +440,14 @@ mod tests {
         ];
         for content in bad {
             let (_parent, folder) = folder();
-            Table::open(&folder).expect("made");
+            MemoryTable::open(&folder).expect("made");
             fs::write(folder.table(), &content).expect("written");
-            assert!(matches!(Table::open(&folder), Err(TableError::Foreign { .. })));
+            assert!(matches!(MemoryTable::open(&folder), Err(TableError::Foreign { .. })));
         }
         let (_parent, folder) = folder();
         fs::create_dir(folder.path()).expect("a folder");
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).expect("chmod");
         fs::create_dir(folder.table()).expect("a folder in its place");
-        assert!(Table::open(&folder).is_err());
+        assert!(MemoryTable::open(&folder).is_err());
     }
 }

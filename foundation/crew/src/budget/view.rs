@@ -3,7 +3,7 @@
 
 use super::Priority;
 use super::cpu_set::CpuSet;
-use super::entitlement::{Claim, Entitled, entitlements};
+use super::entitlement::{Entitled, RunClaim, entitlements};
 use super::layout::{ClaimWord, HandWord, ROWS, claim_word, hand_word, post_above};
 use super::memory::Memory;
 use super::row::{self, RowSeen};
@@ -22,7 +22,7 @@ pub const SLICE_MS: u64 = 100;
 pub const TURN_MS: u64 = 500;
 
 /// A look at the table.
-pub struct View {
+pub struct TableView {
     /// When, in milliseconds of CLOCK_MONOTONIC.
     pub now_ms: u64,
     /// Rows in use, ascending.
@@ -35,7 +35,7 @@ pub struct View {
     claims_of_row: Box<[u32; ROWS]>,
 }
 
-impl View {
+impl TableView {
     /// Looks at all rows, then at all words that they may take.
     pub fn look<M: Memory + ?Sized>(memory: &M, now_ms: u64) -> Self {
         let rows: Vec<RowSeen> = row::present(memory).filter_map(|row| row::read(memory, row)).collect();
@@ -63,7 +63,7 @@ impl View {
         Self { now_ms, rows, cpus, free, words_of_row, claims_of_row }
     }
 
-    /// Where `row` stands among [`View::rows`].
+    /// Where `row` stands among [`TableView::rows`].
     pub fn position(&self, row: usize) -> Option<usize> {
         self.rows.binary_search_by_key(&row, |seen| seen.row).ok()
     }
@@ -125,11 +125,11 @@ impl View {
     }
 
     /// The rows as the entitlement wants them.
-    pub fn claims(&self) -> Vec<Claim> {
+    pub fn claims(&self) -> Vec<RunClaim> {
         self.rows.iter().map(|seen| self.claim(seen)).collect()
     }
 
-    /// What each row may do, in the order of [`View::rows`].
+    /// What each row may do, in the order of [`TableView::rows`].
     pub fn entitled(&self, capacity: u32) -> Vec<Entitled> {
         entitlements(capacity, self.turn(), &self.claims())
     }
@@ -144,14 +144,14 @@ impl View {
     /// Hands that the row at `position` could come to have if `width` were of use to it and it waited for them, those of its runner included.
     pub fn may_hold(&self, position: usize, width: u32) -> u32 {
         let mut claims = self.claims();
-        claims[position] = Claim { useful_width: width, waiting: width, ..claims[position] };
+        claims[position] = RunClaim { useful_width: width, waiting: width, ..claims[position] };
         entitlements(u32::MAX, self.turn(), &claims)[position].may_hold + claims[position].inherited
     }
 
     /// What each row could hold if everybody wanted as much as would make them faster: what is held beyond that is lent.
     pub fn entitled_if_all_wanted(&self, capacity: u32) -> Vec<Entitled> {
-        let greedy = |claim: Claim| Claim { waiting: claim.useful_width, ..claim };
-        let claims: Vec<Claim> = self.claims().into_iter().map(greedy).collect();
+        let greedy = |claim: RunClaim| RunClaim { waiting: claim.useful_width, ..claim };
+        let claims: Vec<RunClaim> = self.claims().into_iter().map(greedy).collect();
         entitlements(capacity, self.turn(), &claims)
     }
 
@@ -159,8 +159,8 @@ impl View {
         self.now_ms / TURN_MS
     }
 
-    fn claim(&self, seen: &RowSeen) -> Claim {
-        Claim {
+    fn claim(&self, seen: &RowSeen) -> RunClaim {
+        RunClaim {
             class: seen.standing.class,
             weight: u32::from(seen.standing.weight.get()),
             cpus: seen.cpus,
@@ -178,7 +178,7 @@ impl View {
 #[cfg(test)]
 mod tests {
     use super::super::layout::{WORDS, field, row_word};
-    use super::super::row::{Entry, Identity, Standing};
+    use super::super::row::{RowEntry, RowIdentity, Standing};
     use super::super::{Weight, hands};
     use super::*;
     use std::sync::atomic::AtomicU64;
@@ -189,8 +189,8 @@ mod tests {
         let memory: Vec<AtomicU64> = (0..WORDS).map(|_| AtomicU64::new(0)).collect();
         for (row, &class) in classes.iter().enumerate() {
             let standing = Standing { class, weight: Weight::default(), is_paused: false, is_set_aside: false };
-            let entry = Entry {
-                identity: Identity { process: 7 + row as u32, start_ticks: 1, namespace: 1 },
+            let entry = RowEntry {
+                identity: RowIdentity { process: 7 + row as u32, start_ticks: 1, namespace: 1 },
                 standing,
                 useful_width: 8,
                 cpus: CpuSet::of(0..4),
@@ -215,7 +215,7 @@ mod tests {
         let turns = 1000;
         let mut hands = [0; 6];
         for turn in 0..turns {
-            let entitled = View::look(memory, NOW_MS + turn * TURN_MS).entitled(u32::MAX);
+            let entitled = TableView::look(memory, NOW_MS + turn * TURN_MS).entitled(u32::MAX);
             assert_eq!(entitled.iter().map(|entitled| entitled.may_hold).sum::<u32>(), 4);
             hands.iter_mut().zip(entitled).for_each(|(hands, entitled)| *hands += entitled.may_hold);
         }
@@ -234,10 +234,10 @@ mod tests {
         (0..4).for_each(|cpu| assert!(hands::take(memory, 0, &CpuSet::of(0..4), cpu).is_some()));
         put(field::WAITING, 2);
         put(field::HUNGRY_SINCE_MS, NOW_MS);
-        let may_hold = |now_ms| View::look(memory, now_ms).entitled(u32::MAX)[1].may_hold;
+        let may_hold = |now_ms| TableView::look(memory, now_ms).entitled(u32::MAX)[1].may_hold;
         assert_eq!((may_hold(NOW_MS + AGING_LOW_MS - 1), may_hold(NOW_MS + AGING_LOW_MS)), (0, 1));
         let now_ms = NOW_MS + AGING_LOW_MS;
-        assert_eq!(View::look(memory, now_ms).entitled(u32::MAX)[0].must_return, 1);
+        assert_eq!(TableView::look(memory, now_ms).entitled(u32::MAX)[0].must_return, 1);
         // It has its hand now, above capacity, and a slice that ends.
         assert!(hands::take_above(memory, 1).is_some());
         put(field::SLICE_UNTIL_MS, now_ms + SLICE_MS);
@@ -250,7 +250,7 @@ mod tests {
     fn what_is_free_is_rung_for_in_turn() {
         let memory = &table_with(&[Priority::Normal, Priority::Low, Priority::High, Priority::High])[..];
         let put = |row, field, value| memory.store(row_word(row, field), value);
-        let next = || View::look(memory, NOW_MS).next_in_turn();
+        let next = || TableView::look(memory, NOW_MS).next_in_turn();
         assert_eq!(next(), None, "nobody waits");
         (0..3).for_each(|row| put(row, field::WAITING, 1));
         put(3, field::WAITING, 2);
@@ -276,7 +276,7 @@ mod tests {
         assert!(hands::take(memory, 0, &CpuSet::of([2]), 2).is_some());
         memory.store(hand_word(3), u64::MAX);
         assert!(hands::take_above(memory, 1).is_some());
-        let view = View::look(memory, NOW_MS);
+        let view = TableView::look(memory, NOW_MS);
         assert_eq!((view.held(&view.rows[0]), view.held(&view.rows[1])), (1, 1));
         assert_eq!((view.free, view.cpus), (CpuSet::of([0, 1]), CpuSet::of(0..4)), "a forged word is not free");
         assert_eq!((view.position(1), view.position(2)), (Some(1), None));
@@ -300,13 +300,13 @@ mod tests {
         let claim = |row, taken| hands::claim(memory, &Everybody, row, taken, None);
         let first = claim(1, cpu).expect("nobody has it");
         assert!(claim(1, above).is_some() && claim(2, cpu).is_none(), "each once");
-        let view = View::look(memory, NOW_MS);
+        let view = TableView::look(memory, NOW_MS);
         assert_eq!((view.held(&view.rows[0]), view.held(&view.rows[1])), (2, 0), "the runner holds them");
         assert_eq!((view.inherited(&view.rows[0]), view.inherited(&view.rows[1])), (0, 2));
         let handed_on = hands::claim(memory, &Everybody, 2, cpu, Some(first));
         assert!(handed_on.is_some() && !hands::is_claimed(memory, cpu, first), "by whom it was lent");
         assert!(hands::give_back(memory, cpu) && !hands::is_claimed(memory, cpu, handed_on.expect("claimed")));
-        let view = View::look(memory, NOW_MS);
+        let view = TableView::look(memory, NOW_MS);
         assert_eq!((view.inherited(&view.rows[1]), view.inherited(&view.rows[2])), (1, 0));
         assert!(claim(1, cpu).is_none(), "the hand went back");
     }

@@ -1,7 +1,7 @@
 //! Workers that wait for other machines and hardly compute, several on one hand: a hand is the right to use a core, and they would leave it idle.
 //! Whoever computes beside them takes its hands from the lease itself.
 
-use super::{Hand, HandBooks, Lease, Place};
+use super::{Hand, HandBooks, HandPlace, Lease};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait_for};
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ impl<'a> Waiting<'a> {
             groups.filter_map(|(number, group)| Some((number, group.as_mut().filter(has_room)?))).next()?;
         group.workers += 1;
         state.books.taken += 1;
-        Some(Hand { place: Place::Beside { number } })
+        Some(Hand { place: HandPlace::Beside { number } })
     }
 
     fn has_room(&self, group: &Group) -> bool {
@@ -66,14 +66,14 @@ impl<'a> Waiting<'a> {
             None => state.groups.push(group),
         }
         state.books.taken += 1;
-        Hand { place: Place::Beside { number } }
+        Hand { place: HandPlace::Beside { number } }
     }
 }
 
 /// The number of a hand's group.
 fn number_of(hand: &Hand) -> usize {
     match hand.place {
-        Place::Beside { number } => number,
+        HandPlace::Beside { number } => number,
         _ => unreachable!("a hand goes back to the lease it came from"),
     }
 }

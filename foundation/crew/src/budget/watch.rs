@@ -2,21 +2,21 @@
 //! Holds no row and takes no hand.
 
 use super::census::{Census, census};
-pub use super::sleep::Moment;
+pub use super::sleep::SleepMoment;
 use super::sleep::{self, NOBODY};
-use super::table::{CrewFolder, Table, TableError};
+use super::table::{CrewFolder, MemoryTable, TableError};
 use std::time::Duration;
 
 /// A table under watch.
 pub struct Watch {
     folder: CrewFolder,
-    table: Table,
+    table: MemoryTable,
 }
 
 impl Watch {
     /// Watches the folder's table; makes it if there is none, so that there is something to sleep on.
     pub fn open(folder: &CrewFolder) -> Result<Self, TableError> {
-        Ok(Self { folder: folder.clone(), table: Table::open(folder)? })
+        Ok(Self { folder: folder.clone(), table: MemoryTable::open(folder)? })
     }
 
     /// Who holds what now. Follows to a new table when this one was removed.
@@ -28,12 +28,12 @@ impl Watch {
     }
 
     /// The moment to begin a sleep with: to be asked before [`Watch::census`].
-    pub fn moment(&self) -> Moment {
+    pub fn moment(&self) -> SleepMoment {
         sleep::moment(&self.table, NOBODY)
     }
 
     /// Sleeps until a run comes, leaves, dies or is given an order, or until `timeout` is over. Hands move in silence.
-    pub fn sleep(&self, since: Moment, timeout: Duration) {
+    pub fn sleep(&self, since: SleepMoment, timeout: Duration) {
         sleep::sleep(&self.table, NOBODY, since, timeout);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Auth, JobserverFault};
 use crate::budget::machine_wide::ShownRow;
-use crate::budget::{Budget, Hand, HandBooks, Lease, MachineWide, Place, Request};
+use crate::budget::{Budget, Hand, HandBooks, HandPlace, Lease, MachineWide, Request};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
@@ -110,10 +110,10 @@ impl SlotLease {
         let place = if state.implicit_is_out {
             let byte = self.shared.pipe.take()?;
             state.out.push(byte);
-            Place::Slot { byte, since: Instant::now() }
+            HandPlace::Slot { byte, since: Instant::now() }
         } else {
             state.implicit_is_out = true;
-            Place::ImplicitSlot
+            HandPlace::ImplicitSlot
         };
         lock(&self.books).taken += 1;
         self.show();
@@ -160,8 +160,8 @@ impl Lease for SlotLease {
     fn give_back(&self, hand: Hand) {
         let mut state = lock(&self.shared.state);
         match hand.place {
-            Place::ImplicitSlot => state.implicit_is_out = false,
-            Place::Slot { byte, .. } => state.give_back(byte, &self.shared.pipe),
+            HandPlace::ImplicitSlot => state.implicit_is_out = false,
+            HandPlace::Slot { byte, .. } => state.give_back(byte, &self.shared.pipe),
             _ => debug_assert!(false, "a hand goes back to the lease it came from"),
         }
         lock(&self.books).returned += 1;
@@ -173,7 +173,7 @@ impl Lease for SlotLease {
     }
 
     fn must_return(&self, hand: &Hand) -> bool {
-        let Place::Slot { since, .. } = hand.place else { return false };
+        let HandPlace::Slot { since, .. } = hand.place else { return false };
         let implicit_is_free = !lock(&self.shared.state).implicit_is_out;
         implicit_is_free || since.elapsed() >= SLICE || self.held() > self.width.load(Ordering::SeqCst)
     }

@@ -1,5 +1,5 @@
 //! The pipe that job slots lie in: how children find it, a slot in, a slot out. Whose hands the slots stand for is the business of
-//! who owns the pool: a [`super::Server`], or whoever holds the program to the CPUs of its hands ([`CountedPool`]).
+//! who owns the pool: a [`super::SlotServer`], or whoever holds the program to the CPUs of its hands ([`CountedPool`]).
 
 use crate::sync::{Mutex, lock};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, openat};

@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 const DEBT_LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 160_000_000 };
 
 /// A pool of slots.
-pub struct Server {
+pub struct SlotServer {
     proxy: Box<dyn Proxy>,
     pool: Pool,
     bell: OwnedFd,
@@ -43,7 +43,7 @@ pub struct SlotBooks {
     pub surplus: usize,
 }
 
-impl Server {
+impl SlotServer {
     /// Of the slots that stand for hands of `proxy`.
     pub fn new(proxy: Box<dyn Proxy>, pool: Pool) -> io::Result<Self> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -86,7 +86,7 @@ impl Server {
         lost.into_iter().for_each(|hand| self.proxy.give_back(hand));
     }
 
-    /// Takes all back and lets [`Server::serve`] end.
+    /// Takes all back and lets [`SlotServer::serve`] end.
     pub fn close(&self) -> SlotBooks {
         let mut state = lock(&self.state);
         self.settle_state(&mut state);
@@ -154,7 +154,7 @@ impl Server {
     }
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for SlotServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Server").field("auth", &self.pool.auth()).finish_non_exhaustive()
     }

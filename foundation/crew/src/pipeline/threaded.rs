@@ -3,7 +3,7 @@
 
 use super::demand::Demand;
 use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task, Ticket};
-use super::{AccessCounts, By, Cut, Fill, Held, Pause, Ran, SharedSink, Staffing, Stages, Turn, cut};
+use super::{AccessCounts, By, Cut, CutTurn, Fill, Held, Pause, Ran, SharedSink, Staffing, Stages, cut};
 use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, RunDelay, StageClock, nanoseconds, timed};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
@@ -434,7 +434,7 @@ impl<S: Stages> Crew<'_, S> {
         piece: &mut Piece<S>,
         clock: &mut StageClock,
     ) -> Result<Cut, S::Error> {
-        let mut turn = Turn::without_a_hand(self.lease);
+        let mut turn = CutTurn::without_a_hand(self.lease);
         let outcome = timed(clock, OffCpu::Starved, || self.stages.cut(source, &mut piece.chunk, &mut turn));
         // Time without a hand was inside the cut, off the CPU: it belongs to its own column.
         let unstaffed_ns = turn.waited.unstaffed_ns.min(clock.starved_ns);

@@ -2,7 +2,7 @@
 //! that only those touch who have no task, or see that somebody has none.
 
 use super::Tree;
-use super::worker::{Branch, Task};
+use super::worker::{Branch, DequeTask};
 use crate::budget::Lease;
 use crate::clocks::{OffCpu, RunDelay, StageClock, nanoseconds, timed};
 use crate::sync::{Condvar, Mutex, MutexGuard, Scope, lock, panicking, scope, spawn, wait};
@@ -16,9 +16,9 @@ pub(super) struct Floor<'a, T: Tree + ?Sized> {
     pub tree: &'a T,
     pub lease: &'a dyn Lease,
     width: usize,
-    stealers: Vec<Stealer<Task<T>>>,
+    stealers: Vec<Stealer<DequeTask<T>>>,
     /// Deques of workers that are not hired yet.
-    unused: Mutex<Vec<(usize, Deque<Task<T>>)>>,
+    unused: Mutex<Vec<(usize, Deque<DequeTask<T>>)>>,
     /// Seeds of the run itself that are not done.
     tops: AtomicUsize,
     is_finished: AtomicBool,
@@ -44,7 +44,7 @@ struct Staff {
 }
 
 /// What is known at the end.
-pub(super) struct Ran {
+pub(super) struct ScatterEnd {
     pub workers: usize,
     pub tasks: u64,
     pub stolen: u64,
@@ -52,12 +52,12 @@ pub(super) struct Ran {
 }
 
 /// Runs all seeds to their end.
-pub(super) fn run<T: Tree>(tree: &T, seeds: Vec<T::Seed>, width: usize, lease: &dyn Lease) -> Ran {
-    let deques: Vec<Deque<Task<T>>> = (0..width).map(|_| Deque::new_lifo()).collect();
+pub(super) fn run<T: Tree>(tree: &T, seeds: Vec<T::Seed>, width: usize, lease: &dyn Lease) -> ScatterEnd {
+    let deques: Vec<Deque<DequeTask<T>>> = (0..width).map(|_| Deque::new_lifo()).collect();
     let stealers = deques.iter().map(Deque::stealer).collect();
     let tops = seeds.len();
     // The last one is taken first, so it goes in first.
-    seeds.into_iter().rev().for_each(|seed| deques[0].push(Task::Begin { seed, above: None }));
+    seeds.into_iter().rev().for_each(|seed| deques[0].push(DequeTask::Begin { seed, above: None }));
     let floor = Floor {
         tree,
         lease,
@@ -78,7 +78,7 @@ pub(super) fn run<T: Tree>(tree: &T, seeds: Vec<T::Seed>, width: usize, lease: &
         tree.tell(reports);
     }
     let staff = lock(&floor.staff);
-    Ran { workers: staff.at_work_most.max(1), tasks: staff.tasks, stolen: staff.stolen, clock: staff.clock }
+    ScatterEnd { workers: staff.at_work_most.max(1), tasks: staff.tasks, stolen: staff.stolen, clock: staff.clock }
 }
 
 /// Sends everybody home when its thread panics, so that nobody waits for what will never come.
@@ -148,7 +148,7 @@ impl<T: Tree> Floor<'_, T> {
     }
 
     /// The newest of one's own, else the oldest of somebody else's: near the top, so that it is a large part of the tree.
-    fn find(&self, branch: &mut Branch<'_, T>) -> Option<Task<T>> {
+    fn find(&self, branch: &mut Branch<'_, T>) -> Option<DequeTask<T>> {
         if let Some(task) = branch.deque.pop() {
             return Some(task);
         }

@@ -15,7 +15,7 @@ const KEPT_SEEDS: usize = 2048;
 const KEPT_REPORTS: usize = 4096;
 
 /// What lies in a deque.
-pub(super) enum Task<T: Tree + ?Sized> {
+pub(super) enum DequeTask<T: Tree + ?Sized> {
     Begin { seed: T::Seed, above: Option<Arc<Knot<T::Node>>> },
     Grow { knot: Arc<Knot<T::Node>>, growth: T::Growth },
 }
@@ -26,7 +26,7 @@ pub struct Branch<'a, T: Tree + ?Sized> {
     pub(super) hand: floor_hand::Hand<'a>,
     /// What the engine keeps between tasks.
     pub scratch: T::Scratch,
-    pub(super) deque: Deque<Task<T>>,
+    pub(super) deque: Deque<DequeTask<T>>,
     pub(super) floor: &'a Floor<'a, T>,
     /// Hires one more worker, where there is work for it and it is not too early.
     pub(super) hire: Box<dyn Fn() + 'a>,
@@ -68,7 +68,12 @@ pub(super) mod floor_hand {
 }
 
 impl<'a, T: Tree> Branch<'a, T> {
-    pub(super) fn new(floor: &'a Floor<'a, T>, number: usize, deque: Deque<Task<T>>, hire: Box<dyn Fn() + 'a>) -> Self {
+    pub(super) fn new(
+        floor: &'a Floor<'a, T>,
+        number: usize,
+        deque: Deque<DequeTask<T>>,
+        hire: Box<dyn Fn() + 'a>,
+    ) -> Self {
         let hand = floor_hand::Hand { lease: floor.lease, held: None };
         let (scratch, clock) = (floor.tree.scratch(number), StageClock::default());
         let (reports, planted) = (Vec::new(), Vec::new());
@@ -119,9 +124,9 @@ impl<'a, T: Tree> Branch<'a, T> {
     }
 
     /// Carries out one task, and whatever it completes.
-    pub(super) fn carry_out(&mut self, task: Task<T>) {
+    pub(super) fn carry_out(&mut self, task: DequeTask<T>) {
         match task {
-            Task::Begin { seed, above } => {
+            DequeTask::Begin { seed, above } => {
                 self.tasks += 1;
                 let tree = self.floor.tree;
                 match tree.begin(seed, above.as_ref(), self) {
@@ -129,7 +134,7 @@ impl<'a, T: Tree> Branch<'a, T> {
                     Begun::Node(node, growth) => self.grow(Knot::new(node, above), growth),
                 }
             }
-            Task::Grow { knot, growth } => self.grow(knot, growth),
+            DequeTask::Grow { knot, growth } => self.grow(knot, growth),
         }
     }
 
@@ -148,12 +153,12 @@ impl<'a, T: Tree> Branch<'a, T> {
             }
             // Beneath its seeds, so that they are finished first: memory stays bounded however many there will be.
             Grown::More if self.deque.len() + planted.len() > KEPT_SEEDS => {
-                self.deque.push(Task::Grow { knot: Arc::clone(&knot), growth });
+                self.deque.push(DequeTask::Grow { knot: Arc::clone(&knot), growth });
                 self.push(&knot, planted);
             }
             Grown::More => {
                 self.push(&knot, planted);
-                self.deque.push(Task::Grow { knot, growth });
+                self.deque.push(DequeTask::Grow { knot, growth });
             }
         }
     }
@@ -162,7 +167,7 @@ impl<'a, T: Tree> Branch<'a, T> {
     fn push(&mut self, knot: &Arc<Knot<T::Node>>, mut planted: Vec<T::Seed>) {
         let is_any = !planted.is_empty();
         for seed in planted.drain(..).rev() {
-            self.deque.push(Task::Begin { seed, above: Some(Arc::clone(knot)) });
+            self.deque.push(DequeTask::Begin { seed, above: Some(Arc::clone(knot)) });
         }
         self.planted = planted;
         if is_any {
@@ -195,7 +200,7 @@ impl<'a, T: Tree> Branch<'a, T> {
         }
         self.floor.expect_tops(seeds.len());
         // The last one is taken first, so it goes in first.
-        seeds.into_iter().rev().for_each(|seed| self.deque.push(Task::Begin { seed, above: None }));
+        seeds.into_iter().rev().for_each(|seed| self.deque.push(DequeTask::Begin { seed, above: None }));
         self.floor.call();
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{CPUS, HEIR, MEMBER, RUNNER, free, kill, lease, open, place, request, signal, until};
 use crew::budget::census::census;
-use crew::budget::orders::{Order, Pause, give};
+use crew::budget::orders::{PauseOrder, RunOrder, give};
 use crew::budget::{Budget, CrewFolder, Hand, HandBooks, Lease, MachineWide, Passport, Priority};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -155,14 +155,14 @@ fn a_paused_job_rests_and_goes_on_with_its_runners_hand() {
     let hand = runner.take();
     let job = heir(&folder, &passport(runner.as_ref(), &[&hand]), 1);
     let own = job.take();
-    let pause = |pause| Order { pause: Some(pause), ..Order::default() };
-    give(&folder, std::process::id(), pause(Pause::Rest)).expect("a table");
+    let pause = |pause| RunOrder { pause: Some(pause), ..RunOrder::default() };
+    give(&folder, std::process::id(), pause(PauseOrder::Rest)).expect("a table");
     assert!(job.must_return(&own));
     job.give_back(own);
     assert!(job.try_take().is_none());
     std::thread::scope(|scope| {
         let resting = scope.spawn(|| job.take());
-        give(&folder, std::process::id(), pause(Pause::GoOn)).expect("a table");
+        give(&folder, std::process::id(), pause(PauseOrder::GoOn)).expect("a table");
         job.give_back(resting.join().expect("it goes on"));
     });
     runner.give_back(hand);

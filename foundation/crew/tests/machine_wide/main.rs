@@ -3,10 +3,10 @@
 
 mod inherited;
 
-use crew::budget::census::{State, census};
+use crew::budget::census::{RunState, census};
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::entitlement::Quota;
-use crew::budget::orders::{Order, Pause, give};
+use crew::budget::orders::{PauseOrder, RunOrder, give};
 use crew::budget::{
     Attention, Budget, Company, CrewFolder, HandBooks, Lease, MachineWide, Priority, Request, Surroundings, Weight,
 };
@@ -68,7 +68,7 @@ fn a_lone_run_takes_all_and_gives_all_back() {
     assert!(hands.iter().all(|hand| !lease.must_return(hand)));
     let seen = census(&folder).expect("a table");
     let run = &seen.runs[0];
-    assert_eq!((run.pid, run.holds, run.useful, run.state), (std::process::id(), 4, 4, State::Working));
+    assert_eq!((run.pid, run.holds, run.useful, run.state), (std::process::id(), 4, 4, RunState::Working));
     assert_eq!((run.what.as_str(), run.class, seen.free, seen.cpus), ("a test of 4", Priority::Normal, 0, 4));
     hands.into_iter().for_each(|hand| lease.give_back(hand));
     assert_eq!(lease.books(), HandBooks { taken: 4, returned: 4, lost: 0 });
@@ -115,7 +115,7 @@ fn a_low_run_waits_for_a_normal_one_and_gets_what_it_leaves() {
     let mut hands: Vec<_> = (0..CPUS).map(|_| normal.take()).collect();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| low.take());
-        until(|| census(&folder).expect("a table").runs.iter().any(|run| run.state == State::Waiting));
+        until(|| census(&folder).expect("a table").runs.iter().any(|run| run.state == RunState::Waiting));
         assert!(!normal.must_return(&hands[0]), "not for a lower class");
         normal.set_useful_width(2);
         assert!(normal.must_return(&hands[0]), "it has become narrower");
@@ -152,8 +152,8 @@ fn a_run_obeys_orders_from_outside() {
     let (_parent, folder) = place();
     let (one, two) = (lease(&folder, Priority::Normal, CPUS), lease(&folder, Priority::Normal, CPUS));
     let hand = one.take();
-    let pause = |pause| Order { pause: Some(pause), ..Order::default() };
-    assert_eq!(give(&folder, std::process::id(), pause(Pause::Rest)).expect("a table"), 2);
+    let pause = |pause| RunOrder { pause: Some(pause), ..RunOrder::default() };
+    assert_eq!(give(&folder, std::process::id(), pause(PauseOrder::Rest)).expect("a table"), 2);
     assert!(one.must_return(&hand));
     let why =
         |holds| census(&folder).expect("a table").runs.into_iter().find(|run| run.holds == holds).map(|run| run.why);
@@ -163,10 +163,10 @@ fn a_run_obeys_orders_from_outside() {
     assert!(two.try_take().is_none());
     std::thread::scope(|scope| {
         let resting = scope.spawn(|| one.take());
-        assert_eq!(give(&folder, std::process::id(), pause(Pause::GoOn)).expect("a table"), 2);
+        assert_eq!(give(&folder, std::process::id(), pause(PauseOrder::GoOn)).expect("a table"), 2);
         one.give_back(resting.join().expect("it goes on"));
     });
-    let order = Order { class: Some(Priority::Idle), weight: Some(Weight::new(7)), ..Order::default() };
+    let order = RunOrder { class: Some(Priority::Idle), weight: Some(Weight::new(7)), ..RunOrder::default() };
     assert_eq!(give(&folder, std::process::id(), order).expect("a table"), 2);
     let runs = census(&folder).expect("a table").runs;
     assert!(runs.iter().all(|run| run.class == Priority::Idle && run.weight == Weight::new(7)));
@@ -250,7 +250,7 @@ fn a_removed_table_is_left_for_its_successor() {
     let (_parent, folder) = place();
     let lease = lease(&folder, Priority::Normal, CPUS);
     let old = lease.take();
-    let order = Order { class: Some(Priority::Low), ..Order::default() };
+    let order = RunOrder { class: Some(Priority::Low), ..RunOrder::default() };
     assert_eq!(give(&folder, std::process::id(), order).expect("a table"), 1);
     std::fs::remove_file(folder.table()).expect("removed");
     until(|| lease.must_return(&old));
@@ -459,7 +459,7 @@ fn a_stopped_holder_loses_its_hands_to_the_hungry_and_comes_back() {
     while !stopped {
         until(|| holds(&folder, &child) > 0);
         signal(&child, rustix::process::Signal::STOP);
-        until(|| census(&folder).expect("a table").runs.iter().any(|run| run.state == State::Stopped));
+        until(|| census(&folder).expect("a table").runs.iter().any(|run| run.state == RunState::Stopped));
         stopped = holds(&folder, &child) > 0;
         if !stopped {
             signal(&child, rustix::process::Signal::CONT);
@@ -499,13 +499,13 @@ fn who_goes_on_after_a_pause_is_heard_by_who_listens() {
     let proxy = |class| open(&folder).proxy(request(class, 1)).expect("a table");
     let (listener, resting) = (proxy(Priority::Low), proxy(Priority::High));
     resting.wish_for(1);
-    for pause in [Pause::Rest, Pause::GoOn] {
-        let order = Order { pause: Some(pause), ..Order::default() };
+    for pause in [PauseOrder::Rest, PauseOrder::GoOn] {
+        let order = RunOrder { pause: Some(pause), ..RunOrder::default() };
         assert_eq!(give(&folder, std::process::id(), order).expect("a table"), 2);
         // The listener has seen the order before the other run has acted on it.
         let seen = listener.moment();
         resting.wish_for(1);
-        assert_eq!(listener.moment() == seen, pause == Pause::Rest, "{pause:?}");
+        assert_eq!(listener.moment() == seen, pause == PauseOrder::Rest, "{pause:?}");
     }
 }
 

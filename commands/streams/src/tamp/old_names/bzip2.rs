@@ -5,8 +5,8 @@ use super::options::{Complaint, Digits, Opt, Table, accepted, flag, number, valu
 use super::{Family, Shows, Wish, input_of, kernel_words, manners, name_of, output_of};
 use crate::tamp::manners::{Codes, Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
-use codec::admission::{Admission, BehindTheEnd, Oddities};
-use codec::error::{CodecError, Defect, Unrecognised};
+use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
+use codec::error::{CodecError, UnitDefect, Unrecognised};
 use codec::lane::Totals;
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
@@ -87,7 +87,7 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: wish.called.clone(),
         voice: Some(voice),
-        admission: Admission {
+        admission: FormatAdmission {
             formats: &["bz2"],
             passes_on: false,
             mixes: false,
@@ -214,7 +214,7 @@ fn failed(input: &str, output: &str, error: &CodecError, way: Way) -> (u8, Strin
             (2, format!("{input}: bad magic number (file not created by bzip2)"))
         }
         CodecError::NotRecognised(Unrecognised::Foreign) => (2, format!("{input} is not a bzip2 file.")),
-        CodecError::NotRecognised(_) | CodecError::Damaged { defect: Defect::Truncated, .. } => match way {
+        CodecError::NotRecognised(_) | CodecError::Damaged { defect: UnitDefect::Truncated, .. } => match way {
             Way::Test => (2, format!("{input}: file ends unexpectedly")),
             _ => (2, format!("\n{{name}}: Compressed file ends unexpectedly;\n{}", files(input, output))),
         },

@@ -6,8 +6,8 @@ use super::{Family, Shows, Wish, in_getopt_words, input_of, kernel_words, manner
 use crate::tamp::list::Row;
 use crate::tamp::manners::{Codes, Event, Manners, Refused, Said, Way};
 use crate::tamp::names::{LeftAlone, SpecialMode};
-use codec::admission::{Admission, BehindTheEnd, Oddities};
-use codec::error::{CodecError, Defect, Unrecognised};
+use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
+use codec::error::{CodecError, UnitDefect, Unrecognised};
 use codec::format::Remark;
 use codec::lane::Totals;
 use codec::origin::Tells;
@@ -95,7 +95,7 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: "gzip".to_owned(),
         voice: Some(voice),
-        admission: Admission {
+        admission: FormatAdmission {
             formats: &["gz", "Z"],
             passes_on: false,
             mixes: true,
@@ -233,12 +233,12 @@ fn failed(name: &str, input: &str, error: &CodecError) -> Said {
     Said::wrong(1, format!("{name}: {input}: {why}"))
 }
 
-fn damage(defect: &Defect) -> String {
+fn damage(defect: &UnitDefect) -> String {
     match defect {
-        Defect::Truncated => "unexpected end of file".to_owned(),
-        Defect::Checksum { .. } => "invalid compressed data--crc error".to_owned(),
-        Defect::Length { .. } => "invalid compressed data--length error".to_owned(),
-        Defect::Deflate(_) => "invalid compressed data--format violated".to_owned(),
+        UnitDefect::Truncated => "unexpected end of file".to_owned(),
+        UnitDefect::Checksum { .. } => "invalid compressed data--crc error".to_owned(),
+        UnitDefect::Length { .. } => "invalid compressed data--length error".to_owned(),
+        UnitDefect::Deflate(_) => "invalid compressed data--format violated".to_owned(),
         other => other.to_string(),
     }
 }
@@ -302,7 +302,7 @@ mod tests {
         let exists = CodecError::Exists { path: "a.gz".into() };
         let said = failed("gzip", "a", &exists);
         assert_eq!((said.text.as_str(), said.code), ("gzip: a.gz already exists;\tnot overwritten", 2));
-        assert_eq!(damage(&Defect::Truncated), "unexpected end of file");
+        assert_eq!(damage(&UnitDefect::Truncated), "unexpected end of file");
     }
 
     #[test]

@@ -5,9 +5,9 @@ use super::options::{Complaint, Digits, Does, Opt, Table, Takes, accepted, flag,
 use super::{Family, Shows, Wish, hands, input_of, kernel_words, manners, name_of, path};
 use crate::tamp::manners::{Event, Manners, Said, Way};
 use crate::tamp::names::LeftAlone;
-use codec::admission::{Admission, BehindTheEnd, Oddities};
-use codec::error::{CodecError, Defect, Unrecognised};
-use codec::lane::Output;
+use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
+use codec::error::{CodecError, UnitDefect, Unrecognised};
+use codec::lane::LaneOutput;
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
 use std::ffi::OsStr;
@@ -97,7 +97,7 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: "lz4".to_owned(),
         voice: Some(voice_of_one),
-        admission: Admission {
+        admission: FormatAdmission {
             formats: &["lz4"],
             passes_on: false,
             mixes: false,
@@ -175,7 +175,7 @@ fn complain(_wish: &Wish, complaint: &Complaint) -> (String, u8) {
 fn voice_of_one(_manners: &Manners, event: &Event<'_>) -> Said {
     match event {
         Event::Done { input, output, totals, way, .. } => {
-            let is_told = *way == Way::Test || matches!(output, Output::Path { .. });
+            let is_told = *way == Way::Test || matches!(output, LaneOutput::Path { .. });
             let (before, after) = (totals.bytes_in, totals.bytes_out);
             let text = match way {
                 Way::Compress => {
@@ -235,7 +235,7 @@ fn failed(input: &str, error: &CodecError) -> Said {
         // COMPAT: an empty input is nothing to decode, and no error.
         CodecError::NotRecognised(Unrecognised::Empty) => return Said::nothing(),
         CodecError::NotRecognised(_) => (44, "Error 44 : Unrecognized header : file cannot be decoded ".to_owned()),
-        CodecError::Damaged { defect: Defect::Truncated, .. } => (68, "Error 68 : Unfinished stream ".to_owned()),
+        CodecError::Damaged { defect: UnitDefect::Truncated, .. } => (68, "Error 68 : Unfinished stream ".to_owned()),
         CodecError::Damaged { defect, .. } => (66, format!("Error 66 : Decompression error : {defect} ")),
         other => (1, format!("{input}: {} ", with_causes(other))),
     };

@@ -6,8 +6,8 @@ use super::{Family, Shows, Wish, gzip, input_of, kernel_words, manners, name_of,
 use crate::tamp::list::Row;
 use crate::tamp::manners::{Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
-use codec::admission::{Admission, BehindTheEnd, Oddities};
-use codec::error::{CodecError, Defect, Unrecognised};
+use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
+use codec::error::{CodecError, UnitDefect, Unrecognised};
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
 use std::ffi::OsStr;
@@ -121,7 +121,7 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: wish.called.clone(),
         voice: Some(voice),
-        admission: Admission {
+        admission: FormatAdmission {
             formats: &["gz", "Z"],
             passes_on: false,
             mixes: false,
@@ -203,10 +203,10 @@ fn failed(input: &str, error: &CodecError) -> String {
         CodecError::NotRecognised(Unrecognised::Empty) => format!("{input} empty"),
         CodecError::NotRecognised(_) => format!("{input} unrecognized format"),
         CodecError::Damaged { defect, .. } => match defect {
-            Defect::Truncated => format!("{input}: corrupted -- incomplete deflate data"),
-            Defect::Checksum { .. } => format!("{input}: corrupted -- crc32 mismatch"),
-            Defect::Length { .. } => format!("{input}: corrupted -- length mismatch"),
-            Defect::Deflate(_) => format!("{input}: corrupted -- invalid deflate data"),
+            UnitDefect::Truncated => format!("{input}: corrupted -- incomplete deflate data"),
+            UnitDefect::Checksum { .. } => format!("{input}: corrupted -- crc32 mismatch"),
+            UnitDefect::Length { .. } => format!("{input}: corrupted -- length mismatch"),
+            UnitDefect::Deflate(_) => format!("{input}: corrupted -- invalid deflate data"),
             other => format!("{input}: corrupted -- {other}"),
         },
         other => format!("{input}: {}", with_causes(other)),

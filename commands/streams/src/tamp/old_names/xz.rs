@@ -6,8 +6,8 @@ use super::{Family, Shows, Wish, hands, in_getopt_words, input_of, kernel_words,
 use crate::tamp::list::Row;
 use crate::tamp::manners::{Codes, Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::{LeftAlone, SpecialMode};
-use codec::admission::{Admission, BehindTheEnd, Oddities};
-use codec::error::{CodecError, Defect};
+use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
+use codec::error::{CodecError, UnitDefect};
 use codec::format::{CheckName, Remark};
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
@@ -177,7 +177,7 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     // COMPAT: what is no member behind one of lzip is nobody's business, as lzip's manual has it.
     let behind_the_end = BehindTheEnd::LeftBehind("lz");
     manners.admission =
-        Admission { formats: reads, passes_on, mixes: false, oddities, takes_empty: false, behind_the_end };
+        FormatAdmission { formats: reads, passes_on, mixes: false, oddities, takes_empty: false, behind_the_end };
     manners.packed_endings = Some(packed);
     manners.refuses = Refused { symbolic: refuses, hard: refuses, special_modes: refuses };
     Ok(())
@@ -253,8 +253,8 @@ fn failed(error: &CodecError) -> String {
     match error {
         CodecError::Open(cause) => kernel_words(cause),
         CodecError::NotRecognised(_) => "File format not recognized".to_owned(),
-        CodecError::Damaged { defect: Defect::Truncated, .. } => "Unexpected end of input".to_owned(),
-        CodecError::Damaged { defect: Defect::Window { .. }, .. } => "Memory usage limit reached".to_owned(),
+        CodecError::Damaged { defect: UnitDefect::Truncated, .. } => "Unexpected end of input".to_owned(),
+        CodecError::Damaged { defect: UnitDefect::Window { .. }, .. } => "Memory usage limit reached".to_owned(),
         CodecError::Damaged { .. } => "Compressed data is corrupt".to_owned(),
         CodecError::TrailingGarbage { .. } => "Unexpected end of input".to_owned(),
         other => with_causes(other),

@@ -8,8 +8,8 @@ use crate::tamp::list::Row;
 use crate::tamp::manners::{Event, Folder, Manners, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
 use crate::tamp::remedy;
-use codec::admission::{Admission, BehindTheEnd, Oddities};
-use codec::error::{CodecError, Defect, Unrecognised};
+use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
+use codec::error::{CodecError, UnitDefect, Unrecognised};
 use mh_kit::context::{Context, variable};
 use mh_kit::failure::with_causes;
 use std::ffi::OsStr;
@@ -271,7 +271,7 @@ fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
         name: "zstd".to_owned(),
         voice: Some(voice),
-        admission: Admission {
+        admission: FormatAdmission {
             formats: &["zst", "gz", "xz", "lzma", "lz4"],
             passes_on: false,
             mixes: true,
@@ -421,8 +421,8 @@ fn voice(_manners: &Manners, event: &Event<'_>) -> Said {
 }
 
 /// What goes to standard output is not summed up unless asked for.
-fn is_file(output: &codec::lane::Output, way: Way) -> bool {
-    way == Way::Test || matches!(output, codec::lane::Output::Path { .. })
+fn is_file(output: &codec::lane::LaneOutput, way: Way) -> bool {
+    way == Way::Test || matches!(output, codec::lane::LaneOutput::Path { .. })
 }
 
 fn left_alone(path: &Path, why: &LeftAlone) -> Said {
@@ -469,13 +469,13 @@ fn failed(input: &str, error: &CodecError, way: Way) -> Said {
         CodecError::NotRecognised(_) | CodecError::TrailingGarbage { .. } => {
             format!("zstd: {input}: unsupported format ")
         }
-        CodecError::Damaged { defect: Defect::Truncated, .. } => {
+        CodecError::Damaged { defect: UnitDefect::Truncated, .. } => {
             format!("{input} : Read error (39) : premature end ")
         }
-        CodecError::Damaged { defect: Defect::Checksum { .. }, .. } => {
+        CodecError::Damaged { defect: UnitDefect::Checksum { .. }, .. } => {
             format!("{input} : Decoding error (36) : Restored data doesn't match checksum ")
         }
-        CodecError::Damaged { defect: defect @ (Defect::Window { .. } | Defect::Dictionary(_)), .. } => {
+        CodecError::Damaged { defect: defect @ (UnitDefect::Window { .. } | UnitDefect::Dictionary(_)), .. } => {
             format!("{input} : Decoding error (36) : {defect}{} ", remedy(error))
         }
         CodecError::Damaged { .. } => format!("{input} : Decoding error (36) : Data corruption detected "),

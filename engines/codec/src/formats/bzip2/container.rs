@@ -4,7 +4,7 @@
 //! A stream is `BZh1` to `BZh9`, blocks, an end mark with the folded checksums of the blocks, and zero bits up to a byte.
 //! Everything between header and end mark stands at any bit; bits are counted from a byte's highest.
 
-use crate::error::Defect;
+use crate::error::UnitDefect;
 
 /// A stream's header: `BZh` and the level.
 pub(super) const HEADER_BYTES: usize = 4;
@@ -156,11 +156,11 @@ impl BlockPlace {
 }
 
 /// The defect that mibz2 found.
-pub(super) fn defect(kind: &mibz2::ErrorKind) -> Defect {
+pub(super) fn defect(kind: &mibz2::ErrorKind) -> UnitDefect {
     use mibz2::ErrorKind as Kind;
-    Defect::Bzip2(match kind {
-        Kind::BlockCrc { stored, computed } => return Defect::Checksum { stored: *stored, computed: *computed },
-        Kind::Truncated => return Defect::Truncated,
+    UnitDefect::Bzip2(match kind {
+        Kind::BlockCrc { stored, computed } => return UnitDefect::Checksum { stored: *stored, computed: *computed },
+        Kind::Truncated => return UnitDefect::Truncated,
         Kind::BadBlockMagic => "neither a block nor the end of the stream begins here",
         Kind::Randomised => "it is randomised, as only bzip2 before 0.9.5 wrote it: this is not supported",
         Kind::BadOrigPtr => "it says that its text begins behind its end",

@@ -13,9 +13,9 @@ use super::container::{
     is_plausible_block, level_of, plain_bound,
 };
 use super::decode::SeriesDecoder;
-use super::scan::{Mark, MarkFinder, mark_at};
-use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace, check_stream_bytes};
+use super::scan::{Bzip2Magic, MarkFinder, mark_at};
+use crate::error::UnitDefect;
+use crate::format::{CutError, Cutter, DecodeLimits, NextUnit, PlainSize, UnitPlace, check_stream_bytes};
 use crate::packed_reader::PackedReader;
 
 /// LIMIT: no encoder makes a block of 900 000 bytes longer than this: 18 002 groups of 50 codes of 20 bits are 2.25 MB.
@@ -25,7 +25,7 @@ pub(super) const BLOCK_BYTES_MAX: usize = 3 << 20;
 /// Bytes looked at for the next mark at a time.
 const STEP_BYTES: usize = 256 << 10;
 
-pub(super) struct BlockCutter {
+pub(super) struct Bzip2BlockCutter {
     finder: MarkFinder,
     limits: DecodeLimits,
     streams: u64,
@@ -67,7 +67,7 @@ pub(super) fn between_streams(input: &mut PackedReader, streams: u64) -> Result<
         return Ok(Between::Header { level });
     }
     if at_end && could_be_a_header(head) {
-        return Err(Defect::Truncated.into());
+        return Err(UnitDefect::Truncated.into());
     }
     match if streams > 0 { input.zeros_to_the_end()? } else { 0 } {
         0 => Err(CutError::Garbage),
@@ -76,56 +76,56 @@ pub(super) fn between_streams(input: &mut PackedReader, streams: u64) -> Result<
 }
 
 /// Compares the checksum in a stream's end mark with that of its blocks. The mark is at `bit`.
-pub(super) fn check_stream(bytes: &[u8], bit: u64, computed: u32) -> Result<(), Defect> {
+pub(super) fn check_stream(bytes: &[u8], bit: u64, computed: u32) -> Result<(), UnitDefect> {
     match crc_at(bytes, bit + MARK_BITS - 32) {
-        None => Err(Defect::Truncated),
+        None => Err(UnitDefect::Truncated),
         Some(stored) if stored == computed => Ok(()),
-        Some(stored) => Err(Defect::StreamChecksum { stored, computed }),
+        Some(stored) => Err(UnitDefect::StreamChecksum { stored, computed }),
     }
 }
 
-impl BlockCutter {
+impl Bzip2BlockCutter {
     pub fn new(limits: &DecodeLimits) -> Self {
         Self { finder: MarkFinder::new(), limits: *limits, streams: 0, place: Place::BetweenStreams }
     }
 
-    fn header(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+    fn header(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         match between_streams(input, self.streams)? {
-            Between::End => Ok(Next::End),
-            Between::Padding { bytes } => Ok(Next::Zeros { bytes }),
+            Between::End => Ok(NextUnit::End),
+            Between::Padding { bytes } => Ok(NextUnit::Zeros { bytes }),
             // That a block is too large for a worker is found by decoding it. A file is decoded from there again, in
             // series; a pipe cannot be. So under tight memory its blocks are decoded in series from the beginning.
             Between::Header { level } if is_tight(level, &self.limits) && input.regular_file().is_none() => {
                 check_stream_bytes(decoding_bytes(level), &self.limits)?;
                 self.place = Place::Ended;
-                Ok(Next::Stream(Box::new(SeriesDecoder::at_a_stream(self.streams))))
+                Ok(NextUnit::Stream(Box::new(SeriesDecoder::at_a_stream(self.streams))))
             }
             Between::Header { level } => {
                 check_stream_bytes(decoding_bytes(level), &self.limits)?;
                 self.place = Place::Mark(Stream { level, crc: 0, bit: 0 });
-                Ok(Next::Padding { bytes: HEADER_BYTES as u64 })
+                Ok(NextUnit::Padding { bytes: HEADER_BYTES as u64 })
             }
         }
     }
 
-    fn mark(&mut self, input: &mut PackedReader, stream: Stream) -> Result<Next, CutError> {
+    fn mark(&mut self, input: &mut PackedReader, stream: Stream) -> Result<NextUnit, CutError> {
         let bit = u64::from(stream.bit);
         let (bytes, _) = input.ahead(mark_bytes(bit), STEP_BYTES)?;
         match mark_at(bytes, bit) {
-            Some(Mark::Block) => self.block(input, stream),
-            Some(Mark::End) => {
+            Some(Bzip2Magic::Block) => self.block(input, stream),
+            Some(Bzip2Magic::End) => {
                 check_stream(bytes, bit, stream.crc)?;
                 self.streams += 1;
                 self.place = Place::BetweenStreams;
-                Ok(Next::Padding { bytes: mark_bytes(bit) as u64 })
+                Ok(NextUnit::Padding { bytes: mark_bytes(bit) as u64 })
             }
-            None if bytes.len() < mark_bytes(bit) => Err(Defect::Truncated.into()),
+            None if bytes.len() < mark_bytes(bit) => Err(UnitDefect::Truncated.into()),
             None => Err(super::container::defect(&mibz2::ErrorKind::BadBlockMagic).into()),
         }
     }
 
     /// The block whose mark stands at the reader's position, up to the next mark.
-    fn block(&mut self, input: &mut PackedReader, stream: Stream) -> Result<Next, CutError> {
+    fn block(&mut self, input: &mut PackedReader, stream: Stream) -> Result<NextUnit, CutError> {
         let begins = u64::from(stream.bit);
         let is_only_reading = input.regular_file().is_none();
         let mut from_bit = begins + MARK_BITS;
@@ -141,7 +141,7 @@ impl BlockCutter {
                     let crc = folded(stream.crc, stored);
                     if is_mark(mark, bytes, bit, stream.level, crc) {
                         self.place = Place::Mark(Stream { crc, bit: (bit % 8) as u32, ..stream });
-                        return Ok(Next::Unit(unit(stream, bit, Some((bit % 8) as u32), is_only_reading)));
+                        return Ok(NextUnit::Unit(unit(stream, bit, Some((bit % 8) as u32), is_only_reading)));
                     }
                     from_bit = bit + 1;
                 }
@@ -150,7 +150,7 @@ impl BlockCutter {
                 _ => {
                     let count = bytes.len().min(BLOCK_BYTES_MAX) as u64;
                     self.place = Place::Ended;
-                    return Ok(Next::Unit(unit(stream, count * 8, None, is_only_reading)));
+                    return Ok(NextUnit::Unit(unit(stream, count * 8, None, is_only_reading)));
                 }
             }
         }
@@ -191,10 +191,10 @@ fn unit(stream: Stream, end: u64, end_bit: Option<u32>, is_only_reading: bool) -
 
 /// Whether what looks like a mark at `bit` is one, as far as can be told without decoding. `crc` is the stream's checksum
 /// if it ends there.
-fn is_mark(mark: Mark, bytes: &[u8], bit: u64, level: u32, crc: u32) -> bool {
+fn is_mark(mark: Bzip2Magic, bytes: &[u8], bit: u64, level: u32, crc: u32) -> bool {
     match mark {
-        Mark::Block => is_plausible_block(bytes, bit, level),
-        Mark::End => match crc_at(bytes, bit + MARK_BITS - 32) {
+        Bzip2Magic::Block => is_plausible_block(bytes, bit, level),
+        Bzip2Magic::End => match crc_at(bytes, bit + MARK_BITS - 32) {
             Some(stored) if stored != crc => {
                 let behind = &bytes[bytes.len().min(mark_bytes(bit))..];
                 behind.is_empty() || level_of(behind).is_some()
@@ -204,13 +204,13 @@ fn is_mark(mark: Mark, bytes: &[u8], bit: u64, level: u32, crc: u32) -> bool {
     }
 }
 
-impl Cutter for BlockCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+impl Cutter for Bzip2BlockCutter {
+    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         match self.place {
             Place::BetweenStreams => self.header(input),
             Place::Mark(stream) => self.mark(input, stream),
-            Place::Ended if input.is_at_end()? => Ok(Next::End),
-            Place::Ended => Err(Defect::Bzip2("no block ends within 3 MiB of its beginning").into()),
+            Place::Ended if input.is_at_end()? => Ok(NextUnit::End),
+            Place::Ended => Err(UnitDefect::Bzip2("no block ends within 3 MiB of its beginning").into()),
         }
     }
 }

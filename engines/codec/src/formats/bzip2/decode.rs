@@ -6,10 +6,10 @@ use super::container::{BlockPlace, HEADER_BYTES, defect, folded, plain_bound};
 use super::cut::{BLOCK_BYTES_MAX, Between, between_streams, check_stream};
 use super::runs::UndoneRuns;
 use crate::byte_buffer::ByteBuffer;
-use crate::error::Defect;
-use crate::format::{CutError, Decoder, Filled, StreamDecoder};
+use crate::error::UnitDefect;
+use crate::format::{CutError, Decoder, SegmentFill, StreamDecoder};
 use crate::packed_reader::PackedReader;
-use crew::pipeline::{Pause, Turn};
+use crew::pipeline::{CutTurn, Pause};
 use mibz2::Kernels;
 use mibz2::bits::Bits;
 use mibz2::block::{Item, MAX_SYMS, Symbols, read_item};
@@ -65,7 +65,7 @@ impl BlockBuffers {
     }
 
     /// Reads the Huffman codes of the block at a bit.
-    fn read(&mut self, packed: &[u8], bit: u64, level: u32) -> Result<Read, Defect> {
+    fn read(&mut self, packed: &[u8], bit: u64, level: u32) -> Result<Read, UnitDefect> {
         let mut bits = Bits::at(packed, bit);
         let item = read_item(&mut bits, level, std::mem::take(&mut self.symbols));
         let (overran, end) = (bits.overran(), bits.bit_pos());
@@ -84,7 +84,7 @@ impl BlockBuffers {
     }
 
     /// Turns symbols into the block's bytes, with runs still shortened.
-    fn decode(&mut self, symbols: Box<Symbols>) -> Result<(), Defect> {
+    fn decode(&mut self, symbols: Box<Symbols>) -> Result<(), UnitDefect> {
         self.shortened.clear();
         self.crc = symbols.crc;
         let rows = mtf(&symbols, &mut self.column, &mut self.counts, self.kernels);
@@ -98,7 +98,7 @@ impl BlockBuffers {
     }
 
     /// The whole block behind `plain`, its checksum compared.
-    fn append_whole(&mut self, plain: &mut ByteBuffer) -> Result<(), Defect> {
+    fn append_whole(&mut self, plain: &mut ByteBuffer) -> Result<(), UnitDefect> {
         self.plain.clear();
         self.plain.shrink_to(KEPT_BYTES);
         unrle(&self.shortened, &mut self.plain, self.kernels).map_err(|kind| defect(&kind))?;
@@ -108,7 +108,7 @@ impl BlockBuffers {
     }
 
     /// The same for a block that comes to no more than `limit`, without holding more. Of any other nothing is left behind.
-    fn append_within(&mut self, limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect> {
+    fn append_within(&mut self, limit: u64, plain: &mut ByteBuffer) -> Result<(), UnitDefect> {
         let begins = plain.len();
         let appended = self.append_pieces(limit, plain);
         if appended.is_err() {
@@ -117,7 +117,7 @@ impl BlockBuffers {
         appended
     }
 
-    fn append_pieces(&mut self, limit: u64, plain: &mut ByteBuffer) -> Result<(), Defect> {
+    fn append_pieces(&mut self, limit: u64, plain: &mut ByteBuffer) -> Result<(), UnitDefect> {
         let (mut runs, mut register) = (UndoneRuns::default(), !0);
         let begins = plain.len();
         while !runs.are_all(&self.shortened) {
@@ -126,7 +126,7 @@ impl BlockBuffers {
             register = update(register, &self.plain);
             let bytes = (plain.len() - begins + self.plain.len()) as u64;
             if bytes > limit {
-                return Err(Defect::Length { stored: bytes, actual: limit });
+                return Err(UnitDefect::Length { stored: bytes, actual: limit });
             }
             plain.append(&self.plain);
         }
@@ -134,7 +134,7 @@ impl BlockBuffers {
     }
 
     /// Compares the checksum without keeping what comes out.
-    fn check_in_pieces(&mut self) -> Result<(), Defect> {
+    fn check_in_pieces(&mut self) -> Result<(), UnitDefect> {
         let (mut runs, mut register) = (UndoneRuns::default(), !0);
         while !runs.are_all(&self.shortened) {
             self.plain.clear();
@@ -144,24 +144,24 @@ impl BlockBuffers {
         self.check(!register)
     }
 
-    fn check(&self, computed: u32) -> Result<(), Defect> {
+    fn check(&self, computed: u32) -> Result<(), UnitDefect> {
         let stored = self.crc;
         if stored == computed { Ok(()) } else { Err(defect(&mibz2::ErrorKind::BlockCrc { stored, computed })) }
     }
 }
 
 /// Decodes blocks whose place is known.
-pub(super) struct BlockDecoder {
+pub(super) struct Bzip2BlockDecoder {
     buffers: BlockBuffers,
 }
 
-impl BlockDecoder {
+impl Bzip2BlockDecoder {
     pub fn new() -> Self {
         Self { buffers: BlockBuffers::new() }
     }
 }
 
-impl Decoder for BlockDecoder {
+impl Decoder for Bzip2BlockDecoder {
     /// A block that is sound but does not end where it should is added all the same, and its end is the defect.
     fn decode(
         &mut self,
@@ -170,14 +170,16 @@ impl Decoder for BlockDecoder {
         plain_limit: u64,
         plain: &mut ByteBuffer,
         _pause: &mut Pause<'_>,
-    ) -> Result<(), Defect> {
+    ) -> Result<(), UnitDefect> {
         let place = BlockPlace::unpacked(parameters);
-        let misplaced = Defect::Bzip2("neither a block nor the end of the stream begins where it ends");
+        let misplaced = UnitDefect::Bzip2("neither a block nor the end of the stream begins where it ends");
         let (symbols, end) = match self.buffers.read(packed, u64::from(place.start_bit), place.level)? {
             Read::Block { symbols, end } => (symbols, end),
-            Read::End => return Err(Defect::Bzip2("the stream ends where it should begin")),
-            Read::Cut if place.end_bit.is_none() && packed.len() < BLOCK_BYTES_MAX => return Err(Defect::Truncated),
-            Read::Cut => return Err(Defect::Bzip2("it goes on where another block should begin")),
+            Read::End => return Err(UnitDefect::Bzip2("the stream ends where it should begin")),
+            Read::Cut if place.end_bit.is_none() && packed.len() < BLOCK_BYTES_MAX => {
+                return Err(UnitDefect::Truncated);
+            }
+            Read::Cut => return Err(UnitDefect::Bzip2("it goes on where another block should begin")),
         };
         self.buffers.decode(symbols)?;
         if place.is_only_reading || plain_limit >= plain_bound(place.level) {
@@ -191,7 +193,7 @@ impl Decoder for BlockDecoder {
         });
         match expected_end {
             Some(expected) if expected == end => Ok(()),
-            None if end + 80 > packed.len() as u64 * 8 => Err(Defect::Truncated),
+            None if end + 80 > packed.len() as u64 * 8 => Err(UnitDefect::Truncated),
             _ => Err(misplaced),
         }
     }
@@ -244,7 +246,7 @@ impl SeriesDecoder {
     }
 
     /// Goes on to the next block and decodes it. Returns whether there was one.
-    fn next_block(&mut self, input: &mut PackedReader, turn: &mut Turn<'_>) -> Result<bool, CutError> {
+    fn next_block(&mut self, input: &mut PackedReader, turn: &mut CutTurn<'_>) -> Result<bool, CutError> {
         loop {
             match self.at {
                 At::BetweenStreams => match between_streams(input, self.streams)? {
@@ -269,7 +271,7 @@ impl SeriesDecoder {
                     None => self.end_stream(input, bit, crc)?,
                 },
                 At::KnownBlock { bit, level, crc } => {
-                    let (symbols, end) = self.symbols(input, turn, bit, level)?.ok_or(Defect::Truncated)?;
+                    let (symbols, end) = self.symbols(input, turn, bit, level)?.ok_or(UnitDefect::Truncated)?;
                     self.go_to(input, end, level, folded(crc, symbols.crc));
                     self.buffers.symbols = symbols.syms;
                 }
@@ -287,7 +289,7 @@ impl SeriesDecoder {
     fn symbols(
         &mut self,
         input: &mut PackedReader,
-        turn: &mut Turn<'_>,
+        turn: &mut CutTurn<'_>,
         bit: u32,
         level: u32,
     ) -> Result<Option<(Box<Symbols>, u64)>, CutError> {
@@ -300,9 +302,9 @@ impl SeriesDecoder {
             match turn.with_hand(|| buffers.read(bytes, u64::from(bit), level))? {
                 Read::Block { symbols, end } => return Ok(Some((symbols, end))),
                 Read::End => return Ok(None),
-                Read::Cut if at_end => return Err(Defect::Truncated.into()),
+                Read::Cut if at_end => return Err(UnitDefect::Truncated.into()),
                 Read::Cut if shown >= BLOCK_BYTES_MAX => {
-                    return Err(Defect::Bzip2("it is longer than any block is").into());
+                    return Err(UnitDefect::Bzip2("it is longer than any block is").into());
                 }
                 Read::Cut => at_least = (shown * 2).clamp(1 << 10, BLOCK_BYTES_MAX),
             }
@@ -330,8 +332,8 @@ impl StreamDecoder for SeriesDecoder {
         input: &mut PackedReader,
         plain: &mut ByteBuffer,
         piece_bytes: usize,
-        turn: &mut Turn<'_>,
-    ) -> Result<Filled, CutError> {
+        turn: &mut CutTurn<'_>,
+    ) -> Result<SegmentFill, CutError> {
         plain.clear();
         while plain.len() < piece_bytes {
             if self.handed_on.are_all(&self.buffers.shortened) {
@@ -339,7 +341,7 @@ impl StreamDecoder for SeriesDecoder {
                     break;
                 }
                 if !self.next_block(input, turn)? {
-                    return Ok(Filled::Last(None));
+                    return Ok(SegmentFill::Last(None));
                 }
             }
             let BlockBuffers { shortened, plain: piece, .. } = &mut self.buffers;
@@ -347,6 +349,6 @@ impl StreamDecoder for SeriesDecoder {
             self.handed_on.go_on(shortened, PIECE_BYTES.min(piece_bytes - plain.len()), piece)?;
             plain.append(piece);
         }
-        Ok(Filled::More)
+        Ok(SegmentFill::More)
     }
 }

@@ -5,7 +5,7 @@ use super::container::{BLOCK_MAGIC, END_MAGIC, HEADER_BYTES, LEVEL_BYTES, MAGIC_
 use super::runs::shorten_runs;
 use super::sort::Sorter;
 use super::symbols::Symbols;
-use super::tables::{GROUP_SYMBOLS, Tables, codes};
+use super::tables::{Bzip2Tables, GROUP_SYMBOLS, codes};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::Encoder;
@@ -37,13 +37,13 @@ pub(super) struct StreamsEncoder {
     block: Vec<u8>,
     sorter: Sorter,
     symbols: Symbols,
-    tables: Tables,
+    tables: Bzip2Tables,
     bits: BitWriter,
 }
 
 impl StreamsEncoder {
     pub fn new(level: i32) -> Self {
-        let (sorter, symbols, tables) = (Sorter::default(), Symbols::default(), Tables::default());
+        let (sorter, symbols, tables) = (Sorter::default(), Symbols::default(), Bzip2Tables::default());
         Self { level, block: Vec::new(), sorter, symbols, tables, bits: BitWriter::default() }
     }
 
@@ -111,7 +111,7 @@ fn write_used(used: &[u8], bits: &mut BitWriter) {
 }
 
 /// The groups' tables, each as its place in a list of the tables used last, in ones with a zero behind.
-fn write_selectors(tables: &Tables, bits: &mut BitWriter) {
+fn write_selectors(tables: &Bzip2Tables, bits: &mut BitWriter) {
     let mut recent = [0_u8, 1, 2, 3, 4, 5];
     for &selector in &tables.selectors {
         let place = recent.iter().position(|&table| table == selector).expect("six tables at most");
@@ -138,7 +138,7 @@ fn write_lengths(lengths: &[u8], bits: &mut BitWriter) {
     }
 }
 
-fn write_symbols(symbols: &Symbols, tables: &Tables, bits: &mut BitWriter) {
+fn write_symbols(symbols: &Symbols, tables: &Bzip2Tables, bits: &mut BitWriter) {
     let codes: Vec<_> = tables.lengths.iter().map(|lengths| codes(&lengths[..symbols.alphabet()])).collect();
     for (group, &selector) in symbols.list.chunks(GROUP_SYMBOLS).zip(&tables.selectors) {
         let codes = &codes[usize::from(selector)];

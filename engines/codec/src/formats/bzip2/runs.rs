@@ -3,7 +3,7 @@
 //! 900 000 bytes may come to 46 MB. Where memory is plenty mibz2 goes it at once, faster.
 
 use super::container::defect;
-use crate::error::Defect;
+use crate::error::UnitDefect;
 
 /// The shortest run that gets a count.
 const RUN_BYTES: usize = 4;
@@ -69,7 +69,7 @@ impl UndoneRuns {
     }
 
     /// Goes on until `piece` holds `wanted` bytes, or up to 258 more, or the block ends.
-    pub fn go_on(&mut self, block: &[u8], wanted: usize, piece: &mut Vec<u8>) -> Result<(), Defect> {
+    pub fn go_on(&mut self, block: &[u8], wanted: usize, piece: &mut Vec<u8>) -> Result<(), UnitDefect> {
         while self.at < block.len() && piece.len() < wanted {
             let rest = &block[self.at..];
             let literals = until_run(&rest[..rest.len().min(wanted - piece.len() + RUN_BYTES)]);

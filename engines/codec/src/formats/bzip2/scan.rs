@@ -12,7 +12,7 @@ const WHOLE_BYTES: usize = 5;
 
 /// What a mark marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum Bzip2Magic {
     /// A block begins.
     Block,
     /// The stream ends.
@@ -33,13 +33,14 @@ impl MarkFinder {
     }
 
     /// The first mark that begins at `from_bit` or later and whose magic number is there as a whole.
-    pub fn find(&self, bytes: &[u8], from_bit: u64) -> Option<(Mark, u64)> {
+    pub fn find(&self, bytes: &[u8], from_bit: u64) -> Option<(Bzip2Magic, u64)> {
         let Some(searcher) = &self.searcher else { return find_bit_by_bit(bytes, from_bit) };
         let mut at = usize::try_from(from_bit / 8).ok()?.min(bytes.len());
         loop {
             let found = searcher.find_in(bytes, Span { start: at, end: bytes.len() })?;
             let pattern = found.pattern().as_usize();
-            let (shift, mark) = (pattern as u64 / 2, if pattern.is_multiple_of(2) { Mark::Block } else { Mark::End });
+            let (shift, mark) =
+                (pattern as u64 / 2, if pattern.is_multiple_of(2) { Bzip2Magic::Block } else { Bzip2Magic::End });
             // The whole bytes of a shifted pattern stand behind the byte that it begins in.
             let first_byte = if shift == 0 { Some(found.start()) } else { found.start().checked_sub(1) };
             let bit = first_byte.map(|byte| byte as u64 * 8 + shift).filter(|&bit| bit >= from_bit);
@@ -54,10 +55,10 @@ impl MarkFinder {
 }
 
 /// The mark that begins at a bit.
-pub(super) fn mark_at(bytes: &[u8], bit: u64) -> Option<Mark> {
+pub(super) fn mark_at(bytes: &[u8], bit: u64) -> Option<Bzip2Magic> {
     match bits_at(bytes, bit, MAGIC_BITS as u32)? {
-        BLOCK_MAGIC => Some(Mark::Block),
-        END_MAGIC => Some(Mark::End),
+        BLOCK_MAGIC => Some(Bzip2Magic::Block),
+        END_MAGIC => Some(Bzip2Magic::End),
         _ => None,
     }
 }
@@ -70,7 +71,7 @@ fn whole_bytes(magic: u64, shift: u32) -> [u8; WHOLE_BYTES] {
 }
 
 /// The same without vectors.
-fn find_bit_by_bit(bytes: &[u8], from_bit: u64) -> Option<(Mark, u64)> {
+fn find_bit_by_bit(bytes: &[u8], from_bit: u64) -> Option<(Bzip2Magic, u64)> {
     let mask = (1 << MAGIC_BITS) - 1;
     let mut window = 0_u64;
     let first = usize::try_from(from_bit / 8).ok()?;
@@ -79,8 +80,8 @@ fn find_bit_by_bit(bytes: &[u8], from_bit: u64) -> Option<(Mark, u64)> {
         let read = index as u64 * 8 + 8;
         for behind in (0..8).rev() {
             let mark = match window >> behind & mask {
-                BLOCK_MAGIC => Mark::Block,
-                END_MAGIC => Mark::End,
+                BLOCK_MAGIC => Bzip2Magic::Block,
+                END_MAGIC => Bzip2Magic::End,
                 _ => continue,
             };
             if let Some(bit) = (read - behind).checked_sub(MAGIC_BITS)
@@ -110,7 +111,7 @@ mod tests {
     fn marks_are_found_at_every_bit_and_only_when_whole() {
         let finder = MarkFinder::new();
         for bit in 0..300 {
-            for (magic, mark) in [(BLOCK_MAGIC, Mark::Block), (END_MAGIC, Mark::End)] {
+            for (magic, mark) in [(BLOCK_MAGIC, Bzip2Magic::Block), (END_MAGIC, Bzip2Magic::End)] {
                 let bytes = with_mark(vec![0x31; 60], bit, magic);
                 assert_eq!(finder.find(&bytes, 0), Some((mark, bit as u64)));
                 assert_eq!(finder.find(&bytes, bit as u64), Some((mark, bit as u64)));

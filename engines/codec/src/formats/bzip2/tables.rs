@@ -23,7 +23,7 @@ pub(super) type Lengths = [u8; ALPHABET_MAX];
 
 /// The tables of a block and which group uses which.
 #[derive(Default)]
-pub(super) struct Tables {
+pub(super) struct Bzip2Tables {
     /// Code lengths of each.
     pub lengths: Vec<Lengths>,
     /// The table of each group.
@@ -33,7 +33,7 @@ pub(super) struct Tables {
 /// How often each symbol occurs.
 type Counts = [u32; ALPHABET_MAX];
 
-impl Tables {
+impl Bzip2Tables {
     /// Finds tables for `symbols`, of an alphabet of `alphabet`.
     pub fn fit(&mut self, symbols: &[u16], alphabet: usize) {
         let mut total = [0; ALPHABET_MAX];
@@ -226,7 +226,7 @@ mod tests {
 
         #[test]
         fn groups_get_tables_and_codes_have_no_common_beginnings(symbols in proptest::collection::vec(0_u16..30, 1..3000)) {
-            let mut tables = Tables::default();
+            let mut tables = Bzip2Tables::default();
             tables.fit(&symbols, 30);
             prop_assert_eq!(tables.selectors.len(), symbols.len().div_ceil(GROUP_SYMBOLS));
             for lengths in &tables.lengths {

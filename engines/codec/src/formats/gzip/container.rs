@@ -3,7 +3,7 @@
 //! Lengths: `BC` is BGZF's (SAM/BAM format specification, section 4.1: total member length - 1, 16 bits); `MZ` is MiGz's
 //! (length of the deflate data, 32 bits), which we write too, so that its decoder reads ours in parallel.
 
-use crate::error::Defect;
+use crate::error::UnitDefect;
 use crate::origin::Origin;
 use crc_fast::{CrcAlgorithm, checksum};
 
@@ -25,7 +25,7 @@ const FLAGS_RESERVED: u8 = 0xe0;
 
 /// A member's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct GzipHeader {
     /// Its own length.
     pub bytes: usize,
     /// The whole member's length, where an extra field tells it.
@@ -33,7 +33,7 @@ pub(super) struct Header {
 }
 
 /// Reads the header at the start of `head`. `Ok(None)`: it is longer than `head`.
-pub(super) fn parse_header(head: &[u8]) -> Result<Option<Header>, Defect> {
+pub(super) fn parse_header(head: &[u8]) -> Result<Option<GzipHeader>, UnitDefect> {
     if head.len() < 10 {
         return if MAGIC.starts_with(&head[..head.len().min(3)]) { Ok(None) } else { Err(not_a_header()) };
     }
@@ -42,7 +42,7 @@ pub(super) fn parse_header(head: &[u8]) -> Result<Option<Header>, Defect> {
     }
     let flags = head[3];
     if flags & FLAGS_RESERVED != 0 {
-        return Err(Defect::Header("its header has reserved flags set"));
+        return Err(UnitDefect::Header("its header has reserved flags set"));
     }
     let mut at = 10;
     let mut length = Length::Untold;
@@ -63,7 +63,7 @@ pub(super) fn parse_header(head: &[u8]) -> Result<Option<Header>, Defect> {
         let Some(stored) = little_endian_u16(head, at) else { return too_short(head) };
         let computed = crc32(&head[..at]) & 0xffff;
         if u32::from(stored) != computed {
-            return Err(Defect::Header("its header's checksum is wrong"));
+            return Err(UnitDefect::Header("its header's checksum is wrong"));
         }
         at += 2;
     }
@@ -74,7 +74,7 @@ pub(super) fn parse_header(head: &[u8]) -> Result<Option<Header>, Defect> {
     };
     // A length that leaves no room for data is no length: such a member is decoded as a stream, which tells the truth.
     let smallest = (at + 2 + TRAILER_BYTES) as u64;
-    Ok(Some(Header { bytes: at, member_bytes: member_bytes.filter(|&bytes| bytes >= smallest) }))
+    Ok(Some(GzipHeader { bytes: at, member_bytes: member_bytes.filter(|&bytes| bytes >= smallest) }))
 }
 
 /// What the header at the start of `head` tells of the plain file; `None` where it is not whole, or tells nothing.
@@ -91,13 +91,13 @@ pub(super) fn origin(head: &[u8]) -> Option<Origin> {
     (!name.is_empty() || modified_seconds != 0).then_some(Origin { name, modified_seconds })
 }
 
-fn not_a_header() -> Defect {
-    Defect::Header("it does not begin as a gzip member does")
+fn not_a_header() -> UnitDefect {
+    UnitDefect::Header("it does not begin as a gzip member does")
 }
 
-fn too_short(head: &[u8]) -> Result<Option<Header>, Defect> {
+fn too_short(head: &[u8]) -> Result<Option<GzipHeader>, UnitDefect> {
     if head.len() >= HEADER_BYTES_MAX {
-        return Err(Defect::Header("its header does not end within 256 KiB"));
+        return Err(UnitDefect::Header("its header does not end within 256 KiB"));
     }
     Ok(None)
 }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_shortest_header_and_every_part_of_it() {
-        assert_eq!(parse_header(&PLAIN).expect("valid"), Some(Header { bytes: 10, member_bytes: None }));
+        assert_eq!(parse_header(&PLAIN).expect("valid"), Some(GzipHeader { bytes: 10, member_bytes: None }));
         for length in 0..10 {
             assert_eq!(parse_header(&PLAIN[..length]).expect("could go on"), None);
         }
@@ -182,7 +182,7 @@ mod tests {
         let crc = crc32(&header) as u16;
         header.extend(crc.to_le_bytes());
         let bytes = header.len();
-        assert_eq!(parse_header(&header).expect("valid"), Some(Header { bytes, member_bytes: None }));
+        assert_eq!(parse_header(&header).expect("valid"), Some(GzipHeader { bytes, member_bytes: None }));
         header[12] ^= 1;
         assert!(parse_header(&header).is_err());
     }

@@ -5,8 +5,8 @@
 
 use super::container::{HEADER_BYTES_MAX, MAGIC, TRAILER_BYTES, parse_header};
 use super::decode::MemberStream;
-use crate::error::Defect;
-use crate::format::{CutError, Cutter, Next, PlainSize, UnitPlace};
+use crate::error::UnitDefect;
+use crate::format::{CutError, Cutter, NextUnit, PlainSize, UnitPlace};
 use crate::packed_reader::PackedReader;
 
 /// Bytes read to look at one header: more than almost every header has.
@@ -34,36 +34,38 @@ impl GzipCutter {
 }
 
 impl Cutter for GzipCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         let mut glance = GLANCE_BYTES;
         let header = loop {
             let (head, at_end) = input.ahead(glance, glance)?;
             if head.is_empty() {
-                return Ok(Next::End);
+                return Ok(NextUnit::End);
             }
             if self.members > 0 && !head.starts_with(&MAGIC[..head.len().min(MAGIC.len())]) {
                 let bytes = input.zeros_to_the_end()?;
-                return if bytes > 0 { Ok(Next::Zeros { bytes }) } else { Err(CutError::Garbage) };
+                return if bytes > 0 { Ok(NextUnit::Zeros { bytes }) } else { Err(CutError::Garbage) };
             }
             match parse_header(head)? {
                 Some(header) => break header,
-                None if at_end => return Err(Defect::Truncated.into()),
+                None if at_end => return Err(UnitDefect::Truncated.into()),
                 None => glance = (glance * 8).min(HEADER_BYTES_MAX),
             }
         };
         self.members += 1;
-        let Some(packed_bytes) = header.member_bytes else { return Ok(Next::Stream(Box::new(MemberStream::new()))) };
+        let Some(packed_bytes) = header.member_bytes else {
+            return Ok(NextUnit::Stream(Box::new(MemberStream::new())));
+        };
         // A unit that does not fit into what a worker may hold, or that the file is too short for, is decoded as a stream:
         // in bounded memory, and up to where it breaks off. Deflate expands at most 1032-fold, and a packed unit is not
         // larger than its plain bytes but for a little.
         if packed_bytes > self.unit_plain_bytes + self.unit_plain_bytes / 8 + (64 << 10) {
-            return Ok(Next::Stream(Box::new(MemberStream::new())));
+            return Ok(NextUnit::Stream(Box::new(MemberStream::new())));
         }
         match Self::claimed_plain_bytes(input, packed_bytes)? {
             Some(plain) if plain <= self.unit_plain_bytes && plain <= packed_bytes * DEFLATE_RATIO_MAX => {
-                Ok(Next::Unit(UnitPlace::whole(packed_bytes, PlainSize::Known(plain))))
+                Ok(NextUnit::Unit(UnitPlace::whole(packed_bytes, PlainSize::Known(plain))))
             }
-            _ => Ok(Next::Stream(Box::new(MemberStream::new()))),
+            _ => Ok(NextUnit::Stream(Box::new(MemberStream::new()))),
         }
     }
 }

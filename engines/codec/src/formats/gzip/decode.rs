@@ -2,13 +2,13 @@
 //! Deflate itself is the kernel's business.
 
 use super::container::{HEADER_BYTES_MAX, TRAILER_BYTES, crc32, parse_header, parse_trailer};
-use super::kernel::{Inflater, SLACK_BYTES, Status};
+use super::kernel::{InflateStatus, Inflater, SLACK_BYTES};
 use crate::byte_buffer::ByteBuffer;
-use crate::error::Defect;
-use crate::format::{CutError, Decoder, Filled, StreamDecoder};
+use crate::error::UnitDefect;
+use crate::format::{CutError, Decoder, SegmentFill, StreamDecoder};
 use crate::packed_reader::PackedReader;
-use crate::running_check::{Claim, RunningCheck};
-use crew::pipeline::{Pause, Turn};
+use crate::running_check::{RunningCheck, TrailerClaim};
+use crew::pipeline::{CutTurn, Pause};
 
 /// How far deflate refers back (RFC 1951 section 3.2.5).
 const WINDOW_BYTES: usize = 32 << 10;
@@ -35,14 +35,14 @@ impl Decoder for MemberDecoder {
         plain_limit: u64,
         plain: &mut ByteBuffer,
         _pause: &mut Pause<'_>,
-    ) -> Result<(), Defect> {
-        let header = parse_header(packed)?.ok_or(Defect::Truncated)?;
+    ) -> Result<(), UnitDefect> {
+        let header = parse_header(packed)?.ok_or(UnitDefect::Truncated)?;
         let data_end = packed.len().checked_sub(TRAILER_BYTES).filter(|end| *end > header.bytes);
-        let (body, trailer) = packed.split_at(data_end.ok_or(Defect::Truncated)?);
+        let (body, trailer) = packed.split_at(data_end.ok_or(UnitDefect::Truncated)?);
         let (crc_stored, length_stored) = parse_trailer(trailer.try_into().expect("split at its size"));
         let plain_bytes = u64::from(length_stored);
         if plain_bytes > plain_limit {
-            return Err(Defect::Length { stored: plain_bytes, actual: plain_limit });
+            return Err(UnitDefect::Length { stored: plain_bytes, actual: plain_limit });
         }
         let deflated = &body[header.bytes..];
         let wanted = usize::try_from(plain_bytes).expect("bounded by the limit");
@@ -50,17 +50,17 @@ impl Decoder for MemberDecoder {
         // One byte more than claimed may come out before the kernel stops: enough to catch a length that is too small.
         let (buffer, filled) = plain.with_history(wanted + 1 + SLACK_BYTES);
         let step = self.inflater.inflate(deflated, true, buffer, filled, filled + wanted + 1);
-        let step = step.map_err(|broken| Defect::Deflate(broken.cause))?;
-        if step.produced != wanted || step.status != Status::Finished {
-            return Err(Defect::Length { stored: plain_bytes, actual: step.produced as u64 });
+        let step = step.map_err(|broken| UnitDefect::Deflate(broken.cause))?;
+        if step.produced != wanted || step.status != InflateStatus::Finished {
+            return Err(UnitDefect::Length { stored: plain_bytes, actual: step.produced as u64 });
         }
         if step.consumed != deflated.len() {
             let (stored, actual) = (deflated.len() as u64, step.consumed as u64);
-            return Err(Defect::PackedLength { stored, actual });
+            return Err(UnitDefect::PackedLength { stored, actual });
         }
         let computed = crc32(&buffer[filled..filled + wanted]);
         if computed != crc_stored {
-            return Err(Defect::Checksum { stored: crc_stored, computed });
+            return Err(UnitDefect::Checksum { stored: crc_stored, computed });
         }
         plain.grow(wanted);
         Ok(())
@@ -89,18 +89,18 @@ impl MemberStream {
                     self.header_read = true;
                     return Ok(());
                 }
-                None if at_end => return Err(Defect::Truncated.into()),
+                None if at_end => return Err(UnitDefect::Truncated.into()),
                 None => glance = (glance * 8).min(HEADER_BYTES_MAX),
             }
         }
     }
 
-    fn read_trailer(input: &mut PackedReader) -> Result<Filled, CutError> {
+    fn read_trailer(input: &mut PackedReader) -> Result<SegmentFill, CutError> {
         let (ahead, _) = input.ahead(TRAILER_BYTES, TRAILER_BYTES)?;
-        let trailer = ahead.first_chunk().ok_or(Defect::Truncated)?;
+        let trailer = ahead.first_chunk().ok_or(UnitDefect::Truncated)?;
         let (stored, length_modulo) = parse_trailer(*trailer);
         input.consume(TRAILER_BYTES);
-        Ok(Filled::Last(Some(Claim::Crc32 { stored, length_modulo })))
+        Ok(SegmentFill::Last(Some(TrailerClaim::Crc32 { stored, length_modulo })))
     }
 }
 
@@ -114,8 +114,8 @@ impl StreamDecoder for MemberStream {
         input: &mut PackedReader,
         plain: &mut ByteBuffer,
         piece_bytes: usize,
-        turn: &mut Turn<'_>,
-    ) -> Result<Filled, CutError> {
+        turn: &mut CutTurn<'_>,
+    ) -> Result<SegmentFill, CutError> {
         if !self.header_read {
             self.read_header(input)?;
         }
@@ -132,22 +132,22 @@ impl StreamDecoder for MemberStream {
                 Ok(step) => step,
                 Err(broken) => {
                     plain.grow(broken.produced);
-                    return Err(CutError::Defect(Defect::Deflate(broken.cause)));
+                    return Err(CutError::Defect(UnitDefect::Deflate(broken.cause)));
                 }
             };
             input.consume(step.consumed);
             plain.grow(step.produced);
             match step.status {
-                Status::Finished => return Self::read_trailer(input),
-                Status::OutputFull => break,
-                Status::NeedsInput if at_end => return Err(Defect::Truncated.into()),
-                Status::NeedsInput if !plain.is_empty() && input.would_wait() => break,
+                InflateStatus::Finished => return Self::read_trailer(input),
+                InflateStatus::OutputFull => break,
+                InflateStatus::NeedsInput if at_end => return Err(UnitDefect::Truncated.into()),
+                InflateStatus::NeedsInput if !plain.is_empty() && input.would_wait() => break,
                 // What is left was too little to go on with: one byte more than it, at least.
-                Status::NeedsInput => at_least = shown - step.consumed + 1,
+                InflateStatus::NeedsInput => at_least = shown - step.consumed + 1,
             }
         }
         self.history.clear();
         self.history.extend_from_slice(plain.last(WINDOW_BYTES));
-        Ok(Filled::More)
+        Ok(SegmentFill::More)
     }
 }

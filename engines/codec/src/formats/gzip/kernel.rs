@@ -13,8 +13,8 @@ mod tables;
 mod tests;
 
 use bits::BitReader;
-use header::BlockKind;
-use tables::{Portable, SymbolEntry, Tables};
+use header::DeflateBlockKind;
+use tables::{InflateTables, Portable, SymbolEntry};
 use thiserror::Error;
 
 /// Bytes of room the buffer must have behind `soft_end`: two literals, a match of 258, and the 64 that word-wise copies may
@@ -23,7 +23,7 @@ pub const SLACK_BYTES: usize = 384;
 
 /// Why a call of [`Inflater::inflate`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum InflateStatus {
     /// What is left of the input is not enough to go on: call again with it and at least one byte more.
     NeedsInput,
     /// The output reached `soft_end`.
@@ -34,13 +34,13 @@ pub enum Status {
 
 /// What a call of [`Inflater::inflate`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct InflateStep {
     /// Input bytes that are done with. The byte behind them may have been used in part and is to be shown again.
     pub consumed: usize,
     /// Bytes written behind `filled`.
     pub produced: usize,
     /// Why it returned.
-    pub status: Status,
+    pub status: InflateStatus,
 }
 
 /// Why data are not a DEFLATE stream (RFC 1951 section 3.2).
@@ -92,15 +92,15 @@ pub enum InflateError {
 
 /// Where data broke off being a DEFLATE stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct DeflateBreak {
     /// Why.
     pub cause: InflateError,
     /// Bytes written behind `filled` before that.
     pub produced: usize,
 }
 
-impl From<Broken> for InflateError {
-    fn from(broken: Broken) -> Self {
+impl From<DeflateBreak> for InflateError {
+    fn from(broken: DeflateBreak) -> Self {
         broken.cause
     }
 }
@@ -160,7 +160,7 @@ struct Output<'a> {
 /// A decoder of one DEFLATE stream at a time: tables and what must be remembered between calls. About 16 KiB.
 #[derive(Debug)]
 pub struct Inflater {
-    tables: Tables,
+    tables: InflateTables,
     phase: Phase,
     /// Whether the block at hand is the final one.
     final_block: bool,
@@ -176,7 +176,7 @@ const WINDOW_BYTES: usize = 32 << 10;
 impl Inflater {
     /// One on the heap, ready for a stream.
     pub fn boxed() -> Box<Self> {
-        let (phase, tables) = (Phase::Header, Tables::new());
+        let (phase, tables) = (Phase::Header, InflateTables::new());
         Box::new(Self { tables, phase, final_block: false, bits_used: 0, reachable: 0 })
     }
 
@@ -199,7 +199,7 @@ impl Inflater {
     ///
     /// # Errors
     ///
-    /// [`Broken`], when the data are no DEFLATE stream, or end too early and `input_ends`.
+    /// [`DeflateBreak`], when the data are no DEFLATE stream, or end too early and `input_ends`.
     ///
     /// # Panics
     ///
@@ -211,7 +211,7 @@ impl Inflater {
         buffer: &mut [u8],
         filled: usize,
         soft_end: usize,
-    ) -> Result<Step, Broken> {
+    ) -> Result<InflateStep, DeflateBreak> {
         let room_end = buffer.len().checked_sub(SLACK_BYTES).expect("the buffer is larger than its slack");
         assert!(filled <= room_end && soft_end <= room_end, "the slack lies behind what is filled and the soft end");
         let floor = filled - self.reachable.min(filled);
@@ -221,31 +221,31 @@ impl Inflater {
         let produced = output.at - filled;
         let status = match outcome {
             Ok(status) => status,
-            Err(Halt::Dry) if input_ends => return Err(Broken { cause: InflateError::Truncated, produced }),
-            Err(Halt::Dry) => Status::NeedsInput,
-            Err(Halt::Broken(cause)) => return Err(Broken { cause, produced }),
+            Err(Halt::Dry) if input_ends => return Err(DeflateBreak { cause: InflateError::Truncated, produced }),
+            Err(Halt::Dry) => InflateStatus::NeedsInput,
+            Err(Halt::Broken(cause)) => return Err(DeflateBreak { cause, produced }),
         };
         self.reachable = (self.reachable + produced).min(WINDOW_BYTES);
         let mut consumed = 0;
         if !input.is_empty() {
             (consumed, self.bits_used) = bits.position();
         }
-        if status == Status::Finished && self.bits_used > 0 {
+        if status == InflateStatus::Finished && self.bits_used > 0 {
             // The bits behind the final block belong to nobody; the stream's container goes on at the next byte.
             consumed += 1;
             self.bits_used = 0;
         }
-        Ok(Step { consumed, produced, status })
+        Ok(InflateStep { consumed, produced, status })
     }
 
     /// Goes from phase to phase.
-    fn run(&mut self, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Status, Halt> {
+    fn run(&mut self, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<InflateStatus, Halt> {
         loop {
             match self.phase {
-                Phase::Finished => return Ok(Status::Finished),
+                Phase::Finished => return Ok(InflateStatus::Finished),
                 Phase::Header => self.begin_block(bits)?,
                 Phase::Stored(0) => self.end_block(),
-                _ if output.at >= output.soft_end => return Ok(Status::OutputFull),
+                _ if output.at >= output.soft_end => return Ok(InflateStatus::OutputFull),
                 Phase::Stored(remaining) => {
                     let count = bits.copy_bytes(remaining, output);
                     self.phase = Phase::Stored(remaining - count);
@@ -254,7 +254,7 @@ impl Inflater {
                     }
                 }
                 Phase::Dynamic | Phase::Fixed => {
-                    let tables = if self.phase == Phase::Fixed { Tables::fixed() } else { &self.tables };
+                    let tables = if self.phase == Phase::Fixed { InflateTables::fixed() } else { &self.tables };
                     if symbols(tables, bits, output)? == Pause::EndOfBlock {
                         self.end_block();
                     }
@@ -270,9 +270,9 @@ impl Inflater {
             Ok(block) => {
                 self.final_block = block.is_final;
                 self.phase = match block.kind {
-                    BlockKind::Stored(length) => Phase::Stored(length),
-                    BlockKind::Fixed => Phase::Fixed,
-                    BlockKind::Dynamic => Phase::Dynamic,
+                    DeflateBlockKind::Stored(length) => Phase::Stored(length),
+                    DeflateBlockKind::Fixed => Phase::Fixed,
+                    DeflateBlockKind::Dynamic => Phase::Dynamic,
                 };
                 Ok(())
             }
@@ -289,7 +289,7 @@ impl Inflater {
 }
 
 /// Decodes symbols until the block ends or the output is full.
-fn symbols(tables: &Tables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
+fn symbols(tables: &InflateTables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
     if fast::symbols(tables, bits, output)? == Pause::EndOfBlock {
         return Ok(Pause::EndOfBlock);
     }
@@ -302,7 +302,7 @@ fn symbols(tables: &Tables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -
 }
 
 /// Decodes what one look-up answers, near the end of the input. Takes nothing when the input does not hold all of it.
-fn careful_symbol(tables: &Tables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
+fn careful_symbol(tables: &InflateTables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
     bits.refill();
     let ahead = bits.ahead();
     let symbol = tables.symbol(ahead);

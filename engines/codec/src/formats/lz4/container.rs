@@ -1,6 +1,6 @@
 //! The LZ4 frame descriptor and block sizes, read and written without decoding anything.
 
-use crate::error::Defect;
+use crate::error::UnitDefect;
 use xxhash_rust::xxh32::xxh32;
 
 /// Magic number of a frame, little endian.
@@ -33,7 +33,7 @@ const DICTIONARY: u8 = 1;
 
 /// What a frame header tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameHeader {
+pub(super) struct Lz4FrameHeader {
     pub bytes: usize,
     pub blocks_are_independent: bool,
     pub has_block_checksums: bool,
@@ -44,17 +44,17 @@ pub(super) struct FrameHeader {
 }
 
 /// Reads the header at the start of `head`, which begins with the magic. `Ok(None)`: it is longer than `head`.
-pub(super) fn parse_frame_header(head: &[u8]) -> Result<Option<FrameHeader>, Defect> {
+pub(super) fn parse_frame_header(head: &[u8]) -> Result<Option<Lz4FrameHeader>, UnitDefect> {
     let Some(&[flags, block]) = head.get(4..6) else { return Ok(None) };
     if flags & 0b1100_0000 != VERSION {
-        return Err(Defect::Header("its header is of an unknown version"));
+        return Err(UnitDefect::Header("its header is of an unknown version"));
     }
     if flags & 0b10 != 0 || block & 0b1000_1111 != 0 {
-        return Err(Defect::Header("its header has a reserved bit set"));
+        return Err(UnitDefect::Header("its header has a reserved bit set"));
     }
     let block_bytes_max = match block >> 4 {
         size @ 4..=7 => 1_u64 << (8 + 2 * size),
-        _ => return Err(Defect::Header("its header tells no valid block size")),
+        _ => return Err(UnitDefect::Header("its header tells no valid block size")),
     };
     let mut at = 6;
     let mut content_bytes = None;
@@ -72,9 +72,9 @@ pub(super) fn parse_frame_header(head: &[u8]) -> Result<Option<FrameHeader>, Def
     let Some(&stored) = head.get(at) else { return Ok(None) };
     let computed = header_check(&head[4..at]);
     if stored != computed {
-        return Err(Defect::Checksum { stored: u32::from(stored), computed: u32::from(computed) });
+        return Err(UnitDefect::Checksum { stored: u32::from(stored), computed: u32::from(computed) });
     }
-    Ok(Some(FrameHeader {
+    Ok(Some(Lz4FrameHeader {
         bytes: at + 1,
         blocks_are_independent: flags & INDEPENDENT != 0,
         has_block_checksums: flags & BLOCK_CHECKSUM != 0,

@@ -4,20 +4,20 @@
 //! Policy after the last frame: anything that is no frame is an error, as for the lz4 tool.
 
 use super::container::{
-    FrameHeader, HEADER_BYTES_MAX, LEGACY_BLOCK_BYTES, LEGACY_MAGIC, LEGACY_PACKED_MAX, MAGIC, STORED,
+    HEADER_BYTES_MAX, LEGACY_BLOCK_BYTES, LEGACY_MAGIC, LEGACY_PACKED_MAX, Lz4FrameHeader, MAGIC, STORED,
     parse_frame_header,
 };
-use super::decode::{BlockKind, FrameStream, LegacyStream};
-use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, UnitPlace, check_stream_bytes};
+use super::decode::{LegacyStream, Lz4FrameStream, Lz4UnitKind};
+use crate::error::UnitDefect;
+use crate::format::{CutError, Cutter, DecodeLimits, NextUnit, PlainSize, UnitPlace, check_stream_bytes};
 use crate::formats::skippable;
 use crate::packed_reader::PackedReader;
-use crate::running_check::Claim;
+use crate::running_check::TrailerClaim;
 
 /// Bytes of a block's size, of a checksum, of the end mark.
 const WORD_BYTES: u64 = 4;
 
-pub(super) struct BlockCutter {
+pub(super) struct Lz4BlockCutter {
     limits: DecodeLimits,
     place: Place,
     frames: u64,
@@ -28,32 +28,32 @@ pub(super) struct BlockCutter {
 #[derive(Clone, Copy)]
 enum Place {
     BetweenFrames,
-    InFrame(FrameHeader),
+    InFrame(Lz4FrameHeader),
     InLegacyFrame,
 }
 
-impl BlockCutter {
+impl Lz4BlockCutter {
     pub fn new(limits: &DecodeLimits) -> Self {
         Self { limits: *limits, place: Place::BetweenFrames, frames: 0, frames_with_checksum: 0, skipped: 0 }
     }
 
-    fn between_frames(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+    fn between_frames(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         let (head, at_end) = input.ahead(HEADER_BYTES_MAX, HEADER_BYTES_MAX)?;
         if head.is_empty() {
-            return Ok(Next::End);
+            return Ok(NextUnit::End);
         }
         if let Some(bytes) = skippable::length(head) {
             self.skipped += 1;
-            return bytes.map(|bytes| Next::Padding { bytes }).ok_or(Defect::Truncated.into());
+            return bytes.map(|bytes| NextUnit::Padding { bytes }).ok_or(UnitDefect::Truncated.into());
         }
         if head.starts_with(&LEGACY_MAGIC) {
             self.place = Place::InLegacyFrame;
             self.frames += 1;
-            return Ok(Next::Padding { bytes: WORD_BYTES });
+            return Ok(NextUnit::Padding { bytes: WORD_BYTES });
         }
         if !head.starts_with(&MAGIC) {
             let could_be_a_frame = at_end && MAGIC.starts_with(&head[..head.len().min(MAGIC.len())]);
-            return Err(if could_be_a_frame { Defect::Truncated.into() } else { CutError::Garbage });
+            return Err(if could_be_a_frame { UnitDefect::Truncated.into() } else { CutError::Garbage });
         }
         self.frames += 1;
         match parse_frame_header(head)? {
@@ -61,51 +61,54 @@ impl BlockCutter {
                 self.frames_with_checksum += u64::from(header.has_content_checksum);
                 self.frame(input, header)
             }
-            None => Err(Defect::Truncated.into()),
+            None => Err(UnitDefect::Truncated.into()),
         }
     }
 
-    fn frame(&mut self, input: &mut PackedReader, header: FrameHeader) -> Result<Next, CutError> {
+    fn frame(&mut self, input: &mut PackedReader, header: Lz4FrameHeader) -> Result<NextUnit, CutError> {
         if let Some(dictionary) = header.dictionary {
-            return Err(Defect::Dictionary(dictionary).into());
+            return Err(UnitDefect::Dictionary(dictionary).into());
         }
         let one_block = header.content_bytes.filter(|&bytes| bytes <= header.block_bytes_max);
         if let Some(plain_bytes) = one_block
             && plain_bytes <= self.limits.unit_plain_bytes
             && let Some(packed_bytes) = length_of_frame_of_one_block(input, &header)?
         {
-            return Ok(Next::Unit(UnitPlace {
-                parameters: BlockKind::WholeFrame.parameters(),
+            return Ok(NextUnit::Unit(UnitPlace {
+                parameters: Lz4UnitKind::WholeFrame.parameters(),
                 ..UnitPlace::whole(packed_bytes, PlainSize::Known(plain_bytes))
             }));
         }
         if header.blocks_are_independent && header.block_bytes_max <= self.limits.unit_plain_bytes {
             self.place = Place::InFrame(header);
-            return Ok(Next::Padding { bytes: header.bytes as u64 });
+            return Ok(NextUnit::Padding { bytes: header.bytes as u64 });
         }
-        Ok(Next::Stream(Box::new(FrameStream::new())))
+        Ok(NextUnit::Stream(Box::new(Lz4FrameStream::new())))
     }
 
-    fn in_frame(&mut self, input: &mut PackedReader, header: FrameHeader) -> Result<Next, CutError> {
-        let size = word_at(input, 0)?.ok_or(Defect::Truncated)?;
+    fn in_frame(&mut self, input: &mut PackedReader, header: Lz4FrameHeader) -> Result<NextUnit, CutError> {
+        let size = word_at(input, 0)?.ok_or(UnitDefect::Truncated)?;
         if size == 0 {
             self.place = Place::BetweenFrames;
             let mut bytes = WORD_BYTES;
             let mut stored = None;
             if header.has_content_checksum {
-                stored = Some(word_at(input, bytes)?.ok_or(Defect::Truncated)?);
+                stored = Some(word_at(input, bytes)?.ok_or(UnitDefect::Truncated)?);
                 bytes += WORD_BYTES;
             }
-            return Ok(Next::Check { bytes, claim: Some(Claim::Xxh32 { stored, length: header.content_bytes }) });
+            return Ok(NextUnit::Check {
+                bytes,
+                claim: Some(TrailerClaim::Xxh32 { stored, length: header.content_bytes }),
+            });
         }
         let data_bytes = u64::from(size & !STORED);
         if data_bytes > header.block_bytes_max {
-            return Err(Defect::Header("it is longer than its frame allows").into());
+            return Err(UnitDefect::Header("it is longer than its frame allows").into());
         }
         let checksum_bytes = if header.has_block_checksums { WORD_BYTES } else { 0 };
         let kind =
-            BlockKind::Block { plain_bytes_max: header.block_bytes_max, has_checksum: header.has_block_checksums };
-        Ok(Next::Unit(UnitPlace {
+            Lz4UnitKind::Block { plain_bytes_max: header.block_bytes_max, has_checksum: header.has_block_checksums };
+        Ok(NextUnit::Unit(UnitPlace {
             parameters: kind.parameters(),
             is_checked_later: header.has_content_checksum || header.content_bytes.is_some(),
             ..UnitPlace::whole(
@@ -116,7 +119,7 @@ impl BlockCutter {
     }
 
     /// A legacy frame has no end: another magic ends it, or the file.
-    fn in_legacy_frame(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+    fn in_legacy_frame(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         let Some(size) = word_at(input, 0)? else {
             self.place = Place::BetweenFrames;
             return self.between_frames(input);
@@ -125,20 +128,20 @@ impl BlockCutter {
             self.place = Place::BetweenFrames;
             return self.between_frames(input);
         }
-        let kind = BlockKind::Block { plain_bytes_max: LEGACY_BLOCK_BYTES, has_checksum: false };
+        let kind = Lz4UnitKind::Block { plain_bytes_max: LEGACY_BLOCK_BYTES, has_checksum: false };
         if LEGACY_BLOCK_BYTES > self.limits.unit_plain_bytes {
             check_stream_bytes(LEGACY_BLOCK_BYTES + LEGACY_PACKED_MAX, &self.limits)?;
-            return Ok(Next::Stream(Box::new(LegacyStream::default())));
+            return Ok(NextUnit::Stream(Box::new(LegacyStream::default())));
         }
-        Ok(Next::Unit(UnitPlace {
+        Ok(NextUnit::Unit(UnitPlace {
             parameters: kind.parameters(),
             ..UnitPlace::whole(whole(input, WORD_BYTES + u64::from(size))?, PlainSize::AtMost(LEGACY_BLOCK_BYTES))
         }))
     }
 }
 
-impl Cutter for BlockCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+impl Cutter for Lz4BlockCutter {
+    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         match self.place {
             Place::BetweenFrames => self.between_frames(input),
             Place::InFrame(header) => self.in_frame(input, header),
@@ -165,11 +168,11 @@ fn word_at(input: &mut PackedReader, distance: u64) -> Result<Option<u32>, CutEr
 
 /// `bytes`, if there are so many.
 fn whole(input: &mut PackedReader, bytes: u64) -> Result<u64, CutError> {
-    if input.peek_at(bytes - 1, &mut [0; 1])? == 1 { Ok(bytes) } else { Err(Defect::Truncated.into()) }
+    if input.peek_at(bytes - 1, &mut [0; 1])? == 1 { Ok(bytes) } else { Err(UnitDefect::Truncated.into()) }
 }
 
 /// The packed length of a frame, if it has no more than one block and is there as a whole.
-fn length_of_frame_of_one_block(input: &mut PackedReader, header: &FrameHeader) -> Result<Option<u64>, CutError> {
+fn length_of_frame_of_one_block(input: &mut PackedReader, header: &Lz4FrameHeader) -> Result<Option<u64>, CutError> {
     let mut length = header.bytes as u64;
     let Some(size) = word_at(input, length)? else { return Ok(None) };
     length += WORD_BYTES;

@@ -21,17 +21,17 @@ pub(super) fn packed_bound(plain_bytes: usize) -> usize {
 }
 
 /// One frame a chunk.
-pub(super) struct FrameEncoder {
+pub(super) struct Lz4FrameEncoder {
     level: i32,
 }
 
-impl FrameEncoder {
+impl Lz4FrameEncoder {
     pub fn new(level: i32) -> Self {
         Self { level }
     }
 }
 
-impl Encoder for FrameEncoder {
+impl Encoder for Lz4FrameEncoder {
     fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, _pause: &mut Pause<'_>) -> Result<(), CodecError> {
         packed.clear();
         packed.append(&frame_header(plain.len() as u64));

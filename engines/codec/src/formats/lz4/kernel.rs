@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "liblz4 is called through pointers")]
 
 use super::offsets;
-use crate::error::Defect;
+use crate::error::UnitDefect;
 use lz4_sys::{
     LZ4_compress_HC, LZ4_compress_fast, LZ4_createStreamDecode, LZ4_decompress_safe, LZ4_decompress_safe_continue,
     LZ4_freeStreamDecode, LZ4_setStreamDecode,
@@ -32,27 +32,27 @@ pub(super) fn compress(plain: &[u8], packed: &mut [u8], level: i32) -> Option<us
 }
 
 /// Decodes the block `packed` into `plain` and returns how many bytes came out.
-pub(super) fn decompress(packed: &[u8], plain: &mut [u8]) -> Result<usize, Defect> {
+pub(super) fn decompress(packed: &[u8], plain: &mut [u8]) -> Result<usize, UnitDefect> {
     if offsets::any_is_zero(packed) {
-        return Err(Defect::Lz4);
+        return Err(UnitDefect::Lz4);
     }
     // SAFETY: liblz4's safe decoder never reads past `length(packed)` nor writes past `length(plain)`, whatever the data.
     let written = unsafe {
         LZ4_decompress_safe(packed.as_ptr().cast(), plain.as_mut_ptr().cast(), length(packed), length(plain))
     };
-    usize::try_from(written).ok().ok_or(Defect::Lz4)
+    usize::try_from(written).ok().ok_or(UnitDefect::Lz4)
 }
 
 /// Decodes the block `packed`, which may refer back into `history`, into `plain`.
-pub(super) fn decompress_after(history: &[u8], packed: &[u8], plain: &mut [u8]) -> Result<usize, Defect> {
+pub(super) fn decompress_after(history: &[u8], packed: &[u8], plain: &mut [u8]) -> Result<usize, UnitDefect> {
     if offsets::any_is_zero(packed) {
-        return Err(Defect::Lz4);
+        return Err(UnitDefect::Lz4);
     }
     // SAFETY: the state is created, used and freed here; the history outlives its use, and lengths are as above.
     let written = unsafe {
         let state = LZ4_createStreamDecode();
         if state.is_null() {
-            return Err(Defect::Lz4);
+            return Err(UnitDefect::Lz4);
         }
         LZ4_setStreamDecode(state, history.as_ptr(), length(history));
         let written =
@@ -60,7 +60,7 @@ pub(super) fn decompress_after(history: &[u8], packed: &[u8], plain: &mut [u8]) 
         LZ4_freeStreamDecode(state);
         written
     };
-    usize::try_from(written).ok().ok_or(Defect::Lz4)
+    usize::try_from(written).ok().ok_or(UnitDefect::Lz4)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The checks a block may carry: none, CRC-32, CRC-64, SHA-256.
 
-use crate::error::Defect;
+use crate::error::UnitDefect;
 use crc_fast::{CrcAlgorithm, Digest as Crc};
 use sha2::{Digest, Sha256};
 
@@ -116,11 +116,11 @@ impl Check {
     }
 
     /// Compares with what is stored.
-    pub fn compare(self, stored: &[u8]) -> Result<(), Defect> {
+    pub fn compare(self, stored: &[u8]) -> Result<(), UnitDefect> {
         if matches!(self, Self::Unknown) {
             return Ok(());
         }
         let computed = self.finish();
-        if computed == stored { Ok(()) } else { Err(Defect::WideChecksum { stored: stored.to_vec(), computed }) }
+        if computed == stored { Ok(()) } else { Err(UnitDefect::WideChecksum { stored: stored.to_vec(), computed }) }
     }
 }

@@ -1,7 +1,7 @@
 //! The xz container: stream header and footer, block headers, variable-length integers; read and written without LZMA.
 
 use super::check::CheckKind;
-use crate::error::Defect;
+use crate::error::UnitDefect;
 use crc_fast::{CrcAlgorithm, checksum};
 use liblzma::stream::Filters;
 
@@ -32,9 +32,9 @@ pub(super) fn crc32(bytes: &[u8]) -> u32 {
     checksum(CrcAlgorithm::Crc32IsoHdlc, bytes) as u32
 }
 
-fn check_crc32(bytes: &[u8], stored: [u8; 4]) -> Result<(), Defect> {
+fn check_crc32(bytes: &[u8], stored: [u8; 4]) -> Result<(), UnitDefect> {
     let (stored, computed) = (u32::from_le_bytes(stored), crc32(bytes));
-    if stored == computed { Ok(()) } else { Err(Defect::Checksum { stored, computed }) }
+    if stored == computed { Ok(()) } else { Err(UnitDefect::Checksum { stored, computed }) }
 }
 
 /// Bytes from `length` to the next multiple of four.
@@ -82,32 +82,32 @@ pub(super) fn stream_footer(check: CheckKind, index_bytes: u64) -> Vec<u8> {
 }
 
 /// Reads a stream header.
-pub(super) fn parse_stream_header(header: &[u8; STREAM_HEADER_BYTES]) -> Result<CheckKind, Defect> {
+pub(super) fn parse_stream_header(header: &[u8; STREAM_HEADER_BYTES]) -> Result<CheckKind, UnitDefect> {
     let flags = [header[6], header[7]];
     check_crc32(&flags, [header[8], header[9], header[10], header[11]])?;
     parse_flags(flags)
 }
 
 /// Reads a stream footer: the check, and the size of the Index before it.
-pub(super) fn parse_stream_footer(footer: &[u8; STREAM_FOOTER_BYTES]) -> Result<(CheckKind, u64), Defect> {
+pub(super) fn parse_stream_footer(footer: &[u8; STREAM_FOOTER_BYTES]) -> Result<(CheckKind, u64), UnitDefect> {
     if footer[10..] != FOOTER_MAGIC {
-        return Err(Defect::Header("its stream footer is none"));
+        return Err(UnitDefect::Header("its stream footer is none"));
     }
     check_crc32(&footer[4..10], [footer[0], footer[1], footer[2], footer[3]])?;
     let backward_size = u32::from_le_bytes([footer[4], footer[5], footer[6], footer[7]]);
     Ok((parse_flags([footer[8], footer[9]])?, (u64::from(backward_size) + 1) * 4))
 }
 
-fn parse_flags(flags: [u8; 2]) -> Result<CheckKind, Defect> {
+fn parse_flags(flags: [u8; 2]) -> Result<CheckKind, UnitDefect> {
     if flags[0] != 0 || flags[1] & 0xf0 != 0 {
-        return Err(Defect::Header("its stream flags have a reserved bit set"));
+        return Err(UnitDefect::Header("its stream flags have a reserved bit set"));
     }
     Ok(CheckKind::from_id(flags[1]))
 }
 
 /// What a block header tells.
 #[derive(Debug)]
-pub(super) struct BlockHeader {
+pub(super) struct XzBlockHeader {
     pub bytes: usize,
     pub compressed_bytes: Option<u64>,
     pub uncompressed_bytes: Option<u64>,
@@ -121,23 +121,23 @@ pub(super) fn block_header_bytes(first: u8) -> usize {
 }
 
 /// Reads the block header that `header` is.
-pub(super) fn parse_block_header(header: &[u8]) -> Result<BlockHeader, Defect> {
-    let broken = Defect::Header("its header is broken");
+pub(super) fn parse_block_header(header: &[u8]) -> Result<XzBlockHeader, UnitDefect> {
+    let broken = UnitDefect::Header("its header is broken");
     let Some((fields, &stored)) = header.split_last_chunk() else { return Err(broken) };
     check_crc32(fields, stored)?;
     let [_, flags, rest @ ..] = fields else { return Err(broken) };
     if flags & 0x3c != 0 {
-        return Err(Defect::Header("its header has a reserved bit set"));
+        return Err(UnitDefect::Header("its header has a reserved bit set"));
     }
     let mut rest = rest;
     let mut size = |is_there: u8| match flags & is_there {
         0 => Ok(None),
-        _ => take_vli(&mut rest).map(Some).ok_or(Defect::Header("its header tells a size that is none")),
+        _ => take_vli(&mut rest).map(Some).ok_or(UnitDefect::Header("its header tells a size that is none")),
     };
     let compressed_bytes = size(HAS_COMPRESSED_SIZE)?;
     let uncompressed_bytes = size(HAS_UNCOMPRESSED_SIZE)?;
     if compressed_bytes == Some(0) {
-        return Err(Defect::Header("its header tells a size that is none"));
+        return Err(UnitDefect::Header("its header tells a size that is none"));
     }
     let mut filters = Vec::new();
     for _ in 0..=flags & 0x03 {
@@ -149,9 +149,9 @@ pub(super) fn parse_block_header(header: &[u8]) -> Result<BlockHeader, Defect> {
         filters.push((id, properties.to_vec()));
     }
     if rest.iter().any(|&byte| byte != 0) {
-        return Err(Defect::Header("its header is longer than what it tells"));
+        return Err(UnitDefect::Header("its header is longer than what it tells"));
     }
-    Ok(BlockHeader { bytes: header.len(), compressed_bytes, uncompressed_bytes, filters })
+    Ok(XzBlockHeader { bytes: header.len(), compressed_bytes, uncompressed_bytes, filters })
 }
 
 /// Length of the block headers written here: room for any two sizes, so that data can be put behind it before they are known.
@@ -180,7 +180,7 @@ fn dictionary_size(code: u8) -> u64 {
     if code >= 40 { u64::from(u32::MAX) } else { (2 | u64::from(code & 1)) << (code / 2 + 11) }
 }
 
-impl BlockHeader {
+impl XzBlockHeader {
     /// Whether the block is LZMA2 with nothing before it, and has a dictionary of a size that there is.
     #[cfg(feature = "lzma2-kernel")]
     pub fn is_plain(&self) -> bool {
@@ -194,7 +194,7 @@ impl BlockHeader {
     }
 
     /// The filter chain for liblzma; a dictionary larger than `plain_bytes_max` is no use to a block of no more.
-    pub fn filters(&self, plain_bytes_max: u64) -> Result<Filters, Defect> {
+    pub fn filters(&self, plain_bytes_max: u64) -> Result<Filters, UnitDefect> {
         let mut chain = Filters::new();
         for (id, properties) in &self.filters {
             let bytes = &properties[..];
@@ -214,9 +214,9 @@ impl BlockHeader {
                         bytes.iter().map(|&code| if code <= 40 { code.min(most) } else { code }).collect();
                     chain.lzma2_properties(&smaller)
                 }
-                _ => return Err(Defect::Header("it needs a filter that is not known here")),
+                _ => return Err(UnitDefect::Header("it needs a filter that is not known here")),
             };
-            added.map_err(Defect::Lzma)?;
+            added.map_err(UnitDefect::Lzma)?;
         }
         Ok(chain)
     }

@@ -5,13 +5,13 @@
 
 use super::check::CheckKind;
 use super::container::{
-    BLOCK_HEADER_BYTES_MAX, BlockHeader, INDEX_INDICATOR, MAGIC, STREAM_FOOTER_BYTES, STREAM_HEADER_BYTES,
+    BLOCK_HEADER_BYTES_MAX, INDEX_INDICATOR, MAGIC, STREAM_FOOTER_BYTES, STREAM_HEADER_BYTES, XzBlockHeader,
     block_header_bytes, parse_block_header, parse_stream_footer, parse_stream_header,
 };
 use super::decode::{BlockStream, BlockUnit};
-use super::index::{Record, Records, blocks_of_file, compressed_bytes, record};
-use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Next, PlainSize, Remark, UnitPlace, check_stream_bytes};
+use super::index::{XzIndexRecord, XzIndexRecords, blocks_of_file, compressed_bytes, record};
+use crate::error::UnitDefect;
+use crate::format::{CutError, Cutter, DecodeLimits, NextUnit, PlainSize, Remark, UnitPlace, check_stream_bytes};
 use crate::packed_reader::PackedReader;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -23,60 +23,60 @@ const LONG_BLOCK_BYTES: u64 = 1 << 20;
 /// Padding that is looked at together.
 const PADDING_BYTES: usize = 64 << 10;
 
-pub(super) struct BlockCutter {
+pub(super) struct XzBlockCutter {
     limits: DecodeLimits,
     /// The check of the stream that the reader is in.
     stream: Option<CheckKind>,
     /// The check of the stream begun last.
     last_check: Option<CheckKind>,
     /// Shared with the decoder of a block whose sizes only decoding tells.
-    records: Arc<Mutex<Records>>,
+    records: Arc<Mutex<XzIndexRecords>>,
     /// The file's blocks by offset, once one was met that needed it.
-    by_index: Option<HashMap<u64, Record>>,
+    by_index: Option<HashMap<u64, XzIndexRecord>>,
     blocks: u64,
 }
 
-impl BlockCutter {
+impl XzBlockCutter {
     pub fn new(limits: &DecodeLimits) -> Self {
         Self { limits: *limits, stream: None, last_check: None, records: Arc::default(), by_index: None, blocks: 0 }
     }
 
-    fn between_streams(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+    fn between_streams(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(STREAM_HEADER_BYTES, STREAM_HEADER_BYTES)?;
         if head.is_empty() {
-            return Ok(Next::End);
+            return Ok(NextUnit::End);
         }
         if head.starts_with(&[0; 4]) {
             let (ahead, _) = input.ahead(4, PADDING_BYTES)?;
             let zeros = ahead.iter().take_while(|&&byte| byte == 0).count();
-            return Ok(Next::Padding { bytes: zeros as u64 / 4 * 4 });
+            return Ok(NextUnit::Padding { bytes: zeros as u64 / 4 * 4 });
         }
         if !head.starts_with(&MAGIC[..head.len().min(MAGIC.len())]) {
             return Err(CutError::Garbage);
         }
-        let header = head.first_chunk().ok_or(Defect::Truncated)?;
+        let header = head.first_chunk().ok_or(UnitDefect::Truncated)?;
         self.stream = Some(parse_stream_header(header)?);
         self.last_check = self.stream;
-        *self.records.lock() = Records::default();
-        Ok(Next::Padding { bytes: STREAM_HEADER_BYTES as u64 })
+        *self.records.lock() = XzIndexRecords::default();
+        Ok(NextUnit::Padding { bytes: STREAM_HEADER_BYTES as u64 })
     }
 
-    fn block(&mut self, input: &mut PackedReader, check: CheckKind) -> Result<Next, CutError> {
+    fn block(&mut self, input: &mut PackedReader, check: CheckKind) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(1, BLOCK_HEADER_BYTES_MAX)?;
-        let &first = head.first().ok_or(Defect::Truncated)?;
+        let &first = head.first().ok_or(UnitDefect::Truncated)?;
         if first == INDEX_INDICATOR {
             return self.index(input, check);
         }
         let header_bytes = block_header_bytes(first);
         let (head, _) = input.ahead(header_bytes, BLOCK_HEADER_BYTES_MAX)?;
-        let header = parse_block_header(head.get(..header_bytes).ok_or(Defect::Truncated)?)?;
+        let header = parse_block_header(head.get(..header_bytes).ok_or(UnitDefect::Truncated)?)?;
         let is_first = self.blocks == 0;
         self.blocks += 1;
         if let Some(record) = self.sizes(input, &header, check)
             && let Some(packed_bytes) = self.bearable(input, record, header.dictionary_bytes(), is_first)?
         {
             self.records.lock().add(record);
-            return Ok(Next::Unit(UnitPlace {
+            return Ok(NextUnit::Unit(UnitPlace {
                 parameters: BlockUnit {
                     check,
                     uncompressed_bytes: record.uncompressed_bytes,
@@ -87,11 +87,11 @@ impl BlockCutter {
             }));
         }
         check_stream_bytes(header.dictionary_bytes(), &self.limits)?;
-        Ok(Next::Stream(Box::new(BlockStream::new(check, Arc::clone(&self.records)))))
+        Ok(NextUnit::Stream(Box::new(BlockStream::new(check, Arc::clone(&self.records)))))
     }
 
     /// Both sizes of the block at the reader's position, by its header or by the file's Index.
-    fn sizes(&mut self, input: &mut PackedReader, header: &BlockHeader, check: CheckKind) -> Option<Record> {
+    fn sizes(&mut self, input: &mut PackedReader, header: &XzBlockHeader, check: CheckKind) -> Option<XzIndexRecord> {
         if let (Some(compressed), Some(uncompressed)) = (header.compressed_bytes, header.uncompressed_bytes) {
             return Some(record(header.bytes, compressed, check, uncompressed));
         }
@@ -105,7 +105,7 @@ impl BlockCutter {
     fn bearable(
         &self,
         input: &mut PackedReader,
-        record: Record,
+        record: XzIndexRecord,
         dictionary_bytes: u64,
         is_first: bool,
     ) -> Result<Option<u64>, CutError> {
@@ -137,27 +137,27 @@ impl BlockCutter {
         Ok(Some(packed_bytes))
     }
 
-    fn index(&mut self, input: &mut PackedReader, check: CheckKind) -> Result<Next, CutError> {
+    fn index(&mut self, input: &mut PackedReader, check: CheckKind) -> Result<NextUnit, CutError> {
         let expected = self.records.lock().index();
         let mut index = vec![0; expected.len()];
         let read = input.peek_at(0, &mut index)?;
         if index[..read] != expected[..read] {
-            return Err(Defect::Header("the stream's Index does not agree with its blocks").into());
+            return Err(UnitDefect::Header("the stream's Index does not agree with its blocks").into());
         }
         let mut footer = [0; STREAM_FOOTER_BYTES];
         if read < index.len() || input.peek_at(read as u64, &mut footer)? < footer.len() {
-            return Err(Defect::Truncated.into());
+            return Err(UnitDefect::Truncated.into());
         }
         if parse_stream_footer(&footer)? != (check, index.len() as u64) {
-            return Err(Defect::Header("its stream footer does not agree with the stream").into());
+            return Err(UnitDefect::Header("its stream footer does not agree with the stream").into());
         }
         self.stream = None;
-        Ok(Next::Padding { bytes: (index.len() + footer.len()) as u64 })
+        Ok(NextUnit::Padding { bytes: (index.len() + footer.len()) as u64 })
     }
 }
 
-impl Cutter for BlockCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+impl Cutter for XzBlockCutter {
+    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         match self.stream {
             None => self.between_streams(input),
             Some(check) => self.block(input, check),

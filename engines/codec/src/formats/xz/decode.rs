@@ -2,15 +2,15 @@
 //! compared here.
 
 use super::check::{Check, CheckKind};
-use super::container::{BLOCK_HEADER_BYTES_MAX, BlockHeader, block_header_bytes, padding, parse_block_header};
-use super::index::{Records, record};
+use super::container::{BLOCK_HEADER_BYTES_MAX, XzBlockHeader, block_header_bytes, padding, parse_block_header};
+use super::index::{XzIndexRecords, record};
 #[cfg(feature = "lzma2-kernel")]
 use super::kernel::{self, Lzma2Error};
 use crate::byte_buffer::ByteBuffer;
-use crate::error::Defect;
-use crate::format::{CutError, Decoder, Filled, StreamDecoder};
+use crate::error::UnitDefect;
+use crate::format::{CutError, Decoder, SegmentFill, StreamDecoder};
 use crate::packed_reader::PackedReader;
-use crew::pipeline::{Pause, Turn};
+use crew::pipeline::{CutTurn, Pause};
 use liblzma::stream::{Action, Status, Stream};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -50,45 +50,45 @@ struct Decoded {
 }
 
 /// Decodes blocks whose sizes are known.
-pub(super) struct BlockDecoder {
+pub(super) struct XzBlockDecoder {
     #[cfg(feature = "lzma2-kernel")]
-    kernel: Box<kernel::Decoder>,
+    kernel: Box<kernel::LzmaDecoder>,
 }
 
-impl BlockDecoder {
+impl XzBlockDecoder {
     pub fn new() -> Self {
         Self {
             #[cfg(feature = "lzma2-kernel")]
-            kernel: kernel::Decoder::boxed(),
+            kernel: kernel::LzmaDecoder::boxed(),
         }
     }
 
     /// Decodes the data of a block into `room`, which is one byte more than they claim to be: enough to catch a claim that is too small.
     fn data(
         &mut self,
-        header: &BlockHeader,
+        header: &XzBlockHeader,
         body: &[u8],
         room: &mut [u8],
         pause: &mut Pause<'_>,
-    ) -> Result<Decoded, Defect> {
+    ) -> Result<Decoded, UnitDefect> {
         // For other processors the kernel has no hot loop.
         #[cfg(feature = "lzma2-kernel")]
         if cfg!(target_arch = "x86_64") && header.is_plain() {
             return self.data_by_kernel(header, body, room, pause);
         }
-        let mut stream = Stream::new_raw_decoder(&header.filters(room.len() as u64 - 1)?).map_err(Defect::Lzma)?;
+        let mut stream = Stream::new_raw_decoder(&header.filters(room.len() as u64 - 1)?).map_err(UnitDefect::Lzma)?;
         loop {
             // Both are offsets into slices.
             let (consumed, produced) = (stream.total_in() as usize, stream.total_out() as usize);
             let step_end = room.len().min(produced + STEP_BYTES);
             let step = stream.process(&body[consumed..], &mut room[produced..step_end], Action::Finish);
-            let is_ended = step.map_err(Defect::Lzma)? == Status::StreamEnd;
+            let is_ended = step.map_err(UnitDefect::Lzma)? == Status::StreamEnd;
             let decoded = Decoded { consumed: stream.total_in() as usize, produced: stream.total_out() as usize };
             if is_ended || decoded.produced == room.len() {
                 return Ok(decoded);
             }
             if decoded.produced < step_end {
-                return Err(Defect::Truncated);
+                return Err(UnitDefect::Truncated);
             }
             pause.point();
         }
@@ -97,24 +97,26 @@ impl BlockDecoder {
     #[cfg(feature = "lzma2-kernel")]
     fn data_by_kernel(
         &mut self,
-        header: &BlockHeader,
+        header: &XzBlockHeader,
         body: &[u8],
         room: &mut [u8],
         pause: &mut Pause<'_>,
-    ) -> Result<Decoded, Defect> {
+    ) -> Result<Decoded, UnitDefect> {
         let between = || {
             pause.point();
         };
         match self.kernel.decode(body, header.dictionary_bytes(), room, between) {
-            Ok(kernel::Decoded { consumed, produced }) => Ok(Decoded { consumed, produced }),
-            Err(Lzma2Error::TooLong { room }) => Err(Defect::Length { stored: room as u64 - 1, actual: room as u64 }),
-            Err(Lzma2Error::Truncated) => Err(Defect::Truncated),
-            Err(error) => Err(Defect::Lzma2(error)),
+            Ok(kernel::LzmaDecoded { consumed, produced }) => Ok(Decoded { consumed, produced }),
+            Err(Lzma2Error::TooLong { room }) => {
+                Err(UnitDefect::Length { stored: room as u64 - 1, actual: room as u64 })
+            }
+            Err(Lzma2Error::Truncated) => Err(UnitDefect::Truncated),
+            Err(error) => Err(UnitDefect::Lzma2(error)),
         }
     }
 }
 
-impl Decoder for BlockDecoder {
+impl Decoder for XzBlockDecoder {
     fn decode(
         &mut self,
         packed: &[u8],
@@ -122,20 +124,20 @@ impl Decoder for BlockDecoder {
         plain_limit: u64,
         plain: &mut ByteBuffer,
         pause: &mut Pause<'_>,
-    ) -> Result<(), Defect> {
+    ) -> Result<(), UnitDefect> {
         let unit = BlockUnit::of(parameters);
-        let header_bytes = block_header_bytes(*packed.first().ok_or(Defect::Truncated)?);
-        let (head, body) = packed.split_at_checked(header_bytes).ok_or(Defect::Truncated)?;
+        let header_bytes = block_header_bytes(*packed.first().ok_or(UnitDefect::Truncated)?);
+        let (head, body) = packed.split_at_checked(header_bytes).ok_or(UnitDefect::Truncated)?;
         let header = parse_block_header(head)?;
         let stored_bytes = header.uncompressed_bytes.unwrap_or(unit.uncompressed_bytes);
         if stored_bytes != unit.uncompressed_bytes || stored_bytes > plain_limit {
-            return Err(Defect::Length { stored: stored_bytes, actual: unit.uncompressed_bytes });
+            return Err(UnitDefect::Length { stored: stored_bytes, actual: unit.uncompressed_bytes });
         }
         let wanted = usize::try_from(stored_bytes).expect("bounded by the limit");
         let room = plain.room(wanted + 1);
         let Decoded { consumed: data_end, produced } = self.data(&header, body, room, pause)?;
         if produced != wanted {
-            return Err(Defect::Length { stored: stored_bytes, actual: produced as u64 });
+            return Err(UnitDefect::Length { stored: stored_bytes, actual: produced as u64 });
         }
         let consumed = data_end as u64;
         check_compressed_bytes(&header, consumed)?;
@@ -143,7 +145,7 @@ impl Decoder for BlockDecoder {
         if !rest.is_empty() || padding(consumed) != unit.padding_bytes {
             let stored = packed.len() as u64 - unit.padding_bytes;
             let actual = (packed.len() - rest.len()) as u64 - padding(consumed);
-            return Err(Defect::PackedLength { stored, actual });
+            return Err(UnitDefect::PackedLength { stored, actual });
         }
         let mut check = Check::begin(unit.check);
         for step in room[..wanted].chunks(STEP_BYTES) {
@@ -156,59 +158,59 @@ impl Decoder for BlockDecoder {
     }
 }
 
-fn check_compressed_bytes(header: &BlockHeader, consumed: u64) -> Result<(), Defect> {
+fn check_compressed_bytes(header: &XzBlockHeader, consumed: u64) -> Result<(), UnitDefect> {
     match header.compressed_bytes {
-        Some(stored) if stored != consumed => Err(Defect::PackedLength { stored, actual: consumed }),
+        Some(stored) if stored != consumed => Err(UnitDefect::PackedLength { stored, actual: consumed }),
         _ => Ok(()),
     }
 }
 
 /// The check behind the padding that follows `compressed_bytes` of data, and what is left behind it.
-fn check_field(behind: &[u8], compressed_bytes: u64, kind: CheckKind) -> Result<(&[u8], &[u8]), Defect> {
-    let (zeros, behind) = behind.split_at_checked(padding(compressed_bytes) as usize).ok_or(Defect::Truncated)?;
+fn check_field(behind: &[u8], compressed_bytes: u64, kind: CheckKind) -> Result<(&[u8], &[u8]), UnitDefect> {
+    let (zeros, behind) = behind.split_at_checked(padding(compressed_bytes) as usize).ok_or(UnitDefect::Truncated)?;
     if zeros.iter().any(|&byte| byte != 0) {
-        return Err(Defect::Header("its padding is not zero"));
+        return Err(UnitDefect::Header("its padding is not zero"));
     }
-    behind.split_at_checked(kind.bytes()).ok_or(Defect::Truncated)
+    behind.split_at_checked(kind.bytes()).ok_or(UnitDefect::Truncated)
 }
 
 /// Decodes one block piece by piece, and adds its record when it has ended.
 pub(super) struct BlockStream {
     kind: CheckKind,
-    records: Arc<Mutex<Records>>,
+    records: Arc<Mutex<XzIndexRecords>>,
     begun: Option<Begun>,
 }
 
 struct Begun {
-    header: BlockHeader,
+    header: XzBlockHeader,
     stream: Stream,
     check: Check,
 }
 
 impl BlockStream {
-    pub fn new(kind: CheckKind, records: Arc<Mutex<Records>>) -> Self {
+    pub fn new(kind: CheckKind, records: Arc<Mutex<XzIndexRecords>>) -> Self {
         Self { kind, records, begun: None }
     }
 
     fn begin(&mut self, input: &mut PackedReader) -> Result<(), CutError> {
         let (head, _) = input.ahead(1, BLOCK_HEADER_BYTES_MAX)?;
-        let header_bytes = block_header_bytes(*head.first().ok_or(Defect::Truncated)?);
+        let header_bytes = block_header_bytes(*head.first().ok_or(UnitDefect::Truncated)?);
         let (head, _) = input.ahead(header_bytes, header_bytes)?;
-        let header = parse_block_header(head.get(..header_bytes).ok_or(Defect::Truncated)?)?;
+        let header = parse_block_header(head.get(..header_bytes).ok_or(UnitDefect::Truncated)?)?;
         let plain_bytes_max = header.uncompressed_bytes.unwrap_or(u64::MAX);
-        let stream = Stream::new_raw_decoder(&header.filters(plain_bytes_max)?).map_err(Defect::Lzma)?;
+        let stream = Stream::new_raw_decoder(&header.filters(plain_bytes_max)?).map_err(UnitDefect::Lzma)?;
         input.consume(header_bytes);
         self.begun = Some(Begun { header, stream, check: Check::begin(self.kind) });
         Ok(())
     }
 
     /// The data have ended: what follows them, and what the header told of them.
-    fn end(&mut self, input: &mut PackedReader) -> Result<Filled, CutError> {
+    fn end(&mut self, input: &mut PackedReader) -> Result<SegmentFill, CutError> {
         let Begun { header, stream, check } = self.begun.take().expect("begun");
         let (consumed, produced) = (stream.total_in(), stream.total_out());
         check_compressed_bytes(&header, consumed)?;
         if let Some(stored) = header.uncompressed_bytes.filter(|&stored| stored != produced) {
-            return Err(Defect::Length { stored, actual: produced }.into());
+            return Err(UnitDefect::Length { stored, actual: produced }.into());
         }
         let field_bytes = padding(consumed) as usize + self.kind.bytes();
         let (behind, _) = input.ahead(field_bytes, field_bytes)?;
@@ -217,7 +219,7 @@ impl BlockStream {
         input.consume(field_bytes);
         let record = record(header.bytes, consumed, self.kind, produced);
         self.records.lock().add(record);
-        Ok(Filled::Last(None))
+        Ok(SegmentFill::Last(None))
     }
 }
 
@@ -227,8 +229,8 @@ impl StreamDecoder for BlockStream {
         input: &mut PackedReader,
         plain: &mut ByteBuffer,
         piece_bytes: usize,
-        turn: &mut Turn<'_>,
-    ) -> Result<Filled, CutError> {
+        turn: &mut CutTurn<'_>,
+    ) -> Result<SegmentFill, CutError> {
         plain.clear();
         if self.begun.is_none() {
             self.begin(input)?;
@@ -251,13 +253,13 @@ impl StreamDecoder for BlockStream {
             match status {
                 Ok(Status::StreamEnd) => return self.end(input),
                 Ok(_) if consumed == 0 && produced == 0 && packed_is_empty && at_end => {
-                    return Err(Defect::Truncated.into());
+                    return Err(UnitDefect::Truncated.into());
                 }
                 Ok(_) => {}
-                Err(error) => return Err(Defect::Lzma(error).into()),
+                Err(error) => return Err(UnitDefect::Lzma(error).into()),
             }
             if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
-                return Ok(Filled::More);
+                return Ok(SegmentFill::More);
             }
         }
     }

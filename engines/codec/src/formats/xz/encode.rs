@@ -5,7 +5,7 @@ use super::container::{
     BLOCK_HEADER_BYTES_MAX, WRITTEN_BLOCK_HEADER_BYTES, block_header, block_header_bytes, padding, parse_block_header,
     stream_footer,
 };
-use super::index::{Records, record};
+use super::index::{XzIndexRecords, record};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::{CheckName, EncodeOptions, Encoder, StreamEncoder, Tail};
@@ -162,12 +162,12 @@ impl StreamEncoder for PieceEncoder {
 /// Index and stream footer.
 pub(super) struct IndexTail {
     check: CheckKind,
-    records: Records,
+    records: XzIndexRecords,
 }
 
 impl IndexTail {
     pub fn new(options: &EncodeOptions) -> Self {
-        Self { check: check_kind(options), records: Records::default() }
+        Self { check: check_kind(options), records: XzIndexRecords::default() }
     }
 }
 

@@ -12,13 +12,13 @@ use sys::at_offset::read_full_at;
 
 /// What the Index tells of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct XzIndexRecord {
     /// Header, compressed data and check, without the padding between the latter two.
     pub unpadded_bytes: u64,
     pub uncompressed_bytes: u64,
 }
 
-impl Record {
+impl XzIndexRecord {
     /// Distance to the next block.
     pub fn padded_bytes(self) -> u64 {
         self.unpadded_bytes.next_multiple_of(4)
@@ -27,13 +27,13 @@ impl Record {
 
 /// The records of a stream so far, as the Index holds them.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct XzIndexRecords {
     count: u64,
     encoded: Vec<u8>,
 }
 
-impl Records {
-    pub fn add(&mut self, record: Record) {
+impl XzIndexRecords {
+    pub fn add(&mut self, record: XzIndexRecord) {
         self.count += 1;
         put_vli(record.unpadded_bytes, &mut self.encoded);
         put_vli(record.uncompressed_bytes, &mut self.encoded);
@@ -61,7 +61,7 @@ const PADDING_BYTES: u64 = 64 << 10;
 
 /// The blocks of a whole file by their offsets, from the Indexes found from its end backwards; empty where anything about
 /// them is not as it should be.
-pub(super) fn blocks_of_file(file: &File) -> HashMap<u64, Record> {
+pub(super) fn blocks_of_file(file: &File) -> HashMap<u64, XzIndexRecord> {
     let mut blocks = HashMap::new();
     let Ok(mut end) = file.metadata().map(|metadata| metadata.len()) else { return HashMap::new() };
     while end > 0 {
@@ -94,7 +94,7 @@ fn padding_before(file: &File, end: u64) -> io::Result<u64> {
 }
 
 /// The stream that ends at `end`: where it begins, and its records. `Ok(None)`: four bytes of padding stand there.
-fn stream_before(file: &File, end: u64) -> io::Result<Option<(u64, Vec<Record>)>> {
+fn stream_before(file: &File, end: u64) -> io::Result<Option<(u64, Vec<XzIndexRecord>)>> {
     let none = || io::Error::from(io::ErrorKind::InvalidData);
     let mut footer = [0; STREAM_FOOTER_BYTES];
     let footer_at = end.checked_sub(footer.len() as u64).ok_or_else(none)?;
@@ -114,7 +114,7 @@ fn stream_before(file: &File, end: u64) -> io::Result<Option<(u64, Vec<Record>)>
     Ok(Some((begin.ok_or_else(none)?, records)))
 }
 
-fn parse_index(index: &[u8]) -> Option<Vec<Record>> {
+fn parse_index(index: &[u8]) -> Option<Vec<XzIndexRecord>> {
     let (fields, &stored) = index.split_last_chunk()?;
     if crc32(fields) != u32::from_le_bytes(stored) || fields.first() != Some(&INDEX_INDICATOR) {
         return None;
@@ -128,18 +128,18 @@ fn parse_index(index: &[u8]) -> Option<Vec<Record>> {
         if !(5..=1 << 62).contains(&unpadded_bytes) {
             return None;
         }
-        records.push(Record { unpadded_bytes, uncompressed_bytes });
+        records.push(XzIndexRecord { unpadded_bytes, uncompressed_bytes });
     }
     (rest.len() < 4 && rest.iter().all(|&byte| byte == 0)).then_some(records)
 }
 
 /// The parts of a block behind its header, where its unpadded size is known.
-pub(super) fn compressed_bytes(record: Record, header_bytes: usize, check: CheckKind) -> Option<u64> {
+pub(super) fn compressed_bytes(record: XzIndexRecord, header_bytes: usize, check: CheckKind) -> Option<u64> {
     record.unpadded_bytes.checked_sub(header_bytes as u64 + check.bytes() as u64).filter(|&bytes| bytes > 0)
 }
 
 /// The record of a block with these parts.
-pub(super) fn record(header_bytes: usize, compressed: u64, check: CheckKind, uncompressed_bytes: u64) -> Record {
+pub(super) fn record(header_bytes: usize, compressed: u64, check: CheckKind, uncompressed_bytes: u64) -> XzIndexRecord {
     let unpadded_bytes = (header_bytes as u64).saturating_add(compressed).saturating_add(check.bytes() as u64);
-    Record { unpadded_bytes, uncompressed_bytes }
+    XzIndexRecord { unpadded_bytes, uncompressed_bytes }
 }

@@ -26,7 +26,7 @@ const DICTIONARY_BYTES_MIN: u64 = 4 << 10;
 
 /// What a call of [`decode`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decoded {
+pub struct LzmaDecoded {
     /// Bytes of the input up to the end marker, it included.
     pub consumed: usize,
     /// Bytes written to the front of the output. Those behind them may have been overwritten with anything.
@@ -88,20 +88,20 @@ pub enum Lzma2Error {
 /// # Errors
 ///
 /// If `packed` is not one, or if `plain` has not room enough.
-pub fn decode(packed: &[u8], dictionary_bytes: u64, plain: &mut [u8]) -> Result<Decoded, Lzma2Error> {
-    Decoder::boxed().decode(packed, dictionary_bytes, plain, || ())
+pub fn decode(packed: &[u8], dictionary_bytes: u64, plain: &mut [u8]) -> Result<LzmaDecoded, Lzma2Error> {
+    LzmaDecoder::boxed().decode(packed, dictionary_bytes, plain, || ())
 }
 
 /// What decoding needs beside its input and output, to be used again.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct LzmaDecoder {
     model: Model,
     /// Whether symbols are left to `careful` even where `fast` could take them.
     #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), expect(dead_code, reason = "there is no other loop"))]
     is_careful: bool,
 }
 
-impl Decoder {
+impl LzmaDecoder {
     /// A decoder of its own 28 KiB.
     #[must_use]
     pub fn boxed() -> Box<Self> {
@@ -125,7 +125,7 @@ impl Decoder {
         dictionary_bytes: u64,
         plain: &mut [u8],
         mut between: impl FnMut(),
-    ) -> Result<Decoded, Lzma2Error> {
+    ) -> Result<LzmaDecoded, Lzma2Error> {
         let room = plain.len();
         let dictionary_bytes = dictionary_bytes.max(DICTIONARY_BYTES_MIN).next_multiple_of(16);
         let mut output = Output {
@@ -142,7 +142,7 @@ impl Decoder {
         loop {
             let control = take_byte(&mut input)?;
             if control == 0 {
-                return Ok(Decoded { consumed: packed.len() - input.len(), produced: produced_before + output.at });
+                return Ok(LzmaDecoded { consumed: packed.len() - input.len(), produced: produced_before + output.at });
             }
             if control >= 0xe0 || control == 1 {
                 (needs_dictionary, needs_properties) = (false, true);

@@ -70,7 +70,7 @@ fn differ(before: &Counts, counts: &Counts, number: u16, allowed: u16) -> bool {
 
 /// A block's type (RFC 8878, 3.1.1.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BlockKind {
+pub(super) enum ZstdBlockKind {
     /// Its bytes stand behind the header.
     Raw = 0,
     /// Its one byte stands there, to be repeated.
@@ -80,7 +80,7 @@ pub(super) enum BlockKind {
 }
 
 /// A block's header: `bytes` is what it decodes to, or of a compressed one what stands behind the header.
-pub(super) fn block_header(kind: BlockKind, bytes: usize, is_last: bool) -> [u8; BLOCK_HEADER_BYTES] {
+pub(super) fn block_header(kind: ZstdBlockKind, bytes: usize, is_last: bool) -> [u8; BLOCK_HEADER_BYTES] {
     debug_assert!(bytes <= BLOCK_BYTES_MAX, "no block is larger");
     let word = (bytes as u32) << 3 | (kind as u32) << 1 | u32::from(is_last);
     let [low, middle, high, _] = word.to_le_bytes();
@@ -112,13 +112,13 @@ mod tests {
 
     #[test]
     fn headers_are_read_as_they_were_written() {
-        use super::super::container::{BlockHeader, parse_block_header};
+        use super::super::container::{ZstdBlockHeader, parse_block_header};
         for (kind, packed_bytes) in
-            [(BlockKind::Raw, 99_999), (BlockKind::Compressed, 99_999), (BlockKind::Repeated, 1)]
+            [(ZstdBlockKind::Raw, 99_999), (ZstdBlockKind::Compressed, 99_999), (ZstdBlockKind::Repeated, 1)]
         {
             for is_last in [false, true] {
                 let header = parse_block_header(block_header(kind, 99_999, is_last)).expect("valid");
-                assert_eq!(header, BlockHeader { is_last, packed_bytes });
+                assert_eq!(header, ZstdBlockHeader { is_last, packed_bytes });
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The zstd frame header and block headers (RFC 8878 sections 3.1.1 and 3.1.2), read without decoding anything.
 
-use crate::error::Defect;
+use crate::error::UnitDefect;
 
 /// Magic number of a frame, little endian.
 pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -20,7 +20,7 @@ pub(super) const SEEK_FOOTER_MAGIC: u32 = 0x8F92_EAB1;
 
 /// What a frame header tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameHeader {
+pub(super) struct ZstdFrameHeader {
     pub bytes: usize,
     pub window_bytes: u64,
     pub content_bytes: Option<u64>,
@@ -29,10 +29,10 @@ pub(super) struct FrameHeader {
 }
 
 /// Reads the header at the start of `head`, which begins with the magic. `Ok(None)`: it is longer than `head`.
-pub(super) fn parse_frame_header(head: &[u8]) -> Result<Option<FrameHeader>, Defect> {
+pub(super) fn parse_frame_header(head: &[u8]) -> Result<Option<ZstdFrameHeader>, UnitDefect> {
     let Some(&descriptor) = head.get(MAGIC.len()) else { return Ok(None) };
     if descriptor & 0x08 != 0 {
-        return Err(Defect::Header("its header has a reserved bit set"));
+        return Err(UnitDefect::Header("its header has a reserved bit set"));
     }
     let is_single_segment = descriptor & 0x20 != 0;
     let mut at = MAGIC.len() + 1;
@@ -66,31 +66,31 @@ pub(super) fn parse_frame_header(head: &[u8]) -> Result<Option<FrameHeader>, Def
     let has_checksum = descriptor & 0x04 != 0;
     // At most four bytes were read for it.
     let dictionary = dictionary as u32;
-    Ok(Some(FrameHeader { bytes: at, window_bytes, content_bytes, has_checksum, dictionary }))
+    Ok(Some(ZstdFrameHeader { bytes: at, window_bytes, content_bytes, has_checksum, dictionary }))
 }
 
 /// A block as its three header bytes tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BlockHeader {
+pub(super) struct ZstdBlockHeader {
     pub is_last: bool,
     /// Bytes that follow the header in the file.
     pub packed_bytes: u64,
 }
 
 /// Reads a block header.
-pub(super) fn parse_block_header(bytes: [u8; BLOCK_HEADER_BYTES]) -> Result<BlockHeader, Defect> {
+pub(super) fn parse_block_header(bytes: [u8; BLOCK_HEADER_BYTES]) -> Result<ZstdBlockHeader, UnitDefect> {
     let [low, middle, high] = bytes;
     let word = u32::from_le_bytes([low, middle, high, 0]);
     let size = u64::from(word >> 3);
     let packed_bytes = match (word >> 1) & 3 {
         1 => 1,
         0 | 2 => size,
-        _ => return Err(Defect::Header("one of its blocks is of the reserved type")),
+        _ => return Err(UnitDefect::Header("one of its blocks is of the reserved type")),
     };
     if size > BLOCK_BYTES_MAX {
-        return Err(Defect::Header("one of its blocks is larger than 128 KiB"));
+        return Err(UnitDefect::Header("one of its blocks is larger than 128 KiB"));
     }
-    Ok(BlockHeader { is_last: word & 1 == 1, packed_bytes })
+    Ok(ZstdBlockHeader { is_last: word & 1 == 1, packed_bytes })
 }
 
 fn little_endian(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
@@ -121,6 +121,9 @@ mod tests {
     fn reserved_bits_are_refused() {
         assert!(parse_frame_header(&[0x28, 0xb5, 0x2f, 0xfd, 0x08, 0]).is_err());
         assert!(parse_block_header([0x07, 0, 0]).is_err());
-        assert_eq!(parse_block_header([0x03, 0xff, 0]).expect("RLE"), BlockHeader { is_last: true, packed_bytes: 1 });
+        assert_eq!(
+            parse_block_header([0x03, 0xff, 0]).expect("RLE"),
+            ZstdBlockHeader { is_last: true, packed_bytes: 1 }
+        );
     }
 }

@@ -5,11 +5,12 @@
 //! Policy after the last frame: anything that is no frame is an error, as for the zstd tool.
 
 use super::container::{
-    BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, FrameHeader, HEADER_BYTES_MAX, MAGIC, parse_block_header, parse_frame_header,
+    BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, HEADER_BYTES_MAX, MAGIC, ZstdFrameHeader, parse_block_header,
+    parse_frame_header,
 };
-use super::decode::FrameStream;
-use crate::error::Defect;
-use crate::format::{CutError, Cutter, DecodeLimits, Detail, Next, PlainSize, UnitPlace, check_stream_bytes};
+use super::decode::ZstdFrameStream;
+use crate::error::UnitDefect;
+use crate::format::{CutError, Cutter, DecodeLimits, Detail, NextUnit, PlainSize, UnitPlace, check_stream_bytes};
 use crate::formats::skippable;
 use crate::packed_reader::PackedReader;
 
@@ -29,9 +30,9 @@ impl FrameCutter {
         Self { limits: *limits, frames: 0, frames_with_checksum: 0, skipped: 0, detail: Detail::default() }
     }
 
-    fn frame(&mut self, input: &mut PackedReader, header: &FrameHeader) -> Result<Next, CutError> {
+    fn frame(&mut self, input: &mut PackedReader, header: &ZstdFrameHeader) -> Result<NextUnit, CutError> {
         if header.dictionary != 0 && self.limits.dictionary.is_none() {
-            return Err(Defect::Dictionary(header.dictionary).into());
+            return Err(UnitDefect::Dictionary(header.dictionary).into());
         }
         self.detail = Detail { window_bytes: header.window_bytes, dictionary: header.dictionary, checksum: None };
         let bearable = header.content_bytes.filter(|&bytes| bytes <= self.limits.unit_plain_bytes);
@@ -40,13 +41,13 @@ impl FrameCutter {
             && !self.is_alone(input, packed_bytes, plain_bytes)?
         {
             self.detail.checksum = header.has_checksum.then_some(last_bytes);
-            return Ok(Next::Unit(UnitPlace::whole(packed_bytes, PlainSize::Known(plain_bytes))));
+            return Ok(NextUnit::Unit(UnitPlace::whole(packed_bytes, PlainSize::Known(plain_bytes))));
         }
         if header.window_bytes > self.limits.window_bytes {
             return Err(window_defect(header.window_bytes, self.limits.window_bytes).into());
         }
         check_stream_bytes(header.window_bytes, &self.limits)?;
-        Ok(Next::Stream(Box::new(FrameStream::new(&self.limits)?)))
+        Ok(NextUnit::Stream(Box::new(ZstdFrameStream::new(&self.limits)?)))
     }
 }
 
@@ -66,18 +67,18 @@ impl FrameCutter {
 }
 
 impl Cutter for FrameCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<Next, CutError> {
+    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
         let (head, at_end) = input.ahead(HEADER_BYTES_MAX, HEADER_BYTES_MAX)?;
         if head.is_empty() {
-            return Ok(Next::End);
+            return Ok(NextUnit::End);
         }
         if let Some(bytes) = skippable::length(head) {
             self.skipped += 1;
-            return bytes.map(|bytes| Next::Padding { bytes }).ok_or(Defect::Truncated.into());
+            return bytes.map(|bytes| NextUnit::Padding { bytes }).ok_or(UnitDefect::Truncated.into());
         }
         if !head.starts_with(&MAGIC) {
             let could_be_a_frame = at_end && MAGIC.starts_with(&head[..head.len().min(MAGIC.len())]);
-            return Err(if could_be_a_frame { Defect::Truncated.into() } else { CutError::Garbage });
+            return Err(if could_be_a_frame { UnitDefect::Truncated.into() } else { CutError::Garbage });
         }
         self.frames += 1;
         match parse_frame_header(head)? {
@@ -85,7 +86,7 @@ impl Cutter for FrameCutter {
                 self.frames_with_checksum += u64::from(header.has_checksum);
                 self.frame(input, &header)
             }
-            None => Err(Defect::Truncated.into()),
+            None => Err(UnitDefect::Truncated.into()),
         }
     }
 
@@ -107,7 +108,7 @@ impl Cutter for FrameCutter {
 /// it for its content: the stream decoder then tells what is wrong, in bounded memory.
 fn frame_length(
     input: &mut PackedReader,
-    header: &FrameHeader,
+    header: &ZstdFrameHeader,
     plain_bytes: u64,
 ) -> Result<Option<(u64, [u8; 4])>, CutError> {
     let blocks = plain_bytes / BLOCK_BYTES_MAX + 1;
@@ -132,8 +133,8 @@ fn frame_length(
     Ok((is_whole && length <= longest).then_some((length, last)))
 }
 
-fn window_defect(need_bytes: u64, allowed_bytes: u64) -> Defect {
+fn window_defect(need_bytes: u64, allowed_bytes: u64) -> UnitDefect {
     // RFC 8878 windows are at least 1 KiB.
     let log = 64 - (need_bytes.max(2) - 1).leading_zeros();
-    Defect::Window { need_bytes, allowed_bytes, log }
+    UnitDefect::Window { need_bytes, allowed_bytes, log }
 }

@@ -2,10 +2,10 @@
 
 use super::container::parse_frame_header;
 use crate::byte_buffer::ByteBuffer;
-use crate::error::Defect;
-use crate::format::{CutError, DecodeLimits, Decoder, Filled, StreamDecoder};
+use crate::error::UnitDefect;
+use crate::format::{CutError, DecodeLimits, Decoder, SegmentFill, StreamDecoder};
 use crate::packed_reader::PackedReader;
-use crew::pipeline::{Pause, Turn};
+use crew::pipeline::{CutTurn, Pause};
 use zstd_safe::{DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, ResetDirective, get_error_name};
 
 /// Packed bytes given to the library at a time.
@@ -21,8 +21,8 @@ const ONE_CALL_BYTES: usize = 32 << 20;
 /// The most that the library has.
 const WINDOW_LOG_MAX: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
 
-fn defect(code: ErrorCode) -> Defect {
-    Defect::Zstd(get_error_name(code))
+fn defect(code: ErrorCode) -> UnitDefect {
+    UnitDefect::Zstd(get_error_name(code))
 }
 
 /// Any bytes are a dictionary, history alone; but what begins as one of zstd's own making must be one.
@@ -53,11 +53,11 @@ impl Decoder for FrameDecoder {
         plain_limit: u64,
         plain: &mut ByteBuffer,
         pause: &mut Pause<'_>,
-    ) -> Result<(), Defect> {
-        let header = parse_frame_header(packed)?.ok_or(Defect::Truncated)?;
-        let claimed = header.content_bytes.ok_or(Defect::Header("its header does not tell its size"))?;
+    ) -> Result<(), UnitDefect> {
+        let header = parse_frame_header(packed)?.ok_or(UnitDefect::Truncated)?;
+        let claimed = header.content_bytes.ok_or(UnitDefect::Header("its header does not tell its size"))?;
         if claimed > plain_limit {
-            return Err(Defect::Length { stored: claimed, actual: plain_limit });
+            return Err(UnitDefect::Length { stored: claimed, actual: plain_limit });
         }
         let wanted = usize::try_from(claimed).expect("bounded by the limit");
         let context = self.context.as_mut().map_err(|code| defect(*code))?;
@@ -68,7 +68,7 @@ impl Decoder for FrameDecoder {
             in_steps(context, packed, room, pause)?
         };
         if decoded != wanted {
-            return Err(Defect::Length { stored: claimed, actual: decoded as u64 });
+            return Err(UnitDefect::Length { stored: claimed, actual: decoded as u64 });
         }
         plain.grow(decoded);
         Ok(())
@@ -81,7 +81,7 @@ fn in_steps(
     packed: &[u8],
     room: &mut [u8],
     pause: &mut Pause<'_>,
-) -> Result<usize, Defect> {
+) -> Result<usize, UnitDefect> {
     context.reset(ResetDirective::SessionOnly).map_err(defect)?;
     // The room is the window: none is taken, however large the header says that it is.
     context.set_parameter(DParameter::StableOutBuffer(true)).map_err(defect)?;
@@ -96,21 +96,21 @@ fn in_steps(
                 return Ok(output.pos());
             }
             if input.pos == before {
-                return Err(Defect::Truncated);
+                return Err(UnitDefect::Truncated);
             }
         }
         pause.point();
     }
-    Err(Defect::Truncated)
+    Err(UnitDefect::Truncated)
 }
 
 /// Decodes one frame piece by piece.
-pub(super) struct FrameStream {
+pub(super) struct ZstdFrameStream {
     context: DCtx<'static>,
 }
 
-impl FrameStream {
-    pub fn new(limits: &DecodeLimits) -> Result<Self, Defect> {
+impl ZstdFrameStream {
+    pub fn new(limits: &DecodeLimits) -> Result<Self, UnitDefect> {
         let mut context = context(limits).map_err(defect)?;
         // The header was checked against the limit already; the library's own limit (128 MiB) must not be lower.
         let log = 63 - limits.window_bytes.max(1 << 10).leading_zeros();
@@ -119,14 +119,14 @@ impl FrameStream {
     }
 }
 
-impl StreamDecoder for FrameStream {
+impl StreamDecoder for ZstdFrameStream {
     fn fill(
         &mut self,
         input: &mut PackedReader,
         plain: &mut ByteBuffer,
         piece_bytes: usize,
-        turn: &mut Turn<'_>,
-    ) -> Result<Filled, CutError> {
+        turn: &mut CutTurn<'_>,
+    ) -> Result<SegmentFill, CutError> {
         plain.clear();
         let mut at_least = 1;
         loop {
@@ -140,14 +140,14 @@ impl StreamDecoder for FrameStream {
             plain.grow(produced);
             input.consume(consumed);
             if left == 0 {
-                return Ok(Filled::Last(None));
+                return Ok(SegmentFill::Last(None));
             }
             if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
-                return Ok(Filled::More);
+                return Ok(SegmentFill::More);
             }
             if consumed == 0 && produced == 0 {
                 if at_end {
-                    return Err(Defect::Truncated.into());
+                    return Err(UnitDefect::Truncated.into());
                 }
                 at_least = shown + 1;
             } else {

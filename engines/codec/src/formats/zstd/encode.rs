@@ -7,7 +7,7 @@ use super::own_frames::{self, OwnEncoder};
 use super::stepped_frames::{self, SteppedEncoder};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
-use crate::format::{EncodeOptions, Encoder, Layout, StreamEncoder, Tail};
+use crate::format::{EncodeOptions, Encoder, StreamEncoder, Tail, UnitLayout};
 use crate::formats::skippable;
 use crew::pipeline::Pause;
 use zstd_safe::zstd_sys::ZSTD_EndDirective;
@@ -51,7 +51,7 @@ fn set_parameters(context: &mut CCtx<'static>, options: &EncodeOptions) -> Resul
             set(CParameter::WindowLog(log))?;
             set(CParameter::EnableLongDistanceMatching(true))?;
         }
-        None if options.layout == Layout::ParallelUnits => {
+        None if options.layout == UnitLayout::ParallelUnits => {
             set(CParameter::WindowLog(frame_bytes(options.level).ilog2()))?;
         }
         None => {}
@@ -62,7 +62,7 @@ fn set_parameters(context: &mut CCtx<'static>, options: &EncodeOptions) -> Resul
 /// At -9 our frames with their long windows come out 3 % smaller than what libzstd's threads write. Half as many candidates for
 /// each match give 2 % of that back for 14 % of the time (docs/journal/0003-five-formats.md). 0: as the level has it.
 fn search_log(options: &EncodeOptions) -> u32 {
-    if options.level == 9 && options.layout == Layout::ParallelUnits { 3 } else { 0 }
+    if options.level == 9 && options.layout == UnitLayout::ParallelUnits { 3 } else { 0 }
 }
 
 /// What a context holds, in MiB: as libzstd 1.5.7 told after a frame, by level.
@@ -76,7 +76,7 @@ pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
     let own = if has_own_frames(options) { own_frames::ENCODER_BYTES } else { 0 };
     // Both, where they are: a short chunk, the last of most files, goes to the library.
     let tables = (CONTEXT_MEBIBYTES[level] << 20) + dictionary + own;
-    if options.layout != Layout::SingleUnit {
+    if options.layout != UnitLayout::SingleUnit {
         return tables;
     }
     // The library's threads take pieces of four windows, one being read and one a thread, and all that is packed may wait for
@@ -92,13 +92,13 @@ pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
 fn has_own_frames(options: &EncodeOptions) -> bool {
     options.level == own_frames::LEVEL
         && is_library_known()
-        && options.layout == Layout::ParallelUnits
+        && options.layout == UnitLayout::ParallelUnits
         && options.dictionary.is_none()
         && options.window_log.is_none()
 }
 
 /// One frame a chunk.
-pub(super) struct FrameEncoder {
+pub(super) struct ZstdFrameEncoder {
     /// The library's; it takes memory for a level when a chunk comes that it is to pack.
     context: CCtx<'static>,
     /// Our own, made for the first chunk.
@@ -108,13 +108,13 @@ pub(super) struct FrameEncoder {
     options: EncodeOptions,
 }
 
-impl FrameEncoder {
+impl ZstdFrameEncoder {
     pub fn new(options: &EncodeOptions) -> Result<Self, CodecError> {
         Ok(Self { context: context(options)?, own: None, stepped: None, options: *options })
     }
 }
 
-impl Encoder for FrameEncoder {
+impl Encoder for ZstdFrameEncoder {
     fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError> {
         packed.clear();
         if stepped_frames::are_for(&self.options) {
@@ -258,7 +258,7 @@ pub(super) fn in_one_call(plain: &[u8], options: &EncodeOptions) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn encode(encoder: &mut FrameEncoder, plain: &[u8]) -> Vec<u8> {
+    fn encode(encoder: &mut ZstdFrameEncoder, plain: &[u8]) -> Vec<u8> {
         let mut packed = ByteBuffer::default();
         encoder.encode(plain, &mut packed, &mut Pause::never()).expect("any bytes can be packed");
         packed.content().to_vec()
@@ -269,8 +269,8 @@ mod tests {
         let plain = testkit::data::mixed(600_000, 1);
         let mut own = ByteBuffer::default();
         OwnEncoder::new().expect("memory").encode(&plain, &mut own).expect("there is memory");
-        let options = EncodeOptions::new(3, Layout::ParallelUnits);
-        let mut encoder = FrameEncoder::new(&options).expect("valid options");
+        let options = EncodeOptions::new(3, UnitLayout::ParallelUnits);
+        let mut encoder = ZstdFrameEncoder::new(&options).expect("valid options");
         assert!(encode(&mut encoder, &plain) == own.content());
         assert!(encode(&mut encoder, &plain[..9000]).len() < 9000);
         for level in [2, 3, 4, 3] {
@@ -281,7 +281,7 @@ mod tests {
             EncodeOptions { dictionary: Some(b"words that are in no chunk"), ..options },
             EncodeOptions { window_log: Some(22), ..options },
         ] {
-            let mut encoder = FrameEncoder::new(&other).expect("valid options");
+            let mut encoder = ZstdFrameEncoder::new(&other).expect("valid options");
             assert!(encode(&mut encoder, &plain) != own.content());
             assert!(context_bytes(&other) < context_bytes(&options));
         }

@@ -1,7 +1,7 @@
 //! Frames of level 3 by our own match finder (`kernel::finder`): header, blocks, checksum (RFC 8878, 3.1.1).
 //! Only lengths are its business: what else a frame has to be is decided in `encode`.
 
-use super::blocks::{BlockKind, block_header, next_block_bytes};
+use super::blocks::{ZstdBlockKind, block_header, next_block_bytes};
 use super::container::MAGIC;
 use super::kernel::finder::{EntropyCoder, FRAME_BYTES_MAX, Finder, FrameFinder, HELD_BYTES};
 use crate::byte_buffer::ByteBuffer;
@@ -63,7 +63,7 @@ impl OwnEncoder {
             // COMPAT: decoders before libzstd 1.4.4 do not take a repeated byte for a frame's first block.
             if !is_first && is_one_byte(block) {
                 frame.step_over(block.len());
-                packed.append(&block_header(BlockKind::Repeated, block.len(), is_last));
+                packed.append(&block_header(ZstdBlockKind::Repeated, block.len(), is_last));
                 packed.append(&block[..1]);
             } else {
                 append_block(&mut frame, block, is_last, &mut self.coder, packed)?;
@@ -87,12 +87,12 @@ fn append_block(
     let found = frame.next_block(block.len());
     match coder.pack(found)?.filter(|content| is_worth_it(content, block)) {
         Some(content) => {
-            packed.append(&block_header(BlockKind::Compressed, content.len(), is_last));
+            packed.append(&block_header(ZstdBlockKind::Compressed, content.len(), is_last));
             packed.append(content);
         }
         None => {
             frame.forget_distances();
-            packed.append(&block_header(BlockKind::Raw, block.len(), is_last));
+            packed.append(&block_header(ZstdBlockKind::Raw, block.len(), is_last));
             packed.append(block);
         }
     }

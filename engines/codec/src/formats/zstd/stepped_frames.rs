@@ -6,7 +6,7 @@ use super::container::{BLOCK_BYTES_MAX, parse_frame_header};
 use super::kernel::{Stepper, is_library_known, strategy};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
-use crate::format::{EncodeOptions, Layout};
+use crate::format::{EncodeOptions, UnitLayout};
 use crew::pipeline::Pause;
 
 /// LIMIT: levels below have frames that take less than a second, and the borders would cost more than a hundredth.
@@ -19,7 +19,7 @@ const BLOCK_BYTES: usize = BLOCK_BYTES_MAX as usize;
 pub(super) fn are_for(options: &EncodeOptions) -> bool {
     options.level >= LEVEL_MIN
         && is_library_known()
-        && options.layout == Layout::ParallelUnits
+        && options.layout == UnitLayout::ParallelUnits
         && options.dictionary.is_none()
         // Smaller windows have smaller blocks.
         && options.window_log.is_none_or(|log| 1_usize << log.min(31) >= BLOCK_BYTES)
@@ -155,7 +155,7 @@ mod tests {
 
     /// Packs both ways; a level's context is made once each.
     fn check(level: i32, window_log: Option<u32>, chunks: &[&[u8]]) {
-        let options = EncodeOptions { window_log, ..EncodeOptions::new(level, Layout::ParallelUnits) };
+        let options = EncodeOptions { window_log, ..EncodeOptions::new(level, UnitLayout::ParallelUnits) };
         assert!(are_for(&options));
         let mut stepped = SteppedEncoder::new(&options).expect("memory");
         for plain in chunks {
@@ -186,10 +186,10 @@ mod tests {
 
     #[test]
     fn other_frames_are_packed_in_one_call() {
-        let options = EncodeOptions::new(19, Layout::ParallelUnits);
+        let options = EncodeOptions::new(19, UnitLayout::ParallelUnits);
         assert!(!are_for(&EncodeOptions { level: 12, ..options }));
         assert!(!are_for(&EncodeOptions { dictionary: Some(b"words that are in no chunk"), ..options }));
         assert!(!are_for(&EncodeOptions { window_log: Some(16), ..options }));
-        assert!(!are_for(&EncodeOptions { layout: Layout::SingleUnit, ..options }));
+        assert!(!are_for(&EncodeOptions { layout: UnitLayout::SingleUnit, ..options }));
     }
 }

@@ -11,7 +11,7 @@ use sys::signals::number;
 
 /// When a job gets the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum ForegroundTurn {
     /// Now, and it keeps it until it ends.
     Now,
     /// When the job that has it has ended.
@@ -22,10 +22,10 @@ pub enum Turn {
 
 /// What a job that was stopped asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::run) enum Wish {
+pub(in crate::run) enum ForegroundWish {
     Nothing,
     /// The terminal; when it gets it, if it asks for the first time.
-    Terminal(Option<Turn>),
+    Terminal(Option<ForegroundTurn>),
 }
 
 /// Who has the terminal, and who waits for it.
@@ -47,29 +47,29 @@ impl Foreground {
         self.holder.is_none() && !self.waiting.is_empty()
     }
     /// A job was stopped.
-    pub fn note_stop(&mut self, stopped: Stopped) -> Wish {
+    pub fn note_stop(&mut self, stopped: Stopped) -> ForegroundWish {
         let Stopped { pid, signal } = stopped;
         let wants_terminal = matches!(signal, number::SIGTTIN | number::SIGTTOU);
         if !(wants_terminal || signal == number::SIGTSTP) || !self.can_open() {
-            return Wish::Nothing;
+            return ForegroundWish::Nothing;
         }
         if self.holder == Some(pid) {
             if self.foreground_group() == Some(pid) {
                 // LIMIT: Ctrl-Z at a job that has the terminal is of no effect: only a shell could bring it back.
                 let _not_ours_any_more = signal_group(pid, number::SIGCONT);
-                return Wish::Nothing;
+                return ForegroundWish::Nothing;
             }
             // A shell has taken it meanwhile.
             self.holder = None;
         }
         if !wants_terminal {
-            return Wish::Nothing;
+            return ForegroundWish::Nothing;
         }
         let is_new = !self.waiting.contains(&pid);
         if is_new {
             self.waiting.push_back(pid);
         }
-        Wish::Terminal(is_new.then(|| self.turn()))
+        ForegroundWish::Terminal(is_new.then(|| self.turn()))
     }
 
     fn can_open(&mut self) -> bool {
@@ -94,11 +94,11 @@ impl Foreground {
         self.foreground_group() == Some(getpgrp())
     }
 
-    fn turn(&self) -> Turn {
+    fn turn(&self) -> ForegroundTurn {
         match self.holder {
-            None if self.is_ours() => Turn::Now,
-            None => Turn::InBackground,
-            Some(_) => Turn::Later,
+            None if self.is_ours() => ForegroundTurn::Now,
+            None => ForegroundTurn::InBackground,
+            Some(_) => ForegroundTurn::Later,
         }
     }
 

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 /// A question about a job.
-pub trait Question: Send {
+pub trait JobQuestion: Send {
     /// What can be read when there is an answer.
     fn descriptor(&self) -> BorrowedFd<'_>;
     /// Puts it, or puts it again.
@@ -20,7 +20,7 @@ pub trait Question: Send {
 
 struct Open {
     number: u64,
-    question: Box<dyn Question>,
+    question: Box<dyn JobQuestion>,
     is_watched: bool,
 }
 
@@ -57,7 +57,7 @@ impl Questions {
     }
 
     /// Opens a question about this job; it is to be put.
-    pub fn open(&mut self, number: u64, question: Box<dyn Question>) {
+    pub fn open(&mut self, number: u64, question: Box<dyn JobQuestion>) {
         self.open = Some(Open { number, question, is_watched: false });
     }
 

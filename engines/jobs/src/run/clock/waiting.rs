@@ -21,7 +21,7 @@ pub(in crate::run) enum Cause {
 
 /// What a run has waited for.
 #[derive(Debug)]
-pub(in crate::run) struct Waiting {
+pub(in crate::run) struct RunWaits {
     pub cause: Cause,
     pub clocks: WaitClocks,
     /// When the run was looked at last.
@@ -30,7 +30,7 @@ pub(in crate::run) struct Waiting {
     pub held_until: Instant,
 }
 
-impl Waiting {
+impl RunWaits {
     pub fn new(now: Instant) -> Self {
         Self { cause: Cause::List, clocks: WaitClocks::default(), since: now, held_until: now }
     }
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn time_goes_to_what_was_waited_for_and_only_some_of_it_holds_jobs_back() {
         let (begun, second) = (Instant::now(), Duration::from_secs(1));
-        let mut waiting = Waiting::new(begun);
+        let mut waiting = RunWaits::new(begun);
         waiting.account(begun + second);
         waiting.cause = Cause::Memory;
         waiting.account(begun + second * 3);

@@ -3,7 +3,7 @@
 
 use super::super::JobEnd;
 use super::super::running::Running;
-use crate::output::{Outlet, Part, Weight};
+use crate::output::{Outlet, OutputWeight, Part};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A job that has ended and has printed something: its books are open until that is delivered.
@@ -24,13 +24,13 @@ impl Owed {
     }
 
     /// What is known of it, besides its output.
-    fn book(&self) -> Weight {
+    fn book(&self) -> OutputWeight {
         let words = self.running.words.as_bytes().len() + self.running.pending.spec.words.as_bytes().len();
-        Weight { bytes: (size_of::<Self>() + words) as u64, files: 0 }
+        OutputWeight { bytes: (size_of::<Self>() + words) as u64, files: 0 }
     }
 
-    fn output(&self) -> Weight {
-        self.parts.iter().flatten().map(Part::weight).fold(Weight::default(), Weight::with)
+    fn output(&self) -> OutputWeight {
+        self.parts.iter().flatten().map(Part::weight).fold(OutputWeight::default(), OutputWeight::with)
     }
 }
 
@@ -44,20 +44,20 @@ pub(in crate::run) enum Fate {
 
 /// What waits between the end of a job and the end of its delivery.
 #[derive(Default)]
-pub(super) struct Delivery {
+pub(super) struct PendingDelivery {
     line: Line<Box<Owed>>,
     under_way: VecDeque<Box<Owed>>,
     /// What is known of both, and the outputs of those in the line.
-    weight: Weight,
+    weight: OutputWeight,
 }
 
-impl Delivery {
+impl PendingDelivery {
     /// The job whose turn it is, if outputs come in the list's order.
     pub fn next_number(&self) -> u64 {
         self.line.next
     }
 
-    pub fn weight(&self) -> Weight {
+    pub fn weight(&self) -> OutputWeight {
         self.weight
     }
 

@@ -70,7 +70,7 @@ impl Holds {
 
 /// What becomes of a job that could not be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::run) enum Verdict {
+pub(in crate::run) enum UnstartedFate {
     /// It waits for what is short.
     Wait,
     /// It has failed.
@@ -88,14 +88,14 @@ pub(super) struct Shortages {
 }
 
 impl Shortages {
-    pub fn judge(&mut self, is_shortage: bool, any_runs: bool) -> Verdict {
+    pub fn judge(&mut self, is_shortage: bool, any_runs: bool) -> UnstartedFate {
         if is_shortage && (any_runs || self.while_alone < SHORTAGES_MAX) {
             self.while_alone += u32::from(!any_runs);
-            return Verdict::Wait;
+            return UnstartedFate::Wait;
         }
         self.while_alone = 0;
         self.failures += u32::from(is_shortage);
-        if self.failures >= SHORT_FAILURES_MAX { Verdict::GiveUp } else { Verdict::Fail }
+        if self.failures >= SHORT_FAILURES_MAX { UnstartedFate::GiveUp } else { UnstartedFate::Fail }
     }
 }
 
@@ -123,9 +123,12 @@ mod tests {
     #[test]
     fn a_shortage_is_waited_out_and_the_third_job_that_fails_by_it_ends_the_run() {
         let mut shortages = Shortages::default();
-        assert_eq!([true; 50].map(|any_runs| shortages.judge(true, any_runs)), [Verdict::Wait; 50]);
+        assert_eq!([true; 50].map(|any_runs| shortages.judge(true, any_runs)), [UnstartedFate::Wait; 50]);
         let mut alone = || (0..=SHORTAGES_MAX).map(|_| shortages.judge(true, false)).last();
-        assert_eq!([alone(), alone(), alone()], [Verdict::Fail, Verdict::Fail, Verdict::GiveUp].map(Some));
-        assert_eq!(Shortages::default().judge(false, false), Verdict::Fail);
+        assert_eq!(
+            [alone(), alone(), alone()],
+            [UnstartedFate::Fail, UnstartedFate::Fail, UnstartedFate::GiveUp].map(Some)
+        );
+        assert_eq!(Shortages::default().judge(false, false), UnstartedFate::Fail);
     }
 }

@@ -2,10 +2,10 @@
 //! The machine is asked at most four times a second, only while jobs run and another could start.
 
 use super::LOOK_AGAIN_AFTER;
-use crate::admission::{Admission, Need, Refusal, Weather};
-use crate::classes::{Class, Classes};
+use crate::admission::{AdmissionRefusal, MemoryAdmission, Need, Weather};
+use crate::classes::{Classes, JobClass};
 use crate::queue::Pending;
-use crate::run::Options;
+use crate::run::RunOptions;
 use crate::template::Template;
 use machine::{Host, Resource};
 use std::time::{Duration, Instant};
@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 const STALE_AFTER: Duration = Duration::from_secs(5);
 
 /// The books of memory, and when the machine was asked last.
-pub(in crate::run) struct Memory {
-    pub admission: Admission,
+pub(in crate::run) struct JobMemory {
+    pub admission: MemoryAdmission,
     pub classes: Classes,
     /// The class of all jobs, if the command line names the utility.
-    for_all: Option<Class>,
+    for_all: Option<JobClass>,
     /// Nothing that waits fits; an end or time may change that.
     pub is_blocked: bool,
     looked: Option<(Instant, u64)>,
@@ -28,15 +28,15 @@ pub(super) fn available_bytes(host: &Host) -> Option<u64> {
     machine::host_memory(host).ok().map(|memory| memory.available_bytes)
 }
 
-impl Memory {
-    pub fn new(options: &mut Options) -> Self {
+impl JobMemory {
+    pub fn new(options: &mut RunOptions) -> Self {
         let mut classes = std::mem::take(&mut options.memory.classes);
         let for_all = options.template.class_name().map(|name| classes.class(&name));
-        let admission = Admission::new(options.memory.cap_bytes, options.width);
+        let admission = MemoryAdmission::new(options.memory.cap_bytes, options.width);
         Self { admission, classes, for_all, is_blocked: false, looked: None }
     }
 
-    pub fn class_of(&mut self, pending: &Pending, template: &Template) -> Class {
+    pub fn class_of(&mut self, pending: &Pending, template: &Template) -> JobClass {
         self.for_all.unwrap_or_else(|| {
             let is_for_shell = pending.spec.more.as_ref().is_some_and(|more| more.is_for_shell);
             self.classes.class(&template.class_name_of(&pending.spec.words, is_for_shell))
@@ -49,7 +49,7 @@ impl Memory {
     }
 
     /// Whether memory lets a job start that needs so much.
-    pub fn judge(&mut self, need: Need, any_runs: bool, now: Instant, host: &Host) -> Result<(), Refusal> {
+    pub fn judge(&mut self, need: Need, any_runs: bool, now: Instant, host: &Host) -> Result<(), AdmissionRefusal> {
         if any_runs && self.looked.is_none_or(|(when, _)| now.duration_since(when) >= LOOK_AGAIN_AFTER) {
             self.look(now, host);
         }

@@ -1,7 +1,7 @@
 //! Places for jobs: the run's hands, and how long the next job waits for as many as it asks for. Reads no clock.
 
 use super::LOOK_AGAIN_AFTER;
-use crate::staff::{Crew, Staff};
+use crate::staff::{JobCrew, Staff};
 use std::time::Instant;
 
 /// The run's places.
@@ -48,7 +48,7 @@ impl Places {
 
     /// Places for the next job, as many as it asks for. When it alone is left to run and others have the hands, it waits a moment
     /// and begins with those there are: nobody promises it more than one.
-    pub fn take(&mut self, count: usize, any_runs: bool, now: Instant) -> Option<Crew> {
+    pub fn take(&mut self, count: usize, any_runs: bool, now: Instant) -> Option<JobCrew> {
         let is_patient = any_runs || self.patience.is_none_or(|until| now < until);
         let crew = self.staff.take(count).or_else(|| if is_patient { None } else { self.staff.take_fewer() });
         (self.lacking, self.patience) = match (&crew, any_runs) {

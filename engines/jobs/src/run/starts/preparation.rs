@@ -1,7 +1,7 @@
 //! All that is done before a program can be started: its words, files, streams and variables.
 
 use super::Starts;
-use crate::ends::Books;
+use crate::ends::RunBooks;
 use crate::queue::Pending;
 use crate::results::OutputFiles;
 use crate::run::OutputManner;
@@ -9,7 +9,7 @@ use crate::run::running::Running;
 use crate::run::starters::Prepared;
 use crate::run::streams::Stream;
 use crate::start::{self, StartFault};
-use crate::template::Place;
+use crate::template::JobPosition;
 use crew::budget::passport::VARIABLE;
 use std::ffi::CString;
 use std::io;
@@ -18,7 +18,7 @@ use std::time::Instant;
 use sys::spawn::{HoldsNul, Words, path_for_kernel};
 
 /// A job whose program is found and whose streams are open.
-pub(in crate::run) struct Opened {
+pub(in crate::run) struct PreparedJob {
     program: CString,
     streams: [Stream; 3],
 }
@@ -29,11 +29,11 @@ impl Starts<'_> {
         &mut self,
         pending: Pending,
         slot: usize,
-        books: &Books,
+        books: &RunBooks,
         now: Instant,
     ) -> Result<Running, (Pending, StartFault)> {
         let (template, spec) = (&self.options.template, &pending.spec);
-        let place = Place { number: spec.number, slot: slot + 1 };
+        let place = JobPosition { number: spec.number, slot: slot + 1 };
         let is_for_shell = spec.more.as_ref().is_some_and(|more| more.is_for_shell);
         let words = match template.compose(&spec.words, place, is_for_shell) {
             Ok(words) => words,
@@ -45,8 +45,13 @@ impl Starts<'_> {
     }
 
     /// Finds its program and opens its streams.
-    pub fn open(&mut self, running: &mut Running, slot: usize, books: &mut Books) -> Result<Opened, StartFault> {
-        let (place, own) = (Place { number: running.number(), slot: slot + 1 }, &running.pending.spec.words);
+    pub fn open(
+        &mut self,
+        running: &mut Running,
+        slot: usize,
+        books: &mut RunBooks,
+    ) -> Result<PreparedJob, StartFault> {
+        let (place, own) = (JobPosition { number: running.number(), slot: slot + 1 }, &running.pending.spec.words);
         if let Some(template) = &self.options.tag {
             let tag = template.compose(own, place, false).map_err(nul)?;
             running.printing.tag = Some([tag.iter().collect::<Vec<_>>().join(&b' '), b"\t".to_vec()].concat());
@@ -56,7 +61,7 @@ impl Starts<'_> {
             running.printing.files = Some(OutputFiles::prepare(layout, own, place)?);
         }
         let streams = self.streams.open(&self.options, books, running)?;
-        Ok(Opened { program, streams })
+        Ok(PreparedJob { program, streams })
     }
 
     /// Names the files that have been made, now that the books know whose they are, and puts together what its starter needs.
@@ -64,7 +69,7 @@ impl Starts<'_> {
         &self,
         running: &mut Running,
         slot: usize,
-        opened: Opened,
+        opened: PreparedJob,
         passport: Option<String>,
     ) -> Result<Prepared, StartFault> {
         running.made.drain(..).try_for_each(start::name)?;
@@ -74,7 +79,7 @@ impl Starts<'_> {
         let folder = more.and_then(|more| more.folder.as_deref()).map(path_for_kernel).transpose();
         let folder = folder.map_err(StartFault::Words)?;
         let environment = more.map(|more| start::environment(self.spawner.environment(), more)).transpose()?.flatten();
-        let Opened { program, streams } = opened;
+        let PreparedJob { program, streams } = opened;
         Ok(Prepared { slot, program, words, environment, besides, folder, streams })
     }
 }

@@ -1,6 +1,6 @@
 //! Cores that no job needs, offered as slots to programs that jobs start.
 
-use crew::jobserver::{Server, SlotBooks};
+use crew::jobserver::{SlotBooks, SlotServer};
 use std::io;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
@@ -8,15 +8,15 @@ use sys::spawn::Spawner;
 
 /// Slots, if they are offered at all.
 pub(in crate::run) struct Spares {
-    server: Option<Arc<Server>>,
+    server: Option<Arc<SlotServer>>,
     thread: Option<JoinHandle<()>>,
     offered: usize,
 }
 
 impl Spares {
     /// Has programs that `spawner` starts know the slots, and begins to give them.
-    pub fn new(server: Option<Arc<Server>>, spawner: &mut Spawner) -> io::Result<Self> {
-        let serve = |slots: &Arc<Server>| {
+    pub fn new(server: Option<Arc<SlotServer>>, spawner: &mut Spawner) -> io::Result<Self> {
+        let serve = |slots: &Arc<SlotServer>| {
             spawner.hand_down(&slots.pool().descriptors());
             let slots = Arc::clone(slots);
             Builder::new().name("slots".to_owned()).stack_size(64 << 10).spawn(move || slots.serve())

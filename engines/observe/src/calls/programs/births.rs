@@ -4,8 +4,8 @@
 //! Registers: R6 is the task, R7 the time, R8 the thread's row, R9 its owner. The stack holds a key of 16 bytes, a value
 //! below it, and the task while R6 is lent.
 
-use super::super::layout::{self, Memory, cpu, header, owner, thread};
-use super::{ARGUMENT, CALL_NUMBER_WIDTH, Code, Draft, Fields, cpu_row};
+use super::super::layout::{self, CallMemory, cpu, header, owner, thread};
+use super::{ARGUMENT, CALL_NUMBER_WIDTH, CallFields, CallProgram, Draft, cpu_row};
 use sys::bpf::assemble::Arithmetic::{Add, And, ShiftLeft, Subtract};
 use sys::bpf::assemble::Condition::{AnyBit, AtLeast, AtMost, Below, Equal, NotEqual};
 use sys::bpf::assemble::Helper;
@@ -14,7 +14,7 @@ use sys::bpf::assemble::Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 use sys::bpf::assemble::Width::{Double, Word};
 
 /// A program's name as the kernel keeps it: cut to 15 bytes, zeros behind.
-pub type Name = [u8; 16];
+pub type KernelName = [u8; 16];
 
 /// Which threads are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Selection {
         own: u32,
     },
     /// Those of programs with this name, from their start, with what they fork until that executes another program.
-    Named(Name),
+    Named(KernelName),
     /// Those of this process and its descendants, whatever they execute.
     Tree {
         /// Its root.
@@ -38,7 +38,7 @@ pub enum Selection {
 
 /// What the table is by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grouping {
+pub enum CallGrouping {
     /// Everything is one.
     Together,
     /// Each process for itself.
@@ -61,7 +61,7 @@ const GENERATIONS_MAX: usize = 32;
 const NO_REPLACEMENT: i32 = 1;
 
 /// When a thread forks another: the child is followed where the parent is.
-pub fn fork(memory: &Memory, fields: &Fields, grouping: Grouping) -> Code {
+pub fn fork(memory: &CallMemory, fields: &CallFields, grouping: CallGrouping) -> CallProgram {
     let mut draft = Draft::new(memory, fields);
     let end = draft.end;
     let refused = draft.code.label();
@@ -83,10 +83,10 @@ pub fn fork(memory: &Memory, fields: &Fields, grouping: Grouping) -> Code {
 
     draft.code.bind(follow);
     let known = draft.code.label();
-    if matches!(grouping, Grouping::Thread | Grouping::Process) {
+    if matches!(grouping, CallGrouping::Thread | CallGrouping::Process) {
         // Our child is ours until it executes its program.
         draft.code.jump_if(R9, Equal, Is(layout::OWNER_OURSELVES.cast_signed()), known);
-        if grouping == Grouping::Process {
+        if grouping == CallGrouping::Process {
             draft.code.load(Word, R1, R6, fields.task_pid);
             draft.code.load(Word, R2, R6, fields.task_tgid);
             draft.code.jump_if(R1, NotEqual, Of(R2), known);
@@ -99,7 +99,7 @@ pub fn fork(memory: &Memory, fields: &Fields, grouping: Grouping) -> Code {
 }
 
 /// When a thread has executed another program.
-pub fn execute(memory: &Memory, fields: &Fields, selection: Selection, grouping: Grouping) -> Code {
+pub fn execute(memory: &CallMemory, fields: &CallFields, selection: Selection, grouping: CallGrouping) -> CallProgram {
     let mut draft = Draft::new(memory, fields);
     let end = draft.end;
     draft.code.load(Word, R9, R6, ARGUMENT);
@@ -140,19 +140,19 @@ pub fn execute(memory: &Memory, fields: &Fields, selection: Selection, grouping:
         }
     }
     match grouping {
-        Grouping::Name => {
+        CallGrouping::Name => {
             owner_of(&mut draft, grouping);
             draft.code.jump(leaves);
         }
-        Grouping::Process | Grouping::Thread => {
+        CallGrouping::Process | CallGrouping::Thread => {
             rename(&mut draft);
             draft.code.jump(end);
         }
-        Grouping::Together | Grouping::Group => draft.code.jump(end),
+        CallGrouping::Together | CallGrouping::Group => draft.code.jump(end),
     }
     // The verifier refuses what cannot be reached.
     let is_named = matches!(selection, Selection::Named(_));
-    if is_named || grouping == Grouping::Name {
+    if is_named || grouping == CallGrouping::Name {
         draft.code.bind(leaves);
         leave_after_call(&mut draft);
     }
@@ -189,7 +189,7 @@ pub fn change_owner(draft: &mut Draft<'_>) {
 }
 
 /// When a thread ends.
-pub fn end(memory: &Memory, fields: &Fields) -> Code {
+pub fn end(memory: &CallMemory, fields: &CallFields) -> CallProgram {
     let mut draft = Draft::new(memory, fields);
     let end = draft.end;
     draft.code.load(Double, R6, R6, 0);
@@ -202,7 +202,13 @@ pub fn end(memory: &Memory, fields: &Fields) -> Code {
 }
 
 /// Once for every thread there is: those that are asked for are followed from now on.
-pub fn adopt(memory: &Memory, fields: &Fields, selection: Selection, grouping: Grouping, wanted: &[u32]) -> Code {
+pub fn adopt(
+    memory: &CallMemory,
+    fields: &CallFields,
+    selection: Selection,
+    grouping: CallGrouping,
+    wanted: &[u32],
+) -> CallProgram {
     let mut draft = Draft::new(memory, fields);
     let end = draft.end;
     let code = &mut draft.code;
@@ -221,11 +227,11 @@ pub fn adopt(memory: &Memory, fields: &Fields, selection: Selection, grouping: G
     // A process is chosen, and named, by its first thread.
     draft.code.load(Double, R6, R6, fields.task_leader);
     select(&mut draft, selection);
-    if grouping == Grouping::Thread {
+    if grouping == CallGrouping::Thread {
         draft.code.load(Double, R6, R10, TASK_AT);
     }
     let known = draft.code.label();
-    if grouping == Grouping::Process {
+    if grouping == CallGrouping::Process {
         let first = draft.code.label();
         draft.code.load(Word, R1, R6, fields.task_tgid);
         draft.thread_row(R9, R1, first);
@@ -281,7 +287,7 @@ fn select(draft: &mut Draft<'_>, selection: Selection) {
 }
 
 /// To `otherwise` where the task of R6 has another name.
-fn is_named(draft: &mut Draft<'_>, name: Name, otherwise: sys::bpf::assemble::Label) {
+fn is_named(draft: &mut Draft<'_>, name: KernelName, otherwise: sys::bpf::assemble::Label) {
     read_name(draft);
     let [low, high] =
         [&name[..8], &name[8..]].map(|half| u64::from_ne_bytes(half.try_into().expect("half of sixteen bytes")));
@@ -304,7 +310,7 @@ fn read_name(draft: &mut Draft<'_>) {
 /// Copies the name of the task of R6 to where R1 points.
 fn copy_name(draft: &mut Draft<'_>) {
     let at = draft.fields.task_comm;
-    draft.code.set(R2, size_of::<Name>() as i32);
+    draft.code.set(R2, size_of::<KernelName>() as i32);
     draft.code.copy(R3, R6);
     draft.code.compute(Add, R3, Is(at.into()));
     draft.code.call(Helper::ReadKernelString);
@@ -328,12 +334,12 @@ fn read_group(draft: &mut Draft<'_>) {
 }
 
 /// R9 = the owner of the task of R6; R7 is lost.
-fn owner_of(draft: &mut Draft<'_>, grouping: Grouping) {
+fn owner_of(draft: &mut Draft<'_>, grouping: CallGrouping) {
     match grouping {
-        Grouping::Together => return draft.code.set(R9, layout::OWNER_ALL.cast_signed()),
-        Grouping::Process | Grouping::Thread => return new_owner(draft, grouping),
-        Grouping::Name => read_name(draft),
-        Grouping::Group => read_group(draft),
+        CallGrouping::Together => return draft.code.set(R9, layout::OWNER_ALL.cast_signed()),
+        CallGrouping::Process | CallGrouping::Thread => return new_owner(draft, grouping),
+        CallGrouping::Name => read_name(draft),
+        CallGrouping::Group => read_group(draft),
     }
     let (new, known, found) = (draft.code.label(), draft.code.label(), draft.code.label());
     look_up(draft);
@@ -369,7 +375,7 @@ fn look_up(draft: &mut Draft<'_>) {
 }
 
 /// R9 = a new owner, described by the task of R6; R7 is lost.
-fn new_owner(draft: &mut Draft<'_>, grouping: Grouping) {
+fn new_owner(draft: &mut Draft<'_>, grouping: CallGrouping) {
     let fields = *draft.fields;
     let (has_room, done) = (draft.code.label(), draft.code.label());
     draft.code.address(R1, draft.memory.header.descriptor(), 0);
@@ -385,7 +391,7 @@ fn new_owner(draft: &mut Draft<'_>, grouping: Grouping) {
         draft.code.load(Word, R1, R6, field);
         draft.code.store(Word, R7, at, Of(R1));
     }
-    if grouping == Grouping::Group {
+    if grouping == CallGrouping::Group {
         draft.code.load(Double, R1, R10, KEY_AT);
         draft.code.store(Double, R7, owner::GROUP, Of(R1));
     }

@@ -2,8 +2,8 @@
 //!
 //! Registers: R6 is the context, R8 the thread's row, R9 its owner and then its cell, R7 as the comment beside it says.
 
-use super::super::layout::{self, Memory, cell, thread};
-use super::{ARGUMENT, CALL_NUMBER_WIDTH, Code, Draft, Fields, USER_BITS, count_unseen_return, find_cell};
+use super::super::layout::{self, CallMemory, cell, thread};
+use super::{ARGUMENT, CALL_NUMBER_WIDTH, CallFields, CallProgram, Draft, USER_BITS, count_unseen_return, find_cell};
 use sys::bpf::assemble::Arithmetic::{Add, And, Or, ShiftLeft, Subtract};
 use sys::bpf::assemble::Condition::{AtLeast, Equal, NotEqual};
 use sys::bpf::assemble::Helper;
@@ -12,7 +12,7 @@ use sys::bpf::assemble::Register::{R0, R1, R2, R6, R7, R8, R9};
 use sys::bpf::assemble::Width::{Double, Word};
 
 /// When the clock of a CPU strikes: one sample more for what the thread on it is doing.
-pub fn sample(memory: &Memory, fields: &Fields) -> Code {
+pub fn sample(memory: &CallMemory, fields: &CallFields) -> CallProgram {
     let mut draft = Draft::new(memory, fields);
     let end = draft.end;
     draft.current_row_asked(end);
@@ -70,7 +70,7 @@ fn count(draft: &mut Draft<'_>, at: i16) {
 }
 
 /// When a CPU goes from one thread to another: the one begins to wait in its call, the other's wait ends and is added up.
-pub fn switch(memory: &Memory, fields: &Fields) -> Code {
+pub fn switch(memory: &CallMemory, fields: &CallFields) -> CallProgram {
     let mut draft = Draft::new(memory, fields);
     let end = draft.end;
     let comes = draft.code.label();

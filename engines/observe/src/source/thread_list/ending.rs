@@ -2,9 +2,9 @@
 //! that came and went between two samples.
 //! What a process uses from the mark on is not in it: giving its memory back, mostly.
 
-use super::programs::Fields;
+use super::programs::WalkFields;
 use super::record::{self, Record};
-use super::{Listed, ahead_ns};
+use super::{ListedProcess, ahead_ns};
 use crate::sample::{Ending, Endings, ThreadName};
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,18 +19,18 @@ pub const WORDS: usize = NUMBER + 1;
 pub const SLOTS: usize = 1 << 14;
 
 /// The program, and what it has noted.
-pub struct Noted {
+pub struct NotedEndings {
     words: KernelWords,
     taken: u64,
     _as_long_as_this: Attached,
 }
 
-impl Noted {
+impl NotedEndings {
     /// None where the kernel does not take the program.
     pub fn begin() -> Option<Self> {
         let btf = kernel_types().ok()?;
         let words = KernelWords::new("mh_endings", 1 + SLOTS * WORDS).ok()?;
-        let code = Fields::find(&btf)?.ending(&words).ok()?;
+        let code = WalkFields::find(&btf)?.ending(&words).ok()?;
         let place = Place::Tracepoint("sched_process_exit");
         let attached = Program::load(place, "mh_endings", &code, &btf).ok()?.attach().ok()?;
         Some(Self { words, taken: 0, _as_long_as_this: attached })
@@ -70,7 +70,7 @@ impl Noted {
 }
 
 fn ending_of(record: &Record, name: [u64; 2], between_clocks_ns: i64) -> Ending {
-    let listed = Listed::of_record(record, ahead_ns(record, between_clocks_ns));
+    let listed = ListedProcess::of_record(record, ahead_ns(record, between_clocks_ns));
     let name = name.map(u64::to_ne_bytes).concat();
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     Ending {

@@ -17,10 +17,10 @@ use sys::bpf::btf::{Btf, Kind};
 use sys::bpf::{KernelWords, Place, Program};
 
 /// A program, ready to be loaded.
-pub type Code = Result<Vec<Instruction>, AssembleError>;
+pub type WalkProgram = Result<Vec<Instruction>, AssembleError>;
 
 /// Where in the kernel's structures the fields lie.
-pub struct Fields {
+pub struct WalkFields {
     numbers: [i16; 2],
     leader: i16,
     start: i16,
@@ -41,7 +41,7 @@ pub struct Fields {
     living: i16,
 }
 
-impl Fields {
+impl WalkFields {
     /// Finds them all.
     pub fn find(btf: &Btf) -> Option<Self> {
         let field = |structure, path| i16::try_from(btf.field_offset(structure, path)?).ok();
@@ -69,7 +69,7 @@ impl Fields {
     }
 
     /// Called for each thread.
-    pub fn visited(&self) -> Code {
+    pub fn visited(&self) -> WalkProgram {
         let mut code = Assembler::new();
         let (end, is_first, others) = (code.label(), code.label(), code.label());
         code.copy(R6, R1);
@@ -98,7 +98,7 @@ impl Fields {
 
     /// Goes from thread to thread by itself. The first word of `words` says how many bytes of records follow it, or
     /// [`NO_ROOM`].
-    fn walking(&self, functions: &Functions, words: &KernelWords) -> Code {
+    fn walking(&self, functions: &Functions, words: &KernelWords) -> WalkProgram {
         let mut code = Assembler::new();
         let (next, full, end) = (code.label(), code.label(), code.label());
         let iterator = |code: &mut Assembler| {
@@ -144,7 +144,7 @@ impl Fields {
 
     /// Called when a thread ends: where it is the last of its process, one slot more of `words` is filled. The first word counts
     /// them, and the last one of each slot says which it was, so that one that is half written is told.
-    pub fn ending(&self, words: &KernelWords) -> Code {
+    pub fn ending(&self, words: &KernelWords) -> WalkProgram {
         let mut code = Assembler::new();
         let end = code.label();
         code.load(Double, R7, R1, 0);
@@ -300,14 +300,14 @@ impl Functions {
 }
 
 /// The walk, with the memory that it writes to.
-pub struct Walk {
+pub struct ThreadWalk {
     program: Program,
     words: KernelWords,
 }
 
-impl Walk {
+impl ThreadWalk {
     /// With room for so many threads. None where the kernel does not take it.
-    pub fn load(btf: &Btf, fields: &Fields, threads: usize) -> Option<Self> {
+    pub fn load(btf: &Btf, fields: &WalkFields, threads: usize) -> Option<Self> {
         let functions = Functions::find(btf)?;
         // One record more, of the thread that reads.
         let words = KernelWords::new("mh_threads", 1 + (threads + 1) * record::WORDS).ok()?;

@@ -2,7 +2,7 @@
 //! augmenting paths (Ford and Fulkerson), from kinds of runs to patches of CPUs. Says nothing about who is to have a hand.
 
 use super::super::cpu_set::CpuSet;
-use super::Claim;
+use super::RunClaim;
 
 /// A whole hand, in the parts in which places are given.
 pub const HAND: u64 = 1 << 40;
@@ -47,20 +47,21 @@ impl Search {
 }
 
 impl Seating {
-    pub fn new(claims: &[Claim]) -> Self {
-        let mut kinds: Vec<&Claim> = Vec::new();
+    pub fn new(claims: &[RunClaim]) -> Self {
+        let mut kinds: Vec<&RunClaim> = Vec::new();
         let mut kind_of = Vec::with_capacity(claims.len());
-        let group = |claim: &Claim| claim.quota.map(|quota| quota.group);
+        let group = |claim: &RunClaim| claim.quota.map(|quota| quota.group);
         for claim in claims {
-            let is_alike = |kind: &&Claim| kind.cpus == claim.cpus && group(kind) == group(claim);
+            let is_alike = |kind: &&RunClaim| kind.cpus == claim.cpus && group(kind) == group(claim);
             kind_of.push(kinds.iter().position(is_alike).unwrap_or(kinds.len()));
             if kind_of.last() == Some(&kinds.len()) {
                 kinds.push(claim);
             }
         }
         let patches = patches(&kinds);
-        let is_of = |kind: &Claim, patch: &CpuSet| patch.first().is_some_and(|cpu| kind.cpus.contains(cpu));
-        let patches_of = |kind: &&Claim| CpuSet::of((0..patches.len()).filter(|&patch| is_of(kind, &patches[patch])));
+        let is_of = |kind: &RunClaim, patch: &CpuSet| patch.first().is_some_and(|cpu| kind.cpus.contains(cpu));
+        let patches_of =
+            |kind: &&RunClaim| CpuSet::of((0..patches.len()).filter(|&patch| is_of(kind, &patches[patch])));
         Self {
             patches_of: kinds.iter().map(patches_of).collect(),
             free: patches.iter().map(|patch| patch.count() as u64 * HAND).collect(),
@@ -201,7 +202,7 @@ impl Seating {
 }
 
 /// The CPUs of all kinds, divided so that each kind may use all of a patch or nothing.
-fn patches(kinds: &[&Claim]) -> Vec<CpuSet> {
+fn patches(kinds: &[&RunClaim]) -> Vec<CpuSet> {
     let mut patches: Vec<CpuSet> = Vec::new();
     for kind in kinds {
         let mut new = kind.cpus;

@@ -15,7 +15,7 @@ fn is_part(amount: u64) -> bool {
 }
 
 /// A run that wants more hands.
-pub struct Wish {
+pub struct HandWish {
     pub kind: usize,
     pub weight: u64,
     /// Parts of hands that it has, those from its runner included.
@@ -26,14 +26,14 @@ pub struct Wish {
 
 /// What runs of these kinds may have more between them.
 #[derive(Clone)]
-pub struct Bound {
+pub struct SharedBound {
     pub kinds: Vec<bool>,
     pub more: u64,
 }
 
 /// For each of `wishes` the hands that it gets in this `turn`, besides those that it has. `seating` is that of the hands that were given
 /// before; the first of `bounds` is for all, no others have a kind in common.
-pub fn hands_in_turn(seating: &Seating, bounds: &[Bound], wishes: &[Wish], turn: u64) -> Vec<u32> {
+pub fn hands_in_turn(seating: &Seating, bounds: &[SharedBound], wishes: &[HandWish], turn: u64) -> Vec<u32> {
     let mut shares = Shares::new(seating, bounds, wishes);
     shares.settle();
     let is_rounded_up = Network::new(&shares).round(turn);
@@ -61,12 +61,12 @@ impl Level {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    fn share(self, wish: &Wish) -> u64 {
+    fn share(self, wish: &HandWish) -> u64 {
         self.of(wish.weight).clamp(wish.has, wish.most)
     }
 
     /// Where the shares of `wishes` are `amount` together.
-    fn at(mut amount: u64, wishes: &[&Wish]) -> Self {
+    fn at(mut amount: u64, wishes: &[&HandWish]) -> Self {
         let mut open = wishes.to_vec();
         loop {
             let level = Self { amount, weight: open.iter().map(|wish| wish.weight).sum::<u64>().max(1) };
@@ -76,7 +76,7 @@ impl Level {
                 return level;
             }
             // The level will be a higher one, and these have their most, or a lower one, and those what they have.
-            let bound = |wish: &Wish| {
+            let bound = |wish: &HandWish| {
                 let share = level.of(wish.weight);
                 if over > under {
                     (share > wish.most).then_some(wish.most)
@@ -96,8 +96,8 @@ impl Level {
 /// What each would have if hands could be divided: by weight, and where CPUs or a quota bound some, these have what there is for them, and the others more
 /// (weighted max-min fairness).
 struct Shares<'a> {
-    wishes: &'a [Wish],
-    bounds: &'a [Bound],
+    wishes: &'a [HandWish],
+    bounds: &'a [SharedBound],
     /// The share of each wish, without what it has.
     more: Vec<u64>,
     /// What each kind has without these.
@@ -109,7 +109,7 @@ struct Shares<'a> {
 }
 
 impl<'a> Shares<'a> {
-    fn new(seating: &Seating, bounds: &'a [Bound], wishes: &'a [Wish]) -> Self {
+    fn new(seating: &Seating, bounds: &'a [SharedBound], wishes: &'a [HandWish]) -> Self {
         let before = (0..seating.kinds()).map(|kind| seating.has(kind)).collect();
         let mut is_settled = vec![true; seating.kinds()];
         wishes.iter().for_each(|wish| is_settled[wish.kind] = false);
@@ -119,7 +119,7 @@ impl<'a> Shares<'a> {
     /// Raises the level for all until some cannot have more. These stay there, and the others go on.
     fn settle(&mut self) {
         // The level is found from above, by what is exceeded at the one before (Newton's method).
-        let mut bounds: Vec<Bound> = Vec::new();
+        let mut bounds: Vec<SharedBound> = Vec::new();
         // LIMIT: each kind is found to be bound once, after some steps; this many are an end whatever the table says.
         for _ in 0..16 * (self.seating.kinds() + 1) {
             self.raise_to(bounds.last().map_or(Level::HIGHEST, |bound| self.level_within(bound)));
@@ -129,8 +129,9 @@ impl<'a> Shares<'a> {
             }
             let Some(bound) = bounds.pop() else { break };
             self.is_settled.iter_mut().zip(&bound.kinds).for_each(|(is_settled, is_in)| *is_settled |= is_in);
-            let is_open =
-                |bound: &Bound| self.is_settled.iter().zip(&bound.kinds).any(|(settled, is_in)| *is_in && !settled);
+            let is_open = |bound: &SharedBound| {
+                self.is_settled.iter().zip(&bound.kinds).any(|(settled, is_in)| *is_in && !settled)
+            };
             bounds.retain(is_open);
         }
         for more in self.more.iter_mut().filter(|more| !is_part(**more)) {
@@ -155,7 +156,7 @@ impl<'a> Shares<'a> {
     }
 
     /// A bound beyond which some would have more than there is.
-    fn exceeded(&mut self) -> Option<Bound> {
+    fn exceeded(&mut self) -> Option<SharedBound> {
         if let Some(bound) = self.bounds.iter().find(|bound| self.more_of(|kind| bound.kinds[kind]) > bound.more) {
             return Some(bound.clone());
         }
@@ -164,7 +165,7 @@ impl<'a> Shares<'a> {
         }
         let (kinds, has) = self.seating.bottleneck();
         let before: u64 = self.before.iter().zip(&kinds).filter(|(_, is_in)| **is_in).map(|(before, _)| before).sum();
-        Some(Bound { kinds, more: has.saturating_sub(before) })
+        Some(SharedBound { kinds, more: has.saturating_sub(before) })
     }
 
     /// Says whether there are places for all.
@@ -181,10 +182,10 @@ impl<'a> Shares<'a> {
         has_all
     }
 
-    fn level_within(&self, bound: &Bound) -> Level {
+    fn level_within(&self, bound: &SharedBound) -> Level {
         let settled = self.more_of(|kind| bound.kinds[kind] && self.is_settled[kind]);
-        let is_open = |wish: &&Wish| bound.kinds[wish.kind] && !self.is_settled[wish.kind];
-        let open: Vec<&Wish> = self.wishes.iter().filter(is_open).collect();
+        let is_open = |wish: &&HandWish| bound.kinds[wish.kind] && !self.is_settled[wish.kind];
+        let open: Vec<&HandWish> = self.wishes.iter().filter(is_open).collect();
         let has: u64 = open.iter().map(|wish| wish.has).sum();
         Level::at(has + bound.more.saturating_sub(settled), &open)
     }

@@ -3,7 +3,7 @@
 
 use super::Member;
 use crate::budget::seat::Seat;
-use crate::budget::strangers::{Sample, Strangers};
+use crate::budget::strangers::{ExternalSample, Strangers};
 use machine::{Host, Resource};
 use rustix::process::Pid;
 use std::collections::BTreeSet;
@@ -51,13 +51,13 @@ impl Look {
         })
     }
 
-    fn since(&self, before: &Self) -> Option<Sample> {
+    fn since(&self, before: &Self) -> Option<ExternalSample> {
         let seconds = self.at.saturating_duration_since(before.at).as_secs_f64();
         let online = machine::online_cpus(&Host::real()).ok()? as f64;
         let share = |now: u64, before: u64, a_second: f64| now.saturating_sub(before) as f64 / a_second / seconds;
         let ticks_a_second = rustix::param::clock_ticks_per_second() as f64;
         let pressure = self.pressure_us.zip(before.pressure_us);
-        Some(Sample {
+        Some(ExternalSample {
             busy: self.machine.busy_share_since(&before.machine)? * online,
             own: share(self.own_ticks, before.own_ticks, ticks_a_second) + f64::from(self.own_elsewhere),
             pressure: pressure.map(|(now, before)| share(now, before, 1e6)),

@@ -4,8 +4,8 @@
 use super::{MachineWide, Member, now_ms};
 use crate::budget::hands::Taken;
 use crate::budget::layout::CPUS;
-use crate::budget::watch::Moment;
-use crate::budget::{Hand, Lease, Place, Request};
+use crate::budget::watch::SleepMoment;
+use crate::budget::{Hand, HandPlace, Lease, Request};
 use crate::sync::{Arc, lock};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -55,12 +55,12 @@ pub trait Proxy: Lease {
     /// Whether its user wants the program to rest.
     fn is_paused(&self) -> bool;
     /// The moment to begin a sleep with: to be asked before the table is looked at.
-    fn moment(&self) -> Moment;
+    fn moment(&self) -> SleepMoment;
     /// Milliseconds of a clock that never goes back.
     fn clock_ms(&self) -> u64;
     /// Sleeps until the table has changed in a way that may concern this run, or for as long as may pass without a look at what has
     /// `attention`.
-    fn sleep(&self, since: Moment, attention: Attention);
+    fn sleep(&self, since: SleepMoment, attention: Attention);
     /// Ends this run's sleep on the table.
     fn ring(&self);
 }
@@ -77,7 +77,7 @@ impl MachineWide {
 impl Proxy for Member {
     fn cpu_of(&self, hand: &Hand) -> Option<usize> {
         let taken = match hand.place {
-            Place::Inherited { number } => Some(self.inheritance.passed(number).taken),
+            HandPlace::Inherited { number } => Some(self.inheritance.passed(number).taken),
             _ => self.whereabouts(hand).1,
         };
         taken.map(|Taken { post, .. }| post).filter(|post| *post < CPUS)
@@ -103,7 +103,7 @@ impl Proxy for Member {
         self.seat().is_some_and(|(_, seat)| seat.is_paused())
     }
 
-    fn moment(&self) -> Moment {
+    fn moment(&self) -> SleepMoment {
         self.seat().map(|(_, seat)| seat.moment()).unwrap_or_default()
     }
 
@@ -111,7 +111,7 @@ impl Proxy for Member {
         now_ms()
     }
 
-    fn sleep(&self, since: Moment, attention: Attention) {
+    fn sleep(&self, since: SleepMoment, attention: Attention) {
         let Some((_, seat)) = self.seat() else { return std::thread::sleep(LOOK_HUNGRY) };
         let is_hungry = seat.is_anybody_hungry();
         let has_reason = || seat.company() != Company::Nobody || self.shared.gives_way(seat.standing().class);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::measures::Slots;
-use crate::pipeline::{Mode, Pause, Turn};
+use crate::pipeline::{CutTurn, Executor, Pause};
 
 /// Lanes of two chunks each.
 struct Plain {
@@ -28,7 +28,7 @@ impl Stages for Plain {
     fn open(&self, _: usize) -> Result<OpenLane<Self>, ()> {
         Ok(OpenLane { source: 0, sink: (), reading: By::Workers, writing: By::Workers })
     }
-    fn cut(&self, source: &mut u64, (): &mut (), _: &mut Turn<'_>) -> Result<Cut, ()> {
+    fn cut(&self, source: &mut u64, (): &mut (), _: &mut CutTurn<'_>) -> Result<Cut, ()> {
         *source += 1;
         Ok(if *source > 2 { Cut::End } else { Cut::Noted(1) })
     }
@@ -53,7 +53,7 @@ impl Stages for Plain {
 
 fn desk(stages: &Plain) -> Desk<Plain> {
     let slots = Slots { given: 4, wanted: 4, hands_wanted: 3 };
-    Desk::new(stages, &Staffing { width: 3, slots, lanes_at_once: 4, mode: Mode::Threaded })
+    Desk::new(stages, &Staffing { width: 3, slots, lanes_at_once: 4, mode: Executor::Threaded })
 }
 
 /// Opens the next lane.
@@ -65,7 +65,7 @@ fn open(desk: &mut Desk<Plain>, stages: &Plain) {
 /// The next chunk of whichever lane has one.
 fn cut(desk: &mut Desk<Plain>, stages: &Plain) -> Option<Piece<Plain>> {
     let Some(Task::Cut { mut source, piece }) = desk.take_task(stages, None) else { panic!("there is one to cut") };
-    let (lane, outcome) = (piece.lane, stages.cut(&mut source, &mut (), &mut Turn::with_a_hand()));
+    let (lane, outcome) = (piece.lane, stages.cut(&mut source, &mut (), &mut CutTurn::with_a_hand()));
     desk.source_is_home(lane, source);
     desk.after_cut(stages, piece, outcome)
 }

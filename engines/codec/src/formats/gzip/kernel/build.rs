@@ -5,7 +5,8 @@
 
 use super::InflateError;
 use super::tables::{
-    CODE_BITS_MAX, DISTANCE_ALPHABET, DISTANCE_BITS, Entry, SYMBOL_ALPHABET, SYMBOL_BITS, SYMBOLS, SymbolEntry, Tables,
+    CODE_BITS_MAX, DISTANCE_ALPHABET, DISTANCE_BITS, InflateTables, SYMBOL_ALPHABET, SYMBOL_BITS, SYMBOLS, SymbolEntry,
+    TableEntry,
 };
 
 /// Symbols in the order of their codes.
@@ -45,7 +46,7 @@ impl CodeOrder {
     }
 }
 
-impl Tables {
+impl InflateTables {
     /// Fills both tables. At most 288 and 32 lengths of at most 15.
     pub fn build(&mut self, symbol_lengths: &[u8], distance_lengths: &[u8]) -> Result<(), InflateError> {
         let order = CodeOrder::of(symbol_lengths);
@@ -54,7 +55,7 @@ impl Tables {
         self.pair(symbol_lengths, &order);
         let order = CodeOrder::of(distance_lengths);
         if order.count == 0 {
-            self.distances[..1 << DISTANCE_BITS].fill(Entry::lengthened(Entry::invalid(), 1));
+            self.distances[..1 << DISTANCE_BITS].fill(TableEntry::lengthened(TableEntry::invalid(), 1));
             return Ok(());
         }
         fill(&mut self.distances, DISTANCE_BITS, &DISTANCE_ALPHABET, distance_lengths, &order)
@@ -106,7 +107,13 @@ impl Tables {
 }
 
 /// Fills one table; none if the lengths are no code.
-fn fill<E: Entry>(table: &mut [E], main_bits: u32, alphabet: &[E], lengths: &[u8], order: &CodeOrder) -> Option<()> {
+fn fill<E: TableEntry>(
+    table: &mut [E],
+    main_bits: u32,
+    alphabet: &[E],
+    lengths: &[u8],
+    order: &CodeOrder,
+) -> Option<()> {
     let symbols = &order.symbols[..order.count];
     if order.space != FULL_SPACE {
         // COMPAT: zlib takes one code of one bit, and refuses the other bit only when it occurs.
@@ -146,7 +153,7 @@ fn fill<E: Entry>(table: &mut [E], main_bits: u32, alphabet: &[E], lengths: &[u8
 }
 
 /// Fills subtables for the codes longer than the main index, from `code` on.
-fn fill_subtables<E: Entry>(
+fn fill_subtables<E: TableEntry>(
     table: &mut [E],
     main_bits: u32,
     alphabet: &[E],

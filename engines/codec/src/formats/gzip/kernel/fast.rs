@@ -11,7 +11,7 @@
 //  4. a copy reads from `at - distance` with `1 <= distance <= at - floor`, and never past where it writes.
 
 use super::bits::BitReader;
-use super::tables::{DISTANCE_BITS, Portable, Processor, SYMBOL_BITS, Tables};
+use super::tables::{DISTANCE_BITS, InflateTables, Portable, Processor, SYMBOL_BITS};
 use super::{Halt, InflateError, Output, Pause, SLACK_BYTES, too_far};
 
 /// Bytes that copies may write behind a match: less than one round of the copying loop.
@@ -19,7 +19,11 @@ const COPY_OVERSHOOT: usize = 64;
 const _: () = assert!(2 + 258 + COPY_OVERSHOOT <= SLACK_BYTES, "the slack takes in what a turn may write");
 
 /// Decodes symbols until the block ends or an edge is near.
-pub(super) fn symbols(tables: &Tables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
+pub(super) fn symbols(
+    tables: &InflateTables,
+    bits: &mut BitReader<'_>,
+    output: &mut Output<'_>,
+) -> Result<Pause, Halt> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has what the function is compiled for.
@@ -32,7 +36,7 @@ pub(super) fn symbols(tables: &Tables, bits: &mut BitReader<'_>, output: &mut Ou
 /// The 32-byte registers of AVX2 are left unused: copies of 32 bytes measured slower than two of 16.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn symbols_on_avx2(tables: &Tables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
+fn symbols_on_avx2(tables: &InflateTables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
     turns::<Bmi2>(tables, bits, output)
 }
 
@@ -74,7 +78,11 @@ unsafe fn copy_16(from: *const u8, to: *mut u8) {
 
 /// The loop itself. Longer than other functions may be, since its state has to live in registers: calls and structs would spill it.
 #[inline(always)]
-fn turns<P: Processor>(tables: &Tables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
+fn turns<P: Processor>(
+    tables: &InflateTables,
+    bits: &mut BitReader<'_>,
+    output: &mut Output<'_>,
+) -> Result<Pause, Halt> {
     let Some(last_read) = bits.input.len().checked_sub(8) else { return Ok(Pause::Edge) };
     if bits.next > last_read || output.at >= output.soft_end {
         return Ok(Pause::Edge);

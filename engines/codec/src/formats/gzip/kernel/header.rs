@@ -2,19 +2,19 @@
 //! Takes no notice of where input is cut: it says so and is asked again from the header's start.
 
 use super::bits::BitReader;
-use super::tables::{END_OF_BLOCK, Tables};
+use super::tables::{END_OF_BLOCK, InflateTables};
 use super::{Halt, InflateError};
 
 /// A block's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct DeflateBlock {
     pub is_final: bool,
-    pub kind: BlockKind,
+    pub kind: DeflateBlockKind,
 }
 
 /// What follows a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BlockKind {
+pub(super) enum DeflateBlockKind {
     /// So many plain bytes.
     Stored(usize),
     /// Symbols in the fixed codes.
@@ -28,7 +28,7 @@ const SYMBOLS_MAX: usize = 286;
 const DISTANCES_MAX: usize = 30;
 
 /// Reads a header.
-pub(super) fn read(bits: &mut BitReader<'_>, tables: &mut Tables) -> Result<Block, Halt> {
+pub(super) fn read(bits: &mut BitReader<'_>, tables: &mut InflateTables) -> Result<DeflateBlock, Halt> {
     let is_final = bits.number(1)? == 1;
     let kind = match bits.number(2)? {
         0 => {
@@ -37,20 +37,20 @@ pub(super) fn read(bits: &mut BitReader<'_>, tables: &mut Tables) -> Result<Bloc
             if length ^ complement != 0xffff {
                 return Err(InflateError::StoredLength.into());
             }
-            BlockKind::Stored(length as usize)
+            DeflateBlockKind::Stored(length as usize)
         }
-        1 => BlockKind::Fixed,
+        1 => DeflateBlockKind::Fixed,
         2 => {
             read_codes(bits, tables)?;
-            BlockKind::Dynamic
+            DeflateBlockKind::Dynamic
         }
         _ => return Err(InflateError::BlockType.into()),
     };
-    Ok(Block { is_final, kind })
+    Ok(DeflateBlock { is_final, kind })
 }
 
 /// Reads the code lengths of a dynamic block and fills the tables.
-fn read_codes(bits: &mut BitReader<'_>, tables: &mut Tables) -> Result<(), Halt> {
+fn read_codes(bits: &mut BitReader<'_>, tables: &mut InflateTables) -> Result<(), Halt> {
     let symbol_count = bits.number(5)? as usize + 257;
     let distance_count = bits.number(5)? as usize + 1;
     let length_code_count = bits.number(4)? as usize + 4;

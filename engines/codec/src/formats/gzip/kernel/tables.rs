@@ -75,7 +75,7 @@ impl Processor for Portable {
 }
 
 /// What the two kinds of entry have in common: what filling tables needs.
-pub(super) trait Entry: Copy {
+pub(super) trait TableEntry: Copy {
     /// The entry for a code that is `code_bits` longer.
     fn lengthened(self, code_bits: u32) -> Self;
     /// A link to `1 << index_bits` entries at `start`.
@@ -84,7 +84,7 @@ pub(super) trait Entry: Copy {
     fn invalid() -> Self;
 }
 
-impl Entry for SymbolEntry {
+impl TableEntry for SymbolEntry {
     #[inline]
     fn lengthened(self, code_bits: u32) -> Self {
         Self(self.0 + code_bits * ONE_CODE_BIT)
@@ -99,7 +99,7 @@ impl Entry for SymbolEntry {
     }
 }
 
-impl Entry for DistanceEntry {
+impl TableEntry for DistanceEntry {
     #[inline]
     fn lengthened(self, code_bits: u32) -> Self {
         Self(self.0 + code_bits * ONE_CODE_BIT)
@@ -216,12 +216,12 @@ impl DistanceEntry {
 
 /// The two tables of a block: a main part indexed by the next bits, subtables behind it.
 #[derive(Debug)]
-pub(super) struct Tables {
+pub(super) struct InflateTables {
     pub symbols: [SymbolEntry; SYMBOL_ENTRIES],
     pub distances: [DistanceEntry; DISTANCE_ENTRIES],
 }
 
-impl Tables {
+impl InflateTables {
     /// Without any code.
     pub fn new() -> Self {
         let symbols = [SymbolEntry::invalid().lengthened(1); SYMBOL_ENTRIES];
@@ -231,12 +231,12 @@ impl Tables {
 
     /// Those of blocks with fixed codes (RFC 1951 section 3.2.6).
     pub fn fixed() -> &'static Self {
-        static FIXED: LazyLock<Box<Tables>> = LazyLock::new(|| {
+        static FIXED: LazyLock<Box<InflateTables>> = LazyLock::new(|| {
             let mut lengths = [8; SYMBOLS + DISTANCES];
             lengths[144..256].fill(9);
             lengths[256..280].fill(7);
             lengths[SYMBOLS..].fill(5);
-            let mut tables = Box::new(Tables::new());
+            let mut tables = Box::new(InflateTables::new());
             tables.build(&lengths[..SYMBOLS], &lengths[SYMBOLS..]).expect("the fixed codes are codes");
             tables
         });

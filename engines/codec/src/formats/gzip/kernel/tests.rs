@@ -1,6 +1,6 @@
 //! The kernel against zlib-rs and libdeflate, against every way of cutting input and output, and against broken data.
 
-use super::{Broken, InflateError, Inflater, SLACK_BYTES, Status};
+use super::{DeflateBreak, InflateError, InflateStatus, Inflater, SLACK_BYTES};
 use proptest::prelude::*;
 use testkit::random::Random;
 
@@ -46,9 +46,9 @@ fn inflate_cut(packed: &[u8], cuts: Cuts) -> Result<(Vec<u8>, usize), InflateErr
         filled += step.produced;
         assert!(consumed <= shown_end && filled < soft_end + 261);
         match step.status {
-            Status::Finished => return Ok((plain, consumed)),
-            Status::OutputFull => assert!(filled >= soft_end),
-            Status::NeedsInput => {
+            InflateStatus::Finished => return Ok((plain, consumed)),
+            InflateStatus::OutputFull => assert!(filled >= soft_end),
+            InflateStatus::NeedsInput => {
                 assert!(!ends, "dry at the end is an error");
                 assert!(shown_end - consumed < 1 << 10, "a KiB is enough to go on");
                 shown_end = packed.len().min(shown_end.saturating_add(1 + noise.below(cuts.input_step)));
@@ -418,7 +418,10 @@ fn history_of_others_is_out_of_reach() {
     let packed = Bits::default().number(0b011, 3).literal(b'a').code(1, 7).code(1, 5).code(0, 7).number(0, 64).bytes;
     let mut buffer = vec![b'x'; 5_000];
     let result = Inflater::boxed().inflate(&packed, true, &mut buffer, 1_000, 2_000);
-    assert_eq!(result, Err(Broken { cause: InflateError::DistanceTooFar { distance: 2, available: 1 }, produced: 1 }));
+    assert_eq!(
+        result,
+        Err(DeflateBreak { cause: InflateError::DistanceTooFar { distance: 2, available: 1 }, produced: 1 })
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The kernel against liblzma: what it packs, and what is left of that when it is broken; by both loops.
 
-use super::{Decoded, Decoder, Lzma2Error, decode};
+use super::{Lzma2Error, LzmaDecoded, LzmaDecoder, decode};
 use liblzma::stream::{Action, Filters, LzmaOptions, Mode, Status, Stream};
 use testkit::data::random;
 use testkit::random::Random;
@@ -45,11 +45,11 @@ fn reference(packed: &[u8], code: u8, room: usize) -> Option<(usize, Vec<u8>)> {
 }
 
 /// A decoder with the hot loop and one without, both used again and again.
-struct Both([Box<Decoder>; 2]);
+struct Both([Box<LzmaDecoder>; 2]);
 
 impl Both {
     fn new() -> Self {
-        Self([Decoder::boxed(), Decoder::careful()])
+        Self([LzmaDecoder::boxed(), LzmaDecoder::careful()])
     }
 
     /// Holds both against liblzma, and says whether it is a stream.
@@ -62,7 +62,7 @@ impl Both {
             let decoded = decoder.decode(packed, dictionary_size(code), plain, || ());
             assert!(behind.iter().all(|&byte| byte == 0x5a), "{what}: written behind the output");
             match (&expected, decoded) {
-                (Some((used, bytes)), Ok(Decoded { consumed, produced })) => {
+                (Some((used, bytes)), Ok(LzmaDecoded { consumed, produced })) => {
                     assert_eq!((consumed, produced), (*used, bytes.len()), "{what}, loop {index}");
                     assert!(plain[..produced] == bytes[..], "{what}, loop {index}: other bytes");
                 }

@@ -8,11 +8,11 @@
 #![expect(unsafe_code, reason = "the safe binding has no such call and does not lend its context")]
 // Invariants all blocks below rest on:
 //  1. `context` was made by `ZSTD_initStaticCCtx` in `_memory`, which stays where it is until this struct ends and is nobody else's;
-//  2. a `Found` comes from the finder: its sequences have offsets that are a value less 3, matches of 4 bytes or more, a
+//  2. a `BlockMatches` comes from the finder: its sequences have offsets that are a value less 3, matches of 4 bytes or more, a
 //     delimiter at the end and nowhere else; its literals are as many as they say, with more than 8 bytes of room behind them.
 
 use super::super::super::container::{BLOCK_HEADER_BYTES, HEADER_BYTES_MAX, parse_frame_header};
-use super::{BLOCK_BYTES_MAX, Found};
+use super::{BLOCK_BYTES_MAX, BlockMatches};
 use crate::error::CodecError;
 use std::ptr::NonNull;
 use zstd_safe::get_error_name;
@@ -92,7 +92,7 @@ impl EntropyCoder {
     /// # Errors
     ///
     /// The library's, for want of memory.
-    pub fn pack(&mut self, found: &Found) -> Result<Option<&[u8]>, CodecError> {
+    pub fn pack(&mut self, found: &BlockMatches) -> Result<Option<&[u8]>, CodecError> {
         let (sequences, (literals, literal_count)) = (found.sequences(), found.literals());
         // SAFETY: invariants 1 and 2; the library writes no more than there is room.
         let code = unsafe {

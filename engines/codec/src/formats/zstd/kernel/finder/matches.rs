@@ -10,7 +10,7 @@
 //  4. each recent distance is at least 1 and at most `at`: they begin as 1, 4 and 8, the search at 8, and a distance is added
 //     when a match is found that far before `at`;
 //  5. `anchor <= at`, both only grow and end within the block; a sequence takes at least four bytes of it and no byte twice:
-//     `Found` has room for as many sequences and literals as a block can have, and for what copies write past them.
+//     `BlockMatches` has room for as many sequences and literals as a block can have, and for what copies write past them.
 
 use super::{BLOCK_BYTES_MAX, FRAME_BYTES_MAX, ZSTD_Sequence};
 use sys::huge_page::{self, HUGE_PAGE_BYTES};
@@ -60,7 +60,7 @@ const LITERALS_ROOM: usize = BLOCK_BYTES_MAX + 2 * COPY_OVERSHOOT;
 pub(super) const HELD_BYTES: usize = size_of::<Memory>();
 
 /// One block as sequences and literals.
-pub struct Found {
+pub struct BlockMatches {
     sequences: [ZSTD_Sequence; SEQUENCES_MAX],
     sequence_count: usize,
     literals: [u8; LITERALS_ROOM],
@@ -68,7 +68,7 @@ pub struct Found {
     block_bytes: usize,
 }
 
-impl Found {
+impl BlockMatches {
     /// The sequences, a delimiter with the last literals at their end. In place of its offset each has the Offset_Value of
     /// RFC 8878 (3.1.1.3.2.1.1) less 3, wrapping: see the entropy coder.
     pub(super) fn sequences(&self) -> &[ZSTD_Sequence] {
@@ -91,7 +91,7 @@ impl Found {
 struct Memory {
     long: [Entry; 1 << LONG_LOG],
     short: [Entry; 1 << SHORT_LOG],
-    found: Found,
+    found: BlockMatches,
 }
 const _: () = assert!(size_of::<Memory>() == HUGE_PAGE_BYTES, "it all fits into one");
 
@@ -159,7 +159,7 @@ impl<'a> FrameFinder<'a> {
     /// # Panics
     ///
     /// If there are fewer, or more than [`BLOCK_BYTES_MAX`].
-    pub fn next_block(&mut self, bytes: usize) -> &Found {
+    pub fn next_block(&mut self, bytes: usize) -> &BlockMatches {
         if self.is_text {
             self.walk::<TEXT_SHORT_LOG>(bytes);
         } else {
