@@ -7,6 +7,7 @@ mod rooms;
 mod scanned;
 mod shape;
 mod structs;
+mod type_names;
 mod words;
 
 use prose::Tree;
@@ -52,6 +53,7 @@ fn findings() -> Result<Vec<Finding>, String> {
     let tree = Tree::new(&files);
     let mut findings = layers::check()?;
     let mut impls = structs::Impls::default();
+    let mut type_names = type_names::TypeNames::default();
     for path in &files {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("rs") => {
@@ -61,12 +63,14 @@ fn findings() -> Result<Vec<Finding>, String> {
                 findings.extend(shape::check(&file));
                 findings.extend(structs::check(&file));
                 impls.note(&file);
+                type_names.note(&file);
             }
             Some("md") => findings.extend(prose::check(path, &workspace::read(path)?, &tree)),
             _ => {}
         }
     }
     findings.extend(impls.findings());
+    findings.extend(type_names.findings());
     findings.extend(prose::check_dependencies()?);
     findings.extend(prose::check_corpus(&files)?);
     Ok(findings)
