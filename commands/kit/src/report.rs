@@ -19,7 +19,7 @@ pub struct Finished<'a> {
     /// What was worked on.
     pub subject: &'a str,
     /// Bytes and units.
-    pub totals: Totals,
+    pub totals: ReportTotals,
     /// Files that failed, of how many; none where that is told elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failed>,
@@ -30,7 +30,7 @@ pub struct Finished<'a> {
     pub measures: &'a Measures,
     /// How the producer was kept up with, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kept_up: Option<KeptUp>,
+    pub kept_up: Option<ReportKeptUp>,
     /// Whose hands it worked with, where they were not simply the table's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hands_from: Option<&'static str>,
@@ -47,7 +47,7 @@ pub struct Finished<'a> {
 
 /// Bytes and units of a run.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Totals {
+pub struct ReportTotals {
     /// Bytes read.
     pub bytes_in: u64,
     /// Bytes written.
@@ -60,7 +60,7 @@ pub struct Totals {
 
 /// How a producer was kept up with.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct KeptUp {
+pub struct ReportKeptUp {
     /// For so long the source was not read for want of a slot: the producer waited at most that long.
     pub waited_ns: u64,
     /// The lowest level used.
@@ -144,7 +144,7 @@ fn report_json(finished: &Finished<'_>, verdict: &Verdict) -> String {
 }
 
 /// `41.2 GB -> 13.9 GB (66.2 % smaller)`.
-pub fn sizes(totals: &Totals, is_compression: bool) -> String {
+pub fn sizes(totals: &ReportTotals, is_compression: bool) -> String {
     let (from, to) = (totals.bytes_in, totals.bytes_out);
     let change = match is_compression {
         true if from > 0 && to <= from => format!(" ({} smaller)", terminal::percentage(1.0 - to as f64 / from as f64)),
@@ -302,7 +302,7 @@ pub fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
 }
 
 /// `kept up: the producer waited 0.3 s of 41.2 s (0.7 %); levels 1 to 9, mean 6.2; 7.4 x smaller`.
-fn kept_sentence(kept: &KeptUp, measures: &Measures, totals: &Totals, failed: Option<&Failed>) -> String {
+fn kept_sentence(kept: &ReportKeptUp, measures: &Measures, totals: &ReportTotals, failed: Option<&Failed>) -> String {
     let share = kept.waited_ns as f64 / measures.wall_ns.max(1) as f64;
     // LIMIT: what `--keep-up` promises.
     let begin = if share <= 0.05 { "kept up" } else { "did not keep up" };

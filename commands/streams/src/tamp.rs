@@ -474,14 +474,14 @@ fn input_name(input: &LaneInput) -> String {
 }
 
 /// Bytes and units as reports have them.
-fn reported(totals: &Totals) -> report::Totals {
+fn reported(totals: &Totals) -> report::ReportTotals {
     let Totals { bytes_in, bytes_out, units, streamed_units } = *totals;
-    report::Totals { bytes_in, bytes_out, units, streamed_units }
+    report::ReportTotals { bytes_in, bytes_out, units, streamed_units }
 }
 
-fn kept_up(kept: KeptUp) -> report::KeptUp {
+fn kept_up(kept: KeptUp) -> report::ReportKeptUp {
     let KeptUp { waited_ns, level_lowest, level_highest, level_mean } = kept;
-    report::KeptUp { waited_ns, level_lowest, level_highest, level_mean }
+    report::ReportKeptUp { waited_ns, level_lowest, level_highest, level_mean }
 }
 
 /// Totals, the report if asked for, and the exit.

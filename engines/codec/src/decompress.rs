@@ -651,15 +651,7 @@ impl DecompressSource {
             let shared = self.reader.peek(place.shared_bytes, place.shared_bytes).map_err(read_error)?;
             chunk.packed.extend_from_slice(&shared[..shared.len().min(place.shared_bytes)]);
         }
-        group.plain_bytes += place.plain.bound().unwrap_or(limits.unit_plain_bytes);
-        group.packed_bytes += place.packed_bytes;
-        group.units.push(GroupedUnit {
-            number,
-            packed_bytes,
-            shared_bytes: place.shared_bytes,
-            parameters: place.parameters,
-            is_checked_later: place.is_checked_later,
-        });
+        group.add(number, place, packed_bytes, limits);
         Ok(())
     }
 

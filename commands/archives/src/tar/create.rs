@@ -31,7 +31,7 @@ use crew::verdict::Circumstances;
 use mh_kit::context::Context;
 use mh_kit::descriptors::half_of_descriptors;
 use mh_kit::failure::{Failure, Outcome, with_causes};
-use mh_kit::report::Totals;
+use mh_kit::report::ReportTotals;
 use mh_kit::report::{self, Finished, counted};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -657,7 +657,7 @@ impl Run<'_> {
         if let Some(format) = self.args.shared.report {
             let finished = Finished {
                 subject: &name,
-                totals: Totals { bytes_in, bytes_out, units: told.members, streamed_units: 0 },
+                totals: ReportTotals { bytes_in, bytes_out, units: told.members, streamed_units: 0 },
                 failed: None,
                 is_compression: true,
                 measures: &measures,

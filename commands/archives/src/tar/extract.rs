@@ -25,7 +25,7 @@ use crew::verdict::Circumstances;
 use mh_kit::context::Context;
 use mh_kit::descriptors::folder_descriptors;
 use mh_kit::failure::{Failure, Outcome, with_causes};
-use mh_kit::report::Totals;
+use mh_kit::report::ReportTotals;
 use mh_kit::report::{self, Finished};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -389,7 +389,7 @@ impl Ended {
             let Measures { bytes_in, bytes_out, .. } = self.measures;
             let finished = Finished {
                 subject: &self.name,
-                totals: Totals { bytes_in, bytes_out, units: self.members, streamed_units: 0 },
+                totals: ReportTotals { bytes_in, bytes_out, units: self.members, streamed_units: 0 },
                 failed: None,
                 is_compression: false,
                 measures: &self.measures,

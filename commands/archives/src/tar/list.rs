@@ -14,7 +14,7 @@ use crew::measures::Measures;
 use crew::verdict::Circumstances;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
-use mh_kit::report::Totals;
+use mh_kit::report::ReportTotals;
 use mh_kit::report::{self, Finished, seconds_text};
 use mh_kit::shared_args::ReportFormat;
 use std::io;
@@ -89,7 +89,8 @@ fn report(context: &Context, args: &TarArgs, name: &str, took: Duration, way: &W
         Way::Index => ("its index", "nothing else is read of the archive".to_owned()),
         Way::Headers(how) => ("its headers", format!("{how}: one hand reads them")),
         Way::Decoder(measures) => {
-            let totals = Totals { bytes_in: measures.bytes_in, bytes_out: measures.bytes_out, ..Totals::default() };
+            let totals =
+                ReportTotals { bytes_in: measures.bytes_in, bytes_out: measures.bytes_out, ..ReportTotals::default() };
             let circumstances = Circumstances {
                 hands_allowed: context.machine.hands_allowed(),
                 hands_asked: args.shared.hands_asked(),

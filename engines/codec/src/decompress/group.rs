@@ -1,7 +1,7 @@
 //! Small units of one format that stand side by side: a chunk for one worker.
 //! Reads nothing; the source fills it.
 
-use super::GroupedUnit;
+use super::{GroupedUnit, UnitNumber};
 use crate::format::{DecodeLimits, Format, UnitPlace};
 use crate::packed_reader::PackedReader;
 
@@ -43,5 +43,18 @@ impl UnitGroup {
                 && self.plain_bytes + plain_bytes <= GROUP_BYTES
                 && self.packed_bytes + place.packed_bytes <= GROUP_BYTES
         })
+    }
+
+    /// Adds one of `packed_bytes`.
+    pub fn add(&mut self, number: UnitNumber, place: &UnitPlace, packed_bytes: usize, limits: &DecodeLimits) {
+        self.plain_bytes += place.plain.bound().unwrap_or(limits.unit_plain_bytes);
+        self.packed_bytes += place.packed_bytes;
+        self.units.push(GroupedUnit {
+            number,
+            packed_bytes,
+            shared_bytes: place.shared_bytes,
+            parameters: place.parameters,
+            is_checked_later: place.is_checked_later,
+        });
     }
 }

@@ -39,10 +39,10 @@ mod record {
     pub const RUNNABLE: u64 = 0;
     pub const WORDS: usize = 13;
     pub const BYTES: usize = 8 * WORDS;
-    pub type Record = [u64; WORDS];
+    pub type ThreadRecord = [u64; WORDS];
 }
 
-use record::Record;
+use record::ThreadRecord;
 
 /// LIMIT: Linux has at most 2^22 threads.
 const BYTES_MAX: u64 = (record::BYTES as u64) << 22;
@@ -74,7 +74,7 @@ impl ListedProcess {
         CpuReading { total_ns, user_ns, system_ns, children_ns: Some(self.children), basis: CpuBasis::Scheduler }
     }
 
-    fn of_record(record: &Record, ahead_ns: u64) -> Self {
+    fn of_record(record: &ThreadRecord, ahead_ns: u64) -> Self {
         let [run_ns, user_ns, system_ns] = times(record, record::ALIVE);
         Self {
             pid: pid_of(record),
@@ -89,12 +89,12 @@ impl ListedProcess {
 }
 
 /// As many of its words from `first` on.
-fn times<const COUNT: usize>(record: &Record, first: usize) -> [u64; COUNT] {
+fn times<const COUNT: usize>(record: &ThreadRecord, first: usize) -> [u64; COUNT] {
     std::array::from_fn(|kind| record[first + kind])
 }
 
 /// The number of a thread's process.
-fn pid_of(record: &Record) -> u32 {
+fn pid_of(record: &ThreadRecord) -> u32 {
     let [_, _, _, _, pid @ ..] = record[record::NUMBERS].to_ne_bytes();
     u32::from_ne_bytes(pid)
 }
@@ -158,7 +158,7 @@ impl Way {
     }
 
     /// Calls `take` with the thread that reads, then with every thread there is.
-    fn records<Taken>(&self, take: impl FnOnce(&mut dyn Iterator<Item = Record>) -> Taken) -> Taken {
+    fn records<Taken>(&self, take: impl FnOnce(&mut dyn Iterator<Item = ThreadRecord>) -> Taken) -> Taken {
         match self {
             Self::Walk { walk, .. } => take(&mut walk.records()),
             Self::Visits { bytes, .. } => take(&mut bytes.chunks_exact(record::BYTES).map(record_of)),
@@ -166,7 +166,7 @@ impl Way {
     }
 }
 
-fn record_of(bytes: &[u8]) -> Record {
+fn record_of(bytes: &[u8]) -> ThreadRecord {
     std::array::from_fn(|at| u64::from_ne_bytes(bytes[8 * at..8 * at + 8].try_into().expect("eight bytes")))
 }
 
@@ -247,7 +247,7 @@ const FIRST_ATTEMPTS_MAX: usize = 50;
 const AHEAD_NS_MAX: u64 = 2_000_000_000;
 
 /// For how long a thread has run since its time was last added up.
-fn ahead_ns(record: &Record, between_clocks_ns: i64) -> u64 {
+fn ahead_ns(record: &ThreadRecord, between_clocks_ns: i64) -> u64 {
     let added_up_ns = record[record::ADDED_UP_NS];
     if added_up_ns == 0 {
         return 0;
@@ -263,7 +263,7 @@ fn ahead_ns(record: &Record, between_clocks_ns: i64) -> u64 {
 /// What its ended threads used is taken from the thread that was looked at first: one that ends during the pass may then be
 /// missing, and is in the next pass's sum, but is never counted twice.
 fn add_up(
-    records: &mut dyn Iterator<Item = Record>,
+    records: &mut dyn Iterator<Item = ThreadRecord>,
     between_clocks_ns: i64,
     processes: &mut Vec<ListedProcess>,
 ) -> u64 {
@@ -303,7 +303,7 @@ mod tests {
 
     const SLEEPING: u64 = 1;
 
-    fn record(pid: u32, at_ns: u64, times: Times, ended: Times, on_cpu: [u64; 2]) -> Record {
+    fn record(pid: u32, at_ns: u64, times: Times, ended: Times, on_cpu: [u64; 2]) -> ThreadRecord {
         let numbers = u64::from_ne_bytes([[9; 4], pid.to_ne_bytes()].concat().try_into().expect("eight"));
         let words = [at_ns, numbers, 77].into_iter().chain(times).chain(ended).chain([21, 22]).chain(on_cpu);
         words.collect::<Vec<u64>>().try_into().expect("a record")
@@ -325,7 +325,7 @@ mod tests {
             record(11, 0, [20, 5, 5], [0; 3], [0, SLEEPING]),
         ];
         let mut processes = Vec::new();
-        let mut add_up = |records: &[Record]| {
+        let mut add_up = |records: &[ThreadRecord]| {
             let ahead_ns = add_up(&mut records.iter().copied(), 1000, &mut processes);
             (ahead_ns, processes.clone())
         };

@@ -23,7 +23,7 @@ pub(super) enum DequeTask<T: Tree + ?Sized> {
 /// A worker while it carries out tasks, as the engine sees it.
 pub struct Branch<'a, T: Tree + ?Sized> {
     // Fields are dropped in this order: a hand may need descriptors that end with the scratch.
-    pub(super) hand: floor_hand::Hand<'a>,
+    pub(super) hand: floor_hand::FloorHand<'a>,
     /// What the engine keeps between tasks.
     pub scratch: T::Scratch,
     pub(super) deque: Deque<DequeTask<T>>,
@@ -45,12 +45,12 @@ pub(super) mod floor_hand {
     use crate::budget::Lease;
 
     /// Held or not; goes back when dropped, also while a panic unwinds.
-    pub struct Hand<'a> {
+    pub struct FloorHand<'a> {
         pub lease: &'a dyn Lease,
         pub held: Option<crate::budget::Hand>,
     }
 
-    impl Hand<'_> {
+    impl FloorHand<'_> {
         pub fn give_back(&mut self) {
             self.held.take().into_iter().for_each(|hand| self.lease.give_back(hand));
         }
@@ -60,7 +60,7 @@ pub(super) mod floor_hand {
         }
     }
 
-    impl Drop for Hand<'_> {
+    impl Drop for FloorHand<'_> {
         fn drop(&mut self) {
             self.give_back();
         }
@@ -74,7 +74,7 @@ impl<'a, T: Tree> Branch<'a, T> {
         deque: Deque<DequeTask<T>>,
         hire: Box<dyn Fn() + 'a>,
     ) -> Self {
-        let hand = floor_hand::Hand { lease: floor.lease, held: None };
+        let hand = floor_hand::FloorHand { lease: floor.lease, held: None };
         let (scratch, clock) = (floor.tree.scratch(number), StageClock::default());
         let (reports, planted) = (Vec::new(), Vec::new());
         let (away_ns, tasks, stolen) = (0, 0, 0);

@@ -14,9 +14,11 @@ pub(super) const LENGTHS: Range<usize> = 0..0;
 pub(super) const ENCODER_BYTES: u64 = 0;
 
 /// There is none.
-pub(super) enum OwnEncoder {}
+pub(super) enum NoOwnEncoder {}
 
-impl OwnEncoder {
+pub(super) use NoOwnEncoder as OwnEncoder;
+
+impl NoOwnEncoder {
     /// Never called: no length is in [`LENGTHS`].
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! What a process uses from the mark on is not in it: giving its memory back, mostly.
 
 use super::programs::WalkFields;
-use super::record::{self, Record};
+use super::record::{self, ThreadRecord};
 use super::{ListedProcess, ahead_ns};
 use crate::sample::{Ending, Endings, ThreadName};
 use std::cmp::Reverse;
@@ -57,7 +57,7 @@ impl NotedEndings {
         endings.named.dedup_by_key(|ending| (ending.pid, ending.folder));
     }
 
-    fn slot(&self, number: u64) -> Option<(Record, [u64; 2])> {
+    fn slot(&self, number: u64) -> Option<(ThreadRecord, [u64; 2])> {
         let at = 1 + number as usize % SLOTS * WORDS;
         let words = self.words.words().get(at..at + WORDS)?;
         // ORDER: read before and after; a slot of another number, or of none, is not taken.
@@ -69,7 +69,7 @@ impl NotedEndings {
     }
 }
 
-fn ending_of(record: &Record, name: [u64; 2], between_clocks_ns: i64) -> Ending {
+fn ending_of(record: &ThreadRecord, name: [u64; 2], between_clocks_ns: i64) -> Ending {
     let listed = ListedProcess::of_record(record, ahead_ns(record, between_clocks_ns));
     let name = name.map(u64::to_ne_bytes).concat();
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());

@@ -327,7 +327,7 @@ impl ThreadWalk {
     }
 
     /// What it wrote.
-    pub fn records(&self) -> impl Iterator<Item = record::Record> {
+    pub fn records(&self) -> impl Iterator<Item = record::ThreadRecord> {
         let filled = usize::try_from(self.filled()).unwrap_or(0) / 8;
         // ORDER: the program has ended, and nobody else writes.
         let word = |word: &AtomicU64| word.load(Relaxed);
