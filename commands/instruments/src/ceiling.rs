@@ -27,7 +27,7 @@ const NAME: &str = "mh ceiling";
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new("ceiling", Group::See, Signals::Own, command, run);
 
-/// Tell whether the machine is maxed out, by which threads, and what would help
+/// Show whether the machine is maxed out, by which threads, and what would help
 ///
 /// A thread that uses a whole core is 0.4 % of 256 CPUs, and no average shows it. Exit codes: 0 nobody is held back, 3 at the
 /// ceiling (always running), 4 starved (could run, had no CPU), 5 throttled (quota), 6 stolen (hypervisor), 7 I/O-bound; of
@@ -42,11 +42,11 @@ struct CeilingArgs {
     #[arg(long, value_name = "NAME", value_parser = name_parser())]
     ignore: Vec<String>,
 
-    /// Judge again and again until Ctrl-C, and say since when
+    /// Repeat the verdict until Ctrl-C, with the time since when it holds
     #[arg(long)]
     watch: bool,
 
-    /// One JSON object a judgement
+    /// Print one JSON object a verdict
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 

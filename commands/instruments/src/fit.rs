@@ -56,7 +56,7 @@ struct FitArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     reserve: Option<u64>,
 
-    /// Watch for so many seconds: pages are looked at for a hundredth of that, and CPU is what was used meanwhile
+    /// Watch for SECONDS: memory is sampled for 1 % of that time, CPU use is measured over all of it
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds)]
     time: Duration,
 

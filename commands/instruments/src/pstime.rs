@@ -78,7 +78,7 @@ pub struct PstimeArgs {
     #[arg(short = 't', long = "threads")]
     threads: bool,
 
-    /// What each thread did with its time: running, waiting for a CPU, for a device, for something else (implies -t)
+    /// Show how each thread spent its time: running, waiting for a CPU, a device or something else (implies -t)
     #[arg(short = 'm', long = "microstates")]
     microstates: bool,
 
@@ -87,7 +87,7 @@ pub struct PstimeArgs {
     #[arg(long, conflicts_with_all = ["threads", "microstates", "children", "program", "record", "replay"])]
     exact: bool,
 
-    /// Each listed process together with all that descend from it, ended ones too
+    /// Add to each listed process all its descendants, ended ones too
     #[arg(short = 'c', long = "children")]
     children: bool,
 
@@ -103,7 +103,7 @@ pub struct PstimeArgs {
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["threads", "microstates", "children"])]
     by: Option<plan::ByArg>,
 
-    /// What 100 % is [default: machine; with -m one core, so that each thread's states sum to 100 %]
+    /// Meaning of 100 % [default: machine; with -m one core, so that each thread's states sum to 100 %]
     #[arg(long = "of", value_enum, value_name = "BASE")]
     base: Option<BaseArg>,
 
@@ -111,7 +111,7 @@ pub struct PstimeArgs {
     #[arg(short = 'o', long = "columns", value_name = "COLUMNS", value_enum, value_delimiter = ',')]
     columns: Vec<Column>,
 
-    /// What rows are sorted by
+    /// Sort rows by this column
     #[arg(long, value_enum, value_name = "COLUMN", default_value = "cpu", hide_short_help = true)]
     sort: plan::SortArg,
 
@@ -127,7 +127,7 @@ pub struct PstimeArgs {
     #[arg(short = 'a', long = "all")]
     all: bool,
 
-    /// One JSON object an interval, or at the program's end
+    /// Print one JSON object an interval, or one when the program ends
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 

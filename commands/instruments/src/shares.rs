@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use observe::model::MachineUsage;
 
-/// What 100 % is, as typed.
+/// Meaning of 100 %, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum BaseArg {
     /// All CPUs that are switched on
@@ -15,7 +15,7 @@ pub enum BaseArg {
     Quota,
 }
 
-/// What 100 % is.
+/// Meaning of 100 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Base {
     arg: BaseArg,

@@ -48,7 +48,7 @@ pub struct SystimeArgs {
     #[arg(long)]
     exact: bool,
 
-    /// Without rights: stop the command at each call, which makes it many times slower; says first how much
+    /// Without privileges: stop the command at each call, many times slower; an estimate is printed first
     #[arg(long, conflicts_with_all = ["exact", "target", "pid", "by", "calls"], requires = "line")]
     trace: bool,
 
@@ -60,7 +60,7 @@ pub struct SystimeArgs {
     #[arg(short = 'e', long = "call", value_name = "CALL", value_delimiter = ',')]
     calls: Vec<String>,
 
-    /// Print what there is so far every SECONDS
+    /// Print intermediate results every SECONDS
     #[arg(short = 'i', long, value_name = "SECONDS", value_parser = parse_interval)]
     interval: Option<Duration>,
 

@@ -25,7 +25,7 @@ const NAME: &str = "mh crew";
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new("crew", Group::Manage, Signals::Own, command, run);
 
-/// Show which runs hold the cores, and give orders to them
+/// Show which runs hold the cores, and control them
 ///
 /// All runs of a user share one budget of cores. Orders take effect at a run's next yield point, mostly within 50 ms.
 #[derive(Args, Debug)]
@@ -37,7 +37,7 @@ struct CrewArgs {
     #[arg(long)]
     json: bool,
 
-    /// Print who holds what now, and end; on a terminal it is shown as it changes
+    /// Print which run holds which cores now, and exit; on a terminal the default is a live view
     #[arg(long)]
     once: bool,
 }
@@ -56,12 +56,12 @@ enum OrderArgs {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), group = "change")]
         weight: Option<u16>,
     },
-    /// Have a run give back all its cores and keep what it has in memory
+    /// Make a run give back all its cores; it keeps its memory
     Pause {
         /// Process id of the run
         pid: u32,
     },
-    /// Let a paused run go on
+    /// Resume a paused run
     Resume {
         /// Process id of the run
         pid: u32,

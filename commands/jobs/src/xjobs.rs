@@ -96,11 +96,11 @@ pub struct XjobsArgs {
     #[arg(short = '0', long)]
     pub null: bool,
 
-    /// Throw standard output of jobs away
+    /// Discard standard output of jobs
     #[arg(short = 'n')]
     pub discard_output: bool,
 
-    /// Throw standard output and errors of jobs away
+    /// Discard standard output and standard error of jobs
     #[arg(short = 'N', hide_short_help = true)]
     pub discard_all: bool,
 
@@ -124,11 +124,11 @@ pub struct XjobsArgs {
     #[arg(short = 't', hide_short_help = true)]
     pub total_time: bool,
 
-    /// Leave out what jobs used, where each end is told (-v 3)
+    /// Leave out resource usage when the end of each job is printed (-v 3)
     #[arg(short = 'r', hide_short_help = true)]
     pub no_usage: bool,
 
-    /// Tell more: 0 nothing, 1 errors, 2 warnings, 3 each start and end, 4 details
+    /// Verbosity: 0 nothing, 1 errors, 2 warnings, 3 each start and end, 4 details
     #[arg(short = 'v', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=4), hide_short_help = true)]
     pub verbosity: Option<u8>,
 
@@ -144,7 +144,7 @@ pub struct XjobsArgs {
     #[arg(long, visible_alias = "lb", conflicts_with = "ungroup", hide_short_help = true)]
     pub line_buffer: bool,
 
-    /// Put a job's words before each line of its output
+    /// Prefix each line of output with the command of its job
     #[arg(long, conflicts_with = "ungroup", hide_short_help = true)]
     pub tag: bool,
 
@@ -188,7 +188,7 @@ pub struct XjobsArgs {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub load: Option<String>,
 
-    /// Start jobs only while what they are expected to need fits into SIZE (default: most of what is available)
+    /// Start jobs only while their expected memory fits into SIZE (default: most of the available memory)
     #[arg(long, value_name = "SIZE", value_parser = parse_size, hide_short_help = true)]
     pub memory: Option<u64>,
 
@@ -204,7 +204,7 @@ pub struct XjobsArgs {
     #[arg(short = 'I', value_name = "TEXT", hide_short_help = true)]
     pub replace: Option<OsString>,
 
-    /// Divide lines into arguments at what REGEXP matches, blanks around them left out; {1}, {2} are these
+    /// Split lines into arguments at matches of REGEXP and strip blanks; {1}, {2} are the parts
     #[arg(short = 'C', long, visible_alias = "col-sep", value_name = "REGEXP", value_parser = parse_columns, allow_hyphen_values = true, hide_short_help = true)]
     pub colsep: Option<Columns>,
 
@@ -236,7 +236,7 @@ pub struct XjobsArgs {
     #[command(flatten)]
     pub parallel: ParallelArgs,
 
-    /// Who goes first when runs share the machine (default: its runner's, else as the settings file says, else normal)
+    /// Priority among runs that share the machine (default: the runner's, else the settings file's, else normal)
     #[arg(long, value_enum, value_name = "CLASS", hide_short_help = true)]
     pub priority: Option<PriorityArg>,
 
@@ -252,7 +252,7 @@ pub struct XjobsArgs {
     #[arg(long)]
     pub explain: bool,
 
-    /// After the run, print what bound it and what one more core would buy
+    /// After the run, print its limit and the gain of one more core
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub report: Option<ReportFormat>,
 }

@@ -14,7 +14,7 @@ pub struct SharedArgs {
     #[arg(short = 'j', long = "hands", short_aliases = ['T', 'p'], alias = "threads", value_name = "N", value_parser = parse_hands)]
     pub hands: Option<usize>,
 
-    /// Who goes first when runs share the machine (default: its runner's, else as the settings file says, else normal)
+    /// Priority among runs that share the machine (default: the runner's, else the settings file's, else normal)
     #[arg(long, value_enum, value_name = "CLASS", hide_short_help = true)]
     priority: Option<PriorityArg>,
 
@@ -30,7 +30,7 @@ pub struct SharedArgs {
     #[arg(long)]
     pub explain: bool,
 
-    /// After the run, print what bound it and what more cores would buy
+    /// After the run, print its limit and the gain of more cores
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub report: Option<ReportFormat>,
 }

@@ -29,7 +29,7 @@ const NAME: &str = "mh timers";
 /// does not hold them back.
 pub const ENTRY: Entry = Entry::new("timers", Group::See, Signals::Own, command, run);
 
-/// Show what a timed wait really costs here: every call, under two timer slacks
+/// Show the real cost of timed waits: every call, with two timer slacks
 ///
 /// Lateness is measured against what a call was told, in the call's own unit: who wants 100 us and has only poll must tell it 1 ms.
 #[derive(Args, Debug)]
@@ -50,7 +50,7 @@ struct TimersArgs {
     #[arg(short, long = "call", value_name = "CALL", value_parser = PossibleValuesParser::new(METHODS.iter().map(|method| method.name)), hide_possible_values = true)]
     calls: Vec<String>,
 
-    /// What the waits are for
+    /// Purpose of the waits
     #[arg(long, value_name = "TIME", default_value = "100us", value_parser = parse_span)]
     wait: Duration,
 
@@ -58,7 +58,7 @@ struct TimersArgs {
     #[arg(long = "slack", value_name = "TIME", value_parser = parse_slack)]
     slacks: Vec<NonZeroU64>,
 
-    /// Waits in each row; a row that has taken half a second ends with what it has
+    /// Waits in each row; a row ends early after half a second
     #[arg(short = 'n', long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rounds: u32,
 
@@ -84,7 +84,7 @@ enum OtherArgs {
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
         program: Vec<std::ffi::OsString>,
     },
-    /// Compare polling with being woken: many threads wait for what one announces
+    /// Compare polling with waking: many threads wait for an event of one thread
     LogWriter(log_writer::LogWriterArgs),
 }
 

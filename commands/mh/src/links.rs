@@ -26,7 +26,7 @@ pub const ENTRY: Entry = Entry::new("links", Group::Learn, Signals::TidyUp, comm
 /// cores. DIR is created if need be; put it at the front of PATH.
 #[derive(Args, Debug)]
 struct LinksArgs {
-    /// Folder for the links
+    /// Directory for the links
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
 

@@ -23,7 +23,7 @@ fn command() -> Command {
         .help("A file to show it on (default: a program that this machine has)")
         .value_parser(clap::value_parser!(PathBuf))
         .value_hint(ValueHint::FilePath);
-    Command::new("tour").about("See on a real file what the commands do, step by step").arg(path)
+    Command::new("tour").about("Try the commands on a real file, step by step").arg(path)
 }
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {

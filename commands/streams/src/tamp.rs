@@ -68,7 +68,7 @@ pub struct TampArgs {
     #[arg(short = 'd', long, visible_alias = "uncompress")]
     pub decompress: bool,
 
-    /// Decompress to nowhere: verify every checksum
+    /// Test: decompress, verify every checksum, write nothing
     #[arg(short = 't', long)]
     pub test: bool,
 
@@ -84,7 +84,7 @@ pub struct TampArgs {
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Replace files that exist; write packed data to a terminal if asked to
+    /// Replace existing files; allow compressed data on a terminal
     #[arg(short = 'f', long)]
     pub force: bool,
 
@@ -96,7 +96,7 @@ pub struct TampArgs {
     #[arg(long = "rm", overrides_with = "keep")]
     pub remove: bool,
 
-    /// Write a damaged file's sound part, as far as checksums confirm it
+    /// Write the sound part of a damaged file, as far as checksums confirm it
     #[arg(long, requires = "decompress", hide_short_help = true)]
     pub keep_good: bool,
 
@@ -104,15 +104,15 @@ pub struct TampArgs {
     #[arg(long, hide_short_help = true)]
     pub fsync: bool,
 
-    /// Decompressing, leave holes for zeros in standard output too, where it is a file; the default for named files
+    /// When decompressing, make holes for zeros also if standard output is a file (default for named files)
     #[arg(long, overrides_with = "no_sparse", hide_short_help = true)]
     pub sparse: bool,
 
-    /// Write zeros out
+    /// Write zeros, make no holes
     #[arg(long, overrides_with = "sparse", hide_short_help = true)]
     pub no_sparse: bool,
 
-    /// Go through folders
+    /// Descend into directories
     #[arg(short = 'r', long)]
     pub recursive: bool,
 
@@ -137,7 +137,7 @@ pub struct TampArgs {
     #[arg(long, conflicts_with = "level", hide_short_help = true)]
     pub best: bool,
 
-    /// xz: search longer for a little less
+    /// xz: search longer for slightly smaller output
     #[arg(short = 'e', long, hide_short_help = true)]
     pub extreme: bool,
 
@@ -145,11 +145,11 @@ pub struct TampArgs {
     #[arg(long, hide_short_help = true)]
     pub ultra: bool,
 
-    /// Format to write: zst, gz, bz2, lz4, xz or lzma (default: zst, or what the ending of -o or -S tells)
+    /// Format to write: zst, gz, bz2, lz4, xz or lzma (default: zst, or as the suffix in -o or -S)
     #[arg(long, short = 'F', value_name = "FORMAT", value_parser = format_names(), hide_possible_values = true)]
     pub format: Option<String>,
 
-    /// Ending to add or to take away
+    /// Suffix to use
     #[arg(short = 'S', long, value_name = "ENDING", hide_short_help = true)]
     pub suffix: Option<String>,
 
@@ -158,19 +158,19 @@ pub struct TampArgs {
           value_parser = clap::value_parser!(u32).range(10..=31), hide_short_help = true)]
     pub long: Option<u32>,
 
-    /// zst: begin with what FILE holds as history; decompressing needs the same FILE
+    /// zst: use FILE as a dictionary; decompression needs the same FILE
     #[arg(short = 'D', long, value_name = "FILE", hide_short_help = true)]
     pub dictionary: Option<PathBuf>,
 
-    /// zst: one frame for the whole input instead of frames that can be decoded in parallel
+    /// zst: write one frame instead of frames that can be decoded in parallel
     #[arg(long, hide_short_help = true)]
     pub single_frame: bool,
 
-    /// End members, frames and blocks where the content says so: a small change of the input stays one of the output
+    /// Cut by content, so that a small change of the input stays a small change of the output
     #[arg(long, conflicts_with_all = ["single_frame", "long", "bgzf"], hide_short_help = true)]
     pub rsyncable: bool,
 
-    /// gz: write BGZF blocks, as genome tools want them
+    /// gz: write BGZF blocks, for genome tools
     #[arg(long, hide_short_help = true)]
     pub bgzf: bool,
 
@@ -182,11 +182,11 @@ pub struct TampArgs {
     #[arg(long, requires = "list", hide_short_help = true)]
     pub json: bool,
 
-    /// Say nothing but errors; twice: nothing
+    /// Print only errors; twice: nothing
     #[arg(short = 'q', long, action = ArgAction::Count)]
     pub quiet: u8,
 
-    /// Say what was done with each file
+    /// Print the result for each file
     #[arg(short = 'v', long, action = ArgAction::Count)]
     pub verbose: u8,
 

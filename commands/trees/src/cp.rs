@@ -44,7 +44,7 @@ pub struct CpArgs {
     #[arg(short = 'a', long)]
     archive: bool,
 
-    /// Copy folders with all that is in them
+    /// Copy directories recursively
     #[arg(short = 'r', short_alias = 'R', long)]
     recursive: bool,
 
@@ -77,39 +77,39 @@ pub struct CpArgs {
     #[arg(short = 'H', overrides_with_all = ["no_dereference", "dereference"], hide_short_help = true)]
     follow_operands: bool,
 
-    /// Where a file cannot be written over, remove it and try again
+    /// If a file cannot be overwritten, remove it and try again
     #[arg(short = 'f', long)]
     force: bool,
 
-    /// Ask before writing over; one hand then does it all, in order
+    /// Ask before overwriting; one core then copies in order
     #[arg(short = 'i', long, overrides_with = "no_clobber")]
     interactive: bool,
 
-    /// Write over nothing
+    /// Overwrite nothing
     #[arg(short = 'n', long, overrides_with = "interactive")]
     no_clobber: bool,
 
-    /// Write only over what is older
+    /// Overwrite only older files
     #[arg(short = 'u', long)]
     update: bool,
 
-    /// Say what is copied
+    /// Print each file that is copied
     #[arg(short = 'v', long)]
     verbose: bool,
 
-    /// Say of each file, besides, which way its bytes went and why
+    /// Print for each file how its data was copied, and why
     #[arg(long, hide_short_help = true)]
     debug: bool,
 
-    /// Do not enter folders on other file systems than their argument's
+    /// Stay on the file system of each argument
     #[arg(short = 'x', long, hide_short_help = true)]
     one_file_system: bool,
 
-    /// Copy into this folder
+    /// Copy into this directory
     #[arg(short = 't', long, value_name = "DIR", conflicts_with = "no_target_directory", hide_short_help = true)]
     target_directory: Vec<OsString>,
 
-    /// The target is the copy's own name, also if it is a folder
+    /// Treat the target as the copy's name, even if it is a directory
     #[arg(short = 'T', long, hide_short_help = true)]
     no_target_directory: bool,
 
@@ -125,7 +125,7 @@ pub struct CpArgs {
     #[arg(long, hide_short_help = true)]
     attributes_only: bool,
 
-    /// Copy what FIFOs and devices give, with -r too
+    /// Copy the contents of FIFOs and devices, also with -r
     #[arg(long, hide_short_help = true)]
     copy_contents: bool,
 
@@ -134,11 +134,11 @@ pub struct CpArgs {
           hide_short_help = true)]
     reflink: Option<String>,
 
-    /// Make holes: auto (where there were some), always (for zeros) or never
+    /// Make holes: auto (as in the source), always (for zeros) or never
     #[arg(long, value_parser = choices::shown(&manner::SPARSE), value_name = "WHEN", hide_short_help = true)]
     sparse: Option<String>,
 
-    /// Put the whole path of each FILE below the target folder
+    /// Recreate the whole path of each FILE below the target directory
     #[arg(long, hide_short_help = true)]
     parents: bool,
 
@@ -158,7 +158,7 @@ pub struct CpArgs {
     #[arg(long, hide_short_help = true)]
     remove_destination: bool,
 
-    /// Take slashes at the end of each FILE away
+    /// Remove trailing slashes from each FILE
     #[arg(long, hide_short_help = true)]
     strip_trailing_slashes: bool,
 
@@ -166,25 +166,25 @@ pub struct CpArgs {
     #[arg(short = 'Z', hide_short_help = true)]
     default_context: bool,
 
-    /// Read back what was written and compare: byte by byte, or by BLAKE3
+    /// Read each copy back and compare: byte by byte, or by BLAKE3
     #[arg(long, value_name = "blake3", num_args = 0..=1, require_equals = true, default_missing_value = "bytes",
           value_parser = ["bytes", "blake3"])]
     verify: Option<String>,
 
-    /// Leave alone what is the same already: by length and time, or by BLAKE3
+    /// Skip files that are the same already: by length and time, or by BLAKE3
     #[arg(long, value_name = "blake3", num_args = 0..=1, require_equals = true, default_missing_value = "time",
           value_parser = ["time", "blake3"], conflicts_with = "resume")]
     skip_same: Option<String>,
 
-    /// Go on with a copy that was interrupted: what is complete is left alone (keeps times, by which that is seen)
+    /// Resume an interrupted copy: skip complete files (recognised by their times, which are kept)
     #[arg(long)]
     resume: bool,
 
-    /// Wait until everything is on the disk
+    /// Wait until all data is on the disk
     #[arg(long, hide_short_help = true)]
     fsync: bool,
 
-    /// Copy nothing and say what would be copied
+    /// Print what would be copied, and copy nothing
     #[arg(long)]
     dry_run: bool,
 

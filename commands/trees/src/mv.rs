@@ -48,19 +48,19 @@ struct MvArgs {
     #[arg(short = 'n', long, overrides_with_all = ["force", "interactive"])]
     no_clobber: bool,
 
-    /// Replace only what is older
+    /// Replace only older files
     #[arg(short = 'u', long)]
     update: bool,
 
-    /// Say what is moved
+    /// Print each file that is moved
     #[arg(short = 'v', long)]
     verbose: bool,
 
-    /// Move into this folder
+    /// Move into this directory
     #[arg(short = 't', long, value_name = "DIR", conflicts_with = "no_target_directory")]
     target_directory: Vec<OsString>,
 
-    /// The target is the new name itself, also if it is a folder
+    /// Treat the target as the new name, even if it is a directory
     #[arg(short = 'T', long)]
     no_target_directory: bool,
 
@@ -76,16 +76,16 @@ struct MvArgs {
     #[arg(short = 'S', long, value_name = "TEXT", hide_short_help = true)]
     suffix: Option<OsString>,
 
-    /// Take slashes at the end of each FILE away
+    /// Remove trailing slashes from each FILE
     #[arg(long, hide_short_help = true)]
     strip_trailing_slashes: bool,
 
-    /// Between file systems, read back what was written before the source is removed
+    /// Between file systems, verify the copy before the source is removed
     #[arg(long, value_name = "blake3", num_args = 0..=1, require_equals = true, default_missing_value = "bytes",
           value_parser = ["bytes", "blake3"])]
     verify: Option<String>,
 
-    /// Move nothing and say what would be moved
+    /// Print what would be moved, and move nothing
     #[arg(long)]
     dry_run: bool,
 

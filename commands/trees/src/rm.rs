@@ -36,15 +36,15 @@ struct RmArgs {
     #[arg(value_name = "FILE")]
     files: Vec<OsString>,
 
-    /// Remove folders with all that is in them
+    /// Remove directories recursively
     #[arg(short = 'r', short_alias = 'R', long)]
     recursive: bool,
 
-    /// Do not complain about what is not there, and never ask
+    /// Ignore missing files, and never ask
     #[arg(short = 'f', long, overrides_with_all = ["each", "once"])]
     force: bool,
 
-    /// Ask before every removal; one hand then does it all, in order
+    /// Ask before every removal; one core then removes in order
     #[arg(short = 'i', overrides_with_all = ["force", "once", "interactive"])]
     each: bool,
 
@@ -57,15 +57,15 @@ struct RmArgs {
           overrides_with_all = ["each", "once"], hide_short_help = true)]
     interactive: Option<When>,
 
-    /// Remove empty folders
+    /// Remove empty directories
     #[arg(short = 'd', long)]
     dir: bool,
 
-    /// Say what is removed
+    /// Print each file that is removed
     #[arg(short = 'v', long)]
     verbose: bool,
 
-    /// Do not enter folders on other file systems than their argument's
+    /// Stay on the file system of each argument
     #[arg(long)]
     one_file_system: bool,
 
@@ -74,11 +74,11 @@ struct RmArgs {
           value_parser = ["", "all"], overrides_with = "no_preserve_root", hide_short_help = true)]
     preserve_root: Option<String>,
 
-    /// Treat / like any other folder
+    /// Treat / like any other directory
     #[arg(long, overrides_with = "preserve_root", hide_short_help = true)]
     no_preserve_root: bool,
 
-    /// Remove nothing and say what would be removed
+    /// Print what would be removed, and remove nothing
     #[arg(long)]
     dry_run: bool,
 

@@ -34,18 +34,18 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "mv" -d 'Rename files and tree
 complete -c mh -n "__fish_mh_needs_command" -f -a "rm" -d 'Remove files and trees on all cores, as rm does'
 complete -c mh -n "__fish_mh_needs_command" -f -a "mtwrite" -d 'Run an unmodified program whose new files are written by other threads'
 complete -c mh -n "__fish_mh_needs_command" -f -a "pstime" -d 'Show the CPU time of processes over an interval, with its error'
-complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Tell whether the machine is maxed out, by which threads, and what would help'
+complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Show whether the machine is maxed out, by which threads, and what would help'
 complete -c mh -n "__fish_mh_needs_command" -f -a "systime" -d 'Show where the time of system calls goes'
 complete -c mh -n "__fish_mh_needs_command" -f -a "fit" -d 'Show how many more users, processes or containers fit, and what binds'
-complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show what a timed wait really costs here: every call, under two timer slacks'
-complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and give orders to them'
-complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'See on a real file what the commands do, step by step'
+complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show the real cost of timed waits: every call, with two timer slacks'
+complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and control them'
+complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'Try the commands on a real file, step by step'
 complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, lz4, bzip2, xz and their relatives'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, bz2 1 to 9, lz4 1 to 12, xz 0 to 9)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-up -d 'Keep up with the producer: each chunk\'s level as high as the pipe allows, between MIN and MAX' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l fast -d 'Fastest; for zst and lz4 N makes it faster still' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: zst, gz, bz2, lz4, xz or lzma (default: zst, or what the ending of -o or -S tells)' -r -f -a "zst\t''
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s F -l format -d 'Format to write: zst, gz, bz2, lz4, xz or lzma (default: zst, or as the suffix in -o or -S)' -r -f -a "zst\t''
 zstd\t''
 gz\t''
 gzip\t''
@@ -54,40 +54,40 @@ bzip2\t''
 lz4\t''
 xz\t''
 lzma\t''"
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Ending to add or to take away' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Suffix to use' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l long -d 'zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s D -l dictionary -d 'zst: begin with what FILE holds as history; decompressing needs the same FILE' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s D -l dictionary -d 'zst: use FILE as a dictionary; decompression needs the same FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s z -l compress -d 'Compress: the default'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s d -l decompress -l uncompress -d 'Decompress'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s t -l test -d 'Decompress to nowhere: verify every checksum'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s t -l test -d 'Test: decompress, verify every checksum, write nothing'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s l -l list -d 'List sizes, ratio, check and blocks, and whether the file can be decoded in parallel'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s c -l stdout -l to-stdout -d 'Write to standard output, keep the files'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s f -l force -d 'Replace files that exist; write packed data to a terminal if asked to'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s f -l force -d 'Replace existing files; allow compressed data on a terminal'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s k -l keep -d 'Keep the sources: the default'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l rm -d 'Remove each source once its output is complete'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-good -d 'Write a damaged file\'s sound part, as far as checksums confirm it'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-good -d 'Write the sound part of a damaged file, as far as checksums confirm it'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l fsync -d 'Wait until the output, and its name, are on the disk'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l sparse -d 'Decompressing, leave holes for zeros in standard output too, where it is a file; the default for named files'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l no-sparse -d 'Write zeros out'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s r -l recursive -d 'Go through folders'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l sparse -d 'When decompressing, make holes for zeros also if standard output is a file (default for named files)'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l no-sparse -d 'Write zeros, make no holes'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s r -l recursive -d 'Descend into directories'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l best -d 'Smallest without --ultra'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s e -l extreme -d 'xz: search longer for a little less'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s e -l extreme -d 'xz: search longer for slightly smaller output'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l ultra -d 'Allow levels that need much time and memory (gz 10 to 12, zst 20 to 22)'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l single-frame -d 'zst: one frame for the whole input instead of frames that can be decoded in parallel'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l rsyncable -d 'End members, frames and blocks where the content says so: a small change of the input stays one of the output'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -l bgzf -d 'gz: write BGZF blocks, as genome tools want them'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l single-frame -d 'zst: write one frame instead of frames that can be decoded in parallel'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l rsyncable -d 'Cut by content, so that a small change of the input stays a small change of the output'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l bgzf -d 'gz: write BGZF blocks, for genome tools'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l json -d 'Print the list as JSON'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s q -l quiet -d 'Say nothing but errors; twice: nothing'
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s v -l verbose -d 'Say what was done with each file'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s q -l quiet -d 'Print only errors; twice: nothing'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s v -l verbose -d 'Print the result for each file'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s V -l version -d 'Print version'
@@ -96,11 +96,11 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -s C -l directory -d 'Work in
 complete -c mh -n "__fish_mh_using_subcommand tar" -s I -l use-compress-program -d 'Pack with PROGRAM, unpack with PROGRAM -d' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l level -d 'Level of packing, as the format counts' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -s T -l files-from -d 'Take names from FILE, one a line; - is standard input' -r -F
-complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude -d 'Leave out what matches' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -s X -l exclude-from -d 'Leave out what matches a line of FILE' -r -F
-complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag -d 'Leave out what is in folders with a file called NAME, but not that file' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude -d 'Leave out names that match PATTERN' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s X -l exclude-from -d 'Leave out names that match a line of FILE' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag -d 'Leave out the contents of directories with a file called NAME, but keep that file' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag-under -d 'The same with that file' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag-all -d 'The same with file and folder' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag-all -d 'The same, but leave out file and directory too' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -s N -l newer -l after-date -d 'Only files that have changed since TIME, or since FILE, in any way' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l newer-mtime -d 'Only files whose bytes have changed since TIME, or since FILE' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l strip-components -d 'Cut N leading names off' -r
@@ -109,7 +109,7 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l owner -d 'Owner to write i
 complete -c mh -n "__fish_mh_using_subcommand tar" -l group -d 'Group to write into the archive' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l mode -d 'Mode to write into the archive, as chmod takes it: 644, go-w, a+rX' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l mtime -d 'Time to write into the archive: @SECONDS, YYYY-MM-DD [HH:MM[:SS[.N]]] [+HHMM], or that of a file' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l sort -d 'Order within folders: name (default), inode or none' -r -f -a "name\t''
+complete -c mh -n "__fish_mh_using_subcommand tar" -l sort -d 'Order within directories: name (default), inode or none' -r -f -a "name\t''
 inode\t''
 none\t''"
 complete -c mh -n "__fish_mh_using_subcommand tar" -s H -l format -d 'Format to write: pax (default), gnu or ustar' -r -f -a "pax\t''
@@ -117,30 +117,30 @@ posix\t''
 gnu\t''
 ustar\t''"
 complete -c mh -n "__fish_mh_using_subcommand tar" -l pax-option -d 'Of extended headers: delete=PATTERN, exthdr.name=TEXT, KEY=VALUE of all members, KEY:=VALUE of each; commas between them' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l one-top-level -d 'Extract into a folder of the archive\'s name, or DIR' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l one-top-level -d 'Extract into a directory named after the archive, or into DIR' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs-include -d 'Of the extended attributes, these (all where it is not given)' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs-exclude -d 'Of the extended attributes, not these' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -s g -l listed-incremental -d 'Incremental archives: not yet' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tar" -l checkpoint -d 'A line every N members' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l warning -d 'Warnings: all, none, KEYWORD or no-KEYWORD, with GNU tar\'s keywords and `ambiguous`' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand tar" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand tar" -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -s c -l create -d 'Make an archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s x -l extract -l get -d 'Extract'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s t -l list -d 'List'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s r -l append -d 'Add files to the end of an archive'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s u -l update -d 'Add files that are newer than their copies in the archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s r -l append -d 'Append files to the end of an archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s u -l update -d 'Append files that are newer than their copies in the archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s d -l diff -l compare -d 'Compare the archive with the files'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s A -l concatenate -l catenate -d 'Add archives to the end of an archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s A -l concatenate -l catenate -d 'Append archives to an archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l delete -d 'Delete members from an archive'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s v -l verbose -d 'Say each member; twice: with its metadata'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s v -l verbose -d 'Print each member; twice: with its metadata'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s z -l gzip -l gunzip -d 'gzip'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s j -l bzip2 -d 'bzip2'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s J -l xz -d 'xz'
@@ -148,40 +148,40 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l zstd -d 'zstd'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l lz4 -d 'lz4'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l lzma -d 'lzma'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s Z -l compress -d 'compress (reading only)'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s a -l auto-compress -d 'Pack as the archive\'s name says'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s p -l preserve-permissions -l same-permissions -d 'Restore modes as they are, the umask left aside; as root the default'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l no-same-permissions -d 'Take the umask off modes, as users do'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s k -l keep-old-files -d 'Leave what exists, and fail'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l skip-old-files -d 'Leave what exists, silently'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l keep-newer-files -d 'Leave what is newer than the member'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l overwrite -d 'Write over files in place'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l no-overwrite-dir -d 'Leave the metadata of folders that exist'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s a -l auto-compress -d 'Compress as the suffix of the archive says'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s p -l preserve-permissions -l same-permissions -d 'Restore modes exactly, ignoring the umask (default for root)'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-same-permissions -d 'Apply the umask to modes (default for users)'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s k -l keep-old-files -d 'Keep existing files, and fail'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l skip-old-files -d 'Keep existing files, silently'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l keep-newer-files -d 'Keep existing files that are newer than the member'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l overwrite -d 'Overwrite files in place'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-overwrite-dir -d 'Keep the metadata of existing directories'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s U -l unlink-first -d 'Remove each file before it is extracted'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l keep-directory-symlink -d 'Let links to folders stand for folders'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l keep-directory-symlink -d 'Follow symbolic links to directories'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l verbatim-files-from -d 'Lines of -T are names, whatever they begin with'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s 0 -l null -d 'Names of -T end in NUL bytes'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-vcs -d 'Leave out folders of version control'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches -d 'Leave out what is in folders with a CACHEDIR.TAG, but not the tag'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches-under -d 'The same with the tag'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches-all -d 'The same with tag and folder'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l wildcards -d 'Take members\' names as patterns'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l no-wildcards -d 'Take patterns as names'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-vcs -d 'Leave out directories of version control systems'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches -d 'Leave out the contents of directories with a CACHEDIR.TAG, but keep the tag'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches-under -d 'The same, but leave out the tag too'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches-all -d 'The same, but leave out tag and directory too'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l wildcards -d 'Treat members\' names as patterns'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-wildcards -d 'Treat patterns as plain names'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l anchored -d 'Patterns match from the front'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-anchored -d 'Patterns match behind any slash'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-case -d 'Patterns ignore case'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-wildcards-match-slash -d 'Wildcards stop at slashes'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s O -l to-stdout -d 'Extract to standard output'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l one-file-system -d 'Stay on one file system'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s h -l dereference -d 'Archive what links lead to'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s h -l dereference -d 'Archive the targets of symbolic links'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l hard-dereference -d 'Archive every name of a file with its data'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l no-recursion -d 'Do not go into folders'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s P -l absolute-names -d 'Take names as they stand: leading slashes, ..'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s m -l touch -d 'Times of extraction, not of the archive'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l same-owner -d 'Restore owners; as root the default'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l no-same-owner -d 'What is extracted is ours'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-recursion -d 'Do not descend into directories'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s P -l absolute-names -d 'Keep leading slashes and .. in names'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s m -l touch -d 'Set modification times to the time of extraction'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l same-owner -d 'Restore owners (default for root)'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-same-owner -d 'Make the user the owner of extracted files'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s o -d 'Extracting, the same; while archives are made, --format=ustar'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l numeric-owner -d 'Owners by number, not by name'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l clamp-mtime -d 'The time of --mtime only for files that are newer'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l numeric-owner -d 'Store and show owners by UID and GID, not by name'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l clamp-mtime -d 'Apply --mtime only to files that are newer'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs -d 'Keep, or restore, extended attributes'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-xattrs -d 'Leave out extended attributes: the default'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l acls -d 'Keep, or restore, access control lists'
@@ -189,12 +189,12 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l no-acls -d 'Leave out acce
 complete -c mh -n "__fish_mh_using_subcommand tar" -l selinux -d 'Keep, or restore, labels of SELinux'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-selinux -d 'Leave out labels of SELinux: the default'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s S -l sparse -d 'Look for holes in files'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l no-index -d 'Neither write nor use an index of members'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-index -d 'Neither write nor read an index of members'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s i -l ignore-zeros -d 'Zero blocks do not end the archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-failed-read -d 'Files that cannot be read do not count as failures'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l totals -d 'Bytes of the archive, in the end'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l untrusted -d 'Extract what strangers made: strict grammar, no devices, no set-id bits, quotas'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l full-time -d 'Lists show times to the second and what is behind it'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l totals -d 'Print the size of the archive at the end'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l untrusted -d 'Extract an archive you do not trust: strict grammar, no devices, no set-id bits, quotas'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l full-time -d 'List times with all digits of the second'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l utc -d 'Lists show times of UTC'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l show-transformed-names -d 'Lists show names as --transform and --strip-components make them'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l version -d 'Print version'
@@ -204,7 +204,7 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -s j -s P -l jobs -l hands 
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s s -s a -l script -l arg-file -d 'Read jobs from FILE; a named pipe makes a server that any number of programs feed' -r -F
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s l -l max-args -l max-replace-args -d 'Make one job of N lines (with --pipe: one block of N records, and so do -N N and -n N)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s q -d 'Read at most N jobs ahead' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s v -d 'Tell more: 0 nothing, 1 errors, 2 warnings, 3 each start and end, 4 details' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s v -d 'Verbosity: 0 nothing, 1 errors, 2 warnings, 3 each start and end, 4 details' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l results -l res -d 'Keep outputs in DIR/1/VALUE/stdout and stderr, and print none (with placeholders: in NAME and NAME.err)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l journal -d 'Append a JSON line about each job to FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l retries -d 'Run a job that fails again, N times in all at most (0: until it succeeds); in a record, "retries" are those after the first' -r
@@ -213,22 +213,22 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l term-seq -d 'How jobs ar
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l halt -l halt-on-error -d 'Stop early: now or soon, then fail, success or done, then =N or =N%' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l delay -d 'Time between two starts' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l load -d 'Start jobs only while fewer than N threads can run on the machine; 80% is of the cores' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memory -d 'Start jobs only while what they are expected to need fits into SIZE (default: most of what is available)' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memory -d 'Start jobs only while their expected memory fits into SIZE (default: most of the available memory)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memfree -l mem-free -d 'Start jobs only while SIZE of memory is available' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s I -d 'Use TEXT in place of {}' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s C -l colsep -l col-sep -d 'Divide lines into arguments at what REGEXP matches, blanks around them left out; {1}, {2} are these' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l listen -d 'Be a server: take jobs from all who connect to the Unix socket PATH' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s C -l colsep -l col-sep -d 'Split lines into arguments at matches of REGEXP and strip blanks; {1}, {2} are the parts' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l listen -d 'Be a server: accept jobs from clients of the Unix socket PATH' -r -F
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l send -d 'Send UTILITY, or the lines of standard input, to the server at PATH, a socket or a named pipe' -r -F
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l block -l block-size -d 'With --pipe: bytes of a block' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s L -l max-lines -d 'N lines make one job; with --pipe, one record' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l recstart -d 'With --pipe: what records begin with' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l recend -d 'With --pipe: what records end with, instead of a line end; with neither --recstart blocks are cut anywhere' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l recstart -d 'With --pipe: start of a record' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l recend -d 'With --pipe: end of a record (default: a line end; empty and without --recstart: cut anywhere)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l header -d 'With --pipe: lines at the beginning that each block gets (: is 1)' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l joblog -l jl -d 'Write GNU parallel\'s job log to FILE, a line with tabs a job; anew, unless +FILE or --resume adds to it' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l tagstring -d 'Put TEXT, filled in, before each line of output' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l delimiter -d 'Lines end with TEXT, one byte' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l nice -d 'Lower the priority of all jobs by N' -r
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
@@ -236,21 +236,21 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l weight -d 'Share among r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l jobserver -d 'How make, ninja and cargo in jobs get the cores that no job needs: two descriptors, a named pipe (make from 4.4 on), or not' -r -f -a "fds\t'Two descriptors that they inherit'
 fifo\t'A named pipe'
 off\t'Not at all'"
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l report -d 'After the run, print what bound it and what one more core would buy' -r -f -a "text\t'For people'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l report -d 'After the run, print its limit and the gain of one more core' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s 1 -d 'Each line is one argument, as it is'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s 0 -l null -d 'The same, ended by NUL instead of line ends'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s n -d 'Throw standard output of jobs away'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s N -d 'Throw standard output and errors of jobs away'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s n -d 'Discard standard output of jobs'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s N -d 'Discard standard output and standard error of jobs'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s u -s d -l ungroup -d 'Jobs write directly, mixed as it comes'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s p -l interactive -d 'Ask before each job, on the terminal'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s e -d 'Stop when a job fails, as --halt soon,fail=1'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s t -d 'Print the number of jobs and the total time at the end'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -s r -d 'Leave out what jobs used, where each end is told (-v 3)'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -s r -d 'Leave out resource usage when the end of each job is printed (-v 3)'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s V -l version -d 'Print the version'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s k -l keep-order -d 'Pass outputs on in the order of the list'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l line-buffer -l lb -d 'Pass outputs on line by line, as they come; with -k those of one job at a time, in the order of the list'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l tag -d 'Put a job\'s words before each line of its output'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l tag -d 'Prefix each line of output with the command of its job'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume -d 'Leave out jobs that have ended by the journal (or --joblog), whatever their place in the list'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l resume-failed -d 'The same, but run those again that failed'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l shell -d 'A shell runs the jobs; values reach it as parameters and are never read as commands'
@@ -262,84 +262,84 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l until-idle -d 'With --li
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l wait -d 'With --send: wait until the jobs have ended; exit code 1 when any failed'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l finish -d 'With --send: the server takes no more jobs and ends with those it has'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l pipe -l pipepart -l pipe-part -l spreadstdin -d 'Cut standard input, or -s FILE, into blocks at line ends; each is the standard input of a job. -l N: N records a block'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l link -l xapply -d 'Take the values behind several ::: side by side, as :::+ does'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l link -l xapply -d 'Pair the values of several ::: lists, as :::+ does'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l preserve -d 'Keep these: mode, ownership, timestamps, links, xattr, context, all' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -l no-preserve -d 'Do not keep these' -r
-complete -c mh -n "__fish_mh_using_subcommand cp" -s t -l target-directory -d 'Copy into this folder' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -s t -l target-directory -d 'Copy into this directory' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -l reflink -d 'Share blocks: auto, always or never' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c mh -n "__fish_mh_using_subcommand cp" -l sparse -d 'Make holes: auto (where there were some), always (for zeros) or never' -r -f -a "never\t''
+complete -c mh -n "__fish_mh_using_subcommand cp" -l sparse -d 'Make holes: auto (as in the source), always (for zeros) or never' -r -f -a "never\t''
 auto\t''
 always\t''"
 complete -c mh -n "__fish_mh_using_subcommand cp" -l backup -d 'Keep files that would be written over: none, numbered, existing or simple' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -s S -l suffix -d 'Put this behind the names of backups' -r
-complete -c mh -n "__fish_mh_using_subcommand cp" -l verify -d 'Read back what was written and compare: byte by byte, or by BLAKE3' -r -f -a "bytes\t''
+complete -c mh -n "__fish_mh_using_subcommand cp" -l verify -d 'Read each copy back and compare: byte by byte, or by BLAKE3' -r -f -a "bytes\t''
 blake3\t''"
-complete -c mh -n "__fish_mh_using_subcommand cp" -l skip-same -d 'Leave alone what is the same already: by length and time, or by BLAKE3' -r -f -a "time\t''
+complete -c mh -n "__fish_mh_using_subcommand cp" -l skip-same -d 'Skip files that are the same already: by length and time, or by BLAKE3' -r -f -a "time\t''
 blake3\t''"
-complete -c mh -n "__fish_mh_using_subcommand cp" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand cp" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
-complete -c mh -n "__fish_mh_using_subcommand cp" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand cp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -s a -l archive -d 'Copy trees and keep everything: -d -R --preserve=all'
-complete -c mh -n "__fish_mh_using_subcommand cp" -s r -l recursive -d 'Copy folders with all that is in them'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s r -l recursive -d 'Copy directories recursively'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s d -d 'Links stay links, several names of one file stay so: -P --preserve=links'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s p -d 'Keep mode, owner and times'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s P -l no-dereference -d 'Copy links as links'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s L -l dereference -d 'Follow all links'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s H -d 'Follow links among the arguments'
-complete -c mh -n "__fish_mh_using_subcommand cp" -s f -l force -d 'Where a file cannot be written over, remove it and try again'
-complete -c mh -n "__fish_mh_using_subcommand cp" -s i -l interactive -d 'Ask before writing over; one hand then does it all, in order'
-complete -c mh -n "__fish_mh_using_subcommand cp" -s n -l no-clobber -d 'Write over nothing'
-complete -c mh -n "__fish_mh_using_subcommand cp" -s u -l update -d 'Write only over what is older'
-complete -c mh -n "__fish_mh_using_subcommand cp" -s v -l verbose -d 'Say what is copied'
-complete -c mh -n "__fish_mh_using_subcommand cp" -l debug -d 'Say of each file, besides, which way its bytes went and why'
-complete -c mh -n "__fish_mh_using_subcommand cp" -s x -l one-file-system -d 'Do not enter folders on other file systems than their argument\'s'
-complete -c mh -n "__fish_mh_using_subcommand cp" -s T -l no-target-directory -d 'The target is the copy\'s own name, also if it is a folder'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s f -l force -d 'If a file cannot be overwritten, remove it and try again'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s i -l interactive -d 'Ask before overwriting; one core then copies in order'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s n -l no-clobber -d 'Overwrite nothing'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s u -l update -d 'Overwrite only older files'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s v -l verbose -d 'Print each file that is copied'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l debug -d 'Print for each file how its data was copied, and why'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s x -l one-file-system -d 'Stay on the file system of each argument'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s T -l no-target-directory -d 'Treat the target as the copy\'s name, even if it is a directory'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s l -l link -d 'Make hard links instead of copies'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s s -l symbolic-link -d 'Make symbolic links instead of copies'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l attributes-only -d 'Copy metadata and no bytes'
-complete -c mh -n "__fish_mh_using_subcommand cp" -l copy-contents -d 'Copy what FIFOs and devices give, with -r too'
-complete -c mh -n "__fish_mh_using_subcommand cp" -l parents -d 'Put the whole path of each FILE below the target folder'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l copy-contents -d 'Copy the contents of FIFOs and devices, also with -r'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l parents -d 'Recreate the whole path of each FILE below the target directory'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s b -d 'The same, as the environment says how'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l remove-destination -d 'Remove files that have the name instead of writing over them'
-complete -c mh -n "__fish_mh_using_subcommand cp" -l strip-trailing-slashes -d 'Take slashes at the end of each FILE away'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l strip-trailing-slashes -d 'Remove trailing slashes from each FILE'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s Z -d 'Set the default security context: without SELinux there is none'
-complete -c mh -n "__fish_mh_using_subcommand cp" -l resume -d 'Go on with a copy that was interrupted: what is complete is left alone (keeps times, by which that is seen)'
-complete -c mh -n "__fish_mh_using_subcommand cp" -l fsync -d 'Wait until everything is on the disk'
-complete -c mh -n "__fish_mh_using_subcommand cp" -l dry-run -d 'Copy nothing and say what would be copied'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l resume -d 'Resume an interrupted copy: skip complete files (recognised by their times, which are kept)'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l fsync -d 'Wait until all data is on the disk'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l dry-run -d 'Print what would be copied, and copy nothing'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s V -l version -d 'Print version'
-complete -c mh -n "__fish_mh_using_subcommand mv" -s t -l target-directory -d 'Move into this folder' -r
+complete -c mh -n "__fish_mh_using_subcommand mv" -s t -l target-directory -d 'Move into this directory' -r
 complete -c mh -n "__fish_mh_using_subcommand mv" -l backup -d 'Keep files that would be replaced: none, numbered, existing or simple' -r
 complete -c mh -n "__fish_mh_using_subcommand mv" -s S -l suffix -d 'Put this behind the names of backups' -r
-complete -c mh -n "__fish_mh_using_subcommand mv" -l verify -d 'Between file systems, read back what was written before the source is removed' -r -f -a "bytes\t''
+complete -c mh -n "__fish_mh_using_subcommand mv" -l verify -d 'Between file systems, verify the copy before the source is removed' -r -f -a "bytes\t''
 blake3\t''"
-complete -c mh -n "__fish_mh_using_subcommand mv" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand mv" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand mv" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
-complete -c mh -n "__fish_mh_using_subcommand mv" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+complete -c mh -n "__fish_mh_using_subcommand mv" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand mv" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand mv" -s f -l force -d 'Do not ask before replacing'
 complete -c mh -n "__fish_mh_using_subcommand mv" -s i -l interactive -d 'Ask before replacing'
 complete -c mh -n "__fish_mh_using_subcommand mv" -s n -l no-clobber -d 'Replace nothing'
-complete -c mh -n "__fish_mh_using_subcommand mv" -s u -l update -d 'Replace only what is older'
-complete -c mh -n "__fish_mh_using_subcommand mv" -s v -l verbose -d 'Say what is moved'
-complete -c mh -n "__fish_mh_using_subcommand mv" -s T -l no-target-directory -d 'The target is the new name itself, also if it is a folder'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s u -l update -d 'Replace only older files'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s v -l verbose -d 'Print each file that is moved'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s T -l no-target-directory -d 'Treat the target as the new name, even if it is a directory'
 complete -c mh -n "__fish_mh_using_subcommand mv" -s b -d 'The same, as the environment says how'
-complete -c mh -n "__fish_mh_using_subcommand mv" -l strip-trailing-slashes -d 'Take slashes at the end of each FILE away'
-complete -c mh -n "__fish_mh_using_subcommand mv" -l dry-run -d 'Move nothing and say what would be moved'
+complete -c mh -n "__fish_mh_using_subcommand mv" -l strip-trailing-slashes -d 'Remove trailing slashes from each FILE'
+complete -c mh -n "__fish_mh_using_subcommand mv" -l dry-run -d 'Print what would be moved, and move nothing'
 complete -c mh -n "__fish_mh_using_subcommand mv" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand mv" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand mv" -s V -l version -d 'Print version'
@@ -348,34 +348,34 @@ once\t'As with -I'
 always\t'As with -i'"
 complete -c mh -n "__fish_mh_using_subcommand rm" -l preserve-root -d 'Do not remove /: the default; with all, nor an argument on another device than its parent' -r -f -a "\t''
 all\t''"
-complete -c mh -n "__fish_mh_using_subcommand rm" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand rm" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
-complete -c mh -n "__fish_mh_using_subcommand rm" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand rm" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
-complete -c mh -n "__fish_mh_using_subcommand rm" -s r -l recursive -d 'Remove folders with all that is in them'
-complete -c mh -n "__fish_mh_using_subcommand rm" -s f -l force -d 'Do not complain about what is not there, and never ask'
-complete -c mh -n "__fish_mh_using_subcommand rm" -s i -d 'Ask before every removal; one hand then does it all, in order'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s r -l recursive -d 'Remove directories recursively'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s f -l force -d 'Ignore missing files, and never ask'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s i -d 'Ask before every removal; one core then removes in order'
 complete -c mh -n "__fish_mh_using_subcommand rm" -s I -d 'Ask once before more than three removals, or before a recursive one'
-complete -c mh -n "__fish_mh_using_subcommand rm" -s d -l dir -d 'Remove empty folders'
-complete -c mh -n "__fish_mh_using_subcommand rm" -s v -l verbose -d 'Say what is removed'
-complete -c mh -n "__fish_mh_using_subcommand rm" -l one-file-system -d 'Do not enter folders on other file systems than their argument\'s'
-complete -c mh -n "__fish_mh_using_subcommand rm" -l no-preserve-root -d 'Treat / like any other folder'
-complete -c mh -n "__fish_mh_using_subcommand rm" -l dry-run -d 'Remove nothing and say what would be removed'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s d -l dir -d 'Remove empty directories'
+complete -c mh -n "__fish_mh_using_subcommand rm" -s v -l verbose -d 'Print each file that is removed'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l one-file-system -d 'Stay on the file system of each argument'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l no-preserve-root -d 'Treat / like any other directory'
+complete -c mh -n "__fish_mh_using_subcommand rm" -l dry-run -d 'Print what would be removed, and remove nothing'
 complete -c mh -n "__fish_mh_using_subcommand rm" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand rm" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
-complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l priority -d 'Who goes first when runs share the machine (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
-complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l report -d 'After the run, print what bound it and what more cores would buy' -r -f -a "text\t'For people'
+complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -386,7 +386,7 @@ complete -c mh -n "__fish_mh_using_subcommand pstime" -l by -d 'One row for all 
 cgroup\t'The control group'
 unit\t'The service or container'
 name\t'The name'"
-complete -c mh -n "__fish_mh_using_subcommand pstime" -l of -d 'What 100 % is [default: machine; with -m one core, so that each thread\'s states sum to 100 %]' -r -f -a "machine\t'All CPUs that are switched on'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l of -d 'Meaning of 100 % [default: machine; with -m one core, so that each thread\'s states sum to 100 %]' -r -f -a "machine\t'All CPUs that are switched on'
 core\t'One core: two busy threads are 200 %'
 quota\t'What the control groups\' quota allows, or all CPUs where there is none'"
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s o -l columns -d 'Columns, joined by commas' -r -f -a "uid\t'The effective user'
@@ -407,7 +407,7 @@ cgroup\t'The control group'
 unit\t'The service or container'
 name\t'The short name'
 command\t'The command line'"
-complete -c mh -n "__fish_mh_using_subcommand pstime" -l sort -d 'What rows are sorted by' -r -f -a "cpu\t'CPU time'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l sort -d 'Sort rows by this column' -r -f -a "cpu\t'CPU time'
 usr\t'User time'
 sys\t'System time'
 wait\t'Time without a CPU'
@@ -419,18 +419,18 @@ complete -c mh -n "__fish_mh_using_subcommand pstime" -l record -d 'Write every 
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l replay -d 'Take the samples from a recording' -r -F
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s s -l seconds -d 'Seconds of CPU time instead of percentages'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s t -l threads -d 'A row for each thread'
-complete -c mh -n "__fish_mh_using_subcommand pstime" -s m -l microstates -d 'What each thread did with its time: running, waiting for a CPU, for a device, for something else (implies -t)'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s m -l microstates -d 'Show how each thread spent its time: running, waiting for a CPU, a device or something else (implies -t)'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l exact -d 'Divide user from system time by measuring every system call, not by ticks; each call costs a little more (needs CAP_BPF and CAP_PERFMON)'
-complete -c mh -n "__fish_mh_using_subcommand pstime" -s c -l children -d 'Each listed process together with all that descend from it, ended ones too'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s c -l children -d 'Add to each listed process all its descendants, ended ones too'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s a -l all -d 'Processes that used nothing, too'
-complete -c mh -n "__fish_mh_using_subcommand pstime" -l json -d 'One JSON object an interval, or at the program\'s end'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l json -d 'Print one JSON object an interval, or one when the program ends'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l csv -d 'Comma-separated values'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l ignore -d 'Leave out processes and threads of this name (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l record -d 'Write every sample to a new file, for --replay' -r -F
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l replay -d 'Take the samples from a recording' -r -F
-complete -c mh -n "__fish_mh_using_subcommand ceiling" -l watch -d 'Judge again and again until Ctrl-C, and say since when'
-complete -c mh -n "__fish_mh_using_subcommand ceiling" -l json -d 'One JSON object a judgement'
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -l watch -d 'Repeat the verdict until Ctrl-C, with the time since when it holds'
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -l json -d 'Print one JSON object a verdict'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l csv -d 'Comma-separated values, a line a thread'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand systime" -s p -l pid -d 'This process and its descendants' -r
@@ -440,12 +440,12 @@ pid\t'By process'
 thread\t'By thread'
 cgroup\t'By control group'"
 complete -c mh -n "__fish_mh_using_subcommand systime" -s e -l call -d 'Only these calls (close,openat); the rest counts as time between calls' -r
-complete -c mh -n "__fish_mh_using_subcommand systime" -s i -l interval -d 'Print what there is so far every SECONDS' -r
+complete -c mh -n "__fish_mh_using_subcommand systime" -s i -l interval -d 'Print intermediate results every SECONDS' -r
 complete -c mh -n "__fish_mh_using_subcommand systime" -l for -d 'End after SECONDS instead of at Ctrl-C' -r
 complete -c mh -n "__fish_mh_using_subcommand systime" -s n -l top -d 'Print at most ROWS rows of each table; 0 prints all' -r
 complete -c mh -n "__fish_mh_using_subcommand systime" -s o -l output -d 'Write the result to FILE instead of standard output' -r -F
 complete -c mh -n "__fish_mh_using_subcommand systime" -l exact -d 'Count and time every call in the kernel; each call costs a little more'
-complete -c mh -n "__fish_mh_using_subcommand systime" -l trace -d 'Without rights: stop the command at each call, which makes it many times slower; says first how much'
+complete -c mh -n "__fish_mh_using_subcommand systime" -l trace -d 'Without privileges: stop the command at each call, many times slower; an estimate is printed first'
 complete -c mh -n "__fish_mh_using_subcommand systime" -l histogram -d 'Show how the durations of each call are spread (needs --exact or --trace)'
 complete -c mh -n "__fish_mh_using_subcommand systime" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand systime" -l csv -d 'Print comma-separated values'
@@ -457,7 +457,7 @@ complete -c mh -n "__fish_mh_using_subcommand fit" -l cgroup -d 'How many more c
 complete -c mh -n "__fish_mh_using_subcommand fit" -l with -d 'Suppose that the machine had this much memory (32G)' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l add -d 'Say whether this many more fit; exit code 3 when they do not' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l reserve -d 'Leave this much memory alone [default: a twentieth of it]' -r
-complete -c mh -n "__fish_mh_using_subcommand fit" -l time -d 'Watch for so many seconds: pages are looked at for a hundredth of that, and CPU is what was used meanwhile' -r
+complete -c mh -n "__fish_mh_using_subcommand fit" -l time -d 'Watch for SECONDS: memory is sampled for 1 % of that time, CPU use is measured over all of it' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand fit" -l csv -d 'Print the instances as comma-separated values'
 complete -c mh -n "__fish_mh_using_subcommand fit" -s h -l help -d 'Print help'
@@ -491,16 +491,16 @@ futex\t''
 futex_waitv\t''
 io_uring timeout\t''
 io_uring_enter\t''"
-complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l wait -d 'What the waits are for' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l wait -d 'Purpose of the waits' -r
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l slack -d 'Measure under this timer slack, too; may be given again [default: 1ns]' -r
-complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s n -l rounds -d 'Waits in each row; a row that has taken half a second ends with what it has' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s n -l rounds -d 'Waits in each row; a row ends early after half a second' -r
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l load -d 'Measure again with a spinning thread on every CPU'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l per-cpu -d 'Measure on each CPU that this process may use (poll and clock_nanosleep, unless -c names others)'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l csv -d 'Print the waits as comma-separated values'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -f -a "run" -d 'Run a program with another timer slack'
-complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -f -a "log-writer" -d 'Compare polling with being woken: many threads wait for what one announces'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -f -a "log-writer" -d 'Compare polling with waking: many threads wait for an event of one thread'
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from run" -l slack -d 'The slack: 1ns for waits that end as exactly as the machine can' -r
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l waiters -d 'Threads that wait' -r
@@ -509,11 +509,11 @@ complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l json -d 'Print one JSON object'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l once -d 'Print who holds what now, and end; on a terminal it is shown as it changes'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l once -d 'Print which run holds which cores now, and exit; on a terminal the default is a live view'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "set" -d 'Change a run\'s class or weight'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "pause" -d 'Have a run give back all its cores and keep what it has in memory'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "resume" -d 'Let a paused run go on'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "pause" -d 'Make a run give back all its cores; it keeps its memory'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "resume" -d 'Resume a paused run'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "wait" -d 'Wait until runs have ended'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "run" -d 'Run a program with a share of the cores'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from set" -l priority -d 'Its new class' -r -f -a "high\t'Served first'
@@ -533,8 +533,8 @@ low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l weight -d 'Its share among the runs of its class (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s j -l hands -d 'It can use N cores at most (default, and 0: all that this process may use)' -r
-complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l what -d 'What mh crew says it does (default: its command line)' -r
-complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l jobserver -d 'How make, ninja and cargo in it find job slots, one for each core it may have beside the first' -r -f -a "fds\t'Two descriptors that they inherit'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l what -d 'Description in mh crew (default: its command line)' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l jobserver -d 'How make, ninja and cargo in the program get job slots, one for each core beyond the first' -r -f -a "fds\t'Two descriptors that they inherit'
 fifo\t'A named pipe'
 off\t'Not at all'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'

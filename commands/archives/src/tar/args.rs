@@ -30,7 +30,7 @@ pub struct TarArgs {
     #[arg(short = 'C', long, value_name = "DIR", action = ArgAction::Append)]
     pub directory: Vec<PathBuf>,
 
-    /// Say each member; twice: with its metadata
+    /// Print each member; twice: with its metadata
     #[arg(short = 'v', long, action = ArgAction::Count)]
     pub verbose: u8,
 
@@ -38,11 +38,11 @@ pub struct TarArgs {
     #[command(flatten)]
     pub packing: PackingArgs,
 
-    /// Restore modes as they are, the umask left aside; as root the default
+    /// Restore modes exactly, ignoring the umask (default for root)
     #[arg(short = 'p', long, visible_alias = "same-permissions", hide_short_help = true)]
     pub preserve_permissions: bool,
 
-    /// Take the umask off modes, as users do
+    /// Apply the umask to modes (default for users)
     #[arg(long, overrides_with = "preserve_permissions", hide_short_help = true)]
     pub no_same_permissions: bool,
 
@@ -74,11 +74,11 @@ pub struct TarArgs {
     #[command(flatten)]
     pub walk: WalkArgs,
 
-    /// Take names as they stand: leading slashes, ..
+    /// Keep leading slashes and .. in names
     #[arg(short = 'P', long, hide_short_help = true)]
     pub absolute_names: bool,
 
-    /// Times of extraction, not of the archive
+    /// Set modification times to the time of extraction
     #[arg(short = 'm', long, hide_short_help = true)]
     pub touch: bool,
 
@@ -86,7 +86,7 @@ pub struct TarArgs {
     #[command(flatten)]
     pub metadata: MetadataArgs,
 
-    /// Order within folders: name (default), inode or none
+    /// Order within directories: name (default), inode or none
     #[arg(long, value_name = "ORDER", value_parser = ["name", "inode", "none"], hide_short_help = true)]
     pub sort: Option<String>,
 
@@ -98,7 +98,7 @@ pub struct TarArgs {
     #[arg(long, value_name = "OPTIONS", hide_short_help = true)]
     pub pax_option: Vec<String>,
 
-    /// Extract into a folder of the archive's name, or DIR
+    /// Extract into a directory named after the archive, or into DIR
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
     pub one_top_level: Option<OsString>,
 
@@ -114,7 +114,7 @@ pub struct TarArgs {
     #[arg(short = 'g', long, value_name = "FILE", hide_short_help = true)]
     pub listed_incremental: Option<PathBuf>,
 
-    /// Neither write nor use an index of members
+    /// Neither write nor read an index of members
     #[arg(long, hide_short_help = true)]
     pub no_index: bool,
 
@@ -126,7 +126,7 @@ pub struct TarArgs {
     #[arg(long, hide_short_help = true)]
     pub ignore_failed_read: bool,
 
-    /// Bytes of the archive, in the end
+    /// Print the size of the archive at the end
     #[arg(long, hide_short_help = true)]
     pub totals: bool,
 
@@ -138,7 +138,7 @@ pub struct TarArgs {
     #[arg(long, value_name = "KEYWORD", action = ArgAction::Append, value_parser = warnings::parse, hide_short_help = true)]
     pub warning: Vec<Wish>,
 
-    /// Extract what strangers made: strict grammar, no devices, no set-id bits, quotas
+    /// Extract an archive you do not trust: strict grammar, no devices, no set-id bits, quotas
     #[arg(long)]
     pub untrusted: bool,
 
@@ -187,11 +187,11 @@ pub struct OperationArgs {
     #[arg(short = 't', long)]
     pub list: bool,
 
-    /// Add files to the end of an archive
+    /// Append files to the end of an archive
     #[arg(short = 'r', long, hide_short_help = true)]
     pub append: bool,
 
-    /// Add files that are newer than their copies in the archive
+    /// Append files that are newer than their copies in the archive
     #[arg(short = 'u', long, hide_short_help = true)]
     pub update: bool,
 
@@ -199,7 +199,7 @@ pub struct OperationArgs {
     #[arg(short = 'd', long, visible_alias = "compare", hide_short_help = true)]
     pub diff: bool,
 
-    /// Add archives to the end of an archive
+    /// Append archives to an archive
     #[arg(short = 'A', long, visible_alias = "catenate", hide_short_help = true)]
     pub concatenate: bool,
 
@@ -240,7 +240,7 @@ pub struct PackingArgs {
     #[arg(short = 'Z', long, group = "packing", hide_short_help = true)]
     pub compress: bool,
 
-    /// Pack as the archive's name says
+    /// Compress as the suffix of the archive says
     #[arg(short = 'a', long, group = "packing", hide_short_help = true)]
     pub auto_compress: bool,
 
@@ -257,23 +257,23 @@ pub struct PackingArgs {
 #[derive(Args, Debug)]
 #[group(skip)]
 pub struct ExistingArgs {
-    /// Leave what exists, and fail
+    /// Keep existing files, and fail
     #[arg(short = 'k', long, group = "existing", hide_short_help = true)]
     pub keep_old_files: bool,
 
-    /// Leave what exists, silently
+    /// Keep existing files, silently
     #[arg(long, group = "existing", hide_short_help = true)]
     pub skip_old_files: bool,
 
-    /// Leave what is newer than the member
+    /// Keep existing files that are newer than the member
     #[arg(long, group = "existing", hide_short_help = true)]
     pub keep_newer_files: bool,
 
-    /// Write over files in place
+    /// Overwrite files in place
     #[arg(long, group = "existing", hide_short_help = true)]
     pub overwrite: bool,
 
-    /// Leave the metadata of folders that exist
+    /// Keep the metadata of existing directories
     #[arg(long, group = "existing", hide_short_help = true)]
     pub no_overwrite_dir: bool,
 
@@ -285,7 +285,7 @@ pub struct ExistingArgs {
     #[arg(short = 'U', long, group = "existing", hide_short_help = true)]
     pub unlink_first: bool,
 
-    /// Let links to folders stand for folders
+    /// Follow symbolic links to directories
     #[arg(long, hide_short_help = true)]
     pub keep_directory_symlink: bool,
 }
@@ -306,31 +306,31 @@ pub struct ChoiceArgs {
     #[arg(short = '0', long, hide_short_help = true)]
     pub null: bool,
 
-    /// Leave out what matches
+    /// Leave out names that match PATTERN
     #[arg(long, value_name = "PATTERN", action = ArgAction::Append)]
     pub exclude: Vec<OsString>,
 
-    /// Leave out what matches a line of FILE
+    /// Leave out names that match a line of FILE
     #[arg(short = 'X', long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
     pub exclude_from: Vec<PathBuf>,
 
-    /// Leave out folders of version control
+    /// Leave out directories of version control systems
     #[arg(long, hide_short_help = true)]
     pub exclude_vcs: bool,
 
-    /// Leave out what is in folders with a CACHEDIR.TAG, but not the tag
+    /// Leave out the contents of directories with a CACHEDIR.TAG, but keep the tag
     #[arg(long, hide_short_help = true)]
     pub exclude_caches: bool,
 
-    /// The same with the tag
+    /// The same, but leave out the tag too
     #[arg(long, hide_short_help = true)]
     pub exclude_caches_under: bool,
 
-    /// The same with tag and folder
+    /// The same, but leave out tag and directory too
     #[arg(long, hide_short_help = true)]
     pub exclude_caches_all: bool,
 
-    /// Leave out what is in folders with a file called NAME, but not that file
+    /// Leave out the contents of directories with a file called NAME, but keep that file
     #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
     pub exclude_tag: Vec<OsString>,
 
@@ -338,7 +338,7 @@ pub struct ChoiceArgs {
     #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
     pub exclude_tag_under: Vec<OsString>,
 
-    /// The same with file and folder
+    /// The same, but leave out file and directory too
     #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
     pub exclude_tag_all: Vec<OsString>,
 
@@ -362,11 +362,11 @@ pub struct ChoiceArgs {
 #[derive(Args, Debug)]
 #[group(skip)]
 pub struct MatchingArgs {
-    /// Take members' names as patterns
+    /// Treat members' names as patterns
     #[arg(long, overrides_with = "no_wildcards", hide_short_help = true)]
     pub wildcards: bool,
 
-    /// Take patterns as names
+    /// Treat patterns as plain names
     #[arg(long, overrides_with = "wildcards", hide_short_help = true)]
     pub no_wildcards: bool,
 
@@ -395,7 +395,7 @@ pub struct WalkArgs {
     #[arg(long, hide_short_help = true)]
     pub one_file_system: bool,
 
-    /// Archive what links lead to
+    /// Archive the targets of symbolic links
     #[arg(short = 'h', long, hide_short_help = true)]
     pub dereference: bool,
 
@@ -403,7 +403,7 @@ pub struct WalkArgs {
     #[arg(long, hide_short_help = true)]
     pub hard_dereference: bool,
 
-    /// Do not go into folders
+    /// Do not descend into directories
     #[arg(long, hide_short_help = true)]
     pub no_recursion: bool,
 }
@@ -412,11 +412,11 @@ pub struct WalkArgs {
 #[derive(Args, Debug)]
 #[group(skip)]
 pub struct MetadataArgs {
-    /// Restore owners; as root the default
+    /// Restore owners (default for root)
     #[arg(long, overrides_with = "no_same_owner", hide_short_help = true)]
     pub same_owner: bool,
 
-    /// What is extracted is ours
+    /// Make the user the owner of extracted files
     #[arg(long, overrides_with = "same_owner", hide_short_help = true)]
     pub no_same_owner: bool,
 
@@ -424,7 +424,7 @@ pub struct MetadataArgs {
     #[arg(short = 'o', hide_short_help = true)]
     pub old: bool,
 
-    /// Owners by number, not by name
+    /// Store and show owners by UID and GID, not by name
     #[arg(long, hide_short_help = true)]
     pub numeric_owner: bool,
 
@@ -444,7 +444,7 @@ pub struct MetadataArgs {
     #[arg(long, value_name = "TIME", hide_short_help = true)]
     pub mtime: Option<OsString>,
 
-    /// The time of --mtime only for files that are newer
+    /// Apply --mtime only to files that are newer
     #[arg(long, requires = "mtime", hide_short_help = true)]
     pub clamp_mtime: bool,
 }
@@ -490,7 +490,7 @@ pub struct ExtendedArgs {
 #[derive(Args, Debug)]
 #[group(skip)]
 pub struct ListArgs {
-    /// Lists show times to the second and what is behind it
+    /// List times with all digits of the second
     #[arg(long, hide_short_help = true)]
     pub full_time: bool,
 

@@ -53,7 +53,7 @@ pub enum Column {
 /// What cells are written with.
 #[derive(Clone, Copy)]
 pub struct Style<'a> {
-    /// What 100 % is.
+    /// Meaning of 100 %.
     pub base: Base,
     /// Percentages or seconds.
     pub unit: Unit,

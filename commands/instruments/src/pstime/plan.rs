@@ -26,7 +26,7 @@ pub enum ByArg {
     Name,
 }
 
-/// What rows are sorted by, as typed.
+/// Sort rows by this column, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SortArg {
     /// CPU time
@@ -84,13 +84,13 @@ pub struct Plan {
     pub children: bool,
     /// What a row is.
     pub grouping: RowGrouping,
-    /// What 100 % is.
+    /// Meaning of 100 %.
     pub base: BaseArg,
     /// What numbers stand for.
     pub unit: Unit,
     /// Columns.
     pub columns: Vec<Column>,
-    /// What rows are sorted by.
+    /// Sort rows by this column.
     pub order: RowOrder,
     /// Rows below are left out.
     pub min_percent: f64,

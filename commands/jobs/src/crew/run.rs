@@ -57,11 +57,11 @@ pub struct RunArgs {
     #[arg(short = 'j', long = "hands", value_name = "N", value_parser = parse_hands)]
     hands: Option<usize>,
 
-    /// What mh crew says it does (default: its command line)
+    /// Description in mh crew (default: its command line)
     #[arg(long, value_name = "TEXT")]
     what: Option<String>,
 
-    /// How make, ninja and cargo in it find job slots, one for each core it may have beside the first
+    /// How make, ninja and cargo in the program get job slots, one for each core beyond the first
     #[arg(long, value_enum, value_name = "STYLE", default_value = "fds")]
     jobserver: SlotStyle,
 

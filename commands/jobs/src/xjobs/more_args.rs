@@ -22,11 +22,11 @@ pub struct ParallelArgs {
     #[arg(short = 'L', long, value_name = "N", value_parser = super::parse_count, hide_short_help = true)]
     pub max_lines: Option<usize>,
 
-    /// With --pipe: what records begin with
+    /// With --pipe: start of a record
     #[arg(long, value_name = "TEXT", requires = "pipe", allow_hyphen_values = true, hide_short_help = true)]
     pub recstart: Option<String>,
 
-    /// With --pipe: what records end with, instead of a line end; with neither --recstart blocks are cut anywhere
+    /// With --pipe: end of a record (default: a line end; empty and without --recstart: cut anywhere)
     #[arg(long, value_name = "TEXT", requires = "pipe", allow_hyphen_values = true, hide_short_help = true)]
     pub recend: Option<String>,
 
@@ -42,7 +42,7 @@ pub struct ParallelArgs {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["tag", "ungroup", "results"], hide_short_help = true)]
     pub tagstring: Option<OsString>,
 
-    /// Take the values behind several ::: side by side, as :::+ does
+    /// Pair the values of several ::: lists, as :::+ does
     #[arg(long, visible_alias = "xapply", hide_short_help = true)]
     pub link: bool,
 
@@ -66,7 +66,7 @@ pub struct ParallelArgs {
 /// The server, and sending to it.
 #[derive(Args, Debug)]
 pub struct ServerArgs {
-    /// Be a server: take jobs from all who connect to the Unix socket PATH
+    /// Be a server: accept jobs from clients of the Unix socket PATH
     #[arg(long, value_name = "PATH", conflicts_with_all = ["script", "send", "pipe", "dry_run"], hide_short_help = true)]
     pub listen: Option<PathBuf>,
 
